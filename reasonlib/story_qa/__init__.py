@@ -1,0 +1,1 @@
+"""Story question answering: the twenty bAbI tasks, memory networks and BERT."""

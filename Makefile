@@ -1,0 +1,76 @@
+# Two commands do everything: `make book` and `make test`. Each makes its own environment first.
+#   make book [SCALE=smoke|quick|paper]   make test   make serve   make bench   make pairs   make clean
+
+SCALE ?= quick
+VENV ?= .venv
+PYTHON ?= python3
+PORT ?= 8000
+PY := $(VENV)/bin/python
+STAMP := $(VENV)/.reasonlib-env
+
+export PYTHONUNBUFFERED := 1
+
+.PHONY: help book test serve bench env pairs outputs lock address screenshot format lint types unit notebooks site-tests clean
+.DEFAULT_GOAL := help
+
+help:
+	@sed -n '1,2p' Makefile
+	@echo "#   make lint | types | unit | notebooks | site-tests   the parts of make test"
+	@echo "#   make format | outputs | lock | screenshot | address URL=https://...   upkeep"
+
+env: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt tools/env.py
+	$(PYTHON) tools/env.py $(VENV)
+
+book: $(STAMP)
+	@$(PY) tools/book.py build --scale $(SCALE)
+
+serve: $(STAMP)
+	@$(PY) tools/book.py serve --port $(PORT)
+
+test: lint types unit notebooks site-tests
+
+lint: $(STAMP)
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+
+types: $(STAMP)
+	$(PY) -m mypy
+
+unit: $(STAMP)
+	OMP_NUM_THREADS=1 $(PY) -m pytest tests --ignore=tests/site -n 2 -q
+
+notebooks: $(STAMP)
+	$(PY) tools/notebooks.py check
+	$(PY) tools/notebooks.py test
+
+site-tests: $(STAMP)
+	@$(PY) tools/book.py build --scale smoke --site _build/smoke
+	REASONLIB_SITE=_build/smoke $(PY) -m pytest tests/site -q
+
+bench: $(STAMP)
+	@$(PY) tools/bench.py
+
+pairs: $(STAMP)
+	$(PY) tools/notebooks.py write
+
+outputs: $(STAMP)
+	$(PY) tools/notebooks.py write --outputs
+
+lock: $(STAMP)
+	$(PY) tools/lock.py
+
+address: $(STAMP)
+	$(PY) tools/address.py $(if $(URL),set $(URL),check)
+	$(if $(URL),$(PY) tools/notebooks.py write)
+
+screenshot: $(STAMP)
+	$(PY) tools/screenshot.py
+
+format: $(STAMP)
+	$(PY) -m ruff check --fix-only .
+	$(PY) -m ruff format .
+
+clean:
+	rm -rf _build dist build .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,419 @@
+"""Execute the chapters that changed, then build the site from their outputs.
+
+    python tools/book.py build [--scale quick] [--site _build/html]
+    python tools/book.py serve [--port 8000]
+
+A chapter is executed by papermill in a process of its own, at the scale asked for, and only when something it
+rests on changed: its cells, the files of the library its last run used (tools/uses.py), its topic's claims,
+records and weights, the lock, or the Python. A failing cell stops the build and is kept as no result, so
+the next build fails on it again. Prose is not part of this: an edit to it reuses the outputs.
+
+Left in _build/: ``executed/<scale>/`` (the run notebooks and what they rest on), ``status.json`` (seconds, peak
+memory and versions of each run), ``<site>/`` and its ``<site>.work/`` (staged sources, Sphinx's own files).
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from chapters import BUILD, ROOT, SCALES, Page, chapters, write_if_changed
+from uses import digest, used_files
+
+RULES = 1  # of the key below; raise it when what is compared or kept changes
+CELL_SECONDS = 24 * 3600  # a `paper` run bounds itself by its own budget of minutes
+ENVIRONMENT = ("REASONLIB_DATA", "REASONLIB_CACHE", "REASONLIB_RECORDS")
+STATUS = BUILD / "status.json"
+
+
+class BuildError(Exception):
+    """What stops a build; the message is printed as it is."""
+
+
+# ---------------------------------------------------------------- chapters
+
+
+@dataclass
+class Run:
+    """One chapter at one scale, and where its result is kept."""
+
+    page: Page
+    scale: str
+
+    @property
+    def base(self) -> Path:
+        return BUILD / "executed" / self.scale / self.page.short
+
+    @property
+    def notebook(self) -> Path:
+        return self.base.with_suffix(".ipynb")
+
+    @property
+    def note(self) -> Path:
+        return self.base.with_suffix(".json")
+
+    def read(self):
+        """The chapter as a notebook: code cells and raw MyST between them."""
+        import jupytext
+
+        return jupytext.reads(self.page.text, fmt="md:myst")
+
+    def cells(self) -> list[str]:
+        """What is executed, in order."""
+        return [cell.source for cell in code_cells(self.read())]
+
+    def ground(self, cells: list[str]) -> dict[str, str]:
+        """Everything outside the repository's other files that the outputs rest on."""
+        return {
+            "its cells": hashlib.sha256("\0".join(cells).encode()).hexdigest(),
+            "the lock": digest(ROOT, "constraints.txt"),
+            "Python": ".".join(platform.python_version_tuple()[:2]),
+            "the build's rules": str(RULES),
+            "the environment": json.dumps([os.environ.get(name) for name in ENVIRONMENT]),
+        }
+
+    def data(self) -> set[str]:
+        """The topic's claims and records, read or not: a new record is a new number."""
+        topic = self.page.topic
+        paths = [*ROOT.glob(f"records/{topic}/*.jsonl"), ROOT / "reasonlib" / topic / "claims.yaml"] if topic else []
+        return {path.relative_to(ROOT).as_posix() for path in paths if path.is_file()}
+
+    def reason(self) -> str | None:
+        """Why the chapter must run; None where its kept result still holds."""
+        if not (self.note.is_file() and self.notebook.is_file()):
+            return "no result yet"
+        kept = json.loads(self.note.read_text(encoding="utf-8"))
+        for name, value in self.ground(self.cells()).items():
+            if kept["ground"].get(name) != value:
+                return f"{name} changed"
+        for name, value in kept["files"].items():
+            if digest(ROOT, name) != value:
+                return f"{name} changed"
+        for name in self.data() - set(kept["files"]):
+            return f"{name} is new"
+        return None
+
+    def execute(self) -> dict[str, Any]:
+        """Run the chapter; raise BuildError with the cell and its traceback if it fails."""
+        import nbformat
+
+        for old in (self.note, self.notebook):
+            old.unlink(missing_ok=True)
+        work = self.base.with_suffix(".work")
+        shutil.rmtree(work, ignore_errors=True)
+        (work / "watch").mkdir(parents=True)
+        (work / "cwd").mkdir()
+        source = self.read()
+        cells = [cell.source for cell in code_cells(source)]
+        nbformat.write(source, work / "in.ipynb")
+        environment = {
+            "OMP_NUM_THREADS": "1",  # two chapters share two cores, and sums keep their order on every machine
+            "TOKENIZERS_PARALLELISM": "false",
+            "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+            **os.environ,
+        }
+        begun = time.time()
+        command = [sys.executable, __file__, "_execute", str(work), self.scale]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=ROOT)
+        if done.returncode:
+            raise BuildError(f"{self.page.path.relative_to(ROOT)}: {done.stdout.strip() or done.stderr.strip()}")
+        result = json.loads((work / "result.json").read_text(encoding="utf-8"))
+        seen = [line for path in (work / "watch").iterdir() for line in path.read_text("utf-8").splitlines()]
+        files = {}
+        for name in sorted(used_files(ROOT, cells, seen) | self.data()):
+            path = ROOT / name
+            edited = path.is_file() and path.stat().st_mtime >= begun  # while it ran: do not trust this run's reading
+            files[name] = "" if edited and path.suffix == ".py" else digest(ROOT, name)
+        status = {
+            "chapter": self.page.short,
+            "scale": self.scale,
+            "seconds": round(time.time() - begun, 1),
+            "peak_mb": round(result["peak_mb"]),
+            "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(begun)),
+            "ran": True,
+            "versions": result["versions"],
+        }
+        (work / "out.ipynb").replace(self.notebook)
+        write_if_changed(
+            self.note, json.dumps({"ground": self.ground(cells), "files": files, "status": status}, indent=1)
+        )
+        shutil.rmtree(work)
+        return status
+
+    def kept(self) -> dict[str, Any]:
+        """The status of the kept result."""
+        return {**json.loads(self.note.read_text(encoding="utf-8"))["status"], "ran": False}
+
+    def page_notebook(self) -> str:
+        """The chapter's present text with the outputs of its last run: what the site shows."""
+        import nbformat
+
+        notebook, ran = self.read(), nbformat.read(self.notebook, as_version=4)
+        outputs = code_cells(ran)
+        for cell, done in zip(code_cells(notebook), outputs, strict=True):
+            cell.outputs = [kept for kept in map(page_output, done.outputs) if kept is not None]
+            cell.execution_count = done.execution_count
+        for number, cell in enumerate(notebook.cells):
+            cell.id = f"cell-{number}"
+        notebook.metadata["language_info"] = {"name": "python", "pygments_lexer": "ipython3"}
+        return nbformat.writes(notebook) + "\n"
+
+
+def code_cells(notebook) -> list[Any]:
+    """The code cells a chapter itself has: papermill's own cell of parameters is not one."""
+    return [
+        cell
+        for cell in notebook.cells
+        if cell.cell_type == "code" and "injected-parameters" not in cell.metadata.get("tags", [])
+    ]
+
+
+def page_output(output: Any) -> Any | None:
+    """An output as a page without a kernel can show it: progress bars are left out."""
+    data = output.get("data", {})
+    if "application/vnd.jupyter.widget-view+json" in data:
+        return None
+    if output.output_type == "stream" and output.name == "stderr" and "\r" in output.text:
+        return None
+    return output
+
+
+def execute_in_this_process(work: Path, scale: str) -> int:
+    """The worker: run in.ipynb to out.ipynb, note peak memory and versions; print a failing cell."""
+    import logging
+    import resource
+    from importlib import metadata
+
+    import papermill
+
+    paths = [str(ROOT / "tools" / "watch"), os.environ.get("PYTHONPATH", "")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))  # for the kernel and what it starts
+    os.environ["REASONLIB_WATCH"] = str(work / "watch")
+    os.environ["REASONLIB_WATCH_ROOT"] = str(ROOT)
+    logging.getLogger("papermill").setLevel(logging.ERROR)
+    try:
+        papermill.execute_notebook(
+            work / "in.ipynb",
+            work / "out.ipynb",
+            parameters={"scale": scale},
+            kernel_name="python3",
+            progress_bar=False,
+            request_save_on_cell_execute=False,
+            start_timeout=120,
+            execution_timeout=CELL_SECONDS,
+            cwd=str(work / "cwd"),
+        )
+    except papermill.PapermillExecutionError as error:
+        print(f"cell {error.exec_count} failed\n")
+        print("\n".join("    " + line for line in error.source.splitlines()))
+        print("\n" + "\n".join(error.traceback))
+        return 1
+    unit = 2**20 if sys.platform == "darwin" else 2**10  # ru_maxrss: bytes there, KiB elsewhere
+    names = ("reasonlib", "torch", "transformers", "accelerate", "numpy")
+    versions = {"python": platform.python_version()}
+    for name in names:
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / unit
+    (work / "result.json").write_text(json.dumps({"peak_mb": peak, "versions": versions}), encoding="utf-8")
+    return 0
+
+
+def run_chapters(scale: str) -> list[Run]:
+    """Bring every chapter up to date; say for each whether it ran and why."""
+    runs = [Run(page, scale) for page in chapters()]
+    reasons = {run.page.short: run.reason() for run in runs}
+    todo = [run for run in runs if reasons[run.page.short]]
+    workers = max(1, min(len(todo), os.cpu_count() or 1, 1 if scale == "paper" else 8))
+    failures: list[str] = []
+
+    def work(run: Run) -> None:
+        say(f"{run.page.short:<28} runs at {scale} ({reasons[run.page.short]})")
+        try:
+            status = run.execute()
+        except BuildError as error:
+            failures.append(str(error))
+        else:
+            say(f"{run.page.short:<28} ran   {status['seconds']:6.1f} s  {status['peak_mb']:5d} MB")
+            keep_status(status)
+
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(work, todo))
+    for run in runs:
+        if not reasons[run.page.short]:
+            status = run.kept()
+            say(f"{run.page.short:<28} kept  {status['seconds']:6.1f} s  {status['peak_mb']:5d} MB")
+            keep_status(status)
+    if failures:
+        rule = "\n" + "=" * 100 + "\n"
+        raise BuildError(rule + rule.join(failures) + rule + f"{len(failures)} chapter(s) failed")
+    return runs
+
+
+def keep_status(status: dict[str, Any]) -> None:
+    """Put one chapter's line into _build/status.json, in place of the line of its last run at that scale."""
+    old = json.loads(STATUS.read_text(encoding="utf-8")) if STATUS.is_file() else []
+    here = (status["chapter"], status["scale"])
+    known = {page.short for page in chapters()}
+    rest = [line for line in old if (line["chapter"], line["scale"]) != here and line["chapter"] in known]
+    lines = sorted([*rest, status], key=lambda line: (line["chapter"], SCALES.index(line["scale"])))
+    write_if_changed(STATUS, json.dumps(lines, indent=1) + "\n")
+
+
+# ---------------------------------------------------------------- site
+
+
+def stage(runs: list[Run], folder: Path) -> str:
+    """Lay out the sources of the site: prose pages as they are, chapters with their outputs. Return their digest."""
+    executed = {f"{run.page.name}.md": run for run in runs}
+    wanted: dict[str, bytes] = {}
+    for path in [ROOT / "_config.yml", ROOT / "_toc.yml", *sorted((ROOT / "book").rglob("*"))]:
+        name = path.relative_to(ROOT).as_posix()
+        if not path.is_file() or "__pycache__" in name or "/." in name:
+            continue
+        if name in executed:
+            wanted[name.removesuffix(".md") + ".ipynb"] = executed[name].page_notebook().encode()
+        else:
+            wanted[name] = path.read_bytes()
+    if STATUS.is_file():
+        lines = [{**line, "ran": None} for line in json.loads(STATUS.read_text(encoding="utf-8"))]
+        wanted["book/status.json"] = json.dumps(lines, indent=1).encode()
+    for path in sorted(folder.rglob("*"), reverse=True):
+        if path.is_file() and path.relative_to(folder).as_posix() not in wanted:
+            path.unlink()
+    for name, data in wanted.items():
+        write_if_changed(folder / name, data)
+    total = hashlib.sha256()
+    for name, data in sorted(wanted.items()):
+        total.update(f"{name}\0{len(data)}\0".encode() + data)
+    beside = [*ROOT.glob("reasonlib/**/*.py"), *ROOT.glob("reasonlib/**/*.yaml"), *ROOT.glob("records/**/*.jsonl")]
+    for path in sorted([*beside, ROOT / "constraints.txt", ROOT / "pyproject.toml", Path(__file__)]):
+        total.update(path.relative_to(ROOT).as_posix().encode() + path.read_bytes())
+    return total.hexdigest()
+
+
+def build_site(runs: list[Run], site: Path) -> str:
+    """Run Sphinx where anything it reads changed; warnings are errors. Return what was done."""
+    work = site.with_name(site.name + ".work")
+    mark = work / "built"
+    key = stage(runs, work / "source")
+    if mark.is_file() and mark.read_text() == key and (site / "index.html").is_file():
+        return "kept"
+    mark.unlink(missing_ok=True)
+    command = [sys.executable, __file__, "_sphinx", str(work), str(site)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    log = done.stdout + done.stderr
+    (work / "sphinx.log").write_text(log, encoding="utf-8")
+    if done.returncode:
+        shutil.rmtree(work / "doctrees", ignore_errors=True)  # so that the next build meets every warning again
+        lines = [line for line in log.splitlines() if any(word in line for word in ("WARNING", "ERROR", "rror:"))]
+        raise BuildError("\n".join([*(lines or log.splitlines()[-30:]), f"the site has warnings: {work / 'sphinx.log'}"]))
+    mark.write_text(key)
+    return "built"
+
+
+def sphinx_in_this_process(work: Path, site: Path) -> int:
+    """The worker: Jupyter Book's own Sphinx build over the staged sources, with execution off."""
+    from jupyter_book.sphinx import build_sphinx
+
+    source = work / "source"
+    result = build_sphinx(
+        str(source),
+        str(site),
+        path_config=source / "_config.yml",
+        doctreedir=str(work / "doctrees"),
+        noconfig=True,
+        confoverrides={
+            "latex_individualpages": False,
+            "reasonlib_repository": str(ROOT),
+            "external_toc_path": str(source / "_toc.yml"),
+        },
+        warningiserror=True,
+        keep_going=True,
+    )
+    return result if isinstance(result, int) else 1
+
+
+def build(scale: str, site: Path) -> None:
+    """Chapters, then site; say where it is and how long it took."""
+    start = time.monotonic()
+    BUILD.mkdir(exist_ok=True)
+    runs = run_chapters(scale)
+    before = time.monotonic()
+    done = build_site(runs, site)
+    say(f"{'site':<28} {done:<5} {time.monotonic() - before:6.1f} s")
+    index = (site / "index.html").resolve()
+    say(f"\nThe book is at {index.as_uri()} (scale {scale}; {time.monotonic() - start:.1f} s). `make serve` opens it.")
+
+
+def serve(site: Path, port: int) -> None:
+    """Serve the built site on this machine and open it in the reader's browser."""
+    import webbrowser
+    from functools import partial
+    from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+    if not (site / "index.html").is_file():
+        raise BuildError("there is no site yet: run `make book` first")
+    try:
+        server = ThreadingHTTPServer(("127.0.0.1", port), partial(SimpleHTTPRequestHandler, directory=str(site)))
+    except OSError as error:
+        raise BuildError(f"port {port} cannot be used ({error.strerror}): try `make serve PORT={port + 1}`") from None
+    address = f"http://127.0.0.1:{server.server_address[1]}/"
+    say(f"the book is at {address} (Ctrl-C ends)")
+    webbrowser.open(address)
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        say("")
+
+
+def say(line: str) -> None:
+    print(line, flush=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    each = commands.add_parser("build", help="execute what changed and build the site")
+    each.add_argument("--scale", choices=SCALES, default="quick")
+    each.add_argument("--site", type=Path, default=BUILD / "html")
+    each = commands.add_parser("serve", help="serve the built site")
+    each.add_argument("--site", type=Path, default=BUILD / "html")
+    each.add_argument("--port", type=int, default=8000)
+    each = commands.add_parser("_execute")
+    each.add_argument("work", type=Path)
+    each.add_argument("scale")
+    each = commands.add_parser("_sphinx")
+    each.add_argument("work", type=Path)
+    each.add_argument("site", type=Path)
+    given = parser.parse_args()
+    try:
+        if given.command == "build":
+            build(given.scale, given.site.resolve())
+        elif given.command == "serve":
+            serve(given.site.resolve(), given.port)
+        elif given.command == "_execute":
+            return execute_in_this_process(given.work, given.scale)
+        else:
+            return sphinx_in_this_process(given.work, given.site)
+    except BuildError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -51,7 +51,7 @@ DASHES: tuple[Any, ...] = (
 )
 MARKERS = ("o", "s", "^", "D", "v", "P")
 
-HEAT = COLOURS["blue"]
+HEAT = "#2389d7"
 STRONGEST = 0.6  # opacity of a full cell: text of the page's colour keeps 4.5:1 on top of it in both themes
 
 WIDTH = 4.2  # inches; at a phone's 340 px a 10 pt letter is still 11 px high
@@ -78,6 +78,9 @@ CSS = """
 .rr-figure{margin:1rem 0;max-width:34rem}
 .rr-figure svg{display:block;width:100%;height:auto;color:inherit}
 .rr-figure figcaption{font-size:.9em;margin-top:.4rem;text-align:left}
+.rr figcaption{font-weight:400}
+.rr figcaption strong{font-weight:600}
+.rr figcaption,.rr figcaption *{color:inherit!important}
 .rr-beside{display:flex;flex-wrap:wrap;gap:1rem}
 .rr-beside>*{flex:1 1 17rem;margin:0}
 .rr-hops{margin:1rem 0;max-width:44rem;overflow-x:auto}
@@ -90,6 +93,7 @@ padding:.3rem .35rem;background:none;color:inherit;font-weight:normal}
 .rr-hops :is(thead th:first-child:not(.rr-hop),tbody th){text-align:left}
 .rr-hops td{text-align:center;font-variant-numeric:tabular-nums;min-width:2.2rem}
 .rr-hops .rr-needed th{font-weight:600;box-shadow:inset .25rem 0 currentColor;padding-left:.7rem}
+@media(max-width:30rem){.rr-hops :is(td,.rr-hop){padding:.3rem .08rem;min-width:1.75rem;font-size:.9em}}
 .rr-hops .rr-tag{font-size:.8em;font-weight:600;border:1px solid;border-radius:.3rem;padding:0 .3rem;
 white-space:nowrap}
 html[data-theme=dark] .bd-content div.cell_output .text_html:has(.rr){
@@ -343,7 +347,7 @@ def lines(
             at = f"{level[0]:.3g} at {x} {across[0]:g}, {level[-1]:.3g} at {x} {across[-1]:g}."
             said.append(f"{label}: {at}" if label else f"From {at}")
         axes.set_xlabel(x)
-        axes.set_ylabel(y)
+        axes.set_title(y, fontsize=10)
         if log:
             axes.set_xscale("log")
         elif len(arrays[0]) > 1 and all(float(value).is_integer() for value in arrays[0]):
@@ -351,7 +355,7 @@ def lines(
         if limits is not None:
             axes.set_ylim(*limits)
         if any(series):
-            drawing.legend(loc="outside upper left", ncols=min(len(series), 3), handlelength=2.6)
+            _legend(drawing, list(series), handlelength=2.6)
     drawing.set_label(" ".join(said))
     return drawing
 
@@ -424,7 +428,7 @@ def bars(
         else:
             axes.margins(x=0.14)
         if len(series) > 1 or reference is not None:
-            drawing.legend(loc="outside upper left", ncols=2)
+            _legend(drawing, [*series, *([reference[0]] if reference else [])])
     said = []
     for name, group in series.items():
         shown = [
@@ -496,7 +500,8 @@ def published_against_ours(
             axes.set_xlim(*limits)
         else:
             axes.margins(x=0.06)
-        drawing.legend(loc="outside upper left", ncols=2, handletextpad=0.3)
+        axes.grid(alpha=0.15)
+        _legend(drawing, ["published", "ours, mean ± sd"], handletextpad=0.3)
     drawing.set_label(" ".join(said))
     return drawing
 
@@ -536,7 +541,7 @@ def attention_map(
     names = titles or ([""] if heads == 1 else [f"head {head + 1}" for head in range(heads)])
     if len(names) != heads:
         raise ValueError(f"titles must name the {heads} heads, got {len(names)}")
-    columns = 1 if heads == 1 else 2
+    columns = 1 if heads == 1 or len(keys) > 9 else 2
     rows = -(-heads // columns)
     printed = heads == 1 and len(keys) <= 8 and len(queries) <= 16
     ramp = LinearSegmentedColormap.from_list(
@@ -544,7 +549,7 @@ def attention_map(
     )
     cell = min(0.34, 3.0 / columns / len(keys))
     with theme():
-        height = rows * (len(queries) * max(cell, 0.17 if columns == 1 else 0.1) + 0.5) + 0.9
+        height = rows * (len(queries) * max(cell, 0.17) + 0.35) + 1.1
         drawing, grid = figure(
             height=height, rows=rows, columns=columns, squeeze=False, sharex=True, sharey=True
         )
@@ -661,6 +666,14 @@ def memory_hops(
         + f"<tbody>{''.join(rows)}</tbody></table></figure>"
     )
     return Picture(body, alt=alt)
+
+
+def _legend(drawing: Figure, labels: Sequence[str], **style: Any) -> None:
+    """Put the legend above the axes, in as many columns as the width holds."""
+    letter, handle = 5.8, 42  # points
+    widest = handle + letter * max(map(len, labels))
+    columns = int(max(1, min(len(labels), 3, 72 * WIDTH // widest)))
+    drawing.legend(loc="outside upper left", ncols=columns, **style)
 
 
 def _svg(drawing: Figure, *, alt: str) -> str:

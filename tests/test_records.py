@@ -1,0 +1,386 @@
+"""Records: written whole, read strictly, chosen fairly, and flagged when what made them is gone."""
+
+import json
+import textwrap
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+
+from reasonlib import records
+from reasonlib.errors import DataError, UserError
+from reasonlib.experiment import Experiment, settings
+from reasonlib.records import Data, Record, Steps, Summary
+
+EXPERIMENT = Experiment(
+    name="toy/sums",
+    title="Sums",
+    rows={"small": {"width": 2}, "large": {"width": 9, "shape": (1, 2)}},
+    scales={"smoke": {"steps": 1}, "quick": {"steps": 10}, "paper": {"steps": 100}},
+    data={"made": "simulated", "found": "real"},
+    run=lambda trial: {"accuracy": 1.0},
+    code=("reasonlib.errors",),
+    version={"made": "2", "found": "9"}.get,
+)
+
+
+def record(
+    row="small",
+    scale="quick",
+    seed=0,
+    data="found",
+    accuracy=0.5,
+    when="2025-01-01T00:00:00+00:00",
+    **changes,
+):
+    values = {
+        "experiment": "toy/sums",
+        "row": row,
+        "scale": scale,
+        "seed": seed,
+        "data": Data(name=data, kind=EXPERIMENT.data[data], version=EXPERIMENT.version(data)),
+        "metrics": {"accuracy": accuracy},
+        "config": settings(EXPERIMENT, row, scale),
+        "steps": Steps(done=10, planned=10),
+        "seconds": 1.5,
+        "device": "cpu",
+        "versions": {"python": "3.11.2"},
+        "commit": None,
+        "code": records.fingerprint(EXPERIMENT.code),
+        "when": when,
+    }
+    return Record(**{**values, **changes})
+
+
+# Files
+
+
+def test_a_record_comes_back_as_it_was_written(tmp_path):
+    one, two = record(accuracy=0.25, details={"curve": [1, 2]}), record(seed=1, accuracy=None)
+    records.append(one, records=tmp_path)
+    file = records.append(two, records=tmp_path)
+    assert file == tmp_path / "toy" / "sums.jsonl"
+    found = records.read("toy/sums", records=tmp_path)
+    assert found == [one, two] == records.read("toy", records=tmp_path) == records.read(records=tmp_path)
+    assert [r.where for r in found] == ["records/toy/sums.jsonl:1", "records/toy/sums.jsonl:2"]
+    assert found[0].topic == "toy"
+
+
+def test_appending_leaves_what_was_there(tmp_path):
+    file = records.append(record(), records=tmp_path)
+    before = file.read_bytes()
+    records.append(record(seed=1), records=tmp_path)
+    assert file.read_bytes().startswith(before)
+
+
+def test_writers_at_the_same_time_do_not_mix_their_lines(tmp_path):
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda seed: records.append(record(seed=seed), records=tmp_path), range(64)))
+    assert sorted(r.seed for r in records.read("toy/sums", records=tmp_path)) == list(range(64))
+
+
+def test_a_line_after_a_cut_one_stands_alone(tmp_path):
+    file = records.append(record(), records=tmp_path)
+    file.write_text(file.read_text() + '{"experiment": "toy/su')
+    records.append(record(seed=7), records=tmp_path)
+    lines = file.read_text().splitlines()
+    assert len(lines) == 3 and json.loads(lines[2])["seed"] == 7
+    with pytest.raises(DataError, match=r"sums\.jsonl:2: not a record"):
+        records.read("toy/sums", records=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda v: v.pop("seed"), "'seed' is missing"),
+        (lambda v: v.update(seed="0"), "seed must be int"),
+        (lambda v: v.update(seed=True), "seed must be int"),
+        (lambda v: v.update(scale="huge"), "scale must be one of smoke, quick, paper, got 'huge'"),
+        (lambda v: v["data"].update(kind="fake"), "data.kind must be one of real, simulated"),
+        (lambda v: v["data"].pop("name"), "'data.name' is missing"),
+        (lambda v: v["steps"].update(stopped="bored"), "steps.stopped"),
+        (lambda v: v["metrics"].update(accuracy="high"), "metrics.accuracy must be int or float or null"),
+        (lambda v: v.update(experiment="toy/others"), "belongs to experiment 'toy/others'"),
+        (lambda v: v.update(experiment="toy"), "must be topic/word"),
+        (lambda v: v.update(metrics=3), "metrics must be mapping"),
+    ],
+)
+def test_a_malformed_record_names_file_line_and_field(tmp_path, change, message):
+    file = records.append(record(), records=tmp_path)
+    values = record().to_json()
+    change(values)
+    file.write_text(file.read_text() + json.dumps(values) + "\n")
+    with pytest.raises(DataError, match=r"sums\.jsonl:2: not a record: .*" + message):
+        records.read("toy", records=tmp_path)
+
+
+@pytest.mark.parametrize("line", ["[1]", "nonsense", '{"seed": NaN}', "\ufffd"])
+def test_a_line_that_is_no_json_object(tmp_path, line):
+    file = tmp_path / "toy" / "sums.jsonl"
+    file.parent.mkdir()
+    file.write_text(line + "\n")
+    with pytest.raises(DataError, match=r"sums\.jsonl:1: not a record"):
+        records.read("toy/sums", records=tmp_path)
+
+
+def test_a_file_that_is_no_text(tmp_path):
+    file = tmp_path / "toy" / "sums.jsonl"
+    file.parent.mkdir()
+    file.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(DataError, match="cannot be read as text"):
+        records.read("toy", records=tmp_path)
+
+
+def test_later_fields_and_empty_lines_are_passed_over(tmp_path):
+    file = records.append(record(), records=tmp_path)
+    file.write_text(json.dumps({**record().to_json(), "colour": "blue"}) + "\n\n")
+    assert records.read("toy", records=tmp_path) == [record()]
+
+
+def test_nothing_recorded_is_no_error(tmp_path):
+    assert records.read("toy/sums", records=tmp_path) == records.read(records=tmp_path / "absent") == []
+    assert records.best(EXPERIMENT, "small", records=tmp_path) is None
+    assert records.latest("toy/sums", records=tmp_path) is None
+
+
+def test_a_folder_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="could not be written"):
+        records.append(record(), records=tmp_path / "file")
+    with pytest.raises(UserError, match="cannot be kept"):
+        records.prepare("toy/sums", records=tmp_path / "file")
+
+
+def test_the_folder_can_be_chosen(tmp_path, monkeypatch):
+    monkeypatch.setenv("REASONLIB_RECORDS", str(tmp_path / "mine"))
+    assert records.folder() == tmp_path / "mine"
+    monkeypatch.delenv("REASONLIB_RECORDS")
+    assert records.folder().name in ("records", "_records")
+
+
+# Code
+
+
+@pytest.fixture
+def source(tmp_path, monkeypatch):
+    def write(text, name="module_to_hash"):
+        (tmp_path / f"{name}.py").write_text(textwrap.dedent(text))
+        return records.fingerprint([name])[name]
+
+    monkeypatch.syspath_prepend(tmp_path)
+    return write
+
+
+CODE = '''
+    """Doc."""
+    RATE = 0.001
+
+    def double(x):
+        """Twice."""
+        return {"twice": 2 * x, 'note': f"it's {x} now"}
+    '''
+
+
+def test_comments_docstrings_and_layout_do_not_count(source):
+    before = source(CODE)
+    after = source(
+        '''
+        # A comment.
+        RATE = 1e-3
+        """What RATE is."""
+        def double(
+            x,
+        ):
+            return {
+                'twice': 2 * x,  # why
+                "note": f"it's {x} " "now",
+            }
+        '''
+    )
+    assert before == after and len(before) == 16
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("2 * x", "3 * x"), ("0.001", "0.01"), ("2 * x", "x * 2"), ("now", "then"), ("double", "triple")],
+)
+def test_what_the_code_does_counts(source, old, new):
+    assert source(CODE) != source(CODE.replace(old, new))
+
+
+def test_a_body_of_documentation_alone_is_a_pass(source):
+    assert source('def f():\n    "Nothing."') == source("def f():\n    pass")
+
+
+def test_one_function_of_a_module(source, tmp_path):
+    source(CODE)
+    before = records.fingerprint(["module_to_hash:double", "module_to_hash:RATE"])
+    source(CODE.replace("0.001", "0.5"))
+    after = records.fingerprint(["module_to_hash:double", "module_to_hash:RATE"])
+    assert before["module_to_hash:double"] == after["module_to_hash:double"]
+    assert before["module_to_hash:RATE"] != after["module_to_hash:RATE"]
+    with pytest.raises(UserError, match="no 'absent' at the top of module_to_hash"):
+        records.fingerprint(["module_to_hash:absent"])
+
+
+def test_a_package_stands_for_every_module_inside(tmp_path, monkeypatch):
+    inner = tmp_path / "package_to_hash" / "inner"
+    inner.mkdir(parents=True)
+    (inner.parent / "__init__.py").write_text("")
+    (inner / "__init__.py").write_text("raise RuntimeError('a fingerprint imports nothing')")
+    (inner / "deep.py").write_text("x = 1")
+    monkeypatch.syspath_prepend(tmp_path)
+    whole, one = "package_to_hash", "package_to_hash.inner.deep"
+    before = records.fingerprint([whole, one])
+    (inner / "deep.py").write_text("x = 23")
+    after = records.fingerprint([whole, one])
+    assert before[whole] != after[whole] and before[one] != after[one]
+
+
+@pytest.mark.parametrize(
+    "name", ["no_such_package", "reasonlib.no_such_module", "json.no.such", "no_such.module"]
+)
+def test_code_that_is_not_there(name):
+    with pytest.raises(UserError, match="there is no module"):
+        records.fingerprint([name])
+
+
+# Staleness
+
+
+def test_a_record_of_today_is_not_stale():
+    assert records.stale(record(), EXPERIMENT) is None
+    assert (
+        records.stale(record(row="large"), EXPERIMENT) is None
+    )  # a tuple in the settings is a list in the record
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"row": "huge", "config": {}}, "row huge is gone"),
+        ({"config": {"width": 3, "steps": 10}}, "setting width was 3, is 2"),
+        ({"config": {"width": 2}}, r"setting steps is new \(10\)"),
+        ({"config": {"width": 2, "steps": 10, "old": 1}}, "setting old was 1, is gone"),
+        ({"data": Data(name="lost", kind="real")}, "data lost is gone"),
+        ({"data": Data(name="found", kind="simulated", version="9")}, "data found was simulated, is real"),
+        ({"data": Data(name="found", kind="real", version="8")}, "data found was version 8, is 9"),
+        ({"code": {"reasonlib.errors": "0" * 16}}, "code changed: reasonlib.errors"),
+        ({"code": {}}, "code changed: reasonlib.errors"),
+    ],
+)
+def test_a_stale_record_says_why(changes, reason):
+    whole = record()
+    with pytest.raises(AssertionError):
+        assert records.stale(replace(whole, **changes), EXPERIMENT) is None
+    import re
+
+    assert re.fullmatch(reason, records.stale(replace(whole, **changes), EXPERIMENT))
+
+
+def test_scales_code_and_experiments_go_too():
+    smaller = replace(EXPERIMENT, scales={"paper": {"steps": 100}})
+    assert records.stale(record(), smaller) == "scale quick is gone"
+    moved = replace(EXPERIMENT, code=("reasonlib.errors", "reasonlib.gone"))
+    assert records.stale(record(), moved) == "code reasonlib.gone is gone"
+    assert records.stale(record()) == "experiment toy/sums is gone"
+
+
+# Selection
+
+
+def test_seeds_are_summarised():
+    runs = [record(seed=seed, accuracy=value) for seed, value in enumerate([0.2, 0.4, 0.6])]
+    group = records.best(EXPERIMENT, "small", records=runs)
+    summary = group.summary("accuracy")
+    assert summary.mean == pytest.approx(0.4) and summary.sd == pytest.approx(0.2) and summary.n == 3
+    assert group.metrics == ("accuracy",)
+    assert Summary.of([0.3]) == Summary(mean=0.3, sd=None, n=1)
+
+
+def test_a_metric_that_one_seed_lacks_has_no_mean():
+    group = records.best(EXPERIMENT, "small", records=[record(seed=0), record(seed=1, accuracy=None)])
+    assert group.summary("accuracy") is None and group.metrics == ()
+    assert group.summary("other") is None
+
+
+def test_a_seed_counts_once_its_newest_run():
+    runs = [
+        record(accuracy=0.9, when="2025-01-02T00:00:00+00:00"),
+        record(accuracy=0.1, when="2025-01-01T00:00:00+00:00"),
+    ]
+    summary = records.best(EXPERIMENT, "small", records=runs).summary("accuracy")
+    assert (summary.mean, summary.n) == (0.9, 1)
+
+
+def test_a_run_to_the_end_comes_before_one_that_ran_out_of_time():
+    part = record(
+        seed=1,
+        accuracy=0.1,
+        when="2025-02-01T00:00:00+00:00",
+        steps=Steps(done=1, planned=9, stopped="minutes"),
+    )
+    group = records.best(EXPERIMENT, "small", records=[record(accuracy=0.7), part])
+    assert group.complete and group.summary("accuracy") == Summary(mean=0.7, sd=None, n=1)
+    alone = records.best(EXPERIMENT, "small", records=[part])
+    assert not alone.complete and alone.summary("accuracy").mean == 0.1
+    early = record(steps=Steps(done=1, planned=9, stopped="early"))
+    assert records.best(EXPERIMENT, "small", records=[early]).complete
+
+
+OLD = {"code": {"reasonlib.errors": "0" * 16}}
+PREFERENCE = [
+    {"scale": "paper", "data": "found"},
+    {"scale": "paper", "data": "made"},
+    {"scale": "quick", "data": "found"},
+    {"scale": "quick", "data": "made"},
+    {"scale": "smoke", "data": "found"},
+    {"scale": "smoke", "data": "made"},
+    {"scale": "paper", "data": "found", **OLD},
+    {"scale": "smoke", "data": "made", **OLD},
+]
+
+
+@pytest.mark.parametrize("first", range(len(PREFERENCE)))
+def test_preference_fresh_then_scale_then_real(first):
+    runs = [record(**changes) for changes in reversed(PREFERENCE[first:])]
+    group = records.best(EXPERIMENT, "small", records=runs)
+    assert (group.scale, group.data.name) == (PREFERENCE[first]["scale"], PREFERENCE[first]["data"])
+    assert (group.stale is None) == ("code" not in PREFERENCE[first])
+    if group.stale:
+        assert group.stale == "code changed: reasonlib.errors"
+
+
+def test_fresh_and_stale_seeds_do_not_mix():
+    runs = [
+        record(seed=0, accuracy=0.2),
+        record(seed=1, accuracy=0.8, when="2025-03-01T00:00:00+00:00", **OLD),
+    ]
+    group = records.best(EXPERIMENT, "small", records=runs)
+    assert group.stale is None and group.summary("accuracy") == Summary(mean=0.2, sd=None, n=1)
+    older = record(seed=2, accuracy=0.4, code={"reasonlib.errors": "1" * 16})
+    group = records.best(EXPERIMENT, "small", records=[older, runs[1]])
+    assert [r.seed for r in group.records] == [1]
+
+
+def test_groups_can_be_narrowed(tmp_path):
+    for row in ("small", "large"):
+        for scale in ("quick", "paper"):
+            records.append(record(row=row, scale=scale), records=tmp_path)
+    assert len(records.groups(EXPERIMENT, records=tmp_path)) == 4
+    assert len(records.groups(EXPERIMENT, "small", records=tmp_path)) == 2
+    (one,) = records.groups(EXPERIMENT, "small", scale="quick", data="found", records=tmp_path)
+    assert one.records[0].where == "records/toy/sums.jsonl:1"
+    assert records.groups(EXPERIMENT, data="made", records=tmp_path) == []
+    gone = records.groups("toy/sums", "small", records=tmp_path)
+    assert [group.stale for group in gone] == ["experiment toy/sums is gone"] * 2
+
+
+def test_latest_by_time_then_by_line(tmp_path):
+    for seed, when in [(0, "2025-01-02"), (1, "2025-01-03"), (2, "2025-01-03"), (3, "2025-01-01")]:
+        records.append(record(seed=seed, when=when), records=tmp_path)
+    assert records.latest("toy/sums", records=tmp_path).seed == 2
+    assert (
+        records.latest("toy/sums", "small", scale="quick", data="found", seed=3, records=tmp_path).seed == 3
+    )
+    assert records.latest("toy/sums", "large", records=tmp_path) is None

@@ -16,6 +16,7 @@ whatever goes wrong, and however many processes fetch at once, a reader finds th
 """
 
 import contextlib
+import errno
 import hashlib
 import importlib
 import importlib.util
@@ -540,8 +541,10 @@ def _unpack(archive: Path, into: Path, label: str) -> dict[str, dict[str, Any]]:
         EOFError,
         OSError,
         RuntimeError,
+        UnicodeError,
     ) as error:
-        if isinstance(error, OSError) and error.errno is not None:  # gzip's own errors have no number
+        # A broken stream has no error number, a broken offset is an invalid argument; the rest is the disk.
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise
         raise DataError(
             f"{label}: cannot be unpacked ({_one_line(error)}); the archive is broken, get it again"

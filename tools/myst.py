@@ -1,0 +1,497 @@
+"""MyST Markdown put into words that any notebook shows: Jupyter, Colab, an editor, GitHub.
+
+Boxes become quotes with a bold title, exercises get their number, equations keep theirs, citations and
+cross-references become text with links to the site, and solutions are left out. What is not known here is an
+error that names the page, so that nothing raw slips into a notebook.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+FENCE = re.compile(r"^(?P<mark>`{3,}|:{3,})\{(?P<name>[\w:.-]+)\}[ \t]*(?P<argument>.*)$")
+CODE = re.compile(r"^(?P<mark>`{3,}|~{3,})(?!\{)")
+TARGET = re.compile(r"^\((?P<label>[\w:. -]+)\)=\s*$")
+OPTION = re.compile(r"^:(?P<key>[\w-]+):[ \t]*(?P<value>.*)$")
+DOLLARS = re.compile(r"^\$\$(?P<one>.+?)\$\$[ \t]*(?:\((?P<label>[\w:.-]+)\))?\s*$")
+INLINE = re.compile(
+    r"(?P<comment><!--.*?-->)"
+    r"|\{(?P<role>[A-Za-z][\w:+.-]*)\}(?P<tick>`+)(?P<body>.+?)(?P=tick)(?!`)"
+    r"|(?P<code>(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`))"
+    r"|(?P<math>(?<![\\$])\$(?!\s)[^$\n]+?(?<!\s)\$(?!\d))"
+    r"|(?P<bang>!?)\[(?P<text>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<url>[^()\s]*(?:\([^()]*\))?)\)"
+    r"|\[\^(?P<foot>[\w-]+)\](?P<colon>:?)",
+    re.DOTALL,
+)
+
+BOXES = {
+    "note": "Note", "tip": "Tip", "hint": "Hint", "important": "Important", "warning": "Warning",
+    "caution": "Caution", "attention": "Attention", "danger": "Danger", "error": "Error", "seealso": "See also",
+}  # fmt: skip
+TITLED = {"admonition", "dropdown", "margin", "sidebar", "topic", "card", "grid-item-card", "tab-item"}
+CONTAINERS = {"grid", "tab-set", "grid-item", "container", "div", "card-carousel"}
+DROPPED = {"raw", "toctree", "tableofcontents", "contents", "bibliography", "solution", "only", "index"}
+STATEMENTS = {
+    "theorem", "definition", "lemma", "algorithm", "proposition", "corollary", "example", "remark", "axiom",
+    "assumption", "conjecture", "criterion", "observation", "property", "notation",
+}  # fmt: skip
+LITERAL = {"code", "code-block", "sourcecode", "literalinclude", "parsed-literal"}
+MATH_ENVIRONMENTS = re.compile(r"\\(begin|end)\{(equation|align|gather|multline|aligned)\*?\}")
+
+
+class UnknownMarkup(ValueError):
+    """MyST that has no words here yet."""
+
+
+@dataclass(frozen=True)
+class Label:
+    """What a cross-reference points at."""
+
+    page: str  # "book/story_qa/memory"
+    kind: str  # "page", "section", "equation", "figure", "table", "exercise", a statement
+    number: int | None
+    title: str
+
+
+@dataclass
+class Book:
+    """What conversion needs to know beyond one page."""
+
+    site: str  # https://owner.github.io/name/
+    raw: str  # where files of the repository are served as they are, for pictures
+    labels: dict[str, Label] = field(default_factory=dict)
+    citations: dict[str, tuple[str, str, str]] = field(default_factory=dict)  # key -> (authors, year, url)
+
+    def link(self, label: str) -> str:
+        """The address of a label on the site."""
+        target = self.labels[label]
+        anchor = "" if target.kind == "page" else "#" + sphinx_id(label, target.kind)
+        return f"{self.site}{target.page}.html{anchor}"
+
+
+def sphinx_id(label: str, kind: str) -> str:
+    """The anchor Sphinx gives to a label."""
+    plain = re.sub(r"[^a-z0-9]+", "-", label.lower()).strip("-")
+    return f"equation-{plain}" if kind == "equation" else plain
+
+
+@dataclass
+class Block:
+    """One directive: its name, argument, options and body, with the line it begins on."""
+
+    name: str
+    argument: str
+    options: dict[str, str]
+    body: list[str]
+
+
+def directive(lines: Sequence[str], start: int) -> tuple[Block, int]:
+    """Read the directive whose fence is at `start`; return it and the line after its end."""
+    match = FENCE.match(lines[start])
+    assert match
+    mark = match["mark"]
+    end = start + 1
+    closing = re.compile(rf"^{re.escape(mark[0])}{{{len(mark)},}}\s*$")
+    inner: list[str] = []  # colon fences of the same length may not nest, code inside is skipped whole
+    while end < len(lines) and not (closing.match(lines[end]) and not inner):
+        code = CODE.match(lines[end])
+        if inner and re.match(rf"^{re.escape(inner[-1])}\s*$", lines[end]):
+            inner.pop()
+        elif not inner and code and mark[0] == ":":
+            inner.append(code["mark"])
+        end += 1
+    if end == len(lines):
+        raise UnknownMarkup(f"the fence {lines[start].strip()} is never closed")
+    body = list(lines[start + 1 : end])
+    options: dict[str, str] = {}
+    if body and body[0].strip() == "---":
+        stop = body.index("---", 1)
+        for line in body[1:stop]:
+            key, _, value = line.partition(":")
+            options[key.strip()] = value.strip()
+        body = body[stop + 1 :]
+    else:
+        while body and (option := OPTION.match(body[0])):
+            options[option["key"]] = option["value"].strip()
+            body.pop(0)
+    return Block(match["name"], match["argument"].strip(), options, body), end + 1
+
+
+class Numbers:
+    """Counts the numbered things of one page, each kind by itself, as the site does."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+
+    def next(self, kind: str) -> int:
+        """The next number of a kind; the first is 1."""
+        self._counts[kind] = self._counts.get(kind, 0) + 1
+        return self._counts[kind]
+
+
+def labels_of(page: str, cells: Iterable[tuple[str, str, dict]]) -> dict[str, Label]:
+    """Every label of a page.
+
+    Parameters
+    ----------
+    page
+        "book/story_qa/memory"
+    cells
+        Kind ("markdown" or "code"), source and metadata of each cell.
+    """
+    found: dict[str, Label] = {}
+    numbers = Numbers()
+    title: str | None = None
+    pending: list[str] = []
+
+    def put(label: str | None, kind: str, number: int | None, text: str) -> None:
+        if label:
+            found[label] = Label(page, kind, number, text)
+
+    def walk(lines: Sequence[str]) -> None:
+        nonlocal title
+        at = 0
+        while at < len(lines):
+            line = lines[at]
+            if FENCE.match(line):
+                block, after = directive(lines, at)
+                name = block.name.removeprefix("prf:")
+                label = block.options.get("label") or block.options.get("name")
+                if name == "math":
+                    if label:
+                        put(label, "equation", numbers.next("equation"), "")
+                elif name == "figure":
+                    put(label, "figure", numbers.next("figure"), " ".join(block.body).strip())
+                elif name in ("table", "list-table"):
+                    put(label, "table", numbers.next("table") if block.argument else None, block.argument)
+                elif name in ("exercise", "exercise-start"):
+                    number = None if "nonumber" in block.options else numbers.next("exercise")
+                    put(label, "exercise", number, block.argument)
+                elif name in STATEMENTS:
+                    number = None if "nonumber" in block.options else numbers.next(name)
+                    put(label, name, number, block.argument)
+                elif name not in LITERAL | DROPPED:
+                    put(label, "section", None, block.argument)
+                for waiting in pending:
+                    put(waiting, "section", None, block.argument)
+                pending.clear()
+                if name not in LITERAL | {"math", "solution"}:
+                    walk(block.body)
+                at = after
+                continue
+            if code := CODE.match(line):
+                at += 1
+                while at < len(lines) and not lines[at].startswith(code["mark"]):
+                    at += 1
+            elif target := TARGET.match(line):
+                pending.append(target["label"])
+            elif heading := re.match(r"^(#+)\s+(.*)$", line):
+                first = title is None
+                title = title or heading[2]
+                for waiting in pending:
+                    put(waiting, "page" if first else "section", None, heading[2])
+                pending.clear()
+            elif line.startswith("$$"):
+                at, _, label = dollars(lines, at)
+                if label:
+                    put(label, "equation", numbers.next("equation"), "")
+                continue
+            at += 1
+
+    for kind, source, metadata in cells:
+        if kind == "markdown":
+            walk(source.splitlines())
+        elif figure := (metadata.get("mystnb") or {}).get("figure"):
+            put(figure.get("name"), "figure", numbers.next("figure"), figure.get("caption", ""))
+    found[page] = Label(page, "page", None, title or page)
+    return found
+
+
+def dollars(lines: Sequence[str], at: int) -> tuple[int, str, str | None]:
+    """Read a display equation between double dollars; return the line after it, the formula and its label."""
+    if one := DOLLARS.match(lines[at]):
+        return at + 1, one["one"].strip(), one["label"]
+    formula = [lines[at].removeprefix("$$")]
+    at += 1
+    while at < len(lines):
+        if "$$" in lines[at]:
+            before, _, after = lines[at].partition("$$")
+            label = re.match(r"\s*\(([\w:.-]+)\)\s*$", after)
+            return at + 1, "\n".join([*formula, before]).strip(), label[1] if label else None
+        formula.append(lines[at])
+        at += 1
+    raise UnknownMarkup("a display equation is never closed")
+
+
+class Converter:
+    """Turns the Markdown of one page, cell after cell, into notebook Markdown."""
+
+    def __init__(self, page: str, book: Book):
+        self.page, self.book = page, book
+        self.numbers = Numbers()
+
+    # -------------------------------------------------------- blocks
+
+    def cell(self, source: str) -> str:
+        """One Markdown cell; empty if nothing is left of it."""
+        text = "\n".join(self.blocks(source.splitlines()))
+        return re.sub(r"\n{3,}", "\n\n", text).strip()
+
+    def blocks(self, lines: Sequence[str]) -> list[str]:
+        """Lines of MyST to lines of Markdown."""
+        out: list[str] = []
+        prose: list[str] = []
+
+        def flush() -> None:
+            if prose:
+                out.extend(self.prose("\n".join(prose)).splitlines())
+                prose.clear()
+
+        at = 0
+        while at < len(lines):
+            line = lines[at]
+            if FENCE.match(line):
+                flush()
+                block, at = directive(lines, at)
+                out += ["", *self.directive(block), ""]
+            elif code := CODE.match(line):
+                flush()
+                end = at + 1
+                while end < len(lines) and not re.match(rf"^{re.escape(code['mark'])}\s*$", lines[end]):
+                    end += 1
+                out += lines[at : end + 1]
+                at = end + 1
+            elif line.startswith("$$"):
+                flush()
+                at, formula, label = dollars(lines, at)
+                out += ["", *self.equation(formula, label), ""]
+            elif TARGET.match(line) or line.startswith(("% ", "+++")) or line == "%":
+                flush()
+                at += 1
+            elif line.startswith(": ") and prose and prose[-1].strip():
+                term = prose.pop()
+                flush()
+                definition = [line[2:]]
+                at += 1
+                while at < len(lines) and lines[at].startswith("  "):
+                    definition.append(lines[at].strip())
+                    at += 1
+                out += [self.prose(f"**{term.strip()}**: " + " ".join(definition)), ""]
+            else:
+                prose.append(line)
+                at += 1
+        flush()
+        return out
+
+    def directive(self, block: Block) -> list[str]:
+        """A directive as Markdown."""
+        name = block.name.removeprefix("prf:")
+        if name in DROPPED or name in ("solution-start", "solution-end"):
+            return []
+        if name in BOXES:
+            rest = [block.argument, *block.body] if block.argument else block.body
+            return self.quote(BOXES[name], rest)
+        if name in TITLED:
+            return self.quote(block.argument, block.body)
+        if name in CONTAINERS:
+            return self.blocks(block.body)
+        if name in ("exercise", "exercise-start"):
+            number = "" if "nonumber" in block.options else f" {self.numbers.next('exercise')}"
+            title = f"Exercise{number}" + (f": {self.prose(block.argument)}" if block.argument else "")
+            if name == "exercise":
+                return self.quote(title, block.body)
+            return ["---", "", f"**{title}**", "", *self.blocks(block.body)]
+        if name == "exercise-end":
+            return ["---"]
+        if name in STATEMENTS:
+            number = "" if "nonumber" in block.options else f" {self.numbers.next(name)}"
+            title = f"{name.capitalize()}{number}" + (f" ({self.prose(block.argument)})" if block.argument else "")
+            return self.quote(title, block.body)
+        if name == "proof":
+            return self.quote("Proof", block.body)
+        if name == "math":
+            formula = "\n".join([block.argument, *block.body]).strip()
+            return self.equation(formula, block.options.get("label"))
+        if name in ("figure", "image"):
+            return self.figure(block)
+        if name in LITERAL - {"literalinclude"}:
+            language = "" if name == "parsed-literal" else block.argument
+            return [f"```{language}", *block.body, "```"]
+        if name == "table":
+            number = self.numbers.next("table")
+            return [f"**Table {number}.** {self.prose(block.argument)}", "", *self.blocks(block.body)]
+        if name == "list-table":
+            return self.list_table(block)
+        raise UnknownMarkup(f"the directive {{{block.name}}}")
+
+    def quote(self, title: str, body: Sequence[str]) -> list[str]:
+        """A box: a quote with a bold title."""
+        inside = "\n".join(self.blocks(list(body))).strip()
+        head = [f"**{self.prose(title)}**", ""] if title else []
+        return [f"> {line}".rstrip() for line in [*head, *re.sub(r"\n{3,}", "\n\n", inside).splitlines()]]
+
+    def equation(self, formula: str, label: str | None) -> list[str]:
+        """A display equation; a labelled one keeps its number."""
+        if label:
+            formula = f"{formula} \\tag{{{self.numbers.next('equation')}}}"
+        if MATH_ENVIRONMENTS.search(formula) or "\\\\" not in formula:
+            return ["$$", *formula.splitlines(), "$$"]
+        head, tag, number = formula.rpartition(" \\tag{")
+        lines = (head if tag else formula).splitlines()
+        return ["$$", "\\begin{aligned}", *lines, "\\end{aligned}", *([tag.strip() + number] if tag else []), "$$"]
+
+    def figure(self, block: Block) -> list[str]:
+        """A picture with its alternative text, and its caption below."""
+        out = [f"![{block.options.get('alt', '')}]({self.picture(block.argument)})"]
+        if block.name == "figure":
+            number = self.numbers.next("figure")
+            caption = self.prose("\n".join(block.body).strip())
+            out += ["", f"*Figure {number}.* {caption}"]
+        return out
+
+    def caption(self, figure: dict) -> str:
+        """The caption of a figure made by a code cell (`mystnb: figure:`)."""
+        return f"*Figure {self.numbers.next('figure')}.* {self.prose(str(figure.get('caption', '')).strip())}"
+
+    def list_table(self, block: Block) -> list[str]:
+        """A list-table as a pipe table; the first row is the head."""
+        rows: list[list[list[str]]] = []
+        for line in block.body:
+            if row := re.match(r"^\s*[*-] - ?(.*)$", line):
+                rows.append([[row[1]]])
+            elif rows and (cell := re.match(r"^\s+- ?(.*)$", line)):
+                rows[-1].append([cell[1]])
+            elif rows and line.strip():
+                rows[-1][-1].append(line.strip())
+        flat = [[self.prose(" ".join(cell)).replace("|", "\\|") for cell in row] for row in rows]
+        head = [f"**Table {self.numbers.next('table')}.** {self.prose(block.argument)}", ""] if block.argument else []
+        if not flat:
+            return head
+        return [
+            *head,
+            "| " + " | ".join(flat[0]) + " |",
+            "|" + " --- |" * len(flat[0]),
+            *("| " + " | ".join(row) + " |" for row in flat[1:]),
+        ]
+
+    # -------------------------------------------------------- text
+
+    def prose(self, text: str) -> str:
+        """Roles, links, pictures and footnotes of a stretch of text."""
+        return INLINE.sub(self.inline, text)
+
+    def inline(self, match: re.Match[str]) -> str:
+        """One inline element."""
+        if match["comment"]:
+            return ""
+        if match["role"]:
+            return self.role(match["role"], match["body"].strip())
+        if match["code"] or match["math"]:
+            return match[0]
+        if match["foot"]:
+            return f"<sup>{match['foot']}</sup>"
+        text, url = self.prose(match["text"]), match["url"]
+        if match["bang"]:
+            return f"![{text}]({self.picture(url)})"
+        return self.link(text, url)
+
+    def role(self, name: str, body: str) -> str:
+        """A role in words."""
+        split = re.match(r"^(?P<text>.*?)\s*<(?P<target>[^<>]+)>$", body, re.DOTALL)
+        text, target = (split["text"], split["target"]) if split else ("", body)
+        family = name.split(":")[0]
+        handlers: dict[str, Callable[[], str]] = {
+            "cite": lambda: self.cite(name, body),
+            "eq": lambda: f"({self.known(target).number})",
+            "ref": lambda: self.link(text, target),
+            "numref": lambda: self.numbered(text, target),
+            "prf": lambda: self.numbered(text, target),
+            "doc": lambda: self.link(text, target + ".md"),
+            "term": lambda: f"[{text or body}]({self.book.site}book/glossary.html)",
+            "math": lambda: f"${body}$",
+            "abbr": lambda: f"{text} ({target})" if split else body,
+            "sub": lambda: f"<sub>{body}</sub>",
+            "sup": lambda: f"<sup>{body}</sup>",
+            "kbd": lambda: f"<kbd>{body}</kbd>",
+            "download": lambda: f"[{text or target}]({self.picture(target)})",
+            "glue": lambda: f"`{body.split(':')[0]}`",
+        }
+        if family in ("func", "class", "mod", "meth", "attr", "data", "exc", "obj", "py", "file", "code", "command"):
+            return f"`{text or body.removeprefix('~').rsplit('.')[-1] if body.startswith('~') else text or body}`"
+        if family not in handlers:
+            raise UnknownMarkup(f"the role {{{name}}}")
+        return handlers[family]()
+
+    def cite(self, name: str, body: str) -> str:
+        """(Weston et al., 2015) or Weston et al. (2015), each linked to the work."""
+        textual = name in ("cite:t", "cite:ts", "cite:alp")
+        parts = []
+        for key in (each.strip() for each in body.split(",")):
+            if key not in self.book.citations:
+                raise UnknownMarkup(f"the citation {key}: it is not in book/references.bib")
+            authors, year, url = self.book.citations[key]
+            url = url or f"{self.book.site}book/bibliography.html"
+            parts.append(f"[{authors} ({year})]({url})" if textual else f"[{authors}, {year}]({url})")
+        return ", ".join(parts) if textual else f"({'; '.join(parts)})"
+
+    def known(self, label: str) -> Label:
+        """What a label stands for."""
+        if label not in self.book.labels:
+            raise UnknownMarkup(f"the reference {label}: no page has that label")
+        return self.book.labels[label]
+
+    def numbered(self, text: str, label: str) -> str:
+        """Figure 2, Exercise 3: linked where it stands on another page."""
+        target = self.known(label)
+        shown = f"{target.kind.capitalize()} {target.number}" if target.number else target.title
+        if text:
+            shown = text.replace("%s", str(target.number)).replace("{number}", str(target.number))
+            shown = shown.replace("{name}", target.title)
+        return shown if target.page == self.page else f"[{shown}]({self.book.link(label)})"
+
+    def link(self, text: str, url: str) -> str:
+        """A Markdown link or a reference; within the book it leads to the site."""
+        if re.match(r"^(https?:|mailto:)", url):
+            return f"[{text or url}]({url})"
+        label = url.removeprefix("#")
+        if label in self.book.labels:
+            target = self.book.labels[label]
+            if target.number is not None and not text:
+                return self.numbered("", label)
+            shown = text or self.prose(target.title)
+            return shown if target.page == self.page and target.kind != "page" else f"[{shown}]({self.book.link(label)})"
+        path, _, anchor = url.partition("#")
+        if not path:
+            return text  # a heading of this page by its own slug
+        name = self.beside(path.removesuffix(".md"))
+        if name in self.book.labels:
+            shown = text or self.prose(self.book.labels[name].title)
+            return f"[{shown}]({self.book.site}{name}.html{'#' + anchor if anchor else ''})"
+        if path.endswith(".md") or "/" not in path and "." not in path:
+            raise UnknownMarkup(f"the link {url}: no page or label of that name")
+        return f"[{text}]({self.picture(path)})"
+
+    def beside(self, path: str) -> str:
+        """A path written on this page, as a path below the repository."""
+        if path.startswith("/"):
+            return path.lstrip("/")
+        parts: list[str] = []
+        for part in (PurePosixPath(self.page).parent / path).parts:
+            if part == "..":
+                parts.pop()
+            elif part != ".":
+                parts.append(part)
+        return "/".join(parts)
+
+    def picture(self, path: str) -> str:
+        """The public address of a file of the repository."""
+        return path if re.match(r"^https?:", path) else self.book.raw + self.beside(path)
+
+
+def indent(text: str) -> str:
+    """Four spaces before every line, for messages."""
+    return textwrap.indent(text, "    ")

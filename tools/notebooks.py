@@ -1,0 +1,336 @@
+"""Make the notebooks from the chapters, check that they are in step, run them.
+
+    python tools/notebooks.py write [--outputs]   book/<topic>/*.md -> notebooks/<topic>/*.ipynb
+    python tools/notebooks.py check               exit 1 if a notebook is not what its chapter makes
+    python tools/notebooks.py test                every notebook at `smoke` under nbval
+    python tools/notebooks.py format              ruff over the code cells of the chapters
+
+A chapter is the only source. Its notebook has the same code cells, less the solutions; its text is put into words
+a notebook shows (tools/myst.py); and a first cell that installs the library on Colab. The bytes depend on the
+chapter alone, cell ids included. Cells tagged ``nbval-check-output`` carry their output, taken from a run at `smoke`,
+for nbval to compare; all other cells are stored without.
+
+Tags: ``remove-cell`` is in the notebook and not on the page; ``page-only`` is on the page and not in the notebook.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import nbformat
+from address import Address
+from chapters import BUILD, ROOT, Page, chapters, pages, write_if_changed
+from myst import Book, Converter, UnknownMarkup, labels_of
+
+CHECKED = "nbval-check-output"
+INSTALL = """\
+# Colab: fetch the library once; everywhere else this cell does nothing.
+import importlib.util
+import sys
+
+if "google.colab" in sys.modules and importlib.util.find_spec("reasonlib") is None:
+    %pip install -q "reasonlib @ {archive}"
+"""
+
+
+class OutOfStep(Exception):
+    """What a person must mend; the message is printed as it is."""
+
+
+# ---------------------------------------------------------------- the book
+
+
+def sources(page: Page) -> list[Any]:
+    """The cells of a chapter, or the whole of a page of prose as one cell."""
+    if page.executable:
+        return jupytext.reads(page.text, fmt="md:myst").cells
+    text = re.sub(r"\A---\n.*?\n---\n", "", page.text, flags=re.DOTALL)
+    return [nbformat.v4.new_markdown_cell(text)]
+
+
+def read_book() -> Book:
+    """Labels of every page and the works cited."""
+    address = Address.read()
+    book = Book(site=address.site, raw=address.raw, citations=citations())
+    for page in pages():
+        cells = [(cell.cell_type, cell.source, cell.metadata) for cell in sources(page)]
+        book.labels.update(labels_of(page.name, cells))
+    return book
+
+
+def citations() -> dict[str, tuple[str, str, str]]:
+    """Key -> (authors, year, address) of each work in book/references.bib."""
+    from pybtex.database import parse_file
+
+    found = {}
+    for key, entry in parse_file(str(ROOT / "book" / "references.bib")).entries.items():
+        people = [str(" ".join(person.prelast_names + person.last_names)) for person in entry.persons["author"]]
+        people = [re.sub(r"\\[\"'`^~]|\\[a-zA-Z]+(?![a-zA-Z])|[{}]", "", name) or str(name) for name in people]
+        if not people[0]:
+            people[0] = " ".join(entry.persons["author"][0].first_names)
+        named = people[0] if len(people) == 1 else " and ".join(people) if len(people) == 2 else f"{people[0]} et al."
+        found[key] = (named, entry.fields.get("year", "n.d."), entry.fields.get("url", ""))
+    return found
+
+
+# ---------------------------------------------------------------- one notebook
+
+
+def make(page: Page, book: Book) -> Any:
+    """The notebook of a chapter, without outputs."""
+    address = Address.read()
+    converter = Converter(page.name, book)
+    cells: list[tuple[str, str, dict[str, Any]]] = []
+    hidden = False  # inside a solution
+    installed = False
+    for cell in sources(page):
+        tags = cell.metadata.get("tags", [])
+        if cell.cell_type == "markdown":
+            for piece, hidden in solutions_apart(cell.source, hidden):
+                text = convert(converter, piece, page)
+                if text:
+                    cells.append(("markdown", text, {}))
+        elif not hidden and "page-only" not in tags:
+            if not installed:
+                cells.append(("code", INSTALL.format(archive=address.archive).rstrip(), {"tags": ["remove-cell"]}))
+                installed = True
+            cells.append(("code", cell.source, {"tags": tags} if tags else {}))
+            if figure := (cell.metadata.get("mystnb") or {}).get("figure"):
+                cells.append(("markdown", converter.caption(figure), {}))
+    head = (
+        f"[This chapter as a page]({address.site}{page.name}.html) · "
+        f"[open in Colab]({address.colab}{page.short}.ipynb) · made from `{page.name}.md`; edits belong there"
+    )
+    title, _, rest = cells[0][1].partition("\n")
+    cells[:1] = [("markdown", title, {}), ("markdown", head, {}), *([("markdown", rest.strip(), {})] if rest else [])]
+    notebook = nbformat.v4.new_notebook()
+    notebook.metadata = nbformat.from_dict(
+        {
+            "accelerator": "GPU",
+            "colab": {"gpuType": "T4", "provenance": [], "toc_visible": True},
+            "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+            "language_info": {"name": "python"},
+        }
+    )
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    used: set[str] = set()
+    for kind, source, metadata in cells:
+        new = nbformat.v4.new_markdown_cell if kind == "markdown" else nbformat.v4.new_code_cell
+        cell = new(source, metadata=metadata)
+        cell.id = identity(kind, source, used)
+        notebook.cells.append(cell)
+    return notebook
+
+
+def solutions_apart(source: str, hidden: bool) -> list[tuple[str, bool]]:
+    """Cut a Markdown cell at the gates of solutions: pieces to keep, and whether a solution is open after each."""
+    kept: list[str] = []
+    for part in re.split(r"(^[`:]{3,}\{solution-(?:start|end)\}.*?^[`:]{3,}[ \t]*$)", source, flags=re.M | re.S):
+        if re.match(r"^[`:]{3,}\{solution-start\}", part):
+            hidden = True
+        elif re.match(r"^[`:]{3,}\{solution-end\}", part):
+            hidden = False
+        elif not hidden:
+            kept.append(part)
+    return [("\n".join(kept), hidden)]
+
+
+def convert(converter: Converter, text: str, page: Page) -> str:
+    """Markdown for the notebook; an error names the page."""
+    try:
+        return converter.cell(text)
+    except UnknownMarkup as error:
+        raise OutOfStep(f"{page.path.relative_to(ROOT)}: a notebook cannot show {error}") from None
+
+
+def identity(kind: str, source: str, used: set[str]) -> str:
+    """A cell id from what the cell says; a second cell of the same words gets another."""
+    count = 0
+    while (name := hashlib.sha256(f"{kind}\0{count}\0{source}".encode()).hexdigest()[:12]) in used:
+        count += 1
+    used.add(name)
+    return name
+
+
+def keep_outputs(notebook: Any, old: Any | None) -> bool:
+    """Carry stored outputs over to the checked cells; return whether every one of them has its own."""
+    stored = {cell.id: cell for cell in (old.cells if old else []) if cell.cell_type == "code"}
+    complete = True
+    for number, cell in enumerate(checked(notebook), 1):
+        if cell.id in stored and stored[cell.id].outputs:
+            cell.outputs = stored[cell.id].outputs
+            cell.execution_count = number  # nbval refuses an output without a count
+        else:
+            complete = False
+    return complete
+
+
+def checked(notebook: Any) -> list[Any]:
+    """The cells whose output is compared."""
+    return [cell for cell in notebook.cells if cell.cell_type == "code" and CHECKED in cell.metadata.get("tags", [])]
+
+
+def written(notebook: Any) -> str:
+    """The bytes of a notebook file."""
+    nbformat.validate(notebook)
+    return nbformat.writes(notebook) + "\n"
+
+
+def at_smoke(notebook: Any, page: Page) -> Any:
+    """A copy whose parameters say smoke."""
+    copy = nbformat.from_dict(notebook)
+    for cell in copy.cells:
+        if cell.cell_type == "code" and "parameters" in cell.metadata.get("tags", []):
+            cell.source, count = re.subn(r"^scale = .*$", 'scale = "smoke"', cell.source, flags=re.M)
+            if count == 1:
+                return copy
+    raise OutOfStep(f"{page.path.relative_to(ROOT)}: the cell tagged `parameters` must set `scale`, on a line of its own")
+
+
+def run_for_outputs(notebook: Any, page: Page) -> None:
+    """Execute at smoke and store the outputs of the checked cells."""
+    import papermill
+
+    copy = at_smoke(notebook, page)
+    folder = BUILD / "outputs" / page.topic
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{page.path.stem}.ipynb"
+    nbformat.write(copy, path)
+    papermill.execute_notebook(path, path, kernel_name="python3", progress_bar=False, cwd=str(folder))
+    ran = {cell.id: cell for cell in nbformat.read(path, as_version=4).cells}
+    for number, cell in enumerate(checked(notebook), 1):
+        outputs = []
+        for output in ran[cell.id].outputs:
+            if "execution_count" in output:
+                output["execution_count"] = number
+            output.pop("metadata", None) if output.output_type == "stream" else output.update(metadata={})
+            outputs.append(output)
+        cell.outputs, cell.execution_count = outputs, number
+
+
+# ---------------------------------------------------------------- commands
+
+
+def read_old(page: Page) -> Any | None:
+    """The notebook as it is on disk."""
+    return nbformat.read(page.notebook, as_version=4) if page.notebook.is_file() else None
+
+
+def write(outputs: bool) -> int:
+    """Make every notebook; run those whose checked cells lack an output."""
+    book = read_book()
+    for page in chapters():
+        notebook = make(page, book)
+        if not keep_outputs(notebook, read_old(page)) or outputs:
+            run_for_outputs(notebook, page)
+        done = "wrote" if write_if_changed(page.notebook, written(notebook)) else "kept "
+        print(f"{done} {page.notebook.relative_to(ROOT)}")
+    for path in strays():
+        path.unlink()
+        print(f"removed {path.relative_to(ROOT)}")
+    return 0
+
+
+def strays() -> list[Path]:
+    """Notebooks that no chapter makes."""
+    made = {page.notebook for page in chapters()}
+    return [path for path in sorted((ROOT / "notebooks").rglob("*.ipynb")) if path not in made]
+
+
+def check() -> int:
+    """Compare each notebook with what its chapter makes today."""
+    book = read_book()
+    problems = [f"{path.relative_to(ROOT)} is made from no chapter" for path in strays()]
+    for page in chapters():
+        name = page.notebook.relative_to(ROOT)
+        notebook, old = make(page, book), read_old(page)
+        if not checked(notebook):
+            problems.append(f"{page.path.relative_to(ROOT)} has no cell tagged {CHECKED}: nbval would compare nothing")
+        if not round_trip(page):
+            problems.append(f"{page.path.relative_to(ROOT)} does not survive a round trip through jupytext")
+        if old is None:
+            problems.append(f"{name} is missing")
+        elif not keep_outputs(notebook, old):
+            problems.append(f"{name} lacks the output of a cell tagged {CHECKED}")
+        elif page.notebook.read_text(encoding="utf-8") != written(notebook):
+            problems.append(f"{name} is not what {page.path.relative_to(ROOT)} makes")
+    for line in problems:
+        print(line, file=sys.stderr)
+    if problems:
+        print("run `make pairs` and commit the notebooks", file=sys.stderr)
+        return 1
+    print(f"{len(chapters())} notebook(s) in step with their chapters")
+    return 0
+
+
+def round_trip(page: Page) -> bool:
+    """Whether jupytext writes and reads the chapter back to the same cells."""
+    first = jupytext.reads(page.text, fmt="md:myst")
+    again = jupytext.reads(jupytext.writes(first, fmt="md:myst"), fmt="md:myst")
+
+    def key(notebook: Any) -> list[Any]:
+        return [(cell.cell_type, cell.source, dict(cell.metadata)) for cell in notebook.cells]
+
+    return key(first) == key(again)
+
+
+def test() -> int:
+    """Run a copy of every notebook at smoke under nbval; compare the stored outputs."""
+    folder = BUILD / "nbval"
+    shutil.rmtree(folder, ignore_errors=True)
+    for page in chapters():
+        old = read_old(page)
+        if old is None:
+            raise OutOfStep(f"{page.notebook.relative_to(ROOT)} is missing: run `make pairs`")
+        write_if_changed(folder / f"{page.short}.ipynb", written(at_smoke(old, page)))
+    (folder / "pytest.ini").write_text("[pytest]\naddopts = -p no:cacheprovider\n", encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-c", str(folder / "pytest.ini"), "--rootdir", str(folder), str(folder)]
+    command += ["--nbval-lax", "--nbval-current-env", "--nbval-cell-timeout=600", "-q"]
+    command += ["-n", str(min(2, len(chapters()))), "--dist", "loadscope"]
+    return subprocess.run(command, cwd=folder, env={"OMP_NUM_THREADS": "1", **os.environ}).returncode
+
+
+def format_cells() -> int:
+    """Put the code cells of every chapter into ruff's form, in place."""
+    fence = re.compile(r"(^```\{code-cell\}[^\n]*\n(?:(?::[^\n]*|---\n.*?\n---)\n)*\n?)(.*?)(^```\s*?$)", re.M | re.S)
+
+    def one(match: re.Match[str]) -> str:
+        command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", "cell.py", "-"]
+        done = subprocess.run(command, input=match[2], capture_output=True, text=True, cwd=ROOT)
+        return match[1] + (match[2] if done.returncode else done.stdout) + match[3]
+
+    for page in chapters():
+        if write_if_changed(page.path, fence.sub(one, page.text)):
+            print(f"formatted {page.path.relative_to(ROOT)}")
+    return 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    each = commands.add_parser("write", help="make the notebooks")
+    each.add_argument("--outputs", action="store_true", help="run again for the stored outputs")
+    commands.add_parser("check", help="are the notebooks in step?")
+    commands.add_parser("test", help="run the notebooks at smoke")
+    commands.add_parser("format", help="ruff over the chapters' cells")
+    given = parser.parse_args()
+    try:
+        if given.command == "write":
+            return write(given.outputs)
+        return {"check": check, "test": test, "format": format_cells}[given.command]()
+    except OutOfStep as error:
+        print(error, file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

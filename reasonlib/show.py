@@ -110,9 +110,9 @@ def source(*objects: Any, docstring: bool = False) -> Listing:
 
 
 def without_docstrings(code: str) -> str:
-    """Remove every docstring from a piece of code; a body that was nothing else becomes `...`.
+    r"""Remove every docstring from a piece of code; a body that was nothing else becomes `...`.
 
-    >>> print(without_docstrings('def half(x):\\n    "Divide by two."\\n    return x / 2  # exact'))
+    >>> print(without_docstrings('def half(x):\n    "Divide by two."\n    return x / 2  # exact'))
     def half(x):
         return x / 2  # exact
     """

@@ -305,15 +305,15 @@ def stage(runs: list[Run], folder: Path) -> str:
     return total.hexdigest()
 
 
-def build_site(runs: list[Run], site: Path) -> str:
+def build_site(runs: list[Run], site: Path, scale: str) -> str:
     """Run Sphinx where anything it reads changed; warnings are errors. Return what was done."""
     work = site.with_name(site.name + ".work")
     mark = work / "built"
-    key = stage(runs, work / "source")
+    key = scale + " " + stage(runs, work / "source")
     if mark.is_file() and mark.read_text() == key and (site / "index.html").is_file():
         return "kept"
     mark.unlink(missing_ok=True)
-    command = [sys.executable, __file__, "_sphinx", str(work), str(site)]
+    command = [sys.executable, __file__, "_sphinx", str(work), str(site), scale]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     log = done.stdout + done.stderr
     (work / "sphinx.log").write_text(log, encoding="utf-8")
@@ -325,7 +325,7 @@ def build_site(runs: list[Run], site: Path) -> str:
     return "built"
 
 
-def sphinx_in_this_process(work: Path, site: Path) -> int:
+def sphinx_in_this_process(work: Path, site: Path, scale: str) -> int:
     """The worker: Jupyter Book's own Sphinx build over the staged sources, with execution off."""
     from jupyter_book.sphinx import build_sphinx
 
@@ -339,6 +339,7 @@ def sphinx_in_this_process(work: Path, site: Path) -> int:
         confoverrides={
             "latex_individualpages": False,
             "reasonlib_repository": str(ROOT),
+            "reasonlib_scale": scale,
             "external_toc_path": str(source / "_toc.yml"),
         },
         warningiserror=True,
@@ -353,7 +354,7 @@ def build(scale: str, site: Path) -> None:
     BUILD.mkdir(exist_ok=True)
     runs = run_chapters(scale)
     before = time.monotonic()
-    done = build_site(runs, site)
+    done = build_site(runs, site, scale)
     say(f"{'site':<28} {done:<5} {time.monotonic() - before:6.1f} s")
     index = (site / "index.html").resolve()
     say(f"\nThe book is at {index.as_uri()} (scale {scale}; {time.monotonic() - start:.1f} s). `make serve` opens it.")
@@ -399,6 +400,7 @@ def main() -> int:
     each = commands.add_parser("_sphinx")
     each.add_argument("work", type=Path)
     each.add_argument("site", type=Path)
+    each.add_argument("scale")
     given = parser.parse_args()
     try:
         if given.command == "build":
@@ -408,7 +410,7 @@ def main() -> int:
         elif given.command == "_execute":
             return execute_in_this_process(given.work, given.scale)
         else:
-            return sphinx_in_this_process(given.work, given.site)
+            return sphinx_in_this_process(given.work, given.site, given.scale)
     except BuildError as error:
         print(error, file=sys.stderr)
         return 1

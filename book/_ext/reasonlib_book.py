@@ -1,4 +1,24 @@
-"""What the book adds to Sphinx."""
+"""What the book adds to Sphinx: numbers that restart in every chapter, pages that never reach for the network,
+the Colab button, a description for search engines, and each chapter's measured time and memory."""
+
+from __future__ import annotations
+
+import html
+import json
+from pathlib import Path
+
+from docutils import nodes
+
+SCALES = ("smoke", "quick", "paper")
+
+
+def number_by_page(app, env):
+    """Restart figures, tables, exercises and statements at 1 in every page, as the notebooks number them."""
+    for kinds in env.toc_fignumbers.values():
+        for numbers in kinds.values():
+            for count, label in enumerate(numbers, 1):
+                numbers[label] = (count,)
+    return []
 
 
 def fix_page(app, pagename, templatename, context, doctree):
@@ -16,10 +36,74 @@ def fix_page(app, pagename, templatename, context, doctree):
         for button in group.get("buttons", []):
             if button.get("text") == "Colab":
                 button["url"] = app.config.colab_root + pagename.removeprefix("book/") + ".ipynb"
+    if doctree is not None:
+        text = html.escape(description(doctree), quote=True)
+        context["metatags"] = context.get("metatags", "") + f'\n<meta name="description" content="{text}" />\n'
+
+
+def description(doctree) -> str:
+    """The first paragraph of a page, cut at a word near 160 letters."""
+    for paragraph in doctree.findall(nodes.paragraph):
+        text = " ".join(paragraph.astext().split())
+        if len(text) > 40 and "rr-measured" not in paragraph["classes"]:
+            return text if len(text) <= 160 else text[:157].rsplit(" ", 1)[0] + " …"
+    return "Reasoning, Reproduced: works on machine reasoning, rebuilt, trained and measured."
+
+
+def status_file(app) -> Path:
+    """Where tools/book.py leaves the measured runs."""
+    return Path(app.srcdir) / "book" / "status.json"
+
+
+def read_status(app) -> list[dict]:
+    """The measured runs; empty for a book that was never executed."""
+    path = status_file(app)
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+
+
+def span(seconds: float) -> str:
+    """Seconds as a person says them."""
+    if seconds < 90:
+        return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def memory(megabytes: float) -> str:
+    """Megabytes as a person says them."""
+    return f"{megabytes:.0f} MB" if megabytes < 1000 else f"{megabytes / 1000:.1f} GB"
+
+
+def say_cost(app, doctree):
+    """Under a chapter's title: what it costs at each scale, as measured, and the scale this copy was run at."""
+    docname = app.env.docname
+    runs = {run["scale"]: run for run in read_status(app) if f"book/{run['chapter']}" == docname}
+    title = next(doctree.findall(nodes.title), None)
+    if not runs or title is None:
+        return
+    app.env.note_dependency(str(status_file(app)))
+    here = app.config.reasonlib_scale
+    parts = [
+        f"{scale} {span(runs[scale]['seconds'])}, {memory(runs[scale]['peak_mb'])}" if scale in runs else f"{scale} not measured"
+        for scale in SCALES
+    ]
+    line = nodes.paragraph(classes=["rr-measured"])
+    line += nodes.Text("This page was run at ")
+    line += nodes.strong(text=here)
+    line += nodes.Text(". Time and memory of the whole chapter: " + "; ".join(parts) + ".")
+    added: list[nodes.Node] = [line]
+    if here == "smoke":
+        text = "A run of seconds that only shows that every cell works: its numbers mean nothing."
+        added.append(nodes.warning("", nodes.paragraph(text=text)))
+    parent = title.parent
+    at = parent.index(title) + 1
+    parent[at:at] = added
 
 
 def setup(app):
     app.add_config_value("colab_root", "", "html")
     app.add_config_value("reasonlib_repository", "", "env")
+    app.add_config_value("reasonlib_scale", "quick", "env")
+    app.connect("doctree-read", say_cost)
+    app.connect("env-get-updated", number_by_page, priority=900)
     app.connect("html-page-context", fix_page, priority=900)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,161 @@
+"""The files of the built site: links, pictures, titles, nothing fetched from elsewhere, every public name described."""
+
+import ast
+import json
+import re
+import zlib
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+pytestmark = pytest.mark.site
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+class Document(HTMLParser):
+    """The parts of a page that the tests ask about."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.anchors, self.links, self.loaded, self.images, self.metas = set(), [], [], [], {}
+        self.headings, self.title, self.language, self.body = 0, "", None, ""
+        self._in: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        self._in.append(tag)
+        for key in ("id", "name"):
+            if given.get(key):
+                self.anchors.add(given[key])
+        if tag == "html":
+            self.language = given.get("lang")
+        elif tag == "a" and given.get("href"):
+            self.links.append(given["href"])
+        elif tag == "link" and given.get("rel") not in ("canonical", "next", "prev", "index", "search", "author"):
+            self.loaded.append(given.get("href") or "")
+        elif tag in ("script", "iframe", "img", "source", "video", "audio"):
+            if given.get("src"):
+                self.loaded.append(given["src"])
+            if tag == "img":
+                self.images.append(given)
+        elif tag == "meta" and given.get("name"):
+            self.metas[given["name"]] = given.get("content", "")
+        elif tag == "h1":
+            self.headings += 1
+
+    def handle_data(self, data):
+        if self._in and self._in[-1] == "title" and not self.title:
+            self.title = data.strip()
+
+
+@cache
+def read(path: Path) -> Document:
+    return Document(path.read_text(encoding="utf-8"))
+
+
+def test_every_internal_link_leads_somewhere(site, page_name):
+    page = site / page_name
+    broken = []
+    for link in [*read(page).links, *read(page).loaded]:
+        parts = urlsplit(link)
+        if parts.scheme or parts.netloc:
+            continue
+        target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+        if target.is_dir():
+            target /= "index.html"
+        if not target.is_file():
+            broken.append(link)
+        elif parts.fragment and target.suffix == ".html" and unquote(parts.fragment) not in read(target).anchors:
+            broken.append(link)
+    assert not [link for link in broken if link != "#"]
+
+
+def test_nothing_is_fetched_from_elsewhere(site, page_name):
+    text = (site / page_name).read_text(encoding="utf-8")
+    assert [url for url in read(site / page_name).loaded if urlsplit(url).netloc] == []
+    assert re.findall(r"(?:import\(|@import |url\()\s*[\"']?https?://[^\"')]+", text) == []
+    assert "unpkg.com" not in text and "jsdelivr" not in text
+
+
+def test_style_sheets_fetch_nothing_from_elsewhere(site):
+    sheets = sorted(site.rglob("*.css"))
+    assert sheets
+    for sheet in sheets:
+        found = re.findall(r"(?:@import\s+|url\()\s*[\"']?https?://", sheet.read_text(encoding="utf-8"))
+        assert not found, sheet
+
+
+def test_a_page_says_what_it_is(site, page_name):
+    page = read(site / page_name)
+    if page_name == "index.html":  # a redirect to the first page
+        return
+    assert page.language == "en"
+    assert page.title
+    if page_name.startswith("book/"):
+        assert page.headings == 1
+        assert 40 <= len(page.metas.get("description", "")) <= 170
+
+
+def test_every_picture_has_words(site, page_name):
+    bare = [image.get("src", "")[:80] for image in read(site / page_name).images if not (image.get("alt") or "").strip()]
+    assert not bare
+
+
+def test_no_raw_markup_is_left_on_a_page(site, page_name):
+    text = re.sub(r"<(script|style|pre|code)\b.*?</\1>", "", (site / page_name).read_text(encoding="utf-8"), flags=re.S)
+    assert not re.findall(r"\{(?:cite|ref|eq|term|doc|numref|math)(?::\w+)?\}", text)
+
+
+def test_colab_buttons_open_notebooks_that_exist(site):
+    from address import Address
+    from chapters import chapters
+
+    root = Address.read().colab
+    for page in chapters():
+        links = {link for link in re.findall(r'href="([^"]*)"', (site / f"{page.name}.html").read_text(encoding="utf-8"))
+                 if "colab.research" in link}
+        assert links == {f"{root}{page.short}.ipynb"}
+        notebook = ROOT / "notebooks" / f"{page.short}.ipynb"
+        assert json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+
+
+def inventory(site: Path) -> set[str]:
+    """Names described on API pages, from Sphinx's own list of them."""
+    data = (site / "objects.inv").read_bytes()
+    for _ in range(4):
+        data = data[data.index(b"\n") + 1 :]
+    return {line.split(" ")[0] for line in zlib.decompress(data).decode().splitlines() if " py:" in line}
+
+
+def public_names() -> list[str]:
+    """Every name in the ``__all__`` of a module of the library, read without importing it."""
+    found = []
+    for path in sorted((ROOT / "reasonlib").rglob("*.py")):
+        module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.Assign) and any(getattr(t, "id", "") == "__all__" for t in node.targets):
+                found += [f"{module}.{name}" for name in ast.literal_eval(node.value)]
+    return found
+
+
+def test_every_public_name_is_on_a_page_of_the_reference(site):
+    described = inventory(site)
+    last = {name.rsplit(".", 1)[-1] for name in described}
+    missing = [name for name in public_names() if name not in described and name.rsplit(".", 1)[-1] not in last]
+    assert public_names()
+    assert missing == []
+
+
+def test_every_module_is_on_a_page_of_the_reference(site):
+    described = inventory(site)
+    modules = set()
+    for path in (ROOT / "reasonlib").rglob("*.py"):
+        module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        if not module.endswith(("__init__", "__main__")) and not any(part.startswith("_") for part in path.parts):
+            modules.add(module)
+    assert modules - described == set()

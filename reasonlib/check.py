@@ -39,7 +39,7 @@ PACKAGE = "reasonlib"
 
 CSS = """
 .rr-check{color:inherit;border-left:.25rem solid;padding:.3rem .8rem;margin:.5rem 0}
-.rr-check code{color:inherit;background:none;font-size:1em}
+.rr-check code,.rr-grades code{color:inherit;background:none;font-size:1em}
 .rr-passed{border-color:#009e73}.rr-failed{border-color:#d55e00}.rr-untouched{border-color:currentColor}
 .rr-grades{overflow-x:auto}
 .rr-grades table{border-collapse:collapse;color:inherit;background:none;margin:.5rem 0}

@@ -71,7 +71,7 @@ OURS_MARK: dict[str, Any] = {
     "capsize": 3,
     "linestyle": "none",
 }
-VERDICTS = {"reproduced": "✓", "trend": "≈", "contradicted": "✗", "not run": "○"}
+VERDICTS = {"reproduced": "✓", "trend": "↗", "contradicted": "✗", "not run": "○"}
 
 CSS = """
 .rr{color:inherit}

@@ -23,14 +23,11 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import hashlib
 import itertools
-import json
 import math
 import os
 import sys
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,10 +36,12 @@ from typing import Any, cast
 import torch
 from accelerate import PartialState
 from accelerate.utils import broadcast_object_list, gather, reduce
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from reasonlib.checkpoints import Checkpoints, Loaded, differences
+from reasonlib.checkpoints import load_weights as load_weights
+from reasonlib.checkpoints import save_weights as save_weights
+from reasonlib.checkpoints import weights_metadata as weights_metadata
 from reasonlib.errors import UserError
 
 __all__ = [
@@ -52,13 +51,10 @@ __all__ = [
     "device",
     "fit",
     "learning_rate",
-    "load_weights",
     "make_optimiser",
     "parameter_count",
-    "save_weights",
     "seeded",
     "split_batch",
-    "weights_metadata",
 ]
 
 OPTIMISERS: dict[str, type[torch.optim.Optimizer]] = {
@@ -291,128 +287,6 @@ def learning_rate(
     return rate
 
 
-# --- weights on disk ----------------------------------------------------------------------------------------
-
-
-def save_weights(
-    path: str | Path,
-    model: nn.Module | Mapping[str, Tensor],
-    *,
-    half: bool = False,
-    metadata: Mapping[str, Any] | None = None,
-) -> Path:
-    """Write a model's weights as safetensors: whole and on the disk, or not at all.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file; its folder is made if it is absent.
-    model : torch.nn.Module or mapping of str to Tensor
-        The model, or its ``state_dict``. Tensors that share memory (tied weights) are stored once.
-    half : bool
-        Store floating-point tensors in 16 bits (IEEE half precision).
-    metadata : mapping, optional
-        What to say about the weights; values that are not text are stored as JSON. See `weights_metadata`.
-
-    Returns
-    -------
-    Path
-        The file written.
-
-    Raises
-    ------
-    UserError
-        If a weight is not finite in half precision.
-    """
-    path = Path(path)
-    tensors: dict[str, Tensor] = {}
-    aliases: dict[str, str] = {}
-    seen: dict[Any, str] = {}
-    storages: set[int] = set()
-    for name, tensor in (model.state_dict() if isinstance(model, nn.Module) else model).items():
-        if not isinstance(tensor, Tensor):
-            raise ValueError(f"weights must be tensors, got {type(tensor).__name__} for {name!r}")
-        tensor = tensor.detach()
-        key = (tensor.device, tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype)
-        if tensor.numel() and key in seen:
-            aliases[name] = seen[key]
-            continue
-        seen[key] = name
-        stored = tensor.to("cpu", torch.float16 if half and tensor.is_floating_point() else None).contiguous()
-        if half and tensor.is_floating_point() and not bool(torch.isfinite(stored).all()):
-            raise UserError(f"{name!r} has values that half precision cannot hold; save with half=False")
-        storage = stored.untyped_storage()
-        if storage.data_ptr() in storages or storage.nbytes() != stored.numel() * stored.element_size():
-            stored = stored.clone()
-        storages.add(storage.data_ptr())
-        tensors[name] = stored
-    header = {k: v if isinstance(v, str) else json.dumps(v) for k, v in (metadata or {}).items()}
-    if aliases:
-        header["aliases"] = json.dumps(aliases)
-    with _replacing(path) as draft:
-        save_file(tensors, draft, metadata=header or None)
-    return path
-
-
-def load_weights(path: str | Path) -> dict[str, Tensor]:
-    """Read what `save_weights` wrote, tied weights under each of their names, on the CPU.
-
-    Raises
-    ------
-    UserError
-        If the file is absent, cut short or not safetensors.
-    """
-    with _opened(path) as file:
-        tensors = {name: file.get_tensor(name) for name in file.keys()}
-        aliases = json.loads((file.metadata() or {}).get("aliases", "{}"))
-    return tensors | {alias: tensors[name] for alias, name in aliases.items()}
-
-
-def weights_metadata(path: str | Path) -> dict[str, str]:
-    """Read the metadata that `save_weights` stored with the weights.
-
-    Raises
-    ------
-    UserError
-        If the file is absent, cut short or not safetensors.
-    """
-    with _opened(path) as file:
-        return {k: v for k, v in (file.metadata() or {}).items() if k != "aliases"}
-
-
-@contextlib.contextmanager
-def _opened(path: str | Path) -> Iterator[Any]:
-    if not Path(path).is_file():
-        raise UserError(f"there are no weights at {path}")
-    try:
-        with safe_open(path, framework="pt") as file:
-            yield file
-    except (SafetensorError, OSError) as error:
-        raise UserError(
-            f"{path} is not a safetensors file or was cut short ({error}); make it again"
-        ) from None
-
-
-@contextlib.contextmanager
-def _replacing(path: Path) -> Iterator[Path]:
-    """Give a draft's path; on leaving, put the draft in the place of `path` in one motion, on the disk."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
-    try:
-        yield draft
-        with open(draft, "rb+") as file:
-            os.fsync(file.fileno())
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
-    with contextlib.suppress(OSError):  # a folder cannot be synced on every system
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-
-
 # --- history ------------------------------------------------------------------------------------------------
 
 
@@ -429,7 +303,8 @@ class History(Sequence[dict[str, float]]):
     steps_done: int = 0  # optimiser steps, earlier calls included
     steps_planned: int = 0
     epochs_planned: int = 0
-    stopped: str = "finished"  # finished | early | minutes | diverged
+    stopped: str = "finished"  # finished | early | minutes
+    diverged: bool = False  # stopped early because the loss was no longer finite
     best: dict[str, float] | None = None  # the row with the best monitored metric
     seconds: float = 0.0  # of training, earlier calls included
     resumed_from: int = 0  # the step this call went on from; 0: a fresh run
@@ -452,11 +327,12 @@ class History(Sequence[dict[str, float]]):
         """Say in one line how far the run came and why it stopped."""
         steps = f"{self.steps_done:,} of {self.steps_planned:,} steps"
         far = f"{steps}, {len(self)} of {self.epochs_planned} epochs"
+        if self.diverged:
+            return f"stopped early, the loss is no longer finite: {far}; lower lr or set clip"
         return {
             "finished": f"finished: {far}",
             "early": f"stopped early, the metric no longer improved: {far}",
             "minutes": f"out of its minutes: {far}; run it again with the same checkpoint folder to go on",
-            "diverged": f"stopped, the loss is no longer finite: {far}; lower lr or set clip",
         }[self.stopped]
 
 
@@ -502,7 +378,7 @@ def _changed(batch: Any, change: Callable[[Tensor], Tensor]) -> Any:
 
 
 def batch_weight(batch: Any) -> float:
-    """Return how many examples a batch holds: the first axis that all its tensors share.
+    """Return how many examples a batch holds: its own length, or the first axis that all its tensors share.
 
     Raises
     ------
@@ -514,19 +390,25 @@ def batch_weight(batch: Any) -> float:
     >>> batch_weight({"words": torch.zeros(3, 7), "answers": torch.zeros(3)})
     3.0
     """
+    if hasattr(batch, "__len__") and not isinstance(batch, (Tensor, Mapping, tuple, list)):
+        return float(len(batch))
+    return float(_common_size(batch))
+
+
+def _common_size(batch: Any) -> int:
     sizes = {len(tensor) for tensor in _tensors(batch) if tensor.dim()}
     if len(sizes) != 1:
         raise ValueError(
             f"a batch must hold tensors with one common first axis, got {sorted(sizes) or 'no tensor'}; "
             "give fit your own weight= (and shard= for several processes)"
         )
-    return float(sizes.pop())
+    return sizes.pop()
 
 
 def split_batch(batch: Any, index: int, count: int) -> Any:
     """Return slice `index` of `count` of a batch, cut along the first axis of its tensors.
 
-    Tensors may lie in tuples, lists, mappings and dataclasses, nested at will; whatever is no tensor stays
+    A batch with a method ``shard(index, count)`` cuts itself. Else its tensors may lie in tuples, lists, mappings and dataclasses, nested at will; whatever is no tensor stays
     whole. The slices are contiguous, differ by one example at most, and may be empty.
 
     Raises
@@ -539,7 +421,9 @@ def split_batch(batch: Any, index: int, count: int) -> Any:
     >>> [split_batch(torch.arange(5), i, 2).tolist() for i in range(2)]
     [[0, 1, 2], [3, 4]]
     """
-    batch_weight(batch)
+    if hasattr(batch, "shard"):
+        return batch.shard(index, count)
+    _common_size(batch)
     return _changed(batch, lambda tensor: tensor.tensor_split(count)[index] if tensor.dim() else tensor)
 
 
@@ -628,7 +512,7 @@ class _State:
         """Take in an epoch's row, decide on a cut and an early stop, and say whether the row is the best."""
         self.rows.append(row)
         if not math.isfinite(row["loss"]):
-            self.stopped = "diverged"
+            self.stopped = "early"
             return False
         if monitor not in row:
             return False
@@ -678,128 +562,6 @@ class _Draws:
         if self.module is not None:
             with torch.cuda.device(self.place[0]) if self.place else contextlib.nullcontext():
                 self.module.manual_seed(seed)
-
-
-@dataclass
-class _Loaded:
-    serial: int
-    content: dict[str, Any]
-    tensors: dict[str, Tensor]
-    best: dict[str, Tensor] | None
-
-
-class _Checkpoints:
-    """A folder with a run's last two checkpoints and the weights of its best epoch.
-
-    A checkpoint is ``checkpoint-<serial>.safetensors`` and, written after it, ``checkpoint-<serial>.json``,
-    which names every file it needs with its SHA-256. A checkpoint without its JSON was never finished, and is
-    ignored.
-    """
-
-    KEPT = 2
-
-    def __init__(self, folder: Path, run: dict[str, Any]) -> None:
-        if folder.exists() and not folder.is_dir():
-            raise UserError(f"checkpoint must be a folder, and {folder} is a file")
-        self.folder = folder
-        self.run: dict[str, Any] = json.loads(json.dumps(run))
-        self.kept: list[tuple[int, set[str]]] = []
-        self.serial = 0
-
-    def load(self) -> _Loaded | None:
-        """Return the newest checkpoint that is whole; None where there is none at all.
-
-        Raises
-        ------
-        UserError
-            If the folder belongs to another run, or none of its checkpoints is whole.
-        """
-        reason = ""
-        for path in sorted(self.folder.glob("checkpoint-*.json"), reverse=True):
-            self.serial = max(self.serial, int(path.stem.rpartition("-")[2]))
-            try:
-                loaded = self._read(path)
-            except (OSError, ValueError, KeyError, TypeError) as error:
-                if isinstance(error, _OtherRunError):
-                    raise
-                reason = reason or f"{path.name}: {error}"
-                continue
-            if reason:
-                warnings.warn(f"a checkpoint is damaged ({reason}); going on from {path.name}", stacklevel=3)
-            self.kept = [(loaded.serial, {path.name, *loaded.content["files"]})]
-            return loaded
-        if reason:
-            raise UserError(
-                f"no checkpoint in {self.folder} is whole ({reason}); delete the folder to start again"
-            )
-        return None
-
-    def _read(self, path: Path) -> _Loaded:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        differences = _differences(content["run"], self.run)
-        if differences:
-            raise _OtherRunError(
-                f"{self.folder} holds a run of another configuration ({'; '.join(differences)}); "
-                "use another folder, or delete this one to start again"
-            )
-        weights = {}
-        for name, digest in content["files"].items():
-            if _sha256(self.folder / name) != digest:
-                raise ValueError(f"{name} was cut short or changed")
-            weights[name] = load_weights(self.folder / name)
-        serial = int(path.stem.rpartition("-")[2])
-        return _Loaded(
-            serial, content, weights[f"{path.stem}.safetensors"], weights.get(content["best_file"])
-        )
-
-    def save(
-        self, content: dict[str, Any], tensors: dict[str, Tensor], best: dict[str, Tensor] | None
-    ) -> None:
-        """Write one checkpoint; then, and only then, drop those that are no longer needed."""
-        self.serial += 1
-        stem = f"checkpoint-{self.serial:06d}"
-        names = [save_weights(self.folder / f"{stem}.safetensors", tensors).name]
-        best_file = None
-        if best is not None:
-            row = content["state"]["best"]
-            best_file = f"best-{row['epoch']:06d}.safetensors"
-            if not any(best_file in files for _, files in self.kept):
-                save_weights(self.folder / best_file, best, metadata=row)
-            names.append(best_file)
-        content = content | {
-            "run": self.run,
-            "best_file": best_file,
-            "files": {name: _sha256(self.folder / name) for name in names},
-        }
-        with _replacing(self.folder / f"{stem}.json") as draft:
-            draft.write_text(json.dumps(content, indent=1), encoding="utf-8")
-        self.kept = [*self.kept, (self.serial, {f"{stem}.json", *names})][-self.KEPT :]
-        needed = set().union(*(files for _, files in self.kept))
-        for pattern in ("checkpoint-*.json", "checkpoint-*.safetensors", "best-*.safetensors", ".*.draft"):
-            for path in self.folder.glob(pattern):
-                if path.name not in needed:
-                    with contextlib.suppress(OSError):
-                        path.unlink()
-
-
-class _OtherRunError(UserError):
-    """A checkpoint that belongs to another run."""
-
-
-def _differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
-    found = []
-    for name in [*there, *(name for name in here if name not in there)]:
-        a, b = there.get(name), here.get(name)
-        if isinstance(a, dict) and isinstance(b, dict):
-            found += _differences(a, b)
-        elif a != b:
-            found.append(f"{name} is {a!r} there, {b!r} here")
-    return found
-
-
-def _sha256(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 # --- progress -----------------------------------------------------------------------------------------------
@@ -985,19 +747,17 @@ def fit(
     total = torch.zeros((), dtype=torch.float32 if where.type == "mps" else torch.float64, device=where)
     best_weights: dict[str, Tensor] | None = None
     pending: dict[str, Tensor] = {}  # random states to go on from
-    folder: _Checkpoints | None = None
+    folder: Checkpoints | None = None
     if checkpoint is not None:
         settings = {k: v for k, v in dataclasses.asdict(config).items() if k != "minutes"}
         watch = {"monitor": monitor, "mode": mode}
-        folder = _Checkpoints(
-            Path(checkpoint), {"config": settings | watch, "identity": dict(identity or {})}
-        )
+        folder = Checkpoints(Path(checkpoint), {"config": settings | watch, "identity": dict(identity or {})})
         loaded = folder.load()
         if processes.agree(loaded and loaded.serial) != (loaded and loaded.serial):
             raise UserError(f"every process must see the same checkpoint folder, and {checkpoint} differs")
         if loaded is not None:
             state = _State(**loaded.content["state"])
-            pending = _restore(loaded, folder.folder, model, optimiser, total, processes.index)
+            pending = _restore(loaded, folder, model, optimiser, total, processes.index)
             best_weights = loaded.best
     resumed_from, seconds_before, saved_at = state.step, state.seconds, began
     finished_before = bool(state.stopped)
@@ -1008,7 +768,7 @@ def fit(
             streams = {name: processes.gather_bytes(stream) for name, stream in draws.read().items()}
             if processes.main:
                 content, tensors = _snapshot(state, model, optimiser, total, streams)
-                folder.save(content, tensors, best_weights)
+                folder.save(content, tensors, best_weights, state.best)
         saved_at = time.monotonic()
 
     def due() -> tuple[bool, bool]:
@@ -1113,6 +873,7 @@ def fit(
         steps_planned=state.steps_planned(config.epochs),
         epochs_planned=config.epochs,
         stopped=state.stopped or "minutes",
+        diverged=any(not math.isfinite(row["loss"]) for row in state.rows),
         best=state.best,
         seconds=state.seconds,
         resumed_from=resumed_from,
@@ -1128,7 +889,7 @@ def _check(
     save_seconds: float | None,
     steps_per_epoch: int | None,
 ) -> bool:
-    """Check what concerns fit's parameters together; return whether something depends on the monitored metric."""
+    """Check what concerns fit's parameters together; return whether something depends on the metric."""
     if mode not in ("max", "min"):
         raise ValueError(f"mode must be one of max, min, got {mode!r}")
     for name, value in (("save_every", save_every), ("steps_per_epoch", steps_per_epoch)):
@@ -1271,22 +1032,18 @@ def _snapshot(
 
 
 def _restore(
-    loaded: _Loaded,
-    folder: Path,
+    loaded: Loaded,
+    folder: Checkpoints,
     model: nn.Module,
     optimiser: torch.optim.Optimizer,
     total: Tensor,
     process: int,
 ) -> dict[str, Tensor]:
-    """Put a snapshot back in its place; return this process's random states, to be set when training starts."""
+    """Put a snapshot back in its place; return this process's random states, to be set later."""
     weights = {k.removeprefix("model/"): v for k, v in loaded.tensors.items() if k.startswith("model/")}
     there = {name: tuple(tensor.shape) for name, tensor in weights.items()}
     here = {name: tuple(tensor.shape) for name, tensor in _weights(model).items()}
-    if differences := _differences(there, here):
-        raise UserError(
-            f"{folder} holds a run of another model ({differences[0]}); "
-            "use another folder, or delete this one to start again"
-        )
+    folder.refuse_other(differences(there, here), "model")
     model.load_state_dict(weights)
     values: dict[int, dict[str, Any]] = {int(i): dict(v) for i, v in loaded.content["optimiser"].items()}
     for name, tensor in loaded.tensors.items():

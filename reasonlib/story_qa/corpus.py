@@ -1,7 +1,7 @@
 """Read and write the released bAbI text format (Weston et al. 2015), version 1.2.
 
-A file is a run of stories. Every line starts with an ID that counts from 1 within its story; a line with a tab
-is a question, with its answer and the IDs of the sentences that support it::
+A file is a run of stories. Every line starts with an ID that counts from 1 within its story; a line with a
+tab is a question, with its answer and the IDs of the sentences that support it::
 
     1 Mary moved to the bathroom.
     2 John went to the hallway.
@@ -9,9 +9,9 @@ is a question, with its answer and the IDs of the sentences that support it::
     4 Daniel went back to the hallway.
     5 Where is Daniel? <tab>hallway<tab>4
 
-Questions take IDs too, so ID 4 above is the third sentence: `read_file` turns supporting IDs into positions in
-`Example.story`, here ``(2,)``, and `dumps` turns them back. Reading a released file and writing it again gives
-the same bytes.
+Questions take IDs too, so ID 4 above is the third sentence: `read_file` turns supporting IDs into positions
+in `Example.story`, here ``(2,)``, and `dumps` turns them back. Reading a released file and writing it again
+gives the same bytes.
 """
 
 import os
@@ -19,7 +19,8 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from reasonlib.errors import DataError
+from reasonlib.data import Corpus
+from reasonlib.errors import DataError, UserError
 from reasonlib.story_qa.story import TASKS, Example
 
 FOLDER = "tasks_1-20_v1-2"
@@ -50,6 +51,37 @@ SLUGS = {
 SIZES = ("en", "en-10k", "en-valid", "en-valid-10k")
 SPLITS = ("train", "valid", "test")
 
+_REQUIRED = tuple(
+    f"en/qa{task}_{slug}_{split}.txt" for task, slug in SLUGS.items() for split in ("train", "test")
+)
+
+# Two archives of one tree. The authors' own server lost the first; ParlAI's copy, on the host of the authors'
+# group, holds the same files and a variant of each without supporting facts. The checksums are those that
+# independent projects pin: datasets (Hugging Face) for the original, ParlAI for its copy.
+CORPORA: dict[str, Corpus] = {
+    "babi": Corpus(
+        name="babi",
+        url="https://dl.fbaipublicfiles.com/parlai/babi/babi.tar.gz",
+        sha256="f7f0bee187efca0d81c3daac1b162cda4eb7f9505dee5ad6846eabbed3dbf92e",
+        size=19_212_062,
+        licence="CC BY 3.0",
+        citation="weston2015",
+        folder=FOLDER,
+        files=_REQUIRED,
+        mirrors=("http://parl.ai/downloads/babi/babi.tar.gz",),
+    ),
+    "babi-original": Corpus(
+        name="babi-original",
+        url="http://www.thespermwhale.com/jaseweston/babi/tasks_1-20_v1-2.tar.gz",
+        sha256="0364ebde659f14d11bc21744516c5ec49d3d06cb692733f66680771244998898",
+        size=15_719_851,
+        licence="CC BY 3.0",
+        citation="weston2015",
+        folder=FOLDER,
+        files=_REQUIRED,
+    ),
+}
+
 # The released files put a space between question mark and tab in these tasks and none in the others.
 SPACED = frozenset((1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14))
 
@@ -74,9 +106,9 @@ def parse(lines: Iterable[str], name: str, task: int) -> list[Example]:
     Raises
     ------
     DataError
-        One line that names the source, the line and the remedy: a line without an ID, an ID out of sequence, a
-        question without an answer, a support that is no sentence before the question, statements after the
-        last question, or nothing to read at all.
+        One line that names the source, the line and the remedy: a line without an ID, an ID out of sequence,
+        a question without an answer, a support that is no sentence before the question, statements after
+        the last question, or nothing to read at all.
     """
     if task not in TASKS:
         raise ValueError(f"task must be 1 to 20, got {task}")
@@ -90,21 +122,23 @@ def parse(lines: Iterable[str], name: str, task: int) -> list[Example]:
         head, _, text = line.partition(" ")
         if not (head.isascii() and head.isdigit() and text.strip()):
             raise DataError(
-                f"{where}: expected 'ID text', got {_excerpt(line)}; start the line with its number in the story"
+                f"{where}: expected 'ID text', got {_excerpt(line)}; "
+                "start the line with its number in the story"
             )
         identity = int(head)
         if identity == 1:
             if pending:
                 raise DataError(
-                    f"{where}: a new story starts but the one before has no question after its last sentence; "
-                    "add the question or remove the sentences"
+                    f"{where}: a new story starts, but the one before it ends without a question; "
+                    "add the question or remove the sentences after the last one"
                 )
             sentences, position = [], {}
             group += 1
         elif identity != previous + 1:
             expected = f"{previous + 1} or 1" if previous else "1"
             raise DataError(
-                f"{where}: ID {identity} is out of sequence, expected {expected}; number the lines of a story from 1"
+                f"{where}: ID {identity} is out of sequence, expected {expected}; "
+                "number the lines of a story from 1"
             )
         previous = identity
         if "\t" not in text:
@@ -205,13 +239,13 @@ def path_of(folder: str | os.PathLike[str], task: int, split: str = "train", siz
     'tasks_1-20_v1-2/en-valid/qa3_valid.txt'
     """
     if task not in TASKS:
-        raise ValueError(f"task must be 1 to 20, got {task}")
+        raise UserError(f"task must be 1 to 20, got {task}")
     if split not in SPLITS:
-        raise ValueError(f"split must be one of {', '.join(SPLITS)}, got {split!r}")
+        raise UserError(f"split must be one of {', '.join(SPLITS)}, got {split!r}")
     if size not in SIZES:
-        raise ValueError(f"size must be one of {', '.join(SIZES)}, got {size!r}")
+        raise UserError(f"size must be one of {', '.join(SIZES)}, got {size!r}")
     if split == "valid" and "valid" not in size:
-        raise ValueError(f"{size} has no valid split; use size {size.replace('en', 'en-valid', 1)!r}")
+        raise UserError(f"{size} has no valid split; use size {size.replace('en', 'en-valid', 1)!r}")
     folder = Path(folder)
     if (folder / FOLDER).is_dir():
         folder = folder / FOLDER
@@ -271,7 +305,7 @@ def dumps(examples: Sequence[Example]) -> str:
 
 
 def write(examples: Sequence[Example], path: str | os.PathLike[str]) -> None:
-    """Write examples to a file, all or nothing: an existing file stays whole until the new one is complete."""
+    """Write examples to a file; an existing file stays as it is until the new one is complete."""
     path = Path(path)
     text = dumps(examples)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -284,9 +318,9 @@ def write(examples: Sequence[Example], path: str | os.PathLike[str]) -> None:
 
 
 def _excerpt(line: str, width: int = 40) -> str:
-    """The start of a line, quoted for an error message."""
+    """Quote the start of a line for an error message."""
     return repr(line if len(line) <= width else line[:width] + "...")
 
 
 def _fetch_hint() -> str:
-    return "run 'reasonlib data fetch babi', or set REASONLIB_DATA to the folder that holds " + FOLDER
+    return "run `reasonlib data fetch babi`, or set REASONLIB_DATA to the folder that holds " + FOLDER

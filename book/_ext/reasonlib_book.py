@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from pathlib import Path
 
 from docutils import nodes
@@ -36,9 +37,29 @@ def fix_page(app, pagename, templatename, context, doctree):
         for button in group.get("buttons", []):
             if button.get("text") == "Colab":
                 button["url"] = app.config.colab_root + pagename.removeprefix("book/") + ".ipynb"
+    if "generate_toctree_html" in context:
+        context["generate_toctree_html"] = naming_toggles(context["generate_toctree_html"])
     if doctree is not None:
         text = html.escape(description(doctree), quote=True)
         context["metatags"] = context.get("metatags", "") + f'\n<meta name="description" content="{text}" />\n'
+
+
+def naming_toggles(generate):
+    """Give every toggle of the sidebar a name that a screen reader can say."""
+
+    def named(*args, **kwargs):
+        return re.sub(
+            r"(<a [^>]*>)(.*?)</a>(\s*<details[^>]*>\s*)<summary>",
+            lambda match: f'{match[1]}{match[2]}</a>{match[3]}<summary aria-label="Pages of {bare(match[2])}">',
+            str(generate(*args, **kwargs)),
+        )
+
+    return named
+
+
+def bare(markup: str) -> str:
+    """Text without its tags, fit for an attribute."""
+    return re.sub(r"<[^>]*>", "", markup).replace('"', "&quot;")
 
 
 def description(doctree) -> str:
@@ -89,7 +110,10 @@ def say_cost(app, doctree):
     line = nodes.paragraph(classes=["rr-measured"])
     line += nodes.Text("This page was run at ")
     line += nodes.strong(text=here)
-    line += nodes.Text(". Time and memory of the whole chapter: " + "; ".join(parts) + ".")
+    line += nodes.Text(". Time and memory of the whole chapter: " + "; ".join(parts) + ". ")
+    notebook = app.config.colab_root + docname.removeprefix("book/") + ".ipynb"
+    line += nodes.reference("", "Open it in Colab", refuri=notebook)
+    line += nodes.Text(" to run it yourself.")
     added: list[nodes.Node] = [line]
     if here == "smoke":
         text = "A run of seconds that only shows that every cell works: its numbers mean nothing."
@@ -99,7 +123,32 @@ def say_cost(app, doctree):
     parent[at:at] = added
 
 
+def keep_drawings(app, what, name, obj, options, lines):
+    """Take an indented block of a docstring's own text, above its first section, as a drawing or a piece of code."""
+    sections = (n for n, line in enumerate(lines[1:]) if re.fullmatch(r"-{3,}", line.strip()) and lines[n].strip())
+    end = next(sections, len(lines))
+    out: list[str] = []
+    previous = ""  # the last line that said something
+    for line in lines[:end]:
+        indented = line.startswith("  ") and line.strip()
+        begins = indented and out and not out[-1].strip() and not previous.startswith("  ")
+        if begins and not previous.rstrip().endswith("::") and not re.match(r"([-*+]|\d+[.)]|\.\.|>>>)\s", previous):
+            out += ["::", ""]
+        out.append(line)
+        previous = line if line.strip() else previous
+    lines[:end] = out
+
+
+def skip_borrowed(app, what, name, obj, skip, options):
+    """Describe a name once, where it is made: not again in a module that only passes it on."""
+    home = getattr(obj, "__module__", None) or ""
+    here = app.env.temp_data.get("autodoc:module")
+    return True if what == "module" and home.startswith("reasonlib") and here and home != here else None
+
+
 def setup(app):
+    app.connect("autodoc-process-docstring", keep_drawings, priority=400)
+    app.connect("autodoc-skip-member", skip_borrowed)
     app.add_config_value("colab_root", "", "html")
     app.add_config_value("reasonlib_repository", "", "env")
     app.add_config_value("reasonlib_scale", "quick", "env")

@@ -45,6 +45,8 @@ class Document(HTMLParser):
                 self.images.append(given)
         elif tag == "meta" and given.get("name"):
             self.metas[given["name"]] = given.get("content", "")
+        elif tag == "article":
+            self.headings = 0  # what stands before is the theme's own heading for paper
         elif tag == "h1":
             self.headings += 1
 

@@ -1,0 +1,536 @@
+"""The command ``reasonlib``: list, run, claims, data and ask.
+
+Exit codes: 0 all went well; 1 something failed (a download, a check, a run); 2 a mistake in what was asked,
+told in one line on standard error; 130 stopped by the user. ``--json`` prints what a program would read.
+"""
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+import reasonlib
+from reasonlib.errors import DataError, UserError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from reasonlib.experiment import Experiment
+    from reasonlib.records import Record
+
+FAILED, MISTAKE, STOPPED = 1, 2, 130
+WIDTH = 160  # columns of a table that does not go to a terminal
+
+
+class Commands(TyperGroup):
+    """A group of commands that tells a user's mistake in one line and never by a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; turn what a user can mend into a message and an exit code."""
+        try:
+            return super().invoke(ctx)
+        except UserError as error:
+            _say(f"error: {error}")
+            raise typer.Exit(MISTAKE) from error
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            if error.filename is None:
+                raise
+            _say(f"error: {error.filename}: {error.strerror}")
+            raise typer.Exit(MISTAKE) from error
+        except KeyboardInterrupt as error:
+            _say("stopped")
+            raise typer.Exit(STOPPED) from error
+
+
+app = typer.Typer(
+    cls=Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Reasoning, Reproduced: run the experiments, read the verdicts, ask the models.",
+)
+data_app = typer.Typer(cls=Commands, no_args_is_help=True, help="Corpora and simulated stories.")
+app.add_typer(data_app, name="data")
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
+Records = Annotated[
+    Path | None,
+    typer.Option("--records", help="Folder of records.", envvar="REASONLIB_RECORDS", file_okay=False),
+]
+
+
+def main() -> None:
+    """Run the command line."""
+    app(prog_name="reasonlib")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"reasonlib {reasonlib.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+# Experiments ------------------------------------------------------------------------------------------------
+
+
+@app.command("list")
+def list_(
+    topic: Annotated[str | None, typer.Argument(help="Only this topic.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List topics, experiments, their rows, scales and data."""
+    from reasonlib.experiment import experiments, topics
+
+    names = topics() if topic is None else [topic]
+    found = {name: experiments(name) for name in names}
+    if as_json:
+        _print_json(
+            [{"topic": name, "experiments": [_listed(e) for e in found[name].values()]} for name in names]
+        )
+        return
+    table = _table("Experiment", "What it is", "Rows", "Scales", "Data")
+    for name in names:
+        for one in found[name].values():
+            data = ", ".join(f"{data} ({kind})" for data, kind in one.data.items())
+            table.add_row(one.name, one.title, ", ".join(one.rows), ", ".join(one.scales), data)
+        if not found[name]:
+            table.add_row(name, "no experiments", "", "", "")
+    if names:
+        _print(table)
+    else:
+        typer.echo("there are no topics")
+
+
+def _listed(experiment: "Experiment") -> dict[str, Any]:
+    return {
+        "experiment": experiment.name,
+        "title": experiment.title,
+        "rows": list(experiment.rows),
+        "scales": list(experiment.scales),
+        "data": [{"name": name, "kind": kind} for name, kind in experiment.data.items()],
+    }
+
+
+@app.command()
+def run(
+    experiment: Annotated[
+        str, typer.Argument(help="Its name, topic/word: see reasonlib list.", show_default=False)
+    ],
+    row: Annotated[list[str] | None, typer.Option(help="A row; repeat for several. All by default.")] = None,
+    scale: Annotated[str, typer.Option(help="smoke, quick or paper.")] = "quick",
+    seed: Annotated[list[int] | None, typer.Option(help="A seed; repeat for several. 0 by default.")] = None,
+    data: Annotated[str | None, typer.Option(help="A data set; the experiment's first by default.")] = None,
+    minutes: Annotated[float | None, typer.Option(help="Budget of each row and seed.")] = None,
+    device: Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1 or mps; by default the best.")] = None,
+    jobs: Annotated[int, typer.Option(help="Trials at a time; -1 for one a core.")] = 1,
+    backend: Annotated[str | None, typer.Option(help="loky, threading or dask.")] = None,
+    dask_address: Annotated[str | None, typer.Option(help="A running Dask scheduler.")] = None,
+    records: Records = None,
+    no_records: Annotated[bool, typer.Option("--no-records", help="Measure without recording.")] = False,
+    checkpoints: Annotated[Path | None, typer.Option(help="Folder of checkpoints; _run by default.")] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Start anew, without the checkpoints there are.")
+    ] = False,
+    progress: Annotated[bool | None, typer.Option(help="Progress bars; by default on a terminal.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Run rows of an experiment and record what was measured.
+
+    A run that was stopped, by --minutes or otherwise, continues when the same command is given again.
+    """
+    from reasonlib import experiment as experiments
+
+    known = experiments.find(experiment)
+    if dask_address is not None:
+        backend = backend or "dask"
+    found = experiments.run(
+        known,
+        rows=row or None,
+        scale=scale,
+        seeds=seed or (0,),
+        data=data,
+        minutes=minutes,
+        device=device,
+        jobs=jobs,
+        backend=backend,
+        address=dask_address,
+        records=None if no_records else records or _home() / "records",
+        checkpoints=checkpoints or _home() / "_run",
+        fresh=fresh,
+        progress=(sys.stderr.isatty() and jobs == 1) if progress is None else progress,
+        on_record=_tell,
+    )
+    if as_json:
+        _print_json([record.to_json() for record in found])
+    else:
+        _print(_measured(found))
+
+
+def _home() -> Path:
+    """Return the checkout that holds the package, or the folder we are in if it is installed."""
+    root = Path(reasonlib.__file__).parent.parent
+    return root if (root / "pyproject.toml").is_file() else Path.cwd()
+
+
+def _tell(record: "Record") -> None:
+    """Say on standard error that one trial ended."""
+    ends = {"finished": "finished", "early": "stopped early", "minutes": "stopped by its budget"}
+    steps = f"{record.steps.done} of {record.steps.planned} steps, " if record.steps.planned else ""
+    end = f"{ends[record.steps.stopped]}, {steps}{record.seconds:.1f} s"
+    _say(f"{record.experiment} {record.row} seed {record.seed}: {end}")
+
+
+def _measured(records: Sequence["Record"]) -> "Table":
+    names = list(dict.fromkeys(name for record in records for name in record.metrics))
+    shown = names[:6]
+    table = _table("Row", "Seed", *shown, "Steps", "Seconds")
+    for record in records:
+        values = ["–" if (value := record.metrics.get(name)) is None else f"{value:.4g}" for name in shown]
+        steps = f"{record.steps.done}/{record.steps.planned}"
+        table.add_row(record.row, str(record.seed), *values, steps, f"{record.seconds:.1f}")
+    first = records[0]
+    table.title = f"{first.experiment} at {first.scale} on {first.data.name} ({first.data.kind})"
+    if len(names) > len(shown):
+        table.caption = f"and {len(names) - len(shown)} metrics more: see --json"
+    return table
+
+
+# Claims -----------------------------------------------------------------------------------------------------
+
+
+@app.command()
+def claims(
+    topic: Annotated[str | None, typer.Option(help="Only this topic.")] = None,
+    verdict: Annotated[
+        list[str] | None, typer.Option(help="Only these verdicts: reproduced, trend, contradicted, not-run.")
+    ] = None,
+    records: Records = None,
+    as_json: Json = False,
+) -> None:
+    """Say of every published claim what our records say to it."""
+    from reasonlib.claims import VERDICTS, Board, verdicts
+
+    wanted = [one.replace("-", " ") for one in verdict or VERDICTS]
+    for one in wanted:
+        if one not in VERDICTS:
+            raise UserError(f"there is no verdict {one!r}; there are: {', '.join(VERDICTS)}")
+    if records is not None and not records.is_dir():
+        raise UserError(f"there is no folder {records}")
+    rows = [found.to_json() for found in verdicts(topic, records=records) if found.verdict in wanted]
+    if as_json:
+        _print_json(rows)
+        return
+    colours = {"reproduced": "green", "trend": "cyan", "contradicted": "red", "not run": ""}
+    board = Board(rows=tuple(rows), caption="")
+    table = _table("Claim", *board.HEADINGS[1:])
+    for row, cells in zip(rows, board.cells(), strict=True):
+        table.add_row(row["id"], *cells[1:], style=colours[row["verdict"]])
+    counts = [f"{sum(row['verdict'] == one for row in rows)} {one}" for one in VERDICTS if one in wanted]
+    table.caption = ", ".join(counts)
+    _print(table)
+
+
+# Data -------------------------------------------------------------------------------------------------------
+
+
+@data_app.command("list")
+def data_list(as_json: Json = False) -> None:
+    """List the corpora, where they come from, and whether they are on this machine."""
+    from reasonlib import data
+
+    rows: list[dict[str, Any]] = []
+    for corpus in data.corpora().values():
+        source = data.source_of(corpus)
+        rows.append(
+            {
+                "name": corpus.name,
+                "url": corpus.url,
+                "size": corpus.size,
+                "sha256": corpus.sha256,
+                "licence": corpus.licence,
+                "citation": corpus.citation,
+                "here": None if source is None else {"kind": source.kind, "path": str(source.path)},
+            }
+        )
+    if as_json:
+        _print_json(rows)
+        return
+    table = _table("Corpus", "Size", "Licence", "Here", "From")
+    for row in rows:
+        size = "–" if row["size"] is None else f"{row['size'] / 1e6:.1f} MB"
+        here = "no" if row["here"] is None else row["here"]["path"]
+        table.add_row(row["name"], size, row["licence"], here, row["url"])
+    _print(table)
+
+
+@data_app.command("fetch")
+def data_fetch(
+    name: Annotated[list[str], typer.Argument(help="Corpora: see reasonlib data list.", show_default=False)],
+    as_json: Json = False,
+) -> None:
+    """Download corpora into the cache; verified and unpacked, or not at all."""
+    from reasonlib import data
+
+    corpora = [data.find(one) for one in dict.fromkeys(name)]
+    places = {}
+    with _failing():
+        for corpus in corpora:
+            places[corpus.name] = str(data.fetch(corpus))
+            if not as_json:
+                typer.echo(f"{corpus.name}: {places[corpus.name]}")
+    if as_json:
+        _print_json([{"name": one, "path": place} for one, place in places.items()])
+
+
+@data_app.command("verify")
+def data_verify(
+    name: Annotated[list[str] | None, typer.Argument(help="Corpora; all that are here by default.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Compare the corpora on this machine with what was released. Exit code 1 if anything differs."""
+    from reasonlib import data
+
+    if name:
+        corpora = [data.find(one) for one in dict.fromkeys(name)]
+    else:
+        corpora = [corpus for corpus in data.corpora().values() if data.source_of(corpus) is not None]
+    with _failing():
+        found = [data.verify(corpus) for corpus in corpora]
+    if as_json:
+        _print_json(
+            [
+                {
+                    "name": one.corpus,
+                    "ok": one.ok,
+                    "checked": one.checked,
+                    "path": str(one.source.path),
+                    "problems": list(one.problems),
+                }
+                for one in found
+            ]
+        )
+    for one in found:
+        if not as_json and one.ok:
+            typer.echo(f"{one.corpus}: good ({one.checked})")
+        for problem in one.problems:
+            _say(f"{one.corpus}: {problem}")
+    if not found and not as_json:
+        typer.echo("there is no corpus on this machine; see: reasonlib data list")
+    if not all(one.ok for one in found):
+        raise typer.Exit(FAILED)
+
+
+@data_app.command("simulate")
+def data_simulate(
+    what: Annotated[str, typer.Argument(help="TOPIC/TASK, such as story_qa/2.", show_default=False)],
+    questions: Annotated[int, typer.Option(help="How many questions.", min=1)] = 1000,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same bytes.", min=0)] = 0,
+    out: Annotated[Path | None, typer.Option(help="File to write; standard output by default.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if there is one.")] = False,
+) -> None:
+    """Simulate a task and write it in the text format of the real corpus."""
+    from reasonlib.experiment import part
+
+    topic, _, task = what.partition("/")
+    module, corpus = part(topic, "simulate"), part(topic, "corpus")
+    known = {str(key): value for key, value in getattr(module, "SIMULATORS", {}).items()}
+    if corpus is None or task not in known:
+        asked = f"{topic} has no task {task!r}" if task else f"name a task of {topic} as {topic}/TASK"
+        raise UserError(f"{asked}; there are: {', '.join(known) or 'none'}")
+    if out is not None:
+        if out.exists() and not force:
+            raise UserError(f"{out} exists; choose another file or give --force")
+        if not out.parent.is_dir():
+            raise UserError(f"there is no folder {out.parent}")
+    examples = known[task](questions=questions, seed=seed)
+    if out is None:
+        typer.echo(corpus.dumps(examples), nl=False)
+    else:
+        corpus.write(examples, out)
+        _say(f"{out}: {len(examples)} questions")
+
+
+@contextmanager
+def _failing() -> Iterator[None]:
+    """Count what goes wrong with data as a failure and not as a mistake in the command."""
+    try:
+        yield
+    except DataError as error:
+        _say(f"error: {error}")
+        raise typer.Exit(FAILED) from error
+
+
+# Asking -----------------------------------------------------------------------------------------------------
+
+
+@app.command()
+def ask(
+    story: Annotated[
+        str | None, typer.Argument(help="The story, a file with it, or - for standard input.")
+    ] = None,
+    question: Annotated[list[str] | None, typer.Option(help="A question; repeat for several.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="A model's name or folder; the shipped one by default.")
+    ] = None,
+    topic: Annotated[
+        str | None, typer.Option(help="Whose models; by default the first that answers.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Ask about a story, and see which sentences the model looked at.
+
+    Without a question, questions are read one a line until an empty one.
+    """
+    module = _asker(topic)
+    text = _story(story)
+    answers = []
+    for one in question or _questions():
+        if not one.strip():
+            raise UserError("a question must not be empty")
+        answer = module.answer(text, one, model)
+        answers.append(
+            {
+                "question": one,
+                "answer": answer.text,
+                "sentences": list(answer.sentences),
+                "weights": _plain(answer.weights),
+            }
+        )
+        if not as_json:
+            _draw(answers[-1])
+    if not answers:
+        raise UserError("there is no question; give --question")
+    if as_json:
+        _print_json(answers)
+
+
+def _asker(topic: str | None) -> Any:
+    from reasonlib.experiment import part, topics
+
+    for name in topics() if topic is None else [topic]:
+        if (module := part(name, "ask")) is not None:
+            return module
+    raise UserError("no topic here has a model to ask" if topic is None else f"{topic} has no model to ask")
+
+
+def _story(story: str | None) -> str:
+    """Return the story itself: as given, from a file, or from standard input."""
+    if story is None and sys.stdin.isatty():
+        _say("Tell a story; end it with an empty line.")
+        text = "\n".join(_lines())
+    elif story is None or story == "-":
+        text = sys.stdin.read()
+    else:
+        text = _from_file(story)
+    if not text.strip():
+        raise UserError("the story is empty; give it as text, as a file, or by - on standard input")
+    return text
+
+
+def _from_file(story: str) -> str:
+    """Return the text of a file, or the argument itself if it is no file but a story."""
+    try:
+        there = Path(story).is_file()
+    except (OSError, ValueError):  # longer than a file name can be, or with a null character
+        there = False
+    if there:
+        try:
+            return Path(story).read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise UserError(f"{story}: not UTF-8 text (byte {error.start})") from error
+    if len(story.split()) == 1:
+        raise UserError(f"there is no file {story!r}, and one word is no story")
+    return story
+
+
+def _lines() -> Iterator[str]:
+    for line in sys.stdin:
+        if not line.strip():
+            return
+        yield line.strip()
+
+
+def _questions() -> Iterator[str]:
+    while True:
+        if sys.stdin.isatty():
+            typer.echo("Question: ", nl=False, err=True)
+        line = sys.stdin.readline().strip()
+        if not line:
+            return
+        yield line
+
+
+def _plain(weights: Any) -> Any:
+    """Return attention weights as nested lists of numbers."""
+    if hasattr(weights, "tolist"):
+        return weights.tolist()
+    if isinstance(weights, Mapping):
+        return {str(name): _plain(value) for name, value in weights.items()}
+    if isinstance(weights, Iterable) and not isinstance(weights, str):
+        return [_plain(value) for value in weights]
+    return weights
+
+
+def _draw(answer: dict[str, Any]) -> None:
+    """Print an answer, and under it the sentences with a bar for the weight of each hop."""
+    typer.echo(f"{answer['question']}  {answer['answer']}")
+    sentences, hops = answer["sentences"], answer["weights"]
+    if not sentences or not hops:
+        return
+    if not isinstance(hops[0], list):
+        hops = [hops]
+    table = _table("Sentence", *(f"Hop {number}" for number in range(1, len(hops) + 1)))
+    for place, sentence in enumerate(sentences):
+        bars = [
+            f"{'█' * round(8 * hop[place]):<8} {hop[place]:.2f}" if place < len(hop) else "" for hop in hops
+        ]
+        table.add_row(sentence, *bars)
+    _print(table)
+
+
+# Printing ---------------------------------------------------------------------------------------------------
+
+
+def _say(line: str) -> None:
+    typer.echo(line, err=True)
+
+
+def _print_json(values: Any) -> None:
+    typer.echo(json.dumps(values, indent=2, ensure_ascii=False))
+
+
+def _table(*headings: str) -> "Table":
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE, title_justify="left", caption_justify="left")
+    for heading in headings:
+        table.add_column(heading, overflow="fold")
+    return table
+
+
+def _print(table: "Table") -> None:
+    from rich.console import Console
+
+    console = Console(width=None if sys.stdout.isatty() else WIDTH, markup=False, highlight=False)
+    console.print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,7 +1,14 @@
 """What the systems share: attention, Transformers, positions, and the reading of a memory."""
 
-from .attention import masked_softmax
-from .memory import Reading, masked_identity, read, read_shared
+from .attention import (
+    Attended,
+    KeyValues,
+    MultiHeadAttended,
+    MultiHeadAttention,
+    masked_softmax,
+    scaled_dot_product_attention,
+)
+from .memory import Reading, Weigh, masked_identity, read, read_shared
 from .positions import (
     LearnedPositions,
     SinusoidalPositions,
@@ -9,16 +16,56 @@ from .positions import (
     position_encoding,
     sinusoidal_positions,
 )
+from .transformer import (
+    Decoded,
+    DecodedLayer,
+    Decoder,
+    DecoderLayer,
+    Encoded,
+    EncodedLayer,
+    Encoder,
+    EncoderLayer,
+    FeedForward,
+    Past,
+    PostNorm,
+    PreNorm,
+    TransformerConfig,
+    causal_mask,
+    initialise,
+    padding_mask,
+)
 
 __all__ = [
+    "Attended",
+    "Decoded",
+    "DecodedLayer",
+    "Decoder",
+    "DecoderLayer",
+    "Encoded",
+    "EncodedLayer",
+    "Encoder",
+    "EncoderLayer",
+    "FeedForward",
+    "KeyValues",
     "LearnedPositions",
+    "MultiHeadAttended",
+    "MultiHeadAttention",
+    "Past",
+    "PostNorm",
+    "PreNorm",
     "Reading",
     "SinusoidalPositions",
     "TemporalEncoding",
+    "TransformerConfig",
+    "Weigh",
+    "causal_mask",
+    "initialise",
     "masked_identity",
     "masked_softmax",
+    "padding_mask",
     "position_encoding",
     "read",
     "read_shared",
+    "scaled_dot_product_attention",
     "sinusoidal_positions",
 ]

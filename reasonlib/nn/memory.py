@@ -5,10 +5,13 @@ https://arxiv.org/abs/1503.08895
 
 Axes: B questions, S memory slots, D width, U rows of a table of distinct sentences.
 
-            keys (m)            values (c)
-               |                    |
-    query --> dot --> weigh --> weighted sum --> output
-      (u)    scores   weights (p)                  (o)
+::
+
+             keys m                        values c
+               |                              |
+    query --> dot --> scores --> softmax --> sum --> output
+      u                             |                  o
+                                 weights p
 """
 
 from collections.abc import Callable
@@ -18,6 +21,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from .attention import masked_softmax
+
+__all__ = ["Reading", "Weigh", "masked_identity", "read", "read_shared"]
 
 Weigh = Callable[[Tensor, Tensor | None], Tensor]
 """Turns scores (B, S) and a mask (B, S) into weights (B, S) that are zero wherever the mask is False."""
@@ -60,7 +65,9 @@ def read(
     *,
     weigh: Weigh = masked_softmax,
 ) -> Reading:
-    """Read a memory once (eq. 1, 2): ``p_i = softmax(u . m_i)``, ``o = sum_i p_i c_i``.
+    r"""Weigh every memory by its match with the query, return their mixture (eq. 1, 2).
+
+    .. math:: p_i = \mathrm{softmax}(u^\top m_i), \quad o = \sum_i p_i c_i
 
     Parameters
     ----------
@@ -71,7 +78,7 @@ def read(
     mask : (B, S), optional
         True where a slot holds a memory. A question without any memory reads zeros.
     weigh : callable
-        From scores and mask to weights; :func:`masked_identity` leaves the softmax out.
+        From scores and mask to weights; `masked_identity` leaves the softmax out.
 
     Returns
     -------
@@ -96,7 +103,7 @@ def read_shared(
 ) -> Reading:
     """Read memories that are rows of one table, without ever making a (B, S, D) tensor.
 
-    Equal to :func:`read` with ``keys[index] + key_time`` and ``values[index] + value_time``. Stories repeat
+    Equal to `read` with ``keys[index] + key_time`` and ``values[index] + value_time``. Stories repeat
     their sentences, so the table is far smaller than the memories it stands for: the query meets each
     distinct sentence once, and each slot looks its score up.
 
@@ -114,7 +121,7 @@ def read_shared(
         What slot ``s`` adds to its key and to its value, whatever sentence it holds. With slots filled from
         the latest sentence backwards, this is the temporal encoding of section 4.1.
     weigh : callable
-        From scores and mask to weights; :func:`masked_identity` leaves the softmax out.
+        From scores and mask to weights; `masked_identity` leaves the softmax out.
 
     Returns
     -------

@@ -12,6 +12,14 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+__all__ = [
+    "LearnedPositions",
+    "SinusoidalPositions",
+    "TemporalEncoding",
+    "position_encoding",
+    "sinusoidal_positions",
+]
+
 
 def sinusoidal_positions(length: int, width: int) -> Float[Tensor, "T D"]:
     """Sines and cosines of falling frequency (Vaswani et al. 2017, section 3.5).
@@ -82,7 +90,7 @@ def position_encoding(
 
 
 class SinusoidalPositions(nn.Module):
-    """Fixed positions, made once: row ``t`` of :func:`sinusoidal_positions`.
+    """Fixed positions, made once: row ``t`` of `sinusoidal_positions`.
 
     Parameters
     ----------

@@ -6,11 +6,23 @@ from __future__ import annotations
 import html
 import json
 import re
+from functools import cache
 from pathlib import Path
 
 from docutils import nodes
 
 SCALES = ("smoke", "quick", "paper")
+
+# What scrolls sideways can be reached and scrolled with the keyboard.
+REACHABLE = """
+addEventListener("load", () => {
+  const mark = () => document.querySelectorAll("article mjx-container[display], article .rr-scroll").forEach(box => {
+    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0; else box.removeAttribute("tabindex");
+  });
+  (window.MathJax?.startup?.promise ?? Promise.resolve()).then(mark);
+  addEventListener("resize", mark);
+});
+"""
 
 
 def number_by_page(app, env):
@@ -39,6 +51,8 @@ def fix_page(app, pagename, templatename, context, doctree):
                 button["url"] = app.config.colab_root + pagename.removeprefix("book/") + ".ipynb"
     if "generate_toctree_html" in context:
         context["generate_toctree_html"] = naming_toggles(context["generate_toctree_html"])
+    if "citation-list" in context.get("body", ""):  # roles that belong together, for screen readers
+        context["body"] = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
     if doctree is not None:
         text = html.escape(description(doctree), quote=True)
         context["metatags"] = context.get("metatags", "") + f'\n<meta name="description" content="{text}" />\n'
@@ -123,6 +137,45 @@ def say_cost(app, doctree):
     parent[at:at] = added
 
 
+def list_modules(app, docname, source):
+    """Write the sections of a reference page: one for each module its ``modules`` block names.
+
+    A line of the block is a module, or ``package.*`` for every module directly in a package that no line of any
+    page names. Modules and packages whose name begins with an underscore are not public.
+    """
+    block = re.search(r"^```\{modules\}\n(.*?)^```$", source[0], re.M | re.S)
+    if not block:
+        return
+    root = Path(app.config.reasonlib_repository)
+    pages = Path(app.srcdir, "book", "api").glob("*.md")
+    named = {line.strip() for page in pages for line in page.read_text(encoding="utf-8").splitlines()}
+    wanted: list[str] = []
+    for line in block[1].split():
+        if line.endswith(".*"):
+            wanted += [name for name in public_modules(root, line.removesuffix(".*")) if name not in named]
+        else:
+            wanted.append(line)
+    sections = []
+    for name in wanted:
+        title = name.split(".", 2)[-1] if name.count(".") > 1 else name.split(".")[-1]
+        sections.append(f"## `{title}`\n\n```{{eval-rst}}\n.. automodule:: {name}\n   :members:\n```\n")
+    source[0] = source[0].replace(block[0], "\n".join(sections))
+
+
+def public_modules(root: Path, package: str) -> list[str]:
+    """Modules of a package and of the packages inside it; at the top, the shared modules alone."""
+    folder = root.joinpath(*package.split("."))
+    names = []
+    for path in sorted(folder.rglob("*.py") if package.count(".") else folder.glob("*.py")):
+        inside = path.relative_to(root).with_suffix("").parts
+        if path.name == "__init__.py" and "__all__" not in path.read_text(encoding="utf-8"):
+            continue
+        inside = inside[:-1] if path.name == "__init__.py" else inside
+        if not any(part.startswith("_") for part in inside) and ".".join(inside) != package:
+            names.append(".".join(inside))
+    return names
+
+
 def keep_drawings(app, what, name, obj, options, lines):
     """Take an indented block of a docstring's own text, above its first section, as a drawing or a piece of code."""
     sections = (n for n, line in enumerate(lines[1:]) if re.fullmatch(r"-{3,}", line.strip()) and lines[n].strip())
@@ -146,13 +199,34 @@ def skip_borrowed(app, what, name, obj, skip, options):
     return True if what == "module" and home.startswith("reasonlib") and here and home != here else None
 
 
+@cache
+def array_like() -> tuple[str, ...]:
+    """How `numpy.typing.ArrayLike`, a union of a dozen types, comes out in each of Sphinx's spellings."""
+    from numpy.typing import ArrayLike
+    from sphinx.util.typing import stringify_annotation
+
+    return tuple(stringify_annotation(ArrayLike, mode) for mode in ("smart", "fully-qualified-except-typing"))
+
+
+def name_types(app, objtype, name, obj, options, args, retann):
+    """Write `ArrayLike` for the dozen types it stands for."""
+    annotations = app.env.temp_data.get("annotations", {}).get(name, {})
+    for key, text in annotations.items():
+        for spelling in array_like():
+            text = text.replace(spelling, "ArrayLike")
+        annotations[key] = text
+
+
 def setup(app):
+    app.connect("source-read", list_modules)
     app.connect("autodoc-process-docstring", keep_drawings, priority=400)
     app.connect("autodoc-skip-member", skip_borrowed)
+    app.connect("autodoc-process-signature", name_types, priority=900)
     app.add_config_value("colab_root", "", "html")
     app.add_config_value("reasonlib_repository", "", "env")
     app.add_config_value("reasonlib_scale", "quick", "env")
     app.connect("doctree-read", say_cost)
     app.connect("env-get-updated", number_by_page, priority=900)
     app.connect("html-page-context", fix_page, priority=900)
+    app.add_js_file(None, body=REACHABLE, loading_method="defer")
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -338,7 +338,7 @@ def data_verify(
 
 @data_app.command("simulate")
 def data_simulate(
-    what: Annotated[str, typer.Argument(help="TOPIC/TASK, such as story_qa/2.", show_default=False)],
+    what: Annotated[str, typer.Argument(help="TOPIC/TASK, such as story_qa/qa2.", show_default=False)],
     questions: Annotated[int, typer.Option(help="How many questions.", min=1)] = 1000,
     seed: Annotated[int, typer.Option(help="The same seed gives the same bytes.", min=0)] = 0,
     out: Annotated[Path | None, typer.Option(help="File to write; standard output by default.")] = None,
@@ -349,7 +349,7 @@ def data_simulate(
 
     topic, _, task = what.partition("/")
     module, corpus = part(topic, "simulate"), part(topic, "corpus")
-    known = {str(key): value for key, value in getattr(module, "SIMULATORS", {}).items()}
+    known = dict(getattr(module, "SIMULATORS", {}))
     if corpus is None or task not in known:
         asked = f"{topic} has no task {task!r}" if task else f"name a task of {topic} as {topic}/TASK"
         raise UserError(f"{asked}; there are: {', '.join(known) or 'none'}")
@@ -358,7 +358,7 @@ def data_simulate(
             raise UserError(f"{out} exists; choose another file or give --force")
         if not out.parent.is_dir():
             raise UserError(f"there is no folder {out.parent}")
-    examples = known[task](questions=questions, seed=seed)
+    examples = known[task](questions, seed)
     if out is None:
         typer.echo(corpus.dumps(examples), nl=False)
     else:

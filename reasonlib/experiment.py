@@ -13,9 +13,10 @@ import platform
 import re
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -412,7 +413,7 @@ def _results(
         return
     import joblib
 
-    with _pool(backend or "loky", jobs, address) as workers:
+    with _pool(backend or "loky", jobs, address, experiment) as workers:
         parallel = joblib.Parallel(
             n_jobs=workers, batch_size=1, pre_dispatch="all", return_as="generator_unordered"
         )
@@ -420,7 +421,7 @@ def _results(
 
 
 @contextmanager
-def _pool(backend: str, jobs: int, address: str | None) -> Iterator[int]:
+def _pool(backend: str, jobs: int, address: str | None, experiment: Experiment) -> Iterator[int]:
     """Make `backend` joblib's for the length of the block, and yield the number of jobs to ask for."""
     import joblib
 
@@ -432,29 +433,35 @@ def _pool(backend: str, jobs: int, address: str | None) -> Iterator[int]:
         from distributed import Client, LocalCluster
     except ImportError as error:
         raise UserError("the backend dask needs the package distributed: pip install distributed") from error
-    if address is None:
-        try:
-            client = Client.current()
-        except ValueError:
-            client = None
-        if client is not None:
-            with joblib.parallel_config(backend="dask", client=client):
-                yield -1
-            return
-        count = (os.cpu_count() or 1) if jobs == -1 else jobs
-        with (
-            LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None) as cluster,
-            Client(cluster) as client,
-            joblib.parallel_config(backend="dask", client=client),
-        ):
-            yield -1
-        return
-    try:
-        client = Client(address, timeout=10)
-    except (OSError, ValueError) as error:
-        raise UserError(f"no Dask scheduler answers at {address}") from error
-    with client, joblib.parallel_config(backend="dask", client=client):
+    with ExitStack() as stack:
+        client = None
+        if address is not None:
+            try:
+                client = stack.enter_context(Client(address, timeout=10, set_as_default=False))
+            except (OSError, ValueError) as error:
+                raise UserError(f"no Dask scheduler answers at {address}") from error
+        else:
+            with suppress(ValueError):  # there is none
+                client = Client.current()
+        if client is None:
+            count = (os.cpu_count() or 1) if jobs == -1 else jobs
+            cluster = LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None)
+            client = stack.enter_context(Client(stack.enter_context(cluster), set_as_default=False))
+        # A worker that cannot import what it is sent never answers: better to ask first.
+        for module in ("reasonlib.experiment", *_module(experiment.run)):
+            try:
+                client.run(import_module, module)
+            except ImportError as error:
+                raise UserError(f"the Dask workers cannot import {module}; install it there") from error
+        stack.enter_context(joblib.parallel_config(backend="dask", client=client))
         yield -1
+
+
+def _module(function: Any) -> list[str]:
+    """Return the module by whose name a function is sent to another process; none if it is sent whole."""
+    name = getattr(function, "__module__", "__main__")
+    found = getattr(sys.modules.get(name), getattr(function, "__qualname__", ""), None)
+    return [name] if found is function and name != "__main__" else []
 
 
 def _numbered(index: int, *task: Any) -> tuple[int, Record]:

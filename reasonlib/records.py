@@ -8,7 +8,6 @@ record whose experiment, settings, data or code no longer exist is *stale*: `sta
 """
 
 import ast
-import hashlib
 import json
 import math
 import os
@@ -17,6 +16,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import lru_cache
+from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -362,7 +362,7 @@ def fingerprint(code: Iterable[str]) -> dict[str, str]:
 def _fingerprint(name: str) -> str:
     module, _, member = name.partition(":")
     files = _files(module)
-    digest = hashlib.sha256()
+    digest = sha256()
     for key, file in files:
         status = file.stat()
         digest.update(f"{key}\n{_normalised(file, status.st_mtime_ns, status.st_size, member)}\n".encode())
@@ -395,16 +395,17 @@ def _files(module: str) -> list[tuple[str, Path]]:
 
 @lru_cache(maxsize=1024)
 def _normalised(file: Path, mtime: int, size: int, member: str) -> str:
+    """Hash what a file, or one member of it, does; cached for as long as the file is not written to."""
     try:
         tree = ast.parse(file.read_bytes(), filename=str(file))
     except SyntaxError as error:
         raise UserError(f"{file}:{error.lineno}: {error.msg}") from error
     if not member:
-        return _canonical(tree)
+        return sha256(_canonical(tree).encode()).hexdigest()
     nodes = [node for node in tree.body if member in _names(node)]
     if not nodes:
         raise UserError(f"there is no {member!r} at the top of {file.name}")
-    return "\n".join(_canonical(node) for node in nodes)
+    return sha256("\n".join(_canonical(node) for node in nodes).encode()).hexdigest()
 
 
 def _names(node: ast.stmt) -> set[str]:

@@ -65,7 +65,7 @@ FILES = {
         }
         """,
     "simulate.py": """
-        SIMULATORS = {2: lambda questions, seed: [f"{seed}:{number}" for number in range(questions)]}
+        SIMULATORS = {"qa2": lambda questions, seed: [f"{seed}:{number}" for number in range(questions)]}
         """,
     "corpus.py": f"""
         from reasonlib.data import Corpus
@@ -244,8 +244,8 @@ def test_a_mistake_in_run_is_one_line(arguments, message):
         ["run", "toy_cli/walks", "--seed", "one"],
         ["run", "toy_cli/walks", "--minutes", "soon"],
         ["run", "toy_cli/walks", "--colour", "red"],
-        ["data", "simulate", "toy_cli/2", "--questions", "0"],
-        ["data", "simulate", "toy_cli/2", "--seed", "-1"],
+        ["data", "simulate", "toy_cli/qa2", "--questions", "0"],
+        ["data", "simulate", "toy_cli/qa2", "--seed", "-1"],
         ["dance"],
     ],
 )
@@ -349,32 +349,32 @@ def test_unknown_corpora():
 
 
 def test_simulate_to_standard_output_and_to_a_file(tmp_path):
-    result = call("data", "simulate", "toy_cli/2", "--questions", 2, "--seed", 5)
+    result = call("data", "simulate", "toy_cli/qa2", "--questions", 2, "--seed", 5)
     assert result.stdout == "5:0\n5:1\n"
     out = tmp_path / "qa2.txt"
-    result = call("data", "simulate", "toy_cli/2", "--out", out)
+    result = call("data", "simulate", "toy_cli/qa2", "--out", out)
     assert result.stdout == "" and "1000 questions" in result.stderr
     assert out.read_text().startswith("0:0\n0:1\n")
     assert "exists; choose another file or give --force" in mistake(
-        "data", "simulate", "toy_cli/2", "--out", out
+        "data", "simulate", "toy_cli/qa2", "--out", out
     )
-    call("data", "simulate", "toy_cli/2", "--questions", 1, "--out", out, "--force")
+    call("data", "simulate", "toy_cli/qa2", "--questions", 1, "--out", out, "--force")
     assert out.read_text() == "0:0\n"
 
 
 def test_mistakes_in_simulate(tmp_path):
-    assert "toy_cli has no task '7'; there are: 2" in mistake("data", "simulate", "toy_cli/7")
-    assert "name a task of toy_cli as toy_cli/TASK; there are: 2" in mistake("data", "simulate", "toy_cli")
+    assert "toy_cli has no task '7'; there are: qa2" in mistake("data", "simulate", "toy_cli/7")
+    assert "name a task of toy_cli as toy_cli/TASK; there are: qa2" in mistake("data", "simulate", "toy_cli")
     assert "there is no topic 'poetry'" in mistake("data", "simulate", "poetry/2")
     out = tmp_path / "absent" / "qa2.txt"
-    assert "there is no folder" in mistake("data", "simulate", "toy_cli/2", "--out", out)
-    assert str(tmp_path) in mistake("data", "simulate", "toy_cli/2", "--out", tmp_path, "--force")
+    assert "there is no folder" in mistake("data", "simulate", "toy_cli/qa2", "--out", out)
+    assert str(tmp_path) in mistake("data", "simulate", "toy_cli/qa2", "--out", tmp_path, "--force")
 
 
 def test_a_topic_without_simulator_or_corpus(topic):
     (topic / "simulate.py").unlink()
     (topic / "corpus.py").unlink()
-    assert "there are: none" in mistake("data", "simulate", "toy_cli/2")
+    assert "there are: none" in mistake("data", "simulate", "toy_cli/qa2")
     assert json.loads(call("data", "list", "--json").stdout) == []
 
 
@@ -473,7 +473,7 @@ def test_a_run_as_a_program(topic, tmp_path):
 def test_a_reader_that_goes_away_is_no_crash(topic):
     path = f"import reasonlib; reasonlib.__path__.insert(0, {str(topic.parent)!r})"
     start = f"{path}; from reasonlib.cli import main; main()"
-    command = [sys.executable, "-c", start, "data", "simulate", "toy_cli/2", "--questions", "300000"]
+    command = [sys.executable, "-c", start, "data", "simulate", "toy_cli/qa2", "--questions", "300000"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT
     ) as process:

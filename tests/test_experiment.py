@@ -1,5 +1,6 @@
 """Experiments: what is asked is checked, trials fan out and come back the same, and resume."""
 
+import importlib
 import json
 import math
 import random
@@ -324,6 +325,16 @@ def test_a_dask_address_without_a_scheduler():
     pytest.importorskip("distributed")
     with pytest.raises(UserError, match="no Dask scheduler answers at nowhere"):
         run(WALKS, rows="short", backend="dask", address="nowhere://")
+
+
+def test_dask_workers_that_do_not_know_the_experiment(tmp_path, monkeypatch):
+    pytest.importorskip("distributed")
+    (tmp_path / "only_here.py").write_text("def run(trial): return {'x': 1}")
+    monkeypatch.syspath_prepend(tmp_path)
+    known = importlib.import_module("only_here")
+    (tmp_path / "only_here.py").unlink()
+    with pytest.raises(UserError, match="the Dask workers cannot import only_here; install it there"):
+        run(replace(WALKS, run=known.run), backend="dask", jobs=1, device="cpu")
 
 
 def test_an_error_in_a_worker_is_the_error_here():

@@ -1,7 +1,8 @@
 """Weights and checkpoints on disk: safetensors and JSON, each file there whole or not at all.
 
 A file is written beside its place, brought to the disk, and then moved into its place in one motion, so that
-a process killed at any moment leaves either the file that was there before or the new one. Nothing is pickled.
+a process killed at any moment leaves either the file that was there before or the new one. Nothing is
+pickled.
 """
 
 from __future__ import annotations

@@ -14,6 +14,9 @@ The data path of one optimiser step, with ``accumulate=2`` and two processes und
 
 The loop runs on `accelerate <https://huggingface.co/docs/accelerate>`_: it starts the processes, picks their
 device and carries their messages. The model itself is never wrapped, so a loss may call any of its methods.
+Several GPUs take ``accelerate launch --multi_gpu --num_processes 2 train.py``. So do several processes on the
+CPU, with ``ACCELERATE_USE_CPU=true`` before it where there is a GPU (accelerate's own ``--cpu`` starts one
+process only, unless it is given an MPI).
 
 Nothing here is random but for what the model draws (dropout): that stream is seeded by ``config.seed``, kept
 apart from the caller's, and saved with every checkpoint, so that a killed run resumes to the same bits.
@@ -28,6 +31,7 @@ import math
 import os
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -408,8 +412,9 @@ def _common_size(batch: Any) -> int:
 def split_batch(batch: Any, index: int, count: int) -> Any:
     """Return slice `index` of `count` of a batch, cut along the first axis of its tensors.
 
-    A batch with a method ``shard(index, count)`` cuts itself. Else its tensors may lie in tuples, lists, mappings and dataclasses, nested at will; whatever is no tensor stays
-    whole. The slices are contiguous, differ by one example at most, and may be empty.
+    A batch with a method ``shard(index, count)`` cuts itself. Else its tensors may lie in tuples, lists,
+    mappings and dataclasses, nested at will; whatever is no tensor stays whole. The slices are contiguous,
+    differ by one example at most, and may be empty.
 
     Raises
     ------
@@ -434,11 +439,18 @@ class _Processes:
     """The processes of this run, as `accelerate` knows them: one, or several under ``accelerate launch``."""
 
     def __init__(self) -> None:
-        state = PartialState()
+        state = PartialState(cpu=device().type == "cpu")
         self.index: int = state.process_index
         self.count: int = state.num_processes
-        self.device: torch.device = state.device
+        self.device = torch.device("cpu") if state.device.type == "cpu" else state.device
         self.main = self.index == 0
+        if self.count == 1 and {"ACCELERATE_MIXED_PRECISION", "MASTER_ADDR"} <= os.environ.keys():
+            warnings.warn(
+                "accelerate was asked for several processes and started one: on the CPU it needs mpirun, "
+                "or ACCELERATE_USE_CPU=true accelerate launch --multi_gpu --num_processes 2; training goes on "
+                "in this one",
+                stacklevel=3,
+            )
 
     def agree(self, value: Any) -> Any:
         """Return the main process's value on every process."""
@@ -496,6 +508,7 @@ class _State:
     batch: int = 0  # batches of this epoch already trained on
     step: int = 0  # optimiser steps in all
     epoch_start: int = 0  # the step at which this epoch began
+    lr: float = 0.0  # of the last step
     seconds: float = 0.0
     rows: list[dict[str, float]] = field(default_factory=list)
     best: dict[str, float] | None = None
@@ -787,7 +800,7 @@ def fit(
             state.steps_per_epoch = steps_per_epoch or _count_steps(batches, config)
         line = _Progress(progress if processes.main else False, state, config.epochs)
         plan = config.epochs * state.steps_per_epoch
-        rate = -1.0
+        rate = -1.0  # what the optimiser has
         while state.epoch < config.epochs and not state.stopped and not out_of_time:
             model.train()
             draws.write(pending)
@@ -800,11 +813,11 @@ def fit(
             pending = {}
 
             while not out_of_time and (group := list(itertools.islice(feed, config.accumulate))):
-                new_rate = learning_rate(
+                state.lr = learning_rate(
                     config, state.step, epoch=state.epoch, steps_planned=plan, cuts=state.cuts
                 )
-                if new_rate != rate:
-                    rate = new_rate
+                if state.lr != rate:
+                    rate = state.lr
                     for options in optimiser.param_groups:
                         options["lr"] = rate
                 state.step += 1
@@ -840,7 +853,7 @@ def fit(
                 "epoch": state.epoch + 1,
                 "step": state.step,
                 "seconds": state.seconds,
-                "lr": rate,
+                "lr": state.lr,
                 "loss": total.item() / (state.step - state.epoch_start),
             }
             if validate is not None:
@@ -1053,7 +1066,7 @@ def _restore(
     optimiser.load_state_dict({"state": values, "param_groups": optimiser.state_dict()["param_groups"]})
     total.copy_(loaded.tensors["total"])
     return {
-        name: states[process]
+        name: states[process].clone()  # a generator reads a state from the start of its memory
         for name, states in loaded.tensors.items()
         if name.startswith(("rng/", "generator/")) and process < len(states)
     }

@@ -17,6 +17,7 @@ Axes: B questions, S memory slots, D width, U rows of a table of distinct senten
 from collections.abc import Callable
 from typing import NamedTuple
 
+import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
@@ -54,7 +55,11 @@ def masked_identity(
     This is the reading of *linear start* (section 4.2): training begins without the softmax, so that the
     hops are linear in their scores, and the softmax is put in once the loss stops falling.
     """
-    return scores if mask is None else scores.masked_fill(~mask, 0.0)
+    if mask is None:
+        return scores
+    if mask.dtype != torch.bool:
+        raise ValueError(f"mask must be boolean, True where a slot holds a memory, got {mask.dtype}")
+    return scores.masked_fill(~mask, 0.0)
 
 
 def read(

@@ -79,8 +79,11 @@ def position_encoding(
     """
     if width < 1:
         raise ValueError(f"width must be at least 1, got {width}")
+    most = int(words.max()) if len(words) else 0
     if longest is None:
-        longest = int(words.max()) if len(words) else 0
+        longest = most
+    if longest < most:
+        raise ValueError(f"longest must be at least the {most} words of a sentence, got {longest}")
     word = torch.arange(1, longest + 1, device=words.device)  # j
     unit = torch.arange(1, width + 1, device=words.device) / width  # k/D
     place = word / words.clamp(min=1).unsqueeze(-1)  # (N, W): j/J

@@ -439,12 +439,11 @@ class Decoder(nn.Module):
         Decoded
         """
         before = 0 if past is None else past[0].length
-        seen = causal_mask(x.shape[1], before, device=x.device)
+        known = before + x.shape[1]
+        seen = causal_mask(x.shape[1], before, device=x.device)  # (T, known)
         if mask is not None:
-            if mask.shape[-1] != seen.shape[-1]:
-                raise ValueError(
-                    f"mask must cover {seen.shape[-1]} past and new tokens, got {mask.shape[-1]}"
-                )
+            if mask.shape[-1] != known:
+                raise ValueError(f"mask must cover {known} past and new tokens, got {mask.shape[-1]}")
             seen = seen & mask
         states, attention, memory_attention, kept = [x], [], [], []
         for number, layer in enumerate(self.layers):

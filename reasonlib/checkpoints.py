@@ -25,7 +25,7 @@ from torch import Tensor, nn
 
 from reasonlib.errors import UserError
 
-__all__ = ["Checkpoints", "Loaded", "differences", "load_weights", "save_weights", "weights_metadata"]
+__all__ = ["Checkpoints", "load_weights", "save_weights", "weights_metadata"]
 
 
 def save_weights(
@@ -133,7 +133,10 @@ def _replacing(path: Path) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
     try:
+        draft.touch()
+        mode = draft.stat().st_mode  # as the user's other files; safetensors would let no one else read it
         yield draft
+        draft.chmod(mode)
         with open(draft, "rb+") as file:
             os.fsync(file.fileno())
         os.replace(draft, path)

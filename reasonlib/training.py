@@ -446,9 +446,8 @@ class _Processes:
         self.main = self.index == 0
         if self.count == 1 and {"ACCELERATE_MIXED_PRECISION", "MASTER_ADDR"} <= os.environ.keys():
             warnings.warn(
-                "accelerate was asked for several processes and started one: on the CPU it needs mpirun, "
-                "or ACCELERATE_USE_CPU=true accelerate launch --multi_gpu --num_processes 2; training goes on "
-                "in this one",
+                "accelerate was asked for several processes and started one: on the CPU it needs mpirun, or "
+                "ACCELERATE_USE_CPU=true accelerate launch --multi_gpu --num_processes 2; it trains alone",
                 stacklevel=3,
             )
 
@@ -730,7 +729,7 @@ def fit(
     The loss of a row is the mean over the epoch's optimiser steps, each before its update. ``minutes`` bounds
     this call, of which at least one step is done; a budget that ends within an epoch leaves that epoch
     without a row. Where the loss is no longer finite at the end of an epoch, training stops there
-    ("diverged"). Only the main process writes.
+    (`History.diverged`). Only the main process writes.
 
     Examples
     --------
@@ -748,7 +747,11 @@ def fit(
     deadline = math.inf if config.minutes is None else began + 60 * config.minutes
     watched = _check(config, validate, monitor, mode, save_every, save_seconds, steps_per_epoch)
     processes = _Processes()
-    where = processes.device if processes.count > 1 else next(model.parameters()).device
+    where = (
+        processes.device
+        if processes.count > 1
+        else next((p.device for p in model.parameters()), device("cpu"))
+    )
     autocast = _autocast(config, where)
     model.to(where)
     processes.same_start(model)
@@ -792,7 +795,7 @@ def fit(
         return now >= deadline, folder is not None and (by_steps or by_seconds)
 
     callers = draws.own()
-    out_of_time = False
+    out_of_time = stop_here = False
     line: _Progress | None = None
     try:
         draws.seed((config.seed + 1_000_003 * processes.index) % 2**63)
@@ -812,7 +815,7 @@ def fit(
                 draws.write(pending)
             pending = {}
 
-            while not out_of_time and (group := list(itertools.islice(feed, config.accumulate))):
+            while not stop_here and (group := list(itertools.islice(feed, config.accumulate))):
                 state.lr = learning_rate(
                     config, state.step, epoch=state.epoch, steps_planned=plan, cuts=state.cuts
                 )
@@ -838,6 +841,8 @@ def fit(
                 optimiser.step()
                 total += value
                 out_of_time, save_now = due() if flags is None else flags
+                # a budget that ends with an epoch's last step leaves that epoch its row
+                stop_here = out_of_time and state.step - state.epoch_start != state.steps_per_epoch
                 now = time.monotonic()
                 state.seconds = seconds_before + now - began
                 if save_now:
@@ -845,7 +850,7 @@ def fit(
                 if now >= line.next:
                     line.step(now, total, state.step - state.epoch_start)
 
-            if out_of_time:
+            if stop_here:
                 break
             if not state.batch:
                 raise ValueError(f"batches({state.epoch}) gave no batch")
@@ -867,7 +872,7 @@ def fit(
             total.zero_()
             if on_epoch is not None and processes.main:
                 on_epoch(dict(row))
-        if not out_of_time and not state.stopped:
+        if state.epoch == config.epochs and not state.stopped:
             state.stopped = "finished"
         if not finished_before:
             save()

@@ -547,6 +547,12 @@ def test_weights_come_back_bit_for_bit_and_tied_ones_are_stored_once(tmp_path):
     assert os.listdir(path.parent) == ["model.safetensors"]
 
 
+def test_weights_can_be_read_by_whoever_reads_other_files(tmp_path):
+    (tmp_path / "other").write_text("")
+    path = save_weights(tmp_path / "w", {"x": torch.ones(1)})
+    assert path.stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
 def test_half_precision_is_half_the_size(tmp_path):
     model = nn.Linear(300, 300)
     sizes = [save_weights(tmp_path / f"{half}", model, half=half).stat().st_size for half in (False, True)]

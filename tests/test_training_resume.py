@@ -100,10 +100,11 @@ def test_no_budget_stops_after_each_step_and_says_so(tmp_path, uninterrupted):
     hurried = replace(child.RESUMED, minutes=0)
     for step in range(1, 17):
         history, model = child.resumable(tmp_path, config=hurried, save_every=None)
-        assert (history.stopped, history.steps_done, history.steps_planned) == ("minutes", step, 16)
-        assert history.summary().startswith(f"out of its minutes: {step} of 16 steps")
-    history, model = child.resumable(tmp_path)  # another budget is the same run
-    assert (history.stopped, history.resumed_from) == ("finished", 16)
+        assert (history.steps_done, history.steps_planned, len(history)) == (step, 16, step // 4)
+        if step < 16:
+            assert history.stopped == "minutes"
+            assert history.summary().startswith(f"out of its minutes: {step} of 16 steps")
+    assert history.stopped == "finished"
     assert (child.rows_of(history), child.digest(model)) == uninterrupted
 
 
@@ -245,6 +246,31 @@ def test_a_shuffling_loader_resumes(tmp_path):
     with pytest.raises(Stop):
         run(6, tmp_path)
     assert run(-1, tmp_path) == (whole[6:], weights)
+
+
+@pytest.mark.parametrize("stop", [1, 3, 4, 5, 7])
+def test_batches_that_draw_as_they_go_resume(tmp_path, stop):
+    def batches(epoch):
+        return (torch.randn(2, 3) for _ in range(4))
+
+    def run(stop, folder):
+        seen = []
+
+        def loss(model, batch):
+            if len(seen) == stop:
+                raise Stop
+            seen.append(batch.tolist())
+            return model(batch).square().mean()
+
+        with seeded(0):
+            model = nn.Sequential(nn.Dropout(0.5), nn.Linear(3, 1))
+        fit(model, batches, loss=loss, config=TrainingConfig(epochs=2), checkpoint=folder, save_every=1)
+        return seen, child.digest(model)
+
+    whole, weights = run(-1, None)
+    with pytest.raises(Stop):
+        run(stop, tmp_path)
+    assert run(-1, tmp_path) == (whole[stop:], weights)
 
 
 def test_what_changes_with_time_is_told_again(tmp_path):

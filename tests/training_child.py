@@ -1,8 +1,8 @@
 """A small training run for the tests: in their process, in one that is killed, and in several at once.
 
 As a script: ``training_child.py kill FOLDER`` trains in FOLDER until ``KILL_AT_STEP`` or ``KILL_AT_REPLACE``
-(the number of the file put in its place) kills it with SIGKILL; ``training_child.py several FOLDER`` runs every
-case of `CASES` in this process group and writes the results to FOLDER.
+(the number of the file put in its place) kills it with SIGKILL; ``training_child.py several FOLDER`` runs
+every case of `CASES` in this process group and writes the results to FOLDER.
 """
 
 import hashlib

@@ -121,7 +121,7 @@ def masked_softmax(
     if mask.dtype != torch.bool:
         raise ValueError(f"mask must be boolean, True where an entry takes part, got {mask.dtype}")
     hidden = ~mask
-    # The lowest finite number, not -inf: a row of -inf would make NaN, here and in the gradient.
+    # The lowest finite number, not -inf: a row of -inf is NaN on its way, which anomaly detection reports.
     weights = scores.masked_fill(hidden, torch.finfo(scores.dtype).min).softmax(-1)
     return weights.masked_fill(hidden, 0.0)
 

@@ -23,7 +23,7 @@ from reasonlib.nn import (
 
 B, T, S = 3, 5, 6
 CONFIG = TransformerConfig(layers=3, width=12, heads=3, hidden=20, dropout=0.1)
-PRE = replace(CONFIG, residual=PreNorm, activation=functional.gelu)
+PRE = replace(CONFIG, residual=PreNorm, activation=functional.gelu, eps=1e-3)
 BOTH = pytest.mark.parametrize("config", [CONFIG, PRE], ids=["post-norm", "pre-norm"])
 
 TOKENS = torch.tensor([[4, 2, 9, 1, 3], [7, 7, 2, 0, 0], [5, 0, 0, 0, 0]])
@@ -79,6 +79,15 @@ def torch_layer(kind, ours, config):
     return theirs
 
 
+def torch_end(ours, config):
+    """The norm at the end of a stack of `torch.nn`, or nothing."""
+    if config.residual is PostNorm:
+        return None
+    norm = nn.LayerNorm(config.width, eps=config.eps, dtype=torch.float64)
+    norm.load_state_dict(ours.end.state_dict())
+    return norm
+
+
 # masks
 
 
@@ -105,7 +114,7 @@ def test_encoder_layer_is_torchs(config):
 @BOTH
 def test_encoder_is_torchs(config):
     ours, x, mask = settled(Encoder(config)), draw(B, T, config.width), padding_mask(TOKENS)
-    norm = ours.end if config.residual is PreNorm else None
+    norm = torch_end(ours, config)
     layer = torch_layer(nn.TransformerEncoderLayer, ours.layers[0], config)
     theirs = nn.TransformerEncoder(layer, config.layers, norm, enable_nested_tensor=False).eval()
     theirs.layers = nn.ModuleList(
@@ -138,7 +147,7 @@ def test_decoder_layer_is_torchs(config):
 @BOTH
 def test_decoder_is_torchs(config):
     ours, x, memory = settled(Decoder(config)), draw(B, T, config.width), draw(B, S, config.width, seed=1)
-    norm = ours.end if config.residual is PreNorm else None
+    norm = torch_end(ours, config)
     theirs = nn.TransformerDecoder(
         torch_layer(nn.TransformerDecoderLayer, ours.layers[0], config), config.layers, norm
     )

@@ -3,6 +3,7 @@
 The same measures are taken of simulated and released stories, so that the two can stand side by side.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -45,9 +46,10 @@ def total_variation(one: Mapping[str, float], two: Mapping[str, float]) -> float
     0.25
     """
     total_one, total_two = sum(one.values()), sum(two.values())
-    return 0.5 * sum(
-        abs(one.get(key, 0) / total_one - two.get(key, 0) / total_two) for key in sorted({*one, *two})
+    difference = math.fsum(
+        abs(one.get(key, 0) / total_one - two.get(key, 0) / total_two) for key in {*one, *two}
     )
+    return min(1.0, 0.5 * difference)
 
 
 def statistics(examples: Sequence[Example]) -> dict[str, float]:

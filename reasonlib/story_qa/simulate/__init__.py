@@ -73,7 +73,7 @@ def simulate(
     Examples
     --------
     >>> simulate(1, questions=1, seed=0)[0].question
-    'Where is Daniel?'
+    'Where is Sandra?'
     """
     if task not in TELLERS:
         raise ValueError(f"task must be {TASKS[0]} to {TASKS[-1]}, got {task}")

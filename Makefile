@@ -50,7 +50,7 @@ site-tests: $(STAMP)
 	REASONLIB_SITE=_build/smoke $(PY) -m pytest tests/site -q
 
 bench: $(STAMP)
-	@$(PY) tools/bench.py
+	@OMP_NUM_THREADS=1 $(PY) tools/bench.py
 
 pairs: $(STAMP)
 	$(PY) tools/notebooks.py write
@@ -69,6 +69,8 @@ screenshot: $(STAMP)
 	$(PY) tools/screenshot.py
 
 format: $(STAMP)
+	$(PY) tools/notebooks.py format
+	$(PY) tools/notebooks.py write
 	$(PY) -m ruff check --fix-only .
 	$(PY) -m ruff format .
 

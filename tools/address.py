@@ -3,8 +3,8 @@
     python tools/address.py check
     python tools/address.py set https://github.com/OWNER/NAME
 
-``[project.urls] Repository`` is the one place. Badges, the site's address, the Colab links, the install cells and
-the citation file are written from it by ``set``; ``check`` (a test runs it) names every line that disagrees.
+``[project.urls] Repository`` is the one place. Badges, the site's address, the Colab links, the install cells
+and the citation file are written from it by ``set``; ``check``, a test, names every line that disagrees.
 """
 
 from __future__ import annotations
@@ -19,7 +19,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BRANCH = "main"
 PATTERN = re.compile(r"https://github\.com/([\w-]+)/([\w.-]+?)(?:\.git)?/?$")
-ELSEWHERE = ("book/_offline/", "tests/", "LICENSE", "constraints.txt")  # other people's text, and made-up examples
+ELSEWHERE = (
+    "book/_offline/",
+    "tests/",
+    "LICENSE",
+    "constraints.txt",
+)  # other people's text, and made-up examples
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,9 @@ class Address:
 
 def tracked(root: Path = ROOT) -> list[Path]:
     """The text files of the repository that may name the address."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, check=True, text=True).stdout
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=root, capture_output=True, check=True, text=True
+    ).stdout
     found = []
     for name in filter(None, listed.split("\0")):
         path = root / name

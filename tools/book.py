@@ -1,6 +1,8 @@
 """Execute the chapters that changed, then build the site from their outputs.
 
     python tools/book.py build [--scale quick] [--site _build/html]
+    python tools/book.py chapters [--scale quick]      the first half of build
+    python tools/book.py measured                      keep this machine's times in book/measured.json
     python tools/book.py serve [--port 8000]
 
 A chapter is executed by papermill in a process of its own, at the scale asked for, and only when something it
@@ -8,8 +10,8 @@ rests on changed: its cells, the files of the library its last run used (tools/u
 records and weights, the lock, or the Python. A failing cell stops the build and is kept as no result, so
 the next build fails on it again. Prose is not part of this: an edit to it reuses the outputs.
 
-Left in _build/: ``executed/<scale>/`` (the run notebooks and what they rest on), ``status.json`` (seconds, peak
-memory and versions of each run), ``<site>/`` and its ``<site>.work/`` (staged sources, Sphinx's own files).
+Left in _build/: ``executed/<scale>/`` (the run notebooks and what they rest on), ``status.json`` (seconds,
+peak memory and versions of each run), ``<site>/`` and its ``<site>.work/`` (sources, Sphinx's files).
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import platform
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -34,7 +37,8 @@ from uses import digest, used_files
 RULES = 1  # of the key below; raise it when what is compared or kept changes
 CELL_SECONDS = 24 * 3600  # a `paper` run bounds itself by its own budget of minutes
 ENVIRONMENT = ("REASONLIB_DATA", "REASONLIB_CACHE", "REASONLIB_RECORDS")
-STATUS = BUILD / "status.json"
+STATUS = BUILD / "status.json"  # the runs of this machine
+MEASURED = ROOT / "book" / "measured.json"  # the runs a fresh clone can quote, before its own
 
 
 class BuildError(Exception):
@@ -86,7 +90,11 @@ class Run:
     def data(self) -> set[str]:
         """The topic's claims and records, read or not: a new record is a new number."""
         topic = self.page.topic
-        paths = [*ROOT.glob(f"records/{topic}/*.jsonl"), ROOT / "reasonlib" / topic / "claims.yaml"] if topic else []
+        paths = (
+            [*ROOT.glob(f"records/{topic}/*.jsonl"), ROOT / "reasonlib" / topic / "claims.yaml"]
+            if topic
+            else []
+        )
         return {path.relative_to(ROOT).as_posix() for path in paths if path.is_file()}
 
     def reason(self) -> str | None:
@@ -118,7 +126,7 @@ class Run:
         cells = [cell.source for cell in code_cells(source)]
         nbformat.write(source, work / "in.ipynb")
         environment = {
-            "OMP_NUM_THREADS": "1",  # two chapters share two cores, and sums keep their order on every machine
+            "OMP_NUM_THREADS": "1",  # chapters share the cores, and sums keep their order on every machine
             "TOKENIZERS_PARALLELISM": "false",
             "PYDEVD_DISABLE_FILE_VALIDATION": "1",
             **os.environ,
@@ -127,13 +135,17 @@ class Run:
         command = [sys.executable, __file__, "_execute", str(work), self.scale]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=ROOT)
         if done.returncode:
-            raise BuildError(f"{self.page.path.relative_to(ROOT)}: {done.stdout.strip() or done.stderr.strip()}")
+            raise BuildError(
+                f"{self.page.path.relative_to(ROOT)}: {done.stdout.strip() or done.stderr.strip()}"
+            )
         result = json.loads((work / "result.json").read_text(encoding="utf-8"))
         seen = [line for path in (work / "watch").iterdir() for line in path.read_text("utf-8").splitlines()]
         files = {}
         for name in sorted(used_files(ROOT, cells, seen) | self.data()):
             path = ROOT / name
-            edited = path.is_file() and path.stat().st_mtime >= begun  # while it ran: do not trust this run's reading
+            edited = (
+                path.is_file() and path.stat().st_mtime >= begun
+            )  # while it ran: do not trust this run's reading
             files[name] = "" if edited and path.suffix == ".py" else digest(ROOT, name)
         status = {
             "chapter": self.page.short,
@@ -182,7 +194,7 @@ def code_cells(notebook) -> list[Any]:
 def page_output(output: Any) -> Any | None:
     """An output as a page without a kernel can show it: progress bars are left out."""
     data = output.get("data", {})
-    if "application/vnd.jupyter.widget-view+json" in data:
+    if data.pop("application/vnd.jupyter.widget-view+json", None) and not set(data) - {"text/plain"}:
         return None
     if output.output_type == "stream" and output.name == "stderr" and "\r" in output.text:
         return None
@@ -195,6 +207,7 @@ def execute_in_this_process(work: Path, scale: str) -> int:
     import resource
     from importlib import metadata
 
+    import nbformat
     import papermill
 
     paths = [str(ROOT / "tools" / "watch"), os.environ.get("PYTHONPATH", "")]
@@ -215,7 +228,11 @@ def execute_in_this_process(work: Path, scale: str) -> int:
             cwd=str(work / "cwd"),
         )
     except papermill.PapermillExecutionError as error:
-        print(f"cell {error.exec_count} failed\n")
+        own = [cell.source for cell in code_cells(nbformat.read(work / "in.ipynb", as_version=4))]
+        which = (
+            f"code cell {own.index(error.source) + 1}" if error.source in own else "the cell of parameters"
+        )
+        print(f"{which} failed\n")
         print("\n".join("    " + line for line in error.source.splitlines()))
         print("\n" + "\n".join(error.traceback))
         return 1
@@ -239,6 +256,7 @@ def run_chapters(scale: str) -> list[Run]:
     todo = [run for run in runs if reasons[run.page.short]]
     workers = max(1, min(len(todo), os.cpu_count() or 1, 1 if scale == "paper" else 8))
     failures: list[str] = []
+    lock = threading.Lock()
 
     def work(run: Run) -> None:
         say(f"{run.page.short:<28} runs at {scale} ({reasons[run.page.short]})")
@@ -248,7 +266,8 @@ def run_chapters(scale: str) -> list[Run]:
             failures.append(str(error))
         else:
             say(f"{run.page.short:<28} ran   {status['seconds']:6.1f} s  {status['peak_mb']:5d} MB")
-            keep_status(status)
+            with lock:
+                keep_status(status)
 
     with ThreadPoolExecutor(workers) as pool:
         list(pool.map(work, todo))
@@ -265,19 +284,38 @@ def run_chapters(scale: str) -> list[Run]:
 
 def keep_status(status: dict[str, Any]) -> None:
     """Put one chapter's line into _build/status.json, in place of the line of its last run at that scale."""
-    old = json.loads(STATUS.read_text(encoding="utf-8")) if STATUS.is_file() else []
-    here = (status["chapter"], status["scale"])
-    known = {page.short for page in chapters()}
-    rest = [line for line in old if (line["chapter"], line["scale"]) != here and line["chapter"] in known]
-    lines = sorted([*rest, status], key=lambda line: (line["chapter"], SCALES.index(line["scale"])))
-    write_if_changed(STATUS, json.dumps(lines, indent=1) + "\n")
+    write_if_changed(STATUS, as_lines({**read_status(STATUS), (status["chapter"], status["scale"]): status}))
+
+
+def read_status(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
+    """Lines of a status file by chapter and scale."""
+    lines = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+    return {(line["chapter"], line["scale"]): line for line in lines}
+
+
+def as_lines(status: dict[tuple[str, str], dict[str, Any]]) -> str:
+    """A status file's text: chapters in reading order, small scales first, nothing that left the book."""
+    order = {page.short: number for number, page in enumerate(chapters())}
+    kept = [line for line in status.values() if line["chapter"] in order]
+    kept.sort(key=lambda line: (order[line["chapter"]], SCALES.index(line["scale"])))
+    return json.dumps(kept, indent=1) + "\n"
+
+
+def measured() -> None:
+    """Write this machine's runs into the file that is committed."""
+    runs = {**read_status(MEASURED), **read_status(STATUS)}
+    lines = {
+        key: {name: value for name, value in line.items() if name != "ran"} for key, line in runs.items()
+    }
+    write_if_changed(MEASURED, as_lines(lines))
+    say(f"{len(lines)} run(s) in {MEASURED.relative_to(ROOT)}")
 
 
 # ---------------------------------------------------------------- site
 
 
 def stage(runs: list[Run], folder: Path) -> str:
-    """Lay out the sources of the site: prose pages as they are, chapters with their outputs. Return their digest."""
+    """Lay out the site's sources, prose as it is and chapters with their outputs; return their digest."""
     executed = {f"{run.page.name}.md": run for run in runs}
     wanted: dict[str, bytes] = {}
     for path in [ROOT / "_config.yml", ROOT / "_toc.yml", *sorted((ROOT / "book").rglob("*"))]:
@@ -288,9 +326,10 @@ def stage(runs: list[Run], folder: Path) -> str:
             wanted[name.removesuffix(".md") + ".ipynb"] = executed[name].page_notebook().encode()
         else:
             wanted[name] = path.read_bytes()
-    if STATUS.is_file():
-        lines = [{**line, "ran": None} for line in json.loads(STATUS.read_text(encoding="utf-8"))]
-        wanted["book/status.json"] = json.dumps(lines, indent=1).encode()
+    known = {**read_status(MEASURED), **read_status(STATUS)}
+    wanted["book/status.json"] = as_lines(
+        {key: {**line, "ran": None} for key, line in known.items()}
+    ).encode()
     for path in sorted(folder.rglob("*"), reverse=True):
         if path.is_file() and path.relative_to(folder).as_posix() not in wanted:
             path.unlink()
@@ -299,7 +338,11 @@ def stage(runs: list[Run], folder: Path) -> str:
     total = hashlib.sha256()
     for name, data in sorted(wanted.items()):
         total.update(f"{name}\0{len(data)}\0".encode() + data)
-    beside = [*ROOT.glob("reasonlib/**/*.py"), *ROOT.glob("reasonlib/**/*.yaml"), *ROOT.glob("records/**/*.jsonl")]
+    beside = [
+        *ROOT.glob("reasonlib/**/*.py"),
+        *ROOT.glob("reasonlib/**/*.yaml"),
+        *ROOT.glob("records/**/*.jsonl"),
+    ]
     for path in sorted([*beside, ROOT / "constraints.txt", ROOT / "pyproject.toml", Path(__file__)]):
         total.update(path.relative_to(ROOT).as_posix().encode() + path.read_bytes())
     return total.hexdigest()
@@ -318,9 +361,15 @@ def build_site(runs: list[Run], site: Path, scale: str) -> str:
     log = done.stdout + done.stderr
     (work / "sphinx.log").write_text(log, encoding="utf-8")
     if done.returncode:
-        shutil.rmtree(work / "doctrees", ignore_errors=True)  # so that the next build meets every warning again
-        lines = [line for line in log.splitlines() if any(word in line for word in ("WARNING", "ERROR", "rror:"))]
-        raise BuildError("\n".join([*(lines or log.splitlines()[-30:]), f"the site has warnings: {work / 'sphinx.log'}"]))
+        shutil.rmtree(
+            work / "doctrees", ignore_errors=True
+        )  # so that the next build meets every warning again
+        lines = [
+            line for line in log.splitlines() if any(word in line for word in ("WARNING", "ERROR", "rror:"))
+        ]
+        raise BuildError(
+            "\n".join([*(lines or log.splitlines()[-30:]), f"the site has warnings: {work / 'sphinx.log'}"])
+        )
     mark.write_text(key)
     return "built"
 
@@ -357,7 +406,10 @@ def build(scale: str, site: Path) -> None:
     done = build_site(runs, site, scale)
     say(f"{'site':<28} {done:<5} {time.monotonic() - before:6.1f} s")
     index = (site / "index.html").resolve()
-    say(f"\nThe book is at {index.as_uri()} (scale {scale}; {time.monotonic() - start:.1f} s). `make serve` opens it.")
+    say(
+        f"\nThe book is at {index.as_uri()} (scale {scale}; {time.monotonic() - start:.1f} s). "
+        "`make serve` opens it."
+    )
 
 
 def serve(site: Path, port: int) -> None:
@@ -369,9 +421,13 @@ def serve(site: Path, port: int) -> None:
     if not (site / "index.html").is_file():
         raise BuildError("there is no site yet: run `make book` first")
     try:
-        server = ThreadingHTTPServer(("127.0.0.1", port), partial(SimpleHTTPRequestHandler, directory=str(site)))
+        server = ThreadingHTTPServer(
+            ("127.0.0.1", port), partial(SimpleHTTPRequestHandler, directory=str(site))
+        )
     except OSError as error:
-        raise BuildError(f"port {port} cannot be used ({error.strerror}): try `make serve PORT={port + 1}`") from None
+        raise BuildError(
+            f"port {port} cannot be used ({error.strerror}): try `make serve PORT={port + 1}`"
+        ) from None
     address = f"http://127.0.0.1:{server.server_address[1]}/"
     say(f"the book is at {address} (Ctrl-C ends)")
     webbrowser.open(address)
@@ -386,11 +442,16 @@ def say(line: str) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     each = commands.add_parser("build", help="execute what changed and build the site")
     each.add_argument("--scale", choices=SCALES, default="quick")
     each.add_argument("--site", type=Path, default=BUILD / "html")
+    each = commands.add_parser("chapters", help="execute what changed")
+    each.add_argument("--scale", choices=SCALES, default="quick")
+    commands.add_parser("measured", help="write times and memory into book/measured.json")
     each = commands.add_parser("serve", help="serve the built site")
     each.add_argument("--site", type=Path, default=BUILD / "html")
     each.add_argument("--port", type=int, default=8000)
@@ -405,6 +466,10 @@ def main() -> int:
     try:
         if given.command == "build":
             build(given.scale, given.site.resolve())
+        elif given.command == "chapters":
+            run_chapters(given.scale)
+        elif given.command == "measured":
+            measured()
         elif given.command == "serve":
             serve(given.site.resolve(), given.port)
         elif given.command == "_execute":

@@ -15,8 +15,11 @@ EXTRAS = "book,dask,test,widgets"
 
 def main(folder: str) -> int:
     if sys.version_info < (3, 11):
-        print(f"Python 3.11 or newer is needed, this is {sys.version.split()[0]}: "
-              "try `make book PYTHON=python3.12`", file=sys.stderr)
+        print(
+            f"Python 3.11 or newer is needed, this is {sys.version.split()[0]}: "
+            "try `make book PYTHON=python3.12`",
+            file=sys.stderr,
+        )
         return 2
     start = time.monotonic()
     target = Path(folder).absolute()
@@ -26,13 +29,28 @@ def main(folder: str) -> int:
         try:
             venv.create(target, with_pip=True)
         except (subprocess.CalledProcessError, SystemExit, ImportError):
-            print("this Python cannot make virtual environments: install Debian's python3-venv "
-                  "(or your system's like), then run the same command again", file=sys.stderr)
+            print(
+                "this Python cannot make virtual environments: install Debian's python3-venv "
+                "(or your system's like), then run the same command again",
+                file=sys.stderr,
+            )
             return 2
-    command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-               "-c", "constraints.txt", "-e", f".[{EXTRAS}]"]
+    command = [
+        str(python),
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "-c",
+        "constraints.txt",
+        "-e",
+        f".[{EXTRAS}]",
+    ]
     if subprocess.run(command, cwd=ROOT).returncode:
-        print("the installation failed: see the lines above, then run the same command again", file=sys.stderr)
+        print(
+            "the installation failed: see the lines above, then run the same command again", file=sys.stderr
+        )
         return 1
     (target / ".reasonlib-env").write_text("made from pyproject.toml and constraints.txt\n")
     print(f"environment ready in {time.monotonic() - start:.0f} s")

@@ -12,7 +12,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parent.parent
-HEAD = "# The one lock: made by `make lock` from a working environment; lower bounds for people are in pyproject.toml.\n"
+HEAD = "# The one lock, made by `make lock`; lower bounds for people are in pyproject.toml.\n"
 
 
 def canonical(name: str) -> str:

@@ -30,7 +30,8 @@ INLINE = re.compile(
 
 BOXES = {
     "note": "Note", "tip": "Tip", "hint": "Hint", "important": "Important", "warning": "Warning",
-    "caution": "Caution", "attention": "Attention", "danger": "Danger", "error": "Error", "seealso": "See also",
+    "caution": "Caution", "attention": "Attention", "danger": "Danger", "error": "Error",
+    "seealso": "See also",
 }  # fmt: skip
 TITLED = {"admonition", "dropdown", "margin", "sidebar", "topic", "card", "grid-item-card", "tab-item"}
 CONTAINERS = {"grid", "tab-set", "grid-item", "container", "div", "card-carousel"}
@@ -61,7 +62,7 @@ class Label:
 class Book:
     """What conversion needs to know beyond one page."""
 
-    site: str  # https://owner.github.io/name/
+    site: str  # where the book is served, with a final slash
     raw: str  # where files of the repository are served as they are, for pictures
     labels: dict[str, Label] = field(default_factory=dict)
     citations: dict[str, tuple[str, str, str]] = field(default_factory=dict)  # key -> (authors, year, url)
@@ -309,7 +310,9 @@ class Converter:
             return ["---"]
         if name in STATEMENTS:
             number = "" if "nonumber" in block.options else f" {self.numbers.next(name)}"
-            title = f"{name.capitalize()}{number}" + (f" ({self.prose(block.argument)})" if block.argument else "")
+            title = f"{name.capitalize()}{number}" + (
+                f" ({self.prose(block.argument)})" if block.argument else ""
+            )
             return self.quote(title, block.body)
         if name == "proof":
             return self.quote("Proof", block.body)
@@ -342,7 +345,14 @@ class Converter:
             return ["$$", *formula.splitlines(), "$$"]
         head, tag, number = formula.rpartition(" \\tag{")
         lines = (head if tag else formula).splitlines()
-        return ["$$", "\\begin{aligned}", *lines, "\\end{aligned}", *([tag.strip() + number] if tag else []), "$$"]
+        return [
+            "$$",
+            "\\begin{aligned}",
+            *lines,
+            "\\end{aligned}",
+            *([tag.strip() + number] if tag else []),
+            "$$",
+        ]
 
     def figure(self, block: Block) -> list[str]:
         """A picture with its alternative text, and its caption below."""
@@ -368,7 +378,11 @@ class Converter:
             elif rows and line.strip():
                 rows[-1][-1].append(line.strip())
         flat = [[self.prose(" ".join(cell)).replace("|", "\\|") for cell in row] for row in rows]
-        head = [f"**Table {self.numbers.next('table')}.** {self.prose(block.argument)}", ""] if block.argument else []
+        head = (
+            [f"**Table {self.numbers.next('table')}.** {self.prose(block.argument)}", ""]
+            if block.argument
+            else []
+        )
         if not flat:
             return head
         return [
@@ -420,8 +434,21 @@ class Converter:
             "download": lambda: f"[{text or target}]({self.picture(target)})",
             "glue": lambda: f"`{body.split(':')[0]}`",
         }
-        if family in ("func", "class", "mod", "meth", "attr", "data", "exc", "obj", "py", "file", "code", "command"):
-            return f"`{text or body.removeprefix('~').rsplit('.')[-1] if body.startswith('~') else text or body}`"
+        if family in (
+            "func",
+            "class",
+            "mod",
+            "meth",
+            "attr",
+            "data",
+            "exc",
+            "obj",
+            "py",
+            "file",
+            "code",
+            "command",
+        ):
+            return f"`{text or (body.rsplit('.')[-1] if body.startswith('~') else body)}`"
         if family not in handlers:
             raise UnknownMarkup(f"the role {{{name}}}")
         return handlers[family]()
@@ -463,7 +490,11 @@ class Converter:
             if target.number is not None and not text:
                 return self.numbered("", label)
             shown = text or self.prose(target.title)
-            return shown if target.page == self.page and target.kind != "page" else f"[{shown}]({self.book.link(label)})"
+            return (
+                shown
+                if target.page == self.page and target.kind != "page"
+                else f"[{shown}]({self.book.link(label)})"
+            )
         path, _, anchor = url.partition("#")
         if not path:
             return text  # a heading of this page by its own slug
@@ -471,7 +502,7 @@ class Converter:
         if name in self.book.labels:
             shown = text or self.prose(self.book.labels[name].title)
             return f"[{shown}]({self.book.site}{name}.html{'#' + anchor if anchor else ''})"
-        if path.endswith(".md") or "/" not in path and "." not in path:
+        if path.endswith(".md") or ("/" not in path and "." not in path):
             raise UnknownMarkup(f"the link {url}: no page or label of that name")
         return f"[{text}]({self.picture(path)})"
 

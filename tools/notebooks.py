@@ -5,12 +5,12 @@
     python tools/notebooks.py test                every notebook at `smoke` under nbval
     python tools/notebooks.py format              ruff over the code cells of the chapters
 
-A chapter is the only source. Its notebook has the same code cells, less the solutions; its text is put into words
-a notebook shows (tools/myst.py); and a first cell that installs the library on Colab. The bytes depend on the
-chapter alone, cell ids included. Cells tagged ``nbval-check-output`` carry their output, taken from a run at `smoke`,
-for nbval to compare; all other cells are stored without.
+A chapter is the only source. Its notebook has the same code cells, less the solutions; its text is put into
+words a notebook shows (tools/myst.py); a first cell installs the library on Colab. Its bytes depend on the
+chapter alone, cell ids included. Cells tagged ``nbval-check-output`` carry their output, taken from a run at
+`smoke`, for nbval to compare; all other cells are stored without.
 
-Tags: ``remove-cell`` is in the notebook and not on the page; ``page-only`` is on the page and not in the notebook.
+Tags: ``remove-cell`` is in the notebook but not on the page, ``page-only`` the reverse.
 """
 
 from __future__ import annotations
@@ -73,11 +73,21 @@ def citations() -> dict[str, tuple[str, str, str]]:
 
     found = {}
     for key, entry in parse_file(str(ROOT / "book" / "references.bib")).entries.items():
-        people = [str(" ".join(person.prelast_names + person.last_names)) for person in entry.persons["author"]]
-        people = [re.sub(r"\\[\"'`^~]|\\[a-zA-Z]+(?![a-zA-Z])|[{}]", "", name) or str(name) for name in people]
+        people = [
+            str(" ".join(person.prelast_names + person.last_names)) for person in entry.persons["author"]
+        ]
+        people = [
+            re.sub(r"\\[\"'`^~]|\\[a-zA-Z]+(?![a-zA-Z])|[{}]", "", name) or str(name) for name in people
+        ]
         if not people[0]:
             people[0] = " ".join(entry.persons["author"][0].first_names)
-        named = people[0] if len(people) == 1 else " and ".join(people) if len(people) == 2 else f"{people[0]} et al."
+        named = (
+            people[0]
+            if len(people) == 1
+            else " and ".join(people)
+            if len(people) == 2
+            else f"{people[0]} et al."
+        )
         found[key] = (named, entry.fields.get("year", "n.d."), entry.fields.get("url", ""))
     return found
 
@@ -95,13 +105,14 @@ def make(page: Page, book: Book) -> Any:
     for cell in sources(page):
         tags = cell.metadata.get("tags", [])
         if cell.cell_type == "markdown":
-            for piece, hidden in solutions_apart(cell.source, hidden):
-                text = convert(converter, piece, page)
-                if text:
-                    cells.append(("markdown", text, {}))
+            piece, hidden = solutions_apart(cell.source, hidden)
+            if text := convert(converter, piece, page):
+                cells.append(("markdown", text, {}))
         elif not hidden and "page-only" not in tags:
             if not installed:
-                cells.append(("code", INSTALL.format(archive=address.archive).rstrip(), {"tags": ["remove-cell"]}))
+                cells.append(
+                    ("code", INSTALL.format(archive=address.archive).rstrip(), {"tags": ["remove-cell"]})
+                )
                 installed = True
             cells.append(("code", cell.source, {"tags": tags} if tags else {}))
             if figure := (cell.metadata.get("mystnb") or {}).get("figure"):
@@ -111,7 +122,11 @@ def make(page: Page, book: Book) -> Any:
         f"[open in Colab]({address.colab}{page.short}.ipynb) · made from `{page.name}.md`; edits belong there"
     )
     title, _, rest = cells[0][1].partition("\n")
-    cells[:1] = [("markdown", title, {}), ("markdown", head, {}), *([("markdown", rest.strip(), {})] if rest else [])]
+    cells[:1] = [
+        ("markdown", title, {}),
+        ("markdown", head, {}),
+        *([("markdown", rest.strip(), {})] if rest else []),
+    ]
     notebook = nbformat.v4.new_notebook()
     notebook.metadata = nbformat.from_dict(
         {
@@ -131,17 +146,19 @@ def make(page: Page, book: Book) -> Any:
     return notebook
 
 
-def solutions_apart(source: str, hidden: bool) -> list[tuple[str, bool]]:
-    """Cut a Markdown cell at the gates of solutions: pieces to keep, and whether a solution is open after each."""
+def solutions_apart(source: str, hidden: bool) -> tuple[str, bool]:
+    """Cut a Markdown cell at the gates of solutions: what to keep, and whether one is open at its end."""
     kept: list[str] = []
-    for part in re.split(r"(^[`:]{3,}\{solution-(?:start|end)\}.*?^[`:]{3,}[ \t]*$)", source, flags=re.M | re.S):
+    for part in re.split(
+        r"(^[`:]{3,}\{solution-(?:start|end)\}.*?^[`:]{3,}[ \t]*$)", source, flags=re.M | re.S
+    ):
         if re.match(r"^[`:]{3,}\{solution-start\}", part):
             hidden = True
         elif re.match(r"^[`:]{3,}\{solution-end\}", part):
             hidden = False
         elif not hidden:
             kept.append(part)
-    return [("\n".join(kept), hidden)]
+    return "\n".join(kept), hidden
 
 
 def convert(converter: Converter, text: str, page: Page) -> str:
@@ -176,7 +193,11 @@ def keep_outputs(notebook: Any, old: Any | None) -> bool:
 
 def checked(notebook: Any) -> list[Any]:
     """The cells whose output is compared."""
-    return [cell for cell in notebook.cells if cell.cell_type == "code" and CHECKED in cell.metadata.get("tags", [])]
+    return [
+        cell
+        for cell in notebook.cells
+        if cell.cell_type == "code" and CHECKED in cell.metadata.get("tags", [])
+    ]
 
 
 def written(notebook: Any) -> str:
@@ -193,7 +214,9 @@ def at_smoke(notebook: Any, page: Page) -> Any:
             cell.source, count = re.subn(r"^scale = .*$", 'scale = "smoke"', cell.source, flags=re.M)
             if count == 1:
                 return copy
-    raise OutOfStep(f"{page.path.relative_to(ROOT)}: the cell tagged `parameters` must set `scale`, on a line of its own")
+    raise OutOfStep(
+        f"{page.path.relative_to(ROOT)}: the cell tagged `parameters` must set `scale`, on a line of its own"
+    )
 
 
 def run_for_outputs(notebook: Any, page: Page) -> None:
@@ -254,7 +277,9 @@ def check() -> int:
         name = page.notebook.relative_to(ROOT)
         notebook, old = make(page, book), read_old(page)
         if not checked(notebook):
-            problems.append(f"{page.path.relative_to(ROOT)} has no cell tagged {CHECKED}: nbval would compare nothing")
+            problems.append(
+                f"{page.path.relative_to(ROOT)} has no cell tagged {CHECKED}: nbval would compare nothing"
+            )
         if not round_trip(page):
             problems.append(f"{page.path.relative_to(ROOT)} does not survive a round trip through jupytext")
         if old is None:
@@ -293,7 +318,16 @@ def test() -> int:
             raise OutOfStep(f"{page.notebook.relative_to(ROOT)} is missing: run `make pairs`")
         write_if_changed(folder / f"{page.short}.ipynb", written(at_smoke(old, page)))
     (folder / "pytest.ini").write_text("[pytest]\naddopts = -p no:cacheprovider\n", encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-c", str(folder / "pytest.ini"), "--rootdir", str(folder), str(folder)]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-c",
+        str(folder / "pytest.ini"),
+        "--rootdir",
+        str(folder),
+        str(folder),
+    ]
     command += ["--nbval-lax", "--nbval-current-env", "--nbval-cell-timeout=600", "-q"]
     command += ["-n", str(min(2, len(chapters()))), "--dist", "loadscope"]
     return subprocess.run(command, cwd=folder, env={"OMP_NUM_THREADS": "1", **os.environ}).returncode
@@ -301,7 +335,9 @@ def test() -> int:
 
 def format_cells() -> int:
     """Put the code cells of every chapter into ruff's form, in place."""
-    fence = re.compile(r"(^```\{code-cell\}[^\n]*\n(?:(?::[^\n]*|---\n.*?\n---)\n)*\n?)(.*?)(^```\s*?$)", re.M | re.S)
+    fence = re.compile(
+        r"(^```\{code-cell\}[^\n]*\n(?:(?::[^\n]*|---\n.*?\n---)\n)*\n?)(.*?)(^```\s*?$)", re.M | re.S
+    )
 
     def one(match: re.Match[str]) -> str:
         command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", "cell.py", "-"]
@@ -315,7 +351,9 @@ def format_cells() -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     each = commands.add_parser("write", help="make the notebooks")
     each.add_argument("--outputs", action="store_true", help="run again for the stored outputs")

@@ -84,14 +84,20 @@ class Library:
         return {module for module in reached if self.file(module)}
 
     def _holders(self, package: str, name: str) -> list[tuple[str, str | None]]:
-        """Where a package's ``__init__`` takes a name from; everything it imports if it makes the name itself."""
+        """Where a package's ``__init__`` takes a name from; all it imports if it makes the name itself."""
         found = []
         for node in ast.walk(self.tree(package)):
             if isinstance(node, ast.ImportFrom):
                 if any(name in (alias.asname or alias.name, "*") for alias in node.names):
-                    only = ast.ImportFrom(node.module, [ast.alias(alias.name) for alias in node.names
-                                                        if name == (alias.asname or alias.name)
-                                                        or alias.name == "*"], node.level)
+                    only = ast.ImportFrom(
+                        node.module,
+                        [
+                            ast.alias(alias.name)
+                            for alias in node.names
+                            if name == (alias.asname or alias.name) or alias.name == "*"
+                        ],
+                        node.level,
+                    )
                     found += self.imports(only, package)
         return found or list(self.imports(self.tree(package), package))
 

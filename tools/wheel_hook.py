@@ -1,4 +1,4 @@
-"""Carry the measured records inside the wheel, as ``reasonlib/_records``; an editable install reads records/ itself."""
+"""Carry the measured records inside the wheel, as ``reasonlib/_records``."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class RecordsHook(BuildHookInterface):
-    """Adds records/ to a standard wheel."""
+    """Adds records/ to a standard wheel; an editable install reads the folder itself."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Called by hatchling before it collects files; `version` is "standard" or "editable"."""

@@ -1,5 +1,8 @@
-"""What the book adds to Sphinx: numbers that restart in every chapter, pages that never reach for the network,
-the Colab button, a description for search engines, and each chapter's measured time and memory."""
+"""What the book adds to Sphinx.
+
+Numbers that restart in every chapter, pages that never reach for the network, the Colab button, a description
+for search engines, each chapter's measured time and memory, and reference pages that list their modules.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,8 @@ SCALES = ("smoke", "quick", "paper")
 # What scrolls sideways can be reached and scrolled with the keyboard.
 REACHABLE = """
 addEventListener("load", () => {
-  const mark = () => document.querySelectorAll("article mjx-container[display], article .rr-scroll").forEach(box => {
+  const boxes = "article mjx-container[display], article .rr-scroll";
+  const mark = () => document.querySelectorAll(boxes).forEach(box => {
     if (box.scrollWidth > box.clientWidth) box.tabIndex = 0; else box.removeAttribute("tabindex");
   });
   (window.MathJax?.startup?.promise ?? Promise.resolve()).then(mark);
@@ -55,7 +59,9 @@ def fix_page(app, pagename, templatename, context, doctree):
         context["body"] = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
     if doctree is not None:
         text = html.escape(description(doctree), quote=True)
-        context["metatags"] = context.get("metatags", "") + f'\n<meta name="description" content="{text}" />\n'
+        context["metatags"] = (
+            context.get("metatags", "") + f'\n<meta name="description" content="{text}" />\n'
+        )
 
 
 def naming_toggles(generate):
@@ -64,7 +70,9 @@ def naming_toggles(generate):
     def named(*args, **kwargs):
         return re.sub(
             r"(<a [^>]*>)(.*?)</a>(\s*<details[^>]*>\s*)<summary>",
-            lambda match: f'{match[1]}{match[2]}</a>{match[3]}<summary aria-label="Pages of {bare(match[2])}">',
+            lambda match: (
+                f'{match[1]}{match[2]}</a>{match[3]}<summary aria-label="Pages of {bare(match[2])}">'
+            ),
             str(generate(*args, **kwargs)),
         )
 
@@ -109,7 +117,7 @@ def memory(megabytes: float) -> str:
 
 
 def say_cost(app, doctree):
-    """Under a chapter's title: what it costs at each scale, as measured, and the scale this copy was run at."""
+    """Say under a chapter's title what it costs at each scale, as measured, and where this copy stands."""
     docname = app.env.docname
     runs = {run["scale"]: run for run in read_status(app) if f"book/{run['chapter']}" == docname}
     title = next(doctree.findall(nodes.title), None)
@@ -118,7 +126,9 @@ def say_cost(app, doctree):
     app.env.note_dependency(str(status_file(app)))
     here = app.config.reasonlib_scale
     parts = [
-        f"{scale} {span(runs[scale]['seconds'])}, {memory(runs[scale]['peak_mb'])}" if scale in runs else f"{scale} not measured"
+        f"{scale} {span(runs[scale]['seconds'])}, {memory(runs[scale]['peak_mb'])}"
+        if scale in runs
+        else f"{scale} not measured"
         for scale in SCALES
     ]
     line = nodes.paragraph(classes=["rr-measured"])
@@ -140,8 +150,8 @@ def say_cost(app, doctree):
 def list_modules(app, docname, source):
     """Write the sections of a reference page: one for each module its ``modules`` block names.
 
-    A line of the block is a module, or ``package.*`` for every module directly in a package that no line of any
-    page names. Modules and packages whose name begins with an underscore are not public.
+    A line of the block is a module, or ``package.*`` for every module of a package that no line of any page
+    names. Modules and packages whose name begins with an underscore are not public.
     """
     block = re.search(r"^```\{modules\}\n(.*?)^```$", source[0], re.M | re.S)
     if not block:
@@ -177,15 +187,21 @@ def public_modules(root: Path, package: str) -> list[str]:
 
 
 def keep_drawings(app, what, name, obj, options, lines):
-    """Take an indented block of a docstring's own text, above its first section, as a drawing or a piece of code."""
-    sections = (n for n, line in enumerate(lines[1:]) if re.fullmatch(r"-{3,}", line.strip()) and lines[n].strip())
+    """Take an indented block of a docstring's own text, above its first section, as a drawing or as code."""
+    sections = (
+        n for n, line in enumerate(lines[1:]) if re.fullmatch(r"-{3,}", line.strip()) and lines[n].strip()
+    )
     end = next(sections, len(lines))
     out: list[str] = []
     previous = ""  # the last line that said something
     for line in lines[:end]:
         indented = line.startswith("  ") and line.strip()
         begins = indented and out and not out[-1].strip() and not previous.startswith("  ")
-        if begins and not previous.rstrip().endswith("::") and not re.match(r"([-*+]|\d+[.)]|\.\.|>>>)\s", previous):
+        if (
+            begins
+            and not previous.rstrip().endswith("::")
+            and not re.match(r"([-*+]|\d+[.)]|\.\.|>>>)\s", previous)
+        ):
             out += ["::", ""]
         out.append(line)
         previous = line if line.strip() else previous

@@ -1,4 +1,4 @@
-"""The built site and a headless Chromium; each test that needs one says so and is skipped where it is missing."""
+"""The built site and a headless Chromium; tests that need one are skipped, and say so, without it."""
 
 import os
 import shutil
@@ -35,7 +35,9 @@ def page_names() -> list[str]:
 def pytest_generate_tests(metafunc):
     if "page_name" in metafunc.fixturenames:
         names = page_names()
-        metafunc.parametrize("page_name", names or [pytest.param("", marks=pytest.mark.skip("no site: `make book`"))])
+        metafunc.parametrize(
+            "page_name", names or [pytest.param("", marks=pytest.mark.skip("no site: `make book`"))]
+        )
 
 
 @pytest.fixture(scope="session")
@@ -50,7 +52,9 @@ def site() -> Path:
 def browser():
     path = next(filter(None, map(shutil.which, BROWSERS)), None)
     if path is None:
-        pytest.skip("no Chromium on this machine (looked for " + ", ".join(BROWSERS) + "): the pages were not opened")
+        pytest.skip(
+            "no Chromium on this machine (looked for " + ", ".join(BROWSERS) + "): the pages were not opened"
+        )
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as play:

@@ -14,7 +14,9 @@ class Opened:
     """One page in a fresh window, with everything it complained about or asked the network for."""
 
     def __init__(self, browser, url, *, size="desktop", scheme="light", scripts=True, here=()):
-        self.context = browser.new_context(viewport=SIZES[size], color_scheme=scheme, java_script_enabled=scripts)
+        self.context = browser.new_context(
+            viewport=SIZES[size], color_scheme=scheme, java_script_enabled=scripts
+        )
         self.page = self.context.new_page()
         self.outside, self.errors = [], []
         allowed = ("file:", "data:", "blob:", "about:", *here)
@@ -33,7 +35,7 @@ class Opened:
         self.page.wait_for_load_state("load")
         if scripts and self.page.locator(".math").count():
             self.page.wait_for_function("() => window.MathJax?.startup?.promise !== undefined")
-            self.page.evaluate("() => MathJax.startup.promise")
+            self.page.evaluate("() => MathJax.startup.promise.then(() => new Promise(requestAnimationFrame))")
 
     def complaints(self):
         return [text for text in self.errors if text not in KNOWN]
@@ -62,9 +64,13 @@ def test_a_page_opens_from_disk_without_the_network(browser, site, page_name, si
         )
         assert bare == [], "mathematics that was not typeset"
         assert page.locator("mjx-merror").count() == 0
-        wide = page.evaluate("() => document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth")
+        wide = page.evaluate(
+            "() => document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth"
+        )
         assert wide <= 0, f"the page is {wide} pixels wider than the window"
-        broken = page.evaluate("() => [...document.images].filter(i => i.complete && !i.naturalWidth).map(i => i.src)")
+        broken = page.evaluate(
+            "() => [...document.images].filter(i => i.complete && !i.naturalWidth).map(i => i.src)"
+        )
         assert broken == []
 
 
@@ -74,7 +80,11 @@ def test_no_serious_finding_of_axe(browser, site, page_name, scheme):
     with Opened(browser, (site / page_name).as_uri(), scheme=scheme) as opened:
         found = Axe().run(opened.page).response["violations"]
     grave = [
-        (each["id"], [node["target"] for node in each["nodes"]][:3], each["nodes"][0].get("failureSummary", "")[:300])
+        (
+            each["id"],
+            [node["target"] for node in each["nodes"]][:3],
+            each["nodes"][0].get("failureSummary", "")[:300],
+        )
         for each in found
         if each["impact"] in ("serious", "critical")
     ]
@@ -127,7 +137,11 @@ def test_the_scoreboard_filters_and_sorts(browser, site):
         page.get_by_role("button", name="Show all").click()
         page.get_by_role("button", name="Published").click()
         script = "rows => rows.map(r => [...r.cells].find(c => c.dataset.label === 'Published').dataset.sort)"
-        order = [float(value) for value in page.eval_on_selector_all("[data-rr-board] tbody tr", script) if value]
+        order = [
+            float(value) for value in page.eval_on_selector_all("[data-rr-board] tbody tr", script) if value
+        ]
         assert order == sorted(order)
-        links = page.eval_on_selector_all("[data-rr-board] tbody a", "found => found.map(a => a.getAttribute('href'))")
+        links = page.eval_on_selector_all(
+            "[data-rr-board] tbody a", "found => found.map(a => a.getAttribute('href'))"
+        )
         assert len(links) == total

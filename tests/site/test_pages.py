@@ -1,4 +1,4 @@
-"""The files of the built site: links, pictures, titles, nothing fetched from elsewhere, every public name described."""
+"""The files of the built site: links, pictures, titles, nothing from elsewhere, every public name."""
 
 import ast
 import json
@@ -36,7 +36,14 @@ class Document(HTMLParser):
             self.language = given.get("lang")
         elif tag == "a" and given.get("href"):
             self.links.append(given["href"])
-        elif tag == "link" and given.get("rel") not in ("canonical", "next", "prev", "index", "search", "author"):
+        elif tag == "link" and given.get("rel") not in (
+            "canonical",
+            "next",
+            "prev",
+            "index",
+            "search",
+            "author",
+        ):
             self.loaded.append(given.get("href") or "")
         elif tag in ("script", "iframe", "img", "source", "video", "audio"):
             if given.get("src"):
@@ -72,7 +79,11 @@ def test_every_internal_link_leads_somewhere(site, page_name):
             target /= "index.html"
         if not target.is_file():
             broken.append(link)
-        elif parts.fragment and target.suffix == ".html" and unquote(parts.fragment) not in read(target).anchors:
+        elif (
+            parts.fragment
+            and target.suffix == ".html"
+            and unquote(parts.fragment) not in read(target).anchors
+        ):
             broken.append(link)
     assert not [link for link in broken if link != "#"]
 
@@ -104,12 +115,18 @@ def test_a_page_says_what_it_is(site, page_name):
 
 
 def test_every_picture_has_words(site, page_name):
-    bare = [image.get("src", "")[:80] for image in read(site / page_name).images if not (image.get("alt") or "").strip()]
+    bare = [
+        image.get("src", "")[:80]
+        for image in read(site / page_name).images
+        if not (image.get("alt") or "").strip()
+    ]
     assert not bare
 
 
 def test_no_raw_markup_is_left_on_a_page(site, page_name):
-    text = re.sub(r"<(script|style|pre|code)\b.*?</\1>", "", (site / page_name).read_text(encoding="utf-8"), flags=re.S)
+    text = re.sub(
+        r"<(script|style|pre|code)\b.*?</\1>", "", (site / page_name).read_text(encoding="utf-8"), flags=re.S
+    )
     assert not re.findall(r"\{(?:cite|ref|eq|term|doc|numref|math)(?::\w+)?\}", text)
 
 
@@ -119,8 +136,13 @@ def test_colab_buttons_open_notebooks_that_exist(site):
 
     root = Address.read().colab
     for page in chapters():
-        links = {link for link in re.findall(r'href="([^"]*)"', (site / f"{page.name}.html").read_text(encoding="utf-8"))
-                 if "colab.research" in link}
+        links = {
+            link
+            for link in re.findall(
+                r'href="([^"]*)"', (site / f"{page.name}.html").read_text(encoding="utf-8")
+            )
+            if "colab.research" in link
+        }
         assert links == {f"{root}{page.short}.ipynb"}
         notebook = ROOT / "notebooks" / f"{page.short}.ipynb"
         assert json.loads(notebook.read_text(encoding="utf-8"))["cells"]
@@ -148,7 +170,9 @@ def public_names() -> list[str]:
 def test_every_public_name_is_on_a_page_of_the_reference(site):
     described = inventory(site)
     last = {name.rsplit(".", 1)[-1] for name in described}
-    missing = [name for name in public_names() if name not in described and name.rsplit(".", 1)[-1] not in last]
+    missing = [
+        name for name in public_names() if name not in described and name.rsplit(".", 1)[-1] not in last
+    ]
     assert public_names()
     assert missing == []
 
@@ -158,6 +182,8 @@ def test_every_module_is_on_a_page_of_the_reference(site):
     modules = set()
     for path in (ROOT / "reasonlib").rglob("*.py"):
         module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-        if not module.endswith(("__init__", "__main__")) and not any(part.startswith("_") for part in path.parts):
+        if not module.endswith(("__init__", "__main__")) and not any(
+            part.startswith("_") for part in path.parts
+        ):
             modules.add(module)
     assert modules - described == set()

@@ -1,0 +1,177 @@
+"""The notebooks that are made from the chapters."""
+
+import ast
+import re
+
+import nbformat
+import pytest
+from address import Address
+from chapters import ROOT, Page, chapters
+from IPython.core.inputtransformer2 import TransformerManager
+
+import notebooks
+
+CHAPTER = """\
+---
+jupytext:
+  text_representation:
+    extension: .md
+    format_name: myst
+kernelspec:
+  display_name: Python 3
+  language: python
+  name: python3
+---
+
+# Made up
+
+Text.
+
+```{code-cell} ipython3
+:tags: [parameters]
+
+scale = "quick"
+```
+
+```{code-cell} ipython3
+:tags: [page-only]
+
+print("for the page")
+```
+
+```{exercise-start} Try
+:label: try
+```
+
+```{code-cell} ipython3
+answer = None
+```
+
+```{exercise-end}
+```
+
+````{solution-start} try
+:class: dropdown
+````
+
+The secret is:
+
+```{code-cell} ipython3
+answer = "secret"
+```
+
+````{solution-end}
+````
+
+```{code-cell} ipython3
+:tags: [nbval-check-output]
+
+answer = None
+```
+
+After.
+"""
+
+
+@pytest.fixture
+def page(monkeypatch):
+    page = Page("book/topic/made-up")
+    monkeypatch.setitem(page.__dict__, "text", CHAPTER)
+    return page
+
+
+@pytest.fixture
+def notebook(page):
+    return notebooks.make(page, notebooks.Book(site="https://site/", raw="https://raw/"))
+
+
+def sources(notebook, kind):
+    return [cell.source for cell in notebook.cells if cell.cell_type == kind]
+
+
+def test_every_notebook_is_in_step_with_its_chapter(capsys):
+    assert notebooks.check() == 0, capsys.readouterr().err
+
+
+def test_solutions_and_cells_of_the_page_are_left_out(notebook):
+    text = "\n".join(cell.source for cell in notebook.cells)
+    assert "secret" not in text
+    assert "for the page" not in text
+    assert sources(notebook, "code").count("answer = None") == 2
+    assert "After." in text
+
+
+def test_the_first_code_cell_installs_on_colab_alone(notebook):
+    install = sources(notebook, "code")[0]
+    plain = TransformerManager().transform_cell(install)
+    guard = next(node for node in ast.parse(plain).body if isinstance(node, ast.If))
+    assert "google.colab" in ast.unparse(guard.test)
+    assert "find_spec('reasonlib')" in ast.unparse(guard.test)
+    assert Address.read().archive in install
+    assert "torch" not in install
+    assert "==" not in install
+    exec(compile(plain, "install", "exec"), {})  # here, nothing is installed
+
+
+def test_the_bytes_depend_on_the_chapter_alone(page, notebook):
+    again = notebooks.make(page, notebooks.Book(site="https://site/", raw="https://raw/"))
+    assert notebooks.written(again) == notebooks.written(notebook)
+    ids = [cell.id for cell in notebook.cells]
+    assert len(set(ids)) == len(ids)
+
+
+def test_stored_outputs_stay_with_unchanged_cells(page, notebook):
+    assert not notebooks.keep_outputs(notebook, None)
+    cell = notebooks.checked(notebook)[0]
+    cell.outputs = [nbformat.v4.new_output("stream", text="None\n")]
+    again = notebooks.make(page, notebooks.Book(site="https://site/", raw="https://raw/"))
+    assert notebooks.keep_outputs(again, notebook)
+    assert notebooks.checked(again)[0].outputs == cell.outputs
+    assert notebooks.checked(again)[0].execution_count == 1
+
+
+def test_a_copy_at_smoke_says_so(page, notebook):
+    copy = notebooks.at_smoke(notebook, page)
+    assert 'scale = "smoke"' in "\n".join(sources(copy, "code"))
+    assert 'scale = "quick"' in "\n".join(sources(notebook, "code"))
+
+
+@pytest.mark.parametrize("chapter", chapters(), ids=lambda chapter: chapter.short)
+def test_a_committed_notebook_opens_on_colab(chapter):
+    notebook = nbformat.read(chapter.notebook, as_version=4)
+    nbformat.validate(notebook)
+    assert notebook.metadata["accelerator"] == "GPU"
+    assert notebook.metadata["colab"]["gpuType"] == "T4"
+    assert notebook.cells[0].source.startswith("# ")
+    text = "\n".join(sources(notebook, "markdown"))
+    assert f"{Address.read().colab}{chapter.short}.ipynb" in text
+    assert not re.findall(r"^[`:]{3,}\{|\{(?:cite|ref|eq|term|doc|numref)[:\w]*\}`", text, re.M)
+    compared = notebooks.checked(notebook)
+    assert compared
+    assert all(cell.outputs and cell.execution_count for cell in compared)
+
+
+@pytest.mark.parametrize("chapter", chapters(), ids=lambda chapter: chapter.short)
+def test_a_chapter_begins_with_its_parameters(chapter):
+    code = [cell for cell in notebooks.sources(chapter) if cell.cell_type == "code"]
+    assert "parameters" in code[0].metadata["tags"]
+    names = {target.id for node in ast.parse(code[0].source).body for target in node.targets}
+    assert {"scale", "seed"} <= names
+    assert 'scale = "quick"' in code[0].source
+
+
+def test_citations_are_read_from_the_bibliography():
+    found = notebooks.citations()
+    assert found["vaswani2017"][:2] == ("Vaswani et al.", "2017")
+    assert found["mehak2019"][:2] == ("Mehak", "2019")
+    assert all(url == "" or url.startswith("https://") for _, _, url in found.values())
+
+
+def test_every_chapter_of_the_folder_is_in_the_book():
+    listed = {chapter.path for chapter in chapters()}
+    on_disk = {
+        path
+        for path in (ROOT / "book").rglob("*.md")
+        if "kernelspec:" in path.read_text(encoding="utf-8")[:600]
+    }
+    assert on_disk == listed

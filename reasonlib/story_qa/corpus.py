@@ -23,6 +23,20 @@ from reasonlib.data import Corpus
 from reasonlib.errors import DataError, UserError
 from reasonlib.story_qa.story import TASKS, Example
 
+__all__ = [
+    "CORPORA",
+    "FOLDER",
+    "SIZES",
+    "SLUGS",
+    "SPLITS",
+    "dumps",
+    "parse",
+    "path_of",
+    "read",
+    "read_file",
+    "write",
+]
+
 FOLDER = "tasks_1-20_v1-2"
 
 SLUGS = {
@@ -55,9 +69,9 @@ _REQUIRED = tuple(
     f"en/qa{task}_{slug}_{split}.txt" for task, slug in SLUGS.items() for split in ("train", "test")
 )
 
-# Two archives of one tree. The authors' own server lost the first; ParlAI's copy, on the host of the authors'
-# group, holds the same files and a variant of each without supporting facts. The checksums are those that
-# independent projects pin: datasets (Hugging Face) for the original, ParlAI for its copy.
+# Two archives of one tree. The address of the original is reported gone; the copy that ParlAI uses, on its
+# authors' host, holds the same files and a variant of each without supporting facts. The checksums are those
+# that other projects pin: datasets (Hugging Face) for the original, ParlAI for the copy.
 CORPORA: dict[str, Corpus] = {
     "babi": Corpus(
         name="babi",

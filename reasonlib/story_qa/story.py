@@ -42,11 +42,11 @@ class Example:
     question
         The question, with its question mark.
     answer
-        One word, or several for lists (task 8) and paths (task 19); the released files join them by commas.
+        One word, or several for lists (task 8) and paths (task 19), which the released files join by commas.
     support
-        Positions in `story` of the sentences that are needed for the answer, in the order the files give them.
+        Positions in `story` of the sentences that the answer needs, in the order the files give them.
     group
-        Number of the story this question belongs to; questions of one story share a growing list of sentences.
+        Number of the story this question belongs to; its questions share a growing list of sentences.
     """
 
     task: int

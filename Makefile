@@ -47,7 +47,7 @@ notebooks: $(STAMP)
 
 site-tests: $(STAMP)
 	@$(PY) tools/book.py build --scale smoke --site _build/smoke
-	REASONLIB_SITE=_build/smoke $(PY) -m pytest tests/site -q
+	REASONLIB_SITE=_build/smoke $(PY) -m pytest tests/site -n 2 -q
 
 bench: $(STAMP)
 	@OMP_NUM_THREADS=1 $(PY) tools/bench.py

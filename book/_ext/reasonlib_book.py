@@ -6,9 +6,11 @@ for search engines, each chapter's measured time and memory, and reference pages
 
 from __future__ import annotations
 
+import ast
 import html
 import json
 import re
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -168,8 +170,41 @@ def list_modules(app, docname, source):
     sections = []
     for name in wanted:
         title = name.split(".", 2)[-1] if name.count(".") > 1 else name.split(".")[-1]
-        sections.append(f"## `{title}`\n\n```{{eval-rst}}\n.. automodule:: {name}\n   :members:\n```\n")
+        body = f".. automodule:: {name}\n   :members:\n{constants(root, name)}"
+        sections.append(f"## `{title}`\n\n```{{eval-rst}}\n{body}```\n")
     source[0] = source[0].replace(block[0], "\n".join(sections))
+
+
+def constants(root: Path, module: str) -> str:
+    """Describe the public constants of a module that have no docstring, each by the comment on its line."""
+    base = root.joinpath(*module.split("."))
+    text = next(path for path in (base.with_suffix(".py"), base / "__init__.py") if path.is_file()).read_text(
+        "utf-8"
+    )
+    lines, body = text.splitlines(), ast.parse(text).body
+    made: dict[str, ast.Assign | ast.AnnAssign] = {}
+    for node, following in zip(body, [*body[1:], None], strict=True):
+        said = isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant)
+        for target in node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]:
+            if (
+                isinstance(node, ast.Assign | ast.AnnAssign)
+                and isinstance(target, ast.Name)
+                and node.value
+                and not said
+            ):
+                made[target.id] = node
+    out = []
+    for name in ast.literal_eval(made["__all__"].value) if "__all__" in made else ():
+        if name in made:
+            value = " ".join(ast.unparse(made[name].value).split())
+            comment = lines[made[name].end_lineno - 1][made[name].end_col_offset :].strip()
+            out += [
+                f"\n.. py:data:: {module}.{name}",
+                *([f"   :value: {value}"] if len(value) <= 90 else []),
+                "",
+            ]
+            out += [f"   {comment.lstrip('# ')}", ""] if comment.startswith("#") else []
+    return "\n".join(out) + "\n" if out else ""
 
 
 def public_modules(root: Path, package: str) -> list[str]:
@@ -208,11 +243,15 @@ def keep_drawings(app, what, name, obj, options, lines):
     lines[:end] = out
 
 
-def skip_borrowed(app, what, name, obj, skip, options):
-    """Describe a name once, where it is made: not again in a module that only passes it on."""
-    home = getattr(obj, "__module__", None) or ""
+def choose_member(app, what, name, obj, skip, options):
+    """Describe every public name of a module, a constant without words too; and once, where it is made."""
     here = app.env.temp_data.get("autodoc:module")
-    return True if what == "module" and home.startswith("reasonlib") and here and home != here else None
+    if what != "module" or not here:
+        return None
+    home = getattr(obj, "__module__", None) or ""
+    if home.startswith("reasonlib") and home != here:
+        return True
+    return False if name in getattr(sys.modules.get(here), "__all__", ()) else None
 
 
 @cache
@@ -236,7 +275,7 @@ def name_types(app, objtype, name, obj, options, args, retann):
 def setup(app):
     app.connect("source-read", list_modules)
     app.connect("autodoc-process-docstring", keep_drawings, priority=400)
-    app.connect("autodoc-skip-member", skip_borrowed)
+    app.connect("autodoc-skip-member", choose_member)
     app.connect("autodoc-process-signature", name_types, priority=900)
     app.add_config_value("colab_root", "", "html")
     app.add_config_value("reasonlib_repository", "", "env")

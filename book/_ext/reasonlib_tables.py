@@ -20,10 +20,12 @@ class Scoreboard(SphinxDirective):
         for pattern in ("reasonlib/**/*.py", "reasonlib/*/claims.yaml", "records/*/*.jsonl"):
             for path in root.glob(pattern):
                 self.env.note_dependency(str(path))
-        first = first_chapters(self.config.external_site_map)
+        there = chapters(self.config.external_site_map)
 
         def address(claim):
-            chapter = claim.get("chapter") or first.get(claim.get("topic"))
+            """The chapter a claim names, if the book has it; else the first chapter of its topic."""
+            topic = [chapter for chapter in there if chapter.startswith(f"{claim.get('topic')}/")]
+            chapter = claim["chapter"] if claim.get("chapter") in there else next(iter(topic), None)
             return f"{chapter}.html" if chapter else None
 
         board = scoreboard.render(claims.verdicts(), address=address)
@@ -42,14 +44,10 @@ class Status(SphinxDirective):
         return [nodes.raw("", board._repr_html_(), format="html")]
 
 
-def first_chapters(site_map) -> dict[str, str]:
-    """Topic -> its first chapter in the table of contents."""
-    found: dict[str, str] = {}
-    for name in site_map:
-        parts = str(name).split("/")
-        if len(parts) == 3 and parts[0] == "book" and parts[1] != "api":
-            found.setdefault(parts[1], "/".join(parts[1:]))
-    return found
+def chapters(site_map) -> list[str]:
+    """The chapters of the table of contents in reading order, such as ``story_qa/memory``."""
+    parts = [str(name).split("/") for name in site_map]
+    return ["/".join(each[1:]) for each in parts if len(each) == 3 and each[0] == "book" and each[1] != "api"]
 
 
 def setup(app):

@@ -24,12 +24,14 @@ def site_folder() -> Path | None:
 
 
 def page_names() -> list[str]:
-    """Every page a reader can open, as paths below the site."""
+    """Every page a reader can open, as paths below the site; index.html only leads to the first of them."""
     folder = site_folder()
     if folder is None:
         return []
     found = [path.relative_to(folder).as_posix() for path in folder.rglob("*.html")]
-    return sorted(name for name in found if not name.startswith(("_modules/", "_static/", "vendor/")))
+    return sorted(
+        name for name in found if not name.startswith(("_modules/", "_static/", "vendor/", "index.html"))
+    )
 
 
 def pytest_generate_tests(metafunc):

@@ -91,6 +91,11 @@ def test_no_serious_finding_of_axe(browser, site, page_name, scheme):
     assert grave == []
 
 
+def test_the_address_of_the_site_leads_to_the_first_page(browser, site):
+    with Opened(browser, (site / "index.html").as_uri()) as opened:
+        opened.page.wait_for_url("**/book/intro.html")
+
+
 def test_a_page_reads_without_scripts(browser, site):
     from chapters import chapters
 
@@ -127,12 +132,12 @@ def test_the_scoreboard_filters_and_sorts(browser, site):
         if not total:
             pytest.skip("no claim has been entered")
         verdict = rows.first.get_attribute("data-verdict")
-        page.get_by_label("Verdict", exact=True).select_option(verdict)
+        page.locator("select[name=verdict]").select_option(verdict)
         shown = page.locator("[data-rr-board] tbody tr:visible")
         assert 0 < shown.count() <= total
         assert {row.get_attribute("data-verdict") for row in shown.all()} == {verdict}
         page.get_by_role("button", name="Show all").click()
-        page.get_by_label("Search", exact=True).fill("no claim says this")
+        page.locator("input[name=words]").fill("no claim says this")
         assert shown.count() == 0
         page.get_by_role("button", name="Show all").click()
         page.get_by_role("button", name="Published").click()

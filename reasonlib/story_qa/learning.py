@@ -31,18 +31,18 @@ class Recipe:
     epochs: int = 100
     batch_size: int = 32
     optimiser: str = "sgd"
-    lr: float = 0.01  # for the sum of the batch's losses if `summed`, else for their mean
-    summed: bool = True
+    lr: float = 0.01
+    summed: bool = True  # the rate is for the sum of a batch's losses, as in the authors' code
     schedule: str = "step"
     halve_every: int = 25  # epochs
     warmup: int = 0  # steps
     clip: float = 40.0  # largest norm of all gradients
     noise: float = 0.0  # share of empty slots put among the memories; 0.1 in the source
-    linear_start: int = 0  # epochs without softmax and ReLU; 20 in the source (30 for joint training)
+    linear_start: float = 0.0  # share of the epochs without softmax and ReLU, first; 1/3 in the authors' code
 
     def __post_init__(self) -> None:
-        if self.linear_start < 0 or self.linear_start > self.epochs:
-            raise ValueError(f"linear_start must be between 0 and epochs, got {self.linear_start}")
+        if not 0 <= self.linear_start <= 1:
+            raise ValueError(f"linear_start must be between 0 and 1, got {self.linear_start}")
         if self.noise < 0:
             raise ValueError(f"noise must be at least 0, got {self.noise}")
 
@@ -117,12 +117,12 @@ def learn(
             yield train.batch(items, slots=slots, noise=recipe.noise, rng=rng).to(device)
 
     def start(epoch: int, rows: list[dict[str, float]]) -> None:
-        phase["linear"] = epoch < recipe.linear_start
+        phase["linear"] = epoch < round(recipe.linear_start * recipe.epochs)
 
     def loss(model: nn.Module, batch: Batch) -> Tensor:
         logits = model(batch, linear=phase["linear"]).logits
         mean = functional.cross_entropy(logits, batch.answer)
-        return mean * len(batch) if recipe.summed else mean
+        return mean * recipe.batch_size if recipe.summed else mean
 
     def validate(model: MemoryNetwork) -> dict[str, float]:
         return {"accuracy": accuracy(model, valid)["accuracy"]} if valid is not None else {}

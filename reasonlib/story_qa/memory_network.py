@@ -16,14 +16,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from reasonlib.nn.attention import masked_softmax
 from reasonlib.nn.memory import Reading, masked_identity, read_shared
 from reasonlib.story_qa.tensors import Batch
 
-__all__ = ["Answered", "MemoryConfig", "MemoryNetwork", "Tying"]
+__all__ = ["Answered", "MemoryConfig", "MemoryNetwork", "Tying", "averaged_scores"]
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,18 @@ class MemoryConfig:
             raise ValueError(f"tying must be adjacent or layerwise, got {self.tying!r}")
         if not 0 <= self.rectified <= 1:
             raise ValueError(f"rectified must be between 0 and 1, got {self.rectified}")
+
+
+def averaged_scores(
+    scores: Float[Tensor, "B S"], mask: Bool[Tensor, "B S"] | None = None
+) -> Float[Tensor, "B S"]:
+    """Weigh each memory by its score over the number of memories: the reading of linear start.
+
+    The source uses the bare scores. Stories of all tasks together are two to some hundred sentences long, and
+    a sum that grows with them makes the first epochs diverge; dividing by the number keeps every story alike.
+    """
+    weights = masked_identity(scores, mask)
+    return weights / (scores.shape[1] if mask is None else mask.sum(1, keepdim=True).clamp(min=1))
 
 
 class Answered(NamedTuple):
@@ -173,9 +185,10 @@ class MemoryNetwork(nn.Module):
         batch
             Stories with at most ``config.slots`` sentences.
         linear
-            Leave softmax and ReLU out, as *linear start* does for the first epochs (section 4.2).
+            Leave softmax and ReLU out, as *linear start* does for the first epochs (section 4.2); see
+            `averaged_scores`.
         """
-        weigh = masked_identity if linear else masked_softmax
+        weigh = averaged_scores if linear else masked_softmax
         sentences = self.embed(batch.sentences)  # (T, U, D)
         slots = batch.story.shape[1]
         state = sentences[self.tying.query, batch.question]  # (B, D)

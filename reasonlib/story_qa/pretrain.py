@@ -35,6 +35,7 @@ __all__ = [
     "new_model",
     "next_sentence_pairs",
     "pretrain",
+    "retell",
     "save_encoder",
     "word_tokenizer",
 ]
@@ -112,34 +113,60 @@ def new_model(size: EncoderSize, words: int, *, seed: int = 0) -> Any:
         return BertForPreTraining(config)
 
 
+def retell(examples: Sequence[Example]) -> list[tuple[str, ...]]:
+    """Tell each story once, with its questions and their answers where they were asked.
+
+    This is how the released files read; an encoder trained on it has met questions, and must recall the story
+    to guess a hidden answer.
+
+    Parameters
+    ----------
+    examples
+        Questions; those of one story follow one another and share a growing list of sentences.
+
+    Returns
+    -------
+    list of tuple of str
+        The sentences of each story, "Where is Mary? garden." among them.
+    """
+    stories: dict[tuple[int, int], list[str]] = {}
+    heard: dict[tuple[int, int], int] = {}
+    for example in examples:
+        key = (example.task, example.group)
+        told = stories.setdefault(key, [])
+        told += example.story[heard.get(key, 0) :]
+        heard[key] = len(example.story)
+        told.append(f"{example.question} {' '.join(example.answer)}.")
+    return [tuple(story) for story in stories.values()]
+
+
 def next_sentence_pairs(
-    examples: Sequence[Example], draw: random.Random
+    examples: Sequence[Example], draw: random.Random, longest: int = 40
 ) -> list[tuple[str, tuple[str, ...], bool]]:
     """Cut each story in two and keep or exchange the second part.
 
     Parameters
     ----------
     examples
-        Questions; the last question of a story stands for it. Its question and answer follow the story as two
-        more sentences, as in the released files, so that the encoder has seen what a question looks like.
+        Questions (see `retell`).
     draw
         Chooses where to cut and whether to exchange.
+    longest
+        Sentences in each part at most.
 
     Returns
     -------
     list of (first part, second part, continues)
         Half of the second parts continue their first part, half come from another story.
     """
-    stories = {(example.task, example.group): example for example in examples}
-    told = [(*one.story, f"{one.question} {' '.join(one.answer)}.") for one in stories.values()]
-    told = [story for story in told if len(story) > 1]
-    cuts = [draw.randrange(max(0, len(story) - 40), len(story) - 1) + 1 for story in told]
+    told = [story for story in retell(examples) if len(story) > 1]
+    cuts = [draw.randrange(1, len(story)) for story in told]
     pairs = []
     for story, cut in zip(told, cuts, strict=True):
         continues = draw.random() < 0.5
         other = draw.randrange(len(told))
         second = story[cut:] if continues else told[other][cuts[other] :]
-        pairs.append((" ".join(story[:cut][-40:]), second, continues))
+        pairs.append((" ".join(story[:cut][-longest:]), second[:longest], continues))
     return pairs
 
 

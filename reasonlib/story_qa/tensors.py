@@ -132,6 +132,11 @@ class Batch:
     def __len__(self) -> int:
         return len(self.question)
 
+    def shard(self, index: int, count: int) -> "Batch":
+        """Keep the questions of one of `count` processes; the table of sentences stays whole."""
+        cut = [getattr(self, name)[index::count] for name in ("story", "filled", "question", "answer")]
+        return Batch(self.sentences, *cut)
+
     def to(self, device: torch.device | str) -> "Batch":
         """Move every tensor to a device."""
         return Batch(*(getattr(self, name).to(device) for name in self.__dataclass_fields__))

@@ -199,7 +199,7 @@ def constants(root: Path, module: str) -> str:
             value = " ".join(ast.unparse(made[name].value).split())
             comment = lines[made[name].end_lineno - 1][made[name].end_col_offset :].strip()
             out += [
-                f"\n.. py:data:: {module}.{name}",
+                f"\n.. py:data:: {name}\n   :module: {module}",
                 *([f"   :value: {value}"] if len(value) <= 90 else []),
                 "",
             ]

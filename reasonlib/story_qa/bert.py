@@ -14,12 +14,14 @@ by `reasonlib.story_qa.pretrain`.
 Axes: B questions, T tokens, D width, A answers, L layers, H heads.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
+from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from reasonlib.batching import mask_of, pad
@@ -188,7 +190,8 @@ class AnswerReader(nn.Module):
 
     def forward(self, batch: PairBatch, *, attention: bool = False) -> Read:
         """Score every answer; `attention` also returns the weights of every head."""
-        output = self.encoder(**_inputs(self.encoder, batch), output_attentions=attention)
+        with _with_weights(self.encoder) if attention else nullcontext():
+            output = self.encoder(**_inputs(self.encoder, batch), output_attentions=attention)
         hidden = output.last_hidden_state
         weights = torch.stack(output.attentions, dim=1) if attention else None
         return Read(self.answer(self.dropout(hidden[:, 0])), hidden, weights)
@@ -266,20 +269,34 @@ def load_encoder(name: str | Path | None = None) -> tuple[Any, Any]:
     from transformers import AutoModel, AutoTokenizer
 
     source = str(SHIPPED if name is None else name)
+    wanted = "give a folder with config.json, weights and tokenizer, or a name on the Hugging Face hub"
+    if Path(source).is_absolute() and not Path(source).is_dir():
+        raise UserError(f"{source}: there is no such folder; {wanted}")
     try:
         tokenizer = AutoTokenizer.from_pretrained(source)
         encoder = AutoModel.from_pretrained(source)
-    except (OSError, ValueError, KeyError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise UserError(
-            f"{source}: no encoder could be loaded ({reason}); give a folder with config.json, weights and "
-            "tokenizer, or a name on the Hugging Face hub while online"
-        ) from error
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise UserError(f"{source}: no encoder could be loaded ({reason}); {wanted} while online") from error
     if tokenizer.cls_token_id is None or tokenizer.sep_token_id is None:
         raise UserError(
             f"{source}: its tokenizer has no [CLS] and [SEP]; choose an encoder of the BERT family"
         )
+    if len(tokenizer) <= len(tokenizer.all_special_ids):
+        raise UserError(f"{source}: its tokenizer knows no words; are the tokenizer's files missing?")
     return encoder.float(), tokenizer
+
+
+@contextmanager
+def _with_weights(encoder: Any) -> Iterator[None]:
+    """Let the encoder keep its attention weights; the fused kernels it runs otherwise have none to give."""
+    usual = encoder.config._attn_implementation
+    switch = getattr(encoder, "set_attn_implementation", lambda kernel: None)  # older versions do it alone
+    switch("eager")
+    try:
+        yield
+    finally:
+        switch(usual)
 
 
 def _inputs(encoder: Any, batch: PairBatch) -> dict[str, Tensor]:

@@ -375,6 +375,9 @@ def build_site(runs: list[Run], site: Path, scale: str) -> str:
         raise BuildError(
             "\n".join([*(lines or log.splitlines()[-30:]), f"the site has warnings: {work / 'sphinx.log'}"])
         )
+    for run in runs:  # what a reader downloads is the notebook for people, not the one for Sphinx
+        if run.page.notebook.is_file():
+            shutil.copyfile(run.page.notebook, site / "_sources" / f"{run.page.name}.ipynb")
     mark.write_text(key)
     return "built"
 

@@ -146,6 +146,50 @@ def test_colab_buttons_open_notebooks_that_exist(site):
         assert json.loads(notebook.read_text(encoding="utf-8"))["cells"]
 
 
+def notebooks():
+    """Each chapter with the text of its notebook."""
+    from chapters import chapters
+
+    for page in chapters():
+        cells = json.loads(page.notebook.read_text(encoding="utf-8"))["cells"]
+        yield page, "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+
+
+def test_links_of_the_notebooks_into_the_site_lead_somewhere(site):
+    from address import Address
+
+    root = Address.read().site
+    broken = []
+    for page, text in notebooks():
+        for link in re.findall(re.escape(root) + r"([^\s)]*)", text):
+            path, _, anchor = link.partition("#")
+            if not (site / path).is_file() or (anchor and anchor not in read(site / path).anchors):
+                broken.append((page.short, link))
+    assert broken == []
+
+
+def test_page_and_notebook_number_alike(site):
+    for page, text in notebooks():
+        html = (site / f"{page.name}.html").read_text(encoding="utf-8")
+        shown = re.sub(r"<[^>]+>", "", "\n".join(re.findall(r'<p class="admonition-title">.*?</p>', html)))
+        on_page = re.findall(r"^Exercise (\d+)", shown, re.M)
+        assert on_page == re.findall(r"\*\*Exercise (\d+)", text)
+        assert re.findall(r'class="eqno">\((\d+)\)', html) == re.findall(r"\\tag\{(\d+)\}", text)
+        captions = re.findall(r'<span class="caption-number">Fig\. (\d+)', html)
+        assert captions == re.findall(r"^\*Figure (\d+)\.\*", text, re.M)
+
+
+def test_the_notebook_a_reader_downloads_is_the_one_for_people(site):
+    for page, _ in notebooks():
+        assert (site / "_sources" / f"{page.name}.ipynb").read_bytes() == page.notebook.read_bytes()
+
+
+def test_no_page_shows_what_was_meant_for_a_terminal(site, page_name):
+    text = (site / page_name).read_text(encoding="utf-8")
+    assert 'class="output stderr' not in text, "a cell of this page writes warnings or progress"
+    assert 'class="output traceback' not in text
+
+
 def inventory(site: Path) -> set[str]:
     """Names described on API pages, from Sphinx's own list of them."""
     data = (site / "objects.inv").read_bytes()

@@ -119,6 +119,13 @@ def test_ci_calls_the_test_command_of_the_readme():
     assert re.search(r"^make test\b", (ROOT / "README.md").read_text(encoding="utf-8"), re.M)
 
 
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
+def test_links_to_files_of_the_repository_lead_somewhere(name):
+    links = re.findall(r"\]\(([^)#\s]+)", (ROOT / name).read_text(encoding="utf-8"))
+    missing = [link for link in links if not link.startswith("http") and not (ROOT / link).exists()]
+    assert missing == []
+
+
 def test_what_is_vendored_brings_its_licence():
     for script in (ROOT / "book" / "_offline").rglob("*.js"):
         assert (script.parent / "LICENSE").is_file(), script

@@ -255,14 +255,15 @@ def judge(*, level: bool | None, order: bool | None, full: bool) -> str:
         holds     not asked reproduced      trend
         not asked holds     reproduced      trend
         fails     holds     trend           trend
-        fails     not asked contradicted    contradicted
-        any       fails     contradicted    contradicted
+        fails     not asked contradicted    not run
+        any       fails     contradicted    not run
         not asked not asked not run         not run
         ========  ========  ==============  ============
 
     Notes
     -----
-    ``not run`` is also the verdict where something that the claim asks for was not measured, and where there
+    What fails at a smaller setting is no evidence against the source: our figures are shown, and the verdict
+    waits for the source's own setting. ``not run`` is also the verdict where something that the claim asks for was not measured, and where there
     is nothing to compare with: a published number that is illegible (null) and no ordering. Runs at ``smoke``
     never answer. Stale records answer only where there are no fresh ones, and the verdict then carries the
     reason.
@@ -270,7 +271,7 @@ def judge(*, level: bool | None, order: bool | None, full: bool) -> str:
     if level is None and order is None:
         return "not run"
     if order is False or (level is False and order is None):
-        return "contradicted"
+        return "contradicted" if full else "not run"
     return "reproduced" if full and level is not False else "trend"
 
 
@@ -644,9 +645,12 @@ def _verdict(claim: Claim, known: dict[str, list[Group]], records: Path | str | 
     broken = [order.text for order, holds in zip(agreement.order, orders, strict=True) if not holds]
     if broken:
         notes = (f"does not hold: {', '.join(broken)}", *notes)
+    verdict = judge(level=level, order=all(orders) if orders else None, full=full)
+    if verdict == "not run" and (level is not None or orders):
+        notes = ("fails at this setting; the source's own, run to its end on real data, would decide", *notes)
     return Verdict(
         claim=claim,
-        verdict=judge(level=level, order=all(orders) if orders else None, full=full),
+        verdict=verdict,
         ours=chosen[own].summary(own.metric) if own else None,
         level=level,
         orders=orders,

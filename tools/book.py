@@ -21,6 +21,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -167,7 +168,7 @@ class Run:
         """The status of the kept result."""
         return {**json.loads(self.note.read_text(encoding="utf-8"))["status"], "ran": False}
 
-    def page_notebook(self) -> str:
+    def page_notebook(self, executed: set[str]) -> str:
         """The chapter's present text with the outputs of its last run: what the site shows."""
         import nbformat
 
@@ -178,6 +179,8 @@ class Run:
             cell.execution_count = done.execution_count
         for number, cell in enumerate(notebook.cells):
             cell.id = f"cell-{number}"
+            if cell.cell_type == "markdown":
+                cell.source = to_chapters(cell.source, f"{self.page.name}.md", executed)
         notebook.metadata["language_info"] = {"name": "python", "pygments_lexer": "ipython3"}
         return nbformat.writes(notebook) + "\n"
 
@@ -323,7 +326,9 @@ def stage(runs: list[Run], folder: Path) -> str:
         if not path.is_file() or "__pycache__" in name or "/." in name:
             continue
         if name in executed:
-            wanted[name.removesuffix(".md") + ".ipynb"] = executed[name].page_notebook().encode()
+            wanted[name.removesuffix(".md") + ".ipynb"] = executed[name].page_notebook(set(executed)).encode()
+        elif path.suffix == ".md":
+            wanted[name] = to_chapters(path.read_text(encoding="utf-8"), name, set(executed)).encode()
         else:
             wanted[name] = path.read_bytes()
     known = {**read_status(MEASURED), **read_status(STATUS)}
@@ -346,6 +351,16 @@ def stage(runs: list[Run], folder: Path) -> str:
     for path in sorted([*beside, ROOT / "constraints.txt", ROOT / "pyproject.toml", Path(__file__)]):
         total.update(path.relative_to(ROOT).as_posix().encode() + path.read_bytes())
     return total.hexdigest()
+
+
+def to_chapters(text: str, name: str, executed: set[str]) -> str:
+    """Point links at chapters to the executed notebooks that stand in their place; `name` is the page's own."""
+
+    def point(match: re.Match[str]) -> str:
+        target = os.path.normpath(os.path.join(os.path.dirname(name), f"{match[1]}.md"))
+        return f"]({match[1]}.ipynb{match[2] or ''})" if target in executed else match[0]
+
+    return re.sub(r"\]\(([^()\s#:]+)\.md(#[^()\s]*)?\)", point, text)
 
 
 def build_site(runs: list[Run], site: Path, scale: str) -> str:

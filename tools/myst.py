@@ -420,7 +420,7 @@ class Converter:
         family = name.split(":")[0]
         handlers: dict[str, Callable[[], str]] = {
             "cite": lambda: self.cite(name, body),
-            "eq": lambda: f"({self.known(target).number})",
+            "eq": lambda: self.equation_number(target),
             "ref": lambda: self.link(text, target),
             "numref": lambda: self.numbered(text, target),
             "prf": lambda: self.numbered(text, target),
@@ -470,6 +470,12 @@ class Converter:
         if label not in self.book.labels:
             raise UnknownMarkup(f"the reference {label}: no page has that label")
         return self.book.labels[label]
+
+    def equation_number(self, label: str) -> str:
+        """(2): linked where it stands on another page."""
+        target = self.known(label)
+        shown = f"({target.number})"
+        return shown if target.page == self.page else f"[{shown}]({self.book.link(label)})"
 
     def numbered(self, text: str, label: str) -> str:
         """Figure 2, Exercise 3: linked where it stands on another page."""

@@ -158,13 +158,20 @@ def next_sentence_pairs(
     -------
     list of (first part, second part, continues)
         Half of the second parts continue their first part, half come from another story.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two stories to cut.
     """
     told = [story for story in retell(examples) if len(story) > 1]
+    if len(told) < 2:
+        raise ValueError(f"examples must hold at least two stories, got {len(told)}")
     cuts = [draw.randrange(1, len(story)) for story in told]
     pairs = []
-    for story, cut in zip(told, cuts, strict=True):
+    for place, (story, cut) in enumerate(zip(told, cuts, strict=True)):
         continues = draw.random() < 0.5
-        other = draw.randrange(len(told))
+        other = (place + draw.randrange(1, len(told))) % len(told)
         second = story[cut:] if continues else told[other][cuts[other] :]
         pairs.append((" ".join(story[:cut][-longest:]), second[:longest], continues))
     return pairs
@@ -324,10 +331,14 @@ def pretrain(
             token_type_ids=batch.pairs.segments,
             attention_mask=batch.pairs.mask.long(),
         )
+        asked = (batch.words != UNSCORED).sum().clamp(min=1)  # a small batch may hide no word at all
         masked = functional.cross_entropy(
-            output.prediction_logits.flatten(0, 1), batch.words.flatten(), ignore_index=UNSCORED
+            output.prediction_logits.flatten(0, 1),
+            batch.words.flatten(),
+            ignore_index=UNSCORED,
+            reduction="sum",
         )
-        return masked + functional.cross_entropy(output.seq_relationship_logits, batch.continues)
+        return masked / asked + functional.cross_entropy(output.seq_relationship_logits, batch.continues)
 
     return training.fit(
         model,

@@ -354,7 +354,7 @@ def stage(runs: list[Run], folder: Path) -> str:
 
 
 def to_chapters(text: str, name: str, executed: set[str]) -> str:
-    """Point links at chapters to the executed notebooks that stand in their place; `name` is the page's own."""
+    """Point links at chapters to the executed notebooks that stand in their place; `name` is this page."""
 
     def point(match: re.Match[str]) -> str:
         target = os.path.normpath(os.path.join(os.path.dirname(name), f"{match[1]}.md"))

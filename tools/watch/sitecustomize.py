@@ -11,7 +11,7 @@ import sys
 
 
 def watch(root: str, folder: str) -> None:
-    """Start noting everything below `root`, except hidden folders and _build/."""
+    """Start noting everything below `root`, except hidden folders, _build/ and tools/."""
     seen: set[tuple[str, str]] = set()
     kinds = {"open": "opened", "os.scandir": "listed", "os.listdir": "listed"}
     importing = "<frozen importlib._bootstrap_external>"
@@ -29,7 +29,7 @@ def watch(root: str, folder: str) -> None:
         if not path.startswith(root):
             return
         inside = path[len(root) :]
-        if inside.startswith((".", "_build")):
+        if inside.startswith((".", "_build", "tools/")):
             return
         if event == "open" and isinstance(arguments[1], str) and not arguments[1].startswith("r"):
             return

@@ -1,0 +1,122 @@
+"""The tables and figures of this topic's chapters, made from records.
+
+Every number that a chapter shows and does not compute in a cell of its own passes through here, and comes from
+``records/story_qa``; each picture says at which scale and on which data it was measured.
+"""
+
+from typing import Any
+
+from reasonlib import plotting, records
+from reasonlib.errors import UserError
+from reasonlib.story_qa.story import TASK_NAMES, TASKS
+
+__all__ = ["facts", "labels", "parts", "tasks", "world"]
+
+
+def labels() -> dict[int, str]:
+    """Name the tasks as the figures do: number and name."""
+    return {task: f"{task} {name}" for task, name in TASK_NAMES.items()}
+
+
+def _best(experiment: str, row: str, **where: Any) -> records.Group:
+    group = records.best(experiment, row, **where)
+    if group is None:
+        raise UserError(
+            f"no record of {experiment}, row {row}; make one: reasonlib run {experiment} --row {row}"
+        )
+    return group
+
+
+def _origin(group: records.Group) -> str:
+    """Say where a number comes from: scale, data, seeds."""
+    count = len(group.records)
+    stale = f", stale ({group.stale})" if group.stale else ""
+    return f"{group.scale} scale, {group.data.name} ({group.data.kind}), {count} seed{'s' * (count > 1)}{stale}"
+
+
+def tasks(*rows: str, names: dict[str, str] | None = None) -> plotting.Picture:
+    """Draw the accuracy of each of the twenty tasks, one series a row.
+
+    Parameters
+    ----------
+    rows
+        ``experiment:row``, such as ``story_qa/recipe:full``.
+    names
+        What to call a row in the legend.
+    """
+    series: dict[str, dict[str, Any]] = {}
+    origins = []
+    for row in rows:
+        experiment, _, name = row.partition(":")
+        group = _best(experiment, name)
+        found = {labels()[task]: group.summary(f"accuracy.qa{task}") for task in TASKS}
+        series[(names or {}).get(row, name)] = {task: value.mean for task, value in found.items() if value}
+        origins.append(f"{(names or {}).get(row, name)}: {_origin(group)}")
+    drawing = plotting.bars(series, unit="share of questions answered rightly", limits=(0, 1))
+    return plotting.show(
+        drawing,
+        alt="Accuracy on each of the twenty tasks for " + " and ".join(series),
+        caption="Accuracy by task. " + "; ".join(origins) + ".",
+    )
+
+
+def facts(row: str = "story_qa/recipe:full") -> plotting.Picture:
+    """Draw accuracy against the number of supporting facts."""
+    experiment, _, name = row.partition(":")
+    group = _best(experiment, name)
+    found = {
+        f"{count} fact{'s' * (count > 1)}" if count < 9 else "9 and more": summary.mean
+        for count in range(1, 10)
+        if (summary := group.summary(f"facts.{count}")) is not None
+    }
+    return plotting.show(
+        plotting.bars(found, unit="share of questions answered rightly", limits=(0, 1)),
+        alt="Accuracy for questions that need one, two, three and more supporting facts",
+        caption=f"Accuracy by number of supporting facts. {_origin(group)}.",
+    )
+
+
+def parts(experiment: str = "story_qa/recipe", *, scale: str | None = None, data: str | None = None) -> Any:
+    """Draw what each row of an experiment reaches, best first.
+
+    Parameters
+    ----------
+    experiment
+        Its name.
+    scale, data
+        Only records of this scale and data set.
+    """
+    groups = records.groups(experiment, scale=scale, data=data)
+    settings: dict[tuple[str, str], dict[str, records.Group]] = {}
+    for group in groups:  # best first, so that of two settings with as many rows the better one stays in front
+        settings.setdefault((group.scale, group.data.name), {}).setdefault(group.row, group)
+    if not settings:
+        raise UserError(f"no record of {experiment}; make some: reasonlib run {experiment}")
+    chosen = max(settings.values(), key=len)
+    found = {row: summary.mean for row, group in chosen.items() if (summary := group.summary("accuracy"))}
+    ordered = dict(sorted(found.items(), key=lambda item: -item[1]))
+    return plotting.show(
+        plotting.bars(ordered, unit="mean accuracy over the tasks", limits=(0, 1)),
+        alt=f"Mean accuracy of the rows of {experiment}",
+        caption=f"{experiment}: {_origin(next(iter(chosen.values())))}.",
+    )
+
+
+def world() -> Any:
+    """Set the simulator beside the released stories as a data frame, one row a task."""
+    import pandas as pd
+
+    lines = []
+    for task in TASKS:
+        group = _best("story_qa/world", f"qa{task}")
+        found = {name: summary.mean for name in group.metrics if (summary := group.summary(name))}
+        lines.append(
+            {
+                "task": labels()[task],
+                "words": f"{found['simulated.vocabulary']:.0f} / {found['released.vocabulary']:.0f}",
+                "sentences": f"{found['simulated.story_mean']:.1f} / {found['released.story_mean']:.1f}",
+                "supports": f"{found['simulated.support_mean']:.2f} / {found['released.support_mean']:.2f}",
+                "answers apart": round(found["answer_distance"], 3),
+            }
+        )
+    return pd.DataFrame(lines).set_index("task")

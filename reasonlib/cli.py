@@ -386,7 +386,7 @@ def ask(
     ] = None,
     question: Annotated[list[str] | None, typer.Option(help="A question; repeat for several.")] = None,
     model: Annotated[
-        str | None, typer.Option(help="A model's name or folder; the shipped one by default.")
+        str | None, typer.Option(help="A model's name or folder, such as bert; the shipped one by default.")
     ] = None,
     topic: Annotated[
         str | None, typer.Option(help="Whose models; by default the first that answers.")
@@ -403,15 +403,7 @@ def ask(
     for one in question or _questions():
         if not one.strip():
             raise UserError("a question must not be empty")
-        answer = module.answer(text, one, model)
-        answers.append(
-            {
-                "question": one,
-                "answer": answer.text,
-                "sentences": list(answer.sentences),
-                "weights": _plain(answer.weights),
-            }
-        )
+        answers.append(_told(one, module.answer(text, one, model)))
         if not as_json:
             _draw(answers[-1])
     if not answers:
@@ -476,6 +468,20 @@ def _questions() -> Iterator[str]:
         yield line
 
 
+def _told(question: str, answer: Any) -> dict[str, Any]:
+    """Bring an answer to plain values; what a topic's models do not tell is left out."""
+    told = {
+        "question": question,
+        "answer": answer.text,
+        "sentences": list(answer.sentences),
+        "weights": _plain(answer.weights),
+    }
+    for name in ("look", "confidence", "others", "notes"):
+        if hasattr(answer, name):
+            told[name] = _plain(getattr(answer, name))
+    return told
+
+
 def _plain(weights: Any) -> Any:
     """Return attention weights as nested lists of numbers."""
     if hasattr(weights, "tolist"):
@@ -489,13 +495,17 @@ def _plain(weights: Any) -> Any:
 
 def _draw(answer: dict[str, Any]) -> None:
     """Print an answer, and under it the sentences with a bar for the weight of each hop."""
-    typer.echo(f"{answer['question']}  {answer['answer']}")
+    sure = f"  ({answer['confidence']:.2f})" if "confidence" in answer else ""
+    typer.echo(f"{answer['question']}  {answer['answer']}{sure}")
+    for note in answer.get("notes", ()):
+        typer.echo(f"note: {note}")
     sentences, hops = answer["sentences"], answer["weights"]
     if not sentences or not hops:
         return
     if not isinstance(hops[0], list):
         hops = [hops]
-    table = _table("Sentence", *(f"Hop {number}" for number in range(1, len(hops) + 1)))
+    look = answer.get("look", "hop").capitalize()
+    table = _table("Sentence", *(f"{look} {number}" for number in range(1, len(hops) + 1)))
     for place, sentence in enumerate(sentences):
         bars = [
             f"{'█' * round(8 * hop[place]):<8} {hop[place]:.2f}" if place < len(hop) else "" for hop in hops

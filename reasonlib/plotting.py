@@ -592,6 +592,7 @@ def memory_hops(
     expected: str | None = None,
     support: Iterable[int] | None = None,
     caption: str | None = None,
+    look: str = "hop",
 ) -> Picture:
     """Show which memories a network read at each hop, as a table: a sentence a row, a hop a column.
 
@@ -609,6 +610,8 @@ def memory_hops(
         Positions of the sentences that are needed for the answer; they are marked.
     caption
         Printed under the table.
+    look
+        What a column is called: a hop, or a layer of an encoder.
 
     Raises
     ------
@@ -652,7 +655,8 @@ def memory_hops(
     said = [part for part in (question, None if answer is None else f"Answer: {answer}.") if part]
     for hop, row in enumerate(hops):
         best = int(row.argmax())
-        said.append(f"Hop {hop + 1} reads sentence {best + 1} most ({row[best]:.2f}): {sentences[best]}")
+        most = f"sentence {best + 1} most ({row[best]:.2f}): {sentences[best]}"
+        said.append(f"{look.capitalize()} {hop + 1} reads {most}")
     if needed:
         said.append("Needed: sentences " + ", ".join(str(position + 1) for position in sorted(needed)) + ".")
     alt = " ".join(said)
@@ -662,7 +666,8 @@ def memory_hops(
         + "<table>"
         + (f"<caption>{html.escape(caption)}</caption>" if caption else "")
         + '<thead><tr><th scope="col" rowspan="2">Sentence in memory</th>'
-        + f'<th scope="colgroup" colspan="{len(hops)}">Weight at hop</th></tr><tr>{heads}</tr></thead>'
+        + f'<th scope="colgroup" colspan="{len(hops)}">Weight at {html.escape(look)}</th></tr>'
+        + f"<tr>{heads}</tr></thead>"
         + f"<tbody>{''.join(rows)}</tbody></table></figure>"
     )
     return Picture(body, alt=alt)

@@ -427,7 +427,7 @@ BERT = Experiment(
     scales={
         "smoke": {"questions": 20, "asked": 10, "epochs": 1},
         "quick": {"questions": 1000, "asked": 200, "epochs": 4},
-        "paper": {"questions": 10000, "asked": 1000, "epochs": 20},
+        "paper": {"questions": 10000, "asked": 1000, "epochs": 3},
     },
     data=DATA,
     run=run_bert,
@@ -466,4 +466,35 @@ WORLD = Experiment(
     version=_version,
 )
 
-EXPERIMENTS = {experiment.name: experiment for experiment in (JOINT, RATE, RECIPE, BASELINES, BERT, WORLD)}
+# The models that travel with the library --------------------------------------------------------------------
+
+
+def run_ship(trial: Trial) -> Measured:
+    """Train one of the models that travel with the library; see `reasonlib.story_qa.ship`."""
+    from reasonlib.story_qa import ship  # it uses this module
+
+    return ship.make(trial)
+
+
+SHIP = Experiment(
+    name="story_qa/ship",
+    title="The trained models that travel with the library",
+    rows={
+        "memory": {"model": "memory", **FULL},
+        "encoder": {"model": "encoder", "layers": 4, "heads": 4, "width": 64, "lr": 0.002, "tokens": 4096},
+        "reader": {"model": "reader", "lr": 0.001, "tokens": 4096},
+    },
+    scales={
+        "smoke": {"questions": 20, "asked": 10, "epochs": 1, "passes": 1, "steps": 10},
+        "quick": {"questions": 500, "asked": 100, "epochs": 2, "passes": 1, "steps": 200},
+        "paper": {"questions": 10000, "asked": 1000, "epochs": 60, "passes": 3, "steps": 5000},
+    },
+    data={"simulated": "simulated"},
+    run=run_ship,
+    code=("reasonlib.story_qa.ship", "reasonlib.story_qa.pretrain", *MEMORY_CODE),
+    version=_version,
+)
+
+EXPERIMENTS = {
+    experiment.name: experiment for experiment in (JOINT, RATE, RECIPE, BASELINES, BERT, WORLD, SHIP)
+}

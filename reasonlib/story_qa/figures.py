@@ -1,7 +1,7 @@
 """The tables and figures of this topic's chapters, made from records.
 
-Every number that a chapter shows and does not compute in a cell of its own passes through here, and comes from
-``records/story_qa``; each picture says at which scale and on which data it was measured.
+Every number that a chapter shows and does not compute in a cell of its own passes through here, and comes
+from ``records/story_qa``; each picture says at which scale and on which data it was measured.
 """
 
 from typing import Any
@@ -29,9 +29,9 @@ def _best(experiment: str, row: str, **where: Any) -> records.Group:
 
 def _origin(group: records.Group) -> str:
     """Say where a number comes from: scale, data, seeds."""
-    count = len(group.records)
+    seeds = f"{len(group.records)} seed{'s' * (len(group.records) > 1)}"
     stale = f", stale ({group.stale})" if group.stale else ""
-    return f"{group.scale} scale, {group.data.name} ({group.data.kind}), {count} seed{'s' * (count > 1)}{stale}"
+    return f"{group.scale} scale, {group.data.name} ({group.data.kind}), {seeds}{stale}"
 
 
 def tasks(*rows: str, names: dict[str, str] | None = None) -> plotting.Picture:
@@ -88,7 +88,7 @@ def parts(experiment: str = "story_qa/recipe", *, scale: str | None = None, data
     """
     groups = records.groups(experiment, scale=scale, data=data)
     settings: dict[tuple[str, str], dict[str, records.Group]] = {}
-    for group in groups:  # best first, so that of two settings with as many rows the better one stays in front
+    for group in groups:  # best first: of two settings with as many rows the better one is met first
         settings.setdefault((group.scale, group.data.name), {}).setdefault(group.row, group)
     if not settings:
         raise UserError(f"no record of {experiment}; make some: reasonlib run {experiment}")

@@ -15,7 +15,7 @@ from torch.nn import functional
 from reasonlib import data, records, training
 from reasonlib.batching import LengthBuckets, pad
 from reasonlib.experiment import Experiment, Measured, Trial
-from reasonlib.story_qa import bert, evaluation, reading, statistics
+from reasonlib.story_qa import evaluation, statistics
 from reasonlib.story_qa.baselines import BagOfWords, MostFrequent, StoryLSTM
 from reasonlib.story_qa.corpus import CORPORA, read
 from reasonlib.story_qa.learning import Recipe, learn
@@ -379,6 +379,11 @@ BASELINES = Experiment(
 
 def run_bert(trial: Trial) -> Measured:
     """Fine-tune one encoder on all tasks together and test it on each."""
+    from reasonlib.story_qa import (
+        bert,
+        reading,
+    )  # here, so that chapters on memory networks do not rest on them
+
     settings = trial.settings
     splits = load(trial.data, settings["questions"], settings["asked"], tuple(settings.get("tasks", TASKS)))
     encoder, tokenizer = bert.load_encoder(settings["encoder"])

@@ -121,7 +121,8 @@ class Experiment:
         The code that makes the number: modules, packages, or ``module:name``; see
         `reasonlib.records.fingerprint`.
     version
-        From a data name to its version today (a checksum, say), to tell records of older data. Optional.
+        From a data name to its version today (a checksum, say), to tell records of older data; None for data
+        that is not on this machine, of which nothing can be told. Optional.
     """
 
     name: str

@@ -498,8 +498,8 @@ def stale(record: Record, experiment: "Experiment | None" = None) -> str | None:
     if record.data.kind != experiment.data[record.data.name]:
         return f"data {record.data.name} was {record.data.kind}, is {experiment.data[record.data.name]}"
     if experiment.version is not None:
-        version = experiment.version(record.data.name)
-        if record.data.version != version:
+        version = experiment.version(record.data.name)  # None: the corpus is not on this machine
+        if version is not None and record.data.version != version:
             return f"data {record.data.name} was version {record.data.version}, is {version}"
     changed = []
     for name in experiment.code:

@@ -384,3 +384,8 @@ def test_latest_by_time_then_by_line(tmp_path):
         records.latest("toy/sums", "small", scale="quick", data="found", seed=3, records=tmp_path).seed == 3
     )
     assert records.latest("toy/sums", "large", records=tmp_path) is None
+
+
+def test_data_that_is_not_here_makes_no_record_stale():
+    elsewhere = replace(EXPERIMENT, version=lambda name: None)
+    assert records.stale(record(), elsewhere) is None

@@ -5,6 +5,7 @@ told in one line on standard error; 130 stopped by the user. ``--json`` prints w
 """
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -67,7 +68,9 @@ Records = Annotated[
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; of several processes that work together, the first alone prints."""
+    if os.environ.get("RANK", "0") != "0":
+        sys.stdout = open(os.devnull, "w")
     app(prog_name="reasonlib")
 
 

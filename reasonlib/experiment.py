@@ -315,7 +315,7 @@ def run(
     facts = _facts(experiment)
     found: dict[int, Record] = {}
     for index, record in _results(experiment, trials, facts, fresh, jobs, backend, address):
-        if records is not None and record not in present:
+        if records is not None and record not in present and leads():
             _records.append(record, records=records)
         found[index] = record
         if on_record is not None:
@@ -465,6 +465,11 @@ def _module(function: Any) -> list[str]:
     return [name] if found is function and name != "__main__" else []
 
 
+def leads() -> bool:
+    """Whether this process writes: it is alone, or the first of those that ``accelerate launch`` started."""
+    return os.environ.get("RANK", "0") == "0"
+
+
 def _numbered(index: int, *task: Any) -> tuple[int, Record]:
     return index, _run_trial(*task)
 
@@ -501,7 +506,7 @@ def _run_trial(experiment: Experiment, trial: Trial, facts: dict[str, Any], fres
             when=datetime.now(UTC).isoformat(timespec="milliseconds"),
             details=_plain(measured.details),
         )
-        if trial.folder is not None:
+        if trial.folder is not None and leads():
             _write(trial.folder / "clock.json", {"seconds": seconds})
             if record.steps.complete:
                 _write(trial.folder / "finished.json", record.to_json())
@@ -516,10 +521,14 @@ def _replaced(trial: Trial, **changes: Any) -> Trial:
 def _session(folder: Path | None, fresh: bool) -> Iterator[tuple[Record | None, float]]:
     """Hold a trial's folder for this process; yield its record if it is finished, and the seconds spent.
 
-    A session that was killed left no total: what it spent is taken from when it began to its last write.
+    A session that was killed left no total: what it spent is taken from when it began to its last write. Of
+    several processes that train one model together, the first holds the folder and the others look on.
     """
     if folder is None:
         yield None, 0.0
+        return
+    if not leads():
+        yield None if fresh else _finished(folder), 0.0
         return
     try:
         if fresh and folder.exists():
@@ -536,10 +545,7 @@ def _session(folder: Path | None, fresh: bool) -> Iterator[tuple[Record | None, 
                 raise UserError(
                     f"{folder}: another process is running this trial; wait for it or stop it"
                 ) from error
-        try:
-            done = Record.from_json(json.loads((folder / "finished.json").read_text(encoding="utf-8")))
-        except (OSError, ValueError):
-            done = None
+        done = _finished(folder)
         try:
             clock = json.loads((folder / "clock.json").read_text(encoding="utf-8"))
             seconds = float(clock["seconds"])
@@ -553,6 +559,13 @@ def _session(folder: Path | None, fresh: bool) -> Iterator[tuple[Record | None, 
         yield done, seconds
     finally:
         os.close(handle)
+
+
+def _finished(folder: Path) -> Record | None:
+    try:
+        return Record.from_json(json.loads((folder / "finished.json").read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return None
 
 
 def _write(file: Path, values: Any) -> None:
@@ -591,7 +604,10 @@ def _device(name: str) -> str:
         return "cpu"
     cards = torch.cuda.device_count()
     if not name:
-        return "cuda" if cards else "cpu"
+        if not cards or os.environ.get("ACCELERATE_USE_CPU", "").lower() in ("1", "true", "yes"):
+            return "cpu"
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")) % cards)  # each process its own card
+        return "cuda"
     if name == "mps":
         if not torch.backends.mps.is_available():
             raise UserError("there is no mps device here; use --device cpu")

@@ -1,4 +1,4 @@
-"""One experiment in two processes, as ``accelerate launch`` starts them, is one record with the same numbers."""
+"""One experiment in two processes, as ``accelerate launch`` starts them: one record, the same numbers."""
 
 import json
 import os

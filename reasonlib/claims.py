@@ -263,10 +263,10 @@ def judge(*, level: bool | None, order: bool | None, full: bool) -> str:
     Notes
     -----
     What fails at a smaller setting is no evidence against the source: our figures are shown, and the verdict
-    waits for the source's own setting. ``not run`` is also the verdict where something that the claim asks for was not measured, and where there
-    is nothing to compare with: a published number that is illegible (null) and no ordering. Runs at ``smoke``
-    never answer. Stale records answer only where there are no fresh ones, and the verdict then carries the
-    reason.
+    waits for the source's own setting. ``not run`` is also the verdict where something that the claim asks for
+    was not measured, and where there is nothing to compare with: a published number that is illegible (null)
+    and no ordering. Runs at ``smoke`` never answer. Stale records answer only where there are no fresh ones,
+    and the verdict then carries the reason.
     """
     if level is None and order is None:
         return "not run"
@@ -852,7 +852,10 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, str, str, str, str, str]:
         measured = number(ours["mean"], row["unit"])
         if ours["sd"] is not None:
             measured += f" ± {number(ours['sd'], row['unit'])} ({ours['n']} seeds)"
-    ran = "–" if row["data"] is None else f"{row['scale']}, {row['data']['name']} ({row['data']['kind']})"
+    ran = "–"
+    if (data := row["data"]) is not None:
+        kind = "" if data["name"] == data["kind"] else f" ({data['kind']})"
+        ran = f"{row['scale']}, {data['name']}{kind}"
     unit = f" ({row['unit']})" if row["unit"] else ""
     published = "–" if row["published"] is None else f"{row['published']:g}"
     return (_title(row), f"{row['metric'] or '–'}{unit}", published, measured, ran, row["verdict"])

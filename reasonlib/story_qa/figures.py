@@ -52,7 +52,7 @@ def tasks(*rows: str, names: dict[str, str] | None = None) -> plotting.Picture:
         found = {labels()[task]: group.summary(f"accuracy.qa{task}") for task in TASKS}
         series[(names or {}).get(row, name)] = {task: value.mean for task, value in found.items() if value}
         origins.append(f"{(names or {}).get(row, name)}: {_origin(group)}")
-    drawing = plotting.bars(series, unit="share of questions answered rightly", limits=(0, 1))
+    drawing = plotting.bars(series, unit="accuracy", limits=(0, 1))
     return plotting.show(
         drawing,
         alt="Accuracy on each of the twenty tasks for " + " and ".join(series),
@@ -70,7 +70,7 @@ def facts(row: str = "story_qa/recipe:full") -> plotting.Picture:
         if (summary := group.summary(f"facts.{count}")) is not None
     }
     return plotting.show(
-        plotting.bars(found, unit="share of questions answered rightly", limits=(0, 1)),
+        plotting.bars(found, unit="accuracy", limits=(0, 1)),
         alt="Accuracy for questions that need one, two, three and more supporting facts",
         caption=f"Accuracy by number of supporting facts. {_origin(group)}.",
     )

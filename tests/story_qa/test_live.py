@@ -1,0 +1,439 @@
+"""The network in the page: the same numbers as PyTorch, and a figure that can be played with."""
+
+import base64
+import json
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+import torch
+
+from reasonlib.errors import UserError
+from reasonlib.plotting import Picture
+from reasonlib.story_qa.ask import ask_memory, split_sentences
+from reasonlib.story_qa.live import LARGEST, live, network_code, some_stories
+from reasonlib.story_qa.memory_network import MemoryConfig, MemoryNetwork
+from reasonlib.story_qa.shipped import load_memory
+from reasonlib.story_qa.simulate import simulate
+from reasonlib.story_qa.story import Example
+from reasonlib.story_qa.tensors import build_vocabulary
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+STORIES = tuple(simulate(2, 4, seed=5) + simulate(8, 4, seed=5))
+WORDS = build_vocabulary(STORIES)
+NETWORKS = {
+    "adjacent": {"hops": 3, "rectified": 0.5},
+    "layerwise": {"tying": "layerwise", "mapped": True, "hops": 4, "width": 7, "rectified": 0.3},
+    "bag": {"encoding": "bag", "hops": 2},
+    "no-time": {"temporal": False, "hops": 1},
+    "few-slots": {"slots": 6, "hops": 2, "tying": "layerwise"},
+}
+
+
+def network(encoding="position", **settings):
+    """A network with large random weights, so that hops look in different places."""
+    sizes = {"width": 10, "slots": 30, "spread": 0.6} | settings
+    model = MemoryNetwork(MemoryConfig(vocabulary=len(WORDS), **sizes), seed=9)
+    with torch.no_grad():
+        if model.config.mapped:
+            model.between.weight.add_(torch.randn(7, 7, generator=torch.Generator().manual_seed(1)) * 0.2)
+        model.words[0, 2, :4] = torch.tensor([3e-6, -6e-8, -0.0, 2049.0 / 1024])  # subnormal, zero, rounded
+    return model, WORDS, encoding
+
+
+def rounded(model):
+    """The same network with weights of 16 bits, computing in 32."""
+    copy = MemoryNetwork(model.config)
+    copy.load_state_dict({name: tensor.half().float() for name, tensor in model.state_dict().items()})
+    return copy
+
+
+def random_stories(count, longest=20):
+    rng = np.random.default_rng(11)
+    known = [word for word in WORDS if word.isalpha()] + ["rhea", "O'Neill", "42"]
+    for _ in range(count):
+        sentences = [
+            " ".join(rng.choice(known, rng.integers(1, 8))) + "." for _ in range(rng.integers(1, longest + 1))
+        ]
+        yield sentences, " ".join(rng.choice(known, rng.integers(1, 6))) + "?"
+
+
+# Without a browser
+
+
+def test_a_figure_is_one_small_piece_that_asks_for_nothing():
+    figure = live()
+    assert isinstance(figure, Picture)
+    page = figure._repr_html_()
+    assert len(page.encode()) < LARGEST == 1_000_000
+    assert not re.search(r"https?:|\bsrc=|\bhref=|url\(|@import|\bfetch\b|XMLHttp|\bimport\(", page)
+    assert not re.search(r'\bid="', page), "several figures may stand on one page"
+    assert "autoplay" not in page and "setInterval" not in page and "setTimeout" not in page
+    assert live().html == figure.html
+
+
+def test_the_first_answer_is_there_without_scripts():
+    model, vocabulary, _ = network()
+    figure = live(model, vocabulary, stories=STORIES)
+    first = STORIES[0]
+    expected = ask_memory(rounded(model), vocabulary, first.story, first.question).labelled(first)
+    static = figure.html[: figure.html.index('<script type="application/json">')]
+    assert f"<strong>{expected.text}</strong>" in static and first.question in static
+    for number, sentence in enumerate(first.story, start=1):
+        assert f"{number}. {sentence}" in static
+    drawn = [float(cell) for cell in re.findall(r"<td[^>]*>([\d.]+)</td>", static)]
+    np.testing.assert_allclose(drawn, expected.weights.T.ravel(), atol=0.005001)
+    assert static.count("rr-tag") == len(first.support)
+    assert "✓ right" in static or f"✗ the story says: {expected.expected}" in static
+    assert re.search(r"<form[^>]* hidden>", static) and "<noscript>" in static
+    assert expected.text in figure.alt and "Hop 1 reads" in figure.alt
+
+
+def data_of(figure):
+    return json.loads(re.search(r'<script type="application/json">(.*?)</script>', figure.html)[1])
+
+
+def test_what_the_page_gets_is_the_network_in_16_bits():
+    model, vocabulary, _ = network(**NETWORKS["layerwise"])
+    data = data_of(live(model, vocabulary, stories=STORIES))
+    numbers = np.frombuffer(base64.b64decode(data["weights"]), dtype="<f2").astype(np.float32)
+    exact = rounded(model)
+    tensors = (exact.words, exact.ages, exact.between.weight)
+    np.testing.assert_array_equal(numbers, torch.cat([tensor.detach().flatten() for tensor in tensors]))
+    assert data["tokens"] == list(vocabulary) and data["sizes"]["linear"] == 5
+
+
+def test_text_cannot_break_out_of_the_page():
+    nasty = Example(
+        task=1,
+        story=("</script><img src=x onerror=alert(1)> Mary went home.",),
+        question="Where is <b>Mary</b>?",
+        answer=("home",),
+        support=(0,),
+        group=0,
+    )
+    body = live(stories=[nasty]).html
+    assert "<img" not in body and "<b>" not in body and body.count("</script>") == 2
+    assert data_of(live(stories=[nasty]))["stories"][0]["story"] == list(nasty.story)
+
+
+def test_mistakes():
+    model, vocabulary, _ = network()
+    with pytest.raises(ValueError, match="stories must hold at least one story, got none"):
+        live(model, vocabulary, stories=[])
+    with pytest.raises(ValueError, match=f"vocabulary must have the model's {len(WORDS)} words, got none"):
+        live(model)
+    with pytest.raises(ValueError, match="encoding must be one of position, bag, got 'letters'"):
+        live(model, vocabulary, encoding="letters")
+    wide = MemoryNetwork(MemoryConfig(vocabulary=len(WORDS), width=1500))
+    with pytest.raises(UserError, match=r"the figure would weigh \d\.\d MB, and a page may carry 1 MB"):
+        live(wide, vocabulary, stories=STORIES)
+    with torch.no_grad():
+        model.words[0, 3, 0] = 1e6
+    with pytest.raises(UserError, match="weights that 16 bits cannot hold"):
+        live(model, vocabulary, stories=STORIES)
+
+
+def test_the_stories_offered_are_short_and_of_many_tasks():
+    stories = some_stories()
+    assert stories == some_stories() and len({one.task for one in stories}) == len(stories) >= 10
+    assert all(len(one.story) <= 9 for one in stories)
+    assert some_stories((3,), longest=4)[0].task == 3
+
+
+# The numbers, in a browser and in node
+
+
+@pytest.fixture(scope="module")
+def browser():
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path is None:
+        pytest.skip("no Chromium on this machine (looked for " + ", ".join(BROWSERS) + ")")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
+        opened = play.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(params=[pytest.param("chromium", marks=pytest.mark.browser), "node"])
+def answers(request, tmp_path):
+    """A function that asks a figure's own network, in one runtime or the other."""
+
+    def in_browser(figure, asked):
+        figure.save(tmp_path / "live.html")
+        page = request.getfixturevalue("browser").new_page()
+        page.goto((tmp_path / "live.html").as_uri())
+        script = "asked => asked.map(a => document.querySelector('.rr-live').network.answer(...a))"
+        found = page.evaluate(script, asked)
+        page.close()
+        return found
+
+    def in_node(figure, asked):
+        node = shutil.which("node")
+        if node is None:
+            pytest.skip("no node on this machine")
+        code = f"""{network_code()}
+        const [data, asked] = JSON.parse(require("fs").readFileSync(0, "utf8"));
+        const network = new MemoryNetwork(data);
+        console.log(JSON.stringify(asked.map((one) => network.answer(...one))));"""
+        told = json.dumps([data_of(figure), asked])
+        done = subprocess.run([node, "-e", code], input=told, capture_output=True, text=True, check=True)
+        return json.loads(done.stdout)
+
+    return in_browser if request.param == "chromium" else in_node
+
+
+def compare(found, model, vocabulary, encoding, asked):
+    for (story, question), ours in zip(asked, found, strict=True):
+        theirs = ask_memory(model, vocabulary, story, question, encoding=encoding)
+        np.testing.assert_allclose(ours["weights"], theirs.weights, atol=1e-4)
+        place = int(np.argmax(ours["logits"]))
+        assert vocabulary.token_of(place).replace(",", ", ") == theirs.text
+        assert ours["probabilities"][place] == pytest.approx(theirs.confidence, abs=1e-4)
+
+
+def logits(model, vocabulary, encoding, story, question):
+    from reasonlib.story_qa.tensors import encode
+
+    one = Example(task=0, story=tuple(story), question=question, answer=(), support=(), group=0)
+    with torch.no_grad():
+        return (
+            model(encode([one], vocabulary, encoding).batch([0], slots=model.config.slots)).logits[0].numpy()
+        )
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_the_same_numbers_as_pytorch(answers, name):
+    model, vocabulary, encoding = network(**NETWORKS[name])
+    figure = live(model, vocabulary, stories=STORIES, encoding=encoding)
+    asked = list(random_stories(20))
+    found = answers(figure, asked)
+    exact = rounded(model)
+    theirs = [logits(exact, vocabulary, encoding, *one) for one in asked]
+    worst = max(np.abs(np.subtract(a["logits"], b)).max() for a, b in zip(found, theirs, strict=True))
+    assert max(np.abs(one).max() for one in theirs) > 0.5, "the comparison must be of numbers that differ"
+    assert worst < 1e-3
+    compare(found, exact, vocabulary, encoding, asked)
+
+
+def test_the_shipped_network_gives_the_same_numbers(answers):
+    model, vocabulary, encoding, _ = load_memory()
+    asked = [(one.story, one.question) for task in (2, 5, 15, 19) for one in simulate(task, 5, seed=77)]
+    found = answers(live(), asked)
+    worst = max(
+        np.abs(np.subtract(ours["logits"], logits(rounded(model), vocabulary, encoding, *one))).max()
+        for ours, one in zip(found, asked, strict=True)
+    )
+    assert worst < 1e-3
+    compare(found, rounded(model), vocabulary, encoding, asked)
+
+
+def test_every_16_bit_number_is_read_rightly():
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("no node on this machine")
+    every = np.arange(2**16, dtype="<u2").view("<f2")
+    every = every[np.isfinite(every)]
+    code = (
+        network_code() + "\nconst read = halfFloats(require('fs').readFileSync(0, 'utf8'));"
+        "process.stdout.write(Buffer.from(read.buffer));"
+    )
+    text = base64.b64encode(every.tobytes())
+    done = subprocess.run([node, "-e", code], input=text, capture_output=True, check=True)
+    np.testing.assert_array_equal(np.frombuffer(done.stdout, dtype="<f4"), every.astype(np.float32))
+
+
+# The figure, played with
+
+
+class Opened:
+    """A page with one or two figures, with all it complained about or asked the network for."""
+
+    def __init__(self, browser, path, **settings):
+        self.context = browser.new_context(**settings)
+        self.page = self.context.new_page()
+        self.complaints = []
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("console", lambda line: self.complaints.append(line.text))
+        self.page.on(
+            "request",
+            lambda asked: (
+                None if asked.url.startswith(("file:", "data:")) else self.complaints.append(asked.url)
+            ),
+        )
+        self.page.goto(path.as_uri())
+        self.figure = self.page.locator(".rr-live").first
+
+    def part(self, name):
+        return self.figure.locator(f".rr-live-{name}")
+
+    def rows(self):
+        return self.figure.locator(".rr-hops tbody tr").evaluate_all(
+            "rows => rows.map(row => [...row.cells].map(cell => cell.textContent))"
+        )
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.context.close()
+
+
+PHONE = {"viewport": {"width": 380, "height": 800}}
+RHEA = "Hey! I am Rhea. I love dancing. I am a resident of Singapore."
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / "live.html"
+    live().save(path)
+    return path
+
+
+@pytest.mark.browser
+def test_pick_a_story_and_ask(browser, page):
+    model, vocabulary, encoding, _ = load_memory()
+    with Opened(browser, page) as opened:
+        assert opened.part("said").locator("strong").is_visible(), "the first story's answer stands there"
+        for number, one in list(enumerate(some_stories()))[:4]:
+            opened.figure.get_by_role("combobox", name="Story").select_option(str(number))
+            assert opened.part("said").inner_text() == "What would you answer? Then press Ask."
+            assert opened.rows() == [[f"{n}. {s}", "", "", ""] for n, s in enumerate(one.story, start=1)]
+            assert opened.figure.locator(".rr-needed").count() == 0, "no answer is given away"
+            opened.figure.get_by_role("button", name="Ask").click()
+            found = ask_memory(model, vocabulary, one.story, one.question, encoding=encoding).labelled(one)
+            said = opened.part("said").inner_text().split("\n")
+            right = "✓ right" if found.text == found.expected else f"✗ the story says: {found.expected}"
+            assert said == [one.question, found.text, right]
+            bars = opened.part("bars").locator("li")
+            assert bars.count() == 5
+            assert bars.first.inner_text().split("\n") == [found.text, f"{found.confidence:.2f}"]
+            drawn = [[float(cell) for cell in row[1:]] for row in opened.rows()]
+            np.testing.assert_allclose(drawn, found.weights.T, atol=0.0051)
+            assert opened.figure.locator(".rr-needed").count() == len(one.support)
+            assert "Hop 3 reads sentence" in opened.figure.locator(".rr-hops").get_attribute("aria-label")
+            told = opened.part("told").inner_text()
+            assert re.fullmatch(r"Answered in your browser in (less than 1|\d+) ms\.", told)
+            print(told)
+        assert opened.complaints == []
+
+
+@pytest.mark.browser
+def test_write_a_story_with_the_keyboard_alone(browser, page):
+    with Opened(browser, page) as opened:
+        keyboard = opened.page.keyboard
+        opened.figure.get_by_role("combobox").focus()
+        for key in ("Tab", "Enter", "Tab"):  # to the summary, open it, to the text
+            keyboard.press(key)
+        keyboard.press("Control+a")
+        keyboard.type("Mary took the milk. John went to the office.\nMary moved to the garden with Rhea.")
+        assert opened.part("picker").input_value() == "own"
+        assert len(opened.rows()) == 3 and opened.figure.locator(".rr-live-unknown").all_inner_texts() == [
+            "with",
+            "Rhea",
+        ]
+        for key in ("Tab", "Tab", "Control+a"):  # past the list of words, to the question
+            keyboard.press(key)
+        keyboard.type("Where is the milk?")
+        keyboard.press("Enter")
+        assert opened.part("said").inner_text().split("\n")[:2] == ["Where is the milk?", "garden"]
+        assert opened.part("verdict").inner_text() == ""
+        assert opened.part("notes").inner_text() == (
+            "It has never met these words, so the answer may mean nothing: with, rhea."
+        )
+        keyboard.press("Control+a")
+        keyboard.press("Backspace")
+        keyboard.press("Enter")
+        assert opened.part("said").inner_text() == "Type a question first."
+        assert opened.part("said").get_attribute("aria-live") == "polite"
+        opened.part("story").fill("")
+        opened.part("question").fill("Where is Mary?")
+        keyboard.press("Enter")
+        assert opened.part("said").inner_text() == "Write a story first: a sentence a line."
+        assert opened.complaints == []
+
+
+@pytest.mark.browser
+def test_the_page_cuts_sentences_as_the_library_does(browser, page):
+    texts = [
+        "Mary is here. John left.",
+        "mary is here\njohn left\n\n",
+        '"Stop!" he said. Why? No.',
+        "I met Mr. Smith at 3.15 today. He left.",
+        "Wait... what?!  Yes.",
+        " ... \n Été à Paris. Да.",
+    ]
+    with Opened(browser, page) as opened:
+        opened.part("own").evaluate("details => { details.open = true; }")
+        for text in texts:
+            opened.part("story").fill(text)
+            shown = [re.sub(r"^\d+\. ", "", row[0]) for row in opened.rows()]
+            assert shown == split_sentences(text)
+
+
+@pytest.mark.browser
+def test_a_story_longer_than_memory(browser, tmp_path):
+    model, vocabulary, encoding = network(**NETWORKS["few-slots"])
+    live(model, vocabulary, stories=STORIES, encoding=encoding).save(tmp_path / "live.html")
+    told = [f"Mary went to the {place}." for place in ("kitchen", "garden", "office", "hallway") * 2]
+    with Opened(browser, tmp_path / "live.html") as opened:
+        opened.part("own").evaluate("details => { details.open = true; }")
+        opened.part("story").fill("\n".join(told))
+        opened.part("question").fill("Where is Mary?")
+        opened.part("question").press("Enter")
+        note = "It remembers the latest 6 sentences and has forgotten those before."
+        assert opened.part("notes").inner_text() == note
+        assert [row[1] for row in opened.rows()[:2]] == ["0.00", "0.00"]
+        assert opened.complaints == []
+
+
+@pytest.mark.browser
+def test_two_figures_on_one_page_do_not_meet(browser, tmp_path):
+    model, vocabulary, _ = network()
+    one, other = live(model, vocabulary, stories=STORIES), live()
+    text = "<!doctype html><title>Two</title><meta charset=utf-8>"
+    (tmp_path / "two.html").write_text(text + one._repr_html_() + other._repr_html_() + one._repr_html_())
+    with Opened(browser, tmp_path / "two.html") as opened:
+        figures = opened.page.locator(".rr-live")
+        assert figures.count() == 3 == opened.page.locator(".rr-live[data-ready]").count()
+        sizes = figures.evaluate_all("all => all.map(figure => figure.network.width)")
+        assert sizes == [10, load_memory().model.config.width, 10]
+        before = figures.nth(2).inner_text()
+        figures.nth(0).get_by_role("combobox").select_option("1")
+        assert figures.nth(2).inner_text() == before
+        assert opened.complaints == []
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_figure_on_a_phone_and_for_those_who_cannot_see_it(browser, page, scheme):
+    from axe_playwright_python.sync_playwright import Axe
+
+    with Opened(browser, page, color_scheme=scheme, **PHONE) as opened:
+        opened.figure.get_by_role("combobox").select_option("3")
+        opened.part("own").evaluate("details => { details.open = true; }")
+        opened.part("story").fill(RHEA)
+        opened.figure.get_by_role("button", name="Ask").click()
+        wide = "() => document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth"
+        assert opened.page.evaluate(wide) <= 0
+        grave = [
+            (one["id"], one["nodes"][0]["target"])
+            for one in Axe().run(opened.page).response["violations"]
+            if one["impact"] in ("serious", "critical")
+        ]
+        assert grave == []
+        assert opened.complaints == []
+
+
+@pytest.mark.browser
+def test_without_scripts_the_first_answer_is_read(browser, page):
+    with Opened(browser, page, java_script_enabled=False) as opened:
+        assert opened.part("said").locator("strong").is_visible()
+        assert opened.figure.locator(".rr-hops tbody tr").count() == len(some_stories()[0].story)
+        assert not opened.part("form").is_visible()
+        assert "Scripts are off" in opened.figure.locator("noscript").inner_text()

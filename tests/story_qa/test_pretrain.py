@@ -1,0 +1,342 @@
+"""Pre-training: hidden words by 80/10/10, next sentences half and half, and a tiny BERT that learns both."""
+
+import random
+from functools import partial
+
+import pytest
+import torch
+from torch.nn import functional
+
+from reasonlib import training
+from reasonlib.story_qa.bert import StoryTokens, load_encoder
+from reasonlib.story_qa.pretrain import (
+    EncoderSize,
+    Masked,
+    Pretraining,
+    mask_words,
+    new_model,
+    next_sentence_pairs,
+    pretrain,
+    retell,
+    save_encoder,
+    word_tokenizer,
+)
+from reasonlib.story_qa.simulate import simulate
+from reasonlib.story_qa.story import TASKS, Example
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """Sums in another order are other bits."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+# Words
+
+
+def test_words_and_marks_are_tokens():
+    tokenizer = word_tokenizer(["Where is Mary's milk?", "John went home."])
+    tokens = tokenizer.tokenize("Where is MARY's milk? John flew home.")
+    assert tokens == ["where", "is", "mary", "'", "s", "milk", "?", "john", "[UNK]", "home", "."]
+    assert tokenizer.convert_ids_to_tokens(range(5)) == ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    assert (tokenizer.pad_token_id, tokenizer.cls_token_id, tokenizer.mask_token_id) == (0, 2, 4)
+
+
+def test_ids_do_not_depend_on_the_order_of_the_text():
+    text = ["Where is Mary?", "John went home.", "John went home."]
+    assert word_tokenizer(text).get_vocab() == word_tokenizer(text[::-1]).get_vocab()
+
+
+def test_every_word_of_the_twenty_tasks_is_known():
+    examples = [one for task in TASKS for one in simulate(task, 20, seed=0)]
+    stories = retell(examples)
+    tokenizer = word_tokenizer([text for story in stories for text in story])
+    assert tokenizer.unk_token_id not in {
+        token for one in examples for token in tokenizer(one.question + " ".join(one.story))["input_ids"]
+    }
+
+
+# Stories
+
+
+def test_a_story_is_told_with_its_questions_where_they_were_asked():
+    def asked(story, answer, group=0):
+        return Example(task=8, story=story, question="What has Mary?", answer=answer, support=(), group=group)
+
+    told = retell(
+        [
+            asked(("A.", "B."), ("milk",)),
+            asked(("A.", "B."), ("milk", "apple")),
+            asked(("A.", "B.", "C."), ("nothing",)),
+            asked(("D.",), ("ball",), group=1),
+        ]
+    )
+    assert told == [
+        ("A.", "B.", "What has Mary? milk.", "What has Mary? milk apple.", "C.", "What has Mary? nothing."),
+        ("D.", "What has Mary? ball."),
+    ]
+
+
+# Next sentences
+
+
+@pytest.fixture(scope="module")
+def stories():
+    return [one for task in (1, 15) for one in simulate(task, stories=300, seed=2)]
+
+
+def test_half_of_the_pairs_continue(stories):
+    told = retell(stories)
+    pairs = next_sentence_pairs(stories, random.Random(0))
+    assert len(pairs) == len(told) == 600
+    assert 250 < sum(continues for _, _, continues in pairs) < 350  # four standard deviations
+    ends = {story[cut:]: 0 for story in told for cut in range(1, len(story))}
+    for story in told:
+        for cut in range(1, len(story)):
+            ends[story[cut:]] += 1
+    alike = 0
+    for story, (first, second, continues) in zip(told, pairs, strict=True):
+        place = next(cut for cut in range(1, len(story)) if " ".join(story[:cut]) == first)
+        if continues:
+            assert second == story[place:]
+        elif second == story[place:]:  # a question that ends two stories
+            alike += 1
+            assert ends[second] > 1
+        else:
+            assert second in ends
+    assert alike < 20
+
+
+def test_every_cut_is_drawn(stories):
+    cuts = set()
+    for story, (first, _, _) in zip(
+        retell(stories), next_sentence_pairs(stories, random.Random(1)), strict=True
+    ):
+        if len(story) == 15:  # those of task 1
+            cuts.add(next(cut for cut in range(1, 15) if " ".join(story[:cut]) == first))
+    assert cuts == set(range(1, 15))
+
+
+def test_a_part_has_its_longest_length():
+    examples = simulate(3, stories=10, seed=0)
+    pairs = next_sentence_pairs(examples, random.Random(0), longest=3)
+    assert max(len(second) for _, second, _ in pairs) == 3
+    assert max(first.count(".") for first, _, _ in pairs) == 3
+    for story, (first, _, _) in zip(retell(examples), pairs, strict=True):
+        ends = [" ".join(story[max(0, cut - 3) : cut]) for cut in range(1, len(story))]
+        assert first in ends  # the sentences just before the cut
+
+
+def test_the_same_draws_make_the_same_pairs(stories):
+    one, other, third = (next_sentence_pairs(stories, random.Random(seed)) for seed in (3, 3, 4))
+    assert one == other != third
+
+
+def test_one_story_has_no_other():
+    (only,) = simulate(1, 1, seed=0)
+    with pytest.raises(ValueError, match="examples must hold at least two stories, got 1"):
+        next_sentence_pairs([only], random.Random(0))
+
+
+# Hidden words
+
+RULE = {"specials": 5, "mask": 4, "words": 100}
+
+
+def test_fifteen_per_cent_are_asked_and_hidden_by_80_10_10():
+    tokens = torch.randint(0, 100, (400, 500), generator=torch.Generator().manual_seed(0))
+    hidden, labels = mask_words(tokens, **RULE, generator=torch.Generator().manual_seed(1))
+    marks, asked = tokens < 5, labels != -100
+    assert not (asked & marks).any() and torch.equal(hidden[~asked], tokens[~asked])
+    assert torch.equal(labels[asked], tokens[asked])
+    words = int((~marks).sum())
+    assert asked.sum() / words == pytest.approx(0.15, abs=0.005)
+    masked = asked & (hidden == 4)
+    kept = asked & (hidden == tokens)
+    other = asked & ~masked & ~kept
+    share = {name: float(part.sum() / asked.sum()) for name, part in
+             (("masked", masked), ("kept", kept), ("other", other))}  # fmt: skip
+    assert share["masked"] == pytest.approx(0.8, abs=0.01)
+    assert share["kept"] == pytest.approx(0.1 + 0.1 / 95, abs=0.01)  # a random word may be the word itself
+    assert share["other"] == pytest.approx(0.1 - 0.1 / 95, abs=0.01)
+    drawn = hidden[other]
+    assert drawn.min() >= 5 and drawn.max() == 99 and len(drawn.unique()) == 95  # never a mark, any word
+
+
+def test_the_share_is_what_was_asked_for():
+    tokens = torch.full((200, 200), 7)
+    for share in (0.05, 0.5):
+        labels = mask_words(tokens, **RULE, share=share, generator=torch.Generator().manual_seed(0))[1]
+        assert (labels != -100).float().mean().item() == pytest.approx(share, abs=0.01)
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0, -0.2])
+def test_a_share_is_between_none_and_all(share):
+    with pytest.raises(ValueError, match=f"share must be between 0 and 1, got {share}"):
+        mask_words(torch.ones(1, 1), **RULE, share=share)
+
+
+def test_the_same_generator_hides_the_same_words():
+    tokens = torch.arange(100).reshape(2, 50)
+    one, other = (mask_words(tokens, **RULE, generator=torch.Generator().manual_seed(2)) for _ in range(2))
+    assert torch.equal(one[0], other[0]) and torch.equal(one[1], other[1])
+    assert torch.equal(tokens, torch.arange(100).reshape(2, 50))  # the tokens themselves stay
+
+
+# Training
+
+SIZE = EncoderSize(layers=1, heads=2, width=32)
+TOKENIZER = word_tokenizer([text for story in retell(simulate(1, stories=60, seed=0)) for text in story])
+HOW = Pretraining(steps=30, tokens=1024, lr=0.01)
+
+
+def fresh(number):
+    return simulate(1, stories=12, seed=100 + number)
+
+
+def trained(how=HOW, **options):
+    model = new_model(SIZE, len(TOKENIZER), seed=0)
+    history = pretrain(model, TOKENIZER, fresh, how, progress=False, **options)
+    return model, history
+
+
+def losses(model):
+    """Measure both losses on stories it has not seen: nats a hidden word, nats a pair."""
+    parts = next_sentence_pairs(simulate(1, stories=60, seed=9), random.Random(0))
+    tokens = StoryTokens(TOKENIZER)
+    generator = torch.Generator().manual_seed(0)
+    words, pairs = [], []
+    model.eval()
+    with torch.no_grad():
+        for first, second, continues in parts:
+            pair = tokens.pair(first, second)
+            ids = torch.tensor([pair.tokens])
+            hidden, labels = mask_words(
+                ids, specials=5, mask=4, words=len(TOKENIZER), share=0.3, generator=generator
+            )
+            output = model(input_ids=hidden, token_type_ids=torch.tensor([pair.segments]))
+            words.append(functional.cross_entropy(output.prediction_logits[0], labels[0], reduction="none"))
+            pairs.append(
+                functional.cross_entropy(output.seq_relationship_logits, torch.tensor([1 - continues]))
+            )
+    every = torch.cat(words)
+    return every[every > 0].mean().item(), torch.stack(pairs).mean().item()
+
+
+def test_a_tiny_bert_learns_to_fill_gaps():
+    model, history = trained(Pretraining(steps=150, tokens=1024, lr=0.01))
+    before, after = losses(new_model(SIZE, len(TOKENIZER), seed=0))[0], losses(model)[0]
+    assert before > 3  # nats; ln 31 = 3.4
+    assert after < 0.6 * before
+    assert history[-1]["loss"] < history[0]["loss"]
+
+
+def test_the_loss_is_the_sum_of_both_heads(monkeypatch):
+    """The first step's loss, beside the loss that transformers computes of the same batch."""
+    first = {}
+
+    def peek(model, batches, *, loss, **options):
+        batch = next(iter(batches(0)))
+        theirs = model(
+            input_ids=batch.pairs.tokens,
+            token_type_ids=batch.pairs.segments,
+            attention_mask=batch.pairs.mask.long(),
+            labels=batch.words,
+            next_sentence_label=batch.continues,
+        )
+        first.update(ours=loss(model, batch), theirs=theirs.loss, batch=batch)
+        nothing = Masked(batch.pairs, torch.full_like(batch.words, -100), batch.continues)
+        first["nothing hidden"] = loss(model, nothing)
+
+    monkeypatch.setattr(training, "fit", peek)
+    trained()
+    torch.testing.assert_close(first["ours"], first["theirs"])
+    assert first["nothing hidden"].isfinite()
+    batch = first["batch"]
+    assert (batch.pairs.tokens == TOKENIZER.mask_token_id).sum() > 0 and len(batch) == len(batch.continues)
+    assert not (batch.pairs.tokens[~batch.pairs.mask]).any()
+    assert (batch.words[~batch.pairs.mask] == -100).all()
+    assert batch.to("meta").words.device.type == "meta"
+
+
+def weights(model):
+    return {name: tensor.clone() for name, tensor in model.state_dict().items()}
+
+
+def same(one, other):
+    return all(torch.equal(one[name], other[name]) for name in one)
+
+
+def rows(history):
+    return [{name: value for name, value in row.items() if name != "seconds"} for row in history]
+
+
+def test_the_same_seeds_give_the_same_bits():
+    one, other = trained(), trained()
+    assert same(weights(one[0]), weights(other[0])) and rows(one[1]) == rows(other[1])
+    assert not same(weights(one[0]), weights(trained(seed=1)[0]))
+    assert one[1].steps_done == 30 and len(one[1]) == 10
+
+
+class Killed(Exception):
+    """What ends a run in this process."""
+
+
+def test_a_killed_run_resumes_to_the_same_bits(tmp_path, monkeypatch):
+    whole, history = trained()
+    monkeypatch.setattr(training, "fit", partial(training.fit, save_every=4))
+
+    def die(row):
+        if row["epoch"] == 5:
+            raise Killed
+
+    with pytest.raises(Killed):
+        trained(checkpoint=tmp_path, on_epoch=die)
+    model, resumed = trained(checkpoint=tmp_path)
+    assert resumed.resumed_from == 12
+    assert same(weights(model), weights(whole)) and rows(resumed) == rows(history)
+
+
+def test_rounds_of_stories_follow_one_another():
+    asked = []
+
+    def examples(number):
+        asked.append(number)
+        return fresh(number)
+
+    pretrain(new_model(SIZE, len(TOKENIZER)), TOKENIZER, examples, HOW, progress=False)
+    assert len(asked) == len(set(asked)) > 10  # no epoch sees another's stories
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Pretraining(steps=0), "steps must be at least 1, got 0"),
+        (lambda: Pretraining(tokens=0), "tokens must be at least 1, got 0"),
+        (lambda: EncoderSize(heads=3, width=32), "width must be a multiple of heads, got 32 and 3"),
+    ],
+)
+def test_bad_sizes(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_an_encoder_is_kept_in_half_precision(tmp_path):
+    model = new_model(SIZE, len(TOKENIZER), seed=3)
+    save_encoder(model, TOKENIZER, tmp_path / "kept")
+    assert model.dtype == torch.float32  # the model at hand stays as it was
+    encoder, tokenizer = load_encoder(tmp_path / "kept")
+    assert tokenizer.get_vocab() == TOKENIZER.get_vocab()
+    for name, tensor in model.bert.state_dict().items():
+        assert torch.equal(encoder.state_dict()[name], tensor.half().float())
+
+
+def test_the_first_weights_are_drawn_from_the_seed_alone():
+    torch.manual_seed(1)
+    one = weights(new_model(SIZE, 40, seed=5))
+    torch.manual_seed(2)
+    other, third = weights(new_model(SIZE, 40, seed=5)), weights(new_model(SIZE, 40, seed=6))
+    assert same(one, other) and not same(one, third)

@@ -415,7 +415,7 @@ def test_the_figure_on_a_phone_and_for_those_who_cannot_see_it(browser, page, sc
     from axe_playwright_python.sync_playwright import Axe
 
     with Opened(browser, page, color_scheme=scheme, **PHONE) as opened:
-        opened.figure.get_by_role("combobox").select_option("3")
+        opened.page.add_style_tag(content="html { background: Canvas }")  # axe takes none for white
         opened.part("own").evaluate("details => { details.open = true; }")
         opened.part("story").fill(RHEA)
         opened.figure.get_by_role("button", name="Ask").click()

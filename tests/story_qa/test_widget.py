@@ -29,7 +29,11 @@ def test_pick_a_story_and_ask(asker):
     asker.button.click()
     assert isinstance(asker.answered, Answer) and asker.answered.support == STORIES[1].support
     assert asker.answered.text == STORIES[1].answer[0]
-    assert "rr-hops" in asker.result.value and 'rr-tag">needed' in asker.result.value and "✓" in asker.result.value
+    assert (
+        "rr-hops" in asker.result.value
+        and 'rr-tag">needed' in asker.result.value
+        and "✓" in asker.result.value
+    )
     asker.picker.value = 0
     assert asker.result.value == WAIT
 

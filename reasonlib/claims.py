@@ -639,7 +639,7 @@ def _verdict(claim: Claim, known: dict[str, list[Group]], records: Path | str | 
     full = all(g.scale == "paper" and g.data.kind == "real" and g.complete for g in used)
     notes = _notes(used)
     if level is None and not orders:
-        notes = ("the published number is illegible: nothing to compare with", *notes)
+        notes = ("no published number could be read: nothing to compare with", *notes)
     elif level is False and all(orders) and orders:
         notes = ("the ordering holds, the level does not", *notes)
     broken = [order.text for order, holds in zip(agreement.order, orders, strict=True) if not holds]

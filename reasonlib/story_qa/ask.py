@@ -234,12 +234,10 @@ def _best(
     look: str,
     notes: Sequence[str],
 ) -> Answer:
-    """Name the likeliest classes."""
-    top = shares.topk(min(TOP, len(shares)))
-    others = tuple(
-        (classes.token_of(place).replace(",", ", "), share)
-        for share, place in zip(top.values.tolist(), top.indices.tolist(), strict=True)
-    )
+    """Name the likeliest classes; padding and the unknown word are none."""
+    order = shares.argsort(descending=True, stable=True).tolist()
+    named = [place for place in order if not classes.token_of(place).startswith("<")][:TOP]
+    others = tuple((classes.token_of(place).replace(",", ", "), float(shares[place])) for place in named)
     return Answer(
         question=question,
         text=others[0][0],

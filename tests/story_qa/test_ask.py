@@ -95,7 +95,7 @@ def test_the_same_answer_and_weights_as_in_evaluation(encoding):
     answers, weights = predict(model, encode(stories, vocabulary, encoding))
     for one, word, looked in zip(stories, answers, weights, strict=True):
         found = ask_memory(model, vocabulary, one.story, one.question, encoding=encoding)
-        assert found.text == vocabulary.token_of(int(word))
+        assert found.text == vocabulary.token_of(int(word)) or word < 2, "<pad> and <unk> are no answers"
         np.testing.assert_allclose(found.weights, looked, atol=1e-6)
 
 
@@ -198,7 +198,7 @@ def reader():
 
 def test_the_encoder_answers_with_the_attention_of_each_layer(reader):
     found = ask_reader(reader, split_sentences(STORY), "Where is the milk?")
-    assert found.text in reader.answers and len(found.others) == 4
+    assert found.text in reader.answers and len(found.others) == 3
     assert found.look == "layer" and found.weights.shape == (2, 3) and found.notes == ()
     assert (found.weights > 0).all() and (found.weights.sum(1) < 1).all(), "the question is looked at too"
     assert "Weight at layer" in found.picture().html

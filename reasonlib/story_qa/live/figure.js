@@ -93,7 +93,8 @@ function start(root) {
     const began = performance.now();
     const { probabilities, weights } = network.answer(sentences, asked);
     const took = performance.now() - began;
-    const order = probabilities.map((_, id) => id).sort((a, b) => probabilities[b] - probabilities[a]);
+    const order = probabilities.map((_, id) => id).filter((id) => !network.tokens[id].startsWith("<"));
+    order.sort((a, b) => probabilities[b] - probabilities[a]);
     const name = (id) => network.tokens[id].replaceAll(",", ", ");
     const one = picked()?.question === asked ? picked() : null;
 

@@ -263,10 +263,10 @@ def judge(*, level: bool | None, order: bool | None, full: bool) -> str:
     Notes
     -----
     What fails at a smaller setting is no evidence against the source: our figures are shown, and the verdict
-    waits for the source's own setting. ``not run`` is also the verdict where something that the claim asks for
-    was not measured, and where there is nothing to compare with: a published number that is illegible (null)
-    and no ordering. Runs at ``smoke`` never answer. Stale records answer only where there are no fresh ones,
-    and the verdict then carries the reason.
+    waits for the source's own setting. ``not run`` is also the verdict where something that the claim asks
+    for was not measured, and where there is nothing to compare with: a published number that is illegible
+    (null) and no ordering. Runs at ``smoke`` never answer. Stale records answer only where there are no fresh
+    ones, and the verdict then carries the reason.
     """
     if level is None and order is None:
         return "not run"

@@ -130,7 +130,8 @@ def used_files(root: Path, cells: Iterable[str], seen: Iterable[str]) -> set[str
     files |= {what.rstrip("/") + "/" for kind, what in events if kind == "listed"}
     # Weights are read by native code that the watch cannot see: count those of every topic that was loaded.
     for folder in {Path(path).parent for path in loaded}:
-        files |= {path.relative_to(root).as_posix() for path in (root / folder).glob("weights/*")}
+        weights = (root / folder / "weights").rglob("*")
+        files |= {path.relative_to(root).as_posix() for path in weights if path.is_file()}
     return files
 
 

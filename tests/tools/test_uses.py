@@ -76,11 +76,15 @@ def test_a_module_asked_for_by_name_is_followed(library):
 
 
 def test_weights_beside_a_loaded_module_count(library):
-    weights = library / "reasonlib" / "topic" / "weights" / "small.safetensors"
-    weights.parent.mkdir()
-    weights.write_bytes(b"1")
+    folder = library / "reasonlib" / "topic" / "weights"
+    (folder / "encoder").mkdir(parents=True)
+    for name in ("small.safetensors", "encoder/model.safetensors"):
+        (folder / name).write_bytes(b"1")
     used = used_files(library, ["import reasonlib.topic.models"], ["loaded\treasonlib/topic/models.py"])
-    assert "reasonlib/topic/weights/small.safetensors" in used
+    assert {
+        "reasonlib/topic/weights/small.safetensors",
+        "reasonlib/topic/weights/encoder/model.safetensors",
+    } <= used
 
 
 def test_cells_with_magics_are_read_and_broken_ones_left_to_the_run():

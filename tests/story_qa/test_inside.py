@@ -20,7 +20,7 @@ STORY = ("Mary went to the garden.", "John went to the office.")
 def made():
     told = [sentence for one in simulate(1, 60, seed=1) for sentence in (*one.story, one.question)]
     tokenizer = pretrain.word_tokenizer(told)
-    size = pretrain.EncoderSize(layers=2, heads=2, width=16, longest=64)
+    size = pretrain.EncoderSize(layers=2, heads=2, width=16, longest=256)
     return pretrain.new_model(size, len(tokenizer)).bert, tokenizer
 
 
@@ -203,7 +203,7 @@ def test_a_pair_is_shown_token_by_token(made):
     pair = StoryTokens(made[1]).pair("Where is Mary?", STORY)
     table = bert_figures.pair_table(pair, made[1])
     assert table.html.count("<td") == 3 * len(pair.tokens)
-    assert table.html.count("rr-second") == 3 * sum(pair.segments)
+    assert table.html.count("<td class=rr-second>") == 3 * sum(pair.segments)
     assert "Segment 1 begins at position 6" in repr(table)
 
 

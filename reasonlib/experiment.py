@@ -446,7 +446,7 @@ def _pool(backend: str, jobs: int, address: str | None, experiment: Experiment) 
                 client = Client.current()
         if client is None:
             count = (os.cpu_count() or 1) if jobs == -1 else jobs
-            cluster = LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None)
+            cluster = LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=":0")
             client = stack.enter_context(Client(stack.enter_context(cluster), set_as_default=False))
         # A worker that cannot import what it is sent never answers: better to ask first.
         for module in ("reasonlib.experiment", *_module(experiment.run)):

@@ -24,6 +24,7 @@ The rule is `judge`; which records answer is `evidence`'s business. The format o
         row: d50-n3                 # the experiment's row
         metric: accuracy            # the record's metric
         data: babi-10k              # optional: only records on this data answer
+        made_on: babi-10k           # optional: what the source used; other data never decide
         agreement:
           within: 0.05              # |ours - published| at most this; or at_least: 0.92, or at_most: 0.08
           order:                    # every line must hold of the means over seeds
@@ -119,6 +120,10 @@ class Claim:
     ----------
     place, where, label
         ``table``, ``figure`` or ``section``; which one; and the source's name of the row in it.
+    data
+        The only data set whose records may answer.
+    made_on
+        The data set the source itself used. Records of others may answer, but not as its own setting.
     """
 
     id: str
@@ -134,6 +139,7 @@ class Claim:
     row: str | None = None
     metric: str | None = None
     data: str | None = None
+    made_on: str | None = None
     agreement: Agreement = field(default_factory=Agreement)
     reason: str | None = None
     chapter: str | None = None
@@ -243,7 +249,8 @@ def judge(*, level: bool | None, order: bool | None, full: bool) -> str:
     order
         Whether all orderings hold; None if the claim asks for none.
     full
-        Whether the evidence has the source's own setting: real data, scale ``paper``, every run to its end.
+        Whether the evidence has the source's own setting: real data (the source's, where the claim names it),
+        scale ``paper``, every run to its end.
 
     Returns
     -------
@@ -292,6 +299,7 @@ _FIELDS: dict[str, tuple[type, ...]] = {
     "row": _TEXT,
     "metric": _TEXT,
     "data": _TEXT,
+    "made_on": _TEXT,
     "agreement": (Mapping,),
     "reason": _TEXT,
     "chapter": _TEXT,
@@ -405,7 +413,10 @@ def _check(name: str, value: Any, kinds: tuple[type, ...]) -> None:
 
 def _claim(own: dict[str, Any], defaults: dict[str, Any], topic: str) -> Claim:
     kind = own.get("kind", defaults.get("kind"))
-    foreign = {"published-only": ("experiment", "metric", "agreement", "data"), "ordering": ("agreement",)}
+    foreign = {
+        "published-only": ("experiment", "metric", "agreement", "data", "made_on"),
+        "ordering": ("agreement",),
+    }
     defaults = {name: value for name, value in defaults.items() if name not in foreign.get(str(kind), ())}
     values = {**defaults, **own}
     for name in ("where", "agreement"):
@@ -636,7 +647,8 @@ def _verdict(claim: Claim, known: dict[str, list[Group]], records: Path | str | 
     used = list(chosen.values())
     level = agreement.level_holds(means[own], claim.published) if own and agreement.has_level else None
     orders = tuple(order.holds(means) for order in agreement.order)
-    full = all(g.scale == "paper" and g.data.kind == "real" and g.complete for g in used)
+    own_data = claim.made_on is None or all(g.data.name == claim.made_on for g in used)
+    full = own_data and all(g.scale == "paper" and g.data.kind == "real" and g.complete for g in used)
     notes = _notes(used)
     if level is None and not orders:
         notes = ("no published number could be read: nothing to compare with", *notes)

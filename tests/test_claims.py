@@ -325,6 +325,15 @@ def test_a_claim_about_one_data_set(topic):
     assert (verdict.data, verdict.verdict) == ("other", "not run")
 
 
+@pytest.mark.parametrize(
+    ("mean", "elsewhere", "there"), [(0.7, "trend", "reproduced"), (0.9, "not run", "contradicted")]
+)
+def test_the_source_s_own_data_decides(topic, mean, elsewhere, there):
+    measured(accuracy=mean, data="found")
+    assert one(topic, LEVEL, extra="made_on: other").verdict == elsewhere
+    assert one(topic, LEVEL, extra="made_on: found").verdict == there
+
+
 # The file
 
 

@@ -311,7 +311,7 @@ def test_the_same_metrics_on_a_dask_cluster(tmp_path):
 def test_a_dask_cluster_that_is_already_there():
     distributed = pytest.importorskip("distributed")
     alone = run(WALKS, seeds=range(2), device="cpu")
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
     with distributed.LocalCluster(**options) as cluster:
         with distributed.Client(cluster):
             assert metrics(run(WALKS, seeds=range(2), device="cpu", backend="dask")) == metrics(alone)

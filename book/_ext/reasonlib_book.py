@@ -248,7 +248,7 @@ def choose_member(app, what, name, obj, skip, options):
     here = app.env.temp_data.get("autodoc:module")
     if what != "module" or not here:
         return None
-    home = getattr(obj, "__module__", None) or ""
+    home = getattr(getattr(obj, "__wrapped__", obj), "__module__", None) or ""  # an exercise wraps its check
     if home.startswith("reasonlib") and home != here:
         return True
     return False if name in getattr(sys.modules.get(here), "__all__", ()) else None

@@ -176,7 +176,7 @@ def list_modules(app, docname, source):
 
 
 def constants(root: Path, module: str) -> str:
-    """Describe the public constants of a module that have no docstring, each by the comment on its line."""
+    """Describe what autodoc passes over: constants, by the comment on their line, and graded exercises."""
     base = root.joinpath(*module.split("."))
     text = next(path for path in (base.with_suffix(".py"), base / "__init__.py") if path.is_file()).read_text(
         "utf-8"
@@ -204,6 +204,17 @@ def constants(root: Path, module: str) -> str:
                 "",
             ]
             out += [f"   {comment.lstrip('# ')}", ""] if comment.startswith("#") else []
+    for node in body:  # a check that a decorator turned into an exercise is no function any more
+        if isinstance(node, ast.FunctionDef) and any(
+            isinstance(one, ast.Call) and getattr(one.func, "id", "") == "exercise"
+            for one in node.decorator_list
+        ):
+            said = (ast.get_docstring(node) or "").splitlines()
+            out += [
+                f"\n.. py:function:: {node.name}(answer)\n   :module: {module}\n",
+                *(f"   {line}".rstrip() for line in said),
+                "",
+            ]
     return "\n".join(out) + "\n" if out else ""
 
 
@@ -248,7 +259,7 @@ def choose_member(app, what, name, obj, skip, options):
     here = app.env.temp_data.get("autodoc:module")
     if what != "module" or not here:
         return None
-    home = getattr(getattr(obj, "__wrapped__", obj), "__module__", None) or ""  # an exercise wraps its check
+    home = getattr(obj, "__module__", None) or ""
     if home.startswith("reasonlib") and home != here:
         return True
     return False if name in getattr(sys.modules.get(here), "__all__", ()) else None

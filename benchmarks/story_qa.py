@@ -1,0 +1,288 @@
+"""The memory network, its batches and the simulator; with a folder, a public implementation too.
+
+REASONLIB_PEER_MEMN2N names a checkout of vinhkhuc/MemN2N-babi-python that runs on this Python (2to3,
+``np.int`` to ``int``, ``tuple(zip(*tmp))``). It is then trained in a process of its own, on the same file, in
+turn with ours. All on one thread. The indented lines give rates, by the clock and by processor time.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from copy import deepcopy
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+from reasonlib import data
+from reasonlib.story_qa import corpus
+from reasonlib.story_qa.learning import Recipe, learn
+from reasonlib.story_qa.memory_network import MemoryConfig, MemoryNetwork
+from reasonlib.story_qa.simulate import simulate
+from reasonlib.story_qa.story import TASKS, words
+from reasonlib.story_qa.tensors import build_vocabulary, encode
+
+PEER_TASKS = (1, 2, 15)  # stories of up to 10, 88 and 8 sentences
+EPOCHS = 2  # of each call that compares with the peer
+
+
+class Clocked:
+    """A function whose calls are timed by the clock and by the processor; `apart`: it returns the latter."""
+
+    def __init__(self, call, things, *, apart=False):
+        self.call, self.things, self.apart = call, things, apart
+        self.clock, self.processor = [], []
+
+    def __call__(self):
+        clock, processor = time.perf_counter(), time.process_time()
+        returned = self.call()
+        self.processor.append(returned if self.apart else time.process_time() - processor)
+        self.clock.append(time.perf_counter() - clock)
+
+    def said(self):
+        return (
+            f"{self.things / median(self.clock):,.0f} a second, "
+            f"{self.things / median(self.processor):,.0f} a second of processor time"
+        )
+
+
+def say(what, **sides):
+    for name, side in sides.items():
+        if side.clock:
+            print(f"    {what}, {name}: {side.said()}", flush=True)
+
+
+# The same network in the obvious way ------------------------------------------------------------------------
+
+
+def dense(stories, items, slots):
+    """Word numbers of every memory and question of a batch: (B, S, W), (B, W) and the classes (B,)."""
+    encoded = [
+        [stories.vocabulary.encode(words(each)) for each in (*one.story[-slots:][::-1], one.question)]
+        for one in (stories.examples[item] for item in items)
+    ]
+    longest = max(len(sentence) for each in encoded for sentence in each)
+    story = torch.zeros(len(encoded), max(len(each) for each in encoded) - 1, longest, dtype=torch.long)
+    question = torch.zeros(len(encoded), longest, dtype=torch.long)
+    for row, each in enumerate(encoded):
+        for slot, sentence in enumerate(each[:-1]):
+            story[row, slot, : len(sentence)] = torch.tensor(sentence)
+        question[row, : len(each[-1])] = torch.tensor(each[-1])
+    return story, question, torch.from_numpy(stories.answer[list(items)])
+
+
+def order(width, longest):
+    """Position encoding l of a sentence of each length J, (J, W, D)."""
+    length = torch.arange(longest + 1).clamp(min=1)[:, None, None]
+    word, unit = torch.arange(1, longest + 1)[:, None] / length, torch.arange(1, width + 1) / width
+    return (1 - word) - unit * (1 - 2 * word)
+
+
+def answer(model, story, question):
+    """Scores of the answers, from the equations: every memory of every question is a vector of its own."""
+    weigh = order(model.config.width, story.shape[2])
+
+    def embed(sentence, table):
+        vectors = functional.embedding(sentence, model.words[table])
+        return (vectors * weigh[(sentence > 0).sum(-1)] * (sentence > 0).unsqueeze(-1)).sum(-2)
+
+    tying, slots = model.tying, story.shape[1]
+    empty = (story == 0).all(-1)
+    made = {}
+    for table in {*tying.keys, *tying.values}:
+        made[table] = embed(story, table) + model.ages[table, :slots]
+    state = embed(question, tying.query)
+    for key, value in zip(tying.keys, tying.values, strict=True):
+        scores = torch.einsum("bsd,bd->bs", made[key], state).masked_fill(empty, -torch.inf)
+        state = state + torch.einsum("bs,bsd->bd", scores.softmax(1), made[value])
+    return state @ model.words[tying.answer].T
+
+
+def train(model, batches, forward):
+    optimiser = torch.optim.SGD(model.parameters(), lr=1e-4)
+
+    def epoch():
+        for batch, wanted in batches:
+            optimiser.zero_grad()
+            functional.cross_entropy(forward(model, batch), wanted).backward()
+            optimiser.step()
+
+    return epoch
+
+
+def networks():
+    for what, tasks, width, slots, size in (
+        ("task 1, width 20, batches of 32", (1,), 20, 50, 32),
+        ("all tasks, width 50, batches of 128", TASKS, 50, 130, 128),
+    ):
+        examples = [one for task in tasks for one in simulate(task, 512 // len(tasks), seed=1)]
+        stories = encode(examples, build_vocabulary(examples))
+        ranks = np.argsort(stories.lengths, kind="stable")
+        plan = [ranks[at : at + size] for at in range(0, len(ranks) - size + 1, size)]
+        model = MemoryNetwork(MemoryConfig(vocabulary=len(stories.vocabulary), width=width, slots=slots))
+        shared = [(batch, batch.answer) for batch in (stories.batch(items, slots=slots) for items in plan)]
+        plain = [dense(stories, items, slots) for items in plan]
+        plain = [((story, question), wanted) for story, question, wanted in plain]
+        for (batch, _), (each, _) in zip(shared, plain, strict=True):  # both are the same network
+            torch.testing.assert_close(model(batch).logits, answer(model, *each), atol=1e-4, rtol=1e-4)
+        count = size * len(plan)
+        ours = Clocked(train(deepcopy(model), shared, lambda model, batch: model(batch).logits), count)
+        theirs = Clocked(train(deepcopy(model), plain, lambda model, batch: answer(model, *batch)), count)
+        yield f"train: {what}", "a vector for every memory", ours, theirs
+        say("questions", ours=ours, other=theirs)
+
+
+# Batches and stories ----------------------------------------------------------------------------------------
+
+
+def building():
+    examples = [one for task in TASKS for one in simulate(task, 100, seed=1)]
+    stories = encode(examples, build_vocabulary(examples))
+    plan = [range(at, at + 32) for at in range(0, len(stories) - 31, 32)]
+    slots, longest = 50, 16
+    known = {}
+    for one in examples:
+        for sentence in (*one.story, one.question):
+            numbers = stories.vocabulary.encode(words(sentence))
+            known[sentence] = np.pad(numbers, (0, longest - len(numbers)))
+    told = [
+        np.array([known[each] for each in one.story[-slots:][::-1]]).reshape(-1, longest) for one in examples
+    ]
+    asked = np.array([known[one.question] for one in examples])
+
+    def copied():
+        for items in plan:
+            story = np.zeros((len(items), max(len(told[item]) for item in items), longest), dtype=np.int64)
+            for row, item in enumerate(items):
+                story[row, : len(told[item])] = told[item]
+            torch.from_numpy(story), torch.from_numpy(asked[items.start : items.stop])
+            torch.from_numpy(stories.answer[items.start : items.stop])
+
+    ours = Clocked(lambda: [stories.batch(items, slots=slots) for items in plan], 32 * len(plan))
+    theirs = Clocked(copied, 32 * len(plan))
+    yield "build batches of 32 questions, all tasks", "copying padded word numbers", ours, theirs
+    say("questions", ours=ours, other=theirs)
+
+
+def telling():
+    count = 20
+    texts = {task: corpus.dumps(simulate(task, stories=count, seed=3)).splitlines() for task in TASKS}
+    each = {task: Clocked(lambda task=task: simulate(task, stories=count, seed=3), count) for task in TASKS}
+    yield (
+        f"simulate {count} stories of each task",
+        "reading them from a file's lines",
+        lambda: [each[task]() for task in TASKS],
+        lambda: [corpus.parse(texts[task], f"qa{task}", task) for task in TASKS],
+    )
+    for task in TASKS:
+        say(f"stories of task {task}", ours=each[task])
+
+
+# A public implementation ------------------------------------------------------------------------------------
+
+DRIVER = """
+import os, sys, time
+said = os.fdopen(os.dup(1), "w")
+sys.stdout = open(os.devnull, "w")
+folder, told, epochs = sys.argv[1:]
+sys.path.insert(0, folder)
+import numpy
+from config import BabiConfig
+from train_test import train
+from util import build_model, parse_babi_task
+numpy.random.seed(0)
+dictionary = {"nil": 0}
+read = parse_babi_task([told], dictionary, False)
+config = BabiConfig(read[0], read[1], dictionary)
+config.nepochs = int(epochs)
+network = build_model(config)
+sizes = config.train_config["in_dim"], config.nhops, config.batch_size, config.train_config["sz"]
+print(*sizes, file=said, flush=True)
+for _ in sys.stdin:
+    start = time.process_time()
+    train(*read, *network, config)
+    print(time.process_time() - start, file=said, flush=True)
+"""
+
+
+class Peer:
+    """The other implementation in a process of its own; a call trains it for some epochs."""
+
+    def __init__(self, folder, told):
+        one = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", DRIVER, str(folder), str(told), str(EPOCHS)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | one,
+        )
+        self.width, self.hops, self.batch, self.slots = map(int, self.answer().split())
+
+    def answer(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit("the peer in REASONLIB_PEER_MEMN2N ended early; does its babi_runner.py run?")
+        return line
+
+    def __call__(self):
+        self.process.stdin.write("again\n")
+        self.process.stdin.flush()
+        return float(self.answer())
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def task_file(task, folder):
+    """The released training file of a task, or a simulated one where the release is not at hand."""
+    try:
+        return corpus.path_of(data.locate(corpus.CORPORA["babi"]), task, "train", "en")
+    except data.DataError:
+        path = Path(folder) / f"qa{task}_train.txt"
+        path.write_text(corpus.dumps(simulate(task, 1000, seed=1)))
+        return path
+
+
+def peers(folder):
+    with tempfile.TemporaryDirectory() as made:
+        for task in PEER_TASKS:
+            told = task_file(task, made)
+            examples = corpus.read_file(told, task)
+            held = len(examples) - int(0.9 * len(examples))  # the last tenth of the questions, in both
+            vocabulary = build_vocabulary(examples)
+            stories, valid = encode(examples[:-held], vocabulary), encode(examples[-held:], vocabulary)
+            peer = Peer(folder, told)
+            try:
+                model = MemoryNetwork(
+                    MemoryConfig(
+                        vocabulary=len(vocabulary), width=peer.width, hops=peer.hops, slots=peer.slots
+                    )
+                )
+                recipe = Recipe(epochs=EPOCHS, batch_size=peer.batch, noise=0.1)
+                ours = Clocked(
+                    lambda model=model, stories=stories, valid=valid, recipe=recipe: learn(
+                        model, stories, recipe, valid=valid, progress=False
+                    ),
+                    EPOCHS * len(stories),
+                )
+                theirs = Clocked(peer, EPOCHS * (len(stories) // peer.batch) * peer.batch, apart=True)
+                what = f"{EPOCHS} epochs of task {task}, {peer.hops} hops, width {peer.width}"
+                yield what, "vinhkhuc/MemN2N-babi-python", ours, theirs
+                say("questions", ours=ours, other=theirs)
+            finally:
+                peer.close()
+
+
+def comparisons():
+    torch.set_num_threads(1)
+    yield from networks()
+    yield from building()
+    yield from telling()
+    if folder := os.environ.get("REASONLIB_PEER_MEMN2N"):
+        yield from peers(folder)

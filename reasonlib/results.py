@@ -1,0 +1,114 @@
+"""Figures that any topic can make from its records: what was measured, and where it comes from.
+
+Every number that a chapter shows and does not compute in a cell of its own comes from ``records/``; each
+picture says at which scale and on which data it was measured.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from reasonlib import plotting, records
+from reasonlib.errors import UserError
+
+__all__ = ["best", "by_metric", "origin", "rows"]
+
+
+def best(experiment: str, row: str, **where: Any) -> records.Group:
+    """Find the best group of records of a row; see `reasonlib.records.best`.
+
+    Raises
+    ------
+    UserError
+        When nothing was measured yet; says how to.
+    """
+    group = records.best(experiment, row, **where)
+    if group is None:
+        options = "".join(f" --{name} {value}" for name, value in where.items() if value is not None)
+        raise UserError(
+            f"no record of {experiment}, row {row}; make one: reasonlib run {experiment} --row {row}{options}"
+        )
+    return group
+
+
+def origin(group: records.Group) -> str:
+    """Say where a number comes from: scale, data, seeds, and whether its code has changed since."""
+    seeds = f"{len(group.records)} seed{'s' * (len(group.records) > 1)}"
+    stale = f", stale ({group.stale})" if group.stale else ""
+    return f"{group.scale} scale, {group.data.name} ({group.data.kind}), {seeds}{stale}"
+
+
+def by_metric(
+    series: Mapping[str, str],
+    metrics: Mapping[str, str],
+    *,
+    unit: str,
+    data: str | None = None,
+    scale: str | None = None,
+) -> plotting.Picture:
+    """Draw several metrics of some rows side by side, such as accuracy by task or by layout.
+
+    Parameters
+    ----------
+    series
+        From what the legend says to ``experiment:row``.
+    metrics
+        From what the axis says to the record's metric.
+    unit
+        Of the values.
+    data, scale
+        Only records of this data set and scale.
+    """
+    found: dict[str, dict[str, float]] = {}
+    origins = []
+    for name, row in series.items():
+        experiment, _, word = row.partition(":")
+        group = best(experiment, word, data=data, scale=scale)
+        values = {label: group.summary(metric) for label, metric in metrics.items()}
+        found[name] = {label: value.mean for label, value in values.items() if value is not None}
+        origins.append(f"{name}: {origin(group)}")
+    return plotting.show(
+        plotting.bars(found, unit=unit, limits=(0, 1)),
+        alt=f"{unit} by {len(metrics)} kinds for " + " and ".join(found),
+        caption="; ".join(origins) + ".",
+    )
+
+
+def rows(
+    experiment: str,
+    *,
+    metric: str = "accuracy",
+    unit: str = "accuracy",
+    names: Mapping[str, str] | None = None,
+    only: Sequence[str] | None = None,
+    scale: str | None = None,
+    data: str | None = None,
+) -> plotting.Picture:
+    """Draw what each row of an experiment reaches, best first: rows measured alike, as many as there are.
+
+    Parameters
+    ----------
+    experiment
+        Its name.
+    metric, unit
+        What is drawn.
+    names
+        What to call a row.
+    only
+        These rows alone.
+    scale, data
+        Only records of this scale and data set.
+    """
+    settings: dict[tuple[str, str], dict[str, records.Group]] = {}
+    for group in records.groups(experiment, scale=scale, data=data):
+        if only is None or group.row in only:  # best first: of two settings as full the better is met first
+            settings.setdefault((group.scale, group.data.name), {}).setdefault(group.row, group)
+    if not settings:
+        raise UserError(f"no record of {experiment}; make some: reasonlib run {experiment}")
+    chosen = max(settings.values(), key=len)
+    found = {row: summary.mean for row, group in chosen.items() if (summary := group.summary(metric))}
+    ordered = {(names or {}).get(row, row): found[row] for row in sorted(found, key=lambda row: -found[row])}
+    return plotting.show(
+        plotting.bars(ordered, unit=unit, limits=(0, 1)),
+        alt=f"{unit} of the rows of {experiment}",
+        caption=f"{experiment}: {origin(next(iter(chosen.values())))}.",
+    )

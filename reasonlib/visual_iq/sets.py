@@ -83,8 +83,4 @@ def load(
 @lru_cache(maxsize=6)
 def _load(answers: str, per_configuration: int, seed: int, configurations: tuple[int, ...]) -> Splits:
     parts = [split(simulate(one, per_configuration, seed=seed, answers=answers)) for one in configurations]
-    joined = Splits(*(Problems.join(part) for part in zip(*parts, strict=True)))
-    for part in joined:
-        for array in vars(part).values():
-            array.setflags(write=False)
-    return joined
+    return Splits(*(Problems.join(part) for part in zip(*parts, strict=True)))

@@ -1,0 +1,275 @@
+"""Panels as the test shows them: 160 x 160 grey pixels, drawn from the table of slots.
+
+An entity is drawn by filling its shape, tracing the outline two pixels wide in black, and turning the picture
+about the centre of its slot. Whatever a panel may hold at one place is drawn once, as a sprite, and kept; a
+panel is then put together by copying sprites::
+
+    entities (M, 9, 4) --> place, number of the sprite --> gather --> panels (M, 160, 160)
+
+Source: Zhang et al. (2019), "RAVEN: A Dataset for Relational and Analogical Visual Reasoning", section 3, and
+the geometry of the released files. https://arxiv.org/abs/1903.02741
+
+Axes: M panels, N problems, S 9 slots, A 4 attributes.
+"""
+
+from functools import cache
+
+import numpy as np
+from jaxtyping import Float, Int, UInt8
+from numpy import ndarray
+
+from reasonlib.visual_iq.puzzle import (
+    ANGLES,
+    CANVAS,
+    COLOURS,
+    CONFIGURATIONS,
+    LEVELS,
+    PLACE_OF,
+    PLACES,
+    SIZES,
+    SLOTS,
+    TYPES,
+    Problems,
+)
+
+__all__ = ["boxes", "panels", "problem_images"]
+
+BLACK, WHITE = 0, 255
+EDGE = 2  # width of an outline, in pixels
+KINDS = (len(TYPES) - 1, len(SIZES), len(COLOURS), len(ANGLES))  # of sprites at one place
+
+
+# The geometry of an entity ----------------------------------------------------------------------------------
+
+
+def centre(place: int) -> tuple[int, int]:
+    """Column and row of a place's centre, in pixels."""
+    row, column, _, _ = PLACES[place]
+    return int(column * CANVAS), int(row * CANVAS)
+
+
+def unit(place: int) -> float:
+    """Half the shorter side of a place, in pixels."""
+    return min(PLACES[place][2:]) * CANVAS / 2
+
+
+def corners(place: int, kind: int, size: int) -> Int[ndarray, "V 2"]:
+    """Corners of an entity before it is turned: column and row, relative to the place's centre.
+
+    A circle's are those of the square around it.
+    """
+    name, part = TYPES[kind], SIZES[size]
+    radius = int(unit(place) * part)
+    if name == "square":
+        half = int(unit(place) / 2 * np.sqrt(2) * part)
+        points = [(-half, -half), (half, -half), (half, half), (-half, half)]
+    elif name == "circle":
+        points = [(-radius, -radius), (radius, -radius), (radius, radius), (-radius, radius)]
+    elif name == "pentagon":
+        wide, high = int(radius * np.cos(np.pi / 10)), int(radius * np.sin(np.pi / 10))
+        near, low = int(radius * np.sin(np.pi / 5)), int(radius * np.cos(np.pi / 5))
+        points = [(0, -radius), (-wide, -high), (-near, low), (near, low), (wide, -high)]
+    else:
+        wide, high = int(radius / 2 * np.sqrt(3)), int(radius / 2)
+        if name == "triangle":
+            points = [(0, -radius), (wide, high), (-wide, high)]
+        else:
+            points = [(0, -radius), (-wide, -high), (-wide, high), (0, radius), (wide, high), (wide, -high)]
+    return np.array(points)
+
+
+@cache
+def _window(place: int) -> tuple[slice, slice]:
+    """Rows and columns of a panel that an entity of this place can touch."""
+    column, row = centre(place)
+    reach = int(unit(place) * max(SIZES)) + EDGE
+    rows, columns = (slice(max(at - reach, 0), min(at + reach + 1, CANVAS)) for at in (row, column))
+    return rows, columns
+
+
+# Sprites ----------------------------------------------------------------------------------------------------
+
+
+def _drawn(place: int, kind: int, size: int) -> tuple[ndarray, ndarray]:
+    """Pixels of an entity's filling and of its outline before it is turned: two masks of a panel."""
+    column, row = centre(place)
+    x, y = np.arange(CANVAS)[None, :] - column, np.arange(CANVAS)[:, None] - row
+    if TYPES[kind] == "circle":
+        away = np.hypot(x, y) - int(unit(place) * SIZES[size])
+        return away <= 0, np.abs(away) <= EDGE / 2
+    points = corners(place, kind, size).astype(float)
+    following = np.roll(points, -1, 0)
+    sides, distances = [], []
+    for (ax, ay), (bx, by) in zip(points, following, strict=True):
+        dx, dy = bx - ax, by - ay
+        along = np.clip(((x - ax) * dx + (y - ay) * dy) / (dx * dx + dy * dy), 0, 1)
+        distances.append(np.hypot(x - ax - along * dx, y - ay - along * dy))
+        sides.append((x - ax) * dy - (y - ay) * dx)
+    inside = (np.stack(sides) >= 0).all(0) | (np.stack(sides) <= 0).all(0)
+    return inside, np.min(distances, 0) <= EDGE / 2
+
+
+@cache
+def _turn(place: int, angle: int) -> tuple[ndarray, ndarray]:
+    """Which four pixels become each pixel of the window, and their weights in 1024ths: both (4, h, w)."""
+    rows, columns = _window(place)
+    y, x = np.mgrid[rows, columns]
+    column, row = centre(place)
+    turn = np.deg2rad(ANGLES[angle])
+    cos, sin = np.cos(turn), np.sin(turn)
+    at_x = np.rint(32 * (column + cos * (x - column) - sin * (y - row))).astype(int)
+    at_y = np.rint(32 * (row + sin * (x - column) + cos * (y - row))).astype(int)
+    left, top, right, below = at_x >> 5, at_y >> 5, at_x & 31, at_y & 31
+    pixels, weights = [], []
+    for down, vertical in ((0, 32 - below), (1, below)):
+        for over, horizontal in ((0, 32 - right), (1, right)):
+            outside = (left + over < 0) | (left + over >= CANVAS) | (top + down < 0) | (top + down >= CANVAS)
+            pixels.append(np.where(outside, 0, (top + down) * CANVAS + left + over))
+            weights.append(np.where(outside, 0, vertical * horizontal))
+    return np.stack(pixels), np.stack(weights)
+
+
+class _Sprites:
+    """All that one place may show: `table` (type, size, colour, angle, h, w), drawn when first asked for."""
+
+    def __init__(self, place: int):
+        self.place, self.window = place, _window(place)
+        rows, columns = self.window
+        shape = rows.stop - rows.start, columns.stop - columns.start
+        self.table = np.zeros((*KINDS, *shape), dtype=np.uint8)  # memory is taken as sprites are drawn
+        self.flat = self.table.reshape(-1, *shape)
+        self.known = np.zeros(KINDS[:2], dtype=bool)
+
+    def draw(self, kind: int, size: int) -> None:
+        """Draw an entity in all colours and at all angles."""
+        fill, edge = (mask.reshape(-1) for mask in _drawn(self.place, kind + 1, size))
+        fill = fill & ~edge
+        ink = WHITE - np.array(COLOURS)[:, None, None]  # what a filling takes from white paper
+        for angle in range(len(ANGLES)):
+            pixels, weights = _turn(self.place, angle)
+            black, grey = (weights * edge[pixels]).sum(0), (weights * fill[pixels]).sum(0)
+            self.table[kind, size, :, angle] = WHITE - ((black * WHITE + grey * ink + 512) >> 10)
+        self.known[kind, size] = True
+
+    def take(self, entities: Int[ndarray, "n A"]) -> UInt8[ndarray, "n h w"]:
+        """Pictures of some entities."""
+        kind, size, colour, angle = entities.astype(np.intp).T
+        kind = kind - 1
+        if not self.known[kind, size].all():
+            for missing in np.unique(np.stack([kind, size]), axis=1).T:
+                if not self.known[tuple(missing)]:
+                    self.draw(*missing.tolist())
+        return self.flat[((kind * KINDS[1] + size) * KINDS[2] + colour) * KINDS[3] + angle]
+
+
+@cache
+def _sprites(place: int) -> _Sprites:
+    return _Sprites(place)
+
+
+# Panels -----------------------------------------------------------------------------------------------------
+
+
+def _checked(configuration: ndarray, entities: ndarray) -> tuple[ndarray, ndarray]:
+    configuration, entities = np.atleast_1d(configuration), np.asarray(entities)
+    wanted = (len(configuration), SLOTS, len(LEVELS))
+    if configuration.ndim != 1 or entities.shape != wanted:
+        raise ValueError(
+            f"entities must be (panels, {SLOTS}, {len(LEVELS)}) with a configuration each, "
+            f"got {entities.shape} and {configuration.shape}"
+        )
+    if len(configuration):
+        low, high = configuration.min(), configuration.max()
+        if low < 0 or high >= len(CONFIGURATIONS):
+            raise ValueError(
+                f"configuration must be 0 to {len(CONFIGURATIONS) - 1}, got {low if low < 0 else high}"
+            )
+        low, high = entities.min(), entities.max((0, 1))
+        if low < 0 or (high >= LEVELS).any():
+            raise ValueError(f"levels of entities must be below {LEVELS}, got {low} to {high.tolist()}")
+    return configuration, entities
+
+
+def panels(configuration: Int[ndarray, "M"], entities: Int[ndarray, "M S A"]) -> UInt8[ndarray, "M 160 160"]:
+    """Draw panels.
+
+    Parameters
+    ----------
+    configuration
+        Index into `CONFIGURATIONS` of each panel.
+    entities
+        Levels of what each slot holds; type 0 is an empty slot.
+
+    Returns
+    -------
+    array of uint8
+        Grey values, white paper being 255.
+
+    Raises
+    ------
+    ValueError
+        If shapes or levels are not those of panels.
+    """
+    configuration, entities = _checked(configuration, entities)
+    images = np.full((len(configuration), CANVAS, CANVAS), WHITE, dtype=np.uint8)
+    for which in np.unique(configuration):
+        structure = CONFIGURATIONS[which].structure
+        members = np.flatnonzero(configuration == which)
+        for slot, place in enumerate(PLACE_OF[which]):
+            rows = members[entities[members, slot, 0] > 0] if place >= 0 else members[:0]
+            if not len(rows):
+                continue
+            sprites = _sprites(int(place))
+            picture = sprites.take(entities[rows, slot])
+            at = (rows, *sprites.window)
+            if structure == "Out_In" and slot:  # whatever is not white hides what lies below it
+                picture = np.where(picture < WHITE, picture, images[at])
+            images[at] = picture
+        if structure == "Left_Right":
+            images[members, :, CANVAS // 2] = BLACK
+        elif structure == "Up_Down":
+            images[members, CANVAS // 2, :] = BLACK
+    return images
+
+
+def problem_images(problems: Problems, index=None) -> UInt8[ndarray, "N 16 160 160"]:
+    """Draw all sixteen panels of problems, or of those that `index` chooses (a slice, indices or a mask)."""
+    if index is not None:
+        problems = problems[index]
+    count, number = problems.entities.shape[:2]
+    entities = problems.entities.reshape(-1, *problems.entities.shape[2:])
+    return panels(np.repeat(problems.configuration, number), entities).reshape(count, number, CANVAS, CANVAS)
+
+
+@cache
+def _box_table() -> Float[ndarray, "22 6 6 8 4"]:
+    """Box of what each place may show: ``[place, type, size, angle]``; of type 0, the place itself."""
+    table = np.zeros((len(PLACES), len(TYPES), len(SIZES), len(ANGLES), 4), dtype=np.float32)
+    for place, (row, column, height, width) in enumerate(PLACES):
+        x, y = centre(place)
+        half = np.array([width, height]) * CANVAS / 2
+        table[place, 0] = np.concatenate([[column, row] * np.array(CANVAS) - half] * 1 + [half * 2])[
+            None, None
+        ]
+        table[place, 0, ..., 2:] = table[place, 0, ..., :2] + half * 2
+        for kind in range(1, len(TYPES)):
+            for size in range(len(SIZES)):
+                points = corners(place, kind, size)
+                for angle, degrees in enumerate(ANGLES):
+                    turn = np.deg2rad(0 if TYPES[kind] == "circle" else degrees)
+                    cos, sin = np.cos(turn), np.sin(turn)
+                    turned = points @ np.array([[cos, -sin], [sin, cos]]) + (x, y)
+                    low, high = turned.min(0) - EDGE / 2, turned.max(0) + EDGE / 2
+                    table[place, kind, size, angle] = [*low, *high]
+    return table
+
+
+def boxes(configuration: Int[ndarray, "M"], entities: Int[ndarray, "M S A"]) -> Float[ndarray, "M S 4"]:
+    """Box around each entity, in pixels: left, top, right, bottom; of an empty slot, the slot's.
+
+    Edges lie between pixels' centres ... a slot that a configuration does not have has a box of zeros.
+    """
+    configuration, entities = _checked(configuration, entities)
+    place = PLACE_OF[configuration]
+    kind, size, _, angle = np.moveaxis(entities, -1, 0)
+    return np.where(place[..., None] >= 0, _box_table()[place, kind, size, angle], 0)

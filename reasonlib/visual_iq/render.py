@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Float, Int, UInt8
 from numpy import ndarray
 
+from reasonlib.visual_iq import raster
 from reasonlib.visual_iq.puzzle import (
     ANGLES,
     CANVAS,
@@ -36,6 +37,7 @@ __all__ = ["boxes", "panels", "problem_images"]
 
 BLACK, WHITE = 0, 255
 EDGE = 2  # width of an outline, in pixels
+MARGIN = 1.5  # of a box around an entity, on each side
 KINDS = (len(TYPES) - 1, len(SIZES), len(COLOURS), len(ANGLES))  # of sprites at one place
 
 
@@ -92,41 +94,20 @@ def _window(place: int) -> tuple[slice, slice]:
 
 def _drawn(place: int, kind: int, size: int) -> tuple[ndarray, ndarray]:
     """Pixels of an entity's filling and of its outline before it is turned: two masks of a panel."""
-    column, row = centre(place)
-    x, y = np.arange(CANVAS)[None, :] - column, np.arange(CANVAS)[:, None] - row
+    at = centre(place)
     if TYPES[kind] == "circle":
-        away = np.hypot(x, y) - int(unit(place) * SIZES[size])
-        return away <= 0, np.abs(away) <= EDGE / 2
-    points = corners(place, kind, size).astype(float)
-    following = np.roll(points, -1, 0)
-    sides, distances = [], []
-    for (ax, ay), (bx, by) in zip(points, following, strict=True):
-        dx, dy = bx - ax, by - ay
-        along = np.clip(((x - ax) * dx + (y - ay) * dy) / (dx * dx + dy * dy), 0, 1)
-        distances.append(np.hypot(x - ax - along * dx, y - ay - along * dy))
-        sides.append((x - ax) * dy - (y - ay) * dx)
-    inside = (np.stack(sides) >= 0).all(0) | (np.stack(sides) <= 0).all(0)
-    return inside, np.min(distances, 0) <= EDGE / 2
+        radius = int(unit(place) * SIZES[size])
+        return raster.circle(CANVAS, *at, radius), raster.ring(CANVAS, *at, radius)
+    points = corners(place, kind, size) + at
+    return raster.polygon(CANVAS, points), raster.outline(CANVAS, points)
 
 
 @cache
 def _turn(place: int, angle: int) -> tuple[ndarray, ndarray]:
     """Which four pixels become each pixel of the window, and their weights in 1024ths: both (4, h, w)."""
-    rows, columns = _window(place)
-    y, x = np.mgrid[rows, columns]
-    column, row = centre(place)
-    turn = np.deg2rad(ANGLES[angle])
-    cos, sin = np.cos(turn), np.sin(turn)
-    at_x = np.rint(32 * (column + cos * (x - column) - sin * (y - row))).astype(int)
-    at_y = np.rint(32 * (row + sin * (x - column) + cos * (y - row))).astype(int)
-    left, top, right, below = at_x >> 5, at_y >> 5, at_x & 31, at_y & 31
-    pixels, weights = [], []
-    for down, vertical in ((0, 32 - below), (1, below)):
-        for over, horizontal in ((0, 32 - right), (1, right)):
-            outside = (left + over < 0) | (left + over >= CANVAS) | (top + down < 0) | (top + down >= CANVAS)
-            pixels.append(np.where(outside, 0, (top + down) * CANVAS + left + over))
-            weights.append(np.where(outside, 0, vertical * horizontal))
-    return np.stack(pixels), np.stack(weights)
+    rows, columns, weights = raster.turn(*centre(place), ANGLES[angle], *_window(place))
+    outside = (rows < 0) | (rows >= CANVAS) | (columns < 0) | (columns >= CANVAS)
+    return np.where(outside, 0, rows * CANVAS + columns), np.where(outside, 0, weights)
 
 
 class _Sprites:
@@ -243,33 +224,41 @@ def problem_images(problems: Problems, index=None) -> UInt8[ndarray, "N 16 160 1
 
 @cache
 def _box_table() -> Float[ndarray, "22 6 6 8 4"]:
-    """Box of what each place may show: ``[place, type, size, angle]``; of type 0, the place itself."""
+    """Box of what each place may show: ``[place, type, size, angle]``; of type 0, that of the place."""
     table = np.zeros((len(PLACES), len(TYPES), len(SIZES), len(ANGLES), 4), dtype=np.float32)
     for place, (row, column, height, width) in enumerate(PLACES):
-        x, y = centre(place)
-        half = np.array([width, height]) * CANVAS / 2
-        table[place, 0] = np.concatenate([[column, row] * np.array(CANVAS) - half] * 1 + [half * 2])[
-            None, None
-        ]
-        table[place, 0, ..., 2:] = table[place, 0, ..., :2] + half * 2
-        for kind in range(1, len(TYPES)):
-            for size in range(len(SIZES)):
-                points = corners(place, kind, size)
-                for angle, degrees in enumerate(ANGLES):
-                    turn = np.deg2rad(0 if TYPES[kind] == "circle" else degrees)
-                    cos, sin = np.cos(turn), np.sin(turn)
-                    turned = points @ np.array([[cos, -sin], [sin, cos]]) + (x, y)
-                    low, high = turned.min(0) - EDGE / 2, turned.max(0) + EDGE / 2
-                    table[place, kind, size, angle] = [*low, *high]
+        x, y = column - width / 2, row - height / 2
+        table[place, 0] = CANVAS * np.array([x, y, x + width, y + height])
+        for kind, size in np.ndindex(len(TYPES) - 1, len(SIZES)):
+            points = corners(place, kind + 1, size)
+            for angle, degrees in enumerate(ANGLES):
+                turned = points @ _rotation(degrees)
+                if TYPES[kind + 1] == "circle":
+                    turned = np.array([[-1], [1]]) * np.full(2, unit(place) * SIZES[size])
+                ends = np.concatenate([turned.min(0) - MARGIN, turned.max(0) + MARGIN])
+                table[place, kind + 1, size, angle] = np.tile(centre(place), 2) + ends
     return table
 
 
-def boxes(configuration: Int[ndarray, "M"], entities: Int[ndarray, "M S A"]) -> Float[ndarray, "M S 4"]:
-    """Box around each entity, in pixels: left, top, right, bottom; of an empty slot, the slot's.
+def _rotation(degrees: float) -> Float[ndarray, "2 2"]:
+    """Matrix that turns rows ``(x, y)`` counter-clockwise, as seen with y pointing down."""
+    cos, sin = np.cos(np.deg2rad(degrees)), np.sin(np.deg2rad(degrees))
+    return np.array([[cos, -sin], [sin, cos]])
 
-    Edges lie between pixels' centres ... a slot that a configuration does not have has a box of zeros.
+
+def boxes(configuration: Int[ndarray, "M"], entities: Int[ndarray, "M S A"]) -> Float[ndarray, "M S 4"]:
+    """Box around each entity: left, top, right, bottom, in pixels.
+
+    The box of an entity is the released files' ``real_bbox``: its corners and 1.5 pixels more on each side,
+    pixel k standing at k. The box of an empty slot is the slot, and that of a slot which the configuration
+    does not have is zeros.
+
+    Raises
+    ------
+    ValueError
+        If shapes or levels are not those of panels.
     """
     configuration, entities = _checked(configuration, entities)
     place = PLACE_OF[configuration]
     kind, size, _, angle = np.moveaxis(entities, -1, 0)
-    return np.where(place[..., None] >= 0, _box_table()[place, kind, size, angle], 0)
+    return np.where(place[..., None] >= 0, _box_table()[place, kind, size, angle], np.float32(0))

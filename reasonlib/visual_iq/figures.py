@@ -9,7 +9,6 @@ Axes: N problems, P 16 panels, C 8 candidates, S slots, A attributes, L layers, 
 
 import html
 from collections.abc import Mapping, Sequence
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -54,8 +53,11 @@ __all__ = [
     "example",
     
     "grid_and_objects",
+    "matrix_svg",
     "panel",
+    "percent",
     "puzzle",
+    "shares",
 ]
 
 ANSWER_SETS = {"raven": "RAVEN", "i-raven": "I-RAVEN", "raven-fair": "RAVEN-FAIR"}
@@ -515,3 +517,311 @@ def _numpy(values: Any) -> ndarray:
     if hasattr(values, "detach"):
         values = values.detach().cpu().float().numpy()
     return np.asarray(values)
+
+
+# Attention between panels -----------------------------------------------------------------------------------
+
+GAP = 10  # between panels of the matrix, in their own pixels
+SEPARATED = (0, 1, 2, 4, 5, 6, 8, 9)  # where the context's panels stand when separators stand between rows
+
+LOOKS_CSS = """
+.rr-iq svg svg{width:160px;height:160px}
+.rr-iq-edge{fill:none;stroke:color-mix(in srgb,currentColor 38%,transparent);stroke-width:1.6}
+.rr-iq-lines path{fill:none;stroke:#2389d7;stroke-linecap:round}
+.rr-iq-lines circle{fill:#2389d7;stroke:#fff;stroke-width:2}
+.rr-iq-lines text{font:600 17px sans-serif;text-anchor:middle;fill:#fff}
+.rr-iq-lines rect{fill:#0b4f85;fill-opacity:.92}
+"""
+
+
+def matrix_svg(
+    configuration: int, shown: Sequence[Int[ndarray, "S A"]], *, weights: Sequence[float] | None = None
+) -> str:
+    """Draw the matrix of eight or nine panels as one SVG element, with lines from the last to each other.
+
+    Parameters
+    ----------
+    configuration
+        Index of the layout.
+    shown
+        Panels row by row; with eight of them the last is a question mark.
+    weights
+        Eight shares: how wide and dark the line to each context panel is.
+    """
+    side = 3 * CANVAS + 2 * GAP
+    parts = []
+    for cell, one in enumerate(shown):
+        left, top = _corner(cell)
+        words = f"Row {cell // 3 + 1}, panel {cell % 3 + 1}: {describe(configuration, one)}"
+        parts.append(
+            panel_svg(configuration, one, label=words, place=(left, top, left + CANVAS, top + CANVAS))
+            + f'<rect class="rr-iq-edge" x="{left}" y="{top}" width="{CANVAS}" height="{CANVAS}" rx="5" '
+            'fill="none"/>'
+        )
+    if len(shown) == CONTEXT:
+        left, top = _corner(CONTEXT)
+        parts.append(
+            f'<g role="img" aria-label="Row 3, panel 3: missing"><rect x="{left + 2}" y="{top + 2}" '
+            f'width="{CANVAS - 4}" height="{CANVAS - 4}" rx="6" fill="none" stroke="currentColor" '
+            'stroke-opacity=".5" stroke-width="3" stroke-dasharray="9 7"/>'
+            f'<text x="{left + CANVAS / 2:g}" y="{top + CANVAS / 2 + 24:g}" text-anchor="middle" '
+            'fill="currentColor" fill-opacity=".75" style="font:600 68px sans-serif">?</text></g>'
+        )
+    if weights is not None:
+        parts.append(_look_lines(weights))
+    return f'<svg viewBox="-2 -2 {side + 4} {side + 4}">{"".join(parts)}</svg>'
+
+
+def _corner(cell: int) -> tuple[int, int]:
+    return cell % 3 * (CANVAS + GAP), cell // 3 * (CANVAS + GAP)
+
+
+def _look_lines(weights: Sequence[float]) -> str:
+    """Bend a line from the last panel to each other one, as wide and dark as its weight."""
+    most = max(max(weights), 1e-9)
+    x, y = (edge + CANVAS / 2 for edge in _corner(CONTEXT))
+    parts = []
+    for cell, weight in enumerate(weights):
+        left, top = _corner(cell)
+        to, down = left + CANVAS / 2, top + CANVAS / 2
+        across, deep = (x + to) / 2 + (y - down) * 0.17, (y + down) / 2 - (x - to) * 0.17
+        part = weight / most
+        parts.append(
+            f'<path d="M{x:g} {y:g}Q{across:.1f} {deep:.1f} {to:g} {down:g}" fill="none" stroke="{HEAT}" '
+            f'stroke-width="{1.5 + 9 * part:.1f}" opacity="{0.2 + 0.55 * part:.2f}"/>'
+            f'<circle cx="{to:g}" cy="{down:g}" r="{3 + 6 * part:.1f}" fill="{HEAT}"/>'
+            f'<rect x="{left + 4}" y="{top + 4}" width="54" height="25" rx="4" fill="#0b4f85"/>'
+            f'<text x="{left + 31}" y="{top + 22.5}" text-anchor="middle" fill="#fff">{percent(weight)}</text>'
+        )
+    return (
+        f'<g class="rr-iq-lines" aria-hidden="true">{"".join(parts)}'
+        f'<circle cx="{x:g}" cy="{y:g}" r="10" fill="{HEAT}"/></g>'
+    )
+
+
+def percent(share: float) -> str:
+    """Write a share as a percentage, small ones with a decimal."""
+    return f"{100 * share:.{1 if share < 0.0995 else 0}f} %"
+
+
+def shares(
+    weights: ArrayLike, candidate: int
+) -> tuple[Float[ndarray, "8"], Float[ndarray, "8"], float]:
+    """Average attention maps and take what one candidate reads: of the matrix, of the candidates, of the rest.
+
+    Parameters
+    ----------
+    weights
+        Shape (..., T, T): any maps of the panel encoder. T is 16 panels, or 18 with two separators, or the
+        8 candidates alone.
+    candidate
+        0 to 7.
+    """
+    maps = _numpy(weights).astype(float)
+    tokens = maps.shape[-1]
+    if maps.ndim < 2 or maps.shape[-2] != tokens or tokens not in (CANDIDATES, PANELS, PANELS + 2):
+        raise ValueError(f"weights must have shape (..., T, T) with T 16 or 18, got {maps.shape}")
+    if not 0 <= candidate < CANDIDATES:
+        raise ValueError(f"candidate must be 0 to 7, got {candidate}")
+    row = maps.reshape(-1, tokens, tokens).mean(0)[tokens - CANDIDATES + candidate]
+    if tokens == CANDIDATES:
+        return np.zeros(CONTEXT), row, 0.0
+    matrix = row[list(SEPARATED)] if tokens > PANELS else row[:CONTEXT]
+    others = row[-CANDIDATES:]
+    return matrix, others, float(row.sum() - matrix.sum() - others.sum())
+
+
+def attention(
+    problems: Problems,
+    index: int,
+    weights: ArrayLike,
+    *,
+    candidate: int | None = None,
+    caption: str | None = None,
+) -> Picture:
+    """Draw which panels a model read to judge a candidate.
+
+    Parameters
+    ----------
+    problems, index
+        Which problem.
+    weights
+        Shape (..., T, T): maps of the panel encoder for this problem, such as ``attention[layer][problem]``
+        of `reasoner.Reasoned`; they are averaged over all axes but the last two.
+    candidate
+        0 to 7; by default the right one.
+    caption
+        Printed under it.
+
+    Raises
+    ------
+    ValueError
+        If the maps are not of the panels, or there is no such candidate.
+    """
+    configuration, panels, target = _one(problems, index)
+    asked = target if candidate is None else candidate
+    matrix, others, rest = shares(weights, asked)
+    tags = [f"{number + 1} · {percent(share)}" for number, share in enumerate(others)]
+    kinds = ["right" if number == asked else "" for number in range(CANDIDATES)]
+    drawing = matrix_svg(
+        configuration, [*panels[:CONTEXT], panels[CONTEXT + asked]], weights=matrix if matrix.any() else None
+    )
+    most = int(matrix.argmax())
+    said = (
+        f"To judge candidate {asked + 1}, {percent(matrix.sum())} of the attention goes to the matrix, most "
+        f"({percent(matrix[most])}) to panel {most % 3 + 1} of row {most // 3 + 1}, "
+        f"{percent(others.sum())} to the candidates"
+        + (f" and {percent(rest)} to the marks between rows." if rest > 1e-6 else ".")
+    )
+    inner = (
+        f'<style>{LOOKS_CSS}</style><div class="rr-iq-board">'
+        f'<div style="flex:1 1 16rem;max-width:22rem">{drawing}</div>'
+        + _choices(configuration, panels[CONTEXT:], tags, kinds)
+        + "</div>"
+    )
+    return _picture(inner, alt=said, caption=caption or said)
+
+
+# Galleries --------------------------------------------------------------------------------------------------
+
+
+def errors(
+    problems: Problems,
+    chosen: Sequence[int] | Int[ndarray, "N"],
+    *,
+    scores: Float[ndarray, "N C"] | None = None,
+    most: int = 6,
+) -> Picture:
+    """Draw problems that a model got wrong: what it chose, what is right, and the rules.
+
+    Parameters
+    ----------
+    problems
+        Any number; those whose choice is right are left out.
+    chosen
+        For each, what the model chose.
+    scores
+        For each, its eight scores, printed under the candidates.
+    most
+        How many to draw.
+
+    Raises
+    ------
+    ValueError
+        If there is not one choice for each problem.
+    """
+    choices = np.asarray(chosen)
+    if len(choices) != len(problems):
+        raise ValueError(f"chosen must be one choice for each of {len(problems)} problems, got {len(choices)}")
+    wrong = np.flatnonzero(choices != problems.target)
+    if not len(wrong):
+        return _picture("<p>No errors among these problems.</p>", alt="No errors among these problems.")
+    parts = []
+    for number in wrong[:most]:
+        configuration, panels, target = _one(problems, int(number))
+        tags, kinds = _marks(target, int(choices[number]), True)
+        if scores is not None:
+            tags = [f"{tag} · {score:.2f}" for tag, score in zip(tags, scores[number], strict=True)]
+        rules = " ".join(f"{line}." for line in rules_in_words(problems, int(number)))
+        parts.append(
+            '<div style="padding:1rem 0;border-top:1px solid color-mix(in srgb,currentColor 18%,transparent)">'
+            f'<p class="rr-iq-title">{CONFIGURATIONS[configuration].title}: {int(choices[number]) + 1} was '
+            f"chosen, {target + 1} is right</p>"
+            '<div class="rr-iq-board" style="gap:1rem 2rem">'
+            + _matrix(configuration, panels, boxes=False).replace(
+                'class="rr-iq-matrix"', 'class="rr-iq-matrix" style="max-width:17rem"'
+            )
+            + _choices(configuration, panels[CONTEXT:], tags, kinds)
+            + f'</div><p style="font-size:.88em;padding-top:.6rem">{html.escape(rules)}</p></div>'
+        )
+    counted = np.bincount(problems.configuration[wrong].astype(int), minlength=len(CONFIGURATIONS))
+    names = ", ".join(
+        f"{layout.title} {number}" for layout, number in zip(CONFIGURATIONS, counted, strict=True) if number
+    )
+    alt = f"{len(wrong)} of {len(problems)} answers are wrong ({names}); {min(most, len(wrong))} are drawn."
+    return _picture("".join(parts), alt=alt, caption=alt)
+
+
+def changes(
+    configuration: int | str, answer: Int[ndarray, "S A"], candidate: Int[ndarray, "S A"]
+) -> tuple[str, ...]:
+    """Name the attributes in which a candidate differs from the right answer, angle left out.
+
+    >>> answer = np.array([[1, 0, 3, 0]])
+    >>> changes("Center", answer, np.array([[1, 2, 5, 7]]))
+    ('size', 'colour')
+    """
+    layout = CONFIGURATIONS[_index(configuration)]
+    names = []
+    for component, part in zip(layout.components, layout.parts, strict=True):
+        ours, theirs = np.asarray(answer)[part], np.asarray(candidate)[part]
+        found = []
+        filled, others = ours[:, 0] > 0, theirs[:, 0] > 0
+        if filled.sum() != others.sum():
+            found.append("number")
+        elif (filled != others).any():
+            found.append("position")
+        for attribute, name in enumerate(("type", "size", "colour")):
+            if sorted(set(ours[filled, attribute])) != sorted(set(theirs[others, attribute])) or (
+                (filled == others).all() and (ours[filled, attribute] != theirs[others, attribute]).any()
+            ):
+                found.append(name)
+        where = f"{component.name.lower()} " if len(layout.components) > 1 else ""
+        names.extend(where + name for name in found)
+    return tuple(names)
+
+
+def answer_sets(sets: Mapping[str, Problems], index: int = 0, *, matrix: bool = True) -> Picture:
+    """Draw one question with several sets of candidates, and what each candidate changes of the answer.
+
+    Parameters
+    ----------
+    sets
+        From name (a key of `ANSWER_SETS` or any other word) to problems that share their questions.
+    index
+        Which question.
+    matrix
+        Draw the question above the sets.
+
+    Raises
+    ------
+    ValueError
+        If the questions differ.
+    """
+    names = list(sets)
+    configuration, panels, _ = _one(sets[names[0]], index)
+    blocks, said = [], []
+    for name in names:
+        where, own, target = _one(sets[name], index)
+        if where != configuration or (own[:CONTEXT] != panels[:CONTEXT]).any():
+            raise ValueError(f"sets must hold the same questions, got another one in {name!r}")
+        right = own[CONTEXT + target]
+        tags, kinds, counts = [], [], []
+        for number, one in enumerate(own[CONTEXT:]):
+            changed = changes(configuration, right, one)
+            kinds.append("right" if number == target else "")
+            tags.append(f"{number + 1} ✓" if number == target else f"{number + 1}<br>{'<br>'.join(changed)}")
+            counts.append(len(changed))
+        wrong = [count for number, count in enumerate(counts) if number != target]
+        words = f"attributes changed, on average {np.mean(wrong):.1f}"
+        said.append(f"{ANSWER_SETS.get(name, name)}: {words}")
+        shown = _choices(configuration, own[CONTEXT:], tags, kinds, style=' style="max-width:none"')
+        blocks.append(
+            f'<div><p class="rr-iq-title">{html.escape(ANSWER_SETS.get(name, name))} '
+            f'<span style="font-weight:400">{words}</span></p>{shown}</div>'
+        )
+    above = (
+        '<div style="max-width:17rem;margin-bottom:1.3rem">'
+        + _matrix(configuration, panels, boxes=False)
+        + "</div>"
+        if matrix
+        else ""
+    )
+    inner = (
+        f'{above}<div style="display:grid;gap:1.4rem 2rem;align-items:start;'
+        f'grid-template-columns:repeat(auto-fit,minmax(15rem,1fr))">{"".join(blocks)}</div>'
+    )
+    title = CONFIGURATIONS[configuration].title
+    alt = f"One question of {title} with {len(names)} sets of candidates. {'. '.join(said)}."
+    return _picture(inner, alt=alt, wide=True)
+

@@ -1,0 +1,313 @@
+"""A puzzle to solve in the page, against a reasoner that answers in the reader's own browser.
+
+The figure is one piece of HTML: several hundred held-out problems packed into a few bytes a panel, weights
+(16 bits a number, as base64), the forward pass in JavaScript (``network.js``, written to be read), the
+drawing of panels (``drawing.js``) and the controls (``figure.js``). It asks the network for nothing, works
+from a file on disk, in Jupyter and on Colab, and holds the first puzzle with the reasoner's answer as plain
+HTML for a page where scripts are off.
+"""
+
+import base64
+import html
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from reasonlib.errors import UserError
+from reasonlib.plotting import Picture
+from reasonlib.visual_iq.drawing import EDGE, describe, panel_svg, rules_in_words
+from reasonlib.visual_iq.figures import ANSWER_SETS, matrix_svg, shares
+from reasonlib.visual_iq.puzzle import (
+    ANGLES,
+    COLOURS,
+    CONFIGURATIONS,
+    CONTEXT,
+    LEVELS,
+    PLACE_OF,
+    SIZES,
+    TYPES,
+    Problems,
+)
+from reasonlib.visual_iq.reasoner import Reasoner
+from reasonlib.visual_iq.simulate import simulate
+from reasonlib.visual_iq.tokens import OFFSETS, STREAMS, TokenSet
+
+__all__ = ["HELD_OUT", "LARGEST", "live", "network_code", "pack", "some_problems"]
+
+LARGEST = 1_000_000  # bytes: what a page may carry before the first answer
+HELD_OUT = 90_210  # seed of the problems in the page: no set for training or testing is drawn with it
+
+
+@lru_cache(maxsize=4)
+def some_problems(
+    sets: tuple[str, ...] = ("i-raven", "raven"), *, each: int = 56, seed: int = HELD_OUT
+) -> dict[str, Problems]:
+    """Draw held-out problems of all seven layouts, the same questions with several sets of candidates.
+
+    Parameters
+    ----------
+    sets
+        Names of answer sets.
+    each
+        Problems of each layout.
+    seed
+        The same seed gives the same problems.
+    """
+    drawn = {
+        name: Problems.join(
+            [simulate(layout.key, each, seed=seed, answers=name) for layout in CONFIGURATIONS]
+        )
+        for name in sets
+    }
+    order = np.arange(each * len(CONFIGURATIONS)).reshape(len(CONFIGURATIONS), each).T.ravel()
+    order = np.roll(order, -1)  # the first puzzle a reader meets is one of a grid
+    return {name: problems[order] for name, problems in drawn.items()}
+
+
+def live(
+    models: Reasoner | Mapping[str, Reasoner] | None = None,
+    *,
+    problems: Mapping[str, Problems] | None = None,
+) -> Picture:
+    """Put puzzles and a trained reasoner into the page: the reader answers, and the reasoner beside them.
+
+    Parameters
+    ----------
+    models
+        A reasoner, or several by name, to choose among; by default those that ship with this library.
+    problems
+        From the name of an answer set to its problems; all sets share their questions. The first problem of
+        the first set is answered here. By default `some_problems`.
+
+    Returns
+    -------
+    Picture
+        To be shown at the end of a cell, or written as a page of its own by ``save``.
+
+    Raises
+    ------
+    ValueError
+        If there is no model or no problem, or the sets differ in their questions.
+    UserError
+        If the figure is too large for a page.
+    """
+    if models is None:
+        models = _shipped()
+    named = {"The reasoner": models} if isinstance(models, Reasoner) else dict(models)
+    if not named:
+        raise ValueError("models must hold at least one reasoner, got none")
+    problems = some_problems() if problems is None else problems
+    if not problems or not len(next(iter(problems.values()))):
+        raise ValueError("problems must hold at least one, got none")
+    rounded = {name: _rounded(model) for name, model in named.items()}
+    data = {**pack(problems), "models": [_network(name, model) for name, model in rounded.items()]}
+    written = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    first = next(iter(problems.values()))[:1]
+    name, model = next(iter(rounded.items()))
+    static, words = _static(first, model)
+    code = f"(() => {{\n{network_code()}\n{_file('drawing.js')}\n{_file('figure.js')}}})();"
+    body = (
+        f"<style>{_file('figure.css')}</style>"
+        '<div class="rr rr-play mathjax_ignore" role="group" aria-label="Solve puzzles against a reasoner"'
+        f' data-lm-suppress-shortcuts="true">{_form(problems, rounded)}{static}'
+        f'<p class="rr-play-notes"><span class="rr-play-about">{html.escape(_about(model))}</span> '
+        '<span class="rr-play-told"></span></p>'
+        "<noscript><p>Scripts are off: this is one puzzle with the model's answer, computed beforehand. With "
+        "scripts you can solve puzzles yourself, and see the model solve them beside you.</p></noscript>"
+        f'<script type="application/json">{written}</script></div>'
+        f"<script>{code}</script>"
+    )
+    size = len(body.encode())
+    if size > LARGEST:
+        raise UserError(
+            f"the figure would weigh {size / 1e6:.1f} MB, and a page may carry {LARGEST / 1e6:.0f} MB; "
+            "choose a smaller reasoner, fewer of them or fewer problems"
+        )
+    return Picture(body, alt=words)
+
+
+def network_code() -> str:
+    """Give the forward pass as it runs in the page: JavaScript, made to be read beside the model's file."""
+    return _file("network.js")
+
+
+def _file(name: str) -> str:
+    return (Path(__file__).parent / name).read_text(encoding="utf-8")
+
+
+def _shipped() -> Mapping[str, Reasoner]:
+    raise UserError("there is no trained reasoner yet; train one and pass it: live(model)")
+
+
+def _rounded(model: Reasoner) -> Reasoner:
+    """Copy a reasoner with its weights rounded to 16 bits, as the page gets them."""
+    copy = type(model)(model.config)
+    copy.load_state_dict({name: tensor.cpu().half().float() for name, tensor in model.state_dict().items()})
+    if any(not bool(tensor.isfinite().all()) for tensor in copy.state_dict().values()):
+        raise UserError("the reasoner has weights that 16 bits cannot hold; train it with a lower rate")
+    return copy.eval()
+
+
+def _network(name: str, model: Reasoner) -> dict[str, Any]:
+    """Write a reasoner as what the constructor in ``network.js`` reads."""
+    config, state = model.config, model.state_dict()
+    bits = np.concatenate([tensor.numpy().ravel() for tensor in state.values()]).astype("<f2").tobytes()
+    return {
+        "kind": type(model).__name__,
+        "name": name,
+        "about": _about(model),
+        "sizes": {
+            "width": config.width,
+            "entityLayers": config.entity_layers,
+            "entityHeads": config.entity_heads,
+            "panelLayers": config.panel_layers,
+            "panelHeads": config.panel_heads,
+            "contrast": config.contrast,
+            "separators": config.separators,
+            "context": config.context,
+            "loss": config.loss,
+            "offsets": OFFSETS,
+        },
+        "tensors": [[key, tensor.numel()] for key, tensor in state.items()],
+        "weights": base64.b64encode(bits).decode(),
+    }
+
+
+def pack(problems: Mapping[str, Problems]) -> dict[str, Any]:
+    """Write problems as what ``unpack`` in ``figure.js`` reads: two bytes for each place of each panel.
+
+    Raises
+    ------
+    ValueError
+        If the sets differ in their questions.
+    """
+    sets = list(problems)
+    first = problems[sets[0]]
+    lines: dict[str, int] = {}
+    hints, packed = [], bytearray()
+    for number in range(len(first)):
+        configuration = int(first.configuration[number])
+        slots = len(CONFIGURATIONS[configuration].slots)
+        panels = [first.entities[number, :CONTEXT, :slots]]
+        packed.append(configuration)
+        for name in sets:
+            one = problems[name]
+            if not np.array_equal(one.entities[number, :CONTEXT], first.entities[number, :CONTEXT]):
+                raise ValueError(f"problems must share their questions, got another one in {name!r}")
+            packed.append(int(one.target[number]))
+            panels.append(one.entities[number, CONTEXT:, :slots])
+        levels = np.concatenate(panels).reshape(-1, len(LEVELS)).astype(np.int64)
+        packed += np.ravel_multi_index(tuple(levels.T), LEVELS).astype("<u2").tobytes()
+        hints.append([lines.setdefault(line, len(lines)) for line in rules_in_words(first, number)])
+    return {
+        "bytes": base64.b64encode(bytes(packed)).decode(),
+        "sets": sets,
+        "hints": hints,
+        "lines": list(lines),
+        "layouts": _layouts(),
+        "levels": {"types": TYPES, "sizes": SIZES, "colours": COLOURS, "angles": ANGLES, "edge": EDGE},
+    }
+
+
+def _layouts() -> list[dict[str, Any]]:
+    names = {"Grid": "", "Out": "outside: ", "In": "inside: "}
+    return [
+        {
+            "title": layout.title,
+            "structure": layout.structure,
+            "slots": layout.slots,
+            "places": PLACE_OF[number, : len(layout.slots)].tolist(),
+            "components": [
+                {
+                    "name": names.get(component.name, f"{component.name.lower()}: "),
+                    "slots": [part.start, part.stop],
+                }
+                for component, part in zip(layout.components, layout.parts, strict=True)
+            ],
+        }
+        for number, layout in enumerate(CONFIGURATIONS)
+    ]
+
+
+def _form(problems: Mapping[str, Problems], models: Mapping[str, Reasoner]) -> str:
+    """Write the controls; they stay hidden until the script runs."""
+    present = sorted({int(number) for number in next(iter(problems.values())).configuration})
+    layouts = "".join(f'<option value="{number}">{CONFIGURATIONS[number].title}</option>' for number in present)
+    sets = "".join(
+        f'<option value="{number}">{html.escape(ANSWER_SETS.get(name, name))}</option>'
+        for number, name in enumerate(problems)
+    )
+    names = "".join(
+        f'<option value="{number}">{html.escape(name)}</option>' for number, name in enumerate(models)
+    )
+    against = (
+        f'<label>Against <select class="rr-play-against">{names}</select></label>' if len(models) > 1 else ""
+    )
+    return (
+        '<form class="rr-play-form" autocomplete="off" hidden>'
+        '<label>Layout <select class="rr-play-layout"><option value="any">Any of the seven</option>'
+        f"{layouts}</select></label>"
+        f'<label>Answers <select class="rr-play-set">{sets}</select></label>{against}</form>'
+    )
+
+
+def _static(problem: Problems, model: Reasoner) -> tuple[str, str]:
+    """Write the first puzzle with its answer as plain HTML, in the places where the script puts its own."""
+    configuration, target = int(problem.configuration[0]), int(problem.target[0])
+    panels = problem.entities[0]
+    with torch.no_grad():
+        found = model(TokenSet.of(problem).batch([0]), attention=True)
+    logits = found.logits[0]
+    scores = (logits.softmax(0) if model.config.loss == "ce" else logits.sigmoid()).tolist()
+    best = int(logits.argmax())
+    looks = None
+    if found.attention and model.config.context:
+        maps = torch.stack([layer[0] for layer in found.attention])  # (L, V, H, T, T)
+        looks = shares(maps, best)[0].tolist()
+    drawn = matrix_svg(configuration, [*panels[:CONTEXT], panels[CONTEXT + best]], weights=looks)
+    drawn = drawn.replace("<svg ", '<svg class="rr-play-matrix" ', 1).replace('"rr-iq-', '"rr-play-')
+    items = []
+    for number, panel in enumerate(panels[CONTEXT:]):
+        kind = " rr-play-is-right" if number == target else " rr-play-is-wrong" if number == best else ""
+        mark = " ✓" if number == target else " ✗" if number == best else ""
+        who = '<i class="rr-play-model">model</i>' if number == best else ""
+        words = f"Candidate {number + 1}: {describe(configuration, panel)}"
+        svg = panel_svg(configuration, panel, label=words).replace('"rr-iq-', '"rr-play-')
+        items.append(
+            f'<div class="rr-play-choice{kind}"><span class="rr-play-panel">{svg}</span>'
+            f'<span class="rr-play-line"><b>{number + 1}{mark}</b><span>{scores[number]:.2f}</span></span>'
+            f'<span class="rr-play-bar" style="--share:{scores[number]:.4f}"></span>'
+            f'<span class="rr-play-who">{who}</span></div>'
+        )
+    verdict = "right" if best == target else f"wrong: it is {target + 1}"
+    said = f"The model chooses {best + 1}, with a score of {scores[best]:.2f}; that is {verdict}."
+    streams = "".join(
+        f'<option value="{number}">{name.capitalize()}</option>' for number, name in enumerate(STREAMS)
+    )
+    rules = "".join(f"<li>{html.escape(line)}.</li>" for line in rules_in_words(problem))
+    body = (
+        f'<div class="rr-play-board"><div class="rr-play-left">{drawn}</div>'
+        f'<div class="rr-play-choices" role="group" aria-label="Candidates">{"".join(items)}</div></div>'
+        f'<div class="rr-play-result"><div><output class="rr-play-said" aria-live="polite">{said}</output>'
+        '<p class="rr-play-score"></p></div>'
+        '<button type="button" class="rr-play-next" hidden>Next puzzle</button></div>'
+        f'<details class="rr-play-hint"><summary>Hint: the rules in words</summary><ul>{rules}</ul></details>'
+        '<div class="rr-play-looks" hidden><div class="rr-play-pickers">'
+        '<label>What it reads of <select class="rr-play-stream"><option value="all">All attributes</option>'
+        f"{streams}</select></label>"
+        '<label>At <select class="rr-play-layer"><option value="-1">All layers</option></select></label>'
+        '<label class="rr-play-check"><input type="checkbox" class="rr-play-draw" checked> Draw it</label></div>'
+        '<p class="rr-play-look-words" aria-live="polite"></p></div>'
+    )
+    title = CONFIGURATIONS[configuration].title
+    return body, f"A puzzle of {title}, to be solved against a reasoner. {said}"
+
+
+def _about(model: Reasoner) -> str:
+    count = sum(tensor.numel() for tensor in model.parameters())
+    return f"A reasoner of {count:,} trained numbers."

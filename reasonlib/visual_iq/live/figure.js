@@ -1,0 +1,218 @@
+// The figure around the network: a puzzle, the reader's answer, and the reasoner's beside it.
+
+const GAP = 10; // between panels of the matrix, in the panels' own pixels
+const CONTEXT = 8;
+
+/** Make an element: make("li", { class: "x" }, "text", child, ...). */
+function make(name, attributes = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  element.append(...children);
+  return element;
+}
+
+/** The packed problems: a byte for the layout, one a set for the right answer, two for each place of each panel. */
+function unpack({ bytes, layouts, sets, hints, lines }) {
+  const data = Uint8Array.from(atob(bytes), (letter) => letter.charCodeAt(0));
+  let at = 0;
+  const entity = () => {
+    let code = data[at++] + 256 * data[at++];
+    const take = (levels) => { const level = code % levels; code = Math.floor(code / levels); return level; };
+    const [angle, colour, size] = [8, 10, 6].map(take);
+    return [code, size, colour, angle];
+  };
+  return hints.map((hint) => {
+    const layout = layouts[data[at++]], targets = sets.map(() => data[at++]);
+    const panels = (count) => range(count).map(() => layout.slots.map(entity));
+    return { layout, targets, context: panels(CONTEXT), candidates: sets.map(() => panels(8)), hint: hint.map((line) => lines[line]) };
+  });
+}
+
+function start(root) {
+  root.setAttribute("data-ready", "");
+  const data = JSON.parse(root.querySelector("script[type='application/json']").textContent);
+  const { levels, layouts, sets } = data, problems = unpack(data);
+  const models = data.models.map((one) => Object.assign(new NETWORKS[one.kind](one), { name: one.name, about: one.about }));
+  const find = (name) => root.querySelector(`.rr-play-${name}`);
+  const [form, layoutPicker, setPicker, modelPicker, next] = ["form", "layout", "set", "against", "next"].map(find);
+  const [matrix, choices, said, score, hint, looks] = ["matrix", "choices", "said", "score", "hint", "looks"].map(find);
+  const [stream, layer, drawLines, told, lookWords, about] = ["stream", "layer", "draw", "told", "look-words", "about"].map(find);
+  const chosenSet = () => Number(setPicker.value), model = () => models[Number(modelPicker?.value ?? 0)];
+  let game = null, queue = [];
+  let tally = { asked: 0, you: 0, model: 0 };
+
+  const svg = (place, inner, words) => {
+    const label = words ? `role="img" aria-label="${words}"` : 'aria-hidden="true"';
+    return `<svg ${place} viewBox="0 0 ${SIDE} ${SIDE}" class="rr-play-figure" ${label}>`
+      + `<rect width="${SIDE}" height="${SIDE}" fill="#fff"/>${inner}<rect class="rr-play-dim" width="${SIDE}" height="${SIDE}" fill="none"/></svg>`;
+  };
+  const corner = (cell) => [(cell % 3) * (SIDE + GAP), Math.floor(cell / 3) * (SIDE + GAP)];
+  const centre = (cell) => corner(cell).map((number) => number + SIDE / 2);
+
+  /** The three by three matrix; the last panel is the candidate that is looked at, or a question mark. */
+  function drawMatrix(weights) {
+    const { layout, context } = game.problem;
+    const shown = game.looked === null ? context : [...context, game.candidates[game.looked]];
+    const parts = shown.map((panel, cell) => {
+      const [x, y] = corner(cell);
+      const words = `Row ${Math.floor(cell / 3) + 1}, panel ${(cell % 3) + 1}: ${describe(layout, panel, levels)}`;
+      return svg(`x="${x}" y="${y}" width="${SIDE}" height="${SIDE}"`, drawn(layout, panel, levels), words)
+        + `<rect class="rr-play-edge" x="${x}" y="${y}" width="${SIDE}" height="${SIDE}" rx="5"/>`;
+    });
+    const [x, y] = corner(8);
+    if (game.looked === null) {
+      parts.push(`<g role="img" aria-label="Row 3, panel 3: missing"><rect class="rr-play-missing" x="${x + 2}" y="${y + 2}" width="${SIDE - 4}" height="${SIDE - 4}" rx="6"/>`
+        + `<text class="rr-play-mark" x="${x + SIDE / 2}" y="${y + SIDE / 2 + 24}">?</text></g>`);
+    } else {
+      const kind = game.looked === game.target ? "right" : "wrong";
+      parts.push(`<rect class="rr-play-ring rr-play-${kind}" x="${x}" y="${y}" width="${SIDE}" height="${SIDE}" rx="5"/>`);
+    }
+    if (weights) parts.push(lines(weights));
+    matrix.innerHTML = parts.join("");
+  }
+
+  /** From the last panel to each other one: the wider and darker, the more attention. */
+  function lines(weights) {
+    const most = Math.max(...weights), [x, y] = centre(8);
+    return '<g class="rr-play-lines" aria-hidden="true">' + weights.map((weight, cell) => {
+      const [to, down] = centre(cell), part = weight / most;
+      const across = (x + to) / 2 + (y - down) * 0.17, deep = (y + down) / 2 - (x - to) * 0.17; // bent, so that none hides another
+      const [left, top] = corner(cell);
+      const label = `${(100 * weight).toFixed(weight < 0.0995 ? 1 : 0)} %`;
+      return `<path d="M${x} ${y}Q${across} ${deep} ${to} ${down}" stroke-width="${(1.5 + 9 * part).toFixed(1)}" opacity="${(0.2 + 0.55 * part).toFixed(2)}"/>`
+        + `<circle cx="${to}" cy="${down}" r="${(3 + 6 * part).toFixed(1)}"/>`
+        + `<rect x="${left + 4}" y="${top + 4}" width="54" height="25" rx="4"/><text x="${left + 31}" y="${top + 22.5}">${label}</text>`;
+    }).join("") + `<circle cx="${x}" cy="${y}" r="10"/></g>`;
+  }
+
+  function drawChoices() {
+    game.buttons = game.candidates.map((panel, number) => {
+      const words = describe(game.problem.layout, panel, levels);
+      const button = make("button", { type: "button", class: "rr-play-choice", "aria-label": `Candidate ${number + 1}: ${words}` });
+      button.innerHTML = `<span class="rr-play-panel">${svg("", drawn(game.problem.layout, panel, levels))}</span>`
+        + `<span class="rr-play-line"><b>${number + 1}</b><span class="rr-play-number"></span></span>`
+        + '<span class="rr-play-bar"></span><span class="rr-play-who"></span>';
+      button.addEventListener("click", () => (game.answer ? look(number) : choose(number)));
+      return button;
+    });
+    choices.replaceChildren(...game.buttons);
+  }
+
+  /** Put a problem before the reader. */
+  function show(number) {
+    const problem = problems[number], set = chosenSet();
+    game = { number, problem, candidates: problem.candidates[set], target: problem.targets[set], answer: null, looked: null };
+    root.game = game;
+    drawMatrix();
+    const focused = choices.contains(document.activeElement);
+    drawChoices();
+    if (focused) game.buttons[0].focus({ preventScroll: true });
+    said.innerHTML = '<span class="rr-play-wait">Which panel completes the matrix? Choose one, or press 1 to 8.</span>';
+    hint.open = false;
+    hint.querySelector("ul").replaceChildren(...problem.hint.map((line) => make("li", {}, `${line}.`)));
+    looks.hidden = true;
+    told.textContent = "";
+  }
+
+  /** A problem of the chosen layout that has not been shown for the longest time. */
+  function another() {
+    const wanted = (number) => layoutPicker.value === "any" || problems[number].layout === layouts[Number(layoutPicker.value)];
+    if (!queue.some(wanted)) queue = range(problems.length).map((number) => [Math.random(), number]).sort(([a], [b]) => a - b).map(([, number]) => number);
+    const place = queue.findIndex((number) => wanted(number) && number !== game?.number);
+    show(queue.splice(Math.max(place, 0), 1)[0]);
+  }
+
+  /** The reader's answer; the reasoner's follows. */
+  function choose(yours) {
+    const opponent = model(), panels = [...game.problem.context, ...game.candidates];
+    const began = performance.now();
+    game.answer = opponent.answer(panels, game.problem.layout.places);
+    const took = performance.now() - began;
+    game.scores = opponent.loss === "ce" ? softmax(game.answer.logits) : game.answer.logits.map(sigmoid);
+    game.theirs = game.answer.logits.indexOf(Math.max(...game.answer.logits));
+    tally = { asked: tally.asked + 1, you: tally.you + (yours === game.target), model: tally.model + (game.theirs === game.target) };
+    game.buttons.forEach((button, number) => {
+      const right = number === game.target, who = [...(number === yours ? ["you"] : []), ...(number === game.theirs ? ["model"] : [])];
+      button.classList.toggle("rr-play-is-right", right);
+      button.classList.toggle("rr-play-is-wrong", !right && who.length > 0);
+      button.querySelector("b").textContent = `${number + 1}${right ? " ✓" : who.length ? " ✗" : ""}`;
+      button.querySelector(".rr-play-number").textContent = game.scores[number].toFixed(2);
+      button.querySelector(".rr-play-bar").style.setProperty("--share", game.scores[number].toFixed(4));
+      button.querySelector(".rr-play-who").append(...who.map((one) => make("i", { class: `rr-play-${one}` }, one)));
+      const words = `${button.getAttribute("aria-label")}. ${right ? "Right. " : ""}The model's score: ${game.scores[number].toFixed(2)}${who.length ? `. Chosen by ${who.join(" and ")}` : ""}`;
+      button.setAttribute("aria-label", words);
+    });
+    const verdict = (number) => `${number + 1} ${number === game.target ? "✓" : "✗"}`;
+    const told1 = yours === game.target ? "Right." : `It is ${game.target + 1}.`;
+    said.replaceChildren(
+      make("strong", {}, told1), " ",
+      make("span", {}, `You: ${verdict(yours)}. The model: ${verdict(game.theirs)}, with a score of ${game.scores[game.theirs].toFixed(2)}.`),
+    );
+    const counted = (name, right) => [make("b", {}, name), ` ${right} of ${tally.asked}`];
+    score.replaceChildren(make("span", {}, ...counted("You", tally.you)), " ", make("span", {}, ...counted("Model", tally.model)));
+    told.textContent = `Answered in your browser in ${took < 1 ? "less than 1" : Math.round(took)} ms.`;
+    layerOptions();
+    look(game.theirs);
+  }
+
+  function layerOptions() {
+    const names = game.answer.attention[0].map((_, number) => `Layer ${number + 1}`);
+    if (layer.options.length !== names.length + 1) {
+      layer.replaceChildren(...["All layers", ...names].map((name, number) => make("option", { value: number - 1 }, name)));
+    }
+  }
+
+  /** Show what the reasoner read to judge one candidate. */
+  function look(candidate) {
+    game.looked = candidate;
+    game.buttons.forEach((button, number) => button.classList.toggle("rr-play-looked", number === candidate));
+    const opponent = model(), { attention } = game.answer;
+    if (!opponent.context || !attention[0].length) {
+      looks.hidden = true;
+      return drawMatrix();
+    }
+    const streams = stream.value === "all" ? range(5) : [Number(stream.value)];
+    const layers = Number(layer.value) < 0 ? range(attention[0].length) : [Number(layer.value)];
+    const maps = streams.flatMap((one) => layers.flatMap((depth) => attention[one][depth]));
+    const tokens = maps[0].length, between = tokens - 16; // separators
+    const row = range(tokens).map((token) => maps.reduce((sum, map) => sum + map[tokens - 8 + candidate][token], 0) / maps.length);
+    const separators = between ? [3, 7] : [];
+    const weights = row.slice(0, tokens - 8).filter((_, token) => !separators.includes(token));
+    const others = row.slice(tokens - 8).reduce((sum, weight) => sum + weight, 0);
+    const matrixShare = weights.reduce((sum, weight) => sum + weight, 0), most = weights.indexOf(Math.max(...weights));
+    const percent = (share) => `${Math.round(100 * share)} %`;
+    drawMatrix(drawLines.checked ? weights : null);
+    lookWords.textContent = `To judge candidate ${candidate + 1}, ${percent(matrixShare)} of its attention goes to the matrix, `
+      + `most to panel ${(most % 3) + 1} of row ${Math.floor(most / 3) + 1}, ${percent(others)} to the candidates`
+      + `${between ? `, ${percent(1 - matrixShare - others)} to the marks between rows` : ""}. Choose another candidate to see what was read for it.`;
+    looks.hidden = false;
+    game.weights = weights;
+  }
+
+  function fresh() {
+    tally = { asked: 0, you: 0, model: 0 };
+    score.replaceChildren();
+    about.textContent = model().about;
+  }
+
+  next.addEventListener("click", another);
+  layoutPicker.addEventListener("change", another);
+  setPicker.addEventListener("change", () => { fresh(); show(game.number); });
+  modelPicker?.addEventListener("change", () => { fresh(); show(game.number); });
+  [stream, layer, drawLines].forEach((picker) => picker.addEventListener("change", () => look(game.looked)));
+  form.addEventListener("submit", (event) => event.preventDefault());
+  root.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || /^(SELECT|INPUT|TEXTAREA)$/.test(event.target.tagName)) return;
+    if (/^[1-8]$/.test(event.key)) game.buttons[Number(event.key) - 1].click();
+    else if (event.key === "n") another();
+    else return;
+    event.preventDefault();
+  });
+  Object.assign(root, { models, problems, show, choose, drawn: (layout, panel) => drawn(layout, panel, levels), describe: (layout, panel) => describe(layout, panel, levels) });
+  form.hidden = next.hidden = false;
+  fresh();
+  show(0);
+}
+
+const NETWORKS = { Reasoner };
+document.querySelectorAll(".rr-play:not([data-ready])").forEach(start);

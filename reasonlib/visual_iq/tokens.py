@@ -62,7 +62,9 @@ def stream_tokens(configuration: int, entities: Int[ndarray, "N P 9 4"]) -> Int[
     seen = np.moveaxis(entities[..., :slots, :].astype(np.int64), -1, -2)  # (N, P, A, S)
     filled = seen[..., :1, :] > 0
     place = PLACE_OF[configuration, :slots].astype(np.int64) + 1
-    tokens = np.concatenate([seen[..., :1, :], seen[..., 1:, :] + 1, np.broadcast_to(place, filled.shape)], -2)
+    tokens = np.concatenate(
+        [seen[..., :1, :], seen[..., 1:, :] + 1, np.broadcast_to(place, filled.shape)], -2
+    )
     return np.where(filled, tokens, 0)
 
 

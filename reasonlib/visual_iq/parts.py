@@ -4,6 +4,7 @@ Axes: N problems, *P any axes of panels, S slots of a component, A 4 attributes,
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -35,6 +36,10 @@ class Parts:
     number: Int[ndarray, "N *P"]
     order: Int[ndarray, "N *P S"]
     look: Int[ndarray, "N *P S A"]
+
+    def __getitem__(self, index: Any) -> "Parts":
+        """Choose problems, or problems and panels, as of an array."""
+        return Parts(self.number[index], self.order[index], self.look[index])
 
     @property
     def present(self) -> Bool[ndarray, "N *P S"]:

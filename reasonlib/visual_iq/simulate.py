@@ -15,8 +15,8 @@ The same seed gives the same bytes on every machine, and the same questions whic
 Axes: N problems, R 3 rows, C 3 columns, S slots of a component, A 4 attributes.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -24,7 +24,7 @@ from numpy import ndarray
 from numpy.random import Generator, SeedSequence
 
 from reasonlib.visual_iq import answers as answering
-from reasonlib.visual_iq import grammar
+from reasonlib.visual_iq import grammar, solve
 from reasonlib.visual_iq.grammar import ARITHMETIC, CONSTANT, DISTRIBUTE_THREE, PROGRESSION
 from reasonlib.visual_iq.parts import UNIFORM, Parts, below, fresh_looks, masks, orders, redrawn, slots
 from reasonlib.visual_iq.puzzle import (
@@ -44,6 +44,8 @@ __all__ = ["CHUNK", "SIMULATORS", "questions", "simulate"]
 
 CHUNK = 4096
 """Problems drawn in one go; each chunk has its own seed."""
+PATIENCE = 1000
+"""Times that wrong answers are drawn for a problem before it is given up; ten have always been enough."""
 _NUMBER, _POSITION = GOVERNED.index("number"), GOVERNED.index("position")
 
 
@@ -95,35 +97,27 @@ def simulate(configuration: str | int, number: int, *, seed: int = 0, answers: s
 
 def _chunk(configuration: int, number: int, answers: str, seed: tuple[int, int, int]) -> Problems:
     asking, choosing = (np.random.default_rng(one) for one in SeedSequence(seed).spawn(2))
-    rules, ranges, uniformity, panels = questions(configuration, number, asking)
-    context, right = zip(*(_split(part) for part in panels), strict=True)
-    entities = np.zeros((number, PANELS, SLOTS, len(ATTRIBUTES)), np.int8)
-    parts = CONFIGURATIONS[configuration].parts
-    for place, part in zip(parts, context, strict=True):
-        entities[:, :CONTEXT, place] = slots(part)
-    target = choosing.integers(0, PANELS - CONTEXT, number, dtype=np.int8)
-    wrong = answering.ANSWERS[answers](configuration, rules, ranges, uniformity, right, choosing)
-    places = _places(target, choosing)
-    for place, part in zip(parts, wrong, strict=True):
-        entities[np.arange(number)[:, None], places, place] = slots(part)
-    return Problems(
+    question = questions(configuration, number, asking)
+    problems = Problems(
         configuration=np.full(number, configuration, np.int8),
-        entities=entities,
-        uniformity=_padded(uniformity),
-        rules=_padded(rules),
-        target=target,
+        entities=np.zeros((number, PANELS, SLOTS, len(ATTRIBUTES)), np.int8),
+        uniformity=_padded(question.uniformity),
+        rules=_padded(question.rules),
+        target=choosing.integers(0, PANELS - CONTEXT, number, dtype=np.int8),
     )
-
-
-def _split(part: Parts) -> tuple[Parts, Parts]:
-    """Separate the context from the right answer, the last panel of the last row."""
-    flat = Parts(
-        *(np.reshape(one, (len(one), 9, *one.shape[3:])) for one in (part.number, part.order, part.look))
-    )
-    return (
-        Parts(flat.number[:, :CONTEXT], flat.order[:, :CONTEXT], flat.look[:, :CONTEXT]),
-        Parts(flat.number[:, CONTEXT], flat.order[:, CONTEXT], flat.look[:, CONTEXT]),
-    )
+    problems.entities[:, :CONTEXT] = question.entities(slice(0, CONTEXT))
+    left = np.arange(number)
+    for _ in range(PATIENCE):
+        asked = question[left]
+        made = answering.ANSWERS[answers](
+            configuration, asked.rules, asked.ranges, asked.uniformity, asked.right, choosing
+        )
+        shown = _assembled(configuration, made)
+        problems.entities[left[:, None], _places(problems.target[left], choosing)] = shown
+        left = left[solve.consistent(problems[left]).sum(axis=1) != 1]  # a wrong answer follows the rules too
+        if not len(left):
+            return problems
+    raise RuntimeError(f"no {answers} answers are wrong in problem {left[0]} of seed {seed}")
 
 
 def _places(target: Int[ndarray, "N"], generator: Generator) -> Int[ndarray, "N 8"]:
@@ -131,6 +125,15 @@ def _places(target: Int[ndarray, "N"], generator: Generator) -> Int[ndarray, "N 
     keys = generator.random((len(target), PANELS - CONTEXT))
     keys[np.arange(len(target)), target] = -1
     return CONTEXT + np.argsort(keys, axis=1)
+
+
+def _assembled(configuration: int, parts: Sequence[Parts]) -> Int[ndarray, "N P S A"]:
+    """Put components side by side on the axis of slots."""
+    shape = parts[0].number.shape
+    entities = np.zeros((*shape, SLOTS, len(ATTRIBUTES)), np.int8)
+    for place, part in zip(CONFIGURATIONS[configuration].parts, parts, strict=True):
+        entities[..., place, :] = slots(part)
+    return entities
 
 
 def _padded(values: ndarray) -> ndarray:
@@ -142,20 +145,80 @@ def _padded(values: ndarray) -> ndarray:
 # Questions --------------------------------------------------------------------------------------------------
 
 
-def questions(
-    configuration: int, number: int, generator: Generator
-) -> tuple[Int[ndarray, "N K G 3"], Int[ndarray, "N K G 2"], Int[ndarray, "N K"], list[Parts]]:
-    """Draw rules, and nine panels that follow them.
+@dataclass(frozen=True, eq=False)
+class Questions:
+    """Rules, and nine panels that follow them.
 
-    Returns
-    -------
+    Parameters
+    ----------
+    configuration
+        Of all of them.
     rules, ranges
         As `grammar.draw` gives them.
     uniformity
         Level of each component.
     panels
-        For each component its `Parts`, with axes (N, R, C).
+        For each component its `Parts`, with axes (N, 9).
     """
+
+    configuration: int
+    rules: Int[ndarray, "N K G 3"]
+    ranges: Int[ndarray, "N K G 2"]
+    uniformity: Int[ndarray, "N K"]
+    panels: list[Parts]
+
+    def __getitem__(self, index: ndarray) -> "Questions":
+        """Choose some of them."""
+        return Questions(
+            self.configuration,
+            self.rules[index],
+            self.ranges[index],
+            self.uniformity[index],
+            [part[index] for part in self.panels],
+        )
+
+    @property
+    def right(self) -> list[Parts]:
+        """The right answer, by component."""
+        return [part[:, CONTEXT] for part in self.panels]
+
+    def entities(self, panels: slice) -> Int[ndarray, "N P S A"]:
+        """Give some of the panels as `Problems` keep them."""
+        return _assembled(self.configuration, [part[:, panels] for part in self.panels])
+
+
+def questions(configuration: int, number: int, generator: Generator) -> Questions:
+    """Draw rules, and nine panels that follow them.
+
+    A few layouts follow two rules at once, and the answer cannot be told: these are drawn again. (Sizes and
+    colours may do the same; there the wrong answers are kept from what the other rule says.)
+    """
+    drawn = _drawn(configuration, number, generator)
+    left = np.arange(number)
+    while len(left := left[~_sound(drawn[left])]):
+        again = _drawn(configuration, len(left), generator)
+        for old, new in zip(_tables(drawn), _tables(again), strict=True):
+            old[left] = new
+    return drawn
+
+
+def _tables(question: Questions) -> list[ndarray]:
+    looks = [array for part in question.panels for array in (part.number, part.order, part.look)]
+    return [question.rules, question.ranges, question.uniformity, *looks]
+
+
+def _sound(question: Questions) -> Bool[ndarray, "N"]:
+    """Tell where numbers and slots have one explanation, and the right answer follows it."""
+    sound = np.ones(len(question.rules), bool)
+    for component, part in zip(
+        CONFIGURATIONS[question.configuration].components, question.panels, strict=True
+    ):
+        found = solve.explain(component, slots(part))
+        sound &= found.right & ~found.open_places
+    return sound
+
+
+def _drawn(configuration: int, number: int, generator: Generator) -> Questions:
     components = CONFIGURATIONS[configuration].components
     rules, ranges = grammar.draw(configuration, number, generator)
     uniformity = generator.integers(0, UNIFORM + 1, (number, len(components)), dtype=np.int8)
@@ -163,7 +226,7 @@ def questions(
         _matrix(component, rules[:, part], ranges[:, part], uniformity[:, part] == UNIFORM, generator)
         for part, component in enumerate(components)
     ]
-    return rules, ranges, uniformity, panels
+    return Questions(configuration, rules, ranges, uniformity, panels)
 
 
 def _matrix(
@@ -190,7 +253,10 @@ def _matrix(
             generator,
         )
         look[governed, ..., group - 1] = levels[..., None]
-    return Parts(number, order, look)
+    nine = (len(rules), 9)
+    return Parts(
+        number.reshape(nine), order.reshape(*nine, order.shape[-1]), look.reshape(*nine, *look.shape[3:])
+    )
 
 
 def _layouts(

@@ -1,0 +1,455 @@
+"""Rules read back from the panels, and two solvers: one by the rules, one that never looks at the question.
+
+The rules of a problem are what rows one and two have in common, and what the two panels of row three do not
+contradict. Nothing is asked of whoever made the problem: it works on the released files, which name the rules
+but not their steps, as on our own. Where rows agree with a rule on slots and with one on numbers, the slots
+count, for they say more.
+
+Axes: N problems, E candidates, P panels, S slots of a component, A 4 attributes, G 4 groups of rules.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Int
+from numpy import ndarray
+
+from reasonlib.errors import UserError
+from reasonlib.visual_iq import grammar
+from reasonlib.visual_iq.grammar import Option
+from reasonlib.visual_iq.puzzle import (
+    ATTRIBUTES,
+    CONFIGURATIONS,
+    CONTEXT,
+    GROUPS,
+    PANELS,
+    Component,
+    Problems,
+)
+
+__all__ = ["Reading", "check", "consistent", "derive", "distinct", "majority_vote", "read", "solve", "votes"]
+
+
+class Reading(NamedTuple):
+    """What the eight panels of a question say.
+
+    Parameters
+    ----------
+    rules
+        As in `Problems.rules`. Where the rows follow more than one rule, the first of `grammar.OPTIONS`,
+        rules on slots before rules on numbers; where they follow none, -1.
+    follows
+        Candidates that follow the rules.
+    open
+        Whether the rules that fit the rows foretell different answers.
+    """
+
+    rules: Int[ndarray, "N K G 3"]
+    follows: Bool[ndarray, "N E"]
+    open: Bool[ndarray, "N"]
+
+
+def derive(problems: Problems) -> Int[ndarray, "N K G 3"]:
+    """Read the rules from the eight panels of each question, in the form of `Problems.rules`."""
+    return read(problems).rules
+
+
+def consistent(problems: Problems, *, named: bool = False) -> Bool[ndarray, "N E"]:
+    """Tell which candidates follow the rules that the question shows: in a sound problem exactly one.
+
+    Parameters
+    ----------
+    problems
+        With or without rules.
+    named
+        Consider only rules of the kind that `Problems.rules` names, whose step or sign may be missing.
+    """
+    return read(problems, named=named).follows
+
+
+def solve(problems: Problems) -> Int[ndarray, "N"]:
+    """Choose the candidate that follows the rules: the first of several, -1 where there is none."""
+    follows = consistent(problems)
+    return np.where(follows.any(axis=1), follows.argmax(axis=1), -1)
+
+
+def read(problems: Problems, *, named: bool = False) -> Reading:
+    """Read the rules and judge the candidates; see `Reading`."""
+    number = len(problems)
+    rules = np.full((number, 2, len(GROUPS), 3), -1, np.int8)
+    follows = np.ones((number, PANELS - CONTEXT), bool)
+    doubtful = np.zeros(number, bool)
+    for index, configuration in enumerate(CONFIGURATIONS):
+        here = np.flatnonzero(problems.configuration == index)
+        if not len(here):
+            continue
+        entities = problems.entities[here]
+        for part, (component, place) in enumerate(
+            zip(configuration.components, configuration.parts, strict=True)
+        ):
+            told = problems.rules[here, part] if named else None
+            found = explain(component, entities[:, :, place], told)
+            rules[here, part] = found.rules
+            follows[here] &= found.follows
+            doubtful[here] |= found.open_places | found.open_looks
+    return Reading(rules, follows, doubtful)
+
+
+class Explanation(NamedTuple):
+    """What the panels of one component say.
+
+    Parameters
+    ----------
+    rules
+        As in `Reading`.
+    slotted
+        Candidates that follow a rule on slots.
+    numbered
+        Candidates that follow a rule on numbers.
+    by_slots
+        Whether a rule on slots fits the rows.
+    open_places
+        Whether rules that fit foretell different numbers or slots.
+    open_looks
+        Whether rules that fit foretell different types, sizes or colours.
+    """
+
+    rules: Int[ndarray, "N G 3"]
+    slotted: Bool[ndarray, "N E"]
+    numbered: Bool[ndarray, "N E"]
+    by_slots: Bool[ndarray, "N"]
+    open_places: Bool[ndarray, "N"]
+    open_looks: Bool[ndarray, "N"]
+
+    @property
+    def follows(self) -> Bool[ndarray, "N E"]:
+        """Candidates that follow a rule on slots; where there are none, those that follow one on numbers."""
+        return np.where(self.slotted.any(axis=1)[:, None], self.slotted, self.numbered)
+
+    @property
+    def right(self) -> Bool[ndarray, "N"]:
+        """Where the first candidate follows the rules that say most."""
+        return np.where(self.by_slots, self.slotted[:, 0], self.numbered[:, 0])
+
+
+def explain(
+    component: Component, entities: Int[ndarray, "N P S A"], named: Int[ndarray, "N G 3"] | None = None
+) -> Explanation:
+    """Read the rules of one component, and judge its candidates: the panels after the first eight."""
+    number = len(entities)
+    filled = entities[..., 0] > 0
+    sets = (filled << np.arange(filled.shape[-1])).sum(axis=-1)
+    counts = filled.sum(axis=-1)
+    looks = [_Look(component, group, entities[..., group - 1], filled, named) for group in (1, 2, 3)]
+
+    rules = np.full((number, len(GROUPS), 3), -1, np.int8)
+    for group, look in enumerate(looks, start=1):
+        rules[:, group] = look.rules
+    slotted = np.zeros((number, entities.shape[1] - CONTEXT), bool)  # candidates that follow a rule on slots
+    foretold = np.full(number, -1)
+    doubtful = np.zeros(number, bool)
+    for option in grammar.possible(component, 0):
+        if option.governed == "number":
+            continue
+        fits, third = _SLOTS[option.rule](sets[:, :CONTEXT], option.value, filled.shape[-1])
+        fits &= _called(named, 0, option)
+        if option.rule != "arithmetic":
+            for look in looks:
+                fits &= look.governed
+        fits = np.flatnonzero(fits)
+        if not len(fits):
+            continue
+        good = sets[fits, CONTEXT:] == third[fits, None]
+        for look in looks:
+            good &= look.follows(option, entities, sets, fits)
+        slotted[fits] |= good
+        doubtful[fits] |= (foretold[fits] >= 0) & (foretold[fits] != third[fits])
+        first = fits[foretold[fits] < 0]
+        foretold[first] = third[first]
+        rules[first, 0] = option.code
+
+    expected = np.zeros(number, np.int64)
+    for option in grammar.possible(component, 0):
+        if option.governed != "number":
+            continue
+        fits, third = _LEVELS[option.rule](counts[:, :CONTEXT], option.value, 0)
+        fits &= _called(named, 0, option) & (third >= 1) & (third <= component.number[1])
+        fits = np.flatnonzero(fits)
+        expected[fits] |= 1 << third[fits]
+        first = fits[rules[fits, 0, 0] < 0]
+        rules[first, 0] = option.code
+    numbered = (expected[:, None] >> counts[:, CONTEXT:] & 1).astype(bool)
+    for look in looks:
+        numbered &= look.free_or_follows
+    return Explanation(
+        rules,
+        slotted,
+        numbered,
+        by_slots=foretold >= 0,
+        open_places=doubtful | (foretold < 0) & _several(expected),
+        open_looks=np.any([_several(look.expected) for look in looks], axis=0),
+    )
+
+
+def _several(bits: Int[ndarray, "N"]) -> Bool[ndarray, "N"]:
+    return (bits & (bits - 1)) > 0
+
+
+def _called(named: Int[ndarray, "N G 3"] | None, group: int, option: Option) -> ndarray | bool:
+    """Tell where a rule is of the kind that the problem names, or none is named."""
+    if named is None:
+        return True
+    return (named[:, group, 0] == option.code[0]) & (named[:, group, 1] == option.code[1])
+
+
+# A row's rules ----------------------------------------------------------------------------------------------
+# Each takes eight values a problem (levels, counts, or slots as bits), a step or sign, and one more number:
+# of slots, or what two levels add besides. It tells where rows one and two follow the rule and row three may,
+# and what the last panel then is.
+
+Rule = Callable[[Int[ndarray, "N 8"], int, int], tuple[Bool[ndarray, "N"], Int[ndarray, "N"]]]
+
+
+def _constant(values: ndarray, step: int, extra: int) -> tuple[ndarray, ndarray]:
+    a, b, c = _columns(values)
+    return _both(a == b, b == c), values[:, 7]
+
+
+def _progression(values: ndarray, step: int, extra: int) -> tuple[ndarray, ndarray]:
+    a, b, c = _columns(values)
+    return _both(b == a + step, c == b + step), values[:, 7] + step
+
+
+def _arithmetic(values: ndarray, sign: int, extra: int) -> tuple[ndarray, ndarray]:
+    a, b, c = _columns(values)
+    third = values[:, 6] + sign * (values[:, 7] + extra)
+    return _both(np.ones_like(a, bool), c == a + sign * (b + extra)), third
+
+
+def _colour_arithmetic(values: ndarray, sign: int, extra: int) -> tuple[ndarray, ndarray]:
+    fits, third = _arithmetic(values, sign, extra)
+    return fits & ((values[:, 1] > 0) | (values[:, 4] > 0)), third  # twice white is never meant as a sum
+
+
+def _distribute_three(values: ndarray, step: int, extra: int) -> tuple[ndarray, ndarray]:
+    first, second, third = values[:, :3], values[:, 3:6], values[:, 6:]
+    different = (first != np.roll(first, 1, axis=1)).all(axis=1)
+    left, right = np.roll(first, -1, axis=1), np.roll(first, 1, axis=1)
+    one = (second == left).all(axis=1) & (third == right[:, :2]).all(axis=1)
+    other = (second == right).all(axis=1) & (third == left[:, :2]).all(axis=1)
+    return different & (one | other), np.where(one, right[:, 2], left[:, 2])
+
+
+def _moved(values: ndarray, step: int, size: int) -> tuple[ndarray, ndarray]:
+    a, b, c = _columns(values)
+    return _both(b == _turn(a, step, size), c == _turn(b, step, size)), _turn(values[:, 7], step, size)
+
+
+def _set_arithmetic(values: ndarray, sign: int, size: int) -> tuple[ndarray, ndarray]:
+    a, b, c = _columns(values)
+    together = np.where(sign > 0, a | b, a & ~b)
+    grows = np.where(sign > 0, b & ~a, a & ~b) != 0
+    return _both(grows, c == together), together[:, 2]
+
+
+def _columns(values: ndarray) -> tuple[ndarray, ndarray, ndarray]:
+    """Give the first and second values of three rows, and the third of two."""
+    return values[:, [0, 3, 6]], values[:, [1, 4, 7]], values[:, [2, 5, 5]]
+
+
+def _both(start: Bool[ndarray, "N 3"], end: Bool[ndarray, "N 3"]) -> Bool[ndarray, "N"]:
+    return start.all(axis=1) & end[:, :2].all(axis=1)
+
+
+def _turn(sets: ndarray, step: int, size: int) -> ndarray:
+    """Move every slot of a set on by some steps, the last to the first."""
+    step %= size
+    return (sets << step | sets >> (size - step)) & ((1 << size) - 1)
+
+
+_LEVELS: dict[str, Rule] = {
+    "constant": _constant,
+    "progression": _progression,
+    "arithmetic": _arithmetic,
+    "distribute three": _distribute_three,
+}
+_SLOTS: dict[str, Rule] = {
+    "constant": _constant,
+    "progression": _moved,
+    "arithmetic": _set_arithmetic,
+    "distribute three": _distribute_three,
+}
+
+
+# A component's looks ----------------------------------------------------------------------------------------
+
+
+class _Look:
+    """One attribute of a component, and what its panels say of it."""
+
+    def __init__(
+        self,
+        component: Component,
+        group: int,
+        levels: Int[ndarray, "N P S"],
+        filled: Bool[ndarray, "N P S"],
+        named: Int[ndarray, "N G 3"] | None,
+    ) -> None:
+        self.group = group
+        low, high = grammar.root_range(component, group)
+        most = np.where(filled, levels, -1).max(axis=-1)
+        self.alike = most == np.where(filled, levels, 99).min(axis=-1)  # (N, P)
+        self.single = self.alike[:, :CONTEXT].all(axis=1)
+        self.expected = np.zeros(len(levels), np.int64)  # levels foretold, as bits
+        self.rules = np.full((len(levels), 3), -1, np.int8)
+        constant = np.array(grammar.possible(component, group)[-1].code, np.int8)
+        for option in grammar.possible(component, group):
+            rule = _colour_arithmetic if (option.rule, group) == ("arithmetic", 3) else _LEVELS[option.rule]
+            fits, third = rule(most[:, :CONTEXT].astype(np.int64), option.value, int(group == 2))
+            fits &= self.single & (third >= low) & (third <= high) & _called(named, group, option)
+            self.expected |= np.where(fits, 1 << np.clip(third, 0, 62), 0)
+            self.rules[fits & (self.rules[:, 0] < 0)] = option.code
+        self.rules[self.rules[:, 0] < 0] = constant  # entities differ, and are copied or noise
+        self.allows_copies = np.ones(len(levels), bool)
+        if named is not None:
+            self.allows_copies &= named[:, group, 0] == constant[0]
+        level = np.clip(most[:, CONTEXT:], 0, 62)
+        self.foretold = self.alike[:, CONTEXT:] & (self.expected[:, None] >> level & 1).astype(bool)
+
+    @property
+    def free_or_follows(self) -> Bool[ndarray, "N E"]:
+        """Candidates that are right where entities are made anew: an attribute under no rule is noise."""
+        return np.where((self.expected != 0)[:, None], self.foretold, True)
+
+    @property
+    def governed(self) -> Bool[ndarray, "N"]:
+        """Tell where a rule foretells the level, or entities may be copies."""
+        return (self.expected != 0) | self.allows_copies
+
+    def follows(
+        self, option: Option, entities: ndarray, sets: ndarray, index: Int[ndarray, "M"]
+    ) -> Bool[ndarray, "M E"]:
+        """Tell which candidates of some problems follow, given a rule on slots."""
+        if option.rule == "arithmetic":
+            return self.free_or_follows[index]
+        good = self.foretold[index]
+        differing = np.flatnonzero(self.expected[index] == 0)
+        if len(differing):
+            levels = np.where(entities[..., 0] > 0, entities[..., self.group - 1], -1)[index[differing]]
+            good[differing] = _copied(levels, sets[index[differing]], option)
+        return good
+
+
+def _copied(levels: Int[ndarray, "N P S"], sets: Int[ndarray, "N P"], option: Option) -> Bool[ndarray, "N E"]:
+    """Tell which candidates continue rows whose entities are copied from panel to panel.
+
+    Where the rule moves all slots on, an entity moves with its slot. Where three sets take turns, the
+    entities of one set go to those of another in an order that is unknown, but the same in each row: so over
+    all rows the slots of both sets must have seen the same levels.
+    """
+    ninths = levels[:, CONTEXT:]
+    if option.rule != "distribute three":
+        step = option.value
+        same = np.ones(len(levels), bool)
+        for left, right in ((0, 1), (1, 2), (3, 4), (4, 5), (6, 7)):
+            same &= (np.roll(levels[:, left], step, axis=-1) == levels[:, right]).all(axis=-1)
+        return same[:, None] & (np.roll(levels[:, 7], step, axis=-1)[:, None] == ninths).all(axis=-1)
+    every = np.arange(len(levels))
+    good = np.ones(ninths.shape[:2], bool)
+    # Where each of the three sets of row one stands in rows two and three.
+    second = (sets[:, 3:6, None] == sets[:, None, :3]).argmax(axis=1)
+    third = (sets[:, 6:8, None] == sets[:, None, :3]).argmax(axis=1)
+    last = 3 - (sets[:, None, 6:8, None] == sets[:, None, None, :3]).argmax(axis=-1).sum(axis=-1)[:, 0]
+    for candidate in range(ninths.shape[1]):
+        codes = []
+        for column in range(3):
+            codes.append(
+                (levels[:, column].astype(np.int64) + 1) * 256
+                + (levels[every, 3 + second[:, column]].astype(np.int64) + 1) * 16
+                + np.where(
+                    (last == column)[:, None], ninths[:, candidate], levels[every, 6 + third[:, column]]
+                ).astype(np.int64)
+                + 1
+            )
+        ordered = np.sort(np.stack(codes, axis=1), axis=-1)
+        good[:, candidate] = (ordered == ordered[:, :1]).all(axis=(1, 2))
+    return good
+
+
+# Without the question ---------------------------------------------------------------------------------------
+
+
+def majority_vote(problems: Problems, *, seed: int = 0) -> Int[ndarray, "N"]:
+    """Choose the candidate whose attributes most other candidates share, and never look at the question.
+
+    Parameters
+    ----------
+    problems
+        Only candidates are read.
+    seed
+        Of the draw between candidates with as many votes.
+    """
+    count = votes(problems)
+    tie = np.random.default_rng(seed).random(count.shape)
+    return (count + tie).argmax(axis=1)
+
+
+def votes(problems: Problems) -> Int[ndarray, "N E"]:
+    """Count for each candidate the candidates that agree with it, over all attributes of all components.
+
+    The attributes are number, position, type, size and colour of each component.
+    """
+    count = np.zeros((len(problems), PANELS - CONTEXT), np.int64)
+    for index, configuration in enumerate(CONFIGURATIONS):
+        here = np.flatnonzero(problems.configuration == index)
+        candidates = problems.entities[here, CONTEXT:]
+        for place in configuration.parts:
+            for value in _values(candidates[:, :, place]):
+                count[here] += (value[:, :, None] == value[:, None]).sum(axis=-1)
+    return count
+
+
+def _values(entities: Int[ndarray, "N E S A"]) -> list[Int[ndarray, "N E"]]:
+    """Write each attribute of a component as one integer; of differing entities, their levels in order."""
+    filled = entities[..., 0] > 0
+    sets = (filled << np.arange(filled.shape[-1])).sum(axis=-1)
+    values = [filled.sum(axis=-1), sets]
+    for attribute in range(len(ATTRIBUTES) - 1):
+        levels = np.where(filled, entities[..., attribute].astype(np.int64) + 1, 0)
+        ordered = np.sort(levels, axis=-1)
+        values.append((ordered * 11 ** np.arange(ordered.shape[-1])).sum(axis=-1))
+    return values
+
+
+# Soundness --------------------------------------------------------------------------------------------------
+
+
+def distinct(problems: Problems) -> Bool[ndarray, "N"]:
+    """Tell where all eight candidates differ in type, size or colour of some slot; angles do not count."""
+    shown = problems.entities[:, CONTEXT:].copy()
+    shown[..., -1] = 0
+    flat = shown.reshape(len(shown), PANELS - CONTEXT, -1)
+    keys = (flat[..., None, :] == flat[:, None]).all(axis=-1).sum(axis=(1, 2))
+    return keys == PANELS - CONTEXT
+
+
+def check(problems: Problems) -> None:
+    """Make sure that every problem has eight different candidates, and that only the right one follows.
+
+    Raises
+    ------
+    UserError
+        At the first problem that is not sound: which one, and why.
+    """
+    follows = consistent(problems)
+    different = distinct(problems)
+    right = follows[np.arange(len(problems)), problems.target.astype(int)]
+    for index in np.flatnonzero(~different | ~right | (follows.sum(axis=1) != 1)):
+        found = ", ".join(str(candidate + 1) for candidate in np.flatnonzero(follows[index]))
+        if not different[index]:
+            raise UserError(f"problem {index}: two of its candidates look the same")
+        if not found:
+            raise UserError(f"problem {index}: no candidate follows the rules of its first two rows")
+        target = problems.target[index] + 1
+        raise UserError(f"problem {index}: candidate {target} is right, but the rules allow {found}")

@@ -1,12 +1,12 @@
 """Contrast: what a candidate has that the candidates together have not, and the losses that ask for it.
 
-Source: An and Cho's chapter in Mehak (2019), section 3.2.3 and eq. 3.5, after Zhang et al. (2019), "Learning
-Perceptual Inference by Contrasting" (CoPINet), section 3.2. https://arxiv.org/abs/1912.00086
+Source: An (2021), "Towards mastering complex reasoning with Transformers", section 3.2.3 and eq. 3.5, after
+Zhang et al. (2019), "Learning Perceptual Inference by Contrasting" (CoPINet), section 3.2.
+https://arxiv.org/abs/1912.00086
 
 Axes: B problems, C candidates (8), and any axes of a feature after them.
 """
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
@@ -71,6 +71,7 @@ def choice_loss(
 
     Examples
     --------
+    >>> import torch
     >>> logits = torch.zeros(1, 8)
     >>> [round(choice_loss(logits, torch.tensor([3]), kind).item(), 3) for kind in LOSSES]
     [0.693, 2.079]

@@ -1,6 +1,7 @@
 """The reasoner: entities make up panels, panels make up rows, and a Transformer encoder reads each.
 
-Source: An and Cho's chapter in Mehak (2019), sections 3.2.2 and 3.2.3, eq. 3.1 to 3.5, figures 3.5 to 3.9.
+Source: An (2021), "Towards mastering complex reasoning with Transformers", sections 3.2.2 and 3.2.3, eq. 3.1 to
+3.5, figures 3.5 to 3.9.
 
 ::
 

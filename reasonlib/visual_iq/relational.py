@@ -21,7 +21,7 @@ noise is predicted as noise, with about the same probability for every value, so
 
     row 1:  s1 s2 s3 --> row encoder --.
                                        (+)--> rule --.
-    row 2:  s1 s2 s3 --> row encoder --'             +--> predictor --> p(s3)   score = sum of log p(candidate)
+    row 2:  s1 s2 s3 --> row encoder --'             +--> predictor --> p(s3)
     row 3:  s1 s2 -----------------------------------'
 
 Each attribute by itself, all with the same weights; positions, which are sets of places, with their own.

@@ -1,12 +1,12 @@
 """The shortcut: choose among the eight candidates without one look at the question.
 
-Source of the doubt: Hu et al. (2021), "Stratified Rule-Aware Network for Abstract Visual Reasoning", section 3;
-https://arxiv.org/abs/2002.06838. The reasoner's own source names it (An and Cho's chapter in Mehak 2019,
-section 3.3.1) and leaves it for later.
+Source of the doubt: Hu et al. (2021), "Stratified Rule-Aware Network for Abstract Visual Reasoning",
+section 3; https://arxiv.org/abs/2002.06838. The reasoner's own source names it (section 3.3.1 there) and
+leaves it for later.
 
-Seven of RAVEN's candidates are the right one with one attribute changed, so the right one is the most like all
-others. A model that sees candidates alone can find it: `solve.majority_vote` does so without training, and
-`context_blind` learns to. On answer sets that are fair both must fall to one in eight.
+Seven of RAVEN's candidates are the right one with one attribute changed, so the right one is the most like
+all others. A model that sees candidates alone can find it: `solve.majority_vote` does so without training,
+and `context_blind` learns to. On answer sets that are fair both must fall to one in eight.
 """
 
 from dataclasses import replace

@@ -1,6 +1,6 @@
 """From problems to what the reasoner reads: each attribute of a panel as a short sequence of tokens.
 
-Source: An and Cho's chapter in Mehak (2019), section 3.2.2 and figure 3.5.
+Source: An (2021), "Towards mastering complex reasoning with Transformers", section 3.2.2 and figure 3.5.
 
 ::
 

@@ -1,0 +1,246 @@
+"""The tables of this topic as experiments: what each row is, how it is trained, what is measured."""
+
+from dataclasses import replace
+from functools import lru_cache
+from hashlib import sha256
+
+from reasonlib import records
+from reasonlib.experiment import Experiment, Measured, Trial
+from reasonlib.visual_iq import sets
+from reasonlib.visual_iq.solve import consistent, majority_vote
+from reasonlib.visual_iq.solving import SHORT, by_configuration, run_reasoner
+
+__all__ = ["DATA", "EXPERIMENTS"]
+
+DATA = {"raven": "simulated", "i-raven": "simulated", "raven-fair": "simulated"}
+PACKAGE = "reasonlib.visual_iq"
+SIMULATOR = tuple(
+    f"{PACKAGE}.{module}" for module in ("puzzle", "grammar", "parts", "simulate", "answers", "sets")
+)
+
+
+@lru_cache(maxsize=1)
+def _simulator_version() -> str:
+    code = records.fingerprint(SIMULATOR)
+    return sha256("".join(sorted(code.values())).encode()).hexdigest()[:12]
+
+
+def _version(name: str) -> str:
+    """Name the state of a data set, all of which are simulated: the simulator's code."""
+    return _simulator_version()
+
+
+# Perception -------------------------------------------------------------------------------------------------
+
+
+def run_detector(trial: Trial) -> Measured:
+    """Train or only measure a detector; see `reasonlib.visual_iq.seeing.run_detector`."""
+    from reasonlib.visual_iq import seeing  # here, so that a chapter on reasoning does not rest on it
+
+    return seeing.run_detector(trial)
+
+
+DETECTOR = Experiment(
+    name="visual_iq/detector",
+    title="The detector of entities and their attributes",
+    rows={
+        "small": {"backbone": "small"},
+        "resnet-50": {"backbone": "microsoft/resnet-50", "width": 256, "hidden": 1024, "lr": 2e-4},
+        "shipped": {"start": "shipped", "steps": 0},
+    },
+    scales={
+        "smoke": {"steps": 2, "batch_size": 4, "every": 2, "warmup": 1, "panels": 28},
+        "quick": {"steps": 30, "every": 10, "warmup": 5, "panels": 560},
+        "paper": {"panels": 14_000},
+    },
+    data={"raven": "simulated"},
+    run=run_detector,
+    code=(f"{PACKAGE}.detector", f"{PACKAGE}.seeing", f"{PACKAGE}.render"),
+    version=_version,
+)
+
+# Reasoning --------------------------------------------------------------------------------------------------
+
+REASONING = (
+    *(f"{PACKAGE}.{module}" for module in ("tokens", "contrast", "reasoner", "solving")),
+    "reasonlib.nn.transformer:Encoder",
+    "reasonlib.nn.transformer:EncoderLayer",
+    "reasonlib.nn.attention:MultiHeadAttention",
+)
+
+REASONER = Experiment(
+    name="visual_iq/reasoner",
+    title="The hierarchy of Transformers and its ablations, in few passes at a falling rate",
+    rows={
+        "full": {"model": "reasoner", **SHORT},
+        "no-panel": {"model": "reasoner", "panel_layers": 0, **SHORT},
+        "no-entity": {"model": "reasoner", "entity_layers": 0, **SHORT},
+        "neither": {"model": "reasoner", "panel_layers": 0, "entity_layers": 0, **SHORT},
+        "no-contrast": {"model": "reasoner", "contrast": False, **SHORT},
+        "no-separators": {"model": "reasoner", "separators": False, **SHORT},
+        "no-swap": {"model": "reasoner", "swap": False, **SHORT},
+        "cross-entropy": {"model": "reasoner", "loss": "ce", **SHORT},
+    },
+    scales={
+        "smoke": {"per_configuration": 20, "epochs": 1, "warmup": 1},
+        "quick": {"per_configuration": 500, "epochs": 20},
+        "paper": {"per_configuration": 10_000, "epochs": 20},
+    },
+    data=DATA,
+    run=run_reasoner,
+    code=REASONING,
+    version=_version,
+)
+
+AS_PUBLISHED = Experiment(
+    name="visual_iq/as-published",
+    title="The hierarchy of Transformers with the source's recipe: 400 passes, the rate halved on a plateau",
+    rows={"full": {"model": "reasoner"}},
+    scales={
+        "smoke": {"per_configuration": 20, "epochs": 1},
+        "quick": {"per_configuration": 500, "epochs": 20},
+        "paper": {"per_configuration": 10_000, "epochs": 400},
+    },
+    data=DATA,
+    run=run_reasoner,
+    code=REASONING,
+    version=_version,
+)
+
+RELATIONAL = Experiment(
+    name="visual_iq/relational",
+    title="A reasoner that predicts the missing panel, and each step to it",
+    rows={
+        "full": {"model": "relational", **SHORT},
+        "no-rows": {"model": "relational", "rows": False, **SHORT},
+        "no-alike": {"model": "relational", "alike": False, **SHORT},
+        "third-row": {"model": "relational", "every_row": False, **SHORT},
+        "choose": {"model": "relational", "predict": False, "every_row": False, **SHORT},
+    },
+    scales={
+        "smoke": {"per_configuration": 20, "epochs": 1, "warmup": 1},
+        "quick": {"per_configuration": 500, "epochs": 40},
+        "paper": {"per_configuration": 10_000, "epochs": 60},
+    },
+    data={"i-raven": "simulated", "raven": "simulated", "raven-fair": "simulated"},
+    run=run_reasoner,
+    code=(*REASONING, f"{PACKAGE}.relational"),
+    version=_version,
+)
+
+# The shortcut -----------------------------------------------------------------------------------------------
+
+
+def run_shortcut(trial: Trial) -> Measured:
+    """Measure what the candidates alone give away: to a vote, or to a model that never sees the context."""
+    if trial.settings["model"] != "vote":
+        measured = run_reasoner(trial)
+        return replace(measured, metrics={**measured.metrics, "chance": 0.125})
+    problems = sets.load(trial.data, per_configuration=trial.settings["per_configuration"]).test
+    fits = consistent(problems)
+    return Measured(
+        metrics={
+            **by_configuration(problems, majority_vote(problems) == problems.target),
+            "sound": float((fits.argmax(1) == problems.target)[fits.sum(1) == 1].sum() / len(problems)),
+            "chance": 0.125,
+        },
+        steps_done=1,
+        steps_planned=1,
+    )
+
+
+SHORTCUT = Experiment(
+    name="visual_iq/shortcut",
+    title="What the eight candidates give away without the puzzle",
+    rows={"vote": {"model": "vote"}, "blind": {"model": "context-blind", **SHORT}},
+    scales={
+        "smoke": {"per_configuration": 20, "epochs": 1, "warmup": 1},
+        "quick": {"per_configuration": 500, "epochs": 20},
+        "paper": {"per_configuration": 10_000, "epochs": 10},
+    },
+    data=DATA,
+    run=run_shortcut,
+    code=(*REASONING, f"{PACKAGE}.shortcut", f"{PACKAGE}.solve", f"{PACKAGE}.experiments:run_shortcut"),
+    version=_version,
+)
+
+# Pixels -----------------------------------------------------------------------------------------------------
+
+
+def run_pixels(trial: Trial) -> Measured:
+    """Train one of the models on pictures; see `reasonlib.visual_iq.pixels.run_pixels`."""
+    from reasonlib.visual_iq import pixels
+
+    return pixels.run_pixels(trial)
+
+
+PIXELS = Experiment(
+    name="visual_iq/pixels",
+    title="Models that see pictures: the baselines",
+    rows={
+        "lstm": {"model": "lstm", "lr": 1e-4},
+        "lstm-by-candidate": {"model": "lstm-by-candidate", "lr": 1e-4},
+        "wren": {"model": "wren", "tags": True, "auxiliary": 0.0, "lr": 1e-4},
+        "wren-notag-aux": {"model": "wren", "tags": False, "auxiliary": 10.0, "lr": 1e-4},
+        "wren-tag-aux": {"model": "wren", "tags": True, "auxiliary": 10.0, "lr": 1e-4},
+        "cnn": {"model": "cnn", "lr": 1e-4},
+        "resnet": {"model": "resnet", "lr": 1e-4},
+        "resnet-drt": {"model": "resnet-drt", "lr": 1e-4},
+        "copinet": {"model": "copinet", "loss": "bce"},
+        "copinet-ce": {"model": "copinet", "loss": "ce"},
+        "copinet-no-inference": {"model": "copinet", "inference": False, "loss": "bce"},
+        "copinet-no-inference-ce": {"model": "copinet", "inference": False, "loss": "ce"},
+        "copinet-no-contrast": {"model": "copinet", "inference": False, "contrast": False, "loss": "ce"},
+        "cnn-reasoner": {"model": "grid-reasoner", "loss": "bce"},
+        "blind-cnn": {"model": "blind-cnn"},
+        "blind-resnet": {"model": "blind-resnet", "lr": 1e-4},
+    },
+    scales={
+        "smoke": {"problems": 20, "epochs": 1, "narrow": 16, "size": 40, "lr": 1e-3, "keep": 256},
+        "quick": {"problems": 500, "epochs": 10, "narrow": 4, "size": 80, "lr": 1e-3, "keep": 1024},
+        "paper": {"problems": 10_000, "epochs": 200, "narrow": 1, "size": 80, "keep": 8192},
+    },
+    data=DATA,
+    run=run_pixels,
+    code=tuple(
+        f"{PACKAGE}.{module}"
+        for module in ("pixels", "baselines", "wren", "drt", "copinet", "grid_reasoner", "render")
+    ),
+    version=_version,
+)
+
+# The models that travel with the library --------------------------------------------------------------------
+
+
+def run_ship(trial: Trial) -> Measured:
+    """Train one of the models that travel with the library, and write it at ``paper``."""
+    if trial.settings["model"] == "detector":
+        from reasonlib.visual_iq import seeing
+
+        return seeing.make_detector(trial)
+    return run_reasoner(trial)
+
+
+SHIP = Experiment(
+    name="visual_iq/ship",
+    title="The trained models that travel with the library",
+    rows={
+        "detector": {"model": "detector", "backbone": "small"},
+        "reasoner": {"model": "reasoner", "ship": "reasoner", **SHORT},
+        "relational": {"model": "relational", "ship": "relational", **SHORT},
+    },
+    scales={
+        "smoke": {"per_configuration": 20, "epochs": 1, "warmup": 1, "steps": 2, "panels": 28},
+        "quick": {"per_configuration": 500, "epochs": 5, "steps": 30, "panels": 560},
+        "paper": {"per_configuration": 10_000, "epochs": 20, "panels": 14_000},
+    },
+    data=DATA,
+    run=run_ship,
+    code=(*RELATIONAL.code, *DETECTOR.code),
+    version=_version,
+)
+
+EXPERIMENTS = {
+    experiment.name: experiment
+    for experiment in (DETECTOR, REASONER, AS_PUBLISHED, RELATIONAL, SHORTCUT, PIXELS, SHIP)
+}

@@ -43,7 +43,7 @@ __all__ = [
     "slot_bounds",
 ]
 
-EDGE = 2.4  # width of an outline; the renderer's two-pixel lines cover about as much
+EDGE = 3.0  # width of an outline: what the renderer's lines cover
 
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom, in pixels of the canvas."""
@@ -87,7 +87,7 @@ def panel_svg(
     )
 
 
-def drawn(configuration: int | str, entities: Int[ndarray, "S A"]) -> str:
+def drawn(configuration: int | str, entities: Int[ndarray, "S A"], *, edge: float = EDGE) -> str:
     """Draw what stands on a panel: the entities, later ones above earlier ones, and the dividing line."""
     layout = CONFIGURATIONS[_index(configuration)]
     shapes = [
@@ -100,7 +100,9 @@ def drawn(configuration: int | str, entities: Int[ndarray, "S A"]) -> str:
         shapes.append(f'<path d="M{middle} 0V{CANVAS}" stroke-width="1"/>')
     if layout.structure == "Up_Down":
         shapes.append(f'<path d="M0 {middle}H{CANVAS}" stroke-width="1"/>')
-    return f'<g fill="none" stroke="#000" stroke-width="{EDGE}" stroke-linejoin="round">{"".join(shapes)}</g>'
+    return (
+        f'<g fill="none" stroke="#000" stroke-width="{edge:g}" stroke-linejoin="round">{"".join(shapes)}</g>'
+    )
 
 
 def _centre(slot: Box) -> tuple[int, int]:
@@ -126,9 +128,7 @@ def _corners(slot: Box, kind: int, size: int, angle: int) -> list[tuple[float, f
             points = [(0, -reach), (side, -half), (side, half), (0, reach), (-side, half), (-side, -half)]
     turn = math.radians(ANGLES[angle])  # counter-clockwise, while the canvas counts downwards
     cosine, sine = math.cos(turn), math.sin(turn)
-    return [
-        (across + 0.5 + x * cosine + y * sine, down + 0.5 - x * sine + y * cosine) for x, y in points
-    ]
+    return [(across + 0.5 + x * cosine + y * sine, down + 0.5 - x * sine + y * cosine) for x, y in points]
 
 
 def _shape(slot: Box, kind: int, size: int, colour: int, angle: int) -> str:
@@ -233,9 +233,7 @@ def _and(numbers: Iterable[int]) -> str:
 def _entity(kind: int, size: int, colour: int) -> str:
     shade = {0: "white ", 9: "black "}.get(colour)
     name = TYPES[kind]
-    return (
-        f"a {shade}{name} of size {size + 1}" if shade else f"a {name} of shade {colour}, size {size + 1}"
-    )
+    return f"a {shade}{name} of size {size + 1}" if shade else f"a {name} of shade {colour}, size {size + 1}"
 
 
 def rules_in_words(problems: Problems, index: int = 0) -> tuple[str, ...]:
@@ -248,7 +246,7 @@ def rules_in_words(problems: Problems, index: int = 0) -> tuple[str, ...]:
     layout = CONFIGURATIONS[int(problems.configuration[index])]
     lines = []
     for number, component in enumerate(layout.components):
-        where = f"{component.name}: " if len(layout.components) > 1 else ""
+        where = f"{component.name} " if len(layout.components) > 1 else ""
         rules = [tuple(int(value) for value in rule) for rule in problems.rules[index, number]]
         several = len(component.slots) > 1
         free = several and int(problems.uniformity[index, number]) != 3 and _rebuilds(*rules[0][:2])

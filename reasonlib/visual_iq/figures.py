@@ -9,6 +9,7 @@ Axes: N problems, P 16 panels, C 8 candidates, S slots, A attributes, L layers, 
 
 import html
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,13 @@ from reasonlib.visual_iq.drawing import (
     Box,
     bounds,
     describe,
+    drawn,
     image_svg,
     panel_svg,
     rules_in_words,
     slot_bounds,
 )
+from reasonlib.visual_iq.grammar import Node, Option, tree
 from reasonlib.visual_iq.puzzle import (
     ANGLES,
     CANVAS,
@@ -51,7 +54,7 @@ __all__ = [
     "entities",
     "errors",
     "example",
-    
+    "grammar_tree",
     "grid_and_objects",
     "matrix_svg",
     "panel",
@@ -63,42 +66,9 @@ __all__ = [
 ANSWER_SETS = {"raven": "RAVEN", "i-raven": "I-RAVEN", "raven-fair": "RAVEN-FAIR"}
 """The three sets of candidates that one question can have, and how they are written."""
 
+CSS = (Path(__file__).parent / "figures.css").read_text(encoding="utf-8")
 FILLED, EMPTY = "#d62728", "#b27d00"  # red and amber boxes (figure 3.1); the second is dashed too
 CANDIDATES = PANELS - CONTEXT
-
-CSS = """
-.rr-iq{max-width:46rem;margin:1.25rem 0;line-height:1.4;text-align:left;font-size:1rem}
-.rr-iq,.rr-iq *{box-sizing:border-box}
-.rr-iq :is(p,ol,ul,figure){margin:0;padding:0}
-.rr-iq :is(ol,ul){list-style:none}
-.rr-iq li{margin:0}
-.rr-iq svg{display:block;width:100%;height:auto;max-width:none;margin:0}
-.rr-iq figcaption{font-size:.9em;margin-top:.7rem}
-.rr-iq-cell{position:relative;border-radius:.3rem;overflow:hidden;
-box-shadow:0 0 0 1px color-mix(in srgb,currentColor 32%,transparent)}
-.rr-iq-dim{fill:none;fill:light-dark(transparent,rgb(0 0 0/.1))}
-.rr-iq-board{display:flex;flex-wrap:wrap;gap:1.2rem 2.2rem;align-items:center}
-.rr-iq-matrix{display:grid;grid-template-columns:repeat(3,1fr);gap:.4rem;flex:1 1 16rem;max-width:22rem}
-.rr-iq-choices{display:grid;grid-template-columns:repeat(4,1fr);gap:.55rem .5rem;flex:1 1 17rem;max-width:24rem}
-.rr-iq-missing{display:grid;place-items:center;aspect-ratio:1;border-radius:.3rem;font-size:2.1rem;font-weight:600;
-border:2px dashed color-mix(in srgb,currentColor 45%,transparent);color:color-mix(in srgb,currentColor 75%,transparent)}
-.rr-iq-tag{display:block;text-align:center;font-size:.84em;line-height:1.3;padding-top:.2rem;
-font-variant-numeric:tabular-nums}
-.rr-iq-right>.rr-iq-cell{box-shadow:0 0 0 3px #009e73}
-.rr-iq-wrong>.rr-iq-cell{box-shadow:0 0 0 3px #d55e00}
-.rr-iq-right>.rr-iq-tag,.rr-iq-wrong>.rr-iq-tag{font-weight:650}
-.rr-iq-row{display:grid;gap:.9rem 1rem;grid-template-columns:repeat(auto-fit,minmax(9.5rem,1fr))}
-.rr-iq-row .rr-iq-title,.rr-iq-title{font-size:.9em;font-weight:600;margin:0 0 .35rem}
-.rr-iq-four{display:grid;grid-template-columns:repeat(4,1fr);gap:.4rem}
-.rr-iq-sevens{display:grid;gap:1.1rem 1.6rem;grid-template-columns:repeat(auto-fit,minmax(15rem,1fr))}
-.rr-iq-key{display:inline-flex;align-items:center;gap:.4em;margin-right:1.2em;white-space:nowrap}
-.rr-iq-key i{display:inline-block;width:.95em;height:.95em;border:2.5px solid;border-radius:2px}
-.rr-iq table{border-collapse:collapse;font-size:.88em;color:inherit;background:none;width:100%;margin:0}
-.rr-iq :is(th,td){border:0;border-bottom:1px solid color-mix(in srgb,currentColor 18%,transparent);background:none;
-color:inherit;padding:.28rem .3rem;text-align:left;font-weight:400;vertical-align:middle}
-.rr-iq thead th{font-weight:600}
-.rr-iq tr{background:none!important}
-"""
 
 
 def _picture(inner: str, *, alt: str, caption: str | None = None, wide: bool = False) -> Picture:
@@ -164,7 +134,9 @@ def _matrix(
         )
         for number, one in enumerate(shown)
     ]
-    if last is None:
+    if last is not None:
+        cells[-1] = f'<div class="rr-iq-right">{cells[-1]}</div>'
+    else:
         cells.append('<div class="rr-iq-missing" role="img" aria-label="Row 3, panel 3: missing">?</div>')
     return f'<div class="rr-iq-matrix">{"".join(cells)}</div>'
 
@@ -243,7 +215,9 @@ def puzzle(
             raise ValueError(f"scores must be one number for each of 8 candidates, got shape {numbers.shape}")
         tags = [f"{tag} · {number:.2f}" for tag, number in zip(tags, numbers, strict=True)]
     title = CONFIGURATIONS[configuration].title
-    alt = f"A puzzle of {title}: a matrix of three by three panels, the last one missing, and eight candidates."
+    alt = (
+        f"A puzzle of {title}: a matrix of three by three panels, the last one missing, and eight candidates."
+    )
     alt += f" Number {target + 1} is right." if answer else ""
     alt += f" Number {chosen + 1} was chosen." if chosen is not None else ""
     last = panels[CONTEXT + target] if answer else None
@@ -260,7 +234,8 @@ def puzzle(
 def _key() -> str:
     return (
         f'<span class="rr-iq-key"><i style="border-color:{FILLED}"></i>an entity is here</span>'
-        f'<span class="rr-iq-key"><i style="border-color:{EMPTY};border-style:dashed"></i>this place is empty</span>'
+        f'<span class="rr-iq-key"><i style="border-color:{EMPTY};border-style:dashed"></i>'
+        "this place is empty</span>"
     )
 
 
@@ -270,7 +245,8 @@ def _frame(box: Box, colour: str, *, dash: bool = False, width: float = 2.6, out
     dashed = ' stroke-dasharray="7 4"' if dash else ""
     return (
         f'<rect x="{left:.1f}" y="{top:.1f}" width="{max(right - left, 0):.1f}" '
-        f'height="{max(bottom - top, 0):.1f}" fill="none" stroke="{colour}" stroke-width="{width:g}"{dashed}/>'
+        f'height="{max(bottom - top, 0):.1f}" fill="none" stroke="{colour}" stroke-width="{width:g}"'
+        f"{dashed}/>"
     )
 
 
@@ -309,7 +285,7 @@ def example(problems: Problems, index: int = 0, *, look: int = 1) -> Picture:
         + '<div class="rr-iq-board" style="align-items:flex-start">'
         + f'<div style="flex:0 1 11rem"><p class="rr-iq-title">{name[0].upper()}{name[1:]}</p>'
         + _cell(panel_svg(configuration, seen, over=_numbered(configuration, seen)))
-        + f'</div><div style="flex:1 1 17rem;overflow-x:auto"><p class="rr-iq-title">Its places</p>'
+        + '</div><div style="flex:1 1 17rem;overflow-x:auto"><p class="rr-iq-title">Its places</p>'
         + f"{_table(configuration, seen)}</div></div>"
     )
     right = describe(configuration, panels[CONTEXT + target])
@@ -325,14 +301,15 @@ def _numbered(configuration: int, entities: Int[ndarray, "S A"]) -> str:
         zip(CONFIGURATIONS[configuration].slots, entities, strict=False), start=1
     ):
         box = bounds(slot, entity) if entity[0] > 0 else slot_bounds(slot)
-        left, top = max(box[0] - 2.5, 1), max(box[1] - 2.5, 1)
-        if entity[0] <= 0:
-            left, top = left + 6.5, top + 6.5
+        small = min(box[2] - box[0], box[3] - box[1]) < 30
+        side = 9.5 if small else 13
+        out = side if small else 2.5 if entity[0] > 0 else -4
+        left, top = max(box[0] - out, 1), max(box[1] - out, 1)
         colour = FILLED if entity[0] > 0 else EMPTY
         words.append(
-            f'<rect x="{left:.1f}" y="{top:.1f}" width="13" height="13" fill="{colour}"/>'
-            f'<text x="{left + 6.5:.1f}" y="{top + 10.2:.1f}" font-size="10.5" font-weight="700" '
-            f'text-anchor="middle" fill="#fff" font-family="sans-serif">{number}</text>'
+            f'<rect x="{left:.1f}" y="{top:.1f}" width="{side}" height="{side}" fill="{colour}"/>'
+            f'<text x="{left + side / 2:.1f}" y="{top + 0.79 * side:.1f}" font-size="{0.8 * side:.1f}" '
+            f'font-weight="700" text-anchor="middle" fill="#fff" font-family="sans-serif">{number}</text>'
         )
     return "".join(words)
 
@@ -343,7 +320,12 @@ def _table(configuration: int, entities: Int[ndarray, "S A"]) -> str:
     for number, (_, entity) in enumerate(zip(slots, entities, strict=False), start=1):
         kind, size, colour, angle = (int(level) for level in entity)
         cells = (
-            [TYPES[kind], f"{SIZES[size]:g}", _swatch(colour) + str(COLOURS[colour]), f"{ANGLES[angle]}°"]
+            [
+                TYPES[kind],
+                f"{SIZES[size]:g}",
+                _swatch(colour) + str(COLOURS[colour]),
+                f"{ANGLES[angle]}°".replace("-", "−"),
+            ]
             if kind
             else ["empty", "–", "–", "–"]
         )
@@ -486,10 +468,10 @@ def detections(
             left, top, right, bottom = (float(number) for number in box)
             colour = EMPTY if int(kind) == 0 else FILLED
             label = f"{TYPES[int(kind)]} {score:.2f}"
-            small = right - left < 40 * pen
-            text = TYPES[int(kind)] if small else label
-            size = (7.5 if small else 9.5) * pen
-            width = 0.62 * size * len(text) + 3 * pen
+            room = (right - left) / pen / 0.62  # how many points of letters stand side by side
+            text = label if room / len(label) >= 7.5 else TYPES[int(kind)]
+            size = min(max(room / (len(text) + 1), 5.5), 9.5) * pen
+            width = 0.62 * size * len(text) + 2 * pen
             at = min(max(left, 0), wide - width)
             above = top - size - 3 * pen >= 0
             high = top - size - 3 * pen if above else top
@@ -498,7 +480,8 @@ def detections(
                 f'height="{bottom - top:.1f}" fill="none" stroke="{colour}" stroke-width="{1.8 * pen:g}"/>'
                 f'<rect x="{at:.1f}" y="{high:.1f}" width="{width:.1f}" height="{size + 3 * pen:.1f}" '
                 f'fill="{colour}"/><text x="{at + width / 2:.1f}" y="{high + size:.1f}" '
-                f'font-size="{size:.1f}" font-family="sans-serif" text-anchor="middle" fill="#fff">{text}</text>'
+                f'font-size="{size:.1f}" font-family="sans-serif" text-anchor="middle" fill="#fff">'
+                f"{text}</text>"
             )
             names.append(label)
         words = ", ".join(names) or "nothing"
@@ -523,15 +506,6 @@ def _numpy(values: Any) -> ndarray:
 
 GAP = 10  # between panels of the matrix, in their own pixels
 SEPARATED = (0, 1, 2, 4, 5, 6, 8, 9)  # where the context's panels stand when separators stand between rows
-
-LOOKS_CSS = """
-.rr-iq svg svg{width:160px;height:160px}
-.rr-iq-edge{fill:none;stroke:color-mix(in srgb,currentColor 38%,transparent);stroke-width:1.6}
-.rr-iq-lines path{fill:none;stroke:#2389d7;stroke-linecap:round}
-.rr-iq-lines circle{fill:#2389d7;stroke:#fff;stroke-width:2}
-.rr-iq-lines text{font:600 17px sans-serif;text-anchor:middle;fill:#fff}
-.rr-iq-lines rect{fill:#0b4f85;fill-opacity:.92}
-"""
 
 
 def matrix_svg(
@@ -591,7 +565,8 @@ def _look_lines(weights: Sequence[float]) -> str:
             f'stroke-width="{1.5 + 9 * part:.1f}" opacity="{0.2 + 0.55 * part:.2f}"/>'
             f'<circle cx="{to:g}" cy="{down:g}" r="{3 + 6 * part:.1f}" fill="{HEAT}"/>'
             f'<rect x="{left + 4}" y="{top + 4}" width="54" height="25" rx="4" fill="#0b4f85"/>'
-            f'<text x="{left + 31}" y="{top + 22.5}" text-anchor="middle" fill="#fff">{percent(weight)}</text>'
+            f'<text x="{left + 31}" y="{top + 22.5}" text-anchor="middle" fill="#fff">'
+            f"{percent(weight)}</text>"
         )
     return (
         f'<g class="rr-iq-lines" aria-hidden="true">{"".join(parts)}'
@@ -604,10 +579,8 @@ def percent(share: float) -> str:
     return f"{100 * share:.{1 if share < 0.0995 else 0}f} %"
 
 
-def shares(
-    weights: ArrayLike, candidate: int
-) -> tuple[Float[ndarray, "8"], Float[ndarray, "8"], float]:
-    """Average attention maps and take what one candidate reads: of the matrix, of the candidates, of the rest.
+def shares(weights: ArrayLike, candidate: int) -> tuple[Float[ndarray, "8"], Float[ndarray, "8"], float]:
+    """Average attention maps: what one candidate reads of the matrix, of the candidates and of the rest.
 
     Parameters
     ----------
@@ -662,7 +635,7 @@ def attention(
     asked = target if candidate is None else candidate
     matrix, others, rest = shares(weights, asked)
     tags = [f"{number + 1} · {percent(share)}" for number, share in enumerate(others)]
-    kinds = ["right" if number == asked else "" for number in range(CANDIDATES)]
+    kinds = ["asked" if number == asked else "" for number in range(CANDIDATES)]
     drawing = matrix_svg(
         configuration, [*panels[:CONTEXT], panels[CONTEXT + asked]], weights=matrix if matrix.any() else None
     )
@@ -674,7 +647,7 @@ def attention(
         + (f" and {percent(rest)} to the marks between rows." if rest > 1e-6 else ".")
     )
     inner = (
-        f'<style>{LOOKS_CSS}</style><div class="rr-iq-board">'
+        f'<div class="rr-iq-board">'
         f'<div style="flex:1 1 16rem;max-width:22rem">{drawing}</div>'
         + _choices(configuration, panels[CONTEXT:], tags, kinds)
         + "</div>"
@@ -712,7 +685,9 @@ def errors(
     """
     choices = np.asarray(chosen)
     if len(choices) != len(problems):
-        raise ValueError(f"chosen must be one choice for each of {len(problems)} problems, got {len(choices)}")
+        raise ValueError(
+            f"chosen must be one choice for each of {len(problems)} problems, got {len(choices)}"
+        )
     wrong = np.flatnonzero(choices != problems.target)
     if not len(wrong):
         return _picture("<p>No errors among these problems.</p>", alt="No errors among these problems.")
@@ -724,7 +699,7 @@ def errors(
             tags = [f"{tag} · {score:.2f}" for tag, score in zip(tags, scores[number], strict=True)]
         rules = " ".join(f"{line}." for line in rules_in_words(problems, int(number)))
         parts.append(
-            '<div style="padding:1rem 0;border-top:1px solid color-mix(in srgb,currentColor 18%,transparent)">'
+            '<div class="rr-iq-ruled">'
             f'<p class="rr-iq-title">{CONFIGURATIONS[configuration].title}: {int(choices[number]) + 1} was '
             f"chosen, {target + 1} is right</p>"
             '<div class="rr-iq-board" style="gap:1rem 2rem">'
@@ -808,7 +783,7 @@ def answer_sets(sets: Mapping[str, Problems], index: int = 0, *, matrix: bool = 
         shown = _choices(configuration, own[CONTEXT:], tags, kinds, style=' style="max-width:none"')
         blocks.append(
             f'<div><p class="rr-iq-title">{html.escape(ANSWER_SETS.get(name, name))} '
-            f'<span style="font-weight:400">{words}</span></p>{shown}</div>'
+            f'<span style="font-weight:400;display:block">{words}</span></p>{shown}</div>'
         )
     above = (
         '<div style="max-width:17rem;margin-bottom:1.3rem">'
@@ -825,3 +800,136 @@ def answer_sets(sets: Mapping[str, Problems], index: int = 0, *, matrix: bool = 
     alt = f"One question of {title} with {len(names)} sets of candidates. {'. '.join(said)}."
     return _picture(inner, alt=alt, wide=True)
 
+
+# The grammar ------------------------------------------------------------------------------------------------
+
+
+TONES = {
+    "Root": LINES["violet"],
+    "Structure": LINES["blue"],
+    "Component": LINES["green"],
+    "Layout": LINES["orange"],
+    "Entity": LINES["pink"],
+}
+
+
+def grammar_tree(configuration: int | str | None = None, *, unfolded: int = 2) -> Picture:
+    """Draw the grammar as a tree to fold out: what each node draws, and the rules it may follow.
+
+    Parameters
+    ----------
+    configuration
+        One layout; all seven by default.
+    unfolded
+        How many levels stand open at first, of five.
+    """
+    root = tree(configuration)
+    chosen = CONFIGURATIONS if configuration is None else (CONFIGURATIONS[_index(configuration)],)
+    below = [
+        _branch(node, 1, unfolded, title=layout.title, picture=_layout_svg(layout.slots))
+        for node, layout in zip(root.children, chosen, strict=True)
+    ]
+    inner = (
+        f'<div class="rr-iq-tree">'
+        f"<details{' open' if unfolded > 0 else ''}><summary>{_badge(root.level)}<b>{root.name}</b> "
+        f"<span>{'one of seven structures' if len(below) > 1 else ''}</span></summary>"
+        f"{''.join(below)}</details></div>"
+    )
+    names = ", ".join(layout.title for layout in chosen)
+    alt = (
+        f"The grammar as a tree: scene, structure ({names}), component, layout, entity; each node with what "
+        "it draws and the rules it may follow."
+    )
+    return _picture(inner, alt=alt)
+
+
+def _badge(level: str) -> str:
+    return f'<small style="--tone:{TONES[level]}">{level}</small>'
+
+
+def _branch(node: Node, depth: int, unfolded: int, *, title: str = "", picture: str = "") -> str:
+    name = (
+        f"<b>{title}</b> <span>{node.name.replace('_', ' ')}</span>"
+        if title
+        else f"<b>{_spaced(node.name)}</b>"
+    )
+    facts = "".join(_fact(node, name, low, high) for name, low, high in node.ranges)
+    facts += "".join(_options(attribute, options) for attribute, options in node.rules)
+    own = f"<dl>{facts}</dl>" if facts else ""
+    below = "".join(_branch(child, depth + 1, unfolded) for child in node.children)
+    opened = " open" if depth < unfolded else ""
+    return f"<details{opened}><summary>{_badge(node.level)}{name}{picture}</summary>{own}{below}</details>"
+
+
+def _spaced(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _layout_svg(slots: Sequence[Box]) -> str:
+    """Draw the places of a layout, small."""
+    boxes = []
+    for slot in slots:
+        left, top, right, bottom = slot_bounds(slot)
+        boxes.append(
+            f'<rect x="{left + 7:g}" y="{top + 7:g}" width="{right - left - 14:g}" '
+            f'height="{bottom - top - 14:g}" rx="6"/>'
+        )
+    return (
+        f'<svg class="rr-iq-mini" viewBox="-4 -4 {CANVAS + 8} {CANVAS + 8}" aria-hidden="true">'
+        '<g fill="none" '
+        f'stroke="currentColor" stroke-width="8">{"".join(boxes)}</g></svg>'
+    )
+
+
+def _fact(node: Node, name: str, low: int, high: int) -> str:
+    """Say and draw what a node draws of an attribute."""
+    words = {
+        "number": f"{low}" if low == high else f"{low} to {high}",
+        "position": "one place" if low == high else f"any of {high + 1} places",
+        "uniformity": "all entities of a panel alike: 1 in 4",
+        "angle": f"{high - low + 1} turns, noise",
+    }.get(name)
+    if name in ("type", "size", "colour"):
+        counted = {"type": "type", "size": "size", "colour": "shade"}[name]
+        words = f"{high - low + 1} {counted}{'s' * (high > low)}"
+    shown = _strip(name, low, high) if name in ("type", "size", "colour", "angle") else ""
+    return f"<dt>{name.capitalize()}</dt><dd>{shown}{words}</dd>"
+
+
+def _strip(name: str, low: int, high: int) -> str:
+    """Draw every level of an attribute side by side, as on a panel."""
+    levels = range(low, high + 1)
+    samples = {
+        "type": [(level, 4, 3, 3) for level in levels],
+        "size": [(5, level, 3, 3) for level in levels],
+        "colour": [(2, 5, level, 3) for level in levels],
+        "angle": [(1, 4, 3, level) for level in levels],
+    }[name]
+    cells = "".join(
+        f'<svg x="{at * CANVAS}" y="0" width="{CANVAS}" height="{CANVAS}" viewBox="-6 -6 172 172">'
+        f"{drawn(0, np.array([sample]), edge=7)}</svg>"
+        for at, sample in enumerate(samples)
+    )
+    width = CANVAS * len(samples)
+    return (
+        f'<svg viewBox="0 0 {width} {CANVAS}" aria-hidden="true" style="aspect-ratio:{len(samples)}">'
+        f'<rect width="{width}" height="{CANVAS}" fill="#fff"/>{cells}'
+        f'<rect class="rr-iq-dim" width="{width}" height="{CANVAS}" fill="none"/></svg>'
+    )
+
+
+def _options(attribute: str, options: Sequence[Option]) -> str:
+    """Write the rules of a group, those of one kind together, each with its chance."""
+    kinds: dict[tuple[str, str], list[Option]] = {}
+    for option in options:
+        kinds.setdefault((option.rule, option.governed), []).append(option)
+    words = []
+    for (rule, governed), found in kinds.items():
+        of = f" of {governed}" if governed != attribute and rule != "constant" else ""
+        values = sorted(option.value for option in found if option.value)
+        how = f" ({', '.join(f'{value:+d}' for value in values)})" if values else ""
+        if rule == "arithmetic":
+            how = f" ({', '.join('+' if value > 0 else '−' for value in values)})"
+        chance = sum(option.chance for option in found)
+        words.append(f"<span>{rule}{of}{how.replace('-', '−')} {100 * chance:.0f} %</span>")
+    return f"<dt>Rule on {attribute}</dt><dd>{' '.join(words)}</dd>"

@@ -20,6 +20,7 @@ import torch
 
 from reasonlib.errors import UserError
 from reasonlib.plotting import Picture
+from reasonlib.visual_iq import relational
 from reasonlib.visual_iq.drawing import EDGE, describe, panel_svg, rules_in_words
 from reasonlib.visual_iq.figures import ANSWER_SETS, matrix_svg, shares
 from reasonlib.visual_iq.puzzle import (
@@ -34,12 +35,15 @@ from reasonlib.visual_iq.puzzle import (
     Problems,
 )
 from reasonlib.visual_iq.reasoner import Reasoner
+from reasonlib.visual_iq.relational import Relational
 from reasonlib.visual_iq.simulate import simulate
 from reasonlib.visual_iq.tokens import OFFSETS, STREAMS, TokenSet
 
 __all__ = ["HELD_OUT", "LARGEST", "live", "network_code", "pack", "some_problems"]
 
 LARGEST = 1_000_000  # bytes: what a page may carry before the first answer
+Model = Reasoner | Relational
+
 HELD_OUT = 90_210  # seed of the problems in the page: no set for training or testing is drawn with it
 
 
@@ -70,7 +74,7 @@ def some_problems(
 
 
 def live(
-    models: Reasoner | Mapping[str, Reasoner] | None = None,
+    models: Model | Mapping[str, Model] | None = None,
     *,
     problems: Mapping[str, Problems] | None = None,
 ) -> Picture:
@@ -98,7 +102,7 @@ def live(
     """
     if models is None:
         models = _shipped()
-    named = {"The reasoner": models} if isinstance(models, Reasoner) else dict(models)
+    named = {"The reasoner": models} if isinstance(models, Model) else dict(models)
     if not named:
         raise ValueError("models must hold at least one reasoner, got none")
     problems = some_problems() if problems is None else problems
@@ -108,9 +112,17 @@ def live(
     data = {**pack(problems), "models": [_network(name, model) for name, model in rounded.items()]}
     written = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     first = next(iter(problems.values()))[:1]
-    name, model = next(iter(rounded.items()))
+    model = next(iter(rounded.values()))
     static, words = _static(first, model)
-    code = f"(() => {{\n{network_code()}\n{_file('drawing.js')}\n{_file('figure.js')}}})();"
+    kinds = sorted({type(model).__name__ for model in named.values()})
+    code = "\n".join(
+        [
+            *(network_code(kind) for kind in ["", *kinds]),
+            f"const NETWORKS = {{ {', '.join(kinds)} }};",
+            _file("drawing.js"),
+            _file("figure.js"),
+        ]
+    )
     body = (
         f"<style>{_file('figure.css')}</style>"
         '<div class="rr rr-play mathjax_ignore" role="group" aria-label="Solve puzzles against a reasoner"'
@@ -120,62 +132,98 @@ def live(
         "<noscript><p>Scripts are off: this is one puzzle with the model's answer, computed beforehand. With "
         "scripts you can solve puzzles yourself, and see the model solve them beside you.</p></noscript>"
         f'<script type="application/json">{written}</script></div>'
-        f"<script>{code}</script>"
+        f"<script>(() => {{\n{code}}})();</script>"
     )
     size = len(body.encode())
     if size > LARGEST:
         raise UserError(
             f"the figure would weigh {size / 1e6:.1f} MB, and a page may carry {LARGEST / 1e6:.0f} MB; "
-            "choose a smaller reasoner, fewer of them or fewer problems"
+            "choose a smaller model, fewer models or fewer problems"
         )
     return Picture(body, alt=words)
 
 
-def network_code() -> str:
-    """Give the forward pass as it runs in the page: JavaScript, made to be read beside the model's file."""
-    return _file("network.js")
+def network_code(kind: str = "Reasoner") -> str:
+    """Give a forward pass as it runs in the page: JavaScript, made to be read beside the model's file.
+
+    Parameters
+    ----------
+    kind
+        ``"Reasoner"`` or ``"Relational"``; empty for what both are made of.
+    """
+    return _file(f"{kind.lower() or 'network'}.js")
 
 
 def _file(name: str) -> str:
     return (Path(__file__).parent / name).read_text(encoding="utf-8")
 
 
-def _shipped() -> Mapping[str, Reasoner]:
+def _shipped() -> Mapping[str, Model]:
     raise UserError("there is no trained reasoner yet; train one and pass it: live(model)")
 
 
-def _rounded(model: Reasoner) -> Reasoner:
-    """Copy a reasoner with its weights rounded to 16 bits, as the page gets them."""
-    copy = type(model)(model.config)
+def _rounded(model: Model) -> Model:
+    """Copy a model with its weights rounded to 16 bits, as the page gets them."""
+    copy = Reasoner(model.config) if isinstance(model, Reasoner) else Relational(model.config)
     copy.load_state_dict({name: tensor.cpu().half().float() for name, tensor in model.state_dict().items()})
     if any(not bool(tensor.isfinite().all()) for tensor in copy.state_dict().values()):
-        raise UserError("the reasoner has weights that 16 bits cannot hold; train it with a lower rate")
+        raise UserError("the model has weights that 16 bits cannot hold; train it with a lower rate")
     return copy.eval()
 
 
-def _network(name: str, model: Reasoner) -> dict[str, Any]:
-    """Write a reasoner as what the constructor in ``network.js`` reads."""
-    config, state = model.config, model.state_dict()
+def _network(name: str, model: Model) -> dict[str, Any]:
+    """Write a model as what the constructor in ``network.js`` reads."""
+    state = model.state_dict()
     bits = np.concatenate([tensor.numpy().ravel() for tensor in state.values()]).astype("<f2").tobytes()
     return {
         "kind": type(model).__name__,
         "name": name,
         "about": _about(model),
-        "sizes": {
-            "width": config.width,
-            "entityLayers": config.entity_layers,
-            "entityHeads": config.entity_heads,
-            "panelLayers": config.panel_layers,
-            "panelHeads": config.panel_heads,
-            "contrast": config.contrast,
-            "separators": config.separators,
-            "context": config.context,
-            "loss": config.loss,
-            "offsets": OFFSETS,
-        },
+        "sizes": _sizes(model),
         "tensors": [[key, tensor.numel()] for key, tensor in state.items()],
         "weights": base64.b64encode(bits).decode(),
     }
+
+
+def _sizes(model: Model) -> dict[str, Any]:
+    if isinstance(model, Relational):
+        return {
+            "width": model.config.width,
+            "rows": model.config.rows,
+            "alike": model.config.alike,
+            "loss": "ce",
+            "names": relational.SHARED,
+            "offsets": relational.OFFSETS,
+            "counts": relational.SYMBOLS,
+            "levels": LEVELS,
+        }
+    config = model.config
+    return {
+        "width": config.width,
+        "entityLayers": config.entity_layers,
+        "entityHeads": config.entity_heads,
+        "panelLayers": config.panel_layers,
+        "panelHeads": config.panel_heads,
+        "contrast": config.contrast,
+        "separators": config.separators,
+        "context": config.context,
+        "loss": config.loss,
+        "offsets": OFFSETS,
+    }
+
+
+def _answer(model: Model, problem: Problems) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Answer one problem: the eight scores, between 0 and 1, and the maps of attention if there are any."""
+    with torch.no_grad():
+        if isinstance(model, Relational):
+            batch = relational.SymbolSet.of(problem, alike=model.config.alike).batch([0])
+            return model(batch).logits[0].softmax(0), None
+        found = model(TokenSet.of(problem).batch([0]), attention=True)
+    logits = found.logits[0]
+    scores = logits.softmax(0) if model.config.loss == "ce" else logits.sigmoid()
+    if not found.attention or not model.config.context:
+        return scores, None
+    return scores, torch.stack([layer[0] for layer in found.attention])  # (L, V, H, T, T)
 
 
 def pack(problems: Mapping[str, Problems]) -> dict[str, Any]:
@@ -234,10 +282,12 @@ def _layouts() -> list[dict[str, Any]]:
     ]
 
 
-def _form(problems: Mapping[str, Problems], models: Mapping[str, Reasoner]) -> str:
+def _form(problems: Mapping[str, Problems], models: Mapping[str, Model]) -> str:
     """Write the controls; they stay hidden until the script runs."""
     present = sorted({int(number) for number in next(iter(problems.values())).configuration})
-    layouts = "".join(f'<option value="{number}">{CONFIGURATIONS[number].title}</option>' for number in present)
+    layouts = "".join(
+        f'<option value="{number}">{CONFIGURATIONS[number].title}</option>' for number in present
+    )
     sets = "".join(
         f'<option value="{number}">{html.escape(ANSWER_SETS.get(name, name))}</option>'
         for number, name in enumerate(problems)
@@ -256,19 +306,13 @@ def _form(problems: Mapping[str, Problems], models: Mapping[str, Reasoner]) -> s
     )
 
 
-def _static(problem: Problems, model: Reasoner) -> tuple[str, str]:
+def _static(problem: Problems, model: Model) -> tuple[str, str]:
     """Write the first puzzle with its answer as plain HTML, in the places where the script puts its own."""
     configuration, target = int(problem.configuration[0]), int(problem.target[0])
     panels = problem.entities[0]
-    with torch.no_grad():
-        found = model(TokenSet.of(problem).batch([0]), attention=True)
-    logits = found.logits[0]
-    scores = (logits.softmax(0) if model.config.loss == "ce" else logits.sigmoid()).tolist()
-    best = int(logits.argmax())
-    looks = None
-    if found.attention and model.config.context:
-        maps = torch.stack([layer[0] for layer in found.attention])  # (L, V, H, T, T)
-        looks = shares(maps, best)[0].tolist()
+    found, maps = _answer(model, problem)
+    scores, best = found.tolist(), int(found.argmax())
+    looks = None if maps is None else shares(maps, best)[0].tolist()
     drawn = matrix_svg(configuration, [*panels[:CONTEXT], panels[CONTEXT + best]], weights=looks)
     drawn = drawn.replace("<svg ", '<svg class="rr-play-matrix" ', 1).replace('"rr-iq-', '"rr-play-')
     items = []
@@ -301,13 +345,16 @@ def _static(problem: Problems, model: Reasoner) -> tuple[str, str]:
         '<label>What it reads of <select class="rr-play-stream"><option value="all">All attributes</option>'
         f"{streams}</select></label>"
         '<label>At <select class="rr-play-layer"><option value="-1">All layers</option></select></label>'
-        '<label class="rr-play-check"><input type="checkbox" class="rr-play-draw" checked> Draw it</label></div>'
+        '<label class="rr-play-check"><input type="checkbox" class="rr-play-draw" checked> Draw it</label>'
+        "</div>"
+        '<ul class="rr-play-parts" hidden></ul>'
         '<p class="rr-play-look-words" aria-live="polite"></p></div>'
     )
     title = CONFIGURATIONS[configuration].title
     return body, f"A puzzle of {title}, to be solved against a reasoner. {said}"
 
 
-def _about(model: Reasoner) -> str:
+def _about(model: Model) -> str:
     count = sum(tensor.numel() for tensor in model.parameters())
-    return f"A reasoner of {count:,} trained numbers."
+    kind = "A relational model" if isinstance(model, Relational) else "A hierarchical reasoner"
+    return f"{kind} of {count:,} trained numbers."

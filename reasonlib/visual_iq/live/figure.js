@@ -37,6 +37,7 @@ function start(root) {
   const [form, layoutPicker, setPicker, modelPicker, next] = ["form", "layout", "set", "against", "next"].map(find);
   const [matrix, choices, said, score, hint, looks] = ["matrix", "choices", "said", "score", "hint", "looks"].map(find);
   const [stream, layer, drawLines, told, lookWords, about] = ["stream", "layer", "draw", "told", "look-words", "about"].map(find);
+  const [pickers, partsList] = ["pickers", "parts"].map(find);
   const chosenSet = () => Number(setPicker.value), model = () => models[Number(modelPicker?.value ?? 0)];
   let game = null, queue = [];
   let tally = { asked: 0, you: 0, model: 0 };
@@ -126,7 +127,7 @@ function start(root) {
   function choose(yours) {
     const opponent = model(), panels = [...game.problem.context, ...game.candidates];
     const began = performance.now();
-    game.answer = opponent.answer(panels, game.problem.layout.places);
+    game.answer = opponent.answer(panels, game.problem.layout);
     const took = performance.now() - began;
     game.scores = opponent.loss === "ce" ? softmax(game.answer.logits) : game.answer.logits.map(sigmoid);
     game.theirs = game.answer.logits.indexOf(Math.max(...game.answer.logits));
@@ -151,42 +152,53 @@ function start(root) {
     const counted = (name, right) => [make("b", {}, name), ` ${right} of ${tally.asked}`];
     score.replaceChildren(make("span", {}, ...counted("You", tally.you)), " ", make("span", {}, ...counted("Model", tally.model)));
     told.textContent = `Answered in your browser in ${took < 1 ? "less than 1" : Math.round(took)} ms.`;
-    layerOptions();
     look(game.theirs);
   }
 
-  function layerOptions() {
-    const names = game.answer.attention[0].map((_, number) => `Layer ${number + 1}`);
-    if (layer.options.length !== names.length + 1) {
-      layer.replaceChildren(...["All layers", ...names].map((name, number) => make("option", { value: number - 1 }, name)));
-    }
-  }
-
-  /** Show what the reasoner read to judge one candidate. */
+  /** Show what the model read, or expected, to judge one candidate. */
   function look(candidate) {
     game.looked = candidate;
     game.buttons.forEach((button, number) => button.classList.toggle("rr-play-looked", number === candidate));
-    const opponent = model(), { attention } = game.answer;
-    if (!opponent.context || !attention[0].length) {
-      looks.hidden = true;
-      return drawMatrix();
+    game.weights = null;
+    const { attention, parts } = game.answer, seen = model().context && attention?.[0].length;
+    if (seen) readFrom(attention, candidate);
+    if (parts) expected(parts, candidate);
+    drawMatrix(seen && drawLines.checked ? game.weights : null);
+    looks.hidden = !seen && !parts;
+    pickers.hidden = !seen;
+    partsList.hidden = !parts;
+  }
+
+  /** The shares of attention from a candidate to every panel, over the streams and layers that are picked. */
+  function readFrom(attention, candidate) {
+    const names = attention[0].map((_, number) => `Layer ${number + 1}`);
+    if (layer.options.length !== names.length + 1) {
+      layer.replaceChildren(...["All layers", ...names].map((name, number) => make("option", { value: number - 1 }, name)));
     }
     const streams = stream.value === "all" ? range(5) : [Number(stream.value)];
-    const layers = Number(layer.value) < 0 ? range(attention[0].length) : [Number(layer.value)];
+    const layers = Number(layer.value) < 0 ? range(names.length) : [Number(layer.value)];
     const maps = streams.flatMap((one) => layers.flatMap((depth) => attention[one][depth]));
-    const tokens = maps[0].length, between = tokens - 16; // separators
+    const tokens = maps[0].length, separators = tokens > 16 ? [3, 7] : [];
     const row = range(tokens).map((token) => maps.reduce((sum, map) => sum + map[tokens - 8 + candidate][token], 0) / maps.length);
-    const separators = between ? [3, 7] : [];
-    const weights = row.slice(0, tokens - 8).filter((_, token) => !separators.includes(token));
-    const others = row.slice(tokens - 8).reduce((sum, weight) => sum + weight, 0);
-    const matrixShare = weights.reduce((sum, weight) => sum + weight, 0), most = weights.indexOf(Math.max(...weights));
-    const percent = (share) => `${Math.round(100 * share)} %`;
-    drawMatrix(drawLines.checked ? weights : null);
-    lookWords.textContent = `To judge candidate ${candidate + 1}, ${percent(matrixShare)} of its attention goes to the matrix, `
+    const weights = row.slice(0, -8).filter((_, token) => !separators.includes(token));
+    const total = (list) => list.reduce((sum, weight) => sum + weight, 0), percent = (share) => `${Math.round(100 * share)} %`;
+    const most = weights.indexOf(Math.max(...weights)), others = total(row.slice(-8));
+    lookWords.textContent = `To judge candidate ${candidate + 1}, ${percent(total(weights))} of its attention goes to the matrix, `
       + `most to panel ${(most % 3) + 1} of row ${Math.floor(most / 3) + 1}, ${percent(others)} to the candidates`
-      + `${between ? `, ${percent(1 - matrixShare - others)} to the marks between rows` : ""}. Choose another candidate to see what was read for it.`;
-    looks.hidden = false;
+      + `${separators.length ? `, ${percent(1 - total(weights) - others)} to the marks between rows` : ""}. Choose another candidate to see what was read for it.`;
     game.weights = weights;
+  }
+
+  /** How probable the model held what a candidate shows, attribute by attribute. */
+  function expected(parts, candidate) {
+    const worst = parts.reduce((a, b) => (b.scores[candidate] < a.scores[candidate] ? b : a));
+    partsList.replaceChildren(...parts.map(({ name, scores }) => {
+      const share = Math.exp(scores[candidate]), bar = make("span", { class: "rr-play-bar" });
+      bar.style.setProperty("--share", share.toFixed(4));
+      return make("li", {}, make("span", {}, name), bar, make("span", {}, share < 0.0005 ? "0" : share.toFixed(share < 0.0095 ? 3 : 2)));
+    }));
+    lookWords.textContent = `How probable the model holds what candidate ${candidate + 1} shows, given the first two rows: `
+      + `least its ${worst.name}. Choose another candidate to see why it was taken or left.`;
   }
 
   function fresh() {
@@ -214,5 +226,4 @@ function start(root) {
   show(0);
 }
 
-const NETWORKS = { Reasoner };
 document.querySelectorAll(".rr-play:not([data-ready])").forEach(start);

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 from numpy import ndarray
 
-__all__ = ["ONE", "circle", "outline", "polygon", "ring", "turn"]
+__all__ = ["ONE", "circle", "outline", "polygon", "ring", "runs", "turn"]
 
 ONE = 1 << 16
 SAMPLES = 32  # places between two pixels at which a turned picture is sampled
@@ -151,3 +151,15 @@ def turn(
         np.stack([left, left + 1, left, left + 1]),
         np.stack([vertical * horizontal for vertical in down for horizontal in across]),
     )
+
+
+def runs(mask: Bool[ndarray, "H W"]) -> list[int]:
+    """Write a mask as runs, row by row: where each starts, counted from 1, and how long it is.
+
+    >>> runs(np.array([[False, True], [True, False]]))
+    [2, 2]
+    """
+    padded = np.concatenate([[False], mask.ravel(), [False]])
+    changes = np.flatnonzero(padded[1:] != padded[:-1]) + 1
+    changes[1::2] -= changes[::2]
+    return changes.tolist()

@@ -15,7 +15,7 @@ Axes: M panels, N problems, S 9 slots, A 4 attributes.
 from functools import cache
 
 import numpy as np
-from jaxtyping import Float, Int, UInt8
+from jaxtyping import Bool, Float, Int, UInt8
 from numpy import ndarray
 
 from reasonlib.visual_iq import raster
@@ -33,7 +33,7 @@ from reasonlib.visual_iq.puzzle import (
     Problems,
 )
 
-__all__ = ["boxes", "panels", "problem_images"]
+__all__ = ["box", "boxes", "mask", "panels", "problem_images"]
 
 BLACK, WHITE = 0, 255
 EDGE = 2  # width of an outline, in pixels
@@ -117,7 +117,9 @@ class _Sprites:
         self.place, self.window = place, _window(place)
         rows, columns = self.window
         shape = rows.stop - rows.start, columns.stop - columns.start
-        self.table = np.zeros((*KINDS, *shape), dtype=np.uint8)  # memory is taken as sprites are drawn
+        self.table = np.zeros(
+            (*KINDS, *shape), dtype=np.uint8
+        )  # takes memory as it fills: 229 MB for all places
         self.flat = self.table.reshape(-1, *shape)
         self.known = np.zeros(KINDS[:2], dtype=bool)
 
@@ -225,7 +227,7 @@ def problem_images(problems: Problems, index=None) -> UInt8[ndarray, "N 16 160 1
 @cache
 def _box_table() -> Float[ndarray, "22 6 6 8 4"]:
     """Box of what each place may show: ``[place, type, size, angle]``; of type 0, that of the place."""
-    table = np.zeros((len(PLACES), len(TYPES), len(SIZES), len(ANGLES), 4), dtype=np.float32)
+    table = np.zeros((len(PLACES), len(TYPES), len(SIZES), len(ANGLES), 4))
     for place, (row, column, height, width) in enumerate(PLACES):
         x, y = column - width / 2, row - height / 2
         table[place, 0] = CANVAS * np.array([x, y, x + width, y + height])
@@ -261,4 +263,17 @@ def boxes(configuration: Int[ndarray, "M"], entities: Int[ndarray, "M S A"]) -> 
     configuration, entities = _checked(configuration, entities)
     place = PLACE_OF[configuration]
     kind, size, _, angle = np.moveaxis(entities, -1, 0)
-    return np.where(place[..., None] >= 0, _box_table()[place, kind, size, angle], np.float32(0))
+    return np.where(place[..., None] >= 0, _box_table()[place, kind, size, angle], 0).astype(np.float32)
+
+
+def box(place: int, kind: int, size: int, angle: int) -> Float[ndarray, "4"]:
+    """Box around one entity, as in `boxes`: place in `PLACES`, levels of type, size and angle."""
+    return _box_table()[place, kind, size, angle]
+
+
+def mask(place: int, kind: int, size: int, angle: int) -> Bool[ndarray, "160 160"]:
+    """Pixels that one entity covers wholly: place in `PLACES`, levels of type, size and angle."""
+    sprites = _sprites(place)
+    covered = np.zeros((CANVAS, CANVAS), dtype=bool)
+    covered[sprites.window] = sprites.take(np.array([[kind, size, COLOURS.index(0), angle]]))[0] == BLACK
+    return covered

@@ -1,8 +1,9 @@
-r"""The plain networks of table 3.2, which see a problem as a stack of pictures; and two that never see the question.
+r"""The plain networks of table 3.2, which see a problem as a stack of pictures; two never see the question.
 
-Sources: Zhang et al. (2019a), "RAVEN: A Dataset for Relational and Analogical Visual Reasoning", section 5.1, and
-its authors' published code (LSTM, CNN, ResNet); He et al. (2016), "Deep Residual Learning for Image Recognition",
-section 3 and table 1; Benny et al. (2021), "Scale-Localized Abstract Reasoning", section 5 (the blind ResNet).
+Sources: Zhang et al. (2019a), "RAVEN: A Dataset for Relational and Analogical Visual Reasoning", section 5.1,
+and its authors' published code (LSTM, CNN, ResNet); He et al. (2016), "Deep Residual Learning for Image
+Recognition", section 3 and table 1; Benny et al. (2021), "Scale-Localized Abstract Reasoning", section 5 (the
+blind ResNet).
 https://arxiv.org/abs/1903.02741 https://arxiv.org/abs/1512.03385 https://arxiv.org/abs/2009.09405
 
     LSTM      16 panels ── convolutions each ── LSTM over panels ── last state ── 8 scores
@@ -10,7 +11,8 @@ https://arxiv.org/abs/1903.02741 https://arxiv.org/abs/1512.03385 https://arxiv.
     ResNet    16 panels as 16 channels ── ResNet-18 ───── MLP ── 8 scores
 
 All three name the answer by its number: the weights of "candidate 3" know nothing of those of "candidate 5",
-so each has to be learnt by itself. `CandidateLSTM` and `BlindCNN` score every candidate with the same weights.
+so each has to be learnt by itself. `CandidateLSTM` and `BlindCNN` score every candidate with the same
+weights.
 
 Axes: B problems, P 16 panels, H x W pixels, C channels, F features, D width.
 """
@@ -107,10 +109,11 @@ def initialise_convolutions(module: nn.Module) -> None:
 
 
 class BasicBlock(nn.Module):
-    r"""Two convolutions beside a shortcut, :math:`\mathrm{relu}(s(x) + \mathrm{BN}(W_2 * \mathrm{relu}(\mathrm{BN}(W_1 * x))))`.
+    r"""Two convolutions beside a shortcut (He et al. 2016, eq. 1 and 2).
 
-    The shortcut `s` is the identity, or a 1x1 convolution with a norm where the shape changes
-    (He et al. 2016, eq. 1 and 2).
+    .. math:: \mathrm{relu}(s(x) + \mathrm{BN}(W_2 * \mathrm{relu}(\mathrm{BN}(W_1 * x))))
+
+    The shortcut `s` is the identity, or a 1x1 convolution with a norm where the shape changes.
     """
 
     def __init__(self, inputs: int, outputs: int, stride: int = 1) -> None:
@@ -200,7 +203,7 @@ class PanelLSTM(nn.Module):
 
 
 class CandidateLSTM(nn.Module):
-    """Read the eight context panels, then one candidate, and score it: eight times over, with one set of weights.
+    """Read the eight context panels, then one candidate, and score it: eight times, with the same weights.
 
     Parameters
     ----------
@@ -304,8 +307,10 @@ class BlindCNN(nn.Module):
     r"""Compare each candidate with the mean of all eight, and never see the context.
 
     With :math:`z_c` the features of candidate `c`, its score is
-    :math:`v^\top \mathrm{relu}(W (z_c - \tfrac{1}{8} \sum_{c'} z_{c'}))`: how it differs from the others is all
-    there is to go by.
+
+    .. math:: v^\top \mathrm{relu}\Big(W \big(z_c - \tfrac{1}{8} \sum_{c'} z_{c'}\big)\Big)
+
+    so that how it differs from the others is all there is to go by.
 
     Parameters
     ----------
@@ -316,8 +321,8 @@ class BlindCNN(nn.Module):
 
     Notes
     -----
-    Ours: with one set of weights for all candidates it finds the shortcut from a hundredth of the problems
-    that `BlindResNet` needs.
+    Ours. It has one set of weights for all candidates, and so finds the shortcut from few problems, where
+    `BlindResNet` must learn what an odd candidate is for each of eight places anew.
     """
 
     def __init__(self, width: int = 32, hidden: int = 128, size: int = 80) -> None:

@@ -1,16 +1,19 @@
-r"""Contrastive perceptual inference: guess the rules, then see how each candidate differs from what all share.
+r"""CoPINet: guess the rules, then see how each candidate differs from what all of them share.
 
-Source: Zhang et al. (2019b), "Learning Perceptual Inference by Contrasting", sections 3.1 to 3.3, and its authors'
-published code. https://arxiv.org/abs/1912.00086
+Source: Zhang et al. (2019b), "Learning Perceptual Inference by Contrasting", sections 3.1 to 3.3, and its
+authors' published code. https://arxiv.org/abs/1912.00086
 
-    8 context ─ convolution ─ sums of rows and columns ─ rules of each attribute ───────┐
-                                                                                         v
-    16 panels ─ convolution ─ sums of rows and columns, a candidate in the gap ─ contrast ─ block ─ contrast ─ block ─ score
+    8 context ─ convolution ─ sums of rows and columns ─ rules of each attribute ─┐
+                                                                                  │
+    16 panels ─ convolution ─ sums of rows and columns, the last with a candidate │
+                   ┌──────────────────────────────────────────────────────────────┤
+                contrast ─ block ─ contrast ─ block ─ score              (both contrasts are told)
 
 The published loss is the binary cross-entropy of each candidate, `contrast.choice_loss`.
 
-Rows and columns are sums, so that it does not matter which of them comes first, nor in which order a row is read.
-The last row and column are summed once for each candidate, and all that follows has one set of weights for all.
+Rows and columns are sums, so that it does not matter which of them comes first, nor in which order a row is
+read. The last row and column are summed once for each candidate, and all that follows has one set of weights
+for all.
 
 Axes: B problems, P 16 panels, H x W pixels, C channels, A attributes, R rules.
 """
@@ -61,7 +64,7 @@ class CoPINetConfig:
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
         if self.inference and not self.contrast:
-            raise ValueError("inference must be False without contrast, got True: nothing would use the rules")
+            raise ValueError("inference must be False without contrast, got True: nobody would use the rules")
 
 
 # Parts ------------------------------------------------------------------------------------------------------
@@ -86,7 +89,7 @@ class Lines(nn.Module):
 
     Notes
     -----
-    The authors' code writes ``BatchNorm2d(64, 64)``, whose second number is the epsilon added to the variance.
+    The authors' code writes ``BatchNorm2d(64, 64)``, whose second number is added to the variance (epsilon).
     So the published figures come from norms that hardly normalise, and 64 is the default here too.
     """
 
@@ -116,7 +119,7 @@ def two_layers(inputs: int, outputs: int) -> nn.Sequential:
 
 
 class Inferred(NamedTuple):
-    """The rules, as probabilities for each attribute, and the vector that tells them to the contrast modules."""
+    """The rules, as probabilities for each attribute, and the vector that tells the contrast modules."""
 
     rules: Float[Tensor, "B A R"]
     told: Float[Tensor, "B C"]
@@ -125,11 +128,11 @@ class Inferred(NamedTuple):
 class Inference(nn.Module):
     r"""Guess the rules from the two complete rows and columns (section 3.2).
 
-    With :math:`p_a` the probabilities of the R rules of attribute `a`, the vector told is :math:`\sum_a W p_a`.
+    With :math:`p_a` the probabilities of the R rules of attribute `a`, what is told is :math:`\sum_a W p_a`.
 
     Notes
     -----
-    The source samples the rules by Gumbel-softmax; its published code has that switched off, and so it is here.
+    The source samples the rules by Gumbel-softmax; its published code has that switched off, and so has this.
     No rule label is used: what an "attribute" or a "rule" is to the model is its own affair.
     """
 

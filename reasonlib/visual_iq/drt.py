@@ -96,9 +96,8 @@ def parse(tokens: tuple[str, ...]) -> tuple[Node, ...]:
     has_child: set[int] = set()
 
     def wrong(what: str) -> DataError:
-        return DataError(
-            f"structure does not parse, {what}: {' '.join(tokens)!r}; it reads like {' '.join(structure_of(0))!r}"
-        )
+        given, right = " ".join(tokens), " ".join(structure_of(0))
+        return DataError(f"structure does not parse, {what}: {given!r}; it reads like {right!r}")
 
     for place, token in enumerate(tokens):
         if token == "/":
@@ -170,8 +169,8 @@ class DynamicResidualTree(nn.Module):
 
     Notes
     -----
-    The source maps fixed GloVe vectors of the names by a linear layer. Ours are learnt from scratch, which has
-    no less room: a table of 22 free vectors holds whatever such a map can give.
+    The source maps fixed GloVe vectors of the names by a linear layer. Ours are learnt from scratch, and
+    could be the same: a table of 22 free vectors holds whatever such a map can give.
     """
 
     def __init__(self, features: int, word: int = 300) -> None:

@@ -3,7 +3,7 @@
 Source: An and Cho's chapter in Mehak (2019), section 3.3.5, first row of table 3.3; figure 3.2 (grid features
 against salient objects).
 
-    panel ─ convolutions ─ 4 x 4 cells of V x D channels ─ entity encoder over the cells ─ sum ─ as in `reasoner`
+    panel ─ convolutions ─ 4 x 4 cells of V x D channels ─ entity encoder over cells ─ sum ─ as in `reasoner`
 
 Axes: B problems, P 16 panels, H x W pixels, V 5 streams, S cells of the grid, D width, T tokens.
 """

@@ -1,12 +1,12 @@
 """Problems as pictures: drawn when they are needed, shrunk to 80 x 80, and learnt from.
 
-The 70,000 problems of the test are 29 GB as pictures and 90 MB as tables of entities. So the tables are kept, and
-a batch is drawn from them; what was drawn is kept as well, as long as it fits in a given memory.
+The 70,000 problems of the test are 29 GB as pictures and 40 MB as tables of entities. So the tables are kept,
+and a batch is drawn from them; what was drawn is kept as well, as long as it fits in a given memory.
 
-    Problems ─ render ─ (B, 16, 160, 160) ─ mean of 2 x 2 pixels ─ (B, 16, 80, 80) bytes ─ model ─ (B, 8) scores
+    Problems ─ render ─ (B, 16, 160, 160) ─ mean of 2 x 2 pixels ─ (B, 16, 80, 80) ─ model ─ (B, 8) scores
 
-Sources: Zhang et al. (2019b), section 4 and its published code (rate, batch, epochs, size); Barrett et al. (2018),
-section 4 (auxiliary training).
+Sources: Zhang et al. (2019b), section 4 and its published code (rate, batch, epochs, size); Barrett et al.
+(2018), section 4 (auxiliary training).
 
 Axes: N or B problems, P 16 panels, H x W pixels, M 9 meta-targets.
 """
@@ -79,7 +79,8 @@ def meta_targets(rules: Int[ndarray, "N K G 3"]) -> Float[ndarray, "N M"]:
     rule, governed = rules[..., 0, None], rules[..., 1, None]
     names = np.concatenate([rule == np.arange(4), governed == np.arange(1, 6)], -1)  # (N, K, G, M)
     names[..., 4:6] |= governed == 0  # a constant of number and position is one of both
-    return (names & (rule >= 0)).any((1, 2)).astype(np.float32)
+    told: ndarray = (names & (rule >= 0)).any((1, 2))
+    return told.astype(np.float32)
 
 
 def shrink(images: UInt8[ndarray, "*N 160 160"], size: int) -> UInt8[ndarray, "*N H W"]:
@@ -144,8 +145,8 @@ class PixelSet:
     size
         Side of a panel in pixels.
     keep
-        Memory for pictures already drawn, in MB. If all of them would take more, none is kept, and every batch
-        is drawn anew.
+        Memory for pictures already drawn, in MB. If all of them would take more, none is kept, and every
+        batch is drawn anew.
     """
 
     def __init__(self, problems: Problems, size: int = 80, keep: int = 1024) -> None:
@@ -197,7 +198,7 @@ class Recipe:
     batch_size: int = 32
     lr: float = 1e-3  # of Adam
     loss: str = "ce"  # or bce, as CoPINet's authors
-    auxiliary: float = 0.0  # weight of the meta-targets' loss; 10 in the published WReN with auxiliary training
+    auxiliary: float = 0.0  # weight of the meta-targets' loss; 10 where WReN is published with it
 
     def __post_init__(self) -> None:
         if self.batch_size < 1:
@@ -346,8 +347,8 @@ SCALES: dict[str, dict[str, Any]] = {
     "quick": {"problems": 500, "epochs": 10, "narrow": 4, "size": 80, "lr": 1e-3, "keep": 1024},
     "paper": {"problems": 10_000, "epochs": 200, "narrow": 1, "size": 80, "keep": 8192},
 }
-"""``problems`` of each configuration, 60 % of them to learn from; ``narrow``: how many times narrower the models
-are than published; ``size`` in pixels; ``keep`` in MB."""
+"""``problems`` of each configuration, 60 % of them to learn from; ``narrow``: how many times narrower the
+models are than published; ``size`` in pixels; ``keep`` in MB."""
 
 
 def _pick(kind: type, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 r"""Wild Relation Network: every pair of panels is looked at, and what the pairs say is added up.
 
-Source: Barrett, Hill, Santoro et al. (2018), "Measuring abstract reasoning in neural networks", section 4, eq. 1
-and 2. https://arxiv.org/abs/1807.04225
+Source: Barrett, Hill, Santoro et al. (2018), "Measuring abstract reasoning in neural networks", section 4,
+eq. 1 and 2. https://arxiv.org/abs/1807.04225
 
 For candidate `c` with embedding :math:`x_c`, context :math:`x_1 \dots x_8` and :math:`X_c` all nine,
 
@@ -83,8 +83,8 @@ class Pairs(nn.Module):
 
     Notes
     -----
-    The first layer's weights of the first and of the second panel stand apart: ``W [y; z] = W_1 y + W_2 z``, so
-    that each panel is mapped once, and not once a pair.
+    The first layer's weights of the first and of the second panel stand apart, ``W [y; z] = W_1 y + W_2 z``,
+    so that each panel is mapped once, and not once a pair.
     """
 
     def __init__(self, embedding: int, hidden: int) -> None:

@@ -104,9 +104,7 @@ def test_an_lstm_reads_sixteen_panels_in_their_order():
     state = cell = torch.zeros(2, 5)
     for panel in range(16):
         seen = model.see(images[:, panel : panel + 1].float())
-        gates = (
-            seen @ read.weight_ih_l0.T + read.bias_ih_l0 + state @ read.weight_hh_l0.T + read.bias_hh_l0
-        )
+        gates = seen @ read.weight_ih_l0.T + read.bias_ih_l0 + state @ read.weight_hh_l0.T + read.bias_hh_l0
         let_in, forget, candidate, let_out = gates.chunk(4, 1)
         cell = forget.sigmoid() * cell + let_in.sigmoid() * candidate.tanh()
         state = let_out.sigmoid() * cell.tanh()
@@ -210,7 +208,7 @@ def test_the_others_name_the_answer_by_its_number(name):
 def odd_one_out(problems, generator):
     """Seven candidates of one grey, and one of another: no grey is more often the answer than any other.
 
-    Whatever each grey is worth, the odd one is worth more in half of all problems, and the first of seven less.
+    Whatever each grey is worth, the odd one is worth more in half of all problems, and less in the other.
     """
     two = torch.stack([torch.randperm(4, generator=generator)[:2] for _ in range(problems)]) * 80
     greys = torch.cat([torch.zeros(problems, 8, dtype=torch.long), two[:, :1].expand(-1, 8)], 1)
@@ -241,7 +239,7 @@ def test_the_odd_one_out_is_found_by_comparison_alone():
 
 
 def as_shown(problems, generator):
-    """The answer is the candidate as grey as the last context panel; the candidates are eight different greys."""
+    """The answer is the candidate as grey as the last context panel; all candidates differ."""
     greys = torch.stack([torch.randperm(8, generator=generator) for _ in range(problems)]) * 32.0
     target = torch.randint(8, (problems,), generator=generator)
     context = torch.rand(problems, 8, generator=generator) * 255

@@ -79,8 +79,7 @@ def meta_targets(rules: Int[ndarray, "N K G 3"]) -> Float[ndarray, "N M"]:
     rule, governed = rules[..., 0, None], rules[..., 1, None]
     names = np.concatenate([rule == np.arange(4), governed == np.arange(1, 6)], -1)  # (N, K, G, M)
     names[..., 4:6] |= governed == 0  # a constant of number and position is one of both
-    told: ndarray = (names & (rule >= 0)).any((1, 2))
-    return told.astype(np.float32)
+    return np.any(names & (rule >= 0), axis=(1, 2)).astype(np.float32)
 
 
 def shrink(images: UInt8[ndarray, "*N 160 160"], size: int) -> UInt8[ndarray, "*N H W"]:

@@ -8,7 +8,7 @@ from reasonlib import records
 from reasonlib.experiment import Experiment, Measured, Trial
 from reasonlib.visual_iq import sets
 from reasonlib.visual_iq.solve import consistent, majority_vote
-from reasonlib.visual_iq.solving import SHORT, by_configuration, run_reasoner
+from reasonlib.visual_iq.solving import BRISK, SHORT, by_configuration, run_reasoner
 
 __all__ = ["DATA", "EXPERIMENTS"]
 
@@ -111,11 +111,11 @@ RELATIONAL = Experiment(
     name="visual_iq/relational",
     title="A reasoner that predicts the missing panel, and each step to it",
     rows={
-        "full": {"model": "relational", **SHORT},
-        "no-rows": {"model": "relational", "rows": False, **SHORT},
-        "no-alike": {"model": "relational", "alike": False, **SHORT},
-        "third-row": {"model": "relational", "every_row": False, **SHORT},
-        "choose": {"model": "relational", "predict": False, "every_row": False, **SHORT},
+        "full": {"model": "relational", **BRISK},
+        "no-rows": {"model": "relational", "rows": False, **BRISK},
+        "no-alike": {"model": "relational", "alike": False, **BRISK},
+        "third-row": {"model": "relational", "every_row": False, **BRISK},
+        "choose": {"model": "relational", "predict": False, "every_row": False, **BRISK},
     },
     scales={
         "smoke": {"per_configuration": 20, "epochs": 1, "warmup": 1},
@@ -227,7 +227,7 @@ SHIP = Experiment(
     rows={
         "detector": {"model": "detector", "backbone": "small"},
         "reasoner": {"model": "reasoner", "ship": "reasoner", **SHORT},
-        "relational": {"model": "relational", "ship": "relational", **SHORT},
+        "relational": {"model": "relational", "ship": "relational", **BRISK},
     },
     scales={
         "smoke": {"per_configuration": 20, "epochs": 1, "warmup": 1, "steps": 2, "panels": 28},

@@ -103,12 +103,14 @@ class Explanation(NamedTuple):
     ----------
     rules
         As in `Reading`.
-    slotted
-        Candidates that follow a rule on slots.
+    copied
+        Candidates that follow a rule on slots whose entities are copied from panel to panel.
+    remade
+        Candidates that follow a rule on slots whose entities are made anew.
     numbered
         Candidates that follow a rule on numbers.
-    by_slots
-        Whether a rule on slots fits the rows.
+    by_copies, by_slots
+        Whether a rule of the first or second kind fits the rows.
     open_places
         Whether rules that fit foretell different numbers or slots.
     open_looks
@@ -116,21 +118,25 @@ class Explanation(NamedTuple):
     """
 
     rules: Int[ndarray, "N G 3"]
-    slotted: Bool[ndarray, "N E"]
+    copied: Bool[ndarray, "N E"]
+    remade: Bool[ndarray, "N E"]
     numbered: Bool[ndarray, "N E"]
+    by_copies: Bool[ndarray, "N"]
     by_slots: Bool[ndarray, "N"]
     open_places: Bool[ndarray, "N"]
     open_looks: Bool[ndarray, "N"]
 
     @property
     def follows(self) -> Bool[ndarray, "N E"]:
-        """Candidates that follow a rule on slots; where there are none, those that follow one on numbers."""
-        return np.where(self.slotted.any(axis=1)[:, None], self.slotted, self.numbered)
+        """Candidates that follow the rules that say most, of those that any candidate follows."""
+        slotted = np.where(self.copied.any(axis=1)[:, None], self.copied, self.remade)
+        return np.where(slotted.any(axis=1)[:, None], slotted, self.numbered)
 
     @property
     def right(self) -> Bool[ndarray, "N"]:
-        """Where the first candidate follows the rules that say most."""
-        return np.where(self.by_slots, self.slotted[:, 0], self.numbered[:, 0])
+        """Where the first candidate follows the rules that say most, of those that fit the rows."""
+        slotted = np.where(self.by_copies, self.copied[:, 0], self.remade[:, 0])
+        return np.where(self.by_copies | self.by_slots, slotted, self.numbered[:, 0])
 
 
 def explain(
@@ -146,26 +152,33 @@ def explain(
     rules = np.full((number, len(GROUPS), 3), -1, np.int8)
     for group, look in enumerate(looks, start=1):
         rules[:, group] = look.rules
-    slotted = np.zeros((number, entities.shape[1] - CONTEXT), bool)  # candidates that follow a rule on slots
+    shape = (number, entities.shape[1] - CONTEXT)
+    tiers = {"copied": np.zeros(shape, bool), "remade": np.zeros(shape, bool)}
+    fitting = {"copied": np.zeros(number, bool), "remade": np.zeros(number, bool)}
     foretold = np.full(number, -1)
     doubtful = np.zeros(number, bool)
     for option in grammar.possible(component, 0):
         if option.governed == "number":
             continue
         fits, third = _SLOTS[option.rule](sets[:, :CONTEXT], option.value, filled.shape[-1])
-        fits &= _called(named, 0, option)
-        if option.rule != "arithmetic":
-            for look in looks:
-                fits &= look.governed
-        fits = np.flatnonzero(fits)
-        if not len(fits):
+        index = np.flatnonzero(fits & _called(named, 0, option))
+        if not len(index):
             continue
-        good = sets[fits, CONTEXT:] == third[fits, None]
+        tier = "remade" if option.rule == "arithmetic" else "copied"
+        good = sets[index, CONTEXT:] == third[index, None]
+        holds = np.ones(len(index), bool)
         for look in looks:
-            good &= look.follows(option, entities, sets, fits)
-        slotted[fits] |= good
-        doubtful[fits] |= (foretold[fits] >= 0) & (foretold[fits] != third[fits])
-        first = fits[foretold[fits] < 0]
+            if tier == "remade":
+                good &= look.free_or_follows[index]
+            else:
+                kept, follows = look.kept(option, entities, sets, index)
+                holds &= kept
+                good &= follows
+        index, good = index[holds], good[holds]
+        tiers[tier][index] |= good
+        fitting[tier][index] = True
+        doubtful[index] |= (foretold[index] >= 0) & (foretold[index] != third[index])
+        first = index[foretold[index] < 0]
         foretold[first] = third[first]
         rules[first, 0] = option.code
 
@@ -184,9 +197,11 @@ def explain(
         numbered &= look.free_or_follows
     return Explanation(
         rules,
-        slotted,
-        numbered,
-        by_slots=foretold >= 0,
+        copied=tiers["copied"],
+        remade=tiers["remade"],
+        numbered=numbered,
+        by_copies=fitting["copied"],
+        by_slots=fitting["remade"],
         open_places=doubtful | (foretold < 0) & _several(expected),
         open_looks=np.any([_several(look.expected) for look in looks], axis=0),
     )
@@ -322,59 +337,59 @@ class _Look:
         """Candidates that are right where entities are made anew: an attribute under no rule is noise."""
         return np.where((self.expected != 0)[:, None], self.foretold, True)
 
-    @property
-    def governed(self) -> Bool[ndarray, "N"]:
-        """Tell where a rule foretells the level, or entities may be copies."""
-        return (self.expected != 0) | self.allows_copies
-
-    def follows(
+    def kept(
         self, option: Option, entities: ndarray, sets: ndarray, index: Int[ndarray, "M"]
-    ) -> Bool[ndarray, "M E"]:
-        """Tell which candidates of some problems follow, given a rule on slots."""
-        if option.rule == "arithmetic":
-            return self.free_or_follows[index]
-        good = self.foretold[index]
-        differing = np.flatnonzero(self.expected[index] == 0)
+    ) -> tuple[Bool[ndarray, "M"], Bool[ndarray, "M E"]]:
+        """Tell where copied entities explain the question of some problems, and which candidates follow."""
+        holds, good = self.expected[index] != 0, self.foretold[index]
+        differing = np.flatnonzero(~holds & self.allows_copies[index])
         if len(differing):
             levels = np.where(entities[..., 0] > 0, entities[..., self.group - 1], -1)[index[differing]]
-            good[differing] = _copied(levels, sets[index[differing]], option)
-        return good
+            holds[differing], good[differing] = _copied(levels, sets[index[differing]], option)
+        return holds, good
 
 
-def _copied(levels: Int[ndarray, "N P S"], sets: Int[ndarray, "N P"], option: Option) -> Bool[ndarray, "N E"]:
-    """Tell which candidates continue rows whose entities are copied from panel to panel.
+def _copied(
+    levels: Int[ndarray, "N P S"], sets: Int[ndarray, "N P"], option: Option
+) -> tuple[Bool[ndarray, "N"], Bool[ndarray, "N E"]]:
+    """Tell where the entities of a row are copies of each other, and which candidates continue that.
 
     Where the rule moves all slots on, an entity moves with its slot. Where three sets take turns, the
     entities of one set go to those of another in an order that is unknown, but the same in each row: so over
     all rows the slots of both sets must have seen the same levels.
     """
-    ninths = levels[:, CONTEXT:]
     if option.rule != "distribute three":
-        step = option.value
-        same = np.ones(len(levels), bool)
+        holds = np.ones(len(levels), bool)
         for left, right in ((0, 1), (1, 2), (3, 4), (4, 5), (6, 7)):
-            same &= (np.roll(levels[:, left], step, axis=-1) == levels[:, right]).all(axis=-1)
-        return same[:, None] & (np.roll(levels[:, 7], step, axis=-1)[:, None] == ninths).all(axis=-1)
+            holds &= (np.roll(levels[:, left], option.value, axis=-1) == levels[:, right]).all(axis=-1)
+        ninth = np.roll(levels[:, 7], option.value, axis=-1)
+        return holds, holds[:, None] & (ninth[:, None] == levels[:, CONTEXT:]).all(axis=-1)
     every = np.arange(len(levels))
-    good = np.ones(ninths.shape[:2], bool)
-    # Where each of the three sets of row one stands in rows two and three.
+    # Where each of the three sets of row one stands in rows two and three; one of them is the answer's.
     second = (sets[:, 3:6, None] == sets[:, None, :3]).argmax(axis=1)
-    third = (sets[:, 6:8, None] == sets[:, None, :3]).argmax(axis=1)
-    last = 3 - (sets[:, None, 6:8, None] == sets[:, None, None, :3]).argmax(axis=-1).sum(axis=-1)[:, 0]
-    for candidate in range(ninths.shape[1]):
-        codes = []
-        for column in range(3):
-            codes.append(
-                (levels[:, column].astype(np.int64) + 1) * 256
-                + (levels[every, 3 + second[:, column]].astype(np.int64) + 1) * 16
-                + np.where(
-                    (last == column)[:, None], ninths[:, candidate], levels[every, 6 + third[:, column]]
-                ).astype(np.int64)
-                + 1
-            )
-        ordered = np.sort(np.stack(codes, axis=1), axis=-1)
-        good[:, candidate] = (ordered == ordered[:, :1]).all(axis=(1, 2))
-    return good
+    in_third = sets[:, 6:8, None] == sets[:, None, :3]
+    third, missing = in_third.argmax(axis=1), ~in_third.any(axis=1)
+    pairs = np.stack(
+        [
+            (levels[:, column].astype(np.int64) + 1) * 16 + levels[every, 3 + second[:, column]] + 1
+            for column in range(3)
+        ],
+        axis=1,
+    )  # (N, 3, S)
+    seen = np.stack([levels[every, 6 + third[:, column]].astype(np.int64) + 1 for column in range(3)], axis=1)
+
+    def agree(codes: Int[ndarray, "N 3 S"], columns: Bool[ndarray, "N 3"]) -> Bool[ndarray, "N"]:
+        ordered = np.sort(codes, axis=-1)
+        one = ordered[every, columns.argmax(axis=1)]
+        return ((ordered == one[:, None]).all(axis=-1) | ~columns).all(axis=1)
+
+    holds = agree(pairs, np.ones_like(missing)) & agree(pairs * 16 + seen, ~missing)
+    good = np.zeros((len(levels), levels.shape[1] - CONTEXT), bool)
+    for candidate in range(good.shape[1]):
+        ninth = levels[:, CONTEXT + candidate].astype(np.int64) + 1
+        whole = pairs * 16 + np.where(missing[..., None], ninth[:, None], seen)
+        good[:, candidate] = holds & agree(whole, np.ones_like(missing))
+    return holds, good
 
 
 # Without the question ---------------------------------------------------------------------------------------

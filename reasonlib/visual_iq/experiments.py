@@ -72,7 +72,7 @@ REASONER = Experiment(
     name="visual_iq/reasoner",
     title="The hierarchy of Transformers and its ablations, in few passes at a falling rate",
     rows={
-        "full": {"model": "reasoner", **SHORT},
+        "full": {"model": "reasoner", "ship": True, **SHORT},
         "no-panel": {"model": "reasoner", "panel_layers": 0, **SHORT},
         "no-entity": {"model": "reasoner", "entity_layers": 0, **SHORT},
         "neither": {"model": "reasoner", "panel_layers": 0, "entity_layers": 0, **SHORT},
@@ -84,7 +84,7 @@ REASONER = Experiment(
     scales={
         "smoke": {"per_configuration": 20, "epochs": 1, "warmup": 1},
         "quick": {"per_configuration": 500, "epochs": 20},
-        "paper": {"per_configuration": 10_000, "epochs": 20},
+        "paper": {"per_configuration": 10_000, "epochs": 12},
     },
     data=DATA,
     run=run_reasoner,
@@ -111,7 +111,7 @@ RELATIONAL = Experiment(
     name="visual_iq/relational",
     title="A reasoner that predicts the missing panel, and each step to it",
     rows={
-        "full": {"model": "relational", **BRISK},
+        "full": {"model": "relational", "ship": True, **BRISK},
         "no-rows": {"model": "relational", "rows": False, **BRISK},
         "no-alike": {"model": "relational", "alike": False, **BRISK},
         "third-row": {"model": "relational", "every_row": False, **BRISK},
@@ -120,7 +120,7 @@ RELATIONAL = Experiment(
     scales={
         "smoke": {"per_configuration": 20, "epochs": 1, "warmup": 1},
         "quick": {"per_configuration": 500, "epochs": 40},
-        "paper": {"per_configuration": 10_000, "epochs": 60},
+        "paper": {"per_configuration": 10_000, "epochs": 25},
     },
     data={"i-raven": "simulated", "raven": "simulated", "raven-fair": "simulated"},
     run=run_reasoner,
@@ -156,7 +156,7 @@ SHORTCUT = Experiment(
     scales={
         "smoke": {"per_configuration": 20, "epochs": 1, "warmup": 1},
         "quick": {"per_configuration": 500, "epochs": 20},
-        "paper": {"per_configuration": 10_000, "epochs": 10},
+        "paper": {"per_configuration": 10_000, "epochs": 4},
     },
     data=DATA,
     run=run_shortcut,
@@ -226,8 +226,6 @@ SHIP = Experiment(
     title="The trained models that travel with the library",
     rows={
         "detector": {"model": "detector", "backbone": "small"},
-        "reasoner": {"model": "reasoner", "ship": "reasoner", **SHORT},
-        "relational": {"model": "relational", "ship": "relational", **BRISK},
     },
     scales={
         "smoke": {"per_configuration": 20, "epochs": 1, "warmup": 1, "steps": 2, "panels": 28},

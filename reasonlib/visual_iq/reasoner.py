@@ -1,7 +1,7 @@
 """The reasoner: entities make up panels, panels make up rows, and a Transformer encoder reads each.
 
-Source: An (2021), "Towards mastering complex reasoning with Transformers", sections 3.2.2 and 3.2.3, eq. 3.1 to
-3.5, figures 3.5 to 3.9.
+Source: An (2021), "Towards mastering complex reasoning with Transformers", sections 3.2.2 and 3.2.3,
+eq. 3.1 to 3.5, figures 3.5 to 3.9.
 
 ::
 
@@ -15,15 +15,16 @@ Axes: B problems, P 16 panels, C 8 candidates, V 5 streams, U different sequence
 T tokens of the panel encoder: 8 context panels, 2 separators and 8 candidates, H heads.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
-from reasonlib.nn.transformer import Encoder, TransformerConfig, initialise
+from reasonlib.nn.transformer import Encoder, EncoderLayer, TransformerConfig, initialise
 from reasonlib.visual_iq.contrast import LOSSES, Contrast, choice_loss
 from reasonlib.visual_iq.puzzle import CONTEXT, PANELS, PLACES
 from reasonlib.visual_iq.tokens import STREAMS, TOKENS, Batch, Sequences
@@ -103,7 +104,7 @@ def encode_fused(encoder: Encoder, x: Float[Tensor, "B T D"]) -> Float[Tensor, "
 
     The weights of attention never come to lie in memory. On one core, training is about a third faster.
     """
-    for layer in encoder.layers:
+    for layer in cast(Iterable[EncoderLayer], encoder.layers):
         attention = layer.attention
         inner = layer.attention_residual.enter(x)
         weight = torch.cat((attention.query.weight, attention.key.weight, attention.value.weight))

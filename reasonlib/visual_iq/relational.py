@@ -31,7 +31,7 @@ Q 22 places, Y symbols of all attributes, R 3 rows, C 8 candidates, D width.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -97,10 +97,11 @@ def symbols(entities: Int[ndarray, "N P S 4"], *, alike: bool = True) -> Int[nda
     return np.concatenate((common, filled.sum(2)[..., None]), -1).astype(np.int64)
 
 
-class SymbolBatch(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class SymbolBatch:
     """Components of problems, each attribute a symbol in each panel.
 
-    Attributes
+    Parameters
     ----------
     symbols : (M, P, V)
         Row of each symbol in one table of all symbols.
@@ -128,7 +129,7 @@ class SymbolBatch(NamedTuple):
 
     def to(self, device: torch.device | str) -> "SymbolBatch":
         """Move all tensors."""
-        return SymbolBatch(*(part.to(device) for part in self))
+        return SymbolBatch(*(getattr(self, one.name).to(device) for one in fields(self)))
 
     def part(self, index: int, count: int) -> "SymbolBatch":
         """Take one of `count` slices of the problems, as `training.fit` asks for with several processes."""

@@ -23,6 +23,7 @@ from reasonlib.checkpoints import load_weights, save_weights, weights_metadata
 from reasonlib.errors import UserError
 from reasonlib.experiment import Measured, Trial
 from reasonlib.visual_iq import sets
+from reasonlib.visual_iq.answers import ANSWERS
 from reasonlib.visual_iq.puzzle import CONFIGURATIONS, Problems
 from reasonlib.visual_iq.reasoner import Reasoner, ReasonerConfig
 from reasonlib.visual_iq.relational import Relational, RelationalConfig, SymbolBatch, SymbolSet
@@ -30,6 +31,7 @@ from reasonlib.visual_iq.shortcut import context_blind
 from reasonlib.visual_iq.tokens import Batch, TokenSet
 
 __all__ = [
+    "BRISK",
     "MODELS",
     "SHIPPED",
     "SHORT",
@@ -52,9 +54,17 @@ Solver = Reasoner | Relational
 MODELS = ("reasoner", "context-blind", "relational")
 
 SHIPPED = {
-    name: Path(__file__).parent / "weights" / f"{name}.safetensors" for name in ("reasoner", "relational")
+    name: Path(__file__).parent / "weights" / f"{name}.safetensors"
+    for name in ("reasoner", "reasoner-fair", "relational")
 }
-"""Trained models that travel with the library."""
+"""Trained models that travel with the library: the reasoner trained on RAVEN and on I-RAVEN, and the
+relational model, whose training sees no candidates."""
+
+_SHIPS = {
+    ("reasoner", "raven"): "reasoner",
+    ("reasoner", "i-raven"): "reasoner-fair",
+    ("relational", "i-raven"): "relational",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,8 +104,11 @@ class Recipe:
         )
 
 
-SHORT: dict[str, Any] = {"lr": 0.002, "schedule": "linear", "warmup": 200, "clip": 1.0, "batch_size": 64}
+SHORT: dict[str, Any] = {"lr": 0.005, "schedule": "linear", "warmup": 200, "clip": 1.0, "batch_size": 64}
 """A recipe for few passes over the problems, where the source takes 400: a higher rate that ends at zero."""
+
+BRISK: dict[str, Any] = {**SHORT, "lr": 0.003, "batch_size": 256}
+"""The same for the relational model, which learns from three rows of each problem."""
 
 
 # Models and what they read ----------------------------------------------------------------------------------
@@ -256,8 +269,10 @@ def run_reasoner(trial: Trial) -> Measured:
     """Train one model on all configurations together and measure it on each.
 
     Settings: ``model`` and its config, the fields of `Recipe`, ``per_configuration`` problems (in all three
-    parts), optionally ``validated`` problems a configuration to measure on after each epoch, and ``ship``, a
-    key of `SHIPPED` that a finished run at ``paper`` replaces. The data names how candidates were made.
+    parts), optionally ``validated`` problems a configuration to measure on after each epoch, and ``ship``: a
+    finished run at ``paper`` then replaces the file of `SHIPPED` for this model and data. The data names how
+    the candidates were made that it learns from and is measured on. ``accuracy_on_raven`` and so on are
+    accuracies on the same test questions with candidates made otherwise.
     """
     settings = trial.settings
     splits = sets.load(trial.data, per_configuration=settings["per_configuration"])
@@ -275,18 +290,20 @@ def run_reasoner(trial: Trial) -> Measured:
         progress=trial.progress,
     )
     metrics = accuracy(model, test)
+    for name in ANSWERS:
+        other = sets.load(name, per_configuration=settings["per_configuration"]).test
+        metrics[f"accuracy_on_{name}"] = accuracy(model, other)["accuracy"]
     metrics["valid"] = accuracy(model, splits.valid)["accuracy"]
-    metrics["problems_per_second"] = (
-        history.steps_done * Recipe(**_pick(Recipe, settings)).batch_size / max(history.seconds, 1e-9)
-    )
-    if "ship" in settings and trial.scale == "paper" and history.stopped == "finished":
+    metrics["problems_per_second"] = len(known) * len(history) / max(history.seconds, 1e-9)
+    ship = _SHIPS.get((settings.get("model", "reasoner"), trial.data)) if settings.get("ship") else None
+    if ship is not None and trial.scale == "paper" and history.stopped == "finished":
         made = {
             "command": f"reasonlib run {trial.experiment} --row {trial.row} --scale paper --data {trial.data}"
             f" --seed {trial.seed}",
             "steps": history.steps_done,
             "accuracy": round(metrics["accuracy"], 4),
         }
-        save_solver(SHIPPED[settings["ship"]], model, made)
+        save_solver(SHIPPED[ship], model, made)
     return Measured(
         metrics=metrics,
         steps_done=history.steps_done,
@@ -341,7 +358,7 @@ def load_solver(name: str | Path = "reasoner") -> Shipped:
     Parameters
     ----------
     name
-        ``reasoner`` or ``relational`` for those that ship with the library, or a file.
+        ``reasoner``, ``reasoner-fair`` or ``relational`` for those that ship with the library, or a file.
 
     Returns
     -------

@@ -83,10 +83,11 @@ class Sequences(NamedTuple):
     places: Int[Tensor, "U S"]
 
 
-class Batch(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Batch:
     """Problems as the reasoner reads them.
 
-    Attributes
+    Parameters
     ----------
     sequences : one `Sequences` for each number of slots
         Each different sequence of the batch, once.

@@ -325,7 +325,7 @@ class BlindCNN(nn.Module):
     `BlindResNet` must learn what an odd candidate is for each of eight places anew.
     """
 
-    def __init__(self, width: int = 32, hidden: int = 128, size: int = 80) -> None:
+    def __init__(self, width: int = 64, hidden: int = 256, size: int = 80) -> None:
         super().__init__()
         self.see = nn.Sequential(
             convolutions(1, width), nn.Linear(width * side_after(size) ** 2, hidden), nn.ReLU()

@@ -38,8 +38,10 @@ __all__ = [
     "rows_and_columns",
 ]
 
-LINES = torch.tensor([[0, 1, 2], [3, 4, 5], [6, 7, 8], [0, 3, 6], [1, 4, 7], [2, 5, 8]])
-"""Rows, then columns; 8 is the place of the candidate."""
+KNOWN = ([0, 1, 2], [3, 4, 5], [0, 3, 6], [1, 4, 7])
+"""The complete rows 1 and 2, and columns 1 and 2."""
+OPEN = ([6, 7], [2, 5])
+"""Row 3 and column 3, which a candidate completes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,9 +81,9 @@ def rows_and_columns(panels: Float[Tensor, "B P *C"]) -> Float[Tensor, "B 20 *C"
         Rows 1 and 2; columns 1 and 2; row 3 with each of the eight candidates; column 3 with each of them.
     """
     context, candidates = panels.split((CONTEXT, CANDIDATES), 1)
-    known = [context[:, line].sum(1, keepdim=True) for line in LINES[[0, 1, 3, 4]]]
-    open_ones = [context[:, line[:2]].sum(1, keepdim=True) + candidates for line in LINES[[2, 5]]]
-    return torch.cat([*known, *open_ones], 1)
+    known = [context[:, line].sum(1, keepdim=True) for line in KNOWN]
+    completed = [context[:, line].sum(1, keepdim=True) + candidates for line in OPEN]
+    return torch.cat([*known, *completed], 1)
 
 
 class Lines(nn.Module):
@@ -148,7 +150,7 @@ class Inference(nn.Module):
     def forward(self, context: Float[Tensor, "B 8 H W"]) -> Inferred:
         """Guess from the eight context panels."""
         features = self.see(context.flatten(0, 1).unsqueeze(1)).unflatten(0, context.shape[:2])
-        sums = [features[:, line].sum(1) for line in LINES[[0, 1, 3, 4]]]
+        sums = [features[:, line].sum(1) for line in KNOWN]
         rows, columns = self.rows(torch.stack(sums[:2], 1)), self.columns(torch.stack(sums[2:], 1))
         gathered = (rows.sum(1) + columns.sum(1)).mean((2, 3))  # (B, C)
         rules = self.guess(gathered).unflatten(1, self.shape).softmax(2)  # (B, A, R)

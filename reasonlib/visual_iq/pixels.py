@@ -381,7 +381,7 @@ def build(settings: Mapping[str, Any], seed: int = 0) -> nn.Module:
         "cnn": lambda: baselines.PanelCNN(wide(32), wide(512), size),
         "resnet": lambda: baselines.PanelResNet(wide(64)),
         "resnet-drt": lambda: ResNetDRT(wide(64), word=wide(300)),
-        "blind-cnn": lambda: baselines.BlindCNN(wide(32), wide(128), size),
+        "blind-cnn": lambda: baselines.BlindCNN(wide(64), wide(256), size),
         "blind-resnet": lambda: baselines.BlindResNet(wide(64)),
         "wren": lambda: WReN(
             WReNConfig(

@@ -37,8 +37,6 @@ from reasonlib.visual_iq.wren import WReN, WReNConfig
 
 __all__ = [
     "META",
-    "ROWS",
-    "SCALES",
     "PixelBatch",
     "PixelSet",
     "Recipe",
@@ -263,7 +261,7 @@ def learn(
     Parameters
     ----------
     model
-        Any of `ROWS`, as `build` makes them; its `forward` takes the pictures and gives `logits`.
+        Any that `build` makes; its `forward` takes the pictures and gives `logits`.
     train, valid
         Problems to learn from, and problems to measure on after every epoch. With `valid`, training ends with
         the weights of the epoch that did best there.
@@ -321,34 +319,6 @@ def learn(
 
 # Rows -------------------------------------------------------------------------------------------------------
 
-ROWS: dict[str, dict[str, Any]] = {
-    "lstm": {"model": "lstm", "lr": 1e-4},
-    "lstm-by-candidate": {"model": "lstm-by-candidate", "lr": 1e-4},
-    "wren": {"model": "wren", "tags": True, "auxiliary": 0.0, "lr": 1e-4},
-    "wren-notag-aux": {"model": "wren", "tags": False, "auxiliary": 10.0, "lr": 1e-4},
-    "wren-tag-aux": {"model": "wren", "tags": True, "auxiliary": 10.0, "lr": 1e-4},
-    "cnn": {"model": "cnn", "lr": 1e-4},
-    "resnet": {"model": "resnet", "lr": 1e-4},
-    "resnet-drt": {"model": "resnet-drt", "lr": 1e-4},
-    "copinet": {"model": "copinet", "loss": "bce"},
-    "copinet-ce": {"model": "copinet", "loss": "ce"},
-    "copinet-no-inference": {"model": "copinet", "inference": False, "loss": "bce"},
-    "copinet-no-inference-ce": {"model": "copinet", "inference": False, "loss": "ce"},
-    "copinet-no-contrast": {"model": "copinet", "inference": False, "contrast": False, "loss": "ce"},
-    "cnn-reasoner": {"model": "grid-reasoner", "loss": "bce"},
-    "blind-cnn": {"model": "blind-cnn"},
-    "blind-resnet": {"model": "blind-resnet", "lr": 1e-4},
-}
-"""Row of a table to settings. Rates are those of the published code of each model."""
-
-SCALES: dict[str, dict[str, Any]] = {
-    "smoke": {"problems": 20, "epochs": 1, "narrow": 16, "size": 40, "lr": 1e-3, "keep": 256},
-    "quick": {"problems": 500, "epochs": 10, "narrow": 4, "size": 80, "lr": 1e-3, "keep": 1024},
-    "paper": {"problems": 10_000, "epochs": 200, "narrow": 1, "size": 80, "keep": 8192},
-}
-"""``problems`` of each configuration, 60 % of them to learn from; ``narrow``: how many times narrower the
-models are than published; ``size`` in pixels; ``keep`` in MB."""
-
 
 def _pick(kind: type, settings: Mapping[str, Any]) -> dict[str, Any]:
     names = {field.name for field in fields(kind)}
@@ -356,12 +326,13 @@ def _pick(kind: type, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def build(settings: Mapping[str, Any], seed: int = 0) -> nn.Module:
-    """Make the model of a row.
+    """Make the model of a row of `experiments.PIXELS`.
 
     Parameters
     ----------
     settings
-        A row's, with a scale's: ``model``, ``narrow``, ``size`` and what the model's config takes.
+        A row's, with a scale's: ``model``, ``size`` of a panel in pixels, ``narrow`` (how many times narrower
+        than published) and what the model's config takes.
     seed
         Draws the first weights.
 
@@ -403,7 +374,11 @@ def build(settings: Mapping[str, Any], seed: int = 0) -> nn.Module:
 
 
 def run_pixels(trial: Trial) -> Measured:
-    """Train one model on pictures of all configurations together and test it on each."""
+    """Train one model on pictures of all configurations together and test it on each.
+
+    Beside what `build` and `Recipe` take, its settings are ``problems`` of each configuration, 60 % of them to
+    learn from, and ``keep``, the memory of each `PixelSet` in MB.
+    """
     settings = trial.settings
     splits = sets.load(trial.data, per_configuration=settings["problems"])
     parts = {

@@ -8,13 +8,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from reasonlib.experiment import Experiment, Trial, run
+from reasonlib.experiment import Trial, run
 from reasonlib.training import parameter_count
 from reasonlib.visual_iq import sets
+from reasonlib.visual_iq.experiments import PIXELS
 from reasonlib.visual_iq.pixels import (
     META,
-    ROWS,
-    SCALES,
     PixelSet,
     Recipe,
     build,
@@ -27,6 +26,8 @@ from reasonlib.visual_iq.pixels import (
 )
 from reasonlib.visual_iq.puzzle import CONFIGURATIONS, GOVERNED, RULES, Problems
 from reasonlib.visual_iq.render import problem_images
+
+ROWS, SCALES = PIXELS.rows, PIXELS.scales
 
 
 @pytest.fixture(scope="module")
@@ -216,16 +217,8 @@ def test_auxiliary_training_learns_the_rules(splits):
 
 
 def test_every_row_runs():
-    experiment = Experiment(
-        name="visual_iq/pixels",
-        title="Rows at their smallest",
-        rows=ROWS,
-        scales={"smoke": {**SCALES["smoke"], "problems": 10}},
-        data={"raven": "simulated", "i-raven": "simulated"},
-        run=run_pixels,
-        code=("reasonlib.visual_iq.pixels",),
-    )
-    records = run(experiment, scale="smoke", data="i-raven")
+    smallest = replace(PIXELS, scales={"smoke": {**SCALES["smoke"], "problems": 10}})
+    records = run(smallest, scale="smoke", data="i-raven")
     assert [record.row for record in records] == list(ROWS)
     titles = {f"accuracy_{one.title}" for one in CONFIGURATIONS}
     for record in records:

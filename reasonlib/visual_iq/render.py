@@ -6,6 +6,11 @@ panel is then put together by copying sprites::
 
     entities (M, 9, 4) --> place, number of the sprite --> gather --> panels (M, 160, 160)
 
+The pixels are those of the public generators with OpenCV 4: of 140 problems drawn by them (20 of each
+configuration, 57,344,000 pixels) and of every type, size and angle at every place, none differs. OpenCV 5
+samples pictures turned by an odd multiple of 45 degrees more finely and differs there in 0.8 % of the pixels
+of a panel, by at most 7 grey levels.
+
 Source: Zhang et al. (2019), "RAVEN: A Dataset for Relational and Analogical Visual Reasoning", section 3, and
 the geometry of the released files. https://arxiv.org/abs/1903.02741
 
@@ -37,6 +42,7 @@ __all__ = ["box", "boxes", "mask", "panels", "problem_images"]
 
 BLACK, WHITE = 0, 255
 EDGE = 2  # width of an outline, in pixels
+TOGETHER = 128  # panels drawn in one step: as many as stay in a processor's cache
 MARGIN = 1.5  # of a box around an entity, on each side
 KINDS = (len(TYPES) - 1, len(SIZES), len(COLOURS), len(ANGLES))  # of sprites at one place
 
@@ -195,24 +201,30 @@ def panels(configuration: Int[ndarray, "M"], entities: Int[ndarray, "M S A"]) ->
     """
     configuration, entities = _checked(configuration, entities)
     images = np.full((len(configuration), CANVAS, CANVAS), WHITE, dtype=np.uint8)
-    for which in np.unique(configuration):
-        structure = CONFIGURATIONS[which].structure
+    for which in np.unique(configuration).tolist():
         members = np.flatnonzero(configuration == which)
-        for slot, place in enumerate(PLACE_OF[which]):
-            rows = members[entities[members, slot, 0] > 0] if place >= 0 else members[:0]
-            if not len(rows):
-                continue
-            sprites = _sprites(int(place))
-            picture = sprites.take(entities[rows, slot])
-            at = (rows, *sprites.window)
-            if structure == "Out_In" and slot:  # whatever is not white hides what lies below it
-                picture = np.where(picture < WHITE, picture, images[at])
-            images[at] = picture
-        if structure == "Left_Right":
-            images[members, :, CANVAS // 2] = BLACK
-        elif structure == "Up_Down":
-            images[members, CANVAS // 2, :] = BLACK
+        for start in range(0, len(members), TOGETHER):
+            _compose(images, which, members[start : start + TOGETHER], entities)
     return images
+
+
+def _compose(images: ndarray, which: int, members: Int[ndarray, "m"], entities: ndarray) -> None:
+    """Draw panels of one configuration onto white paper."""
+    structure = CONFIGURATIONS[which].structure
+    for slot, place in enumerate(PLACE_OF[which].tolist()):
+        rows = members[entities[members, slot, 0] > 0] if place >= 0 else members[:0]
+        if not len(rows):
+            continue
+        sprites = _sprites(place)
+        picture = sprites.take(entities[rows, slot])
+        at = (rows, *sprites.window)
+        if structure == "Out_In" and slot:  # whatever is not white hides what lies below it
+            picture = np.where(picture < WHITE, picture, images[at])
+        images[at] = picture
+    if structure == "Left_Right":
+        images[members, :, CANVAS // 2] = BLACK
+    elif structure == "Up_Down":
+        images[members, CANVAS // 2, :] = BLACK
 
 
 def problem_images(problems: Problems, index=None) -> UInt8[ndarray, "N 16 160 160"]:

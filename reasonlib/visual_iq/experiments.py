@@ -68,23 +68,25 @@ REASONING = (
     "reasonlib.nn.attention:MultiHeadAttention",
 )
 
+STEADY = {**SHORT, "lr": 0.002, "warmup": 500}  # at 0.005 it falls to a constant answer in the second pass
+
 REASONER = Experiment(
     name="visual_iq/reasoner",
     title="The hierarchy of Transformers and its ablations, in few passes at a falling rate",
     rows={
-        "full": {"model": "reasoner", "ship": True, **SHORT},
-        "no-panel": {"model": "reasoner", "panel_layers": 0, **SHORT},
-        "no-entity": {"model": "reasoner", "entity_layers": 0, **SHORT},
-        "neither": {"model": "reasoner", "panel_layers": 0, "entity_layers": 0, **SHORT},
-        "no-contrast": {"model": "reasoner", "contrast": False, **SHORT},
-        "no-separators": {"model": "reasoner", "separators": False, **SHORT},
-        "no-swap": {"model": "reasoner", "swap": False, **SHORT},
-        "cross-entropy": {"model": "reasoner", "loss": "ce", **SHORT},
+        "full": {"model": "reasoner", "ship": True, **STEADY},
+        "no-panel": {"model": "reasoner", "panel_layers": 0, **STEADY},
+        "no-entity": {"model": "reasoner", "entity_layers": 0, **STEADY},
+        "neither": {"model": "reasoner", "panel_layers": 0, "entity_layers": 0, **STEADY},
+        "no-contrast": {"model": "reasoner", "contrast": False, **STEADY},
+        "no-separators": {"model": "reasoner", "separators": False, **STEADY},
+        "no-swap": {"model": "reasoner", "swap": False, **STEADY},
+        "cross-entropy": {"model": "reasoner", "loss": "ce", **STEADY},
     },
     scales={
         "smoke": {"per_configuration": 20, "epochs": 1, "warmup": 1},
-        "quick": {"per_configuration": 500, "epochs": 20},
-        "paper": {"per_configuration": 10_000, "epochs": 12},
+        "quick": {"per_configuration": 500, "epochs": 20, "warmup": 100},
+        "paper": {"per_configuration": 10_000, "epochs": 10},
     },
     data=DATA,
     run=run_reasoner,
@@ -152,10 +154,10 @@ def run_shortcut(trial: Trial) -> Measured:
 SHORTCUT = Experiment(
     name="visual_iq/shortcut",
     title="What the eight candidates give away without the puzzle",
-    rows={"vote": {"model": "vote"}, "blind": {"model": "context-blind", **SHORT}},
+    rows={"vote": {"model": "vote"}, "blind": {"model": "context-blind", **STEADY}},
     scales={
         "smoke": {"per_configuration": 20, "epochs": 1, "warmup": 1},
-        "quick": {"per_configuration": 500, "epochs": 20},
+        "quick": {"per_configuration": 500, "epochs": 20, "warmup": 100},
         "paper": {"per_configuration": 10_000, "epochs": 4},
     },
     data=DATA,

@@ -213,7 +213,7 @@ def puzzle(
         numbers = np.asarray(scores, dtype=float)
         if numbers.shape != (CANDIDATES,):
             raise ValueError(f"scores must be one number for each of 8 candidates, got shape {numbers.shape}")
-        tags = [f"{tag} · {number:.2f}" for tag, number in zip(tags, numbers, strict=True)]
+        tags = [f"{tag} · {_score(number)}" for tag, number in zip(tags, numbers, strict=True)]
     title = CONFIGURATIONS[configuration].title
     alt = (
         f"A puzzle of {title}: a matrix of three by three panels, the last one missing, and eight candidates."
@@ -229,6 +229,10 @@ def puzzle(
         + (f'<p class="rr-iq-tag" style="text-align:left;padding-top:.7rem">{_key()}</p>' if boxes else "")
     )
     return _picture(inner, alt=alt, caption=caption)
+
+
+def _score(number: float) -> str:
+    return f"{number:.0f}" if float(number).is_integer() else f"{number:.2f}"
 
 
 def _key() -> str:
@@ -509,7 +513,10 @@ SEPARATED = (0, 1, 2, 4, 5, 6, 8, 9)  # where the context's panels stand when se
 
 
 def matrix_svg(
-    configuration: int, shown: Sequence[Int[ndarray, "S A"]], *, weights: Sequence[float] | None = None
+    configuration: int,
+    shown: Sequence[Int[ndarray, "S A"]],
+    *,
+    weights: Sequence[float] | Float[ndarray, "8"] | None = None,
 ) -> str:
     """Draw the matrix of eight or nine panels as one SVG element, with lines from the last to each other.
 
@@ -550,7 +557,7 @@ def _corner(cell: int) -> tuple[int, int]:
     return cell % 3 * (CANVAS + GAP), cell // 3 * (CANVAS + GAP)
 
 
-def _look_lines(weights: Sequence[float]) -> str:
+def _look_lines(weights: Sequence[float] | Float[ndarray, "8"]) -> str:
     """Bend a line from the last panel to each other one, as wide and dark as its weight."""
     most = max(max(weights), 1e-9)
     x, y = (edge + CANVAS / 2 for edge in _corner(CONTEXT))
@@ -696,7 +703,7 @@ def errors(
         configuration, panels, target = _one(problems, int(number))
         tags, kinds = _marks(target, int(choices[number]), True)
         if scores is not None:
-            tags = [f"{tag} · {score:.2f}" for tag, score in zip(tags, scores[number], strict=True)]
+            tags = [f"{tag} · {_score(score)}" for tag, score in zip(tags, scores[number], strict=True)]
         rules = " ".join(f"{line}." for line in rules_in_words(problems, int(number)))
         parts.append(
             '<div class="rr-iq-ruled">'
@@ -727,7 +734,7 @@ def changes(
     ('size', 'colour')
     """
     layout = CONFIGURATIONS[_index(configuration)]
-    names = []
+    names: list[str] = []
     for component, part in zip(layout.components, layout.parts, strict=True):
         ours, theirs = np.asarray(answer)[part], np.asarray(candidate)[part]
         found = []

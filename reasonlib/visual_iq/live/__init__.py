@@ -104,7 +104,7 @@ def live(
         models = _shipped()
     named = {"The reasoner": models} if isinstance(models, Model) else dict(models)
     if not named:
-        raise ValueError("models must hold at least one reasoner, got none")
+        raise ValueError("models must hold at least one model, got none")
     problems = some_problems() if problems is None else problems
     if not problems or not len(next(iter(problems.values()))):
         raise ValueError("problems must hold at least one, got none")

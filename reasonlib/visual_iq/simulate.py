@@ -16,7 +16,7 @@ Axes: N problems, R 3 rows, C 3 columns, S slots of a component, A 4 attributes.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -190,21 +190,32 @@ class Questions:
 def questions(configuration: int, number: int, generator: Generator) -> Questions:
     """Draw rules, and nine panels that follow them.
 
-    A few layouts follow two rules at once, and the answer cannot be told: these are drawn again. (Sizes and
-    colours may do the same; there the wrong answers are kept from what the other rule says.)
+    Some numbers and slots follow two rules at once, so that the answer cannot be told: these panels are drawn
+    again under the same rules. (Sizes and colours may do the same; there the wrong answers are kept from what
+    the other rule says.)
     """
-    drawn = _drawn(configuration, number, generator)
+    rules, ranges = grammar.draw(configuration, number, generator)
+    shape = (number, len(CONFIGURATIONS[configuration].components))
+    uniformity = generator.integers(0, UNIFORM + 1, shape, dtype=np.int8)
+    asked = Questions(configuration, rules, ranges, uniformity, [])
+    drawn = _drawn(asked, generator)
     left = np.arange(number)
     while len(left := left[~_sound(drawn[left])]):
-        again = _drawn(configuration, len(left), generator)
-        for old, new in zip(_tables(drawn), _tables(again), strict=True):
-            old[left] = new
+        again = _drawn(asked[left], generator)
+        for old, new in zip(drawn.panels, again.panels, strict=True):
+            old.number[left], old.order[left], old.look[left] = new.number, new.order, new.look
     return drawn
 
 
-def _tables(question: Questions) -> list[ndarray]:
-    looks = [array for part in question.panels for array in (part.number, part.order, part.look)]
-    return [question.rules, question.ranges, question.uniformity, *looks]
+def _drawn(asked: Questions, generator: Generator) -> Questions:
+    """Draw the panels of questions whose rules are drawn."""
+    components = CONFIGURATIONS[asked.configuration].components
+    uniform = asked.uniformity == UNIFORM
+    panels = [
+        _matrix(component, asked.rules[:, part], asked.ranges[:, part], uniform[:, part], generator)
+        for part, component in enumerate(components)
+    ]
+    return replace(asked, panels=panels)
 
 
 def _sound(question: Questions) -> Bool[ndarray, "N"]:
@@ -216,17 +227,6 @@ def _sound(question: Questions) -> Bool[ndarray, "N"]:
         found = solve.explain(component, slots(part))
         sound &= found.right & ~found.open_places
     return sound
-
-
-def _drawn(configuration: int, number: int, generator: Generator) -> Questions:
-    components = CONFIGURATIONS[configuration].components
-    rules, ranges = grammar.draw(configuration, number, generator)
-    uniformity = generator.integers(0, UNIFORM + 1, (number, len(components)), dtype=np.int8)
-    panels = [
-        _matrix(component, rules[:, part], ranges[:, part], uniformity[:, part] == UNIFORM, generator)
-        for part, component in enumerate(components)
-    ]
-    return Questions(configuration, rules, ranges, uniformity, panels)
 
 
 def _matrix(

@@ -215,6 +215,32 @@ def test_batches_weigh_what_their_loss_averages_over():
     assert by_number.x.item() == pytest.approx(-2.0) and alike.x.item() == pytest.approx(-1.75)
 
 
+@pytest.mark.parametrize("most", [1e-3, 1.0, 1e6])
+@pytest.mark.parametrize("odd", ["none", "nan", "inf", "zero", "double", "mixed"])
+def test_clipping_gives_the_bits_of_torch_s_own_function(most, odd):
+    def parameters():
+        draw = torch.Generator().manual_seed(0)
+        made = [torch.nn.Parameter(torch.zeros(shape)) for shape in ((3, 4), (5,), (2,))]
+        if odd == "double":
+            made = [torch.nn.Parameter(one.double()) for one in made]
+        if odd == "mixed":
+            made[1] = torch.nn.Parameter(made[1].detach().double())
+        for one in made[:2]:
+            one.grad = torch.randn(one.shape, generator=draw).to(one.dtype) * (0.0 if odd == "zero" else 2.0)
+        if odd in ("nan", "inf"):
+            made[0].grad[0, 0] = float(odd)
+        return made
+
+    ours, theirs = parameters(), parameters()
+    training._clip(ours, most)
+    torch.nn.utils.clip_grad_norm_(theirs, most)
+    for mine, right in zip(ours, theirs, strict=True):
+        assert (mine.grad is None) == (right.grad is None)
+        if mine.grad is not None:
+            assert torch.equal(mine.grad.nan_to_num(nan=7.0), right.grad.nan_to_num(nan=7.0))
+    training._clip([torch.nn.Parameter(torch.zeros(2))], most)  # nothing to clip
+
+
 def test_clipping_bounds_the_norm_of_all_gradients_together():
     norms = []
 

@@ -111,7 +111,7 @@ class Exercise:
     Attributes
     ----------
     name
-        What the student's function, class or value is called: ``check_read`` checks ``read``.
+        What the student's function, class or value is called: ``check_read_once`` checks ``read_once``.
     title
         A few words.
     minutes
@@ -296,8 +296,8 @@ def exercises(topic: str) -> Exercises:
     return Exercises(thing for thing in vars(module).values() if isinstance(thing, Exercise))
 
 
-def grade(topic: str, answers: Mapping[str, Any]) -> Report:
-    """Check every exercise of a topic.
+def grade(topic: str, answers: Mapping[str, Any], *, names: Sequence[str] | None = None) -> Report:
+    """Check every exercise of a topic, or those named.
 
     Parameters
     ----------
@@ -306,13 +306,25 @@ def grade(topic: str, answers: Mapping[str, Any]) -> Report:
     answers
         From name to what the student wrote; in a notebook, ``globals()``. What is missing counts as not
         started.
+    names
+        Which exercises; all by default.
 
     Returns
     -------
     Report
         Shown as a table; `Report.as_dict` for a program.
+
+    Raises
+    ------
+    UserError
+        If the topic has no exercises, or none of such a name.
     """
-    return Report(topic=topic, results={one.name: one(answers.get(one.name)) for one in exercises(topic)})
+    known = {one.name: one for one in exercises(topic)}
+    for name in names or ():
+        if name not in known:
+            raise UserError(f"topic {topic!r} has no exercise {name!r}; it has {', '.join(known)}")
+    wanted = known if names is None else {name: known[name] for name in names}
+    return Report(topic=topic, results={name: one(answers.get(name)) for name, one in wanted.items()})
 
 
 def require(result: Result) -> Result:

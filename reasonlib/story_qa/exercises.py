@@ -28,10 +28,10 @@ __all__ = [
     "MOST_WEIGHTS",
     "PASS_MARK",
     "check_best_span",
-    "check_mask_words",
+    "check_hide_words",
     "check_pack",
     "check_position_weights",
-    "check_read",
+    "check_read_once",
     "check_two_hops",
     "check_where",
     "two_facts",
@@ -52,8 +52,8 @@ MOST_EPOCHS = 10
     points=1,
     hint="Multiply every key with the query, take the softmax of the scores, and mix the values with it.",
 )
-def check_read(answer: Callable[..., Any]) -> None:
-    """Check ``read(query, keys, values)``, one hop: returns output (B, D) and weights (B, S).
+def check_read_once(answer: Callable[..., Any]) -> None:
+    """Check ``read_once(query, keys, values)``, one hop: returns output (B, D) and weights (B, S).
 
     ``query`` is (B, D), ``keys`` and ``values`` are (B, S, D).
     """
@@ -285,8 +285,8 @@ def check_two_hops(answer: Callable[..., Any]) -> None:
     points=2,
     hint="Draw one number a token to choose 15 % of the words, and a second one for what becomes of each.",
 )
-def check_mask_words(answer: Callable[..., Any]) -> None:
-    """Check ``mask_words(tokens, specials, mask, words, generator)``: returns hidden and labels, both (B, T).
+def check_hide_words(answer: Callable[..., Any]) -> None:
+    """Check ``hide_words(tokens, specials, mask, words, generator)``: returns hidden and labels, both (B, T).
 
     Ids below ``specials`` are marks and are never hidden; ``mask`` is the id of [MASK]; ids of words run from
     ``specials`` to ``words - 1``. Labels are -100 where nothing is asked.

@@ -20,7 +20,7 @@ ALL = check.exercises("story_qa")
 # Solutions --------------------------------------------------------------------------------------------------
 
 
-def read(query, keys, values):
+def read_once(query, keys, values):
     weights = torch.einsum("bd,bsd->bs", query, keys).softmax(-1)
     return torch.einsum("bs,bsd->bd", weights, values), weights
 
@@ -52,7 +52,7 @@ def two_hops(vocabulary, hops, *, width=30, slots=8, temporal=True, linear_start
     return config, recipe
 
 
-def mask_words(tokens, specials, mask, words, generator):
+def hide_words(tokens, specials, mask, words, generator):
     return pretrain.mask_words(tokens, specials=specials, mask=mask, words=words, generator=generator)
 
 
@@ -71,11 +71,11 @@ def best_span(start, end, longest):
 
 
 SOLUTIONS = {
-    "read": read,
+    "read_once": read_once,
     "position_weights": position_weights,
     "where": where,
     "two_hops": two_hops,
-    "mask_words": mask_words,
+    "hide_words": hide_words,
     "pack": pack,
     "best_span": best_span,
 }
@@ -85,7 +85,7 @@ SOLUTIONS = {
 
 
 def other_reading(change):
-    """Build the solution of `read` with another way of weighing, reading or returning."""
+    """Build the solution of `read_once` with another way of weighing, reading or returning."""
 
     def wrong(query, keys, values):
         scores = torch.einsum("bd,bsd->bs", query, keys)
@@ -121,7 +121,7 @@ def unstripped(story, question):
 
 
 def other_masking(share=0.15, masked=0.8, kept=0.9, change=lambda hidden, labels, tokens: (hidden, labels)):
-    """Build the solution of `mask_words` with other shares, or with something done to its result."""
+    """Build the solution of `hide_words` with other shares, or with something done to its result."""
 
     def wrong(tokens, specials, mask, words, generator):
         asked = (torch.rand(tokens.shape, generator=generator) < share) & (tokens >= specials)
@@ -140,11 +140,11 @@ def in_place(tokens, specials, mask, words, generator):
 
 
 def no_generator(tokens, specials, mask, words, generator):
-    return mask_words(tokens, specials, mask, words, None)
+    return hide_words(tokens, specials, mask, words, None)
 
 
 def marks_too(tokens, specials, mask, words, generator):
-    return mask_words(tokens, 0, mask, words, generator)
+    return hide_words(tokens, 0, mask, words, generator)
 
 
 def keep_oldest(question, story, longest):
@@ -191,20 +191,28 @@ def unbounded(start, end, longest):
 
 
 MISTAKES = [
-    ("read", other_reading(lambda q, k, v, s: (mix(s, v), s)), "a softmax turns them into weights"),
-    ("read", other_reading(lambda q, k, v, s: (mix(s.softmax(0), v), s.softmax(0))), "over the questions"),
+    ("read_once", other_reading(lambda q, k, v, s: (mix(s, v), s)), "a softmax turns them into weights"),
     (
-        "read",
+        "read_once",
+        other_reading(lambda q, k, v, s: (mix(s.softmax(0), v), s.softmax(0))),
+        "over the questions",
+    ),
+    (
+        "read_once",
         other_reading(lambda q, k, v, s: (mix((s / 2).softmax(1), v), (s / 2).softmax(1))),
         "root of the width",
     ),
-    ("read", other_reading(lambda q, k, v, s: (mix(s.softmax(1), k), s.softmax(1))), "you mixed the keys"),
     (
-        "read",
+        "read_once",
+        other_reading(lambda q, k, v, s: (mix(s.softmax(1), k), s.softmax(1))),
+        "you mixed the keys",
+    ),
+    (
+        "read_once",
         other_reading(lambda q, k, v, s: (q + mix(s.softmax(1), v), s.softmax(1))),
         "added after the hop",
     ),
-    ("read", other_reading(lambda q, k, v, s: mix(s.softmax(1), v)), "return two things"),
+    ("read_once", other_reading(lambda q, k, v, s: mix(s.softmax(1), v)), "return two things"),
     ("position_weights", counted(0, 0), "words and units are counted from 1"),
     ("position_weights", counted(0, 1), "the words are counted from 0"),
     ("position_weights", counted(1, 0), "the units are counted from 0"),
@@ -226,26 +234,26 @@ MISTAKES = [
         "begin without the softmax",
     ),
     ("two_hops", lambda vocabulary, hops: two_hops(vocabulary, hops, temporal=False), "what came last"),
-    ("mask_words", other_masking(masked=1.0), "10 % should become a random word and 10 % stay"),
-    ("mask_words", other_masking(kept=0.8), "0% of the words asked for became another word"),
-    ("mask_words", other_masking(kept=1.0), "0% of the words asked for stay|1% of the words asked for stay"),
-    ("mask_words", other_masking(masked=0.7), "the rule is 80, 10 and 10"),
-    ("mask_words", other_masking(share=0.5), "15 % of the words should be asked for, yours are 50"),
-    ("mask_words", other_masking(change=lambda h, y, t: (h, t.clone())), "marks or padding are asked for"),
+    ("hide_words", other_masking(masked=1.0), "10 % should become a random word and 10 % stay"),
+    ("hide_words", other_masking(kept=0.8), "0% of the words asked for became another word"),
+    ("hide_words", other_masking(kept=1.0), "0% of the words asked for stay|1% of the words asked for stay"),
+    ("hide_words", other_masking(masked=0.7), "the rule is 80, 10 and 10"),
+    ("hide_words", other_masking(share=0.5), "15 % of the words should be asked for, yours are 50"),
+    ("hide_words", other_masking(change=lambda h, y, t: (h, t.clone())), "marks or padding are asked for"),
     (
-        "mask_words",
+        "hide_words",
         other_masking(change=lambda h, y, t: (h, torch.where(t >= 5, t, -100))),
         "every word is asked for",
     ),
     (
-        "mask_words",
+        "hide_words",
         other_masking(change=lambda h, y, t: (h, torch.where(y >= 0, h, -100))),
         "a label must be the word that was hidden",
     ),
-    ("mask_words", other_masking(change=lambda h, y, t: h), "return two tensors"),
-    ("mask_words", in_place, "work on a copy"),
-    ("mask_words", no_generator, "the same generator"),
-    ("mask_words", marks_too, "marks or padding are asked for"),
+    ("hide_words", other_masking(change=lambda h, y, t: h), "return two tensors"),
+    ("hide_words", in_place, "work on a copy"),
+    ("hide_words", no_generator, "the same generator"),
+    ("hide_words", marks_too, "marks or padding are asked for"),
     ("pack", keep_oldest, "keep the latest"),
     ("pack", cut_anywhere, "a sentence was cut in two"),
     ("pack", never_cut, "leave out the oldest sentences"),

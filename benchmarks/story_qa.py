@@ -2,7 +2,8 @@
 
 REASONLIB_PEER_MEMN2N names a checkout of vinhkhuc/MemN2N-babi-python that runs on this Python (2to3,
 ``np.int`` to ``int``, ``tuple(zip(*tmp))``). It is then trained in a process of its own, on the same file, in
-turn with ours. All on one thread. The indented lines give rates, by the clock and by processor time.
+turn with ours: one network, then as many as the source trains for each task. All on one thread. The indented
+lines give rates, by the clock and by processor time.
 """
 
 import os
@@ -22,12 +23,20 @@ from reasonlib import data
 from reasonlib.story_qa import corpus
 from reasonlib.story_qa.learning import Recipe, learn
 from reasonlib.story_qa.memory_network import MemoryConfig, MemoryNetwork
+from reasonlib.story_qa.restarts import (
+    Restarts,
+    RestartsConfig,
+    RestartsRecipe,
+    encode_ordered,
+    learn_restarts,
+)
 from reasonlib.story_qa.simulate import simulate
 from reasonlib.story_qa.story import TASKS, words
 from reasonlib.story_qa.tensors import build_vocabulary, encode
 
 PEER_TASKS = (1, 2, 15)  # stories of up to 10, 88 and 8 sentences
 EPOCHS = 2  # of each call that compares with the peer
+STARTS = 10  # networks that differ in their first weights; the source trains as many for each task
 
 
 class Clocked:
@@ -274,6 +283,27 @@ def peers(folder):
                 theirs = Clocked(peer, EPOCHS * (len(stories) // peer.batch) * peer.batch, apart=True)
                 what = f"{EPOCHS} epochs of task {task}, {peer.hops} hops, width {peer.width}"
                 yield what, "vinhkhuc/MemN2N-babi-python", ours, theirs
+                say("questions", ours=ours, other=theirs)
+                told_all = encode_ordered(examples[:-held], vocabulary, peer.width)
+                starts = Restarts(
+                    RestartsConfig(
+                        vocabulary=len(vocabulary),
+                        restarts=STARTS,
+                        width=peer.width,
+                        hops=peer.hops,
+                        slots=peer.slots,
+                    )
+                )
+                plan = RestartsRecipe(epochs=EPOCHS, batch_size=peer.batch, linear_start=0.0)
+                ours = Clocked(
+                    lambda starts=starts, told_all=told_all, plan=plan: learn_restarts(
+                        starts, told_all, plan, progress=False
+                    ),
+                    STARTS * EPOCHS * len(stories),
+                )
+                asked = STARTS * EPOCHS * (len(stories) // peer.batch) * peer.batch
+                theirs = Clocked(lambda peer=peer: sum(peer() for _ in range(STARTS)), asked, apart=True)
+                yield f"the same, {STARTS} networks", "vinhkhuc/MemN2N-babi-python", ours, theirs
                 say("questions", ours=ours, other=theirs)
             finally:
                 peer.close()

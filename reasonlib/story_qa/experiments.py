@@ -446,6 +446,79 @@ BERT = Experiment(
     version=_version,
 )
 
+# A BERT that reads sentences --------------------------------------------------------------------------------
+
+
+def run_hibert(trial: Trial) -> Measured:
+    """Train a reader of sentences on all tasks together and test it on each."""
+    from reasonlib.story_qa import bert, hibert, reading  # here, as above
+
+    settings = trial.settings
+    splits = load(trial.data, settings["questions"], settings["asked"], tuple(settings.get("tasks", TASKS)))
+    encoder, tokenizer = bert.load_encoder(settings["encoder"])
+    if settings["sentence_layers"]:
+        encoder = hibert.lowest_layers(encoder, settings["sentence_layers"])
+    if settings["scratch"]:
+        encoder = hibert.fresh(encoder, seed=trial.seed)
+    answers = reading.answer_classes(splits.train)
+    train, valid, test = (
+        hibert.encode_sentences(part, tokenizer, answers)
+        for part in (splits.train, splits.valid, splits.test)
+    )
+    config = hibert.SentenceReaderConfig(answers=len(answers), **_pick(hibert.SentenceReaderConfig, settings))
+    model = hibert.SentenceReader(encoder, config, seed=trial.seed)
+    history = hibert.train_reader(
+        model.to(trial.device),
+        train,
+        hibert.SentenceRecipe(**_pick(hibert.SentenceRecipe, settings)),
+        valid=valid,
+        seed=trial.seed,
+        minutes=trial.minutes,
+        checkpoint=trial.folder,
+        progress=trial.progress,
+    )
+    right = hibert.read_stories(model, test) == test.answer
+    return Measured(
+        metrics={
+            **evaluation.scores(test.task, right),
+            **evaluation.by_support(test.examples, right),
+            "forgotten": float(np.mean(test.lengths > config.slots)),
+            "weights": float(training.parameter_count(model)),
+            "questions_per_second": len(train) * len(history) / max(history.seconds, 1e-9),
+        },
+        steps_done=history.steps_done,
+        steps_planned=history.steps_planned,
+        stopped=history.stopped,
+        details={"curve": [{key: row[key] for key in ("epoch", "loss", "accuracy")} for row in history]},
+    )
+
+
+SENTENCES = {"encoder": None, "sentence_layers": 1, "scratch": False, "lr": 0.002}
+
+HIBERT = Experiment(
+    name="story_qa/hibert",
+    title="A BERT that reads sentences, then stories: all twenty tasks at once",
+    rows={
+        "pre-trained": SENTENCES,
+        "from-scratch": {**SENTENCES, "scratch": True},
+        "no-practice": {**SENTENCES, "practice": None},
+    },
+    scales={
+        "smoke": {"questions": 40, "asked": 20, "epochs": 1},
+        "quick": {"questions": 1000, "asked": 200, "epochs": 12},
+        "paper": {"questions": 10000, "asked": 1000, "epochs": 8},
+    },
+    data=DATA,
+    run=run_hibert,
+    code=(
+        "reasonlib.nn.attention",
+        "reasonlib.nn.transformer",
+        "reasonlib.story_qa.hibert",
+        "reasonlib.story_qa.experiments:run_hibert",
+    ),
+    version=_version,
+)
+
 # The simulated world beside the released one ----------------------------------------------------------------
 
 
@@ -507,5 +580,5 @@ SHIP = Experiment(
 )
 
 EXPERIMENTS = {
-    experiment.name: experiment for experiment in (JOINT, RATE, RECIPE, BASELINES, BERT, WORLD, SHIP)
+    experiment.name: experiment for experiment in (JOINT, RATE, RECIPE, BASELINES, BERT, HIBERT, WORLD, SHIP)
 }

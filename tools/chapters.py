@@ -47,6 +47,11 @@ class Page:
         """Where the notebook made from this chapter is kept."""
         return ROOT / "notebooks" / f"{self.short}.ipynb"
 
+    @property
+    def assignment(self) -> Path:
+        """Where the notebook of this chapter's exercises is kept, if it has any."""
+        return ROOT / "assignments" / f"{self.short}.ipynb"
+
     @cached_property
     def text(self) -> str:
         """The source as it stands on disk."""

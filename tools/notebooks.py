@@ -1,6 +1,7 @@
 """Make the notebooks from the chapters, check that they are in step, run them.
 
     python tools/notebooks.py write [--outputs]   book/<topic>/*.md -> notebooks/<topic>/*.ipynb
+                                                  and assignments/<topic>/*.ipynb
     python tools/notebooks.py check               exit 1 if a notebook is not what its chapter makes
     python tools/notebooks.py test                every notebook at `smoke` under nbval
     python tools/notebooks.py format              ruff over the code cells of the chapters
@@ -9,6 +10,8 @@ A chapter is the only source. Its notebook has the same code cells, less the sol
 words a notebook shows (tools/myst.py); a first cell installs the library on Colab. Its bytes depend on the
 chapter alone, cell ids included. Cells tagged ``nbval-check-output`` carry their output, taken from a run at
 `smoke`, for nbval to compare; all other cells are stored without.
+
+An assignment is a chapter's section "Exercises" alone, with points and expected minutes, for a class.
 
 Tags: ``remove-cell`` is in the notebook but not on the page, ``page-only`` the reverse.
 """
@@ -127,6 +130,11 @@ def make(page: Page, book: Book) -> Any:
         ("markdown", head, {}),
         *([("markdown", rest.strip(), {})] if rest else []),
     ]
+    return assembled(cells)
+
+
+def assembled(cells: list[tuple[str, str, dict[str, Any]]]) -> Any:
+    """A notebook of (kind, source, metadata) cells, for Colab too."""
     notebook = nbformat.v4.new_notebook()
     notebook.metadata = nbformat.from_dict(
         {
@@ -144,6 +152,65 @@ def make(page: Page, book: Book) -> Any:
         cell.id = identity(kind, source, used)
         notebook.cells.append(cell)
     return notebook
+
+
+def assignment(page: Page, book: Book) -> Any | None:
+    """The exercises of a chapter as a notebook to hand out; None where it has none."""
+    from reasonlib.check import Exercises, exercises
+
+    address = Address.read()
+    converter = Converter(f"assignments/{page.short}", book)  # no page of the book: its references are links
+    cells: list[tuple[str, str, dict[str, Any]]] = []
+    names: list[str] = []
+    hidden = started = False
+    title = ""
+    for cell in sources(page):
+        if cell.cell_type == "markdown":
+            title = title or next(iter(re.findall(r"^# (.+)$", cell.source, re.M)), "")
+            piece, hidden = solutions_apart(cell.source, hidden)
+            if not started and (heading := re.search(r"^## Exercises[ \t]*$", piece, re.M)):
+                started, piece = True, piece[heading.end() :]
+            if started and (text := convert(converter, piece, page)) not in ("", "---"):
+                cells.append(("markdown", text, {}))
+        elif started and not hidden and "page-only" not in cell.metadata.get("tags", []):
+            cells.append(("code", cell.source, {}))
+            names += re.findall(r"\bexercises\.check_(\w+)\(", cell.source)
+    if not names:
+        return None
+    known = {one.name: one for one in exercises(page.topic)}
+    if unknown := [name for name in names if name not in known]:
+        raise OutOfStep(
+            f"{page.path.relative_to(ROOT)}: topic {page.topic} has no exercise {unknown[0]!r}; "
+            "a check and what it checks have one name"
+        )
+    wanted = Exercises(known[name] for name in dict.fromkeys(names))
+    rows = [f"| {one.title} | `{one.name}` | {one.points} | {one.minutes} |" for one in wanted]
+    total = f"| all | | {sum(one.points for one in wanted)} | {sum(one.minutes for one in wanted)} |"
+    head = "\n".join(
+        [
+            f"The exercises of [{title}]({address.site}{page.name}.html); read the chapter first. Write each "
+            "answer in place of `raise NotImplementedError` and run its cell: it says whether the answer is "
+            "right, and if not, what to look at. The last cell adds up.",
+            "",
+            "| exercise | you write | points | minutes, about |",
+            "|---|---|--:|--:|",
+            *rows,
+            total,
+        ]
+    )
+    install = INSTALL.format(archive=address.archive).rstrip()
+    listed = ", ".join(f'"{one.name}"' for one in wanted)
+    last = f'from reasonlib import check\n\ncheck.grade("{page.topic}", globals(), names=[{listed}])'
+    return assembled(
+        [
+            ("markdown", f"# Exercises: {title}", {}),
+            ("markdown", head, {}),
+            ("code", install, {}),
+            *cells,
+            ("markdown", "## Points", {}),
+            ("code", last, {}),
+        ]
+    )
 
 
 def solutions_apart(source: str, hidden: bool) -> tuple[str, bool]:
@@ -255,8 +322,10 @@ def write(outputs: bool) -> int:
         notebook = make(page, book)
         if not keep_outputs(notebook, read_old(page)) or outputs:
             run_for_outputs(notebook, page)
-        done = "wrote" if write_if_changed(page.notebook, written(notebook)) else "kept "
-        print(f"{done} {page.notebook.relative_to(ROOT)}")
+        for path, made in ((page.notebook, notebook), (page.assignment, assignment(page, book))):
+            if made is not None:
+                done = "wrote" if write_if_changed(path, written(made)) else "kept "
+                print(f"{done} {path.relative_to(ROOT)}")
     for path in strays():
         path.unlink()
         print(f"removed {path.relative_to(ROOT)}")
@@ -266,7 +335,9 @@ def write(outputs: bool) -> int:
 def strays() -> list[Path]:
     """Notebooks that no chapter makes."""
     made = {page.notebook for page in chapters()}
-    return [path for path in sorted((ROOT / "notebooks").rglob("*.ipynb")) if path not in made]
+    made |= {page.assignment for page in chapters() if "exercises.check_" in page.text}
+    there = [*(ROOT / "notebooks").rglob("*.ipynb"), *(ROOT / "assignments").rglob("*.ipynb")]
+    return [path for path in sorted(there) if path not in made]
 
 
 def check() -> int:
@@ -288,6 +359,14 @@ def check() -> int:
             problems.append(f"{name} lacks the output of a cell tagged {CHECKED}")
         elif page.notebook.read_text(encoding="utf-8") != written(notebook):
             problems.append(f"{name} is not what {page.path.relative_to(ROOT)} makes")
+        handed_out = assignment(page, book)
+        if handed_out is not None and (
+            not page.assignment.is_file()
+            or page.assignment.read_text(encoding="utf-8") != written(handed_out)
+        ):
+            problems.append(
+                f"{page.assignment.relative_to(ROOT)} is not what {page.path.relative_to(ROOT)} makes"
+            )
     for line in problems:
         print(line, file=sys.stderr)
     if problems:

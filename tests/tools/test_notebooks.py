@@ -10,6 +10,7 @@ from chapters import ROOT, Page, chapters
 from IPython.core.inputtransformer2 import TransformerManager
 
 import notebooks
+from reasonlib import grading
 
 CHAPTER = """\
 ---
@@ -173,6 +174,74 @@ def test_the_template_of_a_chapter_makes_a_notebook():
     assert notebooks.checked(made)
     assert notebooks.round_trip(template)
     assert 'scale = "smoke"' in "\n".join(sources(notebooks.at_smoke(made, template), "code"))
+
+
+ANSWERED = CHAPTER.replace("# Made up", "# Made up\n\n## Exercises").replace(
+    "answer = None\n```\n\n```{exercise-end}",
+    "def where(story, question):\n    raise NotImplementedError\n\n\n"
+    "exercises.check_where(where)\n```\n\n```{exercise-end}",
+)
+
+
+@pytest.fixture
+def exercised():
+    page = Page("book/story_qa/made-up")
+    page.__dict__["text"] = ANSWERED
+    return page
+
+
+def test_an_assignment_holds_the_exercises_alone(exercised):
+    made = notebooks.assignment(exercised, notebooks.Book(site="https://site/", raw="https://raw/"))
+    text = "\n".join(cell.source for cell in made.cells)
+    assert "# Exercises: Made up" in text
+    assert f"{Address.read().site}book/story_qa/made-up.html" in text
+    assert "| Answer by rule | `where` | 3 | 20 |" in text
+    assert "secret" not in text and "for the page" not in text
+    assert 'check.grade("story_qa", globals(), names=["where"])' in text
+    assert not any(cell.get("outputs") for cell in made.cells)
+    again = notebooks.assignment(exercised, notebooks.Book(site="https://site/", raw="https://raw/"))
+    assert notebooks.written(again) == notebooks.written(made)
+
+
+def test_a_chapter_without_exercises_has_no_assignment(page):
+    assert notebooks.assignment(page, notebooks.Book(site="https://site/", raw="https://raw/")) is None
+
+
+def test_a_check_of_another_name_is_said(exercised):
+    exercised.__dict__["text"] = ANSWERED.replace("check_where", "check_whence")
+    with pytest.raises(notebooks.OutOfStep, match="topic story_qa has no exercise 'whence'"):
+        notebooks.assignment(exercised, notebooks.Book(site="https://site/", raw="https://raw/"))
+
+
+GRADED = [chapter for chapter in chapters() if "exercises.check_" in chapter.text]
+
+
+@pytest.mark.parametrize("chapter", GRADED, ids=lambda chapter: chapter.short)
+def test_an_assignment_with_the_chapter_s_solutions_wins_every_point(chapter, tmp_path):
+    """It has all the imports its answers need, and chapter, check and assignment call an answer alike."""
+    handed_out = nbformat.read(chapter.assignment, as_version=4)
+    solved, hidden = [], False
+    for cell in notebooks.sources(chapter):
+        if cell.cell_type == "markdown":
+            _, hidden = notebooks.solutions_apart(cell.source, hidden)
+        elif hidden:
+            solved.append(cell.source)
+    stubs = [
+        cell
+        for cell in handed_out.cells
+        if cell.cell_type == "code" and "raise NotImplementedError" in cell.source
+    ]
+    assert len(stubs) == len(solved) > 0
+    for stub, solution in zip(stubs, solved, strict=True):
+        ((check, answer),) = re.findall(r"^exercises\.check_(\w+)\((\w+)\)$", stub.source, re.M)
+        assert check == answer and f"def {answer}(" in solution
+        stub.source = solution
+    path = tmp_path / "solved.ipynb"
+    nbformat.write(handed_out, path)
+    graded = grading.grade_notebook(path)
+    assert graded.failed == ()
+    assert graded.report.passed, repr(graded)
+    assert len(graded.report.results) == len(stubs)
 
 
 def test_citations_are_read_from_the_bibliography():

@@ -496,3 +496,18 @@ def test_every_command_has_help():
         text = call(*command, "--help").stdout
         assert "Usage" in text and ("--json" in text or "simulate" in command)
     assert call(code=2).exit_code == 2
+
+
+# The process
+
+
+def test_the_hub_s_retries_are_not_the_user_s_to_read(monkeypatch):
+    monkeypatch.setattr(cli, "app", lambda prog_name: None)
+    monkeypatch.setenv("RANK", "0")
+    monkeypatch.setenv("HF_HUB_VERBOSITY", "")
+    monkeypatch.delenv("HF_HUB_VERBOSITY")
+    cli.main()
+    assert os.environ["HF_HUB_VERBOSITY"] == "error"
+    monkeypatch.setenv("HF_HUB_VERBOSITY", "debug")  # the user's own wish
+    cli.main()
+    assert os.environ["HF_HUB_VERBOSITY"] == "debug"

@@ -1,0 +1,46 @@
+"""A model without the question: it never sees it, learns RAVEN all the same, and falls on fair answers."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from reasonlib.visual_iq.reasoner import ReasonerConfig
+from reasonlib.visual_iq.shortcut import context_blind
+from reasonlib.visual_iq.simulate import simulate
+from reasonlib.visual_iq.solving import Recipe, accuracy, learn
+from reasonlib.visual_iq.tokens import TokenSet
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """Sums in another order are other bits."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def test_no_context_panel_ever_counts():
+    problems = simulate("O-IG", 6, seed=1)
+    other = replace(problems, entities=problems.entities.copy())
+    other.entities[:, :8] = np.roll(other.entities[:, :8], 1, axis=0)
+    model = context_blind().eval()
+    first, second = (model(TokenSet.of(one).batch(range(6))).logits for one in (problems, other))
+    assert torch.equal(first, second)
+
+
+def test_all_else_is_the_reasoner():
+    config = ReasonerConfig(panel_layers=2, loss="ce")
+    assert context_blind(config).config == replace(config, context=False)
+
+
+@pytest.mark.parametrize(("answers", "solved"), [("raven", True), ("i-raven", False)])
+def test_it_solves_raven_and_falls_to_chance_on_fair_answers(answers, solved):
+    train, test = (simulate("Center", 1000, seed=seed, answers=answers) for seed in (1, 2))
+    model = context_blind(ReasonerConfig(entity_layers=0, panel_layers=2))
+    recipe = Recipe(epochs=10, batch_size=32, lr=0.005, schedule="linear", warmup=20, clip=1.0)
+    learn(model, train, recipe, progress=False)
+    found = accuracy(model, test)["accuracy"]
+    assert found > 0.65 if solved else found < 0.2

@@ -1,0 +1,277 @@
+"""Training and measuring: what is learnt and what is not, the same each time, and kept on disk."""
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+import torch
+
+from reasonlib import training
+from reasonlib.errors import UserError
+from reasonlib.experiment import Trial
+from reasonlib.visual_iq import solving
+from reasonlib.visual_iq.puzzle import CONFIGURATIONS, KEYS, Problems
+from reasonlib.visual_iq.reasoner import Reasoner, ReasonerConfig
+from reasonlib.visual_iq.relational import Relational, RelationalConfig
+from reasonlib.visual_iq.simulate import simulate
+from reasonlib.visual_iq.solving import (
+    BRISK,
+    SHORT,
+    Recipe,
+    accuracy,
+    build,
+    by_configuration,
+    encode,
+    learn,
+    load_solver,
+    run_reasoner,
+    save_solver,
+    scores,
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """Sums in another order are other bits."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def mixture():
+    return Problems.join([simulate(key, 8, seed=1) for key in KEYS])
+
+
+# It learns, and its ablation does not
+
+
+def same_colour(number, seed):
+    """Problems of one entity, of one colour in the context: the candidate of that colour is right."""
+    rng = np.random.default_rng(seed)
+    entities = np.zeros((number, 16, 9, 4), dtype=np.int8)
+    entities[:, :, 0, :3] = 1, 2, 0
+    colours = np.argsort(rng.random((number, 10)), axis=1)[:, :8]
+    target = rng.integers(8, size=number).astype(np.int8)
+    entities[:, 8:, 0, 2] = colours
+    entities[:, :8, 0, 2] = colours[np.arange(number), target][:, None]
+    return Problems(
+        np.zeros(number, dtype=np.int8),
+        entities,
+        np.full((number, 2), 3, dtype=np.int8),
+        np.zeros((number, 2, 4, 3), dtype=np.int8),
+        target,
+    )
+
+
+@pytest.mark.parametrize(("context", "solved"), [(True, True), (False, False)])
+def test_what_the_context_says_needs_the_context(context, solved):
+    model = Reasoner(ReasonerConfig(entity_layers=0, panel_layers=2, context=context))
+    recipe = Recipe(epochs=12, batch_size=64, lr=0.003, schedule="linear", warmup=20, clip=1.0)
+    learn(model, same_colour(1000, 1), recipe, progress=False)
+    found = accuracy(model, same_colour(300, 2))["accuracy"]
+    assert found > 0.9 if solved else found < 0.2
+
+
+def test_predicting_every_row_teaches_more_than_choosing():
+    train, test = (simulate("Center", 800, seed=seed, answers="i-raven") for seed in (1, 2))
+    recipe = Recipe(epochs=10, batch_size=64, lr=0.004, schedule="linear", warmup=20, clip=1.0)
+
+    def reached(**steps):
+        model = Relational(RelationalConfig(**steps))
+        learn(model, train, recipe, progress=False)
+        return accuracy(model, test)["accuracy"]
+
+    full = reached()
+    assert full > 0.85
+    assert reached(predict=False) < full - 0.08
+    assert reached(rows=False) < full - 0.05
+
+
+# Measuring
+
+
+def test_accuracy_by_configuration(mixture):
+    right = np.arange(len(mixture)) % 8 < 1 + mixture.configuration
+    found = by_configuration(mixture, right)
+    assert found["accuracy"] == right.mean()
+    for index, configuration in enumerate(CONFIGURATIONS):
+        assert found[f"accuracy_{configuration.title}"] == (1 + index) / 8
+    only = mixture[mixture.configuration == 2]
+    assert set(by_configuration(only, np.ones(8, dtype=bool))) == {"accuracy", "accuracy_3x3Grid"}
+
+
+@pytest.mark.parametrize("name", solving.MODELS)
+def test_scores_do_not_depend_on_the_batches(name, mixture):
+    model = build({"model": name})
+    whole = scores(model, mixture)
+    assert whole.shape == (len(mixture), 8)
+    np.testing.assert_allclose(scores(model, mixture, batch_size=5), whole, atol=1e-4)
+    np.testing.assert_allclose(scores(model, encode(model, mixture[10:20])), whole[10:20], atol=1e-4)
+    assert accuracy(model, mixture)["accuracy"] == (whole.argmax(1) == mixture.target).mean()
+    assert scores(model, mixture[:0]).shape == (0, 8)
+
+
+def test_measuring_leaves_a_model_in_its_mode(mixture):
+    model = build({}).train()
+    scores(model, mixture[:3])
+    assert model.training
+
+
+# Training
+
+
+@pytest.mark.parametrize("name", solving.MODELS)
+def test_the_same_seed_is_the_same_training_stopped_or_not(name, mixture, tmp_path):
+    recipe = Recipe(epochs=2, batch_size=16, lr=0.01, schedule="linear")
+
+    def trained(**options):
+        model = build({"model": name})
+        history = learn(model, mixture, recipe, progress=False, **options)
+        return model.state_dict(), history
+
+    plain, _ = trained()
+    _, stopped = trained(checkpoint=tmp_path, minutes=0)
+    assert stopped.steps_done == 1 and stopped.stopped == "minutes"
+    resumed, history = trained(checkpoint=tmp_path)
+    assert history.steps_done == history.steps_planned == 8
+    other, _ = trained(seed=1)
+    assert all(torch.equal(plain[one], resumed[one]) for one in plain)
+    assert not all(torch.equal(plain[one], other[one]) for one in plain)
+
+
+def test_rows_swap_in_training_only_where_asked(mixture, monkeypatch):
+    seen = []
+    batch = solving.TokenSet.batch
+
+    def spy(self, items, swap=None):
+        seen.append(swap)
+        return batch(self, items, swap)
+
+    monkeypatch.setattr(solving.TokenSet, "batch", spy)
+    for swap in (True, False):
+        learn(build({}), mixture, Recipe(epochs=1, swap=swap), progress=False)
+    assert [one is None for one in seen] == [False, False, True, True]
+    assert 0 < np.concatenate(seen[:2]).mean() < 1
+
+
+def test_the_source_halves_its_rate_when_the_validation_loss_stays(mixture):
+    recipe = Recipe()
+    assert (recipe.epochs, recipe.lr, recipe.schedule, recipe.halve_after) == (400, 0.001, "plateau", 30)
+    config = Recipe(epochs=3, halve_after=2).config(seed=4, minutes=1.5)
+    assert (config.optimiser, config.betas, config.step_every, config.factor) == (
+        "adam",
+        (0.9, 0.999),
+        2,
+        0.5,
+    )
+    assert (config.seed, config.minutes) == (4, 1.5)
+    history = learn(build({}), mixture, Recipe(epochs=2), valid=mixture, progress=False)
+    assert {"valid_loss", "accuracy"} <= set(history[-1])
+
+
+def test_a_batch_of_nothing_is_refused():
+    with pytest.raises(ValueError, match="batch_size must be at least 1, got 0"):
+        Recipe(batch_size=0)
+
+
+def test_an_unknown_model_names_the_known_ones():
+    with pytest.raises(ValueError, match="model must be one of reasoner, context-blind, relational, got 'x'"):
+        build({"model": "x"})
+
+
+def test_recipes_hold_nothing_that_is_not_one():
+    names = {field.name for field in fields(Recipe)}
+    assert set(SHORT) <= names and set(BRISK) <= names
+
+
+# A trial
+
+
+def trial(**changes):
+    settings = {
+        "model": "relational",
+        "per_configuration": 20,
+        "epochs": 1,
+        "ship": True,
+        **BRISK,
+        "warmup": 1,
+    }
+    return replace(
+        Trial(
+            experiment="visual_iq/relational",
+            row="full",
+            scale="smoke",
+            seed=0,
+            data="i-raven",
+            kind="simulated",
+            settings=settings,
+        ),
+        **changes,
+    )
+
+
+@pytest.fixture
+def shelf(tmp_path, monkeypatch):
+    monkeypatch.setattr(solving, "SHIPPED", {name: tmp_path / name for name in solving.SHIPPED})
+    return tmp_path
+
+
+def test_a_trial_measures_every_configuration_and_every_answer_set(shelf):
+    measured = run_reasoner(trial())
+    assert {f"accuracy_{one.title}" for one in CONFIGURATIONS} <= set(measured.metrics)
+    assert measured.metrics["accuracy_on_i-raven"] == measured.metrics["accuracy"]
+    assert {"accuracy_on_raven", "accuracy_on_raven-fair", "valid", "problems_per_second"} <= set(
+        measured.metrics
+    )
+    assert (measured.steps_done, measured.steps_planned, measured.stopped) == (1, 1, "finished")
+    assert [row["epoch"] for row in measured.details["curve"]] == [1]
+    assert not list(shelf.iterdir())
+
+
+def test_a_paper_trial_of_the_right_data_replaces_the_shipped_model(shelf):
+    run_reasoner(trial(scale="paper", data="raven"))
+    assert not list(shelf.iterdir())
+    measured = run_reasoner(trial(scale="paper"))
+    assert [one.name for one in shelf.iterdir()] == ["relational"]
+    shipped = load_solver("relational")
+    assert shipped.made["accuracy"] == round(measured.metrics["accuracy"], 4)
+    assert shipped.made["command"].startswith("reasonlib run visual_iq/relational --row full --scale paper")
+
+
+# On disk
+
+
+@pytest.mark.parametrize("name", solving.MODELS)
+def test_a_model_is_read_as_it_was_written(name, mixture, tmp_path):
+    model = build({"model": name, "hidden": 24})
+    path = save_solver(tmp_path / "one.safetensors", model, {"steps": 3}, half=False)
+    shipped = load_solver(path)
+    assert shipped.model.config == model.config and shipped.made == {"steps": 3}
+    assert np.array_equal(scores(shipped.model, mixture), scores(model, mixture))
+    half = load_solver(save_solver(tmp_path / "half.safetensors", model, {}))
+    np.testing.assert_allclose(scores(half.model, mixture), scores(model, mixture), atol=0.2)
+    assert next(half.model.parameters()).dtype == torch.float32
+
+
+def test_what_is_no_model_is_one_clear_line(tmp_path):
+    with pytest.raises(UserError, match=r"there is no trained reasoner at .*; choose reasoner or"):
+        load_solver("nobody")
+    other = training.save_weights(
+        tmp_path / "other.safetensors", {"a": torch.zeros(1)}, metadata={"kind": "x"}
+    )
+    with pytest.raises(UserError, match="holds no visual reasoner"):
+        load_solver(other)
+    path = save_solver(tmp_path / "one.safetensors", build({}), {})
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(UserError, match=r"one\.safetensors"):
+        load_solver(path)
+
+
+def test_a_model_of_another_shape_is_damaged(tmp_path):
+    model = build({"hidden": 24})
+    about = {"kind": "reasonlib visual reasoner", "model": "Reasoner", "config": {"hidden": 32}, "made": {}}
+    path = training.save_weights(tmp_path / "one.safetensors", model, metadata=about)
+    with pytest.raises(UserError, match=r"a damaged visual reasoner .*; make it again"):
+        load_solver(path)

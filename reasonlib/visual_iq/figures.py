@@ -583,7 +583,7 @@ def _look_lines(weights: Sequence[float] | Float[ndarray, "8"]) -> str:
 
 def percent(share: float) -> str:
     """Write a share as a percentage, small ones with a decimal."""
-    return f"{100 * share:.{1 if share < 0.0995 else 0}f} %"
+    return f"{100 * share:.{1 if share < 0.0995 else 0}f}\u00a0%"
 
 
 def shares(weights: ArrayLike, candidate: int) -> tuple[Float[ndarray, "8"], Float[ndarray, "8"], float]:
@@ -865,7 +865,7 @@ def _branch(node: Node, depth: int, unfolded: int, *, title: str = "", picture: 
     own = f"<dl>{facts}</dl>" if facts else ""
     below = "".join(_branch(child, depth + 1, unfolded) for child in node.children)
     opened = " open" if depth < unfolded else ""
-    return f"<details{opened}><summary>{_badge(node.level)}{name}{picture}</summary>{own}{below}</details>"
+    return f"<details{opened}><summary>{_badge(node.level)}{picture}{name}</summary>{own}{below}</details>"
 
 
 def _spaced(name: str) -> str:
@@ -919,7 +919,8 @@ def _strip(name: str, low: int, high: int) -> str:
     )
     width = CANVAS * len(samples)
     return (
-        f'<svg viewBox="0 0 {width} {CANVAS}" aria-hidden="true" style="aspect-ratio:{len(samples)}">'
+        f'<svg viewBox="0 0 {width} {CANVAS}" aria-hidden="true" '
+        f'style="height:1.7rem;width:{1.7 * len(samples):.1f}rem">'
         f'<rect width="{width}" height="{CANVAS}" fill="#fff"/>{cells}'
         f'<rect class="rr-iq-dim" width="{width}" height="{CANVAS}" fill="none"/></svg>'
     )
@@ -938,5 +939,5 @@ def _options(attribute: str, options: Sequence[Option]) -> str:
         if rule == "arithmetic":
             how = f" ({', '.join('+' if value > 0 else '−' for value in values)})"
         chance = sum(option.chance for option in found)
-        words.append(f"<span>{rule}{of}{how.replace('-', '−')} {100 * chance:.0f} %</span>")
+        words.append(f"<span>{rule}{of}{how.replace('-', '−')} {100 * chance:.0f}\u00a0%</span>")
     return f"<dt>Rule on {attribute}</dt><dd>{' '.join(words)}</dd>"

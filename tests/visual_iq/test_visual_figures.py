@@ -279,7 +279,7 @@ def test_attention_is_shared_out():
     matrix, others, rest = figures.shares(maps[..., :16, :16], 7)
     assert rest == 0 or abs(rest) < 1e-9
     assert matrix.shape == others.shape == (8,)
-    assert figures.percent(0.256) == "26 %" and figures.percent(0.0312) == "3.1 %"
+    assert figures.percent(0.256) == "26\u00a0%" and figures.percent(0.0312) == "3.1\u00a0%"
 
 
 def test_the_three_sets_have_one_question():

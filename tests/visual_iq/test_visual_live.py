@@ -107,7 +107,7 @@ def test_the_first_answer_is_there_without_scripts():
     np.testing.assert_allclose(shown, scores, atol=0.0051)
     best = int(scores.argmax())
     assert f"The model chooses {best + 1}, with a score of {scores[best]:.2f}" in static
-    assert static.count("rr-play-is-right") == 1 and static.count('<i class="rr-play-model">') == 1
+    assert static.count('"rr-play-choice rr-play-is-right"') == 1 == static.count('<i class="rr-play-model">')
     for line in drawing.rules_in_words(first):
         assert f"<li>{line}.</li>" in static
     assert re.search(r"<form[^>]* hidden>", static) and "<noscript>" in static

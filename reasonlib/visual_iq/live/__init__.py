@@ -37,6 +37,7 @@ from reasonlib.visual_iq.puzzle import (
 from reasonlib.visual_iq.reasoner import Reasoner
 from reasonlib.visual_iq.relational import Relational
 from reasonlib.visual_iq.simulate import simulate
+from reasonlib.visual_iq.solving import SHIPPED, load_solver
 from reasonlib.visual_iq.tokens import OFFSETS, STREAMS, TokenSet
 
 __all__ = ["HELD_OUT", "LARGEST", "live", "network_code", "pack", "some_problems"]
@@ -74,7 +75,7 @@ def some_problems(
 
 
 def live(
-    models: Model | Mapping[str, Model] | None = None,
+    models: Model | Mapping[str, Model] | str | None = None,
     *,
     problems: Mapping[str, Problems] | None = None,
 ) -> Picture:
@@ -83,7 +84,8 @@ def live(
     Parameters
     ----------
     models
-        A reasoner, or several by name, to choose among; by default those that ship with this library.
+        A model, or several by name, to choose among; or ``"reasoner"`` or ``"relational"``, which ship with
+        this library. By default the first of the two.
     problems
         From the name of an answer set to its problems; all sets share their questions. The first problem of
         the first set is answered here. By default `some_problems`.
@@ -100,8 +102,8 @@ def live(
     UserError
         If the figure is too large for a page.
     """
-    if models is None:
-        models = _shipped()
+    if models is None or isinstance(models, str):
+        models = _shipped(models)
     named = {"The reasoner": models} if isinstance(models, Model) else dict(models)
     if not named:
         raise ValueError("models must hold at least one model, got none")
@@ -158,8 +160,11 @@ def _file(name: str) -> str:
     return (Path(__file__).parent / name).read_text(encoding="utf-8")
 
 
-def _shipped() -> Mapping[str, Model]:
-    raise UserError("there is no trained reasoner yet; train one and pass it: live(model)")
+def _shipped(name: str | None) -> dict[str, Model]:
+    """Load a model that ships with the library; by default the first there is."""
+    if name is None:
+        name = next((one for one, path in SHIPPED.items() if path.is_file()), next(iter(SHIPPED)))
+    return {name: load_solver(name).model}
 
 
 def _rounded(model: Model) -> Model:
@@ -300,7 +305,7 @@ def _form(problems: Mapping[str, Problems], models: Mapping[str, Model]) -> str:
     )
     return (
         '<form class="rr-play-form" autocomplete="off" hidden>'
-        '<label>Layout <select class="rr-play-layout"><option value="any">Any of the seven</option>'
+        '<label>Layout <select class="rr-play-layout"><option value="any">All seven</option>'
         f"{layouts}</select></label>"
         f'<label>Answers <select class="rr-play-set">{sets}</select></label>{against}</form>'
     )

@@ -347,10 +347,10 @@ def data_simulate(
     what: Annotated[str, typer.Argument(help="TOPIC/TASK, such as story_qa/qa2.", show_default=False)],
     questions: Annotated[int, typer.Option(help="How many questions.", min=1)] = 1000,
     seed: Annotated[int, typer.Option(help="The same seed gives the same bytes.", min=0)] = 0,
-    out: Annotated[Path | None, typer.Option(help="File to write; standard output by default.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file if there is one.")] = False,
+    out: Annotated[Path | None, typer.Option(help="File or folder to write; text goes to standard output by default.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
 ) -> None:
-    """Simulate a task and write it in the text format of the real corpus."""
+    """Simulate a task and write it as the real corpus is written."""
     from reasonlib.experiment import part
 
     topic, _, task = what.partition("/")

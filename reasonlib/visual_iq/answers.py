@@ -30,7 +30,17 @@ from numpy import ndarray
 from numpy.random import Generator
 
 from reasonlib.visual_iq import grammar
-from reasonlib.visual_iq.parts import UNIFORM, Parts, below, fresh_looks, masks, orders, redrawn, slots
+from reasonlib.visual_iq.parts import (
+    UNIFORM,
+    Parts,
+    below,
+    fresh_looks,
+    masks,
+    orders,
+    ranking,
+    redrawn,
+    slots,
+)
 from reasonlib.visual_iq.puzzle import CONFIGURATIONS, CONTEXT, GOVERNED, PANELS, Component
 
 __all__ = ["ANSWERS", "CANDIDATES", "CHANGED", "available", "i_raven", "raven", "raven_fair"]
@@ -134,7 +144,7 @@ def raven_fair(
     for child in range(1, CANDIDATES):
         left = np.arange(number)
         while len(left):
-            parent = _pick((times[left] > 0).any(axis=2), generator)
+            parent = _pick(times[left].max(axis=2) > 0, generator)
             changed = _pick(times[left, parent] > 0, generator)
             times[left, parent, changed] -= 1
             fine = grown.grow(left, child, parent, changed, generator)
@@ -260,16 +270,17 @@ def i_raven(
     choices = available(configuration, rules, uniformity, [part.number for part in right])
     keys = np.where(choices.reshape(len(rules), -1) > 0, generator.random((len(rules), choices[0].size)), 2)
     most = np.minimum((keys < 2).sum(axis=1), 3)
-    rank = np.argsort(np.argsort(keys, axis=1), axis=1)
+    rank = ranking(ranking(keys))
     chosen = (rank < most[:, None]).reshape(choices.shape)
-    numbered = chosen[..., _NUMBER].any(axis=1)
     # Candidate e has a change if e has the change's bit; the number's is the last.
-    order = np.where(
-        chosen, np.where(np.arange(len(CHANGED)) == _NUMBER, 99, rank.reshape(choices.shape)), 999
-    )
-    bit = np.argsort(np.argsort(order.reshape(len(rules), -1), axis=1), axis=1).reshape(choices.shape)
+    late = np.where(np.arange(len(CHANGED)) == _NUMBER, 99, rank.reshape(choices.shape))
+    late = np.where(chosen, late, 999).reshape(len(rules), -1)
+    bit = ranking(ranking(late)).reshape(choices.shape)
     candidate = np.arange(CANDIDATES)
-    moved_and_numbered = numbered & chosen[..., _POSITION].any(axis=1)
+    both = chosen[..., _NUMBER].any(axis=1) & chosen[..., _POSITION].any(axis=1)
+    # Which wrong number each candidate has, 0 for none: one change, two, two with a position, three.
+    turns = np.stack([candidate, candidate >> 1, np.maximum(candidate - 1, 0), candidate >> 2])
+    way = np.where(most == 2, 1 + both, np.where(most == 3, 3, 0))
     for part, component in enumerate(CONFIGURATIONS[configuration].components):
         for place in _LOOKS:
             here = np.flatnonzero(chosen[:, part, place])
@@ -290,16 +301,8 @@ def i_raven(
         _, moved = _other_slots(size, own, known, False, generator)
         parts[part].order[here] = np.where(has[..., None], moved[:, None], parts[part].order[here])
         here = np.flatnonzero(chosen[:, part, _NUMBER])
-        nth = np.select(
-            [most[here] == 3, (most[here] == 2) & ~moved_and_numbered[here], most[here] == 2],
-            [
-                np.broadcast_to(candidate[:, None] >> 2, (CANDIDATES, len(here))),
-                np.broadcast_to(candidate[:, None] >> 1, (CANDIDATES, len(here))),
-                np.broadcast_to(np.maximum(candidate - 1, 0)[:, None], (CANDIDATES, len(here))),
-            ],
-            np.broadcast_to(candidate[:, None], (CANDIDATES, len(here))),
-        ).T
-        _renumber(parts[part], here, nth, moved_and_numbered[here] & (most[here] == 3), generator)
+        nth = turns[way[here]]
+        _renumber(parts[part], here, nth, both[here] & (most[here] == 3), generator)
     return parts
 
 
@@ -349,7 +352,7 @@ def _renumber(
     known = first[:, None]
     for value in range(1, int(nth.max(initial=0)) + 1):
         needed = (nth == value).any(axis=1)
-        turn = np.where(turn.any(axis=1)[:, None], turn, remaining > 0)
+        turn = np.where(turn.any(axis=1, keepdims=True), turn, remaining > 0)
         open_ = np.where(needed[:, None], turn & (remaining > twice[:, None]), remaining >= 0)
         number = _pick(open_, generator).astype(np.int8)
         number = np.where(needed, number, own)
@@ -380,9 +383,7 @@ def _kept(
     own: Int[ndarray, "M"], number: Int[ndarray, "M"], size: int, generator: Generator
 ) -> Int[ndarray, "M S"]:
     """Say which entity each of another number repeats: all as often as can be, the rest by chance."""
-    shuffled = np.argsort(
-        np.where(np.arange(size) < own[:, None], generator.random((len(own), size)), 2), axis=1
-    )
+    shuffled = ranking(np.where(np.arange(size) < own[:, None], generator.random((len(own), size)), 2))
     place = np.arange(size)
     whole = np.where(number > own, (number - 1) // own * own, 0)[:, None]
     return np.where(

@@ -13,7 +13,7 @@ from numpy.random import Generator
 
 from reasonlib.visual_iq.puzzle import ANGLES, ATTRIBUTES, GOVERNED, RULES
 
-__all__ = ["UNIFORM", "Parts", "below", "fresh_looks", "masks", "orders", "redrawn", "slots"]
+__all__ = ["UNIFORM", "Parts", "below", "fresh_looks", "masks", "orders", "ranking", "redrawn", "slots"]
 
 UNIFORM = 3
 """The one level of uniformity, of four, at which all entities of a panel are alike."""
@@ -67,7 +67,7 @@ def fresh_looks(
     for group in (1, 2, 3):
         low, high = (np.expand_dims(ranges[:, group, end], tuple(range(1, len(shape)))) for end in (0, 1))
         look[..., group - 1] = low + below(generator, shape, high - low + 1)
-    look[..., -1] = below(generator, shape, np.int8(len(ANGLES)))
+    look[..., -1] = below(generator, shape, np.array(len(ANGLES)))
     return look
 
 
@@ -79,7 +79,13 @@ def below(generator: Generator, shape: tuple[int, ...], count: ndarray) -> ndarr
 
 def orders(generator: Generator, shape: tuple[int, ...], size: int) -> Int[ndarray, "*P S"]:
     """Draw slots in random order."""
-    return np.argsort(generator.random((*shape, size), dtype=np.float32), axis=-1).astype(np.int8)
+    keys = generator.random((*shape, size), dtype=np.float32)
+    return ranking(keys).astype(np.int8)
+
+
+def ranking(keys: ndarray) -> ndarray:
+    """Sort the last axis and give places; equal keys keep their order, on every machine."""
+    return np.argsort(keys, axis=-1, kind="stable")
 
 
 def masks(number: Int[ndarray, "*P"], order: Int[ndarray, "*P S"]) -> Int[ndarray, "*P"]:

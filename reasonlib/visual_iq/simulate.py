@@ -26,7 +26,17 @@ from numpy.random import Generator, SeedSequence
 from reasonlib.visual_iq import answers as answering
 from reasonlib.visual_iq import grammar, solve
 from reasonlib.visual_iq.grammar import ARITHMETIC, CONSTANT, DISTRIBUTE_THREE, PROGRESSION
-from reasonlib.visual_iq.parts import UNIFORM, Parts, below, fresh_looks, masks, orders, redrawn, slots
+from reasonlib.visual_iq.parts import (
+    UNIFORM,
+    Parts,
+    below,
+    fresh_looks,
+    masks,
+    orders,
+    ranking,
+    redrawn,
+    slots,
+)
 from reasonlib.visual_iq.puzzle import (
     ATTRIBUTES,
     CONFIGURATIONS,
@@ -124,7 +134,7 @@ def _places(target: Int[ndarray, "N"], generator: Generator) -> Int[ndarray, "N 
     """Give the panel of each candidate, the right one first, the others in random order."""
     keys = generator.random((len(target), PANELS - CONTEXT))
     keys[np.arange(len(target)), target] = -1
-    return CONTEXT + np.argsort(keys, axis=1)
+    return CONTEXT + ranking(keys)
 
 
 def _assembled(configuration: int, parts: Sequence[Parts]) -> Int[ndarray, "N P S A"]:
@@ -368,7 +378,7 @@ def _triples(low: Int[ndarray, "N"], high: Int[ndarray, "N"], generator: Generat
     """Draw three different levels, and shift them cyclically from row to row."""
     keys = generator.random((len(low), int((high - low).max()) + 1))
     keys[np.arange(keys.shape[1]) > (high - low)[:, None]] = 2
-    three = low[:, None] + np.argsort(keys, axis=1)[:, :3]
+    three = low[:, None] + ranking(keys)[:, :3]
     return np.take_along_axis(three[:, None], _shifts(len(low), generator), axis=2).astype(np.int8)
 
 
@@ -404,7 +414,7 @@ def _sets(
     third = np.where(adds, first | second, first & ~second)
     inside = third[..., None] >> np.arange(size) & 1
     number[..., 2] = inside.sum(-1)
-    order[..., 2, :] = np.argsort(-inside, axis=-1, kind="stable")
+    order[..., 2, :] = ranking(-inside)
     return number, order
 
 
@@ -422,12 +432,17 @@ def _three_sets(
     return np.take_along_axis(order[:, None], _shifts(len(number), generator)[..., None], axis=2)
 
 
-def _of(key: str) -> Callable[[int, int], Problems]:
+def _of(key: str, answers: str) -> Callable[[int, int], Problems]:
     def simulator(number: int, seed: int) -> Problems:
-        return simulate(key, number, seed=seed)
+        return simulate(key, number, seed=seed, answers=answers)
 
-    simulator.__doc__ = f"Draw problems of {key}."
+    simulator.__doc__ = f"Draw problems of {key} with the answers of {answers}."
     return simulator
 
 
-SIMULATORS: dict[str, Callable[[int, int], Problems]] = {key: _of(key) for key in KEYS}
+SIMULATORS: dict[str, Callable[[int, int], Problems]] = {
+    key if answers == "raven" else f"{key}/{answers}": _of(key, answers)
+    for answers in answering.ANSWERS
+    for key in KEYS
+}
+"""For the command line: ``center_single``, ..., and with other answers ``center_single/i-raven``, ..."""

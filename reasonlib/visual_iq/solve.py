@@ -129,8 +129,8 @@ class Explanation(NamedTuple):
     @property
     def follows(self) -> Bool[ndarray, "N E"]:
         """Candidates that follow the rules that say most, of those that any candidate follows."""
-        slotted = np.where(self.copied.any(axis=1)[:, None], self.copied, self.remade)
-        return np.where(slotted.any(axis=1)[:, None], slotted, self.numbered)
+        slotted = np.where(self.copied.any(axis=1, keepdims=True), self.copied, self.remade)
+        return np.where(slotted.any(axis=1, keepdims=True), slotted, self.numbered)
 
     @property
     def right(self) -> Bool[ndarray, "N"]:
@@ -274,7 +274,8 @@ def _columns(values: ndarray) -> tuple[ndarray, ndarray, ndarray]:
 
 
 def _both(start: Bool[ndarray, "N 3"], end: Bool[ndarray, "N 3"]) -> Bool[ndarray, "N"]:
-    return start.all(axis=1) & end[:, :2].all(axis=1)
+    fits: Bool[ndarray, "N"] = np.logical_and.reduce([*start.T, *end[:, :2].T])
+    return fits
 
 
 def _turn(sets: ndarray, step: int, size: int) -> ndarray:

@@ -48,6 +48,7 @@ __all__ = [
     "answer_sets",
     "attention",
     "boxed",
+    "card",
     "changes",
     "configurations",
     "detections",
@@ -59,6 +60,7 @@ __all__ = [
     "matrix_svg",
     "panel",
     "percent",
+    "picture",
     "puzzle",
     "shares",
 ]
@@ -71,7 +73,8 @@ FILLED, EMPTY = "#d62728", "#b27d00"  # red and amber boxes (figure 3.1); the se
 CANDIDATES = PANELS - CONTEXT
 
 
-def _picture(inner: str, *, alt: str, caption: str | None = None, wide: bool = False) -> Picture:
+def picture(inner: str, *, alt: str, caption: str | None = None, wide: bool = False) -> Picture:
+    """Frame HTML as a figure of this topic, with its style sheet, its words and what is printed under it."""
     below = f"<figcaption>{html.escape(caption)}</figcaption>" if caption else ""
     width = ' style="max-width:56rem"' if wide else ""
     body = (
@@ -82,7 +85,8 @@ def _picture(inner: str, *, alt: str, caption: str | None = None, wide: bool = F
     return Picture(body, alt=alt)
 
 
-def _cell(svg: str) -> str:
+def card(svg: str) -> str:
+    """Put a panel on the white card that panels lie on."""
     return f'<div class="rr-iq-cell">{svg}</div>'
 
 
@@ -110,8 +114,8 @@ def panel(configuration: int | str, entities: Int[ndarray, "S A"], *, caption: s
     """
     title = CONFIGURATIONS[_index(configuration)].title
     words = describe(configuration, entities)
-    inner = f'<div style="max-width:11rem">{_cell(panel_svg(configuration, entities, label=""))}</div>'
-    return _picture(inner, alt=f"A panel of {title}: {words}.", caption=caption)
+    inner = f'<div style="max-width:11rem">{card(panel_svg(configuration, entities, label=""))}</div>'
+    return picture(inner, alt=f"A panel of {title}: {words}.", caption=caption)
 
 
 def _index(configuration: int | str) -> int:
@@ -124,7 +128,7 @@ def _matrix(
     """Write the three by three matrix, the last panel a question mark or `last`."""
     shown = [*panels[:CONTEXT], *([] if last is None else [last])]
     cells = [
-        _cell(
+        card(
             panel_svg(
                 configuration,
                 one,
@@ -160,7 +164,7 @@ def _choices(
             label=f"Candidate {number + 1}: {describe(configuration, one)}",
         )
         marked = f' class="rr-iq-{kind}"' if kind else ""
-        items.append(f'<li{marked}>{_cell(svg)}<span class="rr-iq-tag">{tag}</span></li>')
+        items.append(f'<li{marked}>{card(svg)}<span class="rr-iq-tag">{tag}</span></li>')
     return f'<ol class="rr-iq-choices" aria-label="Candidates"{style}>{"".join(items)}</ol>'
 
 
@@ -228,7 +232,7 @@ def puzzle(
         + "</div>"
         + (f'<p class="rr-iq-tag" style="text-align:left;padding-top:.7rem">{_key()}</p>' if boxes else "")
     )
-    return _picture(inner, alt=alt, caption=caption)
+    return picture(inner, alt=alt, caption=caption)
 
 
 def _score(number: float) -> str:
@@ -288,14 +292,14 @@ def example(problems: Problems, index: int = 0, *, look: int = 1) -> Picture:
         + f'<p class="rr-iq-tag" style="text-align:left;padding:.7rem 0 1rem">{_key()}</p>'
         + '<div class="rr-iq-board" style="align-items:flex-start">'
         + f'<div style="flex:0 1 11rem"><p class="rr-iq-title">{name[0].upper()}{name[1:]}</p>'
-        + _cell(panel_svg(configuration, seen, over=_numbered(configuration, seen)))
+        + card(panel_svg(configuration, seen, over=_numbered(configuration, seen)))
         + '</div><div style="flex:1 1 17rem;overflow-x:auto"><p class="rr-iq-title">Its places</p>'
         + f"{_table(configuration, seen)}</div></div>"
     )
     right = describe(configuration, panels[CONTEXT + target])
     rules = " ".join(f"{line}." for line in rules_in_words(problems, index))
     alt = f"A puzzle of {layout.title} with its boxes. Number {target + 1} is right: {right}. {rules}"
-    return _picture(inner, alt=alt.strip(), caption=rules or None)
+    return picture(inner, alt=alt.strip(), caption=rules or None)
 
 
 def _numbered(configuration: int, entities: Int[ndarray, "S A"]) -> str:
@@ -352,12 +356,12 @@ def entities(configuration: int | str, entities: Int[ndarray, "S A"], *, name: s
     inner = (
         '<div class="rr-iq-board" style="align-items:flex-start">'
         + f'<div style="flex:0 1 11rem"><p class="rr-iq-title">{html.escape(name)}</p>'
-        + _cell(panel_svg(index, entities, over=_numbered(index, entities)))
+        + card(panel_svg(index, entities, over=_numbered(index, entities)))
         + '</div><div style="flex:1 1 17rem;overflow-x:auto"><p class="rr-iq-title">Its places</p>'
         + f"{_table(index, entities)}</div></div>"
     )
     title = CONFIGURATIONS[index].title
-    return _picture(inner, alt=f"A panel of {title} and its entities: {describe(index, entities)}.")
+    return picture(inner, alt=f"A panel of {title} and its entities: {describe(index, entities)}.")
 
 
 def configurations(problems: Problems, *, each: int = 4) -> Picture:
@@ -383,12 +387,12 @@ def configurations(problems: Problems, *, each: int = 4) -> Picture:
         shown = [
             problems.entities[own[number % len(own)], (number // len(own)) * 3] for number in range(each)
         ]
-        cells = "".join(_cell(panel_svg(index, one)) for one in shown)
+        cells = "".join(card(panel_svg(index, one)) for one in shown)
         groups.append(
             f'<div><p class="rr-iq-title">{layout.title}</p><div class="rr-iq-four">{cells}</div></div>'
         )
     names = ", ".join(layout.title for layout in CONFIGURATIONS)
-    return _picture(
+    return picture(
         f'<div class="rr-iq-sevens">{"".join(groups)}</div>',
         alt=f"{each} panels of each of the seven layouts: {names}.",
         wide=True,
@@ -418,9 +422,9 @@ def grid_and_objects(
     rows = []
     for one in panels:
         rows.append(
-            _cell(panel_svg(index, one))
-            + _cell(panel_svg(index, one, over=grid, label=""))
-            + _cell(panel_svg(index, one, over=boxed(index, one), label=""))
+            card(panel_svg(index, one))
+            + card(panel_svg(index, one, over=grid, label=""))
+            + card(panel_svg(index, one, over=boxed(index, one), label=""))
         )
     heads = "".join(
         f'<p class="rr-iq-title" style="align-self:end">{name}</p>'
@@ -436,7 +440,7 @@ def grid_and_objects(
         f"Panels three times over: as they are; cut into {cells} by {cells} equal cells, whose borders cross "
         "the shapes; and with a box around each entity and each empty place."
     )
-    return _picture(inner, alt=alt)
+    return picture(inner, alt=alt)
 
 
 def detections(
@@ -490,14 +494,14 @@ def detections(
             names.append(label)
         words = ", ".join(names) or "nothing"
         said.append(words)
-        cells.append(_cell(image_svg(image, over="".join(marks), label=f"Found: {words}")))
+        cells.append(card(image_svg(image, over="".join(marks), label=f"Found: {words}")))
     inner = (
         '<div style="display:grid;gap:.7rem;grid-template-columns:repeat(auto-fill,minmax(9.5rem,1fr))">'
         + "".join(cells)
         + "</div>"
     )
     alt = f"Panels with the boxes a detector found. {'; '.join(said[:4])}."
-    return _picture(inner, alt=alt, caption=caption)
+    return picture(inner, alt=alt, caption=caption)
 
 
 def _numpy(values: Any) -> ndarray:
@@ -659,7 +663,7 @@ def attention(
         + _choices(configuration, panels[CONTEXT:], tags, kinds)
         + "</div>"
     )
-    return _picture(inner, alt=said, caption=caption or said)
+    return picture(inner, alt=said, caption=caption or said)
 
 
 # Galleries --------------------------------------------------------------------------------------------------
@@ -697,7 +701,7 @@ def errors(
         )
     wrong = np.flatnonzero(choices != problems.target)
     if not len(wrong):
-        return _picture("<p>No errors among these problems.</p>", alt="No errors among these problems.")
+        return picture("<p>No errors among these problems.</p>", alt="No errors among these problems.")
     parts = []
     for number in wrong[:most]:
         configuration, panels, target = _one(problems, int(number))
@@ -721,7 +725,7 @@ def errors(
         f"{layout.title} {number}" for layout, number in zip(CONFIGURATIONS, counted, strict=True) if number
     )
     alt = f"{len(wrong)} of {len(problems)} answers are wrong ({names}); {min(most, len(wrong))} are drawn."
-    return _picture("".join(parts), alt=alt, caption=alt)
+    return picture("".join(parts), alt=alt, caption=alt)
 
 
 def changes(
@@ -805,7 +809,7 @@ def answer_sets(sets: Mapping[str, Problems], index: int = 0, *, matrix: bool = 
     )
     title = CONFIGURATIONS[configuration].title
     alt = f"One question of {title} with {len(names)} sets of candidates. {'. '.join(said)}."
-    return _picture(inner, alt=alt, wide=True)
+    return picture(inner, alt=alt, wide=True)
 
 
 # The grammar ------------------------------------------------------------------------------------------------
@@ -847,7 +851,7 @@ def grammar_tree(configuration: int | str | None = None, *, unfolded: int = 2) -
         f"The grammar as a tree: scene, structure ({names}), component, layout, entity; each node with what "
         "it draws and the rules it may follow."
     )
-    return _picture(inner, alt=alt)
+    return picture(inner, alt=alt)
 
 
 def _badge(level: str) -> str:

@@ -1,0 +1,83 @@
+"""The tables and figures of this topic's chapters that are made from records."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from reasonlib import plotting, records, results
+from reasonlib.visual_iq.answers import ANSWERS
+from reasonlib.visual_iq.figures import ANSWER_SETS
+from reasonlib.visual_iq.puzzle import CONFIGURATIONS
+
+__all__ = ["BY_LAYOUT", "budget", "elsewhere", "layouts", "survivors"]
+
+BY_LAYOUT = {one.title: f"accuracy_{one.title}" for one in CONFIGURATIONS}
+"""From what an axis says to the metric of a record."""
+
+COMPARED = {
+    "a vote, untrained": "visual_iq/shortcut:vote",
+    "the hierarchy, context hidden": "visual_iq/shortcut:blind",
+    "the hierarchy without its panel encoder": "visual_iq/reasoner:no-panel",
+    "the hierarchy": "visual_iq/reasoner:full",
+    "prediction, row by row": "visual_iq/relational:full",
+}
+"""From what a figure says to ``experiment:row``: the models whose scores are held against each other."""
+
+
+def layouts(series: Mapping[str, str], *, data: str) -> plotting.Picture:
+    """Draw what some rows reach on each of the seven layouts of one answer set."""
+    return results.by_metric(series, {"all": "accuracy", **BY_LAYOUT}, unit="share solved", data=data)
+
+
+def survivors(compared: Mapping[str, str] = COMPARED) -> plotting.Picture:
+    """Draw what each model solves of each answer set, each trained on that set."""
+    found: dict[str, dict[str, float]] = {ANSWER_SETS[name]: {} for name in ANSWERS}
+    origins: dict[str, None] = {}
+    for label, row in compared.items():
+        experiment, _, word = row.partition(":")
+        for name in ANSWERS:
+            group = records.best(experiment, word, data=name)
+            summary = group.summary("accuracy") if group else None
+            if group and summary:
+                found[ANSWER_SETS[name]][label] = summary.mean
+                origins[f"{group.scale} scale{', stale' if group.stale else ''}"] = None
+    return plotting.show(
+        plotting.bars(found, unit="share solved; chance is 0.125", limits=(0, 1)),
+        alt="Share of test problems that each model solves on RAVEN, I-RAVEN and RAVEN-FAIR",
+        caption=f"Each model trained and tested on the set of its bar; {' and '.join(origins)}, simulated.",
+    )
+
+
+def elsewhere(row: str, *, trained: str = "raven") -> plotting.Picture:
+    """Draw what a model that was trained on one answer set solves of the others: the same questions.
+
+    Parameters
+    ----------
+    row
+        ``experiment:row``.
+    trained
+        The set it was trained on.
+    """
+    experiment, _, word = row.partition(":")
+    group = results.best(experiment, word, data=trained)
+    found = {
+        ANSWER_SETS[name]: summary.mean
+        for name in ANSWERS
+        if (summary := group.summary(f"accuracy_on_{name}"))
+    }
+    return plotting.show(
+        plotting.bars(found, unit="share solved; chance is 0.125", limits=(0, 1)),
+        alt=f"Share of test problems solved of each answer set by a model trained on {ANSWER_SETS[trained]}",
+        caption=f"Trained on {ANSWER_SETS[trained]}, tested on all three. {results.origin(group)}.",
+    )
+
+
+def budget(experiment: str, row: str, data: str) -> dict[str, Any]:
+    """Tell what the record that a table shows was trained for: steps, minutes, weights."""
+    group = results.best(experiment, row, data=data)
+    record = group.records[0]
+    return {
+        "scale": group.scale,
+        "steps": record.steps.done,
+        "minutes": round(record.seconds / 60, 1),
+        "weights": record.details.get("parameters") if record.details else None,
+    }

@@ -242,7 +242,7 @@ def learn(
         for start in range(0, len(held), 256):
             batch = held.batch(range(start, min(start + 256, len(held)))).to(where)
             total += model.loss(batch).item() * len(batch)  # type: ignore[arg-type]
-            right += int((model(batch).logits.argmax(1) == batch.target).sum())  # type: ignore[arg-type]
+            right += int((model(batch).logits.argmax(1) == batch.target).sum())
         return {"accuracy": right / len(held), "valid_loss": total / len(held)}
 
     plateau = recipe.schedule == "plateau"

@@ -255,6 +255,17 @@ def test_a_model_is_read_as_it_was_written(name, mixture, tmp_path):
     assert next(half.model.parameters()).dtype == torch.float32
 
 
+@pytest.mark.parametrize(
+    ("name", "answers", "least"),
+    [("relational", "i-raven", 0.99), ("relational", "raven-fair", 0.99), ("reasoner", "raven", 0.9)],
+)
+def test_the_shipped_models_solve_fresh_problems(name, answers, least):
+    fresh = Problems.join([simulate(key, 40, seed=77, answers=answers) for key in KEYS])
+    shipped = load_solver(name)
+    assert shipped.made["command"].startswith("reasonlib run visual_iq/")
+    assert accuracy(shipped.model, fresh)["accuracy"] > least
+
+
 def test_what_is_no_model_is_one_clear_line(tmp_path):
     with pytest.raises(UserError, match=r"there is no trained reasoner at .*; choose reasoner or"):
         load_solver("nobody")

@@ -521,6 +521,7 @@ def matrix_svg(
     shown: Sequence[Int[ndarray, "S A"]],
     *,
     weights: Sequence[float] | Float[ndarray, "8"] | None = None,
+    most: float | None = None,
 ) -> str:
     """Draw the matrix of eight or nine panels as one SVG element, with lines from the last to each other.
 
@@ -532,6 +533,8 @@ def matrix_svg(
         Panels row by row; with eight of them the last is a question mark.
     weights
         Eight shares: how wide and dark the line to each context panel is.
+    most
+        The share of the widest line; by default the largest of `weights`.
     """
     side = 3 * CANVAS + 2 * GAP
     parts = []
@@ -553,7 +556,7 @@ def matrix_svg(
             'fill="currentColor" fill-opacity=".75" style="font:600 68px sans-serif">?</text></g>'
         )
     if weights is not None:
-        parts.append(_look_lines(weights))
+        parts.append(_look_lines(weights, max(weights) if most is None else most))
     return f'<svg viewBox="-2 -2 {side + 4} {side + 4}">{"".join(parts)}</svg>'
 
 
@@ -561,16 +564,15 @@ def _corner(cell: int) -> tuple[int, int]:
     return cell % 3 * (CANVAS + GAP), cell // 3 * (CANVAS + GAP)
 
 
-def _look_lines(weights: Sequence[float] | Float[ndarray, "8"]) -> str:
+def _look_lines(weights: Sequence[float] | Float[ndarray, "8"], most: float) -> str:
     """Bend a line from the last panel to each other one, as wide and dark as its weight."""
-    most = max(max(weights), 1e-9)
     x, y = (edge + CANVAS / 2 for edge in _corner(CONTEXT))
     parts = []
     for cell, weight in enumerate(weights):
         left, top = _corner(cell)
         to, down = left + CANVAS / 2, top + CANVAS / 2
         across, deep = (x + to) / 2 + (y - down) * 0.17, (y + down) / 2 - (x - to) * 0.17
-        part = weight / most
+        part = min(weight / max(most, 1e-9), 1)
         parts.append(
             f'<path d="M{x:g} {y:g}Q{across:.1f} {deep:.1f} {to:g} {down:g}" fill="none" stroke="{HEAT}" '
             f'stroke-width="{1.5 + 9 * part:.1f}" opacity="{0.2 + 0.55 * part:.2f}"/>'
@@ -648,7 +650,10 @@ def attention(
     tags = [f"{number + 1} · {percent(share)}" for number, share in enumerate(others)]
     kinds = ["asked" if number == asked else "" for number in range(CANDIDATES)]
     drawing = matrix_svg(
-        configuration, [*panels[:CONTEXT], panels[CONTEXT + asked]], weights=matrix if matrix.any() else None
+        configuration,
+        [*panels[:CONTEXT], panels[CONTEXT + asked]],
+        weights=matrix if matrix.any() else None,
+        most=max(matrix.max(), others.max()),
     )
     most = int(matrix.argmax())
     said = (

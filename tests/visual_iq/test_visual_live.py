@@ -22,6 +22,7 @@ from reasonlib.visual_iq.shortcut import context_blind
 from reasonlib.visual_iq.solving import SHIPPED, encode, load_solver
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+SETS = ("i-raven", "raven")
 SMALL = {"width": 12, "hidden": 10, "entity_heads": 3, "output": 7}
 MODELS = {
     "source": lambda: Reasoner(seed=3),
@@ -48,16 +49,21 @@ def model_of(name):
     return model
 
 
-def rounded(model):
-    """The same model with weights of 16 bits, computing in 32."""
+def rounded(model, bits=16):
+    """The same model with weights of 16 bits, or matrices of 8 bits, computing in 32."""
+    state = {name: tensor.half().float() for name, tensor in model.state_dict().items()}
+    for name, tensor in model.state_dict().items():
+        if bits == 8 and tensor.ndim == 2:
+            factor = (tensor.abs().amax(1, keepdim=True) / 127).half().float()
+            state[name] = (tensor / factor).round() * factor
     copy = type(model)(model.config)
-    copy.load_state_dict({name: tensor.half().float() for name, tensor in model.state_dict().items()})
+    copy.load_state_dict(state)
     return copy.eval()
 
 
 @cache
 def few(each=2):
-    return some_problems(each=each)
+    return some_problems(SETS, each=each)
 
 
 def only(problems, index):
@@ -88,7 +94,7 @@ def test_a_figure_is_one_small_piece_that_asks_for_nothing():
 
 
 def test_the_problems_are_many_of_every_layout_and_two_sets_of_one_question():
-    sets = some_problems()
+    sets = some_problems(SETS)
     fair, released = sets["i-raven"], sets["raven"]
     assert len(fair) == len(released) >= 300
     assert np.bincount(fair.configuration, minlength=7).min() >= 40
@@ -122,20 +128,25 @@ def test_what_the_page_gets_is_the_model_in_16_bits(name):
     state = rounded(model).state_dict()
     np.testing.assert_array_equal(numbers, torch.cat([tensor.flatten() for tensor in state.values()]))
     assert [name for name, _ in one["tensors"]] == list(state)
+    assert sum(size for _, size in one["tensors"]) == 2 * numbers.size
     assert one["kind"] == type(model).__name__
 
 
 def test_a_model_and_several():
     model = model_of("source")
     assert "rr-play-against" not in live(model, problems=few()).html.split("<script")[0]
-    two = live({"One <b>": model, "Two": model_of("relational")}, problems=few())
+    models = {"One <b>": model, "Two": model_of("panels-for-rows")}
+    two = live(models, problems=few())
     assert "One &lt;b&gt;</option>" in two.html
     assert [one["name"] for one in data_of(two)["models"]] == ["One <b>", "Two"]
+    assert two.html == live(models, problems=few(), bits=8).html != live(models, problems=few(), bits=16).html
     assert "class Relational" in two.html and "class Relational" not in live(model, problems=few()).html
 
 
 def test_mistakes():
     model = model_of("source")
+    with pytest.raises(ValueError, match="bits must be 8 or 16, got 4"):
+        live(model, problems=few(), bits=4)
     with pytest.raises(ValueError, match="models must hold at least one model, got none"):
         live({})
     with pytest.raises(ValueError, match="problems must hold at least one, got none"):
@@ -238,6 +249,21 @@ def test_the_same_numbers_as_pytorch(answers, name):
         assert maps.std() > 1e-3
 
 
+@pytest.mark.parametrize("name", ["source", "relational"])
+def test_the_same_numbers_with_8_bits(answers, name):
+    model, sets = model_of(name), few(each=1)
+    figure = live(model, problems=sets, bits=8)
+    assert len(figure.html) < len(live(model, problems=sets).html) - model_size(model)
+    found, one = answers(figure), sets["i-raven"]
+    ours = np.array([problem[0]["logits"] for problem in found])
+    np.testing.assert_allclose(ours, logits(rounded(model, 8), one), atol=1e-3)
+    assert np.abs(ours - logits(rounded(model), one)).max() > 1e-3
+
+
+def model_size(model):
+    return sum(tensor.numel() for tensor in model.state_dict().values())
+
+
 def test_what_each_attribute_adds(answers):
     """Of a relational model: its parts add up, and match PyTorch's by component and attribute."""
     model, sets = model_of("relational"), few()
@@ -262,12 +288,20 @@ def test_what_each_attribute_adds(answers):
         )
 
 
-@pytest.mark.parametrize("name", [name for name, path in SHIPPED.items() if path.is_file()])
-def test_the_shipped_models_give_the_same_numbers(answers, name):
+def test_what_ships_fits_into_one_page():
+    figure = live()
+    assert [one["kind"] for one in data_of(figure)["models"]] == ["Reasoner", "Relational"]
+    assert len(figure._repr_html_().encode()) < LARGEST
+    assert live("relational").html != live("reasoner").html
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_shipped_models_give_the_same_numbers(answers, name, bits):
     model = load_solver(name).model
-    sets = only(some_problems(), slice(0, 21))
-    found = answers(live(model, problems=sets))
-    exact, one = rounded(model), sets["i-raven"]
+    sets = only(few(), slice(0, 14))
+    found = answers(live(model, problems=sets, bits=bits))
+    exact, one = rounded(model, bits), sets["i-raven"]
     theirs, ours = logits(exact, one), np.array([problem[0]["logits"] for problem in found])
     likely = np.maximum(theirs, -30)  # far below, a log-probability is a difference of large numbers
     np.testing.assert_allclose(np.maximum(ours, -30), likely, atol=1e-3)
@@ -275,7 +309,7 @@ def test_the_shipped_models_give_the_same_numbers(answers, name):
 
 
 def test_problems_survive_packing_and_are_drawn_and_described_alike():
-    sets = some_problems(each=6)
+    sets = some_problems(SETS, each=6)
     figure = live(model_of("ce"), problems=sets)
     found = node(
         figure,
@@ -317,7 +351,7 @@ def test_every_16_bit_number_is_read_rightly():
     every = np.arange(2**16, dtype="<u2").view("<f2")
     every = every[np.isfinite(every)]
     code = (
-        network_code("") + "\nconst read = halfFloats(require('fs').readFileSync(0, 'utf8'));"
+        network_code("") + "\nconst read = halfFloats(bytesOf(require('fs').readFileSync(0, 'utf8')));"
         "process.stdout.write(Buffer.from(read.buffer));"
     )
     text = base64.b64encode(every.tobytes())
@@ -364,9 +398,8 @@ class Opened:
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "live.html"
-    live({"Reasoner": model_of("source"), "Relational": model_of("panels-for-rows")}, problems=few()).save(
-        path
-    )
+    models = {"Reasoner": model_of("source"), "Relational": model_of("panels-for-rows")}
+    live(models, problems=few(), bits=16).save(path)
     return path
 
 
@@ -396,7 +429,7 @@ def test_solve_puzzles(browser, page):
             assert opened.part("is-right").count() == 1
             assert opened.part("choice").nth(theirs).locator("i").last.inner_text() == "model"
             assert "Right." in opened.part("choice").nth(target).get_attribute("aria-label")
-            assert opened.game()["looked"] == theirs and opened.part("lines").count() == 1
+            assert opened.game()["looked"] == theirs and opened.part("lines").count() == 9
             assert re.fullmatch(
                 r"Answered in your browser in (less than 1|\d+) ms\.", opened.part("told").inner_text()
             )
@@ -455,12 +488,18 @@ def test_what_was_read(browser, page):
         opened.part("choice").nth(2).click()
         opened.part("choice").nth(6).click()
         seen = [0, 1, 2, 4, 5, 6, 8, 9]
-        np.testing.assert_allclose(opened.game()["weights"], maps.mean((0, 1, 2))[16][seen], atol=1e-4)
+        np.testing.assert_allclose(
+            opened.game()["weights"]["matrix"], maps.mean((0, 1, 2))[16][seen], atol=1e-4
+        )
         opened.part("stream").select_option(label="Colour")
         opened.part("layer").select_option(label="Layer 2")
-        np.testing.assert_allclose(opened.game()["weights"], maps[1, 2].mean(0)[16][seen], atol=1e-4)
+        np.testing.assert_allclose(
+            opened.game()["weights"]["matrix"], maps[1, 2].mean(0)[16][seen], atol=1e-4
+        )
+        np.testing.assert_allclose(opened.game()["weights"]["others"], maps[1, 2].mean(0)[16][10:], atol=1e-4)
+        assert opened.part("share").count() == 8
         assert opened.part("look-words").inner_text().startswith("To judge candidate 7, ")
-        assert opened.part("lines").count() == 1
+        assert opened.part("matrix").locator(".rr-play-lines").count() == 1
         opened.part("draw").uncheck()
         assert opened.part("lines").count() == 0
         assert opened.complaints == []

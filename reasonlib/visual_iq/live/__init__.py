@@ -1,7 +1,7 @@
 """A puzzle to solve in the page, against a reasoner that answers in the reader's own browser.
 
 The figure is one piece of HTML: several hundred held-out problems packed into a few bytes a panel, weights
-(16 bits a number, as base64), the forward pass in JavaScript (``network.js``, written to be read), the
+(16 or 8 bits a number, as base64), the forward pass in JavaScript (``network.js``, written to be read), the
 drawing of panels (``drawing.js``) and the controls (``figure.js``). It asks the network for nothing, works
 from a file on disk, in Jupyter and on Colab, and holds the first puzzle with the reasoner's answer as plain
 HTML for a page where scripts are off.
@@ -10,13 +10,15 @@ HTML for a page where scripts are off.
 import base64
 import html
 import json
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from reasonlib.errors import UserError
 from reasonlib.plotting import Picture
@@ -42,6 +44,7 @@ from reasonlib.visual_iq.tokens import OFFSETS, STREAMS, TokenSet
 
 __all__ = ["HELD_OUT", "LARGEST", "live", "network_code", "pack", "some_problems"]
 
+NAMES = {"reasoner": "The source's reasoner", "relational": "Our relational model"}
 LARGEST = 1_000_000  # bytes: what a page may carry before the first answer
 Model = Reasoner | Relational
 
@@ -50,7 +53,7 @@ HELD_OUT = 90_210  # seed of the problems in the page: no set for training or te
 
 @lru_cache(maxsize=4)
 def some_problems(
-    sets: tuple[str, ...] = ("i-raven", "raven"), *, each: int = 56, seed: int = HELD_OUT
+    sets: tuple[str, ...] = ("raven", "i-raven"), *, each: int = 56, seed: int = HELD_OUT
 ) -> dict[str, Problems]:
     """Draw held-out problems of all seven layouts, the same questions with several sets of candidates.
 
@@ -78,6 +81,7 @@ def live(
     models: Model | Mapping[str, Model] | str | None = None,
     *,
     problems: Mapping[str, Problems] | None = None,
+    bits: int | None = None,
 ) -> Picture:
     """Put puzzles and a trained reasoner into the page: the reader answers, and the reasoner beside them.
 
@@ -85,10 +89,12 @@ def live(
     ----------
     models
         A model, or several by name, to choose among; or ``"reasoner"`` or ``"relational"``, which ship with
-        this library. By default the first of the two.
+        this library. By default both.
     problems
         From the name of an answer set to its problems; all sets share their questions. The first problem of
         the first set is answered here. By default `some_problems`.
+    bits
+        Of a weight: 16, or 8, with which two models fit into one page. By default 16 for one model, else 8.
 
     Returns
     -------
@@ -98,20 +104,28 @@ def live(
     Raises
     ------
     ValueError
-        If there is no model or no problem, or the sets differ in their questions.
+        If there is no model or no problem, the sets differ in their questions, or the bits are not 8 or 16.
     UserError
         If the figure is too large for a page.
     """
+    origins: dict[str, str] = {}
     if models is None or isinstance(models, str):
-        models = _shipped(models)
+        models, origins = _shipped(models)
     named = {"The reasoner": models} if isinstance(models, Model) else dict(models)
     if not named:
         raise ValueError("models must hold at least one model, got none")
     problems = some_problems() if problems is None else problems
     if not problems or not len(next(iter(problems.values()))):
         raise ValueError("problems must hold at least one, got none")
-    rounded = {name: _rounded(model) for name, model in named.items()}
-    data = {**pack(problems), "models": [_network(name, model) for name, model in rounded.items()]}
+    if bits is None:
+        bits = 16 if len(named) == 1 else 8
+    if bits not in (8, 16):
+        raise ValueError(f"bits must be 8 or 16, got {bits}")
+    data = {
+        **pack(problems),
+        "models": [_network(name, model, bits, origins.get(name, "")) for name, model in named.items()],
+    }
+    rounded = {name: _rounded(model, bits) for name, model in named.items()}
     written = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     first = next(iter(problems.values()))[:1]
     model = next(iter(rounded.values()))
@@ -125,11 +139,12 @@ def live(
             _file("figure.js"),
         ]
     )
+    about = data["models"][0]["about"]
     body = (
         f"<style>{_file('figure.css')}</style>"
         '<div class="rr rr-play mathjax_ignore" role="group" aria-label="Solve puzzles against a reasoner"'
         f' data-lm-suppress-shortcuts="true">{_form(problems, rounded)}{static}'
-        f'<p class="rr-play-notes"><span class="rr-play-about">{html.escape(_about(model))}</span> '
+        f'<p class="rr-play-notes"><span class="rr-play-about">{html.escape(about)}</span> '
         '<span class="rr-play-told"></span></p>'
         "<noscript><p>Scripts are off: this is one puzzle with the model's answer, computed beforehand. With "
         "scripts you can solve puzzles yourself, and see the model solve them beside you.</p></noscript>"
@@ -140,7 +155,7 @@ def live(
     if size > LARGEST:
         raise UserError(
             f"the figure would weigh {size / 1e6:.1f} MB, and a page may carry {LARGEST / 1e6:.0f} MB; "
-            "choose a smaller model, fewer models or fewer problems"
+            "choose a smaller model, fewer models or problems, or bits=8"
         )
     return Picture(body, alt=words)
 
@@ -160,33 +175,61 @@ def _file(name: str) -> str:
     return (Path(__file__).parent / name).read_text(encoding="utf-8")
 
 
-def _shipped(name: str | None) -> dict[str, Model]:
-    """Load a model that ships with the library; by default the first there is."""
-    if name is None:
-        name = next((one for one, path in SHIPPED.items() if path.is_file()), next(iter(SHIPPED)))
-    return {name: load_solver(name).model}
+def _shipped(name: str | None) -> tuple[dict[str, Model], dict[str, str]]:
+    """Load a model that ships with the library, or all of them, under the names that a reader sees.
+
+    The second result says of each on which answer set it was trained.
+    """
+    chosen = [name] if name else [one for one, path in SHIPPED.items() if path.is_file()] or list(SHIPPED)
+    models, origins = {}, {}
+    for one in chosen:
+        shipped, title = load_solver(one), NAMES.get(one, one)
+        models[title] = cast(Model, shipped.model)
+        learnt = re.search(r"--data (\S+)", str(shipped.made.get("command", "")))
+        if learnt:
+            origins[title] = f", trained on {ANSWER_SETS.get(learnt[1], learnt[1])}"
+    return models, origins
 
 
-def _rounded(model: Model) -> Model:
-    """Copy a model with its weights rounded to 16 bits, as the page gets them."""
+def _rounded(model: Model, bits: int) -> Model:
+    """Copy a model with its weights rounded as the page gets them."""
     copy = Reasoner(model.config) if isinstance(model, Reasoner) else Relational(model.config)
-    copy.load_state_dict({name: tensor.cpu().half().float() for name, tensor in model.state_dict().items()})
-    if any(not bool(tensor.isfinite().all()) for tensor in copy.state_dict().values()):
+    state = {name: _read(*_written(tensor, bits)) for name, tensor in model.state_dict().items()}
+    if any(not bool(tensor.isfinite().all()) for tensor in state.values()):
         raise UserError("the model has weights that 16 bits cannot hold; train it with a lower rate")
+    copy.load_state_dict(state)
     return copy.eval()
 
 
-def _network(name: str, model: Model) -> dict[str, Any]:
+def _written(tensor: Tensor, bits: int) -> tuple[Tensor, Tensor | None]:
+    """Round to 16 bits; or a matrix to whole numbers of 8 bits, and a factor of 16 bits for each row."""
+    tensor = tensor.detach().cpu()
+    if bits == 16 or tensor.ndim < 2:
+        return tensor.half(), None
+    factors = (tensor.abs().amax(1, keepdim=True) / 127).half().clamp(min=2**-24)
+    return (tensor / factors.float()).round().clamp(-127, 127).to(torch.int8), factors
+
+
+def _read(numbers: Tensor, factors: Tensor | None) -> Tensor:
+    return numbers.float() if factors is None else numbers.float() * factors.float()
+
+
+def _network(name: str, model: Model, bits: int, origin: str) -> dict[str, Any]:
     """Write a model as what the constructor in ``network.js`` reads."""
-    state = model.state_dict()
-    bits = np.concatenate([tensor.numpy().ravel() for tensor in state.values()]).astype("<f2").tobytes()
+    tensors, written = [], bytearray()
+    for key, tensor in model.state_dict().items():
+        numbers, factors = _written(tensor, bits)
+        own = b"" if factors is None else factors.numpy().astype("<f2").tobytes()
+        own += numbers.numpy().astype("<f2" if factors is None else "i1").tobytes()
+        tensors.append([key, len(own), *([] if factors is None else [len(factors)])])
+        written += own
     return {
         "kind": type(model).__name__,
         "name": name,
-        "about": _about(model),
+        "about": _about(model, origin),
         "sizes": _sizes(model),
-        "tensors": [[key, tensor.numel()] for key, tensor in state.items()],
-        "weights": base64.b64encode(bits).decode(),
+        "tensors": tensors,
+        "weights": base64.b64encode(bytes(written)).decode(),
     }
 
 
@@ -217,7 +260,7 @@ def _sizes(model: Model) -> dict[str, Any]:
     }
 
 
-def _answer(model: Model, problem: Problems) -> tuple[torch.Tensor, torch.Tensor | None]:
+def _answer(model: Model, problem: Problems) -> tuple[Tensor, Tensor | None]:
     """Answer one problem: the eight scores, between 0 and 1, and the maps of attention if there are any."""
     with torch.no_grad():
         if isinstance(model, Relational):
@@ -317,8 +360,13 @@ def _static(problem: Problems, model: Model) -> tuple[str, str]:
     panels = problem.entities[0]
     found, maps = _answer(model, problem)
     scores, best = found.tolist(), int(found.argmax())
-    looks = None if maps is None else shares(maps, best)[0].tolist()
-    drawn = matrix_svg(configuration, [*panels[:CONTEXT], panels[CONTEXT + best]], weights=looks)
+    looks, others, _ = (None, np.zeros(1), 0) if maps is None else shares(maps, best)
+    drawn = matrix_svg(
+        configuration,
+        [*panels[:CONTEXT], panels[CONTEXT + best]],
+        weights=looks,
+        most=None if looks is None else max(looks.max(), others.max()),
+    )
     drawn = drawn.replace("<svg ", '<svg class="rr-play-matrix" ', 1).replace('"rr-iq-', '"rr-play-')
     items = []
     for number, panel in enumerate(panels[CONTEXT:]):
@@ -359,7 +407,7 @@ def _static(problem: Problems, model: Model) -> tuple[str, str]:
     return body, f"A puzzle of {title}, to be solved against a reasoner. {said}"
 
 
-def _about(model: Model) -> str:
+def _about(model: Model, origin: str) -> str:
     count = sum(tensor.numel() for tensor in model.parameters())
     kind = "A relational model" if isinstance(model, Relational) else "A hierarchical reasoner"
-    return f"{kind} of {count:,} trained numbers."
+    return f"{kind} of {count:,} numbers{origin}."

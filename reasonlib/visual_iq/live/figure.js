@@ -11,9 +11,12 @@ function make(name, attributes = {}, ...children) {
   return element;
 }
 
+/** A share as a percentage, a small one with a decimal. */
+const percent = (share) => `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)} %`;
+
 /** The packed problems: a byte for the layout, one a set for the right answer, two for each place of each panel. */
 function unpack({ bytes, layouts, sets, hints, lines }) {
-  const data = Uint8Array.from(atob(bytes), (letter) => letter.charCodeAt(0));
+  const data = bytesOf(bytes);
   let at = 0;
   const entity = () => {
     let code = data[at++] + 256 * data[at++];
@@ -73,17 +76,26 @@ function start(root) {
   }
 
   /** From the last panel to each other one: the wider and darker, the more attention. */
-  function lines(weights) {
-    const most = Math.max(...weights), [x, y] = centre(8);
+  function lines({ matrix: weights, others }) {
+    const most = Math.max(...weights, ...others), [x, y] = centre(8);
     return '<g class="rr-play-lines" aria-hidden="true">' + weights.map((weight, cell) => {
       const [to, down] = centre(cell), part = weight / most;
       const across = (x + to) / 2 + (y - down) * 0.17, deep = (y + down) / 2 - (x - to) * 0.17; // bent, so that none hides another
       const [left, top] = corner(cell);
-      const label = `${(100 * weight).toFixed(weight < 0.0995 ? 1 : 0)} %`;
       return `<path d="M${x} ${y}Q${across} ${deep} ${to} ${down}" stroke-width="${(1.5 + 9 * part).toFixed(1)}" opacity="${(0.2 + 0.55 * part).toFixed(2)}"/>`
         + `<circle cx="${to}" cy="${down}" r="${(3 + 6 * part).toFixed(1)}"/>`
-        + `<rect x="${left + 4}" y="${top + 4}" width="54" height="25" rx="4"/><text x="${left + 31}" y="${top + 22.5}">${label}</text>`;
+        + `<rect x="${left + 4}" y="${top + 4}" width="54" height="25" rx="4"/><text x="${left + 31}" y="${top + 22.5}">${percent(weight)}</text>`;
     }).join("") + `<circle cx="${x}" cy="${y}" r="10"/></g>`;
+  }
+
+  /** The share of each candidate, in its corner. */
+  function drawShares(others) {
+    game.buttons.forEach((button, number) => {
+      button.querySelector(".rr-play-share")?.remove();
+      if (!others) return;
+      const chip = `<g class="rr-play-lines rr-play-share" aria-hidden="true"><rect x="5" y="5" width="76" height="35" rx="6"/><text x="43" y="31">${percent(others[number])}</text></g>`;
+      button.querySelector("svg").insertAdjacentHTML("beforeend", chip);
+    });
   }
 
   function drawChoices() {
@@ -163,7 +175,9 @@ function start(root) {
     const { attention, parts } = game.answer, seen = model().context && attention?.[0].length;
     if (seen) readFrom(attention, candidate);
     if (parts) expected(parts, candidate);
-    drawMatrix(seen && drawLines.checked ? game.weights : null);
+    const shown = seen && drawLines.checked ? game.weights : null;
+    drawMatrix(shown);
+    drawShares(shown?.others);
     looks.hidden = !seen && !parts;
     pickers.hidden = !seen;
     partsList.hidden = !parts;
@@ -181,12 +195,12 @@ function start(root) {
     const tokens = maps[0].length, separators = tokens > 16 ? [3, 7] : [];
     const row = range(tokens).map((token) => maps.reduce((sum, map) => sum + map[tokens - 8 + candidate][token], 0) / maps.length);
     const weights = row.slice(0, -8).filter((_, token) => !separators.includes(token));
-    const total = (list) => list.reduce((sum, weight) => sum + weight, 0), percent = (share) => `${Math.round(100 * share)} %`;
+    const total = (list) => list.reduce((sum, weight) => sum + weight, 0);
     const most = weights.indexOf(Math.max(...weights)), others = total(row.slice(-8));
     lookWords.textContent = `To judge candidate ${candidate + 1}, ${percent(total(weights))} of its attention goes to the matrix, `
       + `most to panel ${(most % 3) + 1} of row ${Math.floor(most / 3) + 1}, ${percent(others)} to the candidates`
       + `${separators.length ? `, ${percent(1 - total(weights) - others)} to the marks between rows` : ""}. Choose another candidate to see what was read for it.`;
-    game.weights = weights;
+    game.weights = { matrix: weights, others: row.slice(-8) };
   }
 
   /** How probable the model held what a candidate shows, attribute by attribute. */

@@ -1,15 +1,22 @@
 // What every network here is made of: weights from a line of text, vectors, and linear layers.
 
-/** Base64 text to the 16-bit floating-point numbers it stands for. */
-function halfFloats(base64) {
-  const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
-  const bits = new DataView(bytes.buffer);
+const bytesOf = (base64) => Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+
+/** Bytes to the 16-bit floating-point numbers they stand for. */
+function halfFloats(bytes) {
+  const bits = new DataView(bytes.buffer, bytes.byteOffset);
   return Float32Array.from({ length: bytes.length / 2 }, (_, place) => {
     const half = bits.getUint16(2 * place, true);
     const sign = half >> 15 ? -1 : 1, exponent = (half >> 10) & 31, fraction = half & 1023;
     if (exponent === 0) return sign * fraction * 2 ** -24;
     return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
   });
+}
+
+/** Bytes to a matrix of small whole numbers, each row with a factor of its own. */
+function wholeNumbers(bytes, rows) {
+  const factors = halfFloats(bytes.subarray(0, 2 * rows)), whole = Int8Array.from(bytes.subarray(2 * rows));
+  return Float32Array.from(whole, (number, place) => number * factors[Math.floor((place * rows) / whole.length)]);
 }
 
 const range = (count) => Array.from({ length: count }, (_, place) => place);
@@ -38,12 +45,15 @@ function softmax(scores) {
 }
 
 class Network {
-  /** What `live` wrote: sizes, the name and length of each tensor, and all weights as one row of numbers. */
+  /** What `live` wrote: sizes, what each tensor is called and takes, and all weights as one line of text. */
   constructor({ sizes, tensors, weights }) {
     Object.assign(this, sizes);
-    const numbers = halfFloats(weights);
+    const bytes = bytesOf(weights);
     let taken = 0;
-    this.tensors = new Map(tensors.map(([name, count]) => [name, numbers.subarray(taken, (taken += count))]));
+    this.tensors = new Map(tensors.map(([name, size, rows]) => {
+      const own = bytes.subarray(taken, (taken += size));
+      return [name, rows ? wholeNumbers(own, rows) : halfFloats(own)];
+    }));
   }
 
   row(table, number) {

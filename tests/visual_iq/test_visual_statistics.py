@@ -1,0 +1,118 @@
+"""Distributions of problems: counted right, and the same as the public generators'."""
+
+import math
+
+import numpy as np
+import pytest
+
+from reasonlib.visual_iq.answers import ANSWERS
+from reasonlib.visual_iq.puzzle import CONFIGURATIONS, KEYS, Problems
+from reasonlib.visual_iq.simulate import simulate
+from reasonlib.visual_iq.solve import majority_vote
+from reasonlib.visual_iq.statistics import (
+    answer_table,
+    compare,
+    modified,
+    public,
+    question_table,
+    total_variation,
+)
+
+NUMBER = 700
+
+
+@pytest.fixture(scope="module")
+def ours():
+    return {
+        answers: Problems.join([simulate(key, NUMBER, seed=21, answers=answers) for key in KEYS])
+        for answers in ANSWERS
+    }
+
+
+def test_distance_of_histograms():
+    assert total_variation({"a": 2}, {"a": 5}) == 0
+    assert total_variation({"a": 2}, {"b": 5}) == 1
+    assert total_variation({"a": 1, "b": 1}, {"a": 3, "b": 1}) == pytest.approx(0.25)
+
+
+def test_each_problem_counts_once(ours):
+    for table in (question_table(ours["raven"]), answer_table(ours["raven"])):
+        assert set(table) == set(KEYS)
+        for measures in table.values():
+            for histogram in measures.values():
+                assert math.fsum(histogram.values()) == pytest.approx(NUMBER)
+
+
+def test_what_the_table_holds():
+    table = question_table(simulate("2x2Grid", 50, seed=1))["distribute_four"]
+    words = ("uniformity", "number", "type", "size", "colour", "angle")
+    groups = ("number/position", "type", "size", "colour")
+    assert set(table) == {f"Grid {word}" for word in words} | {
+        f"Grid {kind} {group}" for kind in ("rule", "step") for group in groups
+    }
+    assert "size progression +1" in table["Grid step size"]
+    assert set(table["Grid number"]) == {"1", "2", "3", "4"}
+
+
+def test_the_public_counts_are_whole():
+    counts = public()
+    assert set(counts["answers"]) == set(counts["source"]) == set(ANSWERS)
+    total = sum(sum(one.values()) for one in counts["problems"].values())
+    assert total >= 7000
+    for key in KEYS:
+        many = sum(counts["problems"][answers][key] for answers in ANSWERS)
+        for histogram in counts["questions"][key].values():
+            assert math.fsum(histogram.values()) == pytest.approx(many, abs=0.5)
+
+
+def test_our_questions_are_like_the_public_ones(ours):
+    distances = compare(question_table(ours["raven"]), public()["questions"])
+    measures = 14 * sum(len(configuration.components) for configuration in CONFIGURATIONS)
+    assert len(distances) == measures
+    assert all(one.distance <= 3.5 * one.chance + 0.001 for one in distances)
+    expected = sum(one.chance for one in distances)
+    assert sum(one.distance for one in distances) < 1.1 * expected
+
+
+@pytest.mark.parametrize("answers", ANSWERS)
+def test_our_answers_are_like_the_public_ones(ours, answers):
+    distances = compare(answer_table(ours[answers]), public()["answers"][answers])
+    assert len(distances) == 3 * len(KEYS)
+    assert all(one.distance <= 3.5 * one.chance + 0.001 for one in distances)
+    assert sum(one.distance for one in distances) < 1.1 * sum(one.chance for one in distances)
+
+
+@pytest.mark.parametrize("answers", ANSWERS)
+def test_a_vote_scores_as_on_the_public_ones(ours, answers):
+    right = majority_vote(ours[answers]) == ours[answers].target
+    for index, key in enumerate(KEYS):
+        score = right[ours[answers].configuration == index].mean()
+        theirs = public()["vote"][answers][key]
+        many = public()["problems"][answers][key]
+        error = math.sqrt(max(score * (1 - score), 0.01) * (1 / many + 1 / NUMBER))
+        assert abs(score - theirs) < 4 * error
+
+
+def test_a_shifted_distribution_is_noticed(ours):
+    table = question_table(ours["raven"])
+    bent = {key: {measure: dict(histogram) for measure, histogram in table[key].items()} for key in table}
+    rule = bent["center_single"]["Grid rule size"]
+    rule["size constant"] *= 2
+    first = compare(bent, public()["questions"])[0]
+    assert (first.configuration, first.measure) == ("center_single", "Grid rule size")
+    assert first.distance > 4 * first.chance
+
+
+def test_what_candidates_change():
+    problems = simulate("L-R", 40, seed=2)
+    changes = modified(problems)
+    looks = ("type", "size", "colour")
+    assert set(changes) == {f"{side} {look}" for side in ("Left", "Right") for look in looks}
+    for mask in changes.values():
+        assert not mask[np.arange(40), problems.target].any()
+
+
+def test_configurations_are_told_apart():
+    mixed = Problems.join([simulate("L-R", 4), simulate("U-D", 4)])
+    with pytest.raises(ValueError, match="problems must be of one configuration"):
+        modified(mixed)

@@ -929,7 +929,7 @@ def _strip(name: str, low: int, high: int) -> str:
     width = CANVAS * len(samples)
     return (
         f'<svg viewBox="0 0 {width} {CANVAS}" aria-hidden="true" '
-        f'style="height:1.7rem;width:{1.7 * len(samples):.1f}rem">'
+        f'style="width:min(100%,{1.7 * len(samples):.1f}rem)">'
         f'<rect width="{width}" height="{CANVAS}" fill="#fff"/>{cells}'
         f'<rect class="rr-iq-dim" width="{width}" height="{CANVAS}" fill="none"/></svg>'
     )

@@ -290,13 +290,16 @@ def test_what_each_attribute_adds(answers):
 
 def test_what_ships_fits_into_one_page():
     figure = live()
-    assert [one["kind"] for one in data_of(figure)["models"]] == ["Reasoner", "Relational"]
+    models = data_of(figure)["models"]
+    assert {one["kind"] for one in models} == {"Reasoner", "Relational"}
+    assert len({one["name"] for one in models}) == len(models) >= 2, "each has a name of its own"
+    assert all("trained on" in one["about"] for one in models)
     assert len(figure._repr_html_().encode()) < LARGEST
     assert live("relational").html != live("reasoner").html
 
 
 @pytest.mark.parametrize("bits", [8, 16])
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", [name for name, path in SHIPPED.items() if path.is_file()])
 def test_the_shipped_models_give_the_same_numbers(answers, name, bits):
     model = load_solver(name).model
     sets = only(few(), slice(0, 14))

@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -44,7 +44,6 @@ from reasonlib.visual_iq.tokens import OFFSETS, STREAMS, TokenSet
 
 __all__ = ["HELD_OUT", "LARGEST", "live", "network_code", "pack", "some_problems"]
 
-NAMES = {"reasoner": "The source's reasoner", "relational": "Our relational model"}
 LARGEST = 1_000_000  # bytes: what a page may carry before the first answer
 Model = Reasoner | Relational
 
@@ -88,8 +87,8 @@ def live(
     Parameters
     ----------
     models
-        A model, or several by name, to choose among; or ``"reasoner"`` or ``"relational"``, which ship with
-        this library. By default both.
+        A model, or several by name, to choose among; or the name of one that ships with this library, such as
+        ``"reasoner"`` or ``"relational"``. By default all that ship.
     problems
         From the name of an answer set to its problems; all sets share their questions. The first problem of
         the first set is answered here. By default `some_problems`.
@@ -183,11 +182,14 @@ def _shipped(name: str | None) -> tuple[dict[str, Model], dict[str, str]]:
     chosen = [name] if name else [one for one, path in SHIPPED.items() if path.is_file()] or list(SHIPPED)
     models, origins = {}, {}
     for one in chosen:
-        shipped, title = load_solver(one), NAMES.get(one, one)
-        models[title] = cast(Model, shipped.model)
+        shipped = load_solver(one)
+        title = "Relational model" if isinstance(shipped.model, Relational) else "Source's reasoner"
         learnt = re.search(r"--data (\S+)", str(shipped.made.get("command", "")))
         if learnt:
-            origins[title] = f", trained on {ANSWER_SETS.get(learnt[1], learnt[1])}"
+            trained = ANSWER_SETS.get(learnt[1], learnt[1])
+            title = f"{title} ({trained})"
+            origins[title] = f", trained on {trained}"
+        models[title] = shipped.model
     return models, origins
 
 

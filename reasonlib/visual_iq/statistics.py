@@ -33,6 +33,7 @@ __all__ = [
     "PUBLIC",
     "Distance",
     "Table",
+    "against_public",
     "answer_table",
     "compare",
     "modified",
@@ -260,3 +261,33 @@ def public() -> dict[str, Any]:
     """
     found: dict[str, Any] = json.loads(PUBLIC.read_text(encoding="utf-8"))
     return found
+
+
+def against_public(problems: Problems, answers: str = "raven") -> list[Distance]:
+    """Measure how far problems are from what the public generators make, the farthest first.
+
+    Parameters
+    ----------
+    problems
+        Of any configurations.
+    answers
+        Which public generator's candidates to compare with. Questions are compared with those of all three.
+
+    Raises
+    ------
+    ValueError
+        If no public generator makes such answers.
+
+    Examples
+    --------
+    >>> from reasonlib.visual_iq.simulate import simulate
+    >>> far = against_public(simulate("Center", 1000, seed=1))[0]
+    >>> far.distance < 4 * far.chance
+    True
+    """
+    known = public()["answers"]
+    if answers not in known:
+        raise ValueError(f"answers must be one of {', '.join(known)}, got {answers!r}")
+    found = compare(question_table(problems), public()["questions"])
+    found += compare(answer_table(problems), known[answers])
+    return sorted(found, key=lambda one: -one.distance)

@@ -2,6 +2,7 @@
 
 import hashlib
 
+import joblib
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -192,6 +193,14 @@ def test_chunks_join_without_a_seam():
     problems = simulate("Center", CHUNK + 5, seed=7)
     assert len(problems) == CHUNK + 5
     assert (simulate("Center", CHUNK, seed=7).entities == problems.entities[:CHUNK]).all()
+
+
+def test_workers_draw_the_same_problems():
+    with joblib.parallel_config(backend="threading"):
+        shared = simulate("Center", 2 * CHUNK + 5, seed=7, workers=2)
+    alone = simulate("Center", 2 * CHUNK + 5, seed=7)
+    for one, other in zip(vars(shared).values(), vars(alone).values(), strict=True):
+        assert (one == other).all()
 
 
 def test_simulators_for_the_command_line():

@@ -10,6 +10,7 @@ from reasonlib.visual_iq.puzzle import CONFIGURATIONS, KEYS, Problems
 from reasonlib.visual_iq.simulate import simulate
 from reasonlib.visual_iq.solve import majority_vote
 from reasonlib.visual_iq.statistics import (
+    against_public,
     answer_table,
     compare,
     modified,
@@ -116,3 +117,12 @@ def test_configurations_are_told_apart():
     mixed = Problems.join([simulate("L-R", 4), simulate("U-D", 4)])
     with pytest.raises(ValueError, match="problems must be of one configuration"):
         modified(mixed)
+
+
+def test_questions_and_answers_against_the_public_ones():
+    found = against_public(simulate("U-D", 200, seed=4), "i-raven")
+    assert {one.configuration for one in found} == {"up_center_single_down_center_single"}
+    assert {"changed", "Up rule size", "Down colour"} <= {one.measure for one in found}
+    assert [one.distance for one in found] == sorted((one.distance for one in found), reverse=True)
+    with pytest.raises(ValueError, match="answers must be one of raven, i-raven, raven-fair, got 'all'"):
+        against_public(simulate("U-D", 2), "all")

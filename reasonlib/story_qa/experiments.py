@@ -596,12 +596,12 @@ HIBERT = Experiment(
     rows={
         "pre-trained": SENTENCES,
         "from-scratch": {**SENTENCES, "scratch": True},
-        "no-practice": {**SENTENCES, "practice": None},
+        "practice": {**SENTENCES, "scratch": True, "practice": 0.1},
     },
     scales={
         "smoke": {"questions": 40, "asked": 20, "epochs": 1},
         "quick": {"questions": 1000, "asked": 200, "epochs": 12},
-        "paper": {"questions": 10000, "asked": 1000, "epochs": 8},
+        "paper": {"questions": 10000, "asked": 1000, "epochs": 15},
     },
     data=DATA,
     run=run_hibert,

@@ -287,7 +287,7 @@ class SentenceRecipe:
     warmup: float = 0.05  # share of all steps
     clip: float = 1.0
     noise: float = 0.1  # share of empty slots put among the sentences (see `StorySet.batch`)
-    practice: float | None = 0.1  # see `practice_shares`; None: every question once an epoch
+    practice: float | None = None  # the floor of `practice_shares`; None: every question once an epoch
 
     def __post_init__(self) -> None:
         if self.batch_size < 1:
@@ -376,8 +376,8 @@ def train_reader(
     model
         With a pre-trained or a fresh sentence encoder.
     train, valid
-        From `encode_sentences`, with the same answers and the same tasks. What is held out also says what to
-        practise (see `practice_shares`); without it every question comes up once an epoch.
+        From `encode_sentences`, with the same answers and the same tasks. With `recipe.practice`, what is
+        held out also says what to practise.
     recipe
         Batch size, rate, noise.
     seed
@@ -419,6 +419,7 @@ def train_reader(
             epochs=recipe.epochs,
             lr=recipe.lr,
             optimiser="adamw",
+            betas=(0.9, 0.98),  # as in Vaswani et al. (2017), section 5.3
             weight_decay=recipe.weight_decay,
             schedule="linear",
             warmup=round(recipe.warmup * steps * recipe.epochs),

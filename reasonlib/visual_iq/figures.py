@@ -588,8 +588,9 @@ def _look_lines(weights: Sequence[float] | Float[ndarray, "8"], most: float) -> 
 
 
 def percent(share: float) -> str:
-    """Write a share as a percentage, small ones with a decimal."""
-    return f"{100 * share:.{1 if share < 0.0995 else 0}f}\u00a0%"
+    """Write a share as a percentage, with a decimal where it is small or nearly all."""
+    fine = share < 0.0995 or 0.9949 < share < 1
+    return f"{100 * share:.{1 if fine else 0}f}\u00a0%"
 
 
 def shares(weights: ArrayLike, candidate: int) -> tuple[Float[ndarray, "8"], Float[ndarray, "8"], float]:

@@ -533,6 +533,30 @@ def test_another_set_and_another_model(browser, page):
 
 
 @pytest.mark.browser
+def test_the_model_solves_them_all(browser, page):
+    sets = few()
+    with Opened(browser, page) as opened:
+        for answers, name, model in (("RAVEN", "raven", "source"), ("I-RAVEN", "i-raven", "source")):
+            opened.part("set").select_option(label=answers)
+            assert opened.part("all-told").inner_text() == ""
+            opened.part("all").click()
+            opened.part("all-told").filter(has_text="Chance").wait_for()
+            exact = logits(rounded(model_of(model)), sets[name]).argmax(1) == sets[name].target
+            told = opened.part("all-told").inner_text()
+            assert told.startswith(
+                f"Of 14 puzzles with the answers of {answers}, this model solves {exact.sum()}, or "
+            )
+            shares = [float(share) for share in re.findall(r" ([\d.]+)\s%", told)]
+            each = [exact[sets[name].configuration == kind].mean() for kind in range(7)]
+            np.testing.assert_allclose(shares, 100 * np.array([exact.mean(), *each, 0.125]), atol=0.51)
+            assert opened.part("all").inner_text() == "Let the model solve all 14"
+        opened.part("all").click()
+        opened.part("against").select_option(label="Relational")
+        assert opened.part("all").is_enabled() and opened.part("all-told").inner_text() == ""
+        assert opened.complaints == []
+
+
+@pytest.mark.browser
 def test_figures_on_one_page_do_not_meet(browser, tmp_path):
     one, other = live(model_of("ce"), problems=few()), live(model_of("context-blind"), problems=few())
     text = "<!doctype html><title>Two</title><meta charset=utf-8>"

@@ -145,6 +145,8 @@ def live(
         f' data-lm-suppress-shortcuts="true">{_form(problems, rounded)}{static}'
         f'<p class="rr-play-notes"><span class="rr-play-about">{html.escape(about)}</span> '
         '<span class="rr-play-told"></span></p>'
+        '<p class="rr-play-everything"><button type="button" class="rr-play-all" hidden></button> '
+        '<output class="rr-play-all-told" aria-live="polite"></output></p>'
         "<noscript><p>Scripts are off: this is one puzzle with the model's answer, computed beforehand. With "
         "scripts you can solve puzzles yourself, and see the model solve them beside you.</p></noscript>"
         f'<script type="application/json">{written}</script></div>'

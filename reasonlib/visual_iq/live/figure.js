@@ -11,8 +11,8 @@ function make(name, attributes = {}, ...children) {
   return element;
 }
 
-/** A share as a percentage, a small one with a decimal. */
-const percent = (share) => `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)} %`;
+/** A share as a percentage, with a decimal where it is small or nearly all. */
+const percent = (share) => `${(100 * share).toFixed(share < 0.0995 || (share > 0.9949 && share < 1) ? 1 : 0)}\u00a0%`;
 
 /** The packed problems: a byte for the layout, one a set for the right answer, two for each place of each panel. */
 function unpack({ bytes, layouts, sets, hints, lines }) {
@@ -40,9 +40,9 @@ function start(root) {
   const [form, layoutPicker, setPicker, modelPicker, next] = ["form", "layout", "set", "against", "next"].map(find);
   const [matrix, choices, said, score, hint, looks] = ["matrix", "choices", "said", "score", "hint", "looks"].map(find);
   const [stream, layer, drawLines, told, lookWords, about] = ["stream", "layer", "draw", "told", "look-words", "about"].map(find);
-  const [pickers, partsList] = ["pickers", "parts"].map(find);
+  const [pickers, partsList, all, allTold] = ["pickers", "parts", "all", "all-told"].map(find);
   const chosenSet = () => Number(setPicker.value), model = () => models[Number(modelPicker?.value ?? 0)];
-  let game = null, queue = [];
+  let game = null, queue = [], run = null;
   let tally = { asked: 0, you: 0, model: 0 };
 
   const svg = (place, inner, words) => {
@@ -215,13 +215,41 @@ function start(root) {
       + `least its ${worst.name}. Choose another candidate to see why it was taken or left.`;
   }
 
-  function fresh() {
+  /** Let the model solve every puzzle of the set, a few between two frames, and count by layout. */
+  async function solveAll() {
+    const mine = (run = {}), set = chosenSet(), opponent = model(), counts = new Map();
+    all.disabled = true;
+    allTold.textContent = "";
+    for (const [number, { layout, context, candidates, targets }] of problems.entries()) {
+      const { logits } = opponent.answer([...context, ...candidates[set]], layout);
+      const [right, asked] = counts.get(layout) ?? [0, 0];
+      counts.set(layout, [right + (logits.indexOf(Math.max(...logits)) === targets[set]), asked + 1]);
+      if (number % 4) continue;
+      all.textContent = `Solved ${number + 1} of ${problems.length}`;
+      await new Promise(requestAnimationFrame);
+      if (run !== mine) return; // another set or model was picked meanwhile
+    }
+    const right = [...counts.values()].reduce((sum, [some]) => sum + some, 0);
+    const each = layouts.filter((one) => counts.has(one)).map((one) => `${one.title} ${percent(counts.get(one)[0] / counts.get(one)[1])}`);
+    allTold.textContent = `Of ${problems.length} puzzles with the answers of ${setPicker.selectedOptions[0].text}, this model solves `
+      + `${right}, or ${percent(right / problems.length)}: ${each.join(", ")}. Chance is 12.5 %.`;
+    fresh({ solved: true });
+  }
+
+  /** Another opponent, or another set: what was counted is of the past. */
+  function fresh({ solved = false } = {}) {
+    all.disabled = false;
+    all.textContent = `Let the model solve all ${problems.length}`;
+    run = null;
+    if (solved) return;
+    allTold.textContent = "";
     tally = { asked: 0, you: 0, model: 0 };
     score.replaceChildren();
     about.textContent = model().about;
   }
 
   next.addEventListener("click", another);
+  all.addEventListener("click", solveAll);
   layoutPicker.addEventListener("change", another);
   setPicker.addEventListener("change", () => { fresh(); show(game.number); });
   modelPicker?.addEventListener("change", () => { fresh(); show(game.number); });
@@ -235,9 +263,11 @@ function start(root) {
     event.preventDefault();
   });
   Object.assign(root, { models, problems, show, choose, drawn: (layout, panel) => drawn(layout, panel, levels), describe: (layout, panel) => describe(layout, panel, levels) });
-  form.hidden = next.hidden = false;
+  form.hidden = next.hidden = all.hidden = false;
   fresh();
   show(0);
+  // Code runs faster the second time: the first time is spent while the reader thinks.
+  globalThis.requestIdleCallback?.(() => model().answer([...problems[0].context, ...problems[0].candidates[0]], problems[0].layout));
 }
 
 document.querySelectorAll(".rr-play:not([data-ready])").forEach(start);

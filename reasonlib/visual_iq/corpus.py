@@ -77,7 +77,16 @@ _WORDS = (
         "In_Distribute_Four",
     ),
 )  # what ``meta_structure`` counts
-_BAD = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error, pickle.UnpicklingError)
+_BAD = (
+    OSError,
+    ValueError,
+    TypeError,
+    KeyError,
+    EOFError,
+    zipfile.BadZipFile,
+    zlib.error,
+    pickle.UnpicklingError,
+)
 
 
 class Images(NamedTuple):
@@ -442,7 +451,7 @@ def _read(stems: Sequence[Path]) -> Problems:
 def _archive(path: Path, image: UInt8[ndarray, "16 160 160"] | None = None) -> tuple[int, int]:
     """Read target and configuration of a problem; panels too, if there is a place for them."""
     try:
-        with np.load(path) as stored:
+        with path.open("rb") as file, np.load(file) as stored:
             named = set(stored.files)
             target = stored["target"]
             tree = stored["structure"] if "structure" in named else None

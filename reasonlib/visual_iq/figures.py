@@ -470,7 +470,8 @@ def detections(
         boxes, scores, kinds = (_numpy(getattr(one, name)) for name in ("boxes", "scores", "type"))
         wide = image.shape[1]
         pen = wide / 160
-        for box, score, kind in zip(boxes, scores, kinds, strict=True):
+        for place in np.argsort(kinds > 0, kind="stable"):  # entities above empty places
+            box, score, kind = boxes[place], scores[place], kinds[place]
             if score < threshold:
                 continue
             left, top, right, bottom = (float(number) for number in box)

@@ -3,12 +3,17 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 from reasonlib import plotting, records, results
+from reasonlib.visual_iq import solve, statistics
 from reasonlib.visual_iq.answers import ANSWERS
 from reasonlib.visual_iq.figures import ANSWER_SETS
 from reasonlib.visual_iq.puzzle import CONFIGURATIONS
+from reasonlib.visual_iq.simulate import simulate
 
-__all__ = ["BY_LAYOUT", "budget", "elsewhere", "layouts", "survivors"]
+__all__ = ["BY_LAYOUT", "against_public", "budget", "elsewhere", "layouts", "survivors"]
 
 BY_LAYOUT = {one.title: f"accuracy_{one.title}" for one in CONFIGURATIONS}
 """From what an axis says to the metric of a record."""
@@ -45,6 +50,40 @@ def survivors(compared: Mapping[str, str] = COMPARED) -> plotting.Picture:
         alt="Share of test problems that each model solves on RAVEN, I-RAVEN and RAVEN-FAIR",
         caption=f"Each model trained and tested on the set of its bar; {' and '.join(origins)}, simulated.",
     )
+
+
+def against_public(number: int = 2000, *, seed: int = 0) -> pd.DataFrame:
+    """Set our problems beside those of the public generators, one row a layout.
+
+    Parameters
+    ----------
+    number
+        Problems of each layout that are drawn and counted here.
+    seed
+        Of these.
+
+    Returns
+    -------
+    DataFrame
+        Total variation distances of rules (with their steps) and of entities' levels, the mean over the
+        layout's measures, each with what chance alone would leave between two samples of these sizes; and the
+        share of problems that `solve.majority_vote` solves, ours and theirs, for each answer set.
+    """
+    theirs = statistics.public()
+    lines = []
+    for one in CONFIGURATIONS:
+        drawn = {name: simulate(one.key, number, seed=seed, answers=name) for name in ANSWERS}
+        apart = statistics.compare(statistics.question_table(drawn["raven"]), theirs["questions"])
+        line: dict[str, Any] = {"layout": one.title}
+        for label, words in (("rules", ("rule", "step")), ("levels", ("number", "type", "size", "colour"))):
+            held = [found for found in apart if found.measure.split()[1] in words]
+            line[f"{label} apart"] = np.mean([found.distance for found in held])
+            line[f"{label}, by chance"] = np.mean([found.chance for found in held])
+        for name, problems in drawn.items():
+            ours = (solve.majority_vote(problems) == problems.target).mean()
+            line[f"vote on {ANSWER_SETS[name]}"] = f"{ours:.1%} / {theirs['vote'][name][one.key]:.1%}"
+        lines.append(line)
+    return pd.DataFrame(lines).set_index("layout").round(3)
 
 
 def elsewhere(row: str, *, trained: str = "raven") -> plotting.Picture:

@@ -20,7 +20,7 @@ Notes
 -----
 Departures from the source: every head is also told where its box lies (four numbers), since the same circle
 has another size level in a larger slot; and the boxes found are looked at a second time, by the same heads,
-before their attributes are read, which halves the error of the boxes.
+before their attributes are read, which takes a fifth off the error of the boxes.
 """
 
 from collections.abc import Sequence
@@ -183,6 +183,7 @@ class Head(nn.Module):
 class Heads(nn.Module):
     """One head for type and box, and one for each other attribute."""
 
+    scale: Tensor
     SCALE = (10.0, 10.0, 5.0, 5.0)  # of the four numbers of a box's code, as in the source's library
 
     def __init__(self, inputs: int, hidden: int) -> None:
@@ -229,7 +230,9 @@ class Detector(nn.Module):
         super().__init__()
         self.config = config = DetectorConfig() if config is None else config
         small = config.backbone == "small"
-        self.backbone = SmallBackbone(config.widths) if small else ResNet(config.backbone)
+        self.backbone: SmallBackbone | ResNet = (
+            SmallBackbone(config.widths) if small else ResNet(config.backbone)
+        )
         self.pyramid = Pyramid(self.backbone.widths, config.width)
         self.proposal = ProposalNetwork(config.width, len(config.anchors[0]))
         self.heads = Heads(config.width * config.bins**2, config.hidden)

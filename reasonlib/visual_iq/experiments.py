@@ -197,7 +197,7 @@ PIXELS = Experiment(
     },
     scales={
         "smoke": {"problems": 20, "epochs": 1, "narrow": 16, "size": 40, "lr": 1e-3, "keep": 256},
-        "quick": {"problems": 500, "epochs": 10, "narrow": 4, "size": 80, "lr": 1e-3, "keep": 1024},
+        "quick": {"problems": 1000, "epochs": 4, "narrow": 4, "size": 40, "lr": 3e-3, "keep": 512},
         "paper": {"problems": 10_000, "epochs": 200, "narrow": 1, "size": 80, "keep": 8192},
     },
     data=DATA,

@@ -236,8 +236,8 @@ class Predicted(NamedTuple):
     ----------
     logits : (B, C)
         Log-probability of each candidate, in nats.
-    parts : (B, K, V + 1, C)
-        The same for each component and attribute (`SHARED`, then position); 0 where there is none.
+    parts : (M, V, C)
+        The share of each attribute of each component (`SHARED`) in it; what positions add is not among them.
     """
 
     logits: Float[Tensor, "B C"]

@@ -20,7 +20,6 @@ Axes: N problems, P 16 panels, S 9 slots, A 4 attributes, K 2 components, G 4 gr
 
 import json
 import os
-import pickle
 import re
 import zipfile
 import zlib
@@ -85,7 +84,6 @@ _BAD = (
     EOFError,
     zipfile.BadZipFile,
     zlib.error,
-    pickle.UnpicklingError,
 )
 
 

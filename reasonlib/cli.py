@@ -347,7 +347,9 @@ def data_simulate(
     what: Annotated[str, typer.Argument(help="TOPIC/TASK, such as story_qa/qa2.", show_default=False)],
     questions: Annotated[int, typer.Option(help="How many questions.", min=1)] = 1000,
     seed: Annotated[int, typer.Option(help="The same seed gives the same bytes.", min=0)] = 0,
-    out: Annotated[Path | None, typer.Option(help="File or folder to write; text goes to standard output by default.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="File or folder to write; by default text is printed.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
 ) -> None:
     """Simulate a task and write it as the real corpus is written."""

@@ -1,6 +1,6 @@
 """Parts of panels as lists of entities, and the chance they are drawn from.
 
-Axes: N problems, *P any axes of panels, S slots of a component, A 4 attributes, G 4 groups of rules.
+Axes: N problems, P any axes of panels, S slots of a component, A 4 attributes, G 4 groups of rules.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ UNIFORM = 3
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """One component in any panels of N problems, its entities as a list.
+    r"""One component in any panels of N problems, its entities as a list.
 
     Parameters
     ----------
@@ -33,21 +33,21 @@ class Parts:
         Levels of type, size, colour and angle in the order of the list.
     """
 
-    number: Int[ndarray, "N *P"]
-    order: Int[ndarray, "N *P S"]
-    look: Int[ndarray, "N *P S A"]
+    number: Int[ndarray, "N ..."]
+    order: Int[ndarray, "N ... S"]
+    look: Int[ndarray, "N ... S A"]
 
     def __getitem__(self, index: Any) -> "Parts":
         """Choose problems, or problems and panels, as of an array."""
         return Parts(self.number[index], self.order[index], self.look[index])
 
     @property
-    def present(self) -> Bool[ndarray, "N *P S"]:
+    def present(self) -> Bool[ndarray, "N ... S"]:
         """Places of the list that hold an entity."""
         return np.arange(self.order.shape[-1]) < self.number[..., None]
 
 
-def slots(part: Parts) -> Int[ndarray, "N *P S A"]:
+def slots(part: Parts) -> Int[ndarray, "N ... S A"]:
     """Put the entities of a list into their slots; vacant slots are zero."""
     found = np.zeros_like(part.look)
     np.put_along_axis(found, part.order[..., None], np.where(part.present[..., None], part.look, 0), axis=-2)
@@ -61,7 +61,7 @@ def redrawn(rules: Int[ndarray, "N G 3"]) -> Bool[ndarray, "N"]:
 
 def fresh_looks(
     shape: tuple[int, ...], ranges: Int[ndarray, "N G 2"], generator: Generator
-) -> Int[ndarray, "N *P S A"]:
+) -> Int[ndarray, "N ... S A"]:
     """Draw type, size, colour and angle of every entity anew, within the ranges of the first column."""
     look = np.empty((*shape, len(ATTRIBUTES)), np.int8)
     for group in (1, 2, 3):

@@ -278,7 +278,9 @@ def learn(
         for _ in range(steps):
             panels = random_panels(recipe.batch_size, generator, recipe.weights)
             images = torch.from_numpy(render.panels(*panels)).to(device)
-            yield Batch(images, Targets(*(one.to(device) for one in targets(panels))))
+            yield Batch(
+                images, Targets(*(None if one is None else one.to(device) for one in targets(panels)))
+            )
 
     def loss(model: nn.Module, batch: Batch) -> Tensor:
         with torch.autocast(device.type, torch.bfloat16, enabled=recipe.half):

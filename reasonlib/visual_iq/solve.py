@@ -28,10 +28,20 @@ from reasonlib.visual_iq.puzzle import (
     Problems,
 )
 
-__all__ = ["Reading", "check", "consistent", "derive", "distinct", "majority_vote", "read", "solve", "votes"]
+__all__ = [
+    "Deduction",
+    "check",
+    "consistent",
+    "derive",
+    "distinct",
+    "majority_vote",
+    "read",
+    "solve",
+    "votes",
+]
 
 
-class Reading(NamedTuple):
+class Deduction(NamedTuple):
     """What the eight panels of a question say.
 
     Parameters
@@ -74,8 +84,8 @@ def solve(problems: Problems) -> Int[ndarray, "N"]:
     return np.where(follows.any(axis=1), follows.argmax(axis=1), -1)
 
 
-def read(problems: Problems, *, named: bool = False) -> Reading:
-    """Read the rules and judge the candidates; see `Reading`."""
+def read(problems: Problems, *, named: bool = False) -> Deduction:
+    """Read the rules and judge the candidates; see `Deduction`."""
     number = len(problems)
     rules = np.full((number, 2, len(GROUPS), 3), -1, np.int8)
     follows = np.ones((number, PANELS - CONTEXT), bool)
@@ -93,7 +103,7 @@ def read(problems: Problems, *, named: bool = False) -> Reading:
             rules[here, part] = found.rules
             follows[here] &= found.follows
             doubtful[here] |= found.open_places | found.open_looks
-    return Reading(rules, follows, doubtful)
+    return Deduction(rules, follows, doubtful)
 
 
 class Explanation(NamedTuple):
@@ -102,7 +112,7 @@ class Explanation(NamedTuple):
     Parameters
     ----------
     rules
-        As in `Reading`.
+        As in `Deduction`.
     copied
         Candidates that follow a rule on slots whose entities are copied from panel to panel.
     remade
@@ -274,8 +284,7 @@ def _columns(values: ndarray) -> tuple[ndarray, ndarray, ndarray]:
 
 
 def _both(start: Bool[ndarray, "N 3"], end: Bool[ndarray, "N 3"]) -> Bool[ndarray, "N"]:
-    fits: Bool[ndarray, "N"] = np.logical_and.reduce([*start.T, *end[:, :2].T])
-    return fits
+    return np.asarray(np.logical_and.reduce([*start.T, *end[:, :2].T]))
 
 
 def _turn(sets: ndarray, step: int, size: int) -> ndarray:

@@ -93,7 +93,7 @@ class ResNet(nn.Module):
         from transformers import ResNetModel
 
         self.network = ResNetModel.from_pretrained(name)
-        self.widths = tuple(self.network.config.hidden_sizes)
+        self.widths = tuple(self.network.config.hidden_sizes or ())
 
     def forward(self, ink: Float[Tensor, "B 1 H W"]) -> list[Float[Tensor, "B _ _ _"]]:
         """Return C2 to C5."""

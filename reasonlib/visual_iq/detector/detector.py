@@ -317,7 +317,7 @@ class Detector(nn.Module):
             matched.positive & real, matched.negative & real, number=self.config.sampled[1], share=0.6
         )
         panel, which = sample.valid.nonzero(as_tuple=True)
-        index = sample.index[panel, which]
+        index = sample.chosen[panel, which]
         return boxes[panel, index], panel, matched.object[panel, index], sample.positive[panel, which]
 
     # Looking

@@ -54,9 +54,9 @@ class Match(NamedTuple):
         Whether the box stands for that object, or for none. A box may be neither.
     """
 
-    object: Int[Tensor, "*B A"]
-    positive: Bool[Tensor, "*B A"]
-    negative: Bool[Tensor, "*B A"]
+    object: Int[Tensor, "... A"]
+    positive: Bool[Tensor, "... A"]
+    negative: Bool[Tensor, "... A"]
 
 
 def match(
@@ -93,9 +93,9 @@ def match(
 class Sample(NamedTuple):
     """Boxes chosen to learn from: their indices, which stand for an object, and which count at all."""
 
-    index: Int[Tensor, "*B K"]
-    positive: Bool[Tensor, "*B K"]
-    valid: Bool[Tensor, "*B K"]
+    chosen: Int[Tensor, "... K"]
+    positive: Bool[Tensor, "... K"]
+    valid: Bool[Tensor, "... K"]
 
 
 def balanced(
@@ -206,11 +206,11 @@ class ProposalNetwork(nn.Module):
                 around.expand(len(objects), -1, -1), objects, present, low=0.3, high=0.6, every=True
             )
             sample = balanced(matched.positive, matched.negative, number=number, share=0.5)
-            mine = torch.gather(matched.object, 1, sample.index)
+            mine = torch.gather(matched.object, 1, sample.chosen)
             wanted = torch.gather(objects, 1, mine.unsqueeze(-1).expand(*mine.shape, 4))
-            code = encode(wanted, around[sample.index])
-        logits = torch.gather(found.objectness, 1, sample.index)
-        guess = torch.gather(found.code, 1, sample.index.unsqueeze(-1).expand(*sample.index.shape, 4))
+            code = encode(wanted, around[sample.chosen])
+        logits = torch.gather(found.objectness, 1, sample.chosen)
+        guess = torch.gather(found.code, 1, sample.chosen.unsqueeze(-1).expand(*sample.chosen.shape, 4))
         each = functional.binary_cross_entropy_with_logits(logits, sample.positive.float(), reduction="none")
         apart = functional.smooth_l1_loss(guess, code, beta=0.1, reduction="none").sum(-1)
         positive = sample.positive.sum().clamp(min=1)

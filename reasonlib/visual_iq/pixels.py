@@ -376,7 +376,7 @@ def build(settings: Mapping[str, Any], seed: int = 0) -> nn.Module:
 def run_pixels(trial: Trial) -> Measured:
     """Train one model on pictures of all configurations together and test it on each.
 
-    Beside what `build` and `Recipe` take, its settings are ``problems`` of each configuration, 60 % of them to
+    Beside what `build` and `Recipe` take, its settings are ``problems`` of each configuration, 60 % to
     learn from, and ``keep``, the memory of each `PixelSet` in MB.
     """
     settings = trial.settings

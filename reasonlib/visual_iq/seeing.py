@@ -278,9 +278,8 @@ def learn(
         for _ in range(steps):
             panels = random_panels(recipe.batch_size, generator, recipe.weights)
             images = torch.from_numpy(render.panels(*panels)).to(device)
-            yield Batch(
-                images, Targets(*(None if one is None else one.to(device) for one in targets(panels)))
-            )
+            moved = (None if one is None else one.to(device) for one in targets(panels))
+            yield Batch(images, Targets(*moved))  # type: ignore[arg-type]  # only the last may be None
 
     def loss(model: nn.Module, batch: Batch) -> Tensor:
         with torch.autocast(device.type, torch.bfloat16, enabled=recipe.half):

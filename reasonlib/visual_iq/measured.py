@@ -46,7 +46,11 @@ def survivors(compared: Mapping[str, str] = COMPARED) -> plotting.Picture:
                 found[ANSWER_SETS[name]][label] = summary.mean
                 origins[f"{group.scale} scale{', stale' if group.stale else ''}"] = None
     return plotting.show(
-        plotting.bars(found, unit="share solved; chance is 0.125", limits=(0, 1)),
+        plotting.bars(
+            {name: solved for name, solved in found.items() if solved},
+            unit="share solved; chance is 0.125",
+            limits=(0, 1),
+        ),
         alt="Share of test problems that each model solves on RAVEN, I-RAVEN and RAVEN-FAIR",
         caption=f"Each model trained and tested on the set of its bar; {' and '.join(origins)}, simulated.",
     )

@@ -200,9 +200,9 @@ def test_samples_are_balanced_and_drawn_from_the_right_side():
     for row, taken in enumerate((8, 2, 0)):
         yes, counted = sample.positive[row], sample.valid[row]
         assert yes.sum() == taken and counted.sum() == 16
-        chosen = sample.index[row, counted]
+        chosen = sample.chosen[row, counted]
         assert len(set(chosen.tolist())) == 16
         assert (
-            positive[row, sample.index[row, yes]].all()
-            and negative[row, sample.index[row, counted & ~yes]].all()
+            positive[row, sample.chosen[row, yes]].all()
+            and negative[row, sample.chosen[row, counted & ~yes]].all()
         )

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reasonlib import plotting, records, results
+from reasonlib import claims, plotting, records, results
 from reasonlib.visual_iq import solve, statistics
 from reasonlib.visual_iq.answers import ANSWERS
 from reasonlib.visual_iq.figures import ANSWER_SETS
 from reasonlib.visual_iq.puzzle import CONFIGURATIONS
 from reasonlib.visual_iq.simulate import simulate
 
-__all__ = ["BY_LAYOUT", "against_public", "budget", "elsewhere", "layouts", "survivors"]
+__all__ = ["BY_LAYOUT", "against_public", "budget", "elsewhere", "fair", "layouts", "survivors", "table_3_2"]
 
 BY_LAYOUT = {one.title: f"accuracy_{one.title}" for one in CONFIGURATIONS}
 """From what an axis says to the metric of a record."""
@@ -124,3 +124,43 @@ def budget(experiment: str, row: str, data: str) -> dict[str, Any]:
         "minutes": round(record.seconds / 60, 1),
         "weights": record.details.get("parameters") if record.details else None,
     }
+
+
+def table_3_2() -> pd.DataFrame:
+    """Set table 3.2 out as the source does, each cell *published / ours* in per cent.
+
+    Returns
+    -------
+    DataFrame
+        A row for each method, a column for each layout, and the run that ours come from. A dash stands where
+        the copy at hand is illegible, or nothing was measured.
+    """
+    lines: dict[str, dict[str, str]] = {}
+    for row in claims.table("visual_iq", table="Table 3.2: accuracy"):
+        method, _, layout = row["row"].rpartition(", ")
+        ours = row["ours"]["mean"] if row["ours"] else None
+        line = lines.setdefault(method, {})
+        line[layout] = f"{_percent(row['published'])} / {_percent(ours)}"
+        if row["scale"]:
+            line["our run"] = row["scale"]
+    columns = ["overall", *BY_LAYOUT, "our run"]
+    return pd.DataFrame(lines).T.reindex(columns=columns).fillna("–").rename_axis("published / ours, %")
+
+
+def fair() -> pd.DataFrame:
+    """List what was published about I-RAVEN beside our model, the best last, in per cent."""
+    rows = claims.table("visual_iq", table="I-RAVEN")
+    lines = [(row["row"].split(",")[0], row["published"], row["source"]) for row in rows]
+    ours = results.best("visual_iq/relational", "full", data="i-raven")
+    summary = ours.summary("accuracy")
+    if summary is not None:
+        lines.append(("prediction, row by row", summary.mean, f"here, {results.origin(ours)}"))
+    lines.sort(key=lambda line: line[1])
+    return pd.DataFrame(
+        [(name, _percent(value, 2), where) for name, value, where in lines],
+        columns=["model", "solved, %", "from"],
+    ).set_index("model")
+
+
+def _percent(share: float | None, decimals: int = 1) -> str:
+    return "–" if share is None else f"{100 * share:.{decimals}f}"

@@ -39,11 +39,7 @@ from reasonlib.visual_iq.puzzle import (
 )
 
 __all__ = [
-    "ARITHMETIC",
-    "CONSTANT",
-    "DISTRIBUTE_THREE",
     "OPTIONS",
-    "PROGRESSION",
     "Node",
     "Option",
     "draw",

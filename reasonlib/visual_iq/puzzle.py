@@ -45,7 +45,12 @@ __all__ = [
 
 CANVAS = 160
 """Side of a panel, in pixels."""
-PANELS, CONTEXT, SLOTS = 16, 8, 9
+PANELS = 16
+"""Panels of a problem: the context, then the candidates."""
+CONTEXT = 8
+"""Panels of the context; the candidates follow."""
+SLOTS = 9
+"""Most slots of a panel: the slot axis of `Problems.entities`."""
 
 TYPES = ("empty", "triangle", "square", "pentagon", "hexagon", "circle")
 SIZES = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # circumradius, as a part of half the slot's side

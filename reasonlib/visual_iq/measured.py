@@ -48,11 +48,11 @@ def survivors(compared: Mapping[str, str] = COMPARED) -> plotting.Picture:
     return plotting.show(
         plotting.bars(
             {name: solved for name, solved in found.items() if solved},
-            unit="share solved; chance is 0.125",
+            unit="share solved",
             limits=(0, 1),
         ),
         alt="Share of test problems that each model solves on RAVEN, I-RAVEN and RAVEN-FAIR",
-        caption=f"Each model trained and tested on the set of its bar; {' and '.join(origins)}, simulated.",
+        caption=f"Each model trained and tested on the set of its bar; {' and '.join(origins)}, simulated. Chance is 0.125.",
     )
 
 
@@ -108,7 +108,7 @@ def elsewhere(row: str, *, trained: str = "raven") -> plotting.Picture:
         if (summary := group.summary(f"accuracy_on_{name}"))
     }
     return plotting.show(
-        plotting.bars(found, unit="share solved; chance is 0.125", limits=(0, 1)),
+        plotting.bars(found, unit="share solved", limits=(0, 1)),
         alt=f"Share of test problems solved of each answer set by a model trained on {ANSWER_SETS[trained]}",
         caption=f"Trained on {ANSWER_SETS[trained]}, tested on all three. {results.origin(group)}.",
     )

@@ -52,7 +52,8 @@ def survivors(compared: Mapping[str, str] = COMPARED) -> plotting.Picture:
             limits=(0, 1),
         ),
         alt="Share of test problems that each model solves on RAVEN, I-RAVEN and RAVEN-FAIR",
-        caption=f"Each model trained and tested on the set of its bar; {' and '.join(origins)}, simulated. Chance is 0.125.",
+        caption="Each model trained and tested on the set of its bar. "
+        f"{' and '.join(origins)}, simulated. Chance is 0.125.",
     )
 
 

@@ -107,6 +107,21 @@ AS_PUBLISHED = Experiment(
     version=_version,
 )
 
+LONGER = Experiment(
+    name="visual_iq/longer",
+    title="The hierarchy of Transformers, whole, in more passes than its ablations",
+    rows={"full": {"model": "reasoner", "ship": True, **STEADY}},
+    scales={
+        "smoke": {"per_configuration": 20, "epochs": 1, "warmup": 1},
+        "quick": {"per_configuration": 500, "epochs": 40, "warmup": 100},
+        "paper": {"per_configuration": 10_000, "epochs": 50},
+    },
+    data=DATA,
+    run=run_reasoner,
+    code=REASONING,
+    version=_version,
+)
+
 RELATIONAL = Experiment(
     name="visual_iq/relational",
     title="A reasoner that predicts the missing panel, and each step to it",
@@ -240,5 +255,5 @@ SHIP = Experiment(
 
 EXPERIMENTS = {
     experiment.name: experiment
-    for experiment in (DETECTOR, REASONER, AS_PUBLISHED, RELATIONAL, SHORTCUT, PIXELS, SHIP)
+    for experiment in (DETECTOR, REASONER, AS_PUBLISHED, LONGER, RELATIONAL, SHORTCUT, PIXELS, SHIP)
 }

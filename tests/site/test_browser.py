@@ -37,6 +37,14 @@ class Opened:
             self.page.wait_for_function("() => window.MathJax?.startup?.promise !== undefined")
             self.page.evaluate("() => MathJax.startup.promise.then(() => new Promise(requestAnimationFrame))")
 
+    def settle(self):
+        """Let every running transition end: colours on their way are neither the old ones nor the new."""
+        self.page.add_style_tag(content="*, *::before, *::after { transition: none !important }")
+        self.page.evaluate(
+            "() => Promise.allSettled(document.getAnimations()"
+            ".filter(each => each.effect.getComputedTiming().endTime < Infinity).map(each => each.finished))"
+        )
+
     def complaints(self):
         return [text for text in self.errors if text not in KNOWN]
 
@@ -78,6 +86,7 @@ def test_no_serious_finding_of_axe(browser, site, page_name, scheme):
     from axe_playwright_python.sync_playwright import Axe
 
     with Opened(browser, (site / page_name).as_uri(), scheme=scheme) as opened:
+        opened.settle()
         found = Axe().run(opened.page).response["violations"]
     grave = [
         (

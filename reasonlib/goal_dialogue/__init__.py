@@ -1,0 +1,1 @@
+"""Goal-oriented dialogue: memory networks book a table."""

@@ -1,0 +1,1 @@
+"""Optimisation: losses, activations and the optimisers that follow their slopes."""

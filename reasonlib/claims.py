@@ -760,10 +760,19 @@ def _select(
 
 
 def number(value: float | None, unit: str | None = None) -> str:
-    """Write a measured number: three decimals, one for per cent, a dash for none."""
+    """Write a measured number: three decimals, one for per cent, a dash for none.
+
+    What is only nearly all or nothing gets as many more as it takes to say so.
+
+    >>> number(0.25), number(0.9995), number(99.97, "%"), number(1.0)
+    ('0.250', '0.9995', '99.97', '1.000')
+    """
     if value is None:
         return "–"
-    return f"{value:.1f}" if unit in ("%", "per cent") else f"{value:.3f}"
+    whole, places = (100.0, 1) if unit in ("%", "per cent") else (1.0, 3)
+    while places < 6 and any(round(value, places) == edge != value for edge in (0.0, whole)):
+        places += 1
+    return f"{value:.{places}f}"
 
 
 @dataclass(frozen=True, kw_only=True)

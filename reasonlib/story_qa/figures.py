@@ -6,32 +6,16 @@ from ``records/story_qa``; each picture says at which scale and on which data it
 
 from typing import Any
 
-from reasonlib import plotting, records
-from reasonlib.errors import UserError
+from reasonlib import plotting
+from reasonlib.results import best, origin
 from reasonlib.story_qa.story import TASK_NAMES, TASKS
 
-__all__ = ["facts", "labels", "parts", "tasks", "world"]
+__all__ = ["facts", "labels", "tasks", "world"]
 
 
 def labels() -> dict[int, str]:
     """Name the tasks as the figures do: number and name."""
     return {task: f"{task} {name}" for task, name in TASK_NAMES.items()}
-
-
-def _best(experiment: str, row: str, **where: Any) -> records.Group:
-    group = records.best(experiment, row, **where)
-    if group is None:
-        raise UserError(
-            f"no record of {experiment}, row {row}; make one: reasonlib run {experiment} --row {row}"
-        )
-    return group
-
-
-def _origin(group: records.Group) -> str:
-    """Say where a number comes from: scale, data, seeds."""
-    seeds = f"{len(group.records)} seed{'s' * (len(group.records) > 1)}"
-    stale = f", stale ({group.stale})" if group.stale else ""
-    return f"{group.scale} scale, {group.data.name} ({group.data.kind}), {seeds}{stale}"
 
 
 def tasks(*rows: str, names: dict[str, str] | None = None) -> plotting.Picture:
@@ -48,10 +32,10 @@ def tasks(*rows: str, names: dict[str, str] | None = None) -> plotting.Picture:
     origins = []
     for row in rows:
         experiment, _, name = row.partition(":")
-        group = _best(experiment, name)
+        group = best(experiment, name)
         found = {labels()[task]: group.summary(f"accuracy.qa{task}") for task in TASKS}
         series[(names or {}).get(row, name)] = {task: value.mean for task, value in found.items() if value}
-        origins.append(f"{(names or {}).get(row, name)}: {_origin(group)}")
+        origins.append(f"{(names or {}).get(row, name)}: {origin(group)}")
     drawing = plotting.bars(series, unit="accuracy", limits=(0, 1))
     return plotting.show(
         drawing,
@@ -63,7 +47,7 @@ def tasks(*rows: str, names: dict[str, str] | None = None) -> plotting.Picture:
 def facts(row: str = "story_qa/recipe:full") -> plotting.Picture:
     """Draw accuracy against the number of supporting facts."""
     experiment, _, name = row.partition(":")
-    group = _best(experiment, name)
+    group = best(experiment, name)
     found = {
         f"{count} fact{'s' * (count > 1)}" if count < 9 else "9 and more": summary.mean
         for count in range(1, 10)
@@ -72,33 +56,7 @@ def facts(row: str = "story_qa/recipe:full") -> plotting.Picture:
     return plotting.show(
         plotting.bars(found, unit="accuracy", limits=(0, 1)),
         alt="Accuracy for questions that need one, two, three and more supporting facts",
-        caption=f"Accuracy by number of supporting facts. {_origin(group)}.",
-    )
-
-
-def parts(experiment: str = "story_qa/recipe", *, scale: str | None = None, data: str | None = None) -> Any:
-    """Draw what each row of an experiment reaches, best first.
-
-    Parameters
-    ----------
-    experiment
-        Its name.
-    scale, data
-        Only records of this scale and data set.
-    """
-    groups = records.groups(experiment, scale=scale, data=data)
-    settings: dict[tuple[str, str], dict[str, records.Group]] = {}
-    for group in groups:  # best first: of two settings with as many rows the better one is met first
-        settings.setdefault((group.scale, group.data.name), {}).setdefault(group.row, group)
-    if not settings:
-        raise UserError(f"no record of {experiment}; make some: reasonlib run {experiment}")
-    chosen = max(settings.values(), key=len)
-    found = {row: summary.mean for row, group in chosen.items() if (summary := group.summary("accuracy"))}
-    ordered = dict(sorted(found.items(), key=lambda item: -item[1]))
-    return plotting.show(
-        plotting.bars(ordered, unit="mean accuracy over the tasks", limits=(0, 1)),
-        alt=f"Mean accuracy of the rows of {experiment}",
-        caption=f"{experiment}: {_origin(next(iter(chosen.values())))}.",
+        caption=f"Accuracy by number of supporting facts. {origin(group)}.",
     )
 
 
@@ -108,7 +66,7 @@ def world() -> Any:
 
     lines = []
     for task in TASKS:
-        group = _best("story_qa/world", f"qa{task}")
+        group = best("story_qa/world", f"qa{task}")
         found = {name: summary.mean for name in group.metrics if (summary := group.summary(name))}
         lines.append(
             {

@@ -1,6 +1,6 @@
 """The reasoner without a detector: a CNN's grid of features stands where the entities stood.
 
-Source: An and Cho's chapter in Mehak (2019), section 3.3.5, first row of table 3.3; figure 3.2 (grid features
+Source: An (2021), section 3.3.5, first row of table 3.3; figure 3.2 (grid features
 against salient objects).
 
     panel ─ convolutions ─ 4 x 4 cells of V x D channels ─ entity encoder over cells ─ sum ─ as in `reasoner`

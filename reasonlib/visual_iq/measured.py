@@ -13,7 +13,7 @@ from reasonlib.visual_iq.figures import ANSWER_SETS
 from reasonlib.visual_iq.puzzle import CONFIGURATIONS
 from reasonlib.visual_iq.simulate import simulate
 
-__all__ = ["BY_LAYOUT", "against_public", "budget", "elsewhere", "fair", "layouts", "survivors", "table_3_2"]
+__all__ = ["BY_LAYOUT", "beside_public", "elsewhere", "fair", "layouts", "survivors", "table_3_2"]
 
 BY_LAYOUT = {one.title: f"accuracy_{one.title}" for one in CONFIGURATIONS}
 """From what an axis says to the metric of a record."""
@@ -57,7 +57,7 @@ def survivors(compared: Mapping[str, str] = COMPARED) -> plotting.Picture:
     )
 
 
-def against_public(number: int = 2000, *, seed: int = 0) -> pd.DataFrame:
+def beside_public(number: int = 2000, *, seed: int = 0) -> pd.DataFrame:
     """Set our problems beside those of the public generators, one row a layout.
 
     Parameters
@@ -113,18 +113,6 @@ def elsewhere(row: str, *, trained: str = "raven") -> plotting.Picture:
         alt=f"Share of test problems solved of each answer set by a model trained on {ANSWER_SETS[trained]}",
         caption=f"Trained on {ANSWER_SETS[trained]}, tested on all three. {results.origin(group)}.",
     )
-
-
-def budget(experiment: str, row: str, data: str) -> dict[str, Any]:
-    """Tell what the record that a table shows was trained for: steps, minutes, weights."""
-    group = results.best(experiment, row, data=data)
-    record = group.records[0]
-    return {
-        "scale": group.scale,
-        "steps": record.steps.done,
-        "minutes": round(record.seconds / 60, 1),
-        "weights": record.details.get("parameters") if record.details else None,
-    }
 
 
 def table_3_2() -> pd.DataFrame:

@@ -102,7 +102,7 @@ class Reasoned(NamedTuple):
 def encode_fused(encoder: Encoder, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
     """Give the output of `encoder` alone, by PyTorch's fused attention: the same numbers in less time.
 
-    The weights of attention never come to lie in memory. On one core, training is about a third faster.
+    The weights of attention never come to lie in memory.
     """
     for layer in cast(Iterable[EncoderLayer], encoder.layers):
         attention = layer.attention

@@ -3,7 +3,7 @@
 The source trains on panels of the training split. We train on panels drawn at random from all that a layout
 may hold, which are as many as one likes, and measure on panels of the test split.
 
-Source: Mehak (2019), sections 3.3.2 and 3.3.3.
+Source: An (2021), sections 3.3.2 and 3.3.3.
 
 Axes: M panels, S 9 slots (the objects of a panel), D detections, A 4 attributes.
 """
@@ -396,20 +396,6 @@ def _pick(kind: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if name in names}
 
 
-ROWS = {
-    "small": {"backbone": "small"},
-    "resnet-50": {"backbone": "microsoft/resnet-50", "width": 256, "hidden": 1024, "lr": 2e-4},
-    "shipped": {"start": "shipped", "steps": 0},
-}
-SCALES = {
-    "smoke": {"steps": 2, "batch_size": 4, "every": 2, "warmup": 1, "panels": 28},
-    "quick": {"start": "shipped", "steps": 30, "every": 10, "lr": 1e-4, "warmup": 5, "panels": 560},
-    "paper": {"panels": 14_000},
-}
-DATA = {"simulated": "simulated"}
-CODE = ("reasonlib.visual_iq.detector", "reasonlib.visual_iq.seeing", "reasonlib.visual_iq.render")
-
-
 def new_detector(settings: Mapping[str, Any], seed: int) -> Detector:
     """Make a detector: a fresh one, or the shipped one where ``start`` says so."""
     config = DetectorConfig(**_pick(DetectorConfig, settings))
@@ -426,9 +412,12 @@ def run_detector(trial: Trial) -> Measured:
     travel with the library; ``panels``, how many to measure on. ``steps`` 0 only measures.
     """
     model, history = _trained(trial)
-    metrics = measure(model, test_panels(trial.settings["panels"]))
+    return _measured(model, history, trial)
+
+
+def _measured(model: Detector, history: training.History | None, trial: Trial) -> Measured:
     return Measured(
-        metrics=metrics,
+        metrics=measure(model, test_panels(trial.settings["panels"])),
         steps_done=history.steps_done if history else 1,
         steps_planned=history.steps_planned if history else 1,
         stopped=history.stopped if history else "finished",
@@ -464,21 +453,14 @@ def _trained(trial: Trial) -> tuple[Detector, training.History | None]:
 def make_detector(trial: Trial) -> Measured:
     """Do as `run_detector` does, and at ``paper`` scale write the detector where the library looks for it."""
     model, history = _trained(trial)
-    metrics = measure(model, test_panels(trial.settings["panels"]))
+    measured = _measured(model, history, trial)
     if trial.scale == "paper" and history is not None and history.stopped == "finished":
         made = {
             "command": f"reasonlib run {trial.experiment} --row {trial.row} --scale paper",
             "seed": trial.seed,
             "data": trial.data,
             "steps": history.steps_done,
-            "metrics": {name: round(value, 5) for name, value in metrics.items()},
         }
         save_detector(model.cpu(), SHIPPED, made)
         load_detector.cache_clear()
-    return Measured(
-        metrics=metrics,
-        steps_done=history.steps_done if history else 1,
-        steps_planned=history.steps_planned if history else 1,
-        stopped=history.stopped if history else "finished",
-        details={"curve": [{"epoch": row["epoch"], "loss": row["loss"]} for row in history or ()]},
-    )
+    return measured

@@ -13,6 +13,7 @@ from reasonlib.visual_iq.detector import Detector, DetectorConfig, Targets
 from reasonlib.visual_iq.detector.backbone import STRIDES, Pyramid, ResNet, SmallBackbone, ink_of
 from reasonlib.visual_iq.detector.detector import Found, unpacked
 from reasonlib.visual_iq.detector.perceive import SHIPPED, read_detector, save_detector
+from reasonlib.visual_iq.experiments import EXPERIMENTS
 from reasonlib.visual_iq.puzzle import CONFIGURATIONS, LEVELS, PLACE_OF, TYPES, configuration_index
 
 TINY = {"widths": (4, 8, 8, 8, 8), "width": 8, "hidden": 16, "looked_at": 40, "kept": 12}
@@ -385,7 +386,7 @@ def trial(**settings):
         seed=0,
         data="simulated",
         kind="simulated",
-        settings=seeing.SCALES["smoke"] | TINY | settings,
+        settings=EXPERIMENTS["visual_iq/detector"].scales["smoke"] | TINY | settings,
     )
 
 
@@ -401,7 +402,6 @@ def test_a_trial_measures_what_the_source_reports():
 # The weights that travel with the library -------------------------------------------------------------------
 
 
-@pytest.mark.skipif(not SHIPPED.is_file(), reason="no trained detector is shipped")
 def test_the_shipped_detector_sees_what_there_is():
     assert SHIPPED.stat().st_size < 5e6
     result = seeing.measure(read_detector(SHIPPED), seeing.test_panels(112))

@@ -8,7 +8,6 @@ from reasonlib.visual_iq import render
 from reasonlib.visual_iq.detector import Detector, DetectorConfig, perceive
 from reasonlib.visual_iq.detector.detector import Found
 from reasonlib.visual_iq.detector.perceive import (
-    SHIPPED,
     arranged,
     box_table,
     load_detector,
@@ -107,7 +106,6 @@ def test_pictures_go_in_and_a_table_comes_out():
         perceive(model, np.zeros((2, 160, 160), np.uint8))
 
 
-@pytest.mark.skipif(not SHIPPED.is_file(), reason="no trained detector is shipped")
 def test_the_shipped_detector_reads_problems():
     problems = Problems.join([simulate(which, 1, seed=8) for which in ALL])
     found = perceive(load_detector(), render.problem_images(problems))

@@ -12,7 +12,7 @@ r"""The source's perception: Faster R-CNN whose classes are types of entities, w
 A vacant slot is an object too: it has a class of its own, "empty", and the slot's box. Only the rest of the
 layout tells where it is.
 
-Source: Mehak (2019), section 3.2.1; Ren et al. (2015). https://arxiv.org/abs/1506.01497
+Source: An (2021), section 3.2.1; Ren et al. (2015). https://arxiv.org/abs/1506.01497
 
 Axes: B panels, G objects of a panel, A anchors, K proposals, R sampled boxes, C features.
 

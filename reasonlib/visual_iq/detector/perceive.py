@@ -4,7 +4,7 @@
 
     detections ─> nearest place of each ─> layout that most panels of the problem show ─> slots
 
-Source: Mehak (2019), section 3.2.1, "we match the regression output of bounding box coordinates with the
+Source: An (2021), section 3.2.1, "we match the regression output of bounding box coordinates with the
 closest ground truth bounding box position".
 
 Axes: N problems, P panels of each, M panels, D detections, S 9 slots, A 4 attributes.

@@ -1,0 +1,233 @@
+"""Take one part out of a Transformer and leave all else as it was, to see what the part is for.
+
+    model = without(Translator(config), "positions")
+
+Every entry of `PARTS` is a few lines on the parts of `reasonlib.nn`: nothing there knows that it can be taken
+away. Sizes, first weights and training stay the same; only the one part is gone. A part is taken out before
+training, so that the model may learn to do without it if that can be done.
+
+Axes: B sequences, T tokens, S tokens of the memory, D width.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from reasonlib.nn import (
+    Decoded,
+    Decoder,
+    DecoderLayer,
+    Encoded,
+    Encoder,
+    EncoderLayer,
+    MultiHeadAttention,
+    Past,
+)
+
+__all__ = [
+    "PARTS",
+    "Alone",
+    "Blind",
+    "NoPositions",
+    "NoResidual",
+    "Nothing",
+    "Peeking",
+    "Times",
+    "without",
+]
+
+
+class NoPositions(nn.Module):
+    """In the place of positions: zeros, wherever a token stands."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.width = width
+
+    def forward(self, length: int, start: int = 0) -> Float[Tensor, "T D"]:
+        """Rows of zeros."""
+        return torch.zeros(length, self.width)
+
+
+class Nothing(nn.Module):
+    """In the place of a feed-forward layer: it adds nothing to what it is given."""
+
+    def forward(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
+        """Zeros."""
+        return torch.zeros_like(x)
+
+
+class NoResidual(nn.Module):
+    """In the place of a residual: ``LayerNorm(f(x))``, what was given is let go.
+
+    Parameters
+    ----------
+    residual : nn.Module
+        The `PostNorm` or `PreNorm` that it replaces; its norm is kept.
+    """
+
+    def __init__(self, residual: nn.Module) -> None:
+        super().__init__()
+        self.norm = residual.norm
+
+    def enter(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
+        """Prepare what ``f`` is given."""
+        return x
+
+    def leave(self, x: Float[Tensor, "B T D"], change: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
+        """Keep only what ``f`` gave."""
+        return self.norm(change)
+
+
+class Times(nn.Module):
+    """Multiply by a number."""
+
+    def __init__(self, factor: float) -> None:
+        super().__init__()
+        self.factor = factor
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Multiply."""
+        return x * self.factor
+
+
+class Alone(nn.Module):
+    """In the place of an encoder whose tokens see each other: each sees itself only."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        super().__init__()
+        self.encoder = encoder
+
+    def forward(self, x: Float[Tensor, "B T D"], mask: Bool[Tensor, "*#B #T T"] | None = None) -> Encoded:
+        """Encode every token by itself."""
+        return self.encoder(x, torch.eye(x.shape[1], dtype=torch.bool, device=x.device))
+
+
+class Blind(nn.Module):
+    """In the place of a decoder that reads the memory: it sees what it has written, and nothing else."""
+
+    def __init__(self, decoder: Decoder) -> None:
+        super().__init__()
+        self.decoder = decoder
+
+    def forward(
+        self,
+        x: Float[Tensor, "B T D"],
+        memory: Float[Tensor, "B S D"],
+        mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        past: tuple[Past, ...] | None = None,
+    ) -> Decoded:
+        """Decode with every memory hidden."""
+        hidden = torch.zeros(1, memory.shape[1], dtype=torch.bool, device=x.device)
+        return self.decoder(x, memory, mask, hidden, past)
+
+
+class Peeking(nn.Module):
+    """In the place of a decoder with a causal mask: every token sees all that is given, later ones too."""
+
+    def __init__(self, decoder: Decoder) -> None:
+        super().__init__()
+        self.decoder = decoder
+
+    def forward(
+        self,
+        x: Float[Tensor, "B T D"],
+        memory: Float[Tensor, "B S D"],
+        mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        past: tuple[Past, ...] | None = None,
+    ) -> Decoded:
+        """Decode without the causal mask."""
+        states, attention, memory_attention, kept = [x], [], [], []
+        for number, layer in enumerate(self.decoder.layers):
+            decoded = layer(x, memory, mask, memory_mask, None if past is None else past[number])
+            x = decoded.output
+            states.append(x)
+            attention.append(decoded.attention)
+            memory_attention.append(decoded.memory_attention)
+            kept.append(decoded.past)
+        return Decoded(
+            self.decoder.end(x), tuple(states), tuple(attention), tuple(memory_attention), tuple(kept)
+        )
+
+
+# One part a function: changes the model in place ------------------------------------------------------------
+
+
+def _positions(model: nn.Module) -> None:
+    model.positions = NoPositions(model.config.width)
+
+
+def _scale(model: nn.Module) -> None:
+    for part in model.modules():
+        if isinstance(part, MultiHeadAttention):
+            part.query = nn.Sequential(part.query, Times(math.sqrt(part.width // part.heads)))
+
+
+def _feed_forward(model: nn.Module) -> None:
+    for part in model.modules():
+        if isinstance(part, EncoderLayer | DecoderLayer):
+            part.feed_forward = Nothing()
+
+
+def _residual(model: nn.Module) -> None:
+    for part in model.modules():
+        if isinstance(part, EncoderLayer | DecoderLayer):
+            for name, child in list(part.named_children()):
+                if name.endswith("residual"):
+                    setattr(part, name, NoResidual(child))
+
+
+def _self_attention(model: nn.Module) -> None:
+    model.encoder = Alone(model.encoder)
+
+
+def _memory_attention(model: nn.Module) -> None:
+    model.decoder = Blind(_decoder(model))
+
+
+def _causal_mask(model: nn.Module) -> None:
+    model.decoder = Peeking(_decoder(model))
+
+
+def _decoder(model: nn.Module) -> nn.Module:
+    if not hasattr(model, "decoder"):
+        raise ValueError(f"{type(model).__name__} has no decoder to take a part from")
+    return model.decoder
+
+
+PARTS: Mapping[str, Callable[[nn.Module], None]] = {
+    "positions": _positions,
+    "scale": _scale,
+    "feed-forward": _feed_forward,
+    "residual": _residual,
+    "self-attention": _self_attention,
+    "memory-attention": _memory_attention,
+    "causal-mask": _causal_mask,
+}
+"""What can be taken out of a translator; of a tagger, all but the last two."""
+
+
+def without(model: nn.Module, part: str) -> nn.Module:
+    """Take a part out of a model, in place, and return the model.
+
+    Parameters
+    ----------
+    model
+        A `Translator` or a `Tagger`, freshly made.
+    part
+        A key of `PARTS`.
+
+    Raises
+    ------
+    ValueError
+        If there is no such part, or the model does not have it.
+    """
+    if part not in PARTS:
+        raise ValueError(f"part must be one of {', '.join(PARTS)}, got {part!r}")
+    PARTS[part](model)
+    return model

@@ -72,7 +72,7 @@ KNOWLEDGE = "dialog-babi-kb-all.txt"
 FOLDERS = ("dialog-bAbI-tasks", "dialog_babi")
 """What the folder of the released files may be called in ``REASONLIB_DATA``; the first is its own name."""
 
-# ParlAI pins the SHA-256 of its copy (bb36155ccd41eac9...) but not its size; neon pins the size of the original
+# ParlAI pins the SHA-256 of its copy (bb36155ccd41eac9...) but not its size; neon the size of the original
 # (3,032,766 bytes) but not its SHA-256. Whether the two are the same bytes could not be established, so
 # neither is registered, and the download is left to the reader.
 CORPORA: dict[str, Corpus] = {

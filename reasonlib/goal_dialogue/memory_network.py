@@ -13,7 +13,7 @@ What makes a variant is which parts are put in; `NETWORKS` is the whole list. So
 (2015) for dialogues by Bordes et al. (2017); GN2N, Liu and Perez (2017); UN2N, Liu et al. (2017). Equation
 numbers are those of the thesis reproduced here.
 
-Axes: B turns, S memory slots, U distinct sentences, C candidates, V words, D width, K hops, T tables of words.
+Axes: B turns, S memory slots, U distinct sentences, C candidates, V words, D width, K hops, T word tables.
 """
 
 from collections.abc import Callable, Iterable, Sequence

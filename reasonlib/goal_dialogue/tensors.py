@@ -1,9 +1,9 @@
 """Dialogues as numbers: each distinct sentence once, each turn as a list of places.
 
 What was said before a turn is its memory, one slot a sentence, the latest `slots` of them. A sentence is the
-bag of its words and of two marks (Bordes et al. 2017): who spoke, ``$u`` or ``$r``, and in which turn, ``#0``,
-``#1``, ... What the user says now is the question and carries no marks; a fact of the knowledge base is a
-sentence of the system. By hand, for a dialogue's third turn::
+bag of its words and of two marks (Bordes et al. 2017): who spoke, ``$u`` or ``$r``, and in which turn,
+``#0``, ``#1``, ... What the user says now is the question and carries no marks; a fact of the knowledge base
+is a sentence of the system. By hand, for a dialogue's third turn::
 
     memory    hi $u #0 | hello what can i help you with today $r #0 | book a table $u #1 | i'm on it $r #1
     question  <SILENCE>

@@ -5,7 +5,7 @@
     copy        a c a e            ->  a c a e          where each letter stands
     reverse     a c d e            ->  e d c a          where it stands, counted from the other end
     sort        d a e c            ->  a c d e          which letters there are, and nothing else
-    recall      a 3 e 7 c 1 ? e    ->  7                what stands beside the letter that is asked for
+    recall      a 3 e 7 ? e a      ->  a 3 e 7 ? 7 3    what stood beside each letter that is asked for
     neighbours  3 7 1 2            ->  3 2 5 1          left minus right, modulo 10: two places at once
     parity      1 0 1 1            ->  odd              every bit, in one step
     aloud       1 0 1 1            ->  1 1 0 1          the same, one bit at a time
@@ -79,11 +79,12 @@ def _sort(length: int, draw: random.Random) -> Example:
 
 
 def _recall(length: int, draw: random.Random) -> Example:
-    pairs = max(1, (length - 2) // 2)
+    pairs = max(1, (length - 1) // 3)
     keys, values = draw.sample(LETTERS, k=pairs), draw.choices(DIGITS, k=pairs)
-    asked = draw.randrange(pairs)
-    told = tuple(token for pair in zip(keys, values, strict=True) for token in pair)
-    return Example("recall", (*told, "?", keys[asked]), (values[asked],))
+    known = dict(zip(keys, values, strict=True))
+    asked = draw.sample(keys, k=pairs)
+    told = (*(token for pair in known.items() for token in pair), "?")
+    return Example("recall", (*told, *asked), (*told, *(known[key] for key in asked)))
 
 
 def _neighbours(length: int, draw: random.Random) -> Example:
@@ -182,8 +183,8 @@ def simulate(
     examples
         How many.
     shortest, longest
-        Tokens of a source; the length is drawn evenly between them. A source of ``recall`` is two tokens a
-        pair and two for the question; one of ``fork`` is always two.
+        Tokens of a source; the length is drawn evenly between them. A source of ``recall`` has three tokens a
+        pair and one more; one of ``fork`` is always two.
     seed
         The same seed gives the same examples.
 
@@ -204,7 +205,7 @@ def simulate(
         raise ValueError(f"examples must be at least 1, got {examples}")
     if not 1 <= shortest <= longest:
         raise ValueError(f"shortest must be at least 1 and at most longest={longest}, got {shortest}")
-    most = {"sort": len(LETTERS), "recall": 2 * len(LETTERS) + 2}.get(task)
+    most = {"sort": len(LETTERS), "recall": 3 * len(LETTERS) + 1}.get(task)
     if most is not None and longest > most:
         raise ValueError(
             f"longest must be at most {most} for {task}, whose letters are distinct, got {longest}"

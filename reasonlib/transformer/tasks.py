@@ -44,14 +44,14 @@ __all__ = [
 
 START, END = 1, 2
 
-TAGGED = ("neighbours",)
+TAGGED = ("recall", "neighbours")
 """Tasks answered at every token by a `Tagger`; a `Translator` writes the answers to all others."""
 
 LENGTHS: Mapping[str, tuple[int, int]] = {
     "copy": (4, 8),
     "reverse": (4, 8),
     "sort": (4, 8),
-    "recall": (6, 12),
+    "recall": (7, 13),
     "neighbours": (4, 8),
     "parity": (10, 16),
     "aloud": (10, 16),

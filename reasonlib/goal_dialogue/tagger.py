@@ -1,4 +1,4 @@
-r"""Taggers: which word names a cuisine, a place, a restaurant? Read from its letters, or from its neighbours too.
+r"""Taggers: which word names a cuisine, a place, a restaurant? Its letters say, or its neighbours too.
 
 ::
 
@@ -205,7 +205,7 @@ class WordTagger(nn.Module):
     Parameters
     ----------
     config
-        Sizes; `context` has no effect.
+        Sizes; those of the context have no effect.
     seed
         Draws the first weights.
     """

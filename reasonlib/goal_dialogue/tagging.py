@@ -1,9 +1,9 @@
 """What a tagger learns from, how it is trained, and how often it is right on words it has never seen.
 
-A lesson is a sentence with the tag of each word. The entities are those of the knowledge base whose cuisine and
-place occur in the training dialogues: one half of it. Before a lesson is read, each entity in it is exchanged
-for another of its type, or for a made-up name, so that a tagger that sees the sentence cannot learn the names
-by heart::
+A lesson is a sentence with the tag of each word. The entities are those of the knowledge base whose cuisine
+and place occur in the training dialogues: one half of it. Before a lesson is read, each entity in it is
+exchanged for another of its type, or for a made-up name, so that a tagger that sees the sentence cannot learn
+the names by heart::
 
     api_call  italian  paris    two  cheap
     api_call  french   belmadu  two  cheap
@@ -14,6 +14,7 @@ Axes: S sentences, J words of the longest, T tags.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from string import ascii_lowercase
 from typing import NamedTuple
 
 import numpy as np
@@ -66,7 +67,8 @@ def known_half(split: Split) -> KnowledgeBase:
     """
     if split.knowledge is None:
         raise UserError(
-            f"task {split.task} has no knowledge base, so no entities to train a tagger on; choose a task of 1 to 5"
+            f"task {split.task} has no knowledge base, so no entities to train a tagger on; "
+            "choose a task of 1 to 5"
         )
     words = {word for sentence in sentences_of(split.train) for word in sentence}
     facts = {
@@ -76,8 +78,8 @@ def known_half(split: Split) -> KnowledgeBase:
     }
     if not facts:
         raise UserError(
-            f"task {split.task}: no restaurant of the knowledge base has a cuisine and a location of the training "
-            "dialogues; give the knowledge base that belongs to them"
+            f"task {split.task}: no restaurant of the knowledge base has a cuisine and a location of the "
+            "training dialogues; give the knowledge base that belongs to them"
         )
     return KnowledgeBase(facts=facts)
 
@@ -142,12 +144,15 @@ class Lessons:
         The names of each tag.
     types
         Name to type, for all of them.
+    ordinary
+        Words of letters that are no names.
     """
 
     patterns: tuple[tuple[str | int, ...], ...]
     chance: np.ndarray
     entities: Mapping[int, tuple[str, ...]]
     types: Mapping[str, str]
+    ordinary: tuple[str, ...]
 
     def draw(self, count: int, rng: np.random.Generator, made_up: float) -> Lesson:
         """Draw sentences and put names into them.
@@ -176,12 +181,21 @@ class Lessons:
         return self._disguise(name, rng) if rng.random() < made_up else name
 
     def _disguise(self, name: str, rng: np.random.Generator) -> str:
-        """Exchange every part of a name that is an entity itself: resto_rome_cheap_... is resto_luno_cheap_..."""
+        """Make up every part of a name that is an entity itself: resto_rome becomes resto_luno."""
         parts = name.split("_")
         if len(parts) == 1:
-            return str(rng.integers(1, 100)) if name.isdigit() else made_up_name(rng)
+            return str(rng.integers(1, 100)) if name.isdigit() else self._make_up(rng)
         open_ended = ("cuisine", "location")
-        return "_".join(made_up_name(rng) if self.types.get(part) in open_ended else part for part in parts)
+        return "_".join(self._make_up(rng) if self.types.get(part) in open_ended else part for part in parts)
+
+    def _make_up(self, rng: np.random.Generator) -> str:
+        """Make a name up: from nothing, or from an ordinary word with two letters changed."""
+        if rng.random() < 0.5:
+            return made_up_name(rng)
+        letters = list(self.ordinary[rng.integers(len(self.ordinary))])
+        for place in rng.integers(len(letters) + 1, size=2):
+            letters[place : place + 1] = ascii_lowercase[rng.integers(26)]
+        return "".join(letters)
 
 
 def gather(split: Split, *, alone: bool, knowledge: KnowledgeBase | None = None) -> Lessons:
@@ -224,7 +238,8 @@ def gather(split: Split, *, alone: bool, knowledge: KnowledgeBase | None = None)
     for word in sorted(types):
         entities.setdefault(TAGS.index(types[word]), []).append(word)
     names = {number: tuple(words) for number, words in entities.items()}
-    return Lessons(tuple(ordered), chance / chance.sum(), names, types)
+    ordinary = sorted({word for sentence in counts for word in sentence if word.isalpha()} - set(types))
+    return Lessons(tuple(ordered), chance / chance.sum(), names, types, tuple(ordinary))
 
 
 def learn_tagger(
@@ -324,7 +339,7 @@ class Accuracy(NamedTuple):
 def accuracy(
     tagger: Tagger, split: Split, dialogues: Sequence[Dialogue], *, knowledge: KnowledgeBase | None = None
 ) -> list[Accuracy]:
-    """Measure a tagger on the distinct sentences of some dialogues, type by type, seen and unseen words apart.
+    """Measure a tagger on distinct sentences of dialogues, type by type, seen and unseen words apart.
 
     Parameters
     ----------

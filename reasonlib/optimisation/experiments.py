@@ -1,0 +1,384 @@
+"""What the source says of losses, activations and optimisers, as experiments.
+
+Data called ``worked``, ``number`` and the surfaces are what the source itself speaks of and stand in for
+nothing: they count as real, as do the digits, the patients and the tumours that come with scikit-learn.
+``skewed`` and ``widening`` are drawn.
+"""
+
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any
+
+from torch import Tensor
+
+from reasonlib.experiment import Experiment
+from reasonlib.optimisation import descent_trials, loss_trials, network_trials
+from reasonlib.optimisation.activations import ACTIVATIONS
+
+__all__ = ["EXPERIMENTS"]
+
+PACKAGE = "reasonlib.optimisation"
+
+
+@lru_cache(maxsize=32)
+def _version(name: str) -> str | None:
+    """Name the state of a data set: a hash of its numbers, or of some heights of a surface."""
+    tensors: list[Tensor]
+    if name == "digits":
+        from reasonlib.optimisation.learning import digits
+
+        tensors = [part for examples in digits() for part in examples]
+    elif name == "diabetes":
+        tensors = [part for examples in loss_trials.regression_data(0) for part in examples]
+    elif name == "skewed":
+        tensors = list(loss_trials.skewed_data(0))
+    elif name == "widening":
+        tensors = list(loss_trials.interval_data(0))
+    elif name in descent_trials.ARENA:
+        tensors = [descent_trials.ARENA[name].grid(9)[2]]
+    elif name == "pits":
+        tensors = [descent_trials.many_pits(0).grid(9)[2]]
+    else:
+        return None
+    drawn = sha256()
+    for tensor in tensors:
+        drawn.update((1e4 * tensor.double()).round().numpy().astype("int64").tobytes())
+    return drawn.hexdigest()[:12]
+
+
+def _experiment(word: str, **given: Any) -> Experiment:
+    code = (
+        *(f"{PACKAGE}.{module}" for module in given.pop("code")),
+        f"{PACKAGE}.{given['run'].__module__.rpartition('.')[2]}:{given['run'].__name__}",
+    )
+    return Experiment(name=f"optimisation/{word}", code=code, version=_version, **given)
+
+
+def _row(name: str) -> str:
+    return name.replace(" ", "-")
+
+
+# Losses -----------------------------------------------------------------------------------------------------
+
+WORKED = _experiment(
+    "worked",
+    title="The cross-entropy of single predictions, and eq. 2.2 of the same",
+    rows={
+        "sure-and-wrong": {"p": [0.99, 0.01], "right": 1},
+        "undecided": {"p": [0.5, 0.5], "right": 1},
+        "three-classes": {"p": [0.7, 0.2, 0.1], "right": 0},
+    },
+    scales={"smoke": {}, "quick": {}, "paper": {}},
+    data={"worked": "real"},
+    run=loss_trials.run_worked,
+    code=("losses", "as_printed:cross_entropy"),
+)
+
+APPROACH = _experiment(
+    "approach",
+    title="A number walks to its target at a fixed rate",
+    rows={
+        **{
+            loss: {"loss": loss, "target": 100.0, "distance": 10.0, "rate": 0.3}
+            for loss in ("mse", "mae", "huber", "log-cosh")
+        },
+        "giant-steps": {"loss": "mae", "target": 100.0, "distance": 10.0, "rate": 20.0},
+    },
+    scales={"smoke": {"steps": 60}, "quick": {"steps": 200}, "paper": {"steps": 1000}},
+    data={"number": "real"},
+    run=loss_trials.run_approach,
+    code=("losses", "loss_trials:approach", "optimisers:GradientDescent"),
+)
+
+OUTLIERS = _experiment(
+    "outliers",
+    title="How far a tenth of corrupted targets pulls a line",
+    rows={loss: {"loss": loss, "share": 0.1, "size": 10.0} for loss in ("mse", "mae", "huber", "log-cosh")},
+    scales={"smoke": {"steps": 30}, "quick": {"steps": 400}, "paper": {"steps": 2000}},
+    data={"diabetes": "real"},
+    run=loss_trials.run_outliers,
+    code=("losses", "loss_trials:fit_line", "loss_trials:regression_data", "optimisers:Adam"),
+)
+
+SKEWED = _experiment(
+    "skewed",
+    title="Targets of which 95 in 100 are the same",
+    rows={loss: {"loss": loss} for loss in ("mse", "mae", "huber", "log-cosh")},
+    scales={"smoke": {"steps": 30}, "quick": {"steps": 400}, "paper": {"steps": 2000}},
+    data={"skewed": "simulated"},
+    run=loss_trials.run_skewed,
+    code=("losses", "loss_trials:fit_line", "loss_trials:skewed_data", "optimisers:Adam"),
+)
+
+INTERVALS = _experiment(
+    "intervals",
+    title="An interval for nine targets in ten where the noise grows",
+    rows={
+        "quantiles": {"by": "quantiles"},
+        "spread": {"by": "spread"},
+        "as-printed": {"by": "printed"},
+    },
+    scales={"smoke": {"steps": 30}, "quick": {"steps": 400}, "paper": {"steps": 2000}},
+    data={"widening": "simulated"},
+    run=loss_trials.run_intervals,
+    code=("losses", "as_printed:quantile", "loss_trials:fit_line", "loss_trials:interval_data"),
+)
+
+MARGIN = _experiment(
+    "margin",
+    title="A line between two classes: margin, logarithm or square",
+    rows={_row(loss): {"loss": loss} for loss in ("hinge", "log loss", "mse")},
+    scales={"smoke": {"steps": 30}, "quick": {"steps": 200}, "paper": {"steps": 1000}},
+    data={"tumours": "real"},
+    run=loss_trials.run_margin,
+    code=("losses", "loss_trials:fit_line", "optimisers:Adam"),
+)
+
+IMBALANCE = _experiment(
+    "imbalance",
+    title="Fifteen eights among eight hundred digits, found by focal losses",
+    rows={
+        "log-loss": {"gamma": 0.0, "alpha": None, "positives": 15},
+        "gamma-0.5": {"gamma": 0.5, "alpha": None, "positives": 15},
+        "gamma-1": {"gamma": 1.0, "alpha": None, "positives": 15},
+        "gamma-2": {"gamma": 2.0, "alpha": None, "positives": 15},
+        "gamma-5": {"gamma": 5.0, "alpha": None, "positives": 15},
+        "gamma-2-balanced": {"gamma": 2.0, "alpha": 0.75, "positives": 15},
+    },
+    scales={"smoke": {"epochs": 1}, "quick": {"epochs": 10}, "paper": {"epochs": 40}},
+    data={"digits": "real"},
+    run=loss_trials.run_imbalance,
+    code=("losses", "learning", "optimisers:Adam"),
+)
+
+# Activations ------------------------------------------------------------------------------------------------
+
+NAMES = (*ACTIVATIONS, "maxout")
+RATES = (0.01, 0.03, 0.1, 0.3)
+
+ACTIVATION = _experiment(
+    "activations",
+    title="Digits read by three hidden layers, one activation each, at its best rate",
+    rows={
+        **{_row(name): {"activation": name} for name in NAMES},
+        "ReLU-dropout": {"activation": "ReLU", "dropout": 0.3},
+    },
+    scales={
+        "smoke": {"epochs": 1, "rates": [0.1]},
+        "quick": {"epochs": 8, "rates": [0.03, 0.1, 0.3]},
+        "paper": {"epochs": 30, "rates": [0.003, *RATES]},
+    },
+    data={"digits": "real"},
+    run=network_trials.run_activation,
+    code=("activations", "learning", "losses:cross_entropy", "optimisers:Momentum"),
+)
+
+DEEP = ("sigmoid", "tanh", "softsign", "ReLU", "leaky ReLU", "softplus", "ELU", "swish", "ELiSH", "maxout")
+
+DEPTH = _experiment(
+    "depth",
+    title="How much of the gradient reaches the foot of a deep stack",
+    rows={
+        **{_row(name): {"activation": name, "scaled": True} for name in DEEP},
+        **{f"{_row(name)}-plain": {"activation": name, "scaled": False} for name in DEEP},
+    },
+    scales={
+        "smoke": {"depth": 4, "epochs": 1, "rates": [0.03]},
+        "quick": {"depth": 15, "epochs": 3, "rates": [0.01]},
+        "paper": {"depth": 15, "epochs": 15, "rates": [0.003, 0.01, 0.03]},
+    },
+    data={"digits": "real"},
+    run=network_trials.run_depth,
+    code=("activations", "learning", "losses:cross_entropy", "optimisers:Momentum"),
+)
+
+DYING = _experiment(
+    "dying",
+    title="Units that no example moves any more, after steps that were too large",
+    rows={
+        **{
+            _row(name): {"activation": name, "rate": 2.0}
+            for name in ("ReLU", "leaky ReLU", "softplus", "ELU", "swish", "HardELiSH", "sigmoid", "tanh")
+        },
+        "ReLU-half": {"activation": "ReLU", "rate": 0.5},
+        "maxout-half": {"activation": "maxout", "rate": 0.5},
+    },
+    scales={"smoke": {"epochs": 1}, "quick": {"epochs": 5}, "paper": {"epochs": 20}},
+    data={"digits": "real"},
+    run=network_trials.run_dying,
+    code=("activations", "learning", "losses:cross_entropy", "optimisers:GradientDescent"),
+)
+
+COST = _experiment(
+    "cost",
+    title="Time that an activation takes on this machine",
+    rows={_row(name): {"activation": name} for name in network_trials.TIMED},
+    scales={"smoke": {"tries": 3}, "quick": {"tries": 50}, "paper": {"tries": 500}},
+    data={"normal": "real"},
+    run=network_trials.run_cost,
+    code=("network_trials:TIMED",),
+)
+
+# Optimisers -------------------------------------------------------------------------------------------------
+
+SEARCH = _experiment(
+    "search",
+    title="Weights found by chance, by trying steps, and by following the slope",
+    rows={way: {"way": way} for way in ("random", "stepping", "each-weight", "gradient")},
+    scales={"smoke": {"evaluations": 20}, "quick": {"evaluations": 300}, "paper": {"evaluations": 3000}},
+    data={"digits": "real"},
+    run=network_trials.run_search,
+    code=("learning", "losses:cross_entropy", "network_trials:search"),
+)
+
+BATCHES = _experiment(
+    "batches",
+    title="The gradient of all, of some and of single examples",
+    rows={
+        "batch": {"batch_size": 500, "falling": False, "rate": 0.1},
+        "mini-batch": {"batch_size": 32, "falling": False, "rate": 0.1},
+        "stochastic": {"batch_size": 1, "falling": False, "rate": 0.1},
+        "mini-batch-falling": {"batch_size": 32, "falling": True, "rate": 0.1},
+        "stochastic-falling": {"batch_size": 1, "falling": True, "rate": 0.1},
+    },
+    scales={
+        "smoke": {"epochs": 1, "rates": [0.1]},
+        "quick": {"epochs": 4, "rates": [0.03, 0.3]},
+        "paper": {"epochs": 20, "rates": [0.01, 0.03, 0.1, 0.3, 1.0]},
+    },
+    data={"digits": "real"},
+    run=network_trials.run_batches,
+    code=("learning", "losses:cross_entropy", "optimisers:GradientDescent"),
+)
+
+RATE = _experiment(
+    "rates",
+    title="A rate that is too low, too high, in between, and one that falls",
+    rows={
+        "low": {"rate": 0.001, "end": 0.001},
+        "middle": {"rate": 0.3, "end": 0.3},
+        "high": {"rate": 3.0, "end": 3.0},
+        "falling": {"rate": 1.0, "end": 0.03},
+    },
+    scales={"smoke": {"epochs": 1}, "quick": {"epochs": 10}, "paper": {"epochs": 60}},
+    data={"digits": "real"},
+    run=network_trials.run_rates,
+    code=("activations:relu", "learning", "losses:cross_entropy", "optimisers:GradientDescent"),
+)
+
+NETWORK = _experiment(
+    "networks",
+    title="Digits read by two hidden layers, one optimiser each, at its best rate",
+    rows={
+        "gradient-descent": {"optimiser": "gradient descent", "between": [0.03, 3.0]},
+        "momentum": {"optimiser": "momentum", "between": [0.003, 0.3]},
+        "Nesterov": {"optimiser": "Nesterov", "between": [0.003, 0.3]},
+        "Adagrad": {"optimiser": "Adagrad", "between": [0.001, 0.3]},
+        "rootless-Adagrad": {"optimiser": "rootless Adagrad", "between": [1e-6, 1.0]},
+        "Adadelta": {"optimiser": "Adadelta", "between": [0.1, 10.0]},
+        "Adam": {"optimiser": "Adam", "between": [0.0003, 0.03]},
+        "AMSGrad": {"optimiser": "AMSGrad", "between": [0.0003, 0.03]},
+        "AdamW": {"optimiser": "AdamW", "between": [0.0003, 0.03], "options": {"decay": 1.0}},
+    },
+    scales={
+        "smoke": {"epochs": 1, "rates": 1},
+        "quick": {"epochs": 6, "rates": 4},
+        "paper": {"epochs": 25, "rates": 7},
+    },
+    data={"digits": "real"},
+    run=network_trials.run_network,
+    code=("activations:relu", "learning", "losses:cross_entropy", "optimisers"),
+)
+
+GROUND = {"saddle": "real", "ravine": "real", "beale": "real", "rosenbrock": "real", "bowl": "real"}
+RACERS = ("gradient descent", "momentum", "Nesterov", "Adagrad", "Adadelta", "Adam")
+
+RACE = _experiment(
+    "race",
+    title="Down a surface, each optimiser at its best rate",
+    rows={
+        **{_row(name): {"optimiser": name, "tune": name} for name in (*RACERS, "rootless Adagrad")},
+        "momentum-same-rate": {"optimiser": "momentum", "tune": "gradient descent"},
+    },
+    scales={
+        "smoke": {"starts": 2, "steps": 20, "choices": 2},
+        "quick": {"starts": 5, "steps": 300, "choices": 11},
+        "paper": {"starts": 20, "steps": 1000, "choices": 26},
+    },
+    data=GROUND,
+    run=descent_trials.run_race,
+    code=("descent_trials", "optimisers", "surfaces"),
+)
+
+RACE_AS_GIVEN = _experiment(
+    "race-as-given",
+    title="Down a surface, all at a rate of 0.01, and Adadelta at its own",
+    rows={_row(name): {"optimiser": name, "rate": 1.0 if name == "Adadelta" else 0.01} for name in RACERS},
+    scales={
+        "smoke": {"starts": 2, "steps": 20},
+        "quick": {"starts": 5, "steps": 500},
+        "paper": {"starts": 20, "steps": 5000},
+    },
+    data=GROUND,
+    run=descent_trials.run_race,
+    code=("descent_trials", "optimisers", "surfaces"),
+)
+
+PITS = _experiment(
+    "pits",
+    title="In which pit a descent ends that may start anywhere",
+    rows={
+        "gradient-descent": {"optimiser": "gradient descent", "rate": 0.05, "noise": None},
+        "noisy": {"optimiser": "gradient descent", "rate": 0.05, "noise": 2.0},
+        "momentum": {"optimiser": "momentum", "rate": 0.05, "noise": None},
+        "Adam": {"optimiser": "Adam", "rate": 0.05, "noise": None},
+    },
+    scales={
+        "smoke": {"starts": 10, "steps": 20},
+        "quick": {"starts": 100, "steps": 300},
+        "paper": {"starts": 400, "steps": 1000},
+    },
+    data={"pits": "real", "flat-and-sharp": "real"},
+    run=descent_trials.run_pits,
+    code=("descent_trials", "optimisers", "surfaces"),
+)
+
+RARE = _experiment(
+    "rare",
+    title="One batch in a hundred says what matters",
+    rows={
+        "Adam": {"optimiser": "Adam", "rate": 0.1},
+        "AMSGrad": {"optimiser": "AMSGrad", "rate": 0.1},
+        "gradient-descent": {"optimiser": "gradient descent", "rate": 0.01},
+        "Adagrad": {"optimiser": "Adagrad", "rate": 0.1},
+    },
+    scales={"smoke": {"steps": 100}, "quick": {"steps": 3000}, "paper": {"steps": 30_000}},
+    data={"reddi": "real"},
+    run=descent_trials.run_rare,
+    code=("descent_trials", "optimisers"),
+)
+
+EXPERIMENTS = {
+    experiment.name: experiment
+    for experiment in (
+        WORKED,
+        APPROACH,
+        OUTLIERS,
+        SKEWED,
+        INTERVALS,
+        MARGIN,
+        IMBALANCE,
+        ACTIVATION,
+        DEPTH,
+        DYING,
+        COST,
+        SEARCH,
+        BATCHES,
+        RATE,
+        NETWORK,
+        RACE,
+        RACE_AS_GIVEN,
+        PITS,
+        RARE,
+    )
+}

@@ -35,6 +35,7 @@ __all__ = [
     "accuracy",
     "gather",
     "known_half",
+    "learn_lessons",
     "learn_tagger",
     "made_up_name",
     "sentences_of",
@@ -85,17 +86,17 @@ def known_half(split: Split) -> KnowledgeBase:
 
 
 def made_up_name(rng: np.random.Generator) -> str:
-    """Make a name of one to four syllables that means nothing.
+    """Make a name of one to three syllables that means nothing.
 
     Examples
     --------
     >>> made_up_name(np.random.default_rng(3))
-    'guli'
+    'cegoondva'
     """
     onsets = ["", *"bcdfghjklmnprstvwz", "br", "ch", "fr", "gr", "kr", "ph", "sh", "st", "th", "tr"]
     vowels = ["a", "e", "i", "o", "u", "ai", "ee", "ie", "oo", "ou"]
     codas = ["", "", "", "l", "m", "n", "r", "s", "sh", "ng", "nd", "k"]
-    parts = [str(rng.choice(group)) for _ in range(rng.integers(1, 5)) for group in (onsets, vowels, codas)]
+    parts = [str(rng.choice(group)) for _ in range(rng.integers(1, 4)) for group in (onsets, vowels, codas)]
     name = "".join(parts)
     return name if len(name) > 2 else name + "n" + str(rng.choice(vowels))
 
@@ -190,7 +191,7 @@ class Lessons:
 
     def _make_up(self, rng: np.random.Generator) -> str:
         """Make a name up: from nothing, or from an ordinary word with two letters changed."""
-        if rng.random() < 0.5:
+        if not self.ordinary or rng.random() < 0.5:
             return made_up_name(rng)
         letters = list(self.ordinary[rng.integers(len(self.ordinary))])
         for place in rng.integers(len(letters) + 1, size=2):
@@ -222,8 +223,7 @@ def gather(split: Split, *, alone: bool, knowledge: KnowledgeBase | None = None)
         for relation, value in values.items():
             counts[name, relation, value] += 1
     patterns: Counter[tuple[str | int, ...]] = Counter()
-    for sentence, count in counts.items():
-        (tags,) = look_up(types, [sentence])
+    for (sentence, count), tags in zip(counts.items(), look_up(types, counts), strict=True):
         pattern = tuple(
             word if number == NONE else number for word, number in zip(sentence, tags, strict=True)
         )
@@ -251,7 +251,7 @@ def learn_tagger(
     seed: int = 0,
     progress: bool | None = None,
 ) -> training.History:
-    """Train a tagger in place.
+    """Train a tagger on a task, in place.
 
     Parameters
     ----------
@@ -278,10 +278,30 @@ def learn_tagger(
     UserError
         If the task has no knowledge base.
     """
-    recipe = recipe or TaggerRecipe()
     lessons = gather(split, alone=isinstance(tagger, WordTagger), knowledge=knowledge)
+    return learn_lessons(tagger, lessons, recipe, seed=seed, progress=progress)
+
+
+def learn_lessons(
+    tagger: nn.Module,
+    lessons: Lessons,
+    recipe: TaggerRecipe | None = None,
+    *,
+    seed: int = 0,
+    progress: bool | None = None,
+) -> training.History:
+    """Train on lessons, in place, whatever module scores the tags (S, J, T) of what is spelled.
+
+    Parameters
+    ----------
+    tagger, recipe, seed, progress
+        As in `learn_tagger`.
+    lessons
+        From `gather`.
+    """
+    recipe = recipe or TaggerRecipe()
     every = min(50, recipe.steps)
-    device = tagger.tags.weight.device
+    device = next(tagger.parameters()).device
 
     def batches(epoch: int) -> Iterator[Lesson]:
         rng = np.random.default_rng([seed, epoch])
@@ -293,9 +313,13 @@ def learn_tagger(
         logits = model(lesson.spelled)
         return functional.cross_entropy(logits.flatten(0, 1), lesson.tags.flatten(), ignore_index=0)
 
-    epochs = -(-recipe.steps // every)
     config = training.TrainingConfig(
-        epochs=epochs, lr=recipe.lr, schedule="linear", warmup=recipe.steps // 20, clip=1.0, seed=seed
+        epochs=-(-recipe.steps // every),
+        lr=recipe.lr,
+        schedule="linear",
+        warmup=recipe.steps // 20,
+        clip=1.0,
+        seed=seed,
     )
     return training.fit(
         tagger,

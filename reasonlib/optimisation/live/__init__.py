@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from reasonlib.optimisation.live import stills
-from reasonlib.optimisation.live.tracks import LAND, TRACKS, Track
+from reasonlib.optimisation.live.tracks import LAND, OUTLIER, POINTS, SPOILT, TRACKS, Track
 from reasonlib.plotting import Picture
 
-__all__ = ["LARGEST", "code", "race"]
+__all__ = ["LARGEST", "code", "losses", "race"]
 
 LARGEST = 150_000  # bytes: what one of these figures may weigh, its picture included
 
@@ -61,6 +61,24 @@ def race(**changes: Mapping[str, Any]) -> Picture:
         {"tracks": tracks, "land": LAND},
         "Race the optimisers",
         "With scripts you can choose surface, starting point and rates, and draw a surface of your own.",
+    )
+
+
+def losses() -> Picture:
+    """Drag a prediction, a target, a point or a probability, and watch every loss with its slope.
+
+    Returns
+    -------
+    Picture
+        To be shown at the end of a cell, or written as a page of its own by ``save``.
+    """
+    return _figure(
+        "losses",
+        ("losses.js", "target.js"),
+        stills.losses(),
+        {"points": POINTS, "spoilt": SPOILT, "outlier": OUTLIER},
+        "Losses and their slopes",
+        "With scripts you can drag the prediction, its target, points of a line and a probability.",
     )
 
 

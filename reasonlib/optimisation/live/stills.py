@@ -4,11 +4,12 @@ import numpy as np
 import torch
 
 from reasonlib.optimisation.live.tracks import Track, run
+from reasonlib.optimisation.losses import focal, hinge, huber, log_cosh, log_loss, mae, mse, quantile
 from reasonlib.optimisation.optimisers import OPTIMISERS
 from reasonlib.optimisation.surfaces import SURFACES
 from reasonlib.plotting import COLOURS, DASHES, INK, MARKERS, Picture, figure, show, theme
 
-__all__ = ["race"]
+__all__ = ["losses", "race"]
 
 
 def race(track: Track, key: str = "ravine") -> Picture:
@@ -32,3 +33,40 @@ def race(track: Track, key: str = "ravine") -> Picture:
         drawing.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     start = f"Six optimisers from one point on a surface ({surface.title}), {track.steps} steps each."
     return show(drawing, alt=" ".join([start, *said]))
+
+
+def losses(target: float = 0.0) -> Picture:
+    """Draw the losses of a number against the prediction, and those of a yes against its probability."""
+    prediction = torch.linspace(-5, 5, 81, dtype=torch.float64)
+    truth = torch.full_like(prediction, target)
+    p = torch.linspace(0.01, 0.99, 81, dtype=torch.float64)
+    yes = torch.ones_like(p)
+    one = {
+        "squared": mse(prediction, truth, reduction="none"),
+        "absolute": mae(prediction, truth, reduction="none"),
+        "Huber": huber(prediction, truth, reduction="none"),
+        "log-cosh": log_cosh(prediction, truth, reduction="none"),
+        "quantile": quantile(prediction, truth, gamma=0.9, reduction="none"),
+    }
+    other = {
+        "log loss": log_loss(p.logit(), yes, reduction="none"),
+        "focal": focal(p.logit(), yes, reduction="none"),
+        "hinge": hinge(p.logit(), yes, reduction="none"),
+    }
+    with theme():
+        drawing, (left, right) = figure(height=3.4, columns=2)
+        for axes, x, lines in ((left, prediction, one), (right, p, other)):
+            for (name, values), colour, dash in zip(lines.items(), COLOURS.values(), DASHES, strict=False):
+                axes.plot(x, values, color=colour, linestyle=dash, linewidth=1.5, label=name)
+            axes.set(ylim=(0, 5))
+            axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), fontsize=8.5)
+        left.set_xlabel(f"prediction (target {target:g})")
+        right.set_xlabel("probability of a yes")
+        left.set_title("loss")
+    far, near = float(mse(prediction[:1], truth[:1])), float(mae(prediction[:1], truth[:1]))
+    return show(
+        drawing,
+        alt=f"Losses of a number and of a yes. At an error of {near:.3g} the squared error is {far:.3g}, the "
+        f"absolute error {near:.3g}. For a yes, log loss at a probability of 0.01 is "
+        f"{float(other['log loss'][0]):.3g}.",
+    )

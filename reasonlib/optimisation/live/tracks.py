@@ -11,7 +11,7 @@ from torch import Tensor
 from reasonlib.optimisation.optimisers import OPTIMISERS, Optimiser
 from reasonlib.optimisation.surfaces import SURFACES, Surface, hills, minimise
 
-__all__ = ["BOWL", "LAND", "TRACKS", "Bump", "Track", "drawn", "run", "surface_of"]
+__all__ = ["BOWL", "LAND", "OUTLIER", "POINTS", "SPOILT", "TRACKS", "Bump", "Track", "drawn", "run", "surface_of"]
 
 BOWL = 0.15  # how strongly a drawn surface is curved upwards: the walk stays in the picture
 
@@ -142,6 +142,22 @@ TRACKS: dict[str, Track] = {
     ),
 }
 """By the name of the surface; ``"draw"`` is the reader's own."""
+
+
+POINTS = (
+    (0.8, 2.0),
+    (1.9, 2.7),
+    (2.9, 2.8),
+    (3.8, 3.9),
+    (4.9, 4.1),
+    (5.8, 4.9),
+    (6.8, 5.2),
+    (7.8, 6.1),
+    (9.0, 6.4),
+)
+"""Points near a line, for the losses to fit; `SPOILT` is the number of the one that may move to `OUTLIER`."""
+
+SPOILT, OUTLIER = 8, (9.0, 0.6)
 
 
 def drawn(bumps: Sequence[Bump] = LAND) -> Surface:

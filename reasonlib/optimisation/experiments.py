@@ -242,9 +242,9 @@ BATCHES = _experiment(
         "stochastic-falling": {"batch_size": 1, "falling": True, "rate": 0.1},
     },
     scales={
-        "smoke": {"epochs": 1, "rates": [0.1]},
-        "quick": {"epochs": 4, "rates": [0.03, 0.3]},
-        "paper": {"epochs": 20, "rates": [0.01, 0.03, 0.1, 0.3, 1.0]},
+        "smoke": {"epochs": 1, "rates": [0.1], "budget": 0.01},
+        "quick": {"epochs": 4, "rates": [0.03, 0.3], "budget": 0.1},
+        "paper": {"epochs": 20, "rates": [0.01, 0.03, 0.1, 0.3, 1.0], "budget": 0.3},
     },
     data={"digits": "real"},
     run=network_trials.run_batches,

@@ -49,6 +49,7 @@ __all__ = [
 ]
 
 LEARNT = 0.1  # nats a picture: a training loss below this counts as learnt
+LAST = 200  # steps at the end of a descent that are looked at one by one
 NEVER = 1.0  # epochs added to all there were, where it was not learnt
 
 
@@ -335,20 +336,22 @@ def run_batches(trial: Trial) -> Measured:
         with torch.no_grad():
             return float(_decayed(model, model(examples.inputs), examples.truths)) - floor
 
-    def train(rate: float, epochs: int, falling: bool = False) -> tuple[list[float], float]:
+    def train(
+        rate: float, epochs: int, falling: bool = False, watch: bool = False
+    ) -> tuple[list[float], float]:
         model = Network("ReLU", depth=0, seed=trial.seed)
         gaps: list[float] = []
         steps = epochs * math.ceil(len(examples.truths) / size)
-        often = max(1, steps // 2000)
+        often = max(1, steps // 1000)
 
-        def look(number: int) -> None:
-            if number % often == 0 or number == steps:
+        def look(number: int) -> None:  # now and then, and after each of the last steps
+            if number % often == 0 or number > steps - LAST:
                 gaps.append(whole(model))
 
         def schedule(number: int) -> float:
             return rate / (1 + 19 * number / steps) if falling else rate
 
-        start = time.perf_counter()
+        start = time.process_time()
         learn(
             model,
             examples,
@@ -358,14 +361,19 @@ def run_batches(trial: Trial) -> Measured:
             epochs=epochs,
             schedule=schedule,
             seed=trial.seed,
-            on_step=look if epochs > 1 else None,
+            on_step=look if watch else None,
         )
-        seconds = time.perf_counter() - start
+        seconds = time.process_time() - start
         return gaps or [whole(model)], seconds
 
     first = [train(rate, 1) for rate in given["rates"]]
-    gaps, _ = train(given["rate"], given["epochs"], given["falling"])
-    end = torch.tensor(gaps[-max(1, len(gaps) // 5) :])
+    seconds = min(one[1] for one in first)
+    gaps, _ = train(given["rate"], given["epochs"], given["falling"], watch=True)
+    end = torch.tensor(gaps[-LAST:])
+    timed = []
+    if not given["falling"]:  # as many passes as the same time allows
+        passes = max(1, round(given["budget"] / seconds))
+        timed = [train(rate, passes)[0][-1] for rate in given["rates"]]
     model = Network("ReLU", depth=0, seed=trial.seed)
     true = gradient(model, _decayed(model, model(examples.inputs), examples.truths))
     draw = torch.Generator().manual_seed(trial.seed)
@@ -374,16 +382,19 @@ def run_batches(trial: Trial) -> Measured:
         for x, y in list(minibatches(examples, size, draw))[:200]
     ]
     steps = math.ceil(len(examples.truths) / size)
+    metrics = {
+        "after_one_pass": min(gap for (gap, *_), _ in first if math.isfinite(gap)),
+        "gap": float(end.mean()),
+        "uphill": float((end.diff() > 0).double().mean()) if len(end) > 1 else 0.0,
+        "variance": sum(apart) / len(apart) / float((true**2).sum()),
+        "pass_seconds": seconds,
+        "update_seconds": seconds / steps,
+        "held": float(size),
+    }
+    if timed:
+        metrics["gap_in_time"] = min(gap for gap in timed if math.isfinite(gap))
     return Measured(
-        metrics={
-            "after_one_pass": min(gap for (gap, *_), _ in first if math.isfinite(gap)),
-            "gap": float(end.mean()),
-            "fluctuation": float(end.std()) if len(end) > 1 else 0.0,
-            "variance": sum(apart) / len(apart) / float((true**2).sum()),
-            "pass_seconds": min(seconds for _, seconds in first),
-            "update_seconds": min(seconds for _, seconds in first) / steps,
-            "held": float(size),
-        },
+        metrics=metrics,
         steps_done=given["epochs"],
         steps_planned=given["epochs"],
         details={"gaps": [round(gap, 6) for gap in gaps[:: max(1, len(gaps) // 100)]]},

@@ -2,7 +2,7 @@ r"""Writing an answer token by token: the likeliest token, the likeliest answers
 
 Sources: Vaswani et al. (2017), section 6.1 (beam search and its length penalty, after Wu et al. 2016,
 eq. 14); Fan et al. (2018) (top-k); Holtzman et al. (2020) (nucleus). The probability of an answer is the
-product of its tokens' (eq. 2.2 of An 2022).
+product of its tokens' (eq. 2.2 of Yun 2022).
 
 Axes: B sources, K answers kept of each (the width of the beam), N = B * K rows, V tokens known.
 

@@ -201,7 +201,7 @@ def repeat_words(task: Encoded, texts: Iterable[str], tags: Tags) -> Encoded:
 
 
 class OwnAnswers(nn.Module):
-    """Score candidates with a table of their own, W of V x D: the query may be wider than the words.
+    """Score candidates with tables of their own, W of V x D: the query may be wider than the words.
 
     Parameters
     ----------
@@ -209,16 +209,25 @@ class OwnAnswers(nn.Module):
         All of them as bags of words.
     vocabulary, width
         V, and D of the last state.
+    tables
+        How many the tying shares out; one but for `Unified`.
     draw
-        Draws the table from N(0, spread).
+        Draws the tables from N(0, spread).
     """
 
     def __init__(
-        self, candidates: Bags, vocabulary: int, width: int, *, draw: torch.Generator, spread: float = 0.1
+        self,
+        candidates: Bags,
+        vocabulary: int,
+        width: int,
+        *,
+        tables: int = 1,
+        draw: torch.Generator,
+        spread: float = 0.1,
     ) -> None:
         super().__init__()
-        self.words = WordBags(vocabulary, 1, width, draw=draw, spread=spread)
-        self.score = Candidates(candidates, [0])
+        self.words = WordBags(vocabulary, tables, width, draw=draw, spread=spread)
+        self.score = Candidates(candidates, range(tables))
 
     def forward(self, encoder: nn.Module, state: Float[Tensor, "B D"], tied: Tied) -> Float[Tensor, "B C"]:
         """Score them; the encoder of the sentences is not asked."""
@@ -285,15 +294,23 @@ def build_keytags(
         task = repeat_words(task, texts.numbers, tags)
     draw = torch.Generator().manual_seed(seed)
     vocabulary = len(task.vocabulary)
-    count: Any = NETWORKS[config.network](config, draw)[0].tables  # as many at any width
-    words = WordBags(vocabulary, count, config.width, draw=draw, spread=config.spread)
+    parts: Any = NETWORKS[config.network](config, draw)[0]  # as many tables at any width
+    words = WordBags(vocabulary, parts.tables, config.width, draw=draw, spread=config.spread)
     sentences = ENCODERS[encoder](words, tags, config.width, draw=draw, spread=config.spread)
     tying, steps = NETWORKS[config.network](replace(config, width=sentences.width), draw)
+    answers = OwnAnswers(
+        task.bags,
+        vocabulary,
+        sentences.width,
+        tables=len(parts.answers),
+        draw=draw,
+        spread=config.spread,
+    )
     model = MemoryNetwork(
         encoder=sentences,
         tying=tying,
         steps=steps,
-        answers=OwnAnswers(task.bags, vocabulary, sentences.width, draw=draw, spread=config.spread),
+        answers=answers,
         slots=config.slots,
     )
     if isinstance(sentences, KeyTags):

@@ -614,6 +614,83 @@ HIBERT = Experiment(
     version=_version,
 )
 
+# The same, told which sentences are needed ------------------------------------------------------------------
+
+
+def run_evidence(trial: Trial) -> Measured:
+    """Train a reader that marks the sentences it needs, on all tasks together, and test it on each."""
+    from reasonlib.story_qa import bert, evidence, hibert, reading  # here, as above
+
+    settings = trial.settings
+    splits = load(trial.data, settings["questions"], settings["asked"], tuple(settings.get("tasks", TASKS)))
+    encoder, tokenizer = bert.load_encoder(settings["encoder"])
+    encoder = hibert.lowest_layers(encoder, settings["sentence_layers"])
+    encoder = hibert.fresh(encoder, seed=trial.seed, spread=settings["spread"])
+    answers = reading.answer_classes(splits.train)
+    train, valid, test = (
+        hibert.encode_sentences(part, tokenizer, answers)
+        for part in (splits.train, splits.valid, splits.test)
+    )
+    config = hibert.SentenceReaderConfig(answers=len(answers), **_pick(hibert.SentenceReaderConfig, settings))
+    model = evidence.EvidenceReader(encoder, config, seed=trial.seed)
+    history = evidence.train_evidence(
+        model.to(trial.device),
+        train,
+        evidence.EvidenceRecipe(**_pick(evidence.EvidenceRecipe, settings)),
+        valid=valid,
+        seed=trial.seed,
+        minutes=trial.minutes,
+        checkpoint=trial.folder,
+        progress=trial.progress,
+    )
+    right = hibert.read_stories(model, test) == test.answer
+    return Measured(
+        metrics={
+            **evaluation.scores(test.task, right),
+            **evaluation.by_support(test.examples, right),
+            **evidence.marks_scores(test, evidence.ground(model, test)),
+            "forgotten": float(np.mean(test.lengths > config.slots)),
+            "weights": float(training.parameter_count(model)),
+            "questions_per_second": len(train) * len(history) / max(history.seconds, 1e-9),
+        },
+        steps_done=history.steps_done,
+        steps_planned=history.steps_planned,
+        stopped=history.stopped,
+        details={"curve": [{key: row[key] for key in ("epoch", "loss", "accuracy")} for row in history]},
+    )
+
+
+MARKED = {
+    "encoder": None,
+    "sentence_layers": 1,
+    "spread": 0.05,
+    "batch_size": 64,
+    "lr": 0.002,
+    "practice": 0.05,
+    "told": 1.0,
+}
+
+EVIDENCE = Experiment(
+    name="story_qa/evidence",
+    title="A BERT that reads sentences and is told in training which of them are needed",
+    rows={"told": MARKED, "not-told": {**MARKED, "told": 0.0}},
+    scales={
+        "smoke": {"questions": 40, "asked": 20, "epochs": 1},
+        "quick": {"questions": 1000, "asked": 200, "epochs": 8},
+        "paper": {"questions": 10000, "asked": 1000, "epochs": 16},
+    },
+    data=DATA,
+    run=run_evidence,
+    code=(
+        "reasonlib.nn.attention",
+        "reasonlib.nn.transformer",
+        "reasonlib.story_qa.hibert",
+        "reasonlib.story_qa.evidence",
+        "reasonlib.story_qa.experiments:run_evidence",
+    ),
+    version=_version,
+)
+
 # The simulated world beside the released one ----------------------------------------------------------------
 
 
@@ -676,5 +753,5 @@ SHIP = Experiment(
 
 EXPERIMENTS = {
     experiment.name: experiment
-    for experiment in (JOINT, RATE, RECIPE, PER_TASK, BASELINES, BERT, HIBERT, WORLD, SHIP)
+    for experiment in (JOINT, RATE, RECIPE, PER_TASK, BASELINES, BERT, HIBERT, EVIDENCE, WORLD, SHIP)
 }

@@ -15,10 +15,10 @@ __all__ = ["dumps", "loads", "read", "write"]
 
 
 def dumps(examples: Iterable[Example]) -> str:
-    """Give examples as text.
+    r"""Give examples as text.
 
     >>> dumps([Example("copy", ("a", "b"), ("a", "b"))])
-    'copy\\ta b\\ta b\\n'
+    'copy\ta b\ta b\n'
     """
     return "".join(f"{one.task}\t{' '.join(one.source)}\t{' '.join(one.target)}\n" for one in examples)
 

@@ -211,6 +211,7 @@ class Bert(nn.Module):
             for part in self.modules():
                 if isinstance(part, nn.Linear | nn.Embedding):
                     nn.init.normal_(part.weight, 0.0, spread)
+            nn.init.normal_(self.positions.table, 0.0, spread)
 
     def encode(self, pairs: Pairs) -> Encoded:
         """Read pairs of texts."""

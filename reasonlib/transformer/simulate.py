@@ -5,7 +5,7 @@
     copy        a c a e            ->  a c a e          where each letter stands
     reverse     a c d e            ->  e d c a          where it stands, counted from the other end
     sort        d a e c            ->  a c d e          which letters there are, and nothing else
-    recall      a 3 e 7 ? e a      ->  a 3 e 7 ? 7 3    what stood beside each letter that is asked for
+    recall      a 3 e 7 ? e a      ->  a a e e ? 7 3    whose each digit is; which digit each letter has
     neighbours  3 7 1 2            ->  3 2 5 1          left minus right, modulo 10: two places at once
     parity      1 0 1 1            ->  odd              every bit, in one step
     aloud       1 0 1 1            ->  1 1 0 1          the same, one bit at a time
@@ -39,6 +39,7 @@ __all__ = [
 
 LETTERS = tuple("abcdefghijklmnop")
 DIGITS = tuple("0123456789")
+KEYS = LETTERS[:8]
 PAD, START, END = "<pad>", "<start>", "<end>"
 SPECIALS = (PAD, START, END)
 
@@ -80,11 +81,12 @@ def _sort(length: int, draw: random.Random) -> Example:
 
 def _recall(length: int, draw: random.Random) -> Example:
     pairs = max(1, (length - 1) // 3)
-    keys, values = draw.sample(LETTERS, k=pairs), draw.choices(DIGITS, k=pairs)
+    keys, values = draw.sample(KEYS, k=pairs), draw.choices(DIGITS, k=pairs)
     known = dict(zip(keys, values, strict=True))
     asked = draw.sample(keys, k=pairs)
-    told = (*(token for pair in known.items() for token in pair), "?")
-    return Example("recall", (*told, *asked), (*told, *(known[key] for key in asked)))
+    told = tuple(token for pair in known.items() for token in pair)
+    owners = tuple(key for key in known for _ in range(2))
+    return Example("recall", (*told, "?", *asked), (*owners, "?", *(known[key] for key in asked)))
 
 
 def _neighbours(length: int, draw: random.Random) -> Example:
@@ -135,7 +137,7 @@ SYMBOLS: Mapping[str, tuple[str, ...]] = {
     "copy": LETTERS,
     "reverse": LETTERS,
     "sort": LETTERS,
-    "recall": (*LETTERS, *DIGITS, "?"),
+    "recall": (*KEYS, *DIGITS, "?"),
     "neighbours": DIGITS,
     "parity": ("0", "1", "even", "odd"),
     "aloud": ("0", "1"),
@@ -205,7 +207,7 @@ def simulate(
         raise ValueError(f"examples must be at least 1, got {examples}")
     if not 1 <= shortest <= longest:
         raise ValueError(f"shortest must be at least 1 and at most longest={longest}, got {shortest}")
-    most = {"sort": len(LETTERS), "recall": 3 * len(LETTERS) + 1}.get(task)
+    most = {"sort": len(LETTERS), "recall": 3 * len(KEYS) + 1}.get(task)
     if most is not None and longest > most:
         raise ValueError(
             f"longest must be at most {most} for {task}, whose letters are distinct, got {longest}"

@@ -2,12 +2,13 @@
 
 ::
 
-    mary went to the garden . then she took the milk . bill is in the office . mary has the milk .
-    where is mary ?  garden      (support: sentence 0)
+    mary went to the garden . then she took the milk . bill ran to the office .    what happens
+    mary has the milk . bill is in the office .                                    reports
+    where is mary ?  garden                                                        (support: sentence 0)
 
-People move, take, drop and give. Every name is always she or always he. A report ("mary has the milk .") says
-what can be known from the sentences before it: whoever guesses a hidden word of it must find the sentence it
-follows from. A story carries a question, its answer, and which sentence says it.
+People move, take, drop and give. Every name is always she or always he. A story may end in reports of what
+can be known from it: whoever guesses a hidden word of a report must find the sentence that it follows from. A
+story carries a question, its answer, and which sentence says it.
 
 The same seed gives the same stories on every machine.
 """
@@ -163,21 +164,16 @@ def _question(kind: str, about: str) -> Words:
     return ("who", "has", "the", about, "?") if kind == "holder" else ("what", "does", about, "have", "?")
 
 
-def _tell(draw: random.Random, shortest: int, longest: int, reports: float, kinds: tuple[str, ...]) -> Story:
+def _tell(draw: random.Random, shortest: int, longest: int, reports: int, kinds: tuple[str, ...]) -> Story:
     while True:
         world = _World(draw)
-        sentences: list[Words] = []
-        wanted = draw.randint(shortest, longest)
-        while len(sentences) < wanted:
-            facts = world.known()
-            if facts and len(sentences) + 1 < wanted and draw.random() < reports:
-                kind, about, answer, _ = draw.choice(facts)
-                sentences.append(report(kind, about, answer))
-                world.last = ""
-            sentences.append(world.happen(len(sentences)))
-        if facts := [fact for fact in world.known() if fact[0] in kinds]:
+        sentences = [world.happen(number) for number in range(draw.randint(shortest, longest))]
+        known = world.known()
+        if facts := [fact for fact in known if fact[0] in kinds]:
             kind = draw.choice(sorted({fact[0] for fact in facts}))
             kind, about, answer, since = draw.choice([fact for fact in facts if fact[0] == kind])
+            told = draw.sample(known, min(reports, len(known)))
+            sentences += [report(kind, about, answer) for kind, about, answer, _ in told]
             return Story(tuple(sentences), kind, _question(kind, about), answer, since)
 
 
@@ -186,7 +182,7 @@ def simulate_stories(
     *,
     shortest: int = 3,
     longest: int = 6,
-    reports: float = 0.0,
+    reports: int = 0,
     kinds: tuple[str, ...] = KINDS,
     seed: int = 0,
 ) -> list[Story]:
@@ -197,10 +193,9 @@ def simulate_stories(
     stories
         How many.
     shortest, longest
-        Sentences of a story, reports among them.
+        Sentences in which something happens.
     reports
-        Probability that a sentence is preceded by a report of something known. With a report in it, the
-        answer may stand in two sentences; `Story.support` names the one where it happened.
+        Sentences at the end that report what is known; fewer where less is known.
     kinds
         What may be asked, of `KINDS`.
     seed
@@ -209,13 +204,14 @@ def simulate_stories(
     Examples
     --------
     >>> print(simulate_stories(1, shortest=2, longest=2, seed=4)[0])
+    julie found the cake . daniel grabbed the apple . who has the apple ? daniel
     """
     if stories < 1:
         raise ValueError(f"stories must be at least 1, got {stories}")
     if not 1 <= shortest <= longest:
         raise ValueError(f"shortest must be at least 1 and at most longest={longest}, got {shortest}")
-    if not 0 <= reports < 1:
-        raise ValueError(f"reports must be at least 0 and below 1, got {reports}")
+    if reports < 0:
+        raise ValueError(f"reports must be at least 0, got {reports}")
     if unknown := set(kinds) - set(KINDS) or (not kinds and {"none"}):
         raise UserError(f"there is no question {sorted(unknown)[0]!r}; there are: {', '.join(KINDS)}")
     draw = random.Random(f"stories:{seed}")

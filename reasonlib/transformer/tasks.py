@@ -2,8 +2,8 @@
 
     simulate -> examples -> encode -> TaskSet -> learn -> accuracy
 
-    >>> solved = solve("copy", steps=400)                          # a few seconds         # doctest: +SKIP
-    >>> failed = solve("copy", without="positions", steps=400)                             # doctest: +SKIP
+    >>> solved = solve("copy")                          # a few seconds         # doctest: +SKIP
+    >>> failed = solve("copy", without="positions")                             # doctest: +SKIP
     >>> solved.metrics["exact"] > failed.metrics["exact"]                                  # doctest: +SKIP
     True
 
@@ -29,6 +29,7 @@ from reasonlib.vocabulary import Vocabulary
 
 __all__ = [
     "LENGTHS",
+    "RECIPES",
     "SIZES",
     "TAGGED",
     "Recipe",
@@ -51,7 +52,7 @@ LENGTHS: Mapping[str, tuple[int, int]] = {
     "copy": (4, 8),
     "reverse": (4, 8),
     "sort": (4, 8),
-    "recall": (7, 13),
+    "recall": (7, 10),
     "neighbours": (4, 8),
     "parity": (10, 16),
     "aloud": (10, 16),
@@ -60,9 +61,28 @@ LENGTHS: Mapping[str, tuple[int, int]] = {
 """Shortest and longest source a task is learnt on. Of bits there must be many, or all cases are seen."""
 
 SIZES: Mapping[str, Mapping[str, Any]] = {
+    "copy": {"layers": 1},
+    "reverse": {"layers": 1},
+    "sort": {"layers": 1},
+    "recall": {"layers": 2, "norm": "pre"},
     "neighbours": {"layers": 1},
+    "parity": {"layers": 1},
+    "aloud": {"layers": 1},
+    "fork": {"layers": 1},
 }
-"""Where a task is told apart by a size other than the default of `TranslatorConfig`."""
+"""Sizes of a task's model, where they differ from `TranslatorConfig`: the least that solves it."""
+
+RECIPES: Mapping[str, Mapping[str, Any]] = {
+    "copy": {"steps": 400, "lr": 5e-3},
+    "reverse": {"steps": 500, "lr": 5e-3},
+    "sort": {"steps": 300, "lr": 5e-3},
+    "recall": {"steps": 500, "lr": 1e-2},
+    "neighbours": {"steps": 800, "lr": 2e-2},
+    "parity": {"steps": 500, "lr": 6e-3},
+    "aloud": {"steps": 500, "lr": 6e-3},
+    "fork": {"steps": 400, "lr": 5e-3},
+}
+"""How a task is learnt in seconds, where that differs from `Recipe`."""
 
 
 class TaskBatch(NamedTuple):
@@ -322,7 +342,7 @@ def solve(
     without
         A part to take out first, a key of `parts.PARTS`.
     recipe
-        How to learn.
+        How to learn; `RECIPES` of the task by default.
     examples, asked
         How many to learn from, and how many others to be measured on.
     lengths
@@ -337,6 +357,7 @@ def solve(
         Of `TranslatorConfig`.
     """
     shortest, longest = LENGTHS[task] if lengths is None else lengths
+    recipe = Recipe(**RECIPES[task]) if recipe is None else recipe
     model = build(task, without=without, seed=seed, **sizes)
     train = encode(simulate(task, examples, shortest=shortest, longest=longest, seed=1))
     tested = encode(simulate(task, asked, shortest=shortest, longest=longest, seed=2))

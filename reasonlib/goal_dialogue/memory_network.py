@@ -391,7 +391,7 @@ class MemoryNetwork(nn.Module):
 Parts = tuple[nn.Module, list[nn.Module]]
 
 
-def _n2n(config: NetworkConfig, draw: torch.Generator) -> Parts:
+def _adjacent(config: NetworkConfig, draw: torch.Generator) -> Parts:
     return Adjacent(config.hops), [Residual()] * config.hops
 
 
@@ -400,12 +400,19 @@ def _layerwise(config: NetworkConfig, draw: torch.Generator) -> Parts:
 
 
 def _gated(config: NetworkConfig, draw: torch.Generator) -> Parts:
-    gates: list[nn.Module] = [Gate(config.width, draw=draw, spread=config.spread) for _ in range(config.hops)]
-    return Adjacent(config.hops), gates
+    return Layerwise(config.hops), [
+        Gate(config.width, draw=draw, spread=config.spread) for _ in range(config.hops)
+    ]
 
 
 def _gate_shared(config: NetworkConfig, draw: torch.Generator) -> Parts:
-    return Adjacent(config.hops), [Gate(config.width, draw=draw, spread=config.spread)] * config.hops
+    return Layerwise(config.hops), [Gate(config.width, draw=draw, spread=config.spread)] * config.hops
+
+
+def _gated_adjacent(config: NetworkConfig, draw: torch.Generator) -> Parts:
+    return Adjacent(config.hops), [
+        Gate(config.width, draw=draw, spread=config.spread) for _ in range(config.hops)
+    ]
 
 
 def _unified(config: NetworkConfig, draw: torch.Generator) -> Parts:
@@ -414,10 +421,11 @@ def _unified(config: NetworkConfig, draw: torch.Generator) -> Parts:
 
 
 NETWORKS: dict[str, Callable[[NetworkConfig, torch.Generator], Parts]] = {
-    "n2n": _n2n,
-    "n2n-layerwise": _layerwise,
+    "n2n": _layerwise,
+    "n2n-adjacent": _adjacent,
     "gn2n": _gated,
     "gn2n-shared": _gate_shared,
+    "gn2n-adjacent": _gated_adjacent,
     "un2n": _unified,
 }
 """Tying and steps of each variant; encoder, candidates and match features are the same for all."""

@@ -677,7 +677,7 @@ EVIDENCE = Experiment(
     scales={
         "smoke": {"questions": 40, "asked": 20, "epochs": 1},
         "quick": {"questions": 1000, "asked": 200, "epochs": 8},
-        "paper": {"questions": 10000, "asked": 1000, "epochs": 16},
+        "paper": {"questions": 10000, "asked": 1000, "epochs": 12},
     },
     data=DATA,
     run=run_evidence,

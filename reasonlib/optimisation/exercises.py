@@ -120,14 +120,16 @@ def check_stable_log_loss(answer: Callable[..., Any]) -> None:
     expect(got.shape == right.shape, f"return a loss for each of the {len(right)} logits")
     expect(
         bool(got.isfinite().all()),
-        "a loss is infinite or not a number: for a large logit the probability rounds to zero or one, and its "
-        "logarithm cannot be taken any more",
+        "a loss is infinite or not a number: for a large logit the probability rounds to zero or one, and "
+        "its logarithm cannot be taken any more",
     )
     wrong = {
         "a logit of one sign works, one of the other does not: which of them is the truth?": losses.log_loss(
             logit, 1 - target, reduction="none"
         ),
-        "a large logit that is wrong costs as much as its size; did you clip something?": right.clamp(max=100),
+        "a large logit that is wrong costs as much as its size; did you clip something?": (
+            right.clamp(max=100)
+        ),
     }
     expect_close(got, right, "the losses are not right", wrong=wrong, what="the losses")
 
@@ -158,11 +160,9 @@ def check_best_constants(answer: Callable[..., Any]) -> None:
             value,
             f"another number has a lower mean loss for {name}",
             wrong={
-                "that is what another of the losses asks for": other
-                for key, other in right.items()
-                if key != name
-            }
-            | {"nine targets in ten should be below it, not above": targets.quantile(0.1)},
+                **{f"that is what {key} asks for": other for key, other in right.items() if key != name},
+                "nine targets in ten should be below it, not above": targets.quantile(0.1),
+            },
             what=name,
         )
 
@@ -185,7 +185,7 @@ def check_robust_line(answer: Callable[..., Any]) -> None:
         targets[:60] += 8 + 2 * _drawn(60, seed + 40).abs()
         got = answer(inputs.clone(), targets.clone())
         expect(
-            isinstance(got, (tuple, list)) and len(got) == 2,
+            isinstance(got, (tuple, list, Tensor)) and len(got) == 2,
             "return two numbers, the slope and the offset",
         )
         wrong = max(abs(float(got[0]) - slope), abs(float(got[1]) - offset))
@@ -267,7 +267,7 @@ def check_gain(answer: Callable[..., Any]) -> None:
     `f` takes a tensor. If `z` is normal with mean zero and variance one, ``gain(f) * f(z)`` has a mean square
     of one. Three digits are enough.
     """
-    z = torch.linspace(-9, 9, 20_001, dtype=DOUBLE)
+    z = torch.linspace(-8, 8, 4001, dtype=DOUBLE)
     weight = torch.exp(-(z**2) / 2)
     weight = weight / weight.sum()
     for name, f in (("the ReLU", relu), ("tanh", tanh), ("the sigmoid", sigmoid), ("softplus", softplus)):
@@ -297,7 +297,7 @@ def check_balanced(answer: Callable[..., Any]) -> None:
     For inputs that are normal with mean zero and variance one. It is a scaled and shifted `f`: it must rise
     and fall where `f` does. A hundredth of error is allowed.
     """
-    z = torch.linspace(-9, 9, 20_001, dtype=DOUBLE)
+    z = torch.linspace(-8, 8, 4001, dtype=DOUBLE)
     weight = torch.exp(-(z**2) / 2)
     weight = weight / weight.sum()
     for name, f in (("the ReLU", relu), ("softplus", softplus), ("ELU", elu), ("swish", swish)):
@@ -499,7 +499,9 @@ def check_best_rate(answer: Callable[..., Any]) -> None:
             torch.as_tensor(2 / (low + high)),
             f"for curvatures {low:g} and {high:g} another rate is faster",
             wrong={
-                "at that rate the steep direction jumps from side to side for ever": torch.as_tensor(2 / high),
+                "at that rate the steep direction jumps from side to side for ever": (
+                    torch.as_tensor(2 / high)
+                ),
                 "that is safe, but the flat direction could be faster": torch.as_tensor(1 / high),
                 "at that rate the steep direction flies off": torch.as_tensor(1 / low),
                 "twice that: a step may well overshoot, as long as it comes nearer": torch.as_tensor(
@@ -524,8 +526,8 @@ def check_own_descent(answer: Callable[..., Any]) -> None:
     """Check ``own_descent()``: a fresh optimiser with ``look(point)`` and ``step(point, slope)``.
 
     One setting must do for three surfaces. From its usual start each must be within 0.05 of its lowest height
-    after 200 steps: the ravine, the bent ravine and Beale's function. The formulas of the three are no secret,
-    but the optimiser sees slopes alone.
+    after 200 steps: the ravine, the bent ravine and Beale's function. The formulas of the three are no
+    secret, but the optimiser sees slopes alone.
     """
     for name in ("ravine", "beale", "rosenbrock"):
         made = answer()
@@ -534,7 +536,7 @@ def check_own_descent(answer: Callable[..., Any]) -> None:
         path = minimise(SURFACES[name], made, steps=STEPS)
         end = float(path.values[-1])
         expect(
-            math.isfinite(end),
+            math.isfinite(end) and end < 10 * float(path.values[0]),
             f"on the {name} surface it flies off: the rate is too high for the steepest place",
         )
         again = minimise(SURFACES[name], answer(), steps=STEPS)

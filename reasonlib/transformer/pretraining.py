@@ -131,7 +131,7 @@ class BertConfig:
     """
 
     vocabulary: int  # V
-    longest: int = 64  # tokens in a pair
+    longest: int = 96  # tokens in a pair
     layers: int = 2  # L
     width: int = 64  # D
     heads: int = 4  # H

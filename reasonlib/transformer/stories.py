@@ -172,7 +172,8 @@ def _tell(draw: random.Random, shortest: int, longest: int, reports: int, kinds:
         if facts := [fact for fact in known if fact[0] in kinds]:
             kind = draw.choice(sorted({fact[0] for fact in facts}))
             kind, about, answer, since = draw.choice([fact for fact in facts if fact[0] == kind])
-            told = draw.sample(known, min(reports, len(known)))
+            told = [fact for fact in known if fact[0] != "thing"]  # who has it says the same
+            told = draw.sample(told, min(reports, len(told)))
             sentences += [report(kind, about, answer) for kind, about, answer, _ in told]
             return Story(tuple(sentences), kind, _question(kind, about), answer, since)
 

@@ -74,7 +74,7 @@ SIZES: Mapping[str, Mapping[str, Any]] = {
 
 RECIPES: Mapping[str, Mapping[str, Any]] = {
     "copy": {"steps": 400, "lr": 5e-3},
-    "reverse": {"steps": 500, "lr": 5e-3},
+    "reverse": {"steps": 700, "lr": 5e-3},
     "sort": {"steps": 300, "lr": 5e-3},
     "recall": {"steps": 500, "lr": 1e-2},
     "neighbours": {"steps": 800, "lr": 2e-2},

@@ -1,0 +1,137 @@
+"""Make the pre-trained encoder that travels with the library, from simulated stories alone.
+
+    reasonlib run transformer/ship --row encoder --scale paper     weights/encoder.safetensors
+
+A run at ``paper`` replaces the file; at a smaller scale it only measures. The record of the run says how the
+file was made.
+"""
+
+from collections.abc import Sequence
+
+import torch
+
+from reasonlib.experiment import Measured, Trial
+from reasonlib.transformer import pretraining, shipped
+from reasonlib.transformer.stories import NAMES, OBJECTS, PLACES, simulate_stories
+
+__all__ = ["head_patterns", "make", "recalled"]
+
+SEED = 77  # of the stories it is measured on
+
+
+def make(trial: Trial) -> Measured:
+    """Pre-train the encoder on stories with reports and questions, and write it if the scale is ``paper``."""
+    from reasonlib.transformer.experiments import texts
+
+    settings = trial.settings
+    words = pretraining.words_of()
+    model = pretraining.Bert(
+        pretraining.BertConfig(vocabulary=len(words), hidden=settings["hidden"]), seed=trial.seed
+    )
+    history = pretraining.pretrain(
+        model,
+        lambda number: texts(number, questions=True),
+        words,
+        pretraining.Pretraining(steps=settings["steps"], batch=settings["batch"], lr=settings["lr"]),
+        seed=trial.seed,
+        minutes=trial.minutes,
+        checkpoint=trial.folder,
+        progress=trial.progress,
+    )
+    metrics = {
+        **pretraining.masked_accuracy(model, texts(-1, stories=settings["asked"], questions=True), words),
+        **recalled(model, settings["asked"]),
+        **head_patterns(model, min(200, settings["asked"])),
+    }
+    if trial.scale == "paper" and history.stopped == "finished":
+        made = {
+            "command": f"reasonlib run transformer/ship --row {trial.row} --scale paper --seed {trial.seed}",
+            "steps": history.steps_done,
+            **{name: round(value, 4) for name, value in metrics.items()},
+        }
+        shipped.save_encoder(model, words, shipped.ENCODER, made)
+    return Measured(
+        metrics=metrics,
+        steps_done=history.steps_done,
+        steps_planned=history.steps_planned,
+        stopped=history.stopped,
+        details={"loss": [row["loss"] for row in history]},
+    )
+
+
+def recalled(model: pretraining.Bert, asked: int) -> dict[str, float]:
+    """Measure what is recalled: the share of hidden answers to questions, and of hidden ends of reports.
+
+    Parameters
+    ----------
+    model
+        Pre-trained.
+    asked
+        How many stories.
+    """
+    words = pretraining.words_of()
+    stories = simulate_stories(asked, shortest=2, longest=4, seed=SEED)
+    pairs = pretraining.pack([(story.words, (*story.question, "[MASK]", ".")) for story in stories], words)
+    wanted = torch.tensor([words.id_of(story.answer) for story in stories])
+    place = pairs.tokens == pretraining.MASK
+    with torch.no_grad():
+        guessed = model(pairs).words[place].argmax(-1)
+    right = guessed == wanted
+    metrics = {"answers": float(right.float().mean())}
+    for kind in sorted({story.kind for story in stories}):
+        chosen = torch.tensor([story.kind == kind for story in stories])
+        metrics[f"answers.{kind}"] = float(right[chosen].float().mean())
+    return metrics
+
+
+def head_patterns(model: pretraining.Bert, asked: int) -> dict[str, float]:
+    """Measure the clearest head of each kind: the mean weight it gives where the pattern says.
+
+    Parameters
+    ----------
+    model
+        Pre-trained.
+    asked
+        How many stories with their questions; the answer is hidden.
+
+    Returns
+    -------
+    dict
+        ``head.before``, to the token just before; ``head.after``, to the one just after; ``head.same``, from
+        a name or a thing to the same word elsewhere; ``head.fact``, from the hidden answer to a word of the
+        sentence that says it. Each the largest over all heads.
+    """
+    words = pretraining.words_of()
+    stories = simulate_stories(asked, shortest=2, longest=4, seed=SEED)
+    pairs = pretraining.pack([(story.words, (*story.question, "[MASK]", ".")) for story in stories], words)
+    weights = pretraining.attention_of(model, pairs)  # (L, B, H, T, T)
+    tokens = pairs.tokens
+    length = tokens.shape[1]
+    real = tokens != 0
+    place = torch.arange(length)
+    inside = real.unsqueeze(2) & real.unsqueeze(1)  # (B, T, T)
+    named = _among(tokens, [words.id_of(word) for word in (*NAMES, *OBJECTS, *PLACES)])
+    same = (tokens.unsqueeze(2) == tokens.unsqueeze(1)) & named.unsqueeze(2) & ~torch.eye(length).bool()
+    fact = torch.zeros_like(inside)
+    for row, story in enumerate(stories):
+        start = 1 + sum(len(sentence) for sentence in story.sentences[: story.support])
+        end = start + len(story.sentences[story.support])
+        hidden = int((tokens[row] == pretraining.MASK).nonzero()[0])
+        fact[row, hidden, start:end] = True
+    patterns = {
+        "before": (place.unsqueeze(1) - place == 1) & inside,
+        "after": (place - place.unsqueeze(1) == 1) & inside,
+        "same": same & inside,
+        "fact": fact & inside,
+    }
+    found = {}
+    for name, pattern in patterns.items():
+        looking = pattern.any(-1)  # (B, T): tokens that have somewhere to look
+        given = (weights * pattern.unsqueeze(1)).sum(-1)  # (L, B, H, T)
+        share = (given * looking.unsqueeze(1)).sum((1, 3)) / looking.sum()  # (L, H)
+        found[f"head.{name}"] = float(share.max())
+    return found
+
+
+def _among(tokens: torch.Tensor, ids: Sequence[int]) -> torch.Tensor:
+    return torch.isin(tokens, torch.tensor(list(ids)))

@@ -27,6 +27,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from reasonlib.goal_dialogue.match import Match
 from reasonlib.goal_dialogue.memory_network import (
     NETWORKS,
     Candidates,
@@ -261,7 +262,7 @@ def build_keytags(
     config
         Which network, how large; `width` is that of the words.
     task
-        From `tensors.encode_split`.
+        From `tensors.encode_split`; with types where the network has match features.
     tagged
         From the words of sentences to the tag of each word: a trained tagger, or a look-up.
     encoder
@@ -281,12 +282,10 @@ def build_keytags(
     Raises
     ------
     ValueError
-        If there is no such encoder, or the network is to have match features as well.
+        If there is no such encoder, or match features lack types.
     """
     if encoder not in ENCODERS:
         raise ValueError(f"encoder must be one of {', '.join(ENCODERS)}, got {encoder!r}")
-    if config.match:
-        raise ValueError("match must be False with key tags, which stand in for match features")
     texts = Texts(task.vocabulary)
     task = texts.of_task(task)
     tags = tagged([text.split() for text in texts.numbers])
@@ -306,11 +305,15 @@ def build_keytags(
         draw=draw,
         spread=config.spread,
     )
+    match = None
+    if config.match:
+        match = Match(task.candidates, task.types, sentences.width, draw=draw, spread=config.spread)
     model = MemoryNetwork(
         encoder=sentences,
         tying=tying,
         steps=steps,
         answers=answers,
+        match=match,
         slots=config.slots,
     )
     if isinstance(sentences, KeyTags):

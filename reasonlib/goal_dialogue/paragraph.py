@@ -37,6 +37,7 @@ from numpy import ndarray
 from torch import Tensor, nn
 
 from reasonlib.goal_dialogue.keytags import OwnAnswers
+from reasonlib.goal_dialogue.match import Match
 from reasonlib.goal_dialogue.memory_network import Linear, MemoryNetwork, NetworkConfig, Residual, Tied
 from reasonlib.goal_dialogue.tensors import Bags, Encoded
 from reasonlib.goal_dialogue.texts import Texts
@@ -270,9 +271,9 @@ def build_paragraphs(
     Parameters
     ----------
     config
-        Hops and slots. The width is that of the vectors.
+        Hops, slots and match features. The width is that of the vectors, and there is one way to tie.
     task
-        From `tensors.encode_split`.
+        From `tensors.encode_split`; with types where the network has match features.
     vectors
         Trained on `sentences_to_learn` of this task, or of another.
     marks
@@ -297,11 +298,15 @@ def build_paragraphs(
     texts.met = lambda new: encoder.extend(vectors(text.split() for text in new))
     width = vectors.config.width
     draw = torch.Generator().manual_seed(seed)
+    match = None
+    if config.match:
+        match = Match(task.candidates, task.types, width, draw=draw, spread=config.spread)
     model = MemoryNetwork(
         encoder=encoder,
         tying=Fixed(config.hops),
         steps=[Linear(width) if mapped else Residual()] * config.hops,
         answers=OwnAnswers(task.bags, len(task.vocabulary), width, draw=draw, spread=config.spread),
+        match=match,
         slots=config.slots,
     )
     return model, task, texts

@@ -1,15 +1,13 @@
 """One list of texts for all sets of a task, so that what is known of a text stands in one table.
 
 A set numbers its own texts. Models that carry something for every text, the counts of its tags or the vector
-of the whole paragraph, need one numbering for training, test and candidates alike, and for whatever is said
-to them later.
+of the whole paragraph, need one numbering for training and test alike, and for whatever is said later.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
-import torch
 
 from reasonlib.goal_dialogue.tensors import Encoded, TurnSet
 from reasonlib.vocabulary import Vocabulary
@@ -39,10 +37,8 @@ class Texts:
         self.met: Callable[[list[str]], None] = lambda texts: None  # told of every text that is new
 
     def of_task(self, task: Encoded) -> Encoded:
-        """Number the texts of the candidates, which come first and in their order, and of every set."""
-        own = [self.numbers.setdefault(text, len(self.numbers)) for text in task.candidates]
-        numbered = with_sets(task, {name: self.of_turns(turns) for name, turns in task.sets.items()})
-        return replace(numbered, bags=replace(task.bags, text=torch.tensor(own)))
+        """Number the texts of every set; candidates are not read as texts, and keep their numbers."""
+        return with_sets(task, {name: self.of_turns(turns) for name, turns in task.sets.items()})
 
     def of_turns(self, turns: TurnSet) -> TurnSet:
         """Number the texts of a set."""

@@ -1,5 +1,6 @@
 """Key tags against a NumPy transcription of eq. 4.8 to 4.13, and the variants the source gave up."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -9,11 +10,12 @@ import torch
 from reasonlib.goal_dialogue import sets
 from reasonlib.goal_dialogue.keytags import ENCODERS, build_keytags
 from reasonlib.goal_dialogue.learning import Recipe, learn
+from reasonlib.goal_dialogue.match import entity_types
 from reasonlib.goal_dialogue.memory_network import NetworkConfig, build
 from reasonlib.goal_dialogue.tagger import TAGS, look_up
 from reasonlib.goal_dialogue.tensors import Encoded, encode, encode_split
 
-CONFIG = NetworkConfig(network="n2n-layerwise", width=6, hops=2, slots=20)
+CONFIG = NetworkConfig(width=6, hops=2, slots=20)
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +140,6 @@ def test_sets_keep_their_turns_and_new_texts_find_their_tags(split, task, tagged
         before = task.sets[name]
         assert [turns.texts[n] for n in turns.text] == [before.texts[n] for n in before.text]
         np.testing.assert_array_equal(turns.memory, before.memory)
-    assert [list(texts.numbers)[n] for n in numbered.bags.text.tolist()] == list(task.candidates)
     fresh = sets.load("simulated", 1, dialogues=8, seed=7).test
     other = encode(fresh, task.vocabulary, task.candidates)
     known = len(texts.numbers)
@@ -164,5 +165,20 @@ def test_it_learns_and_repeats(task, tagged):
 def test_wrong_settings_are_named(task, tagged):
     with pytest.raises(ValueError, match=r"encoder must be one of keytags, .*, got 'tags'"):
         build_keytags(CONFIG, task, tagged, encoder="tags")
-    with pytest.raises(ValueError, match="match must be False with key tags"):
+    with pytest.raises(ValueError, match="types must name at least one entity"):
         build_keytags(NetworkConfig(match=True), task, tagged)
+
+
+def test_match_features_go_with_tags(split, tagged):
+    types = entity_types(split)
+    task = encode_split(split, types=types)
+    model, numbered, _ = build_keytags(replace(CONFIG, match=True), task, tagged)
+    items = [0, 8, 20]
+    batch = numbered.oov.batch(items, slots=20)
+    torch.testing.assert_close(batch.mentioned, task.oov.batch(items, slots=20).mentioned)
+    with torch.no_grad():
+        before = model(batch).logits
+        model.match.types.add_(1.0)
+        changed = (model(batch).logits - before).abs() > 1e-6
+    naming = torch.tensor([any(word in types for word in text.split()) for text in task.candidates])
+    assert changed.any() and not changed[:, ~naming].any()

@@ -1,15 +1,16 @@
 """Losses, optimisers and activations to play with in the page: three figures that need no kernel.
 
 - `losses`: drag a prediction, a target or an outlier, and watch every loss with its slope;
-- `race`: the optimisers in a ravine, on a saddle, on Beale's function, and on a surface that the reader draws;
+- `race`: six optimisers in a ravine, on a saddle, on Beale's function, on a surface that the reader draws;
 - `saturation`: the activations and gradients of a deep stack, layer by layer, while it learns.
 
-Each is one piece of HTML: a few kilobytes of JavaScript without a library (``stage.js`` holds what they share),
-and a picture, drawn by this library, for a page where scripts are off. It asks the network for nothing and works
-from a file on disk, in Jupyter and on Colab. With a kernel, `reasonlib.optimisation.widget` does the same.
+Each is one piece of HTML: some JavaScript without a library (``stage.js`` holds what the three share), and a
+picture, drawn from the library's numbers, for a page where scripts are off. It asks the network for nothing
+and works from a file on disk, in Jupyter and on Colab. With a kernel, `reasonlib.optimisation.widget` does the
+same.
 
 >>> race()
-Six optimisers from one point in a ravine...
+Six optimisers from one point on a surface (ravine, ...
 """
 
 import html
@@ -20,10 +21,11 @@ from pathlib import Path
 from typing import Any
 
 from reasonlib.optimisation.live import stills
+from reasonlib.optimisation.live.stack import TRIES
 from reasonlib.optimisation.live.tracks import LAND, OUTLIER, POINTS, SPOILT, TRACKS, Track
 from reasonlib.plotting import Picture
 
-__all__ = ["LARGEST", "code", "losses", "race"]
+__all__ = ["LARGEST", "code", "losses", "race", "saturation"]
 
 LARGEST = 150_000  # bytes: what one of these figures may weigh, its picture included
 
@@ -82,6 +84,26 @@ def losses() -> Picture:
     )
 
 
+def saturation() -> Picture:
+    """Watch activations and gradients pass through a deep stack, layer by layer, while it learns.
+
+    Returns
+    -------
+    Picture
+        To be shown at the end of a cell, or written as a page of its own by ``save``.
+    """
+    tries = {key: {"title": one.title, "settings": one.settings} for key, one in TRIES.items()}
+    config = TRIES["travels"].config
+    return _figure(
+        "saturation",
+        ("stack.js", "saturation.js"),
+        stills.saturation(config),
+        {"tries": tries, "momentum": config.momentum, "width": config.width},
+        "Saturation through a deep stack",
+        "With scripts you can choose activation, depth and weights, and watch the stack learn.",
+    )
+
+
 def code(name: str) -> str:
     """Give one of the figures' files, such as ``"optimisers.js"``, to be read beside the library's."""
     return (Path(__file__).parent / name).read_text(encoding="utf-8")
@@ -102,7 +124,8 @@ def _figure(
         f"<style>{code('figure.css')}</style>"
         f'<div class="rr rr-opt rr-opt-{kind} mathjax_ignore" role="group" aria-label="{html.escape(label)}" '
         f'data-lm-suppress-shortcuts="true"><div class="rr-opt-still">{still.html}</div>'
-        f"<noscript><p>Scripts are off: this is a picture, computed beforehand. {html.escape(offer)}</p></noscript>"
+        "<noscript><p>Scripts are off: this is a picture, computed beforehand. "
+        f"{html.escape(offer)}</p></noscript>"
         f'<script type="application/json">{written}</script></div>'
         f"<script>(() => {{\n{scripts}}})();</script>"
     )

@@ -3,13 +3,14 @@
 import numpy as np
 import torch
 
+from reasonlib.optimisation.live.stack import Stack, StackConfig
 from reasonlib.optimisation.live.tracks import Track, run
 from reasonlib.optimisation.losses import focal, hinge, huber, log_cosh, log_loss, mae, mse, quantile
 from reasonlib.optimisation.optimisers import OPTIMISERS
 from reasonlib.optimisation.surfaces import SURFACES
 from reasonlib.plotting import COLOURS, DASHES, INK, MARKERS, Picture, figure, show, theme
 
-__all__ = ["losses", "race"]
+__all__ = ["losses", "race", "saturation"]
 
 
 def race(track: Track, key: str = "ravine") -> Picture:
@@ -70,3 +71,36 @@ def losses(target: float = 0.0) -> Picture:
         f"absolute error {near:.3g}. For a yes, log loss at a probability of 0.01 is "
         f"{float(other['log loss'][0]):.3g}.",
     )
+
+
+def saturation(config: StackConfig, steps: int = 150) -> Picture:
+    """Draw how saturated every layer is, and how much gradient reaches it, before and after training."""
+    passes = Stack(config).train(steps)
+    layers = np.arange(1, config.depth + 1)
+    with theme():
+        drawing, (left, right) = figure(height=2.7, columns=2)
+        for seen, name, colour, dash, marker in zip(
+            (passes[0], passes[-1]),
+            ("step 0", f"step {steps}"),
+            COLOURS.values(),
+            DASHES,
+            MARKERS,
+            strict=False,
+        ):
+            look = {"color": colour, "linestyle": dash, "marker": marker, "label": name}
+            left.plot(layers, 100 * seen.saturated.numpy(), **look)
+            right.semilogy(layers, seen.gradients.numpy(), **look)
+        left.set_title("% saturated")
+        right.set_title("gradient norm")
+        for axes in (left, right):
+            axes.set_xlabel("layer")
+            axes.set_xticks(layers)
+        drawing.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    said = [
+        f"At step {step} layer {layer} has {100 * float(seen.saturated[layer - 1]):.0f} % of its slopes saturated "
+        f"and a gradient of {float(seen.gradients[layer - 1]):.1e}."
+        for step, seen in ((0, passes[0]), (steps, passes[-1]))
+        for layer in (1, config.depth)
+    ]
+    head = f"A stack of {config.depth} {config.activation} layers before and after training."
+    return show(drawing, alt=" ".join([head, *said]))

@@ -11,7 +11,19 @@ from torch import Tensor
 from reasonlib.optimisation.optimisers import OPTIMISERS, Optimiser
 from reasonlib.optimisation.surfaces import SURFACES, Surface, hills, minimise
 
-__all__ = ["BOWL", "LAND", "OUTLIER", "POINTS", "SPOILT", "TRACKS", "Bump", "Track", "drawn", "run", "surface_of"]
+__all__ = [
+    "BOWL",
+    "LAND",
+    "OUTLIER",
+    "POINTS",
+    "SPOILT",
+    "TRACKS",
+    "Bump",
+    "Track",
+    "drawn",
+    "run",
+    "surface_of",
+]
 
 BOWL = 0.15  # how strongly a drawn surface is curved upwards: the walk stays in the picture
 

@@ -1,0 +1,233 @@
+// Saturation: what passes through a deep stack, layer by layer, while it learns.
+
+const WARM = "#d55e00", COOL = "#2389d7";
+const KEPT = 320; // looks back that the carpet and the curve remember
+const LONGEST = 3000; // steps after which training pauses by itself
+
+function startSaturation(root, form) {
+  const { tries, momentum, width } = JSON.parse(root.querySelector("script[type='application/json']").textContent);
+  const chosen = { ...Object.values(tries)[0].settings };
+  let stack, seen, first, history, every, span = null, training = false, frame = 0, drawnAt = -1;
+
+  const layersTitle = (plot) => { plot.xTitle = plot.width < 330 ? "layer" : "layer, from the input to the output"; };
+  const wide = (share, low, high) => (at) => clamp(Math.round(at * share), low, high);
+  const violins = new Plot({ label: "Activations of every layer", x: [0.5, 6.5], y: [0, 1], height: wide(0.6, 220, 300), left: 34, yTitle: "activations" });
+  const gradients = new Plot({ label: "Norm of the gradient at every layer", x: [0.5, 6.5], y: [1e-6, 1], logY: true, height: wide(0.62, 180, 225), left: 40, yTitle: "gradient of the weights (norm)", xTitle: "layer" });
+  const carpet = new Plot({ label: "Share of saturated slopes at every layer and step", x: [0, 60], y: [0.5, 6.5], height: wide(0.36, 130, 190), left: 34, yTitle: "saturation, layer by layer", xTitle: "step of training" });
+  const curve = new Plot({ label: "Loss against the step", x: [0, 60], y: [0, 1], height: wide(0.4, 120, 150), left: 40, yTitle: "loss", xTitle: "step of training" });
+  const cloth = make("canvas", { class: "rr-opt-cloth", "aria-hidden": "true" });
+  carpet.element.prepend(cloth);
+
+  const preset = menu("Try", { ...Object.fromEntries(Object.entries(tries).map(([key, one]) => [key, one.title])), own: "Your own setting" }, Object.keys(tries)[0], (key) => {
+    if (!tries[key]) return;
+    Object.assign(chosen, tries[key].settings);
+    anew();
+  });
+  const own = () => {
+    preset.select.value = "own";
+    anew();
+  };
+  const kind = menu("Activation", Object.fromEntries(Object.keys(ACTIVATIONS).map((name) => [name, name])), chosen.activation, (name) => {
+    chosen.activation = name;
+    own();
+  });
+  const slider = (name, key, options) => new Slider(name, { value: chosen[key], ...options }, (value) => {
+    chosen[key] = value;
+    own();
+  });
+  const depth = slider("Layers", "depth", { min: 2, max: 16, step: 1, say: String });
+  const scale = slider("Weight scale", "scale", { min: 0.1, max: 6, step: 0.1, say: (at) => at.toFixed(1) });
+  const rate = new Slider("Rate η", { min: 0.001, max: 10, step: 0.02, value: chosen.rate, log: true }, (value) => {
+    chosen.rate = stack.rate = value;
+    preset.select.value = "own";
+  });
+  const train = button("Train", () => (training ? pause() : begin()), "rr-opt-main");
+  const once = button("Step", () => {
+    pause();
+    advance();
+    render();
+    speak();
+  });
+  const reset = button("To the start", () => anew());
+  const fresh = button("New weights", () => {
+    chosen.seed = (chosen.seed % 999) + 1;
+    own();
+  });
+  const said = make("output", { class: "rr-opt-said", "aria-live": "polite" });
+  const step = make("span", { class: "rr-opt-count" });
+  const body = make("tbody");
+  const numbers = make("details", { class: "rr-opt-numbers" }, make("summary", {}, "The numbers, layer by layer"),
+    make("table", { class: "rr-opt-table" }, make("thead", {}, make("tr", {}, ...["Layer", "Mean", "Saturated", "Dead units", "Gradient"].map((name) => make("th", { scope: "col" }, name)))), body));
+  const key = make("p", { class: "rr-opt-legend" }, make("span", { style: `background:${COOL}` }), "responds ", make("span", { style: `background:${WARM}` }), "saturated: a slope below a tenth of the steepest ", make("span", { class: "rr-opt-dash" }), "mean");
+
+  form.append(
+    make("div", { class: "rr-opt-sliders rr-opt-top" }, preset.element, kind.element, depth.element, scale.element, rate.element),
+    make("div", { class: "rr-opt-transport" }, train, once, reset, fresh, step),
+    make("div", { class: "rr-opt-sides" },
+      make("div", { class: "rr-opt-wide" }, violins.element, key, carpet.element),
+      make("div", { class: "rr-opt-narrow" }, gradients.element, curve.element)),
+    said, numbers);
+
+  function anew() {
+    pause();
+    stack = new Stack({ ...chosen, momentum, width });
+    [kind.select.value, depth.value, scale.value, rate.value] = [chosen.activation, chosen.depth, chosen.scale, chosen.rate];
+    seen = first = stack.look();
+    history = [];
+    every = 1;
+    note();
+    span = null;
+    render();
+    speak();
+  }
+
+  function note() {
+    if (stack.steps % every) return;
+    history.push({ step: stack.steps, loss: seen.loss, saturated: seen.layers.map((one) => one.saturated) });
+    if (history.length > KEPT) {
+      every *= 2;
+      history = history.filter((one) => one.step % every === 0);
+    }
+  }
+
+  function advance() {
+    if (!Number.isFinite(seen.loss)) return;
+    stack.learn();
+    seen = stack.look();
+    note();
+  }
+
+  function begin() {
+    training = true;
+    train.textContent = "Pause";
+    let last = null, due = 0;
+    const tick = (now) => {
+      if (!training) return;
+      const pace = stack.steps < 90 ? 15 : stack.steps < 300 ? 40 : 120; // steps in a second: slowly at first
+      due = Math.min(6, due + (last === null ? 1 : ((now - last) / 1000) * pace));
+      last = now;
+      const began = performance.now();
+      for (; due >= 1 && performance.now() - began < 12; due -= 1) advance();
+      if (stack.steps !== drawnAt) render();
+      if (!Number.isFinite(seen.loss) || stack.steps >= LONGEST) {
+        pause();
+        return speak();
+      }
+      frame = requestAnimationFrame(tick);
+    };
+    frame = requestAnimationFrame(tick);
+  }
+
+  function pause() {
+    if (training) queueMicrotask(speak);
+    training = false;
+    cancelAnimationFrame(frame);
+    train.textContent = "Train";
+  }
+
+  /** What the activations' axis shows: fixed for bounded functions, else it grows with the values. */
+  function limits() {
+    const fixed = { sigmoid: [0, 1], "hard sigmoid": [0, 1], dSiLU: [-0.15, 1.15], tanh: [-1, 1], "hard tanh": [-1, 1], softsign: [-1, 1] }[chosen.activation];
+    if (fixed) return fixed;
+    let low = 0, high = 1;
+    for (const { values } of seen.layers) {
+      const sorted = Float64Array.from(values).sort();
+      low = Math.min(low, sorted[Math.floor(0.01 * sorted.length)]);
+      high = Math.max(high, sorted[Math.floor(0.985 * sorted.length)]);
+    }
+    if (!span || high > span[1] || low < span[0] || high < span[1] / 3) span = [low < 0 ? Math.min(-0.3, low * 1.2) : 0, high * 1.3];
+    return span;
+  }
+
+  function render() {
+    drawnAt = stack.steps;
+    const { layers } = seen, count = layers.length;
+    for (const plot of [violins, gradients, carpet, curve]) plot.measure();
+    violins.x = gradients.x = carpet.y = [0.5, count + 0.5];
+    layersTitle(violins);
+    const whole = range(count, (l) => l + 1), few = count > 10 ? whole.filter((l) => l % 2) : whole;
+
+    // How the activations of each layer are spread.
+    violins.y = limits();
+    violins.axes({ xTicks: few });
+    const bins = 36, [low, high] = violins.y, half = (violins.X(2) - violins.X(1)) * 0.44, thick = violins.up / bins;
+    const parts = [draw("path", { class: "rr-opt-axis", style: "stroke-opacity:.25", d: `M${violins.left} ${violins.Y(0)}h${violins.across}` })];
+    const faded = FADED * stack.steepest;
+    layers.forEach(({ values, slopes, mean }, l) => {
+      const all = new Float64Array(bins), awake = new Float64Array(bins);
+      for (let k = 0; k < values.length; k += 1) {
+        const bin = clamp(Math.floor(((values[k] - low) / (high - low)) * bins), 0, bins - 1);
+        all[bin] += 1;
+        awake[bin] += Math.abs(slopes[k]) >= faded;
+      }
+      const most = Math.sqrt(Math.max(...all)), middle = violins.X(l + 1);
+      let cool = "", warm = "";
+      for (let bin = 0; bin < bins; bin += 1) {
+        if (!all[bin]) continue;
+        const reach = Math.max(0.8, (Math.sqrt(all[bin]) / most) * half), y = violins.top + violins.up - (bin + 1) * thick;
+        const inner = reach * (awake[bin] / all[bin]);
+        warm += `M${(middle - reach).toFixed(1)} ${y.toFixed(1)}h${(2 * reach).toFixed(1)}v${(thick - 0.5).toFixed(1)}h${(-2 * reach).toFixed(1)}z`;
+        if (inner > 0) cool += `M${(middle - inner).toFixed(1)} ${y.toFixed(1)}h${(2 * inner).toFixed(1)}v${(thick - 0.5).toFixed(1)}h${(-2 * inner).toFixed(1)}z`;
+      }
+      parts.push(draw("path", { d: warm, fill: WARM }), draw("path", { d: cool, fill: COOL }));
+      if (Number.isFinite(mean)) parts.push(draw("path", { class: "rr-opt-mean", d: `M${middle - half * 0.9} ${violins.Y(mean)}h${half * 1.8}` }));
+    });
+    violins.inner.replaceChildren(...parts);
+
+    // The gradient at each layer, now and before training.
+    const now = layers.map((one) => one.gradient), before = first.layers.map((one) => one.gradient);
+    const positive = [...now, ...before].filter((one) => one > 0 && Number.isFinite(one));
+    const least = Math.max(1e-18, Math.min(1e-3, ...positive)), most = Math.max(1, ...positive);
+    gradients.y = [10 ** Math.floor(Math.log10(least) - 0.2), 10 ** Math.ceil(Math.log10(most) + 0.1)];
+    gradients.axes({ xTicks: few });
+    const dots = now.flatMap((one, l) => (one > 0 ? [draw("circle", { cx: gradients.X(l + 1), cy: gradients.Y(one), r: 4, fill: COLOURS[0], class: "rr-opt-mark" })] : []));
+    gradients.inner.replaceChildren(
+      draw("path", { class: "rr-opt-line", style: "stroke:currentColor;stroke-opacity:.35;stroke-dasharray:3 3;stroke-width:1.6", d: gradients.path(whole, before) }),
+      draw("path", { class: "rr-opt-line", stroke: COLOURS[0], d: gradients.path(whole, now) }), ...dots);
+
+    // What has been, step by step.
+    const last = Math.max(60, stack.steps);
+    carpet.x = curve.x = [0, last];
+    carpet.axes({ yTicks: few });
+    const long = Math.max(1, Math.round(last / every) + 1);
+    cloth.width = long;
+    cloth.height = count;
+    const context = cloth.getContext("2d"), image = context.createImageData(long, count);
+    history.forEach(({ step: at, saturated }) => saturated.forEach((share, l) => {
+      image.data.set([213, 94, 0, Math.round(12 + 243 * share)], 4 * ((count - 1 - l) * long + Math.round(at / every)));
+    }));
+    context.putImageData(image, 0, 0);
+    Object.assign(cloth.style, { left: `${(100 * carpet.left) / carpet.width}%`, width: `${(100 * carpet.across) / carpet.width}%`, top: `${(100 * carpet.top) / carpet.tall}%`, height: `${(100 * carpet.up) / carpet.tall}%` });
+    const losses = history.map((one) => one.loss), finite = losses.filter(Number.isFinite);
+    curve.y = [0, Math.min(3, Math.max(0.8, ...finite)) * 1.05];
+    curve.axes();
+    curve.inner.replaceChildren(
+      draw("path", { class: "rr-opt-now", d: `M${curve.left} ${curve.Y(Math.LN2)}h${curve.across}` }),
+      draw("path", { class: "rr-opt-line", stroke: COLOURS[2], d: curve.path(history.map((one) => one.step), losses) }));
+    step.textContent = `step ${stack.steps}, ${Math.round(100 * seen.accuracy)} % right`;
+    body.replaceChildren(...layers.map(({ mean, saturated, dead, gradient }, l) => make("tr", {}, make("th", { scope: "row" }, String(l + 1)),
+      ...[told(mean), `${(100 * saturated).toFixed(1)} %`, `${dead} of ${width}`, told(gradient)].map((text) => make("td", {}, text)))));
+  }
+
+  function speak() {
+    const { layers, loss } = seen, top = layers.at(-1), bottom = layers[0];
+    if (!Number.isFinite(loss)) {
+      said.textContent = "The loss has blown up: the rate is too high for these weights.";
+      return;
+    }
+    const worst = layers.reduce((found, one, l) => (one.saturated > layers[found].saturated ? l : found), 0);
+    const ratio = bottom.gradient / top.gradient, dead = layers.reduce((sum, one) => sum + one.dead, 0);
+    const faint = ratio > 0 ? `The gradient at layer 1 is ${told(ratio)} of that at layer ${layers.length}.` : "No gradient reaches layer 1.";
+    const most = layers[worst].saturated > 0.005 ? `Layer ${worst + 1} is the most saturated, ${Math.round(100 * layers[worst].saturated)} % of its slopes.` : "No layer is saturated.";
+    said.textContent = `${faint} ${most}${dead ? ` ${dead} of ${layers.length * width} units are dead: no point moves them.` : ""}`;
+  }
+
+  root.saturation = {
+    chosen, get stack() { return stack; }, get seen() { return seen; }, advance, render, anew,
+    set: (changes) => { Object.assign(chosen, changes); anew(); }, make: (settings) => new Stack(settings),
+  }; // for the console
+  anew();
+  return render;
+}
+
+startAll("saturation", startSaturation);

@@ -12,8 +12,9 @@ Axes: S sentences, J words of the longest, T tags.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from string import ascii_lowercase
 from typing import NamedTuple
 
@@ -26,9 +27,20 @@ from reasonlib import training
 from reasonlib.batching import pad
 from reasonlib.errors import UserError
 from reasonlib.goal_dialogue.dialogue import Dialogue, Fact, KnowledgeBase, Note, Split
-from reasonlib.goal_dialogue.tagger import NONE, TAGS, Spelled, Tagger, WordTagger, look_up, spell, tag
+from reasonlib.goal_dialogue.tagger import (
+    NONE,
+    TAGS,
+    ContextTagger,
+    Spelled,
+    Tagger,
+    WordTagger,
+    look_up,
+    spell,
+    tag,
+)
 
 __all__ = [
+    "TAGGERS",
     "Accuracy",
     "Lessons",
     "TaggerRecipe",
@@ -38,8 +50,13 @@ __all__ = [
     "learn_lessons",
     "learn_tagger",
     "made_up_name",
+    "make_tagger",
     "sentences_of",
 ]
+
+TAGGERS = ("letters", "letters-all", "context", "look-up", "look-up-all")
+"""The source's tagger, trained on the known half of the knowledge base or on all of it; ours, which reads the
+sentence; and no tagger at all, the known half or all of the knowledge base looked up."""
 
 
 def sentences_of(dialogues: Iterable[Dialogue]) -> Counter[tuple[str, ...]]:
@@ -331,6 +348,47 @@ def learn_lessons(
         steps_per_epoch=every,
         progress=progress,
     )
+
+
+def make_tagger(
+    split: Split, tagger: str = "letters", *, steps: int = 400, seed: int = 0
+) -> Callable[[Sequence[Sequence[str]]], list[tuple[int, ...]]]:
+    """Train a tagger on a task, or look words up.
+
+    Parameters
+    ----------
+    split
+        Its training dialogues and its knowledge base.
+    tagger
+        One of `TAGGERS`.
+    steps
+        Of training, where there is any.
+    seed
+        Draws the tagger's weights and lessons.
+
+    Returns
+    -------
+    callable
+        From the words of sentences to the number of each word's tag.
+
+    Raises
+    ------
+    ValueError
+        If there is no such tagger.
+    UserError
+        If the task has no knowledge base.
+    """
+    if tagger not in TAGGERS:
+        raise ValueError(f"tagger must be one of {', '.join(TAGGERS)}, got {tagger!r}")
+    half = known_half(split)
+    assert split.knowledge is not None
+    if tagger.startswith("look-up"):
+        return partial(look_up, (half if tagger == "look-up" else split.knowledge).types())
+    model: Tagger = ContextTagger(seed=seed) if tagger == "context" else WordTagger(seed=seed)
+    recipe = TaggerRecipe(steps=steps, made_up=TaggerRecipe.made_up if tagger == "context" else 0.0)
+    entities = split.knowledge if tagger == "letters-all" else half
+    learn_tagger(model, split, recipe, knowledge=entities, seed=seed, progress=False)
+    return partial(tag, model)
 
 
 class Accuracy(NamedTuple):

@@ -1,5 +1,7 @@
 """The taggers: their cell against the printed equations, what they learn, what letters cannot tell."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -29,6 +31,7 @@ from reasonlib.goal_dialogue.tagging import (
     known_half,
     learn_lessons,
     learn_tagger,
+    make_tagger,
     sentences_of,
 )
 
@@ -249,6 +252,20 @@ def test_mistakes_of_the_user_are_named():
         TaggerRecipe(made_up=2)
     with pytest.raises(ValueError, match="sentences must each hold at least one word"):
         spell([["hi"], []])
+
+
+def test_taggers_by_name(split):
+    everything, known = split.knowledge.types(), known_half(split).types()
+    new = next(word for word, kind in everything.items() if kind == "cuisine" and word not in known)
+    assert make_tagger(split, "look-up")([[new]]) == [(NONE,)]
+    assert make_tagger(split, "look-up-all")([[new]]) == [(CUISINE,)]
+    for name in ("letters", "letters-all", "context"):
+        tagged = make_tagger(split, name, steps=1)
+        assert [len(numbers) for numbers in tagged([["in", new], []])] == [2, 0]
+    with pytest.raises(ValueError, match=r"tagger must be one of letters, letters-all, .*, got 'x'"):
+        make_tagger(split, "x")
+    with pytest.raises(UserError, match="has no knowledge base"):
+        make_tagger(replace(split, knowledge=None))
 
 
 def test_facts_are_read_as_sentences():

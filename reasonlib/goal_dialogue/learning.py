@@ -1,4 +1,4 @@
-"""Training a memory network on dialogues, and measuring how many responses and whole dialogues it gets right."""
+"""Training a memory network on dialogues; how many responses and whole dialogues it gets right."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,9 @@ __all__ = ["LOSSES", "Learned", "Recipe", "accuracy", "answers", "hinge", "learn
 
 
 def hinge(logits: Tensor, response: Tensor) -> Tensor:
-    r"""How far the best wrong candidate comes within 1 of the right one: :math:`[1 - s_y + \max_{j \ne y} s_j]_+`.
+    r"""How far the best wrong candidate comes within 1 of the right one.
+
+    .. math:: [1 - s_y + \max_{j \ne y} s_j]_+
 
     Turns whose response is -1 count nothing.
     """
@@ -56,7 +58,7 @@ class Recipe:
     loss: str = "cross-entropy"  # a key of LOSSES
     clip: float = 40.0  # greatest norm of all gradients, from Bordes et al.
     shuffled: bool = True  # a new order of turns every epoch
-    patience: int | None = 20  # epochs without a better validation accuracy, then it ends; None: never
+    patience: int | None = 10  # epochs without a better validation accuracy, then it ends; None: never
 
     def __post_init__(self) -> None:
         if self.loss not in LOSSES:

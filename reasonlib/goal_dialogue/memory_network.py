@@ -18,7 +18,7 @@ Axes: B turns, S memory slots, U distinct sentences, C candidates, V words, D wi
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float
@@ -349,14 +349,15 @@ class MemoryNetwork(nn.Module):
         self,
         *,
         encoder: nn.Module,
-        tying: nn.Module,
+        tying: Any,
         steps: list[nn.Module],
         answers: nn.Module,
         match: Match | None = None,
         slots: int = 50,
     ) -> None:
         super().__init__()
-        self.encoder, self.tying, self.answers, self.match = encoder, tying, answers, match
+        self.encoder, self.answers, self.match = encoder, answers, match
+        self.tying: Any = tying
         self.steps = nn.ModuleList(dict.fromkeys(steps))  # a shared one is kept once
         self.order = [list(self.steps).index(step) for step in steps]
         self.slots = slots
@@ -388,7 +389,7 @@ class MemoryNetwork(nn.Module):
 
 # The variants -----------------------------------------------------------------------------------------------
 
-Parts = tuple[nn.Module, list[nn.Module]]
+Parts = tuple[Any, list[nn.Module]]
 
 
 def _adjacent(config: NetworkConfig, draw: torch.Generator) -> Parts:

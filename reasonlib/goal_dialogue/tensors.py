@@ -410,9 +410,9 @@ def encode_split(
     types
         Entity to type, see `match.entity_types`; None leaves `Batch.mentioned` out.
     swapped
-        Train on the validation dialogues and choose by the training dialogues.
+        Train on the validation dialogues, and choose by them too.
     """
-    train, valid = (split.valid, split.train) if swapped else (split.train, split.valid)
+    train, valid = (split.valid, split.valid) if swapped else (split.train, split.valid)
     candidates = tuple(split.candidates)
     vocabulary = build_vocabulary(train, candidates)
     numbers = None if types is None else {entity: place for place, entity in enumerate(types)}

@@ -37,6 +37,7 @@ __all__ = [
     "derivatives",
     "gradient_norms",
     "idle_pieces",
+    "own_rate",
     "run_activation",
     "run_batches",
     "run_cost",
@@ -216,7 +217,7 @@ METHODS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _own_rate(optimiser: Any) -> float | None:
+def own_rate(optimiser: Any) -> float | None:
     """Return the middle of the rates that single weights have, where an optimiser gives each its own."""
     if isinstance(optimiser, optimisers.Adagrad):
         return float((optimiser.rate / torch.sqrt(torch.as_tensor(optimiser.squares) + 1e-8)).median())
@@ -240,7 +241,7 @@ def run_network(trial: Trial) -> Measured:
         seen: dict[int, float] = {}
 
         def look(number: int, optimiser: Any = optimiser, seen: dict[int, float] = seen) -> None:
-            own = _own_rate(optimiser)
+            own = own_rate(optimiser)
             if own is not None:
                 seen[number] = own
 

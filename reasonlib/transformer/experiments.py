@@ -14,7 +14,7 @@ from reasonlib.experiment import Experiment, Measured, Trial
 from reasonlib.training import History
 from reasonlib.transformer import bleu, decoding, lookup, pretraining, tokenising
 from reasonlib.transformer.simulate import shares, simulate
-from reasonlib.transformer.stories import claims_of, simulate_stories
+from reasonlib.transformer.stories import Story, claims_of, simulate_stories
 from reasonlib.transformer.tasks import LENGTHS, RECIPES, Recipe, accuracy, encode, solve
 
 __all__ = ["EXPERIMENTS", "texts"]
@@ -26,6 +26,7 @@ SOLVING = (
     "reasonlib.transformer.translator",
     "reasonlib.transformer.parts",
     "reasonlib.transformer.tasks",
+    "reasonlib.transformer.decoding:greedy",
 )
 
 
@@ -113,6 +114,7 @@ def run_task(trial: Trial) -> Measured:
         recipe["steps"] = settings["steps"]
     else:
         recipe["steps"] *= settings["longer"]
+    recipe["lr"] = settings.get("lr", recipe["lr"])
     sizes = {name: settings[name] for name in ("layers", "heads", "width", "norm") if name in settings}
     solved = solve(
         task,
@@ -140,6 +142,8 @@ TAKEN = {
     "neighbours": ("positions", "feed-forward", "self-attention"),
 }  # fmt: skip
 
+WIDE = {"width": 128, "heads": 1, "lr": 2e-3}  # one head of width 128: its dot products are large
+
 PARTS = Experiment(
     name="transformer/parts",
     title="Algorithmic tasks, whole and without one part",
@@ -150,6 +154,8 @@ PARTS = Experiment(
             for task, taken in TAKEN.items()
             for part in taken
         },
+        "copy.wide": {"task": "copy", **WIDE},
+        "copy.wide.no-scale": {"task": "copy", "without": "scale", **WIDE},
         "recall.one-layer": {"task": "recall", "layers": 1},
         "neighbours.one-head": {"task": "neighbours", "heads": 1},
         "parity.four-layers": {"task": "parity", "layers": 4, "norm": "pre"},
@@ -446,8 +452,9 @@ TOKENISING = Experiment(
 
 # BERT in miniature ------------------------------------------------------------------------------------------
 
-TOLD = {"shortest": 2, "longest": 4}
-"""Sentences in which something happens, in all stories here."""
+
+def _told(stories: int, seed: int) -> list[Story]:
+    return simulate_stories(stories, shortest=2, longest=4, seed=seed)
 
 
 def texts(number: int, *, stories: int = 640, questions: bool = False) -> list[list[tuple[str, ...]]]:
@@ -462,7 +469,7 @@ def texts(number: int, *, stories: int = 640, questions: bool = False) -> list[l
     questions
         Whether each ends in its question and answer too, as one more sentence.
     """
-    found = simulate_stories(stories, **TOLD, reports=2, seed=1_000_000 + number)
+    found = simulate_stories(stories, shortest=1, longest=4, reports=3, seed=1_000_000 + number)
     return [
         [*story.sentences, (*story.question, story.answer, ".")] if questions else list(story.sentences)
         for story in found
@@ -498,8 +505,8 @@ def run_pretraining(trial: Trial) -> Measured:
         done, planned = done + history.steps_done, planned + history.steps_planned
         measured = pretraining.masked_accuracy(bert, texts(-1, stories=400), words)
         metrics |= {f"pre.{name}": value for name, value in measured.items()}
-    learnt = simulate_stories(settings["examples"], **TOLD, seed=1)
-    asked = simulate_stories(settings["asked"], **TOLD, seed=2)
+    learnt = _told(settings["examples"], 1)
+    asked = _told(settings["asked"], 2)
     tasks = {
         "answers": [pretraining.labelled_answers(part, words) for part in (learnt, asked)],
         "statements": [
@@ -508,7 +515,7 @@ def run_pretraining(trial: Trial) -> Measured:
         ],
     }
     for name, (train, tested) in tasks.items():
-        model = pretraining.Classifier(copy.deepcopy(bert), train.count, seed=trial.seed)
+        model = pretraining.Classifier(copy.deepcopy(bert), train.choices, seed=trial.seed)
         history = pretraining.fine_tune(
             model,
             train,
@@ -557,6 +564,7 @@ PRETRAINING = Experiment(
         "reasonlib.transformer.stories",
         "reasonlib.transformer.pretraining",
         "reasonlib.transformer.experiments:texts",
+        "reasonlib.transformer.experiments:_told",
         "reasonlib.transformer.experiments:run_pretraining",
     ),
     version=_version_of_stories,

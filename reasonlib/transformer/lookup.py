@@ -284,7 +284,7 @@ def gradient_norms(
     The quantity of theorem 1 and figure 3 of Xiong et al. (2020): after the norm it is large in the last
     layers however deep the stack, inside the branch it is smaller and about the same in all.
     """
-    residuals = {"post": PostNorm, "pre": PreNorm}
+    residuals: dict[str, type[PostNorm] | type[PreNorm]] = {"post": PostNorm, "pre": PreNorm}
     if norm not in residuals:
         raise ValueError(f"norm must be one of {', '.join(residuals)}, got {norm!r}")
     config = TransformerConfig(
@@ -296,7 +296,8 @@ def gradient_norms(
         wanted = torch.randint(classes, (batch, tokens))
     logits = last(encoder(x).output)
     nn.functional.cross_entropy(logits.flatten(0, 1), wanted.flatten()).backward()
-    return [float(layer.feed_forward.narrow.weight.grad.norm()) for layer in encoder.layers]
+    stack: list[Any] = list(encoder.layers)
+    return [float(layer.feed_forward.narrow.weight.grad.norm()) for layer in stack]
 
 
 # What length costs ------------------------------------------------------------------------------------------

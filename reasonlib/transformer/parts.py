@@ -11,6 +11,7 @@ Axes: B sequences, T tokens, S tokens of the memory, D width.
 
 import math
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float
@@ -25,6 +26,8 @@ from reasonlib.nn import (
     EncoderLayer,
     MultiHeadAttention,
     Past,
+    PostNorm,
+    PreNorm,
 )
 
 __all__ = [
@@ -65,11 +68,11 @@ class NoResidual(nn.Module):
 
     Parameters
     ----------
-    residual : nn.Module
+    residual : PostNorm or PreNorm
         The `PostNorm` or `PreNorm` that it replaces; its norm is kept.
     """
 
-    def __init__(self, residual: nn.Module) -> None:
+    def __init__(self, residual: PostNorm | PreNorm) -> None:
         super().__init__()
         self.norm = residual.norm
 
@@ -158,43 +161,43 @@ class Peeking(nn.Module):
 # One part a function: changes the model in place ------------------------------------------------------------
 
 
-def _positions(model: nn.Module) -> None:
+def _positions(model: Any) -> None:
     model.positions = NoPositions(model.config.width)
 
 
-def _scale(model: nn.Module) -> None:
+def _scale(model: Any) -> None:
     for part in model.modules():
         if isinstance(part, MultiHeadAttention):
-            part.query = nn.Sequential(part.query, Times(math.sqrt(part.width // part.heads)))
+            part.add_module("query", nn.Sequential(part.query, Times(math.sqrt(part.width // part.heads))))
 
 
-def _feed_forward(model: nn.Module) -> None:
+def _feed_forward(model: Any) -> None:
     for part in model.modules():
         if isinstance(part, EncoderLayer | DecoderLayer):
-            part.feed_forward = Nothing()
+            part.add_module("feed_forward", Nothing())
 
 
-def _residual(model: nn.Module) -> None:
+def _residual(model: Any) -> None:
     for part in model.modules():
         if isinstance(part, EncoderLayer | DecoderLayer):
             for name, child in list(part.named_children()):
-                if name.endswith("residual"):
+                if isinstance(child, PostNorm | PreNorm):
                     setattr(part, name, NoResidual(child))
 
 
-def _self_attention(model: nn.Module) -> None:
+def _self_attention(model: Any) -> None:
     model.encoder = Alone(model.encoder)
 
 
-def _memory_attention(model: nn.Module) -> None:
+def _memory_attention(model: Any) -> None:
     model.decoder = Blind(_decoder(model))
 
 
-def _causal_mask(model: nn.Module) -> None:
+def _causal_mask(model: Any) -> None:
     model.decoder = Peeking(_decoder(model))
 
 
-def _decoder(model: nn.Module) -> nn.Module:
+def _decoder(model: Any) -> Any:
     if not hasattr(model, "decoder"):
         raise ValueError(f"{type(model).__name__} has no decoder to take a part from")
     return model.decoder

@@ -287,9 +287,9 @@ def hide(
 
 
 def halves(
-    texts: Sequence[Sequence[Sequence[str]]], draw: random.Random
+    texts: Sequence[Sequence[Sequence[str]]], draw: random.Random, *, exchanged: float = 0.5
 ) -> list[tuple[tuple[str, ...], tuple[str, ...], bool]]:
-    """Cut each text in two; half the time its second part is exchanged for another text's (section 3.1).
+    """Cut each text in two; half the second parts are exchanged for another text's (section 3.1).
 
     Parameters
     ----------
@@ -297,6 +297,8 @@ def halves(
         Sentences of words; of each text two or more.
     draw
         Where to cut, and whether to exchange.
+    exchanged
+        Probability of an exchange.
 
     Returns
     -------
@@ -307,7 +309,7 @@ def halves(
     cuts = [draw.randrange(1, len(text)) for text in texts]
     found = []
     for place, (text, cut) in enumerate(zip(texts, cuts, strict=True)):
-        continues = draw.random() < 0.5
+        continues = draw.random() >= exchanged
         other = place if continues else (place + draw.randrange(1, len(texts))) % len(texts)
         second = texts[other][cuts[other] :]
         found.append((_flat(text[:cut]), _flat(second), continues))
@@ -383,6 +385,8 @@ def pretrain(
 ) -> training.History:
     """Pre-train in place on texts that need no labels; the loss is the sum of the tasks'.
 
+    Without next sentence prediction no second part is exchanged: every text is whole.
+
     Parameters
     ----------
     model
@@ -407,7 +411,7 @@ def pretrain(
         while left:
             draw = random.Random(f"{seed}:{number}")
             generator = torch.Generator().manual_seed(seed * 1_000_003 + number)
-            parts = halves(texts(number), draw)
+            parts = halves(texts(number), draw, exchanged=0.5 if how.following else 0.0)
             pairs = pack([(a, b) for a, b, _ in parts], vocabulary)
             follows = torch.tensor([0 if continues else 1 for *_, continues in parts])
             for items in torch.randperm(len(parts), generator=generator).split(how.batch):
@@ -421,7 +425,7 @@ def pretrain(
                     return
             number += 1
 
-    def loss(model: nn.Module, batch: Masked) -> Tensor:
+    def loss(model: Bert, batch: Masked) -> Tensor:
         total = torch.zeros(())
         encoded = model.encode(batch.pairs)
         if how.masked:
@@ -521,14 +525,14 @@ class Labelled(NamedTuple):
 
     pairs: Pairs
     classes: Int[Tensor, " B"]
-    count: int
+    choices: int
 
     def __len__(self) -> int:
         return len(self.classes)
 
     def take(self, items: Tensor) -> "Labelled":
         """Keep these pairs."""
-        return Labelled(self.pairs.take(items), self.classes[items], self.count)
+        return Labelled(self.pairs.take(items), self.classes[items], self.choices)
 
 
 def labelled_answers(stories: Sequence[Story], vocabulary: Vocabulary) -> Labelled:
@@ -643,7 +647,7 @@ def fine_tune(
         monitor="loss" if valid is None else "accuracy",
         mode="min" if valid is None else "max",
         checkpoint=checkpoint,
-        identity={"pairs": len(train), "classes": train.count, "model": asdict(model.bert.config)},
+        identity={"pairs": len(train), "classes": train.choices, "model": asdict(model.bert.config)},
         steps_per_epoch=each,
         progress=progress,
     )

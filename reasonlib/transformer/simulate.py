@@ -169,7 +169,9 @@ def shares(example: Example) -> dict[tuple[str, ...], float]:
     if example.task != "fork":
         return {example.target: 1.0}
     first, second = example.source
-    forked = {("x", digit, first): FORK["x"] / len(DIGITS[1:]) for digit in DIGITS[1:]}
+    forked: dict[tuple[str, ...], float] = {
+        ("x", digit, first): FORK["x"] / len(DIGITS[1:]) for digit in DIGITS[1:]
+    }
     return {**forked, ("y", "0", second): FORK["y"]}
 
 

@@ -56,7 +56,7 @@ def news() -> Text:
     DataError
         If this installation of gensim came without it.
     """
-    from gensim.test.utils import datapath
+    from gensim.test.utils import datapath  # type: ignore[import-untyped]
 
     path = Path(datapath("lee_background.cor"))
     try:
@@ -155,7 +155,7 @@ def pieces(train: Iterable[str], *, vocabulary: int) -> Cutter:
     if vocabulary < 1:
         raise ValueError(f"vocabulary must be at least 1, got {vocabulary}")
     tokenizer = Tokenizer(models.BPE(unk_token=UNKNOWN, end_of_word_suffix="_"))
-    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()  # type: ignore[assignment]
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     trainer: Any = trainers.BpeTrainer(
         vocab_size=vocabulary + 1, special_tokens=[UNKNOWN], end_of_word_suffix="_", show_progress=False
     )

@@ -81,12 +81,13 @@ NETWORKS = Experiment(
     rows={
         "n2n": {"network": "n2n", "only4": TASK_4},
         "n2n-match": {"network": "n2n", "match": True},
-        "gn2n-match": {"network": "gn2n", "match": True},
+        "gn2n-match": {"network": "gn2n-adjacent", "match": True},  # learns faster than layer-wise
         "un2n-match": {"network": "un2n", "match": True},
-        "gn2n": {"network": "gn2n"},
+        "gn2n": {"network": "gn2n-adjacent"},
         "un2n": {"network": "un2n"},
         "n2n-adjacent": {"network": "n2n-adjacent"},
-        "gn2n-shared": {"network": "gn2n-shared", "match": True},
+        "gn2n-layerwise": {"network": "gn2n"},
+        "gn2n-shared": {"network": "gn2n-shared"},
     },
     scales=_scales(1, 2, 3, 4, 5, 6),
     data=DATA,

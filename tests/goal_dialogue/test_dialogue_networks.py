@@ -1,4 +1,4 @@
-"""The memory networks against their equations, written out in NumPy; what reduces to what; what masks hide."""
+"""The memory networks against their equations in NumPy; what reduces to what; what masks hide."""
 
 from dataclasses import replace
 
@@ -278,7 +278,7 @@ def test_the_seed_decides_the_first_weights():
 
 
 def test_bad_sizes_are_refused():
-    with pytest.raises(ValueError, match="network must be one of n2n, .*, got 'm2m'"):
+    with pytest.raises(ValueError, match=r"network must be one of n2n, .*, got 'm2m'"):
         NetworkConfig(network="m2m")
     with pytest.raises(ValueError, match="hops must be at least 1, got 0"):
         NetworkConfig(hops=0)

@@ -1,10 +1,11 @@
 """Ask a trained model about a story in plain words, and see where it looked.
 
 Three kinds of model answer. The memory network that ships with this library knows the words of the twenty
-tasks; so does the small BERT that is fine-tuned on them; any extractive reader in `transformers` format knows
-ordinary English and points at a span of the story (Devlin et al. 2019, section 4.2).
+tasks; so does the BERT that reads them sentence by sentence and marks those it needs; any extractive reader
+in `transformers` format knows ordinary English and points at a span of the story (Devlin et al. 2019,
+section 4.2).
 
-Axes: K hops (or layers), S sentences, N windows, T tokens.
+Axes: K hops (or layers, or steps), S sentences, N windows, T tokens.
 """
 
 import re
@@ -22,6 +23,7 @@ from jaxtyping import Float
 from reasonlib.errors import UserError
 from reasonlib.story_qa import shipped
 from reasonlib.story_qa.bert import Span, StoryTokens, stack
+from reasonlib.story_qa.hibert import encode_sentences
 from reasonlib.story_qa.memory_network import MemoryNetwork
 from reasonlib.story_qa.story import Example, words
 from reasonlib.story_qa.tensors import encode
@@ -30,7 +32,7 @@ from reasonlib.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from reasonlib.plotting import Picture
 
-__all__ = ["Answer", "answer", "ask_memory", "ask_reader", "ask_span", "split_sentences"]
+__all__ = ["Answer", "answer", "ask_evidence", "ask_memory", "ask_reader", "ask_span", "split_sentences"]
 
 TOP = 5  # answers named with their probabilities
 OVERLAP = 64  # tokens that two neighbouring windows of a long story share
@@ -58,7 +60,8 @@ class Answer:
         How much of each look fell on each sentence; zero for a sentence the model has no room for.
     look
         What one row of `weights` is: a ``"hop"`` of the memory network, a ``"layer"`` of the encoder (the
-        attention of [CLS], averaged over heads), or the ``"pointer"`` (where the answer begins and ends).
+        attention of [CLS], averaged over heads), the ``"mark"`` (the chance that a sentence is needed), or
+        the ``"pointer"`` (where the answer begins and ends).
     support
         Positions of the sentences that the answer needs, where somebody labelled them.
     expected
@@ -114,8 +117,8 @@ def answer(story: str, question: str, model: str | None = None) -> Answer:
     question
         One question.
     model
-        The memory network that ships with this library by default; ``"bert"`` for its fine-tuned encoder; any
-        other name is an extractive reader: a folder, or a name on the Hugging Face hub.
+        The memory network that ships with this library by default; ``"bert"`` for the BERT that ships
+        with it; any other name is an extractive reader: a folder, or a name on the Hugging Face hub.
 
     Raises
     ------
@@ -137,7 +140,7 @@ def answer(story: str, question: str, model: str | None = None) -> Answer:
         network = _memory()
         return ask_memory(network.model, network.vocabulary, sentences, question, encoding=network.encoding)
     if model == "bert":
-        return ask_reader(_reader(), sentences, question)
+        return ask_evidence(_evidence(), sentences, question)
     return ask_span(*_span_model(model), sentences, question)
 
 
@@ -307,6 +310,49 @@ def ask_reader(reader: shipped.ShippedReader, sentences: Sequence[str], question
     return _best(read.logits[0].softmax(0).cpu(), answers, question, sentences, weights, "layer", notes)
 
 
+# The reader of sentences ------------------------------------------------------------------------------------
+
+
+@torch.no_grad()
+def ask_evidence(reader: shipped.ShippedEvidence, sentences: Sequence[str], question: str) -> Answer:
+    """Ask a BERT that reads sentence by sentence and marks those it needs.
+
+    Parameters
+    ----------
+    reader
+        From `shipped.load_evidence`.
+    sentences
+        The S sentences of the story, oldest first; it remembers the latest ``config.slots``.
+    question
+        One question.
+
+    Raises
+    ------
+    UserError
+        If a sentence has more words than the encoder has places for.
+    """
+    model, tokenizer, answers, _ = reader
+    told = (*sentences, question)
+    tokens, longest = StoryTokens(tokenizer), model.encoder.config.max_position_embeddings
+    for text in told:
+        if (count := len(tokens.sentence(text)) + 1) > longest:
+            raise UserError(f"a sentence must fit into {longest} tokens, got {count}; make it shorter")
+    example = Example(task=0, story=tuple(sentences), question=question, answer=(), support=(), group=0)
+    read = model(encode_sentences([example], tokenizer, answers).batch([0], slots=model.config.slots))
+    kept = min(len(sentences), model.config.slots)
+    weights = np.zeros((1, len(sentences)))
+    weights[0, len(sentences) - kept :] = read.needed[0, :kept].sigmoid().numpy()[::-1]
+    unknown = [
+        word
+        for word in dict.fromkeys(word for text in told for word in words(text))
+        if tokenizer.unk_token_id in tokens.sentence(word)
+    ]
+    notes = [_unknown(unknown)] if unknown else []
+    if kept < len(sentences):
+        notes.append(f"it remembers the latest {kept} sentences and has forgotten those before")
+    return _best(read.logits[0].softmax(0), answers, question, sentences, weights, "mark", notes)
+
+
 # A reader of ordinary English -------------------------------------------------------------------------------
 
 
@@ -394,9 +440,9 @@ def _memory() -> shipped.ShippedMemory:
 
 
 @lru_cache(maxsize=1)
-def _reader() -> shipped.ShippedReader:
+def _evidence() -> shipped.ShippedEvidence:
     with _quiet():
-        return shipped.load_reader()
+        return shipped.load_evidence()
 
 
 @lru_cache(maxsize=1)

@@ -1,6 +1,6 @@
 r"""A reader of sentences that also says which of them its answer rests on, and is told so in training.
 
-Source: Yang et al. (2018), "HotpotQA", section 5.1, whose reader learns to mark supporting sentences while it
+Source: Yang et al. (2018), "HotpotQA", section 5, whose reader learns to mark supporting sentences while it
 learns to answer. https://arxiv.org/abs/1809.09600
 
 ::
@@ -14,6 +14,9 @@ learns to answer. https://arxiv.org/abs/1809.09600
 The sentence encoder and the shared document layer are those of `hibert`. Three things are new: the mark of
 every sentence, sentence vectors in which words can still be told apart, and attention that begins as a
 comparison (Trockman and Kolter 2023, https://arxiv.org/abs/2305.09828).
+
+The labels of needed sentences are used in training alone. To answer, the reader is given no more than a story
+and a question.
 
 Axes: B questions, S sentences, U distinct sentences, T tokens, D width, A answers, N steps, H heads.
 """

@@ -4,14 +4,18 @@
 
     weights/memory.safetensors   a memory network: its tables, and as metadata its sizes, words and encoding
     weights/encoder/             a pre-trained encoder (see `bert.load_encoder`)
-    weights/reader/              that encoder fine-tuned on stories: encoder, tokenizer, head.safetensors
+    weights/evidence/            a reader of sentences that marks what it needs, with its tokenizer: what
+                                 ``reasonlib ask --model bert`` answers with
+    weights/reader/              the encoder fine-tuned on stories: encoder, tokenizer, head.safetensors;
+                                 made by ``reasonlib run story_qa/ship --row reader --scale paper``
 """
 
 import json
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,25 +25,33 @@ from torch import Tensor
 from reasonlib.checkpoints import load_weights, save_weights, weights_metadata
 from reasonlib.errors import UserError
 from reasonlib.story_qa.bert import AnswerReader, load_encoder
+from reasonlib.story_qa.evidence import EvidenceReader
+from reasonlib.story_qa.hibert import SentenceReaderConfig
 from reasonlib.story_qa.memory_network import MemoryConfig, MemoryNetwork
 from reasonlib.story_qa.tensors import ENCODINGS
 from reasonlib.vocabulary import Vocabulary
 
 __all__ = [
+    "EVIDENCE",
     "MEMORY",
     "READER",
+    "ShippedEvidence",
     "ShippedMemory",
     "ShippedReader",
+    "load_evidence",
     "load_memory",
     "load_reader",
+    "save_evidence",
     "save_memory",
     "save_reader",
 ]
 
 MEMORY = Path(__file__).parent / "weights" / "memory.safetensors"
 READER = Path(__file__).parent / "weights" / "reader"
+EVIDENCE = Path(__file__).parent / "weights" / "evidence"
 
 HEAD = "head.safetensors"
+WHOLE = "reader.safetensors"
 
 
 class ShippedMemory(NamedTuple):
@@ -79,6 +91,27 @@ class ShippedReader(NamedTuple):
     """
 
     model: AnswerReader
+    tokenizer: Any
+    answers: Vocabulary
+    made: Mapping[str, Any]
+
+
+class ShippedEvidence(NamedTuple):
+    """A reader that marks the sentences it needs, with what is needed to ask it.
+
+    Attributes
+    ----------
+    model
+        In float32, on the CPU.
+    tokenizer
+        Of its sentence encoder.
+    answers
+        The answer of each class.
+    made
+        How it was trained.
+    """
+
+    model: EvidenceReader
     tokenizer: Any
     answers: Vocabulary
     made: Mapping[str, Any]
@@ -205,18 +238,31 @@ def save_reader(
         raise ValueError(
             f"answers must name the model's {model.answer.out_features} classes, got {len(answers)}"
         )
-    folder = Path(folder)
-    if folder.exists() and not (folder / HEAD).is_file() and any(folder.iterdir()):
-        raise UserError(f"{folder} holds something else; choose another folder")
-    folder.parent.mkdir(parents=True, exist_ok=True)
     about = {"kind": "reasonlib answer reader", "tokens": list(answers.tokens), "made": dict(made)}
-    draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-    try:
-        draft.chmod(0o755)
+    with _draft(Path(folder), HEAD) as draft:
         model.encoder.config.save_pretrained(draft)
         tokenizer.save_pretrained(draft)
         save_weights(draft / "model.safetensors", model.encoder, half=half, metadata={"format": "pt"})
         save_weights(draft / HEAD, model.answer, half=half, metadata=about)
+    return Path(folder)
+
+
+@contextmanager
+def _draft(folder: Path, holds: str) -> Iterator[Path]:
+    """Give a folder to write into, which becomes `folder` when all is written, and is thrown away otherwise.
+
+    Raises
+    ------
+    UserError
+        If there is a folder already that does not hold the file `holds`.
+    """
+    if folder.exists() and not (folder / holds).is_file() and any(folder.iterdir()):
+        raise UserError(f"{folder} holds something else; choose another folder")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+    try:
+        draft.chmod(0o755)
+        yield draft
         old = draft.with_name(f"{draft.name}.old")
         if folder.exists():
             os.replace(folder, old)
@@ -224,7 +270,6 @@ def save_reader(
         shutil.rmtree(old, ignore_errors=True)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-    return folder
 
 
 def load_reader(folder: str | Path | None = None) -> ShippedReader:
@@ -252,10 +297,65 @@ def load_reader(folder: str | Path | None = None) -> ShippedReader:
     return ShippedReader(model.eval(), tokenizer, answers, about.get("made", {}))
 
 
+def save_evidence(
+    model: EvidenceReader,
+    tokenizer: Any,
+    answers: Vocabulary,
+    folder: str | Path,
+    made: Mapping[str, Any],
+    half: bool = True,
+) -> Path:
+    """Write a reader that marks what it needs as one folder; the arguments are those of `save_reader`."""
+    if len(answers) != model.config.answers:
+        raise ValueError(f"answers must name the model's {model.config.answers} classes, got {len(answers)}")
+    about = {
+        "kind": "reasonlib evidence reader",
+        "config": asdict(model.config),
+        "tokens": list(answers.tokens),
+        "made": dict(made),
+    }
+    with _draft(Path(folder), WHOLE) as draft:
+        model.encoder.config.save_pretrained(draft)
+        tokenizer.save_pretrained(draft)
+        save_weights(draft / WHOLE, model, half=half, metadata=about)
+    return Path(folder)
+
+
+def load_evidence(folder: str | Path | None = None) -> ShippedEvidence:
+    """Read what `save_evidence` wrote.
+
+    Parameters
+    ----------
+    folder
+        By default the reader that ships with this library.
+
+    Raises
+    ------
+    UserError
+        If the folder is absent, damaged, or holds something else.
+    """
+    from transformers import AutoConfig, AutoModel, AutoTokenizer
+
+    folder = EVIDENCE if folder is None else Path(folder)
+    about, tensors = _read(folder / WHOLE, "evidence reader", "save_evidence")
+    try:
+        encoder = AutoModel.from_config(AutoConfig.from_pretrained(folder))
+        encoder.pooler = None  # not used, so not kept
+        answers = Vocabulary(about["tokens"])
+        model = EvidenceReader(encoder.float(), SentenceReaderConfig(**about["config"]))
+        _fill(model, tensors)
+        tokenizer = AutoTokenizer.from_pretrained(folder)
+        if len(answers) != model.config.answers:
+            raise ValueError(f"{len(answers)} answers for {model.config.answers} classes")
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        raise UserError(f"{folder}: a damaged reader ({_line(error)}); make it again") from error
+    return ShippedEvidence(model.eval(), tokenizer, answers, about.get("made", {}))
+
+
 def _read(path: Path, kind: str, writer: str) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """Read weights and their metadata, and see that they are of the kind wanted."""
     if not path.is_file():
-        known = path == MEMORY or path.parent == READER
+        known = path == MEMORY or path.parent in (READER, EVIDENCE)
         remedy = "install the library again" if known else f"give the path that {writer} wrote"
         raise UserError(f"there is no {kind} at {path}; {remedy}")
     about: dict[str, Any] = dict(weights_metadata(path))

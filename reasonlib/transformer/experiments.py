@@ -521,7 +521,7 @@ def run_pretraining(trial: Trial) -> Measured:
             train,
             steps=settings["steps"] - before,
             batch=settings["batch"],
-            lr=settings["lr"],
+            lr=settings["tuned"],
             seed=trial.seed,
             minutes=trial.minutes,
             checkpoint=folder and folder / name,
@@ -546,15 +546,16 @@ PRETRAINING = Experiment(
     },
     scales={
         "smoke": {
-            "steps": 4, "share": 0.5, "batch": 4, "lr": 3e-3, "hidden": 32, "examples": 20, "asked": 10
+            "steps": 4, "share": 0.5, "batch": 4, "lr": 3e-3, "tuned": 2e-3, "hidden": 32, "examples": 20,
+            "asked": 10,
         },
         "quick": {
-            "steps": 1600, "share": 0.75, "batch": 32, "lr": 3e-3, "hidden": 128, "examples": 1000,
-            "asked": 400,
+            "steps": 2000, "share": 0.75, "batch": 32, "lr": 3e-3, "tuned": 2e-3, "hidden": 128,
+            "examples": 1000, "asked": 400,
         },
         "paper": {
-            "steps": 6000, "share": 0.75, "batch": 32, "lr": 3e-3, "hidden": 128, "examples": 1000,
-            "asked": 1000,
+            "steps": 8000, "share": 0.75, "batch": 32, "lr": 3e-3, "tuned": 2e-3, "hidden": 128,
+            "examples": 1000, "asked": 1000,
         },
     },
     data={"simulated": "simulated"},
@@ -586,9 +587,9 @@ SHIP = Experiment(
     title="The small pre-trained encoder that travels with the library",
     rows={"encoder": {}},
     scales={
-        "smoke": {"steps": 2, "batch": 4, "lr": 3e-3, "hidden": 16, "asked": 10},
-        "quick": {"steps": 400, "batch": 32, "lr": 3e-3, "hidden": 128, "asked": 200},
-        "paper": {"steps": 12_000, "batch": 32, "lr": 3e-3, "hidden": 128, "asked": 1000},
+        "smoke": {"masked": 2, "both": 2, "batch": 4, "hidden": 16, "asked": 10},
+        "quick": {"masked": 300, "both": 100, "batch": 32, "hidden": 128, "asked": 200},
+        "paper": {"masked": 4000, "both": 2000, "batch": 32, "hidden": 128, "asked": 1000},
     },
     data={"simulated": "simulated"},
     run=run_ship,

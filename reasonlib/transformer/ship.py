@@ -7,6 +7,7 @@ file was made.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 
@@ -20,43 +21,57 @@ SEED = 77  # of the stories it is measured on
 
 
 def make(trial: Trial) -> Measured:
-    """Pre-train the encoder on stories with reports and questions, and write it if the scale is ``paper``."""
-    from reasonlib.transformer.experiments import texts
+    """Pre-train the encoder on stories with reports and questions, and write it if the scale is ``paper``.
 
+    First on hidden words of whole texts alone, until it finds a report's words in the story; then on both
+    tasks. With both from the start, half of the reports belong to another story, and it learns that far later.
+    """
     settings = trial.settings
     words = pretraining.words_of()
     model = pretraining.Bert(
         pretraining.BertConfig(vocabulary=len(words), hidden=settings["hidden"]), seed=trial.seed
     )
-    history = pretraining.pretrain(
-        model,
-        lambda number: texts(number, questions=True),
-        words,
-        pretraining.Pretraining(steps=settings["steps"], batch=settings["batch"], lr=settings["lr"]),
-        seed=trial.seed,
-        minutes=trial.minutes,
-        checkpoint=trial.folder,
-        progress=trial.progress,
-    )
+    histories = [
+        pretraining.pretrain(
+            model,
+            partial(_texts, first),
+            words,
+            pretraining.Pretraining(
+                steps=settings[phase], batch=settings["batch"], lr=lr, following=phase == "both"
+            ),
+            seed=trial.seed,
+            minutes=trial.minutes,
+            checkpoint=trial.folder and trial.folder / phase,
+            progress=trial.progress,
+        )
+        for phase, lr, first in (("masked", 3e-3, 0), ("both", 1e-3, 500_000))
+    ]
+    stopped = next((one.stopped for one in histories if one.stopped != "finished"), "finished")
     metrics = {
-        **pretraining.masked_accuracy(model, texts(-1, stories=settings["asked"], questions=True), words),
+        **pretraining.masked_accuracy(model, _texts(0, -1, stories=settings["asked"]), words),
         **recalled(model, settings["asked"]),
         **head_patterns(model, min(200, settings["asked"])),
     }
-    if trial.scale == "paper" and history.stopped == "finished":
+    if trial.scale == "paper" and stopped == "finished":
         made = {
             "command": f"reasonlib run transformer/ship --row {trial.row} --scale paper --seed {trial.seed}",
-            "steps": history.steps_done,
+            "steps": [one.steps_done for one in histories],
             **{name: round(value, 4) for name, value in metrics.items()},
         }
         shipped.save_encoder(model, words, shipped.ENCODER, made)
     return Measured(
         metrics=metrics,
-        steps_done=history.steps_done,
-        steps_planned=history.steps_planned,
-        stopped=history.stopped,
-        details={"loss": [row["loss"] for row in history]},
+        steps_done=sum(one.steps_done for one in histories),
+        steps_planned=sum(one.steps_planned for one in histories),
+        stopped=stopped,
+        details={"loss": [[row["loss"] for row in one] for one in histories]},
     )
+
+
+def _texts(first: int, number: int, stories: int = 640) -> list[list[tuple[str, ...]]]:
+    from reasonlib.transformer.experiments import texts
+
+    return texts(first + number, stories=stories, questions=True)
 
 
 def recalled(model: pretraining.Bert, asked: int) -> dict[str, float]:

@@ -184,25 +184,25 @@ def run_pits(trial: Trial) -> Measured:
 # Rare gradients ---------------------------------------------------------------------------------------------
 
 
-def rare_gradients(optimiser: Any, *, steps: int, seed: int, often: float = 0.01) -> Tensor:
+def rare_gradients(optimiser: Any, *, steps: int, seed: int, every: int = 100) -> Tensor:
     r"""Minimise a sum of losses of which a rare one is large, between -1 and 1 (Reddi et al. 2018).
 
-    One batch in a hundred says: down, with a slope of 1010. All others say: up, with -10. On average the
-    slope is :math:`0.01 \cdot 1010 - 0.99 \cdot 10 = 0.2`: the best point is -1.
+    Every hundredth batch says: down, with a slope of 1010. All others say: up, with -10. On average the slope
+    is :math:`0.01 \cdot 1010 - 0.99 \cdot 10 = 0.2`: the best point is -1. The seed says when the first
+    comes.
 
     Returns
     -------
     Tensor
         (T + 1,) every point, from 0 on.
     """
-    draw = torch.Generator().manual_seed(seed)
-    rare = torch.rand(steps, generator=draw, dtype=torch.float64) < often
+    phase = int(torch.randint(every, (1,), generator=torch.Generator().manual_seed(seed)))
     point = torch.zeros((), dtype=torch.float64)
     first = optimiser.rate
     walked = [point]
     for number in range(steps):
         optimiser.rate = first / math.sqrt(1 + number)
-        slope = torch.tensor(1010.0 if rare[number] else -10.0, dtype=torch.float64)
+        slope = torch.tensor(1010.0 if number % every == phase else -10.0, dtype=torch.float64)
         point = optimiser.step(point, slope).clamp(-1, 1)
         walked.append(point)
     return torch.stack(walked)

@@ -154,7 +154,7 @@ IMBALANCE = _experiment(
 # Activations ------------------------------------------------------------------------------------------------
 
 NAMES = (*ACTIVATIONS, "maxout")
-RATES = (0.01, 0.03, 0.1, 0.3)
+RATES = (0.01, 0.03, 0.1, 0.3, 1.0)
 
 ACTIVATION = _experiment(
     "activations",
@@ -165,8 +165,8 @@ ACTIVATION = _experiment(
     },
     scales={
         "smoke": {"epochs": 1, "rates": [0.1]},
-        "quick": {"epochs": 6, "rates": [0.03, 0.1]},
-        "paper": {"epochs": 20, "rates": [*RATES]},
+        "quick": {"epochs": 6, "rates": [0.03, 0.3]},
+        "paper": {"epochs": 20, "rates": list(RATES)},
     },
     data={"digits": "real"},
     run=network_trials.run_activation,
@@ -347,10 +347,10 @@ RARE = _experiment(
     "rare",
     title="One batch in a hundred says what matters",
     rows={
-        "Adam": {"optimiser": "Adam", "rate": 0.1},
-        "AMSGrad": {"optimiser": "AMSGrad", "rate": 0.1},
-        "gradient-descent": {"optimiser": "gradient descent", "rate": 0.01},
-        "Adagrad": {"optimiser": "Adagrad", "rate": 0.1},
+        "Adam": {"optimiser": "Adam", "rate": 5.0},
+        "AMSGrad": {"optimiser": "AMSGrad", "rate": 5.0},
+        "gradient-descent": {"optimiser": "gradient descent", "rate": 0.05},
+        "Adagrad": {"optimiser": "Adagrad", "rate": 5.0},
     },
     scales={"smoke": {"steps": 100}, "quick": {"steps": 3000}, "paper": {"steps": 10_000}},
     data={"reddi": "real"},

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from torch import Tensor
 
 from reasonlib import plotting
@@ -60,7 +61,7 @@ def curves(
     alt: str,
     caption: str | None = None,
     limits: tuple[float, float] | None = None,
-    slopes: bool = False,
+    slopes: bool | tuple[float, float] = False,
     points: int = 401,
 ) -> Picture:
     """Draw functions of one number, at most six.
@@ -78,7 +79,7 @@ def curves(
     limits
         Ends of the vertical axis.
     slopes
-        Draw the derivatives beside them, on axes of their own below.
+        Draw the derivatives too, on axes of their own below; ends of these axes, if wanted.
     points
         At how many places.
     """
@@ -99,8 +100,12 @@ def curves(
                 below.plot(at, slope, color=colour, linestyle=dash)
         axes.set_title(y, fontsize=10)
         below.set_xlabel(x)
+        if abs(across[1] - across[0]) > 1000:  # long numbers need room
+            below.xaxis.set_major_locator(MaxNLocator(4))
         if slopes:
             below.set_title("its derivative", fontsize=10)
+        if isinstance(slopes, tuple):
+            below.set_ylim(*slopes)
         if limits is not None:
             axes.set_ylim(*limits)
         if any(functions):
@@ -296,8 +301,8 @@ def regression() -> Picture:
         (-4, 4),
         x="prediction; the target is 0",
         y="loss",
-        limits=(0, 6),
-        slopes=True,
+        limits=(0, 4),
+        slopes=(-2.5, 2.5),
         alt="Five regression losses and their derivatives: the square's derivative grows with the error, all "
         "others stay between minus one and one",
         caption="Figure 2.12, with the slopes that an optimiser sees.",
@@ -477,6 +482,7 @@ def saddle() -> Picture:
         for side in (axes.xaxis, axes.yaxis, axes.zaxis):
             side.set_pane_color((0, 0, 0, 0))
             side.line.set_color(INK)
+        axes.grid(visible=False)
         axes.set_xlabel("x")
         axes.set_ylabel("y")
         axes.set_title("z = x² - y²", fontsize=10)
@@ -503,15 +509,14 @@ def descents(
     )
 
 
-def ravine_paths(**optimisers: Any) -> Picture:
-    """Figures 2.19 and 2.20: walks in a ravine."""
-    named = {name.replace("_", " "): one for name, one in optimisers.items()}
+def ravine_paths(optimisers: Mapping[str, Any], *, steps: int = 40, caption: str | None = None) -> Picture:
+    """Figures 2.19 and 2.20: walks in a ravine, 25 times as steep across as along."""
     return descents(
         ravine(),
-        named,
-        steps=40,
+        optimisers,
+        steps=steps,
         alt="Walks down a long valley with steep sides.",
-        caption="Figures 2.19 and 2.20: a ravine, 25 times as steep across as along.",
+        caption=caption,
     )
 
 

@@ -17,16 +17,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+from scipy import sparse  # type: ignore[import-untyped]
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
-from reasonlib.goal_dialogue.dialogue import RELATIONS, Event, Example, Fact, Note, Split, Turn, examples
+from reasonlib.goal_dialogue.dialogue import Event, Example, Fact, Note, Split, Turn, examples
+from reasonlib.goal_dialogue.match import entity_types
 
-__all__ = ["KINDS", "NearestNeighbour", "TfIdf", "fit_nearest_neighbour", "fit_tfidf", "words_of"]
+__all__ = ["NearestNeighbour", "TfIdf", "fit_nearest_neighbour", "fit_tfidf", "words_of"]
 
-
-KINDS = tuple(relation.removeprefix("R_") for relation in RELATIONS)
-"""The seven types of entities that `fit_tfidf` matches; the names of restaurants are none of them."""
 
 TYPE_WEIGHT = 1.0
 """Weight of the word for a type: it stands in nearly every candidate, so it is as common as a word can be."""
@@ -69,21 +67,14 @@ def fit_tfidf(split: Split, *, history: bool = False, match: bool = False) -> "T
         Whether the input is all that was said, or what the user said last. Bordes et al. chose on the
         validation set; the last utterance comes closer to what they report.
     match
-        Whether to add words for the types of entities. A type counts if an entity of it stands in the candidate
+        Whether to add words for types of entities. A type counts if an entity of it stands in the candidate
         and in anything said so far, whatever `history` is.
-
-    Raises
-    ------
-    ValueError
-        If types are asked for without a knowledge base (task 6).
     """
-    if match and split.knowledge is None:
-        raise ValueError(f"match must be False for task {split.task}, which has no knowledge base")
     candidates = [one.split() for one in split.candidates]
     inputs = [_said(example, history) for example in examples(split.train)]
     counter = _counter([*candidates, *inputs])
-    found = split.knowledge.types() if match and split.knowledge is not None else {}
-    types = {entity: kind for entity, kind in found.items() if kind in KINDS}
+    types = entity_types(split) if match else {}
+    kinds = sorted(set(types.values()))
     weigh = TfidfTransformer(norm=None).fit(counter.transform([*candidates, *inputs]))
     entities = sorted(types)
     column = {entity: number for number, entity in enumerate(entities)}
@@ -95,9 +86,9 @@ def fit_tfidf(split: Split, *, history: bool = False, match: bool = False) -> "T
     contains = sparse.csc_matrix(
         (np.ones(len(rows), dtype=np.float32), (rows, columns)), shape=(len(candidates), len(entities))
     )
-    of_type = np.zeros((len(entities), len(KINDS)), dtype=np.float32)
+    of_type = np.zeros((len(entities), len(kinds)), dtype=np.float32)
     for entity, kind in types.items():
-        of_type[column[entity], KINDS.index(kind)] = 1
+        of_type[column[entity], kinds.index(kind)] = 1
     return TfIdf(
         candidates=tuple(split.candidates),
         counter=counter,

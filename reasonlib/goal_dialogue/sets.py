@@ -3,7 +3,7 @@
 import dataclasses
 from functools import lru_cache
 
-from reasonlib.goal_dialogue import corpus, simulate
+from reasonlib.goal_dialogue import advice, corpus, noise, simulate
 from reasonlib.goal_dialogue.dialogue import Split
 
 __all__ = ["SETS", "load"]
@@ -11,6 +11,8 @@ __all__ = ["SETS", "load"]
 SETS = {
     "dialog-babi": "real",
     "simulated": "simulated",
+    "simulated-noisy": "simulated",
+    "advice": "simulated",
 }
 """The sets by name, and whether each is real or simulated."""
 
@@ -24,10 +26,10 @@ def load(data: str, task: int, *, dialogues: int | None = None, seed: int = 1) -
     data
         One of `SETS`.
     task
-        1 to 6 for the released set, 1 to 5 for the simulated ones.
+        1 to 6 for the released set, 1 to 5 for the simulated ones, 1, 2, 3 or 5 for the advice line.
     dialogues
         How many of each of the four sets: the first so many of the released set, all of it by default; 1,000
-        simulated ones by default.
+        simulated ones by default. The advice line has 50 in all, or this many if that is fewer.
     seed
         Of a simulated set.
 
@@ -44,6 +46,12 @@ def load(data: str, task: int, *, dialogues: int | None = None, seed: int = 1) -
         raise ValueError(f"dialogues must be at least 1, got {dialogues}")
     if data == "simulated":
         return simulate.make_split(task, dialogues=dialogues or 1000, seed=seed)
+    if data == "simulated-noisy":
+        return noise.noisy_split(load("simulated", task, dialogues=dialogues, seed=seed), seed=seed)
+    if data == "advice":
+        return advice.make_split(
+            task, dialogues=min(dialogues or advice.DIALOGUES, advice.DIALOGUES), seed=seed
+        )
     split = corpus.read(task)
     if dialogues is None:
         return split

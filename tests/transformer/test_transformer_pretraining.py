@@ -1,0 +1,321 @@
+"""BERT in miniature: stories, the hidden words, the model against transformers', pre-training, shipping."""
+
+import random
+
+import pytest
+import torch
+from transformers import (
+    BertConfig as TheirConfig,
+)
+from transformers import (
+    BertForPreTraining,
+    DataCollatorForLanguageModeling,
+    PreTrainedTokenizerFast,
+)
+
+from reasonlib.errors import UserError
+from reasonlib.transformer import pretraining, shipped
+from reasonlib.transformer.pretraining import (
+    MASK,
+    UNASKED,
+    Bert,
+    BertConfig,
+    Classifier,
+    Pretraining,
+    fine_tune,
+    halves,
+    hide,
+    labelled_answers,
+    labelled_claims,
+    masked_accuracy,
+    pack,
+    pretrain,
+    share_right,
+    words_of,
+)
+from reasonlib.transformer.stories import HE, OBJECTS, PLACES, SHE, WORDS, claims_of, report, simulate_stories
+
+VOCABULARY = words_of()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """Sums in another order are other bits."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+# Stories
+
+
+def test_every_answer_follows_from_the_sentence_it_names():
+    for story in simulate_stories(300, reports=2, seed=1):
+        told = story.sentences[story.support]
+        assert story.answer in told or (story.kind == "holder" and told[1] in ("she", "he"))
+        about = {"person": story.question[2], "holder": story.question[3], "thing": story.question[2]}[
+            story.kind
+        ]
+        later = [one for one in story.sentences[story.support + 1 :] if one[1] not in ("is", "has")]
+        if story.kind == "person":
+            assert story.answer in PLACES
+            assert not any(one[0] == about and one[-2] in PLACES for one in later)
+        if story.kind == "holder":
+            assert not any(about in one for one in later)
+        assert set(story.words) <= set(WORDS)
+
+
+def test_she_and_he_are_whoever_acted_just_before():
+    seen = 0
+    for story in simulate_stories(200, seed=2):
+        actor = None
+        for sentence in story.sentences:
+            if sentence[0] == "then":
+                assert actor in (SHE if sentence[1] == "she" else HE)
+                seen += 1
+            else:
+                actor = sentence[0]
+    assert seen > 50
+
+
+def test_stories_repeat_and_reports_are_true():
+    assert simulate_stories(20, seed=3) == simulate_stories(20, seed=3) != simulate_stories(20, seed=4)
+    told = simulate_stories(100, reports=3, seed=3)
+    for story in told:
+        reports = [one for one in story.sentences if one[1] in ("is", "has")]
+        assert 1 <= len(reports) <= 3 and len(set(reports)) == len(reports)
+        mine = report(story.kind, story.question[3 if story.kind == "holder" else 2], story.answer)
+        known = {one[:-2]: one[-2] for one in reports}
+        assert known.get(mine[:-2], mine[-2]) == mine[-2] or story.kind != "person"
+    with pytest.raises(ValueError, match="stories must be at least 1, got 0"):
+        simulate_stories(0)
+    with pytest.raises(ValueError, match="reports must be at least 0, got -1"):
+        simulate_stories(1, reports=-1)
+    with pytest.raises(UserError, match="there is no question 'why'; there are: person, holder, thing"):
+        simulate_stories(1, kinds=("why",))
+
+
+def test_half_of_the_statements_are_true_and_the_false_ones_are_false():
+    told = simulate_stories(400, seed=5)
+    claims = claims_of(told, seed=1)
+    assert sum(claim.true for claim in claims) / 400 == pytest.approx(0.5, abs=0.08)
+    for story, claim in zip(told, claims, strict=True):
+        about = story.question[3 if story.kind == "holder" else 2]
+        assert (claim.statement == report(story.kind, about, story.answer)) == claim.true
+
+
+# Hidden words and next sentences
+
+
+def test_words_are_hidden_as_transformers_does_it():
+    tokens = torch.randint(5, len(VOCABULARY), (400, 100), generator=torch.Generator().manual_seed(0))
+    tokens[:, 0], tokens[:, -1] = 2, 0
+    generator = torch.Generator().manual_seed(1)
+    seen, labels = hide(tokens, words=len(VOCABULARY), generator=generator)
+
+    from tokenizers import Tokenizer, models
+
+    ids = {token: number for number, token in enumerate(VOCABULARY.tokens)}
+    marks = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=Tokenizer(models.WordLevel(ids, unk_token="[UNK]")),
+        **{f"{name}_token": mark for name, mark in marks.items()},
+    )
+    collator = DataCollatorForLanguageModeling(tokenizer, mlm=True, mlm_probability=0.15, seed=1)
+    theirs = collator([{"input_ids": row} for row in tokens.tolist()])
+
+    def shares(seen, labels):
+        asked = labels != UNASKED
+        assert torch.equal(labels[asked], tokens[asked]) and torch.equal(seen[~asked], tokens[~asked])
+        assert not asked[:, 0].any() and not asked[:, -1].any()
+        kept = (seen == labels)[asked].float().mean()
+        return [
+            float(asked[:, 1:-1].float().mean()),
+            float((seen[asked] == MASK).float().mean()),
+            float(kept),
+        ]
+
+    ours, known = shares(seen, labels), shares(theirs["input_ids"], theirs["labels"])
+    assert ours == pytest.approx(known, abs=0.02)
+    assert ours == pytest.approx([0.15, 0.8, 0.1], abs=0.02)
+    everything, _ = hide(tokens, words=len(VOCABULARY), rule=(1.0, 0.0, 0.0), share=0.5, generator=generator)
+    assert bool(((everything == tokens) | (everything == MASK)).all())
+    with pytest.raises(ValueError, match="rule must be three shares that sum to 1"):
+        hide(tokens, words=9, rule=(0.8, 0.1, 0.2))
+    with pytest.raises(ValueError, match="share must be above 0 and below 1, got 1"):
+        hide(tokens, words=9, share=1)
+
+
+def test_half_of_the_second_parts_are_exchanged():
+    texts = [[(f"{number}", f"{part}") for part in range(4)] for number in range(400)]
+    parts = halves(texts, random.Random(0))
+    for first, second, continues in parts:
+        assert (first[0] == second[0]) == continues
+        assert not continues or int(second[1]) == int(first[-1]) + 1
+    assert sum(continues for *_, continues in parts) / 400 == pytest.approx(0.5, abs=0.08)
+    assert all(continues for *_, continues in halves(texts, random.Random(0), exchanged=0.0))
+    with pytest.raises(ValueError, match="texts must be at least 2"):
+        halves(texts[:1], random.Random(0))
+
+
+# The model
+
+
+def test_the_encoder_is_transformers_bert():
+    torch.manual_seed(0)
+    config = BertConfig(vocabulary=len(VOCABULARY), longest=32, width=16, heads=2, hidden=24)
+    ours = Bert(config, seed=3).eval()
+    theirs = BertForPreTraining(
+        TheirConfig(
+            vocab_size=config.vocabulary,
+            hidden_size=16,
+            num_hidden_layers=2,
+            num_attention_heads=2,
+            intermediate_size=24,
+            max_position_embeddings=32,
+            layer_norm_eps=1e-12,
+        )
+    ).eval()
+    names = {
+        "words": "bert.embeddings.word_embeddings",
+        "segments": "bert.embeddings.token_type_embeddings",
+        "norm": "bert.embeddings.LayerNorm",
+        "pool": "bert.pooler.dense",
+        "follows": "cls.seq_relationship",
+        "guess": "cls.predictions.transform.dense",
+        "guess_norm": "cls.predictions.transform.LayerNorm",
+    }
+    for layer in range(2):
+        mine, other = f"encoder.layers.{layer}.", f"bert.encoder.layer.{layer}."
+        names |= {
+            f"{mine}attention.query": f"{other}attention.self.query",
+            f"{mine}attention.key": f"{other}attention.self.key",
+            f"{mine}attention.value": f"{other}attention.self.value",
+            f"{mine}attention.output": f"{other}attention.output.dense",
+            f"{mine}attention_residual.norm": f"{other}attention.output.LayerNorm",
+            f"{mine}feed_forward.wide": f"{other}intermediate.dense",
+            f"{mine}feed_forward.narrow": f"{other}output.dense",
+            f"{mine}feed_forward_residual.norm": f"{other}output.LayerNorm",
+        }
+    state = {
+        "bert.embeddings.position_embeddings.weight": ours.positions.table,
+        "cls.predictions.bias": ours.guess_bias,
+    }
+    for name, tensor in ours.state_dict().items():
+        module, _, kind = name.rpartition(".")
+        if module in names:
+            state[f"{names[module]}.{kind}"] = tensor
+    missing = theirs.load_state_dict(state, strict=False)
+    assert not missing.unexpected_keys
+    assert all("decoder" in key or "position_ids" in key for key in missing.missing_keys)
+    pairs = pack([(story.words, story.question) for story in simulate_stories(4, longest=3)], VOCABULARY)
+    with torch.no_grad():
+        mine = ours(pairs)
+        other = theirs(
+            input_ids=pairs.tokens, token_type_ids=pairs.segments, attention_mask=(pairs.tokens != 0).long()
+        )
+    real = pairs.tokens != 0
+    torch.testing.assert_close(mine.words[real], other.prediction_logits[real], atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(mine.follows, other.seq_relationship_logits, atol=1e-5, rtol=1e-4)
+
+
+def test_pairs_are_packed_and_sizes_checked():
+    pairs = pack([(("mary", "sings"), ()), (("mary",), ("is", "there"))], VOCABULARY)
+    mary, sings = VOCABULARY.id_of("mary"), 1
+    assert pairs.tokens[0].tolist() == [2, mary, sings, 3, 0, 0]
+    assert pairs.segments[1].tolist() == [0, 0, 0, 1, 1, 1]
+    with pytest.raises(ValueError, match="a pair must have at most 4 tokens, got 6"):
+        Bert(BertConfig(vocabulary=len(VOCABULARY), longest=4, width=8, heads=2)).encode(pairs)
+    with pytest.raises(ValueError, match="width must be a multiple of heads=3, got 8"):
+        BertConfig(vocabulary=5, width=8, heads=3)
+    with pytest.raises(ValueError, match="there is nothing to learn"):
+        Pretraining(masked=False, following=False)
+
+
+# Learning
+
+
+def test_hidden_words_are_learnt_and_repeat():
+    config = BertConfig(vocabulary=len(VOCABULARY), width=32, heads=2, hidden=32)
+    told = [story.sentences for story in simulate_stories(300, shortest=1, longest=2, reports=1, seed=6)]
+
+    def trained(**how):
+        model = Bert(config, seed=1)
+        settings = Pretraining(steps=100, batch=16, lr=5e-3, **how)
+        history = pretrain(model, lambda number: told, VOCABULARY, settings, seed=2, progress=False)
+        return model, history
+
+    (model, history), (_, again) = trained(), trained()
+    assert history.column("loss") == again.column("loss") and len(history) == 10
+    before, after = (
+        masked_accuracy(one, told[:100], VOCABULARY)["words"] for one in (Bert(config, seed=1), model)
+    )
+    assert before < 0.1 and after > 0.4  # grammar first: which words stand where
+    untouched = Bert(config, seed=1).pool.bias
+    assert torch.equal(trained(following=False)[0].pool.bias, untouched)
+    assert not torch.equal(model.pool.bias, untouched)
+
+
+def test_fine_tuning_learns_what_it_is_shown():
+    stories = simulate_stories(60, shortest=1, longest=2, seed=8)
+    answers = labelled_answers(stories, VOCABULARY)
+    statements = labelled_claims(claims_of(stories), VOCABULARY)
+    assert answers.choices == len(VOCABULARY) and statements.choices == 2
+    for task, gain in ((answers, 0.2), (statements, 0.1)):
+        bert = Bert(BertConfig(vocabulary=len(VOCABULARY), width=32, heads=2, hidden=32), seed=1)
+        model = Classifier(bert, task.choices, seed=1)
+        before = share_right(model, task)
+        fine_tune(model, task, steps=120, batch=30, lr=5e-3, valid=task, progress=False)
+        assert share_right(model, task) > before + gain
+    with pytest.raises(ValueError, match="steps must be at least 1, got 0"):
+        fine_tune(model, statements, steps=0)
+
+
+# What ships
+
+
+def test_an_encoder_is_kept_as_it_was(tmp_path):
+    model = Bert(BertConfig(vocabulary=len(VOCABULARY), width=16, heads=2, hidden=16), seed=1).eval()
+    path = shipped.save_encoder(model, VOCABULARY, tmp_path / "e.safetensors", {"steps": 1}, half=False)
+    encoder = shipped.load_encoder(path)
+    assert encoder.made == {"steps": 1} and encoder.vocabulary == VOCABULARY
+    looked = shipped.look(encoder, "Mary went to the [MASK].", "She is in the garden.")
+    assert looked.tokens[:3] == ("[CLS]", "mary", "went") and looked.weights.shape[:2] == (2, 2)
+    assert torch.allclose(looked.weights.sum(-1), torch.ones(1))
+    assert looked.guesses[0].place == 5 and 0 <= looked.follows <= 1
+    assert looked.guesses[0].words[0][1] >= looked.guesses[0].words[4][1]
+    with torch.no_grad():
+        direct = model(
+            pack(
+                [(shipped.split("mary went to the _ ."), shipped.split("she is in the garden."))], VOCABULARY
+            )
+        )
+    torch.testing.assert_close(
+        looked.guesses[0].words[0][1], float(direct.words[0, 5].softmax(-1).max()), atol=1e-6, rtol=1e-5
+    )
+    with pytest.raises(UserError, match="the text must not be empty"):
+        shipped.look(encoder, "")
+    with pytest.raises(UserError, match="the text must have at most 96 tokens, got"):
+        shipped.look(encoder, "mary " * 200)
+    with pytest.raises(UserError, match=r"there is no story encoder at .*give the path"):
+        shipped.load_encoder(tmp_path / "none.safetensors")
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(UserError):
+        shipped.load_encoder(path)
+    with pytest.raises(ValueError, match="vocabulary must have the model's"):
+        shipped.save_encoder(model, words_of(["more"]), path, {})
+
+
+def test_the_places_asked_for_can_be_chosen():
+    told = [story.sentences for story in simulate_stories(20, reports=1, seed=6)]
+    model = Bert(BertConfig(vocabulary=len(VOCABULARY), width=16, heads=2, hidden=16), seed=1)
+    places = {}
+
+    def objects(words, place):
+        places[words[place]] = True
+        return words[place] in OBJECTS
+
+    measured = masked_accuracy(model, told, VOCABULARY, places=objects)
+    assert 0 <= measured["words"] <= 1 and "the" in places
+    assert pretraining.attention_of(model, pack([(("mary",), ())], VOCABULARY)).shape == (2, 1, 2, 3, 3)

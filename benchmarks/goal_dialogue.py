@@ -1,0 +1,198 @@
+"""Training a memory network on dialogues; with a folder, beside a public implementation.
+
+REASONLIB_PEER_DIALOGUE names a checkout of dehuachen/chatbot_memn2n_pytorch that runs on this Python and
+torch (``'(\\W+)?'`` to ``r'(\\W+)'``, ``clip_grad_norm`` to ``clip_grad_norm_``, ``Softmax()`` to
+``Softmax(dim=1)``). It is trained in a process of its own, on the same file, in turn with ours: the same
+width, hops, memory and batch, every candidate scored. All on one thread. The indented lines give rates, by
+the clock and by processor time. Ours builds its batches while it trains; the other does so before.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+from reasonlib import data, training
+from reasonlib.goal_dialogue import corpus, sets
+from reasonlib.goal_dialogue.memory_network import NetworkConfig, build
+from reasonlib.goal_dialogue.tensors import encode_split
+from reasonlib.nn.sums import sum_groups
+
+TASKS = (1, 3, 5)
+BATCH, WIDTH, HOPS, SLOTS = 64, 32, 3, 50
+STEPS = 40  # of each call
+
+
+class Clocked:
+    """A function whose calls are timed by the clock and by the processor; `apart`: it returns the latter."""
+
+    def __init__(self, call, things, *, apart=False):
+        self.call, self.things, self.apart = call, things, apart
+        self.clock, self.processor = [], []
+
+    def __call__(self):
+        clock, processor = time.perf_counter(), time.process_time()
+        returned = self.call()
+        self.processor.append(returned if self.apart else time.process_time() - processor)
+        self.clock.append(time.perf_counter() - clock)
+
+    def said(self):
+        return (
+            f"{self.things / median(self.clock):,.0f} a second, "
+            f"{self.things / median(self.processor):,.0f} a second of processor time"
+        )
+
+
+def say(what, **sides):
+    for name, side in sides.items():
+        if side.clock:
+            print(f"    {what}, {name}: {side.said()}", flush=True)
+
+
+# Ours -------------------------------------------------------------------------------------------------------
+
+
+def trainer(task):
+    """Some steps of training, batches built on the way."""
+    model = build(NetworkConfig(width=WIDTH, hops=HOPS, slots=SLOTS), task)
+    optimiser = training.make_optimiser(model, training.TrainingConfig())
+    rng = np.random.default_rng(0)
+
+    def steps():
+        for items in rng.permutation(len(task.train))[: STEPS * BATCH].reshape(-1, BATCH):
+            batch = task.train.batch(items, slots=SLOTS)
+            optimiser.zero_grad()
+            functional.cross_entropy(model(batch).logits, batch.response).backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 40.0)
+            optimiser.step()
+
+    return steps
+
+
+def sums(task):
+    """Bags of words as vectors, beside torch's own function for it."""
+    groups, width = task.bags.words, WIDTH
+    table = torch.randn(groups.rows, width, requires_grad=True)
+    weight = torch.randn(len(groups), width)
+
+    def both(embed):
+        table.grad = None
+        (embed() * weight).sum().backward()
+
+    starts = groups.starts[:-1].contiguous()
+    ours = Clocked(lambda: both(lambda: sum_groups(table, groups)), len(groups))
+    theirs = Clocked(
+        lambda: both(lambda: functional.embedding_bag(groups.members, table, starts, mode="sum")), len(groups)
+    )
+    yield "embed the candidates, and back", "torch's embedding_bag", ours, theirs
+    say("candidates", ours=ours, other=theirs)
+
+
+# A public implementation ------------------------------------------------------------------------------------
+
+DRIVER = """
+import os, sys, time
+said = os.fdopen(os.dup(1), "w")
+sys.stdout = open(os.devnull, "w")
+folder, told, task, batch, width, hops, slots, steps = sys.argv[1:]
+task, batch, width, hops, slots, steps = map(int, (task, batch, width, hops, slots, steps))
+sys.path.insert(0, folder)
+from itertools import chain
+import numpy as np
+import torch
+torch.set_num_threads(1)
+torch.manual_seed(0)
+np.random.seed(0)
+from data_utils import load_candidates, load_dialog_task, vectorize_candidates, vectorize_data
+from memn2n_pytorch import MemN2NDialog
+candidates, numbers = load_candidates(told, task)
+train, test, valid = load_dialog_task(told, task, numbers, False)
+seen = train + test + valid
+words = set(chain.from_iterable(list(chain.from_iterable(s)) + q for s, q, a in seen))
+words = {word: place + 1 for place, word in enumerate(sorted(words | set(chain.from_iterable(candidates))))}
+longest = max(map(len, chain(chain.from_iterable(s for s, _, _ in seen), (q for _, q, _ in seen))))
+embedded = vectorize_candidates(candidates, words, max(map(len, candidates)))
+model = MemN2NDialog(batch, len(words) + 1, len(candidates), longest, width, embedded, hops=hops)
+S, Q, A = vectorize_data(train, words, longest, batch, len(candidates), slots)
+starts = list(range(0, len(S) - batch, batch))
+print("ready", file=said, flush=True)
+for _ in sys.stdin:
+    clock = time.process_time()
+    for start in np.random.choice(starts, steps):
+        end = start + batch
+        model.batch_fit(*(torch.from_numpy(np.stack(part[start:end])) for part in (S, Q, A)))
+    print(time.process_time() - clock, file=said, flush=True)
+"""
+
+
+class Peer:
+    """The other implementation in a process of its own; a call trains it for some steps."""
+
+    def __init__(self, folder, told, task):
+        one = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+        sizes = map(str, (task, BATCH, WIDTH, HOPS, SLOTS, STEPS))
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", DRIVER, str(folder), str(told), *sizes],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | one,
+        )
+        self.answer()
+
+    def answer(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit(
+                "the peer in REASONLIB_PEER_DIALOGUE ended early; does its memn2n_pytorch.py run?"
+            )
+        return line
+
+    def __call__(self):
+        self.process.stdin.write("again\n")
+        self.process.stdin.flush()
+        return float(self.answer())
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def released(made):
+    """Name the set to train on, and the folder with its files; simulated where the release is not at hand."""
+    try:
+        return "dialog-babi", corpus.locate()
+    except data.DataError:
+        for task in TASKS:
+            corpus.write_split(sets.load("simulated", task, dialogues=200), made)
+        return "simulated", Path(made)
+
+
+def comparisons():
+    torch.set_num_threads(1)
+    folder = os.environ.get("REASONLIB_PEER_DIALOGUE")
+    with tempfile.TemporaryDirectory() as made:
+        name, told = released(made)
+        for task in TASKS:
+            split = sets.load(name, task, dialogues=None if name == "dialog-babi" else 200)
+            encoded = encode_split(split)
+            if task == TASKS[0]:
+                yield from sums(encoded)
+            if not folder:
+                continue
+            peer = Peer(folder, told, task)
+            try:
+                ours = Clocked(trainer(encoded), STEPS * BATCH)
+                theirs = Clocked(peer, STEPS * BATCH, apart=True)
+                what = f"{STEPS} steps of task {task}, {HOPS} hops, width {WIDTH}, batches of {BATCH}"
+                yield what, "dehuachen/chatbot_memn2n_pytorch", ours, theirs
+                say("turns", ours=ours, other=theirs)
+            finally:
+                peer.close()

@@ -6,8 +6,8 @@
 
 Each is one piece of HTML: some JavaScript without a library (``stage.js`` holds what the three share), and a
 picture, drawn from the library's numbers, for a page where scripts are off. It asks the network for nothing
-and works from a file on disk, in Jupyter and on Colab. With a kernel, `reasonlib.optimisation.widget` does the
-same.
+and works from a file on disk, in Jupyter and on Colab. With a kernel, `reasonlib.optimisation.widget` does
+the same.
 
 >>> race()
 Six optimisers from one point on a surface (ravine, ...
@@ -22,7 +22,7 @@ from typing import Any
 
 from reasonlib.optimisation.live import stills
 from reasonlib.optimisation.live.stack import TRIES
-from reasonlib.optimisation.live.tracks import LAND, OUTLIER, POINTS, SPOILT, TRACKS, Track
+from reasonlib.optimisation.live.tracks import LAND, OUTLIER, POINTS, SPOILT, TRACKS, Track, surface_of
 from reasonlib.plotting import Picture
 
 __all__ = ["LARGEST", "code", "losses", "race", "saturation"]
@@ -59,7 +59,7 @@ def race(**changes: Mapping[str, Any]) -> Picture:
     return _figure(
         "race",
         ("optimisers.js", "race.js"),
-        stills.race(Track(**tracks["ravine"])),
+        stills.race(Track(**tracks["ravine"]), surface_of("ravine")),
         {"tracks": tracks, "land": LAND},
         "Race the optimisers",
         "With scripts you can choose surface, starting point and rates, and draw a surface of your own.",

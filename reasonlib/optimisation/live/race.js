@@ -367,7 +367,7 @@ function startRace(root, form) {
     play.textContent = "Play";
   }
 
-  root.race = { state, choose, settings, surface, follow: (name, ...rest) => follow(name, ...rest) }; // for the browser's console
+  root.race = { state, choose, settings, surface, go, SURFACES, hills, follow }; // for the browser's console
   map.measure();
   choose(Object.keys(tracks)[0]);
   return () => {

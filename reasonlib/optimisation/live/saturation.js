@@ -223,7 +223,7 @@ function startSaturation(root, form) {
   }
 
   root.saturation = {
-    chosen, get stack() { return stack; }, get seen() { return seen; }, advance, render, anew,
+    chosen, get stack() { return stack; }, get seen() { return seen; }, advance, render, anew, ACTIVATIONS,
     set: (changes) => { Object.assign(chosen, changes); anew(); }, make: (settings) => new Stack(settings),
   }; // for the console
   anew();

@@ -2,9 +2,10 @@ r"""The deep stack of the third figure: equal layers on 64 points of the plane, 
 
 .. math:: z_l = W_l a_{l-1} + b_l, \qquad a_l = f(z_l), \qquad \text{score} = w^\top a_L + b
 
-The points beyond the middle distance from the origin are a "yes". Weights are normal with a standard deviation
-of `scale` over the square root of a unit's inputs, biases zero; training is `Momentum` on `log_loss` of all
-points. ``stack.js`` draws the same numbers and computes the same; here torch derives the gradients.
+The points beyond the middle distance from the origin are a "yes". Weights are normal, with a standard
+deviation of `scale` over the square root of a unit's inputs, biases zero; training is `Momentum` on the
+`log_loss` of all points. ``stack.js`` draws the same numbers and computes the same; here torch derives the
+gradients.
 
 Axes: B points, D = 2 inputs, U units, L layers.
 """
@@ -12,6 +13,7 @@ Axes: B points, D = 2 inputs, U units, L layers.
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import torch
@@ -148,7 +150,7 @@ class Stack:
         self.weights = [
             torch.tensor([[next(drawn) for _ in range(ins)] for _ in range(outs)], dtype=torch.float64)
             * (config.scale / math.sqrt(ins))
-            for ins, outs in zip(sizes, sizes[1:], strict=False)
+            for ins, outs in pairwise(sizes)
         ]
         self.biases = [torch.zeros(outs, dtype=torch.float64) for outs in sizes[1:]]
         self.steps = 0

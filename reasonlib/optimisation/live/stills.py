@@ -1,39 +1,43 @@
 """The pictures that stand in the page where scripts are off, drawn from the library's own numbers."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import torch
 
-from reasonlib.optimisation.live.stack import Stack, StackConfig
+from reasonlib.optimisation.live.stack import Pass, Stack, StackConfig
 from reasonlib.optimisation.live.tracks import Track, run
 from reasonlib.optimisation.losses import focal, hinge, huber, log_cosh, log_loss, mae, mse, quantile
 from reasonlib.optimisation.optimisers import OPTIMISERS
-from reasonlib.optimisation.surfaces import SURFACES
+from reasonlib.optimisation.surfaces import Surface
 from reasonlib.plotting import COLOURS, DASHES, INK, MARKERS, Picture, figure, show, theme
 
-__all__ = ["losses", "race", "saturation"]
+__all__ = ["layers", "losses", "race", "saturation"]
 
 
-def race(track: Track, key: str = "ravine") -> Picture:
+def race(track: Track, surface: Surface, *, steps: int | None = None) -> Picture:
     """Draw the paths of the six optimisers on a surface, all from one point."""
-    surface = SURFACES[key]
     (left, right), (bottom, top) = track.window
     x, y = np.meshgrid(np.linspace(left, right, 33), np.linspace(bottom, top, 33))
     height = surface.value(torch.from_numpy(np.stack([x, y], -1))).numpy()
-    said = []
+    level = np.log1p(track.bend * (height - height.min())) if track.bend else height
+    steps = track.steps if steps is None else steps
+    said = [f"Six optimisers from one point on a surface ({surface.title}), {steps} steps each."]
     with theme():
         drawing, axes = figure(height=3.5)
-        axes.contour(x, y, np.log1p(track.bend * (height - height.min())), 9, colors=INK, linewidths=0.5)
+        axes.contour(x, y, level, 9, colors=INK, linewidths=0.5, linestyles="solid")
         for name, colour, dash, marker in zip(OPTIMISERS, COLOURS.values(), DASHES, MARKERS, strict=True):
-            points, losses = (values.numpy() for values in run(track, surface, name))
-            seen = points[: 60 if len(points) > 60 else None]
-            axes.plot(*seen.T, color=colour, linestyle=dash, linewidth=1.5)
-            axes.plot(*points[-1], color=colour, marker=marker, linestyle="none", label=name)
+            points, losses = (values[: steps + 1].numpy() for values in run(track, surface, name))
+            away = np.abs(points - [(left + right) / 2, (bottom + top) / 2])
+            inside = away < 2 * np.array([right - left, top - bottom])  # a path that blows up is cut
+            seen = points[: len(points) if inside.all() else int(np.argmin(inside.all(1))) + 1]
+            axes.plot(*seen[:60].T, color=colour, linestyle=dash, linewidth=1.5)
+            axes.plot(*seen[-1], color=colour, marker=marker, linestyle="none", label=name)
             said.append(f"{name[0].upper()}{name[1:]} ends with a loss of {losses[-1]:.2g}.")
         axes.set(xlim=(left, right), ylim=(bottom, top))
         axes.grid(False)
         drawing.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    start = f"Six optimisers from one point on a surface ({surface.title}), {track.steps} steps each."
-    return show(drawing, alt=" ".join([start, *said]))
+    return show(drawing, alt=" ".join(said))
 
 
 def losses(target: float = 0.0) -> Picture:
@@ -76,31 +80,32 @@ def losses(target: float = 0.0) -> Picture:
 def saturation(config: StackConfig, steps: int = 150) -> Picture:
     """Draw how saturated every layer is, and how much gradient reaches it, before and after training."""
     passes = Stack(config).train(steps)
-    layers = np.arange(1, config.depth + 1)
+    return layers({"step 0": passes[0], f"step {steps}": passes[-1]}, config)
+
+
+def layers(passes: Mapping[str, Pass], config: StackConfig) -> Picture:
+    """Draw the saturation and the gradient of every layer, for up to six passes by name."""
+    places = np.arange(1, config.depth + 1)
+    said = [f"A stack of {config.depth} {config.activation} layers."]
     with theme():
         drawing, (left, right) = figure(height=2.7, columns=2)
-        for seen, name, colour, dash, marker in zip(
-            (passes[0], passes[-1]),
-            ("step 0", f"step {steps}"),
-            COLOURS.values(),
-            DASHES,
-            MARKERS,
-            strict=False,
+        for (name, seen), colour, dash, marker in zip(
+            passes.items(), COLOURS.values(), DASHES, MARKERS, strict=False
         ):
             look = {"color": colour, "linestyle": dash, "marker": marker, "label": name}
-            left.plot(layers, 100 * seen.saturated.numpy(), **look)
-            right.semilogy(layers, seen.gradients.numpy(), **look)
+            left.plot(places, 100 * seen.saturated.numpy(), **look)
+            right.semilogy(places, seen.gradients.clamp(min=1e-30).numpy(), **look)
+            for layer in (0, config.depth - 1):
+                share, gradient = 100 * float(seen.saturated[layer]), float(seen.gradients[layer])
+                said.append(
+                    f"At {name}, layer {layer + 1} has {share:.0f} % of its slopes saturated and "
+                    f"a gradient of {gradient:.1e}."
+                )
         left.set_title("% saturated")
+        left.set_ylim(-4, 104)
         right.set_title("gradient norm")
         for axes in (left, right):
             axes.set_xlabel("layer")
-            axes.set_xticks(layers)
+            axes.set_xticks(places[:: 1 if config.depth <= 8 else 2])
         drawing.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    said = [
-        f"At step {step} layer {layer} has {100 * float(seen.saturated[layer - 1]):.0f} % of its slopes saturated "
-        f"and a gradient of {float(seen.gradients[layer - 1]):.1e}."
-        for step, seen in ((0, passes[0]), (steps, passes[-1]))
-        for layer in (1, config.depth)
-    ]
-    head = f"A stack of {config.depth} {config.activation} layers before and after training."
-    return show(drawing, alt=" ".join([head, *said]))
+    return show(drawing, alt=" ".join(said))

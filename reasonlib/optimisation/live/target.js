@@ -21,7 +21,7 @@ class LossTable {
       return { name, cells, row: make("tr", {}, make("th", { scope: "row" }, toggle), ...cells) };
     });
     this.heads = columns.map((column) => (column ? make("th", { scope: "col" }, column) : make("td")));
-    this.element = make("table", { class: "rr-opt-table rr-opt-losses" },
+    this.element = make("table", { class: "rr-opt-table rr-opt-slopes" },
       make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "Loss"), ...this.heads)),
       make("tbody", {}, ...this.rows.map(({ row }) => row)));
   }

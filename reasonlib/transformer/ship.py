@@ -24,7 +24,7 @@ def make(trial: Trial) -> Measured:
     """Pre-train the encoder on stories with reports and questions, and write it if the scale is ``paper``.
 
     First on hidden words of whole texts alone, until it finds a report's words in the story; then on both
-    tasks. With both from the start, half of the reports belong to another story, and it learns that far later.
+    tasks. With both from the start, half of the reports belong to another story, and it takes far longer.
     """
     settings = trial.settings
     words = pretraining.words_of()

@@ -9,7 +9,7 @@
     neighbours  3 7 1 2            ->  3 2 5 1          left minus right, modulo 10: two places at once
     parity      1 0 1 1            ->  odd              every bit, in one step
     aloud       1 0 1 1            ->  1 1 0 1          the same, one bit at a time
-    fork        b d                ->  b x b d  or  b y d c  ...   several right answers of unlike shares
+    fork        b d                ->  x 7 b d  or  y 0 d b        several right answers, unlike shares
 
 The same seed gives the same examples on every machine. An example carries its task, and no padding.
 """
@@ -117,8 +117,8 @@ FORK = {"x": 0.6, "y": 0.4}
 def _fork(length: int, draw: random.Random) -> Example:
     source = tuple(draw.sample(LETTERS, k=2))
     if draw.random() < FORK["x"]:
-        return Example("fork", source, ("x", draw.choice(DIGITS[1:]), source[0]))
-    return Example("fork", source, ("y", "0", source[1]))
+        return Example("fork", source, ("x", draw.choice(DIGITS[1:]), *source))
+    return Example("fork", source, ("y", "0", *source[::-1]))
 
 
 TASKS: Mapping[str, Callable[[int, random.Random], Example]] = {
@@ -170,9 +170,9 @@ def shares(example: Example) -> dict[tuple[str, ...], float]:
         return {example.target: 1.0}
     first, second = example.source
     forked: dict[tuple[str, ...], float] = {
-        ("x", digit, first): FORK["x"] / len(DIGITS[1:]) for digit in DIGITS[1:]
+        ("x", digit, first, second): FORK["x"] / len(DIGITS[1:]) for digit in DIGITS[1:]
     }
-    return {**forked, ("y", "0", second): FORK["y"]}
+    return {**forked, ("y", "0", second, first): FORK["y"]}
 
 
 def simulate(

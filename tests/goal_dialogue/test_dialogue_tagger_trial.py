@@ -1,0 +1,81 @@
+"""Taggers as rows of a table, on disk, and those that ship."""
+
+import pytest
+import torch
+
+from reasonlib.checkpoints import save_weights
+from reasonlib.errors import UserError
+from reasonlib.experiment import Trial
+from reasonlib.goal_dialogue import sets
+from reasonlib.goal_dialogue.tagger import TAGS, ContextTagger, TaggerConfig, WordTagger, look_up, spell, tag
+from reasonlib.goal_dialogue.tagger_trial import load_tagger, run_tagger, save_tagger
+from reasonlib.goal_dialogue.tagging import sentences_of
+
+SMALL = TaggerConfig(letter=4, width=6, context=5)
+
+
+def trial(**settings):
+    base = {"tagger": "letters", "made_up": 0.0, "task": 1, "steps": 3, "dialogues": 8}
+    return Trial(
+        experiment="goal_dialogue/tagger",
+        row="letters",
+        scale="smoke",
+        seed=0,
+        data="simulated",
+        kind="simulated",
+        settings={**base, **settings},
+    )
+
+
+def test_a_row_measures_seen_and_unseen_words_apart():
+    found = run_tagger(trial())
+    assert {"cuisine.seen", "cuisine.unseen", "location.unseen", "seen", "unseen"} <= set(found.metrics)
+    assert all(0 <= share <= 1 for share in found.metrics.values())
+    assert found.steps_done == 3
+    everything = run_tagger(trial(entities="all", steps=1)).metrics
+    assert "cuisine.unseen" not in everything and "cuisine.seen" in everything
+
+
+@pytest.mark.parametrize("kind", [WordTagger, ContextTagger])
+def test_what_is_read_is_what_was_written(tmp_path, kind):
+    tagger = kind(SMALL, seed=2)
+    path = save_tagger(tagger, tmp_path / "tagger.safetensors", made="here", half=False)
+    name = "letters" if kind is WordTagger else "context"
+    again = load_tagger(name, path=path)
+    spelled = spell([["in", "seoul"]])
+    assert torch.equal(again(spelled), tagger(spelled))
+    with pytest.raises(UserError, match="holds no tagger"):
+        load_tagger("context" if name == "letters" else "letters", path=path)
+
+
+def test_files_that_are_no_taggers_are_named(tmp_path):
+    with pytest.raises(UserError, match=r"there is no tagger at .*; give the path that save_tagger wrote"):
+        load_tagger(path=tmp_path / "none")
+    about = {"kind": "reasonlib tagger", "tagger": "letters", "config": {"width": 3}}
+    path = save_weights(tmp_path / "odd.safetensors", {"x": torch.zeros(1)}, metadata=about)
+    with pytest.raises(UserError, match=r"a damaged tagger .*; make it again"):
+        load_tagger("letters", path=path)
+    with pytest.raises(ValueError, match="tagger must be one of letters, context, got 'words'"):
+        load_tagger("words")
+
+
+def test_the_shipped_taggers_know_what_they_were_taught():
+    """Both are right on the entities of their training; on new names only the one that reads sentences is."""
+    split = sets.load("simulated", 5, dialogues=10)
+    types = split.knowledge.types()
+
+    def share(name, dialogues, kinds):
+        sentences = list(sentences_of(dialogues))
+        wanted = [TAGS.index(kind) for kind in kinds]
+        pairs = [
+            (right, given)
+            for truth, guess in zip(look_up(types, sentences), tag(load_tagger(name), sentences), strict=True)
+            for right, given in zip(truth, guess, strict=True)
+            if right in wanted
+        ]
+        return sum(right == given for right, given in pairs) / len(pairs)
+
+    for name in ("letters", "context"):
+        assert share(name, split.test, TAGS[2:]) > 0.99
+    assert share("context", split.oov, ("cuisine", "location")) > 0.99
+    assert share("letters", split.oov, ("cuisine", "location")) < 0.5

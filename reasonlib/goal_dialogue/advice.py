@@ -63,7 +63,7 @@ ANSWERS = {
 LOOK = "let me see who can help you"
 UPDATES = {
     "cuisine": ("actually it is more about {}", "i think the real problem is {}"),
-    "location": ("but we are moving to {} soon", "i am in {} this week could it be there"),
+    "location": ("but we will go to {} soon", "i am in {} this week could it be there"),
     "number": ("sorry i meant i am {}", "i will be {} next month"),
     "price": ("or maybe i should say i live with {}", "from now on i live with {}"),
 }

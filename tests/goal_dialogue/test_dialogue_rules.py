@@ -1,0 +1,66 @@
+"""Systems of rules, and the measure that all systems share."""
+
+import pytest
+
+from reasonlib.goal_dialogue.corpus import parse
+from reasonlib.goal_dialogue.dialogue import Dialogue, Split, Turn, examples
+from reasonlib.goal_dialogue.evaluation import accuracy, measure
+from reasonlib.goal_dialogue.rules import TOWN_ASK, TOWN_HELLO, TownRules, fit_rules
+from reasonlib.goal_dialogue.simulate import make_split
+
+TOWN = f"""\
+1 <SILENCE>\t{TOWN_HELLO}
+2 cheap food please\t{TOWN_ASK["area"]}
+3 i dont care\t{TOWN_ASK["food"]}
+4 italian\tapi_call italian R_location cheap
+5 da_vinci R_cuisine italian
+6 da_vinci R_location north
+7 da_vinci R_rating 2
+8 ask R_cuisine italian
+9 ask R_location centre
+10 ask R_rating 7
+11 <SILENCE>\task serves italian food in the cheap price range
+12 what is the phone number\tThe phone number of ask is ask_phone
+13 and the address\tSure , ask is on ask_address
+14 what area is it in\task is a nice place in the centre of town
+15 anything else\tda_vinci serves italian food in the cheap price range
+16 how about swedish\tI'm sorry but there is no restaurant serving swedish food
+17 thank you goodbye\t you are welcome
+"""
+
+
+@pytest.mark.parametrize("task", (1, 2, 3, 4, 5))
+@pytest.mark.parametrize("part", ("test", "oov"))
+def test_rules_are_right_every_time(task, part):
+    split = make_split(task, dialogues=40, seed=6)
+    assert measure(fit_rules(split), getattr(split, part)) == {"per_response": 1.0, "per_dialogue": 1.0}
+
+
+def test_rules_read_the_history_and_not_the_order_of_training():
+    split = make_split(5, dialogues=5)
+    system = fit_rules(split)
+    asked = list(examples(split.test))
+    assert system.answer(asked[::-1]) == system.answer(asked)[::-1]
+
+
+def test_rules_of_the_town_ask_call_name_and_tell():
+    told = parse(TOWN.splitlines(), "here", 6)
+    calls = ("api_call italian R_location cheap", "api_call swedish R_location R_price")
+    split = Split(task=6, train=told, valid=(), test=(), oov=(), candidates=calls, knowledge=None)
+    system = fit_rules(split)
+    assert isinstance(system, TownRules) and system.foods == {"italian", "swedish"}
+    assert system.served == {"italian"}
+    assert measure(system, told)["per_dialogue"] == 1.0
+
+
+def test_accuracy_counts_responses_and_whole_dialogues():
+    told = [
+        Dialogue(task=1, events=(Turn("a", "b"), Turn("c", "d"))),
+        Dialogue(task=1, events=(Turn("a", "b"),)),
+    ]
+    asked = list(examples(told))
+    assert accuracy(asked, ["b", "x", "b"]) == {"per_response": 2 / 3, "per_dialogue": 0.5}
+    with pytest.raises(ValueError, match="one for each of 3 examples, got 1"):
+        accuracy(asked, ["b"])
+    with pytest.raises(ValueError, match="at least one example"):
+        accuracy([], [])

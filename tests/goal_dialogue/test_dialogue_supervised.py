@@ -1,0 +1,50 @@
+"""Supervised embeddings learn what one product can say, and no more."""
+
+import pytest
+import torch
+
+from reasonlib.goal_dialogue.dialogue import examples
+from reasonlib.goal_dialogue.evaluation import measure
+from reasonlib.goal_dialogue.simulate import make_split
+from reasonlib.goal_dialogue.supervised import Settings, Supervised, fit_supervised
+
+
+@pytest.fixture(scope="module")
+def split():
+    return make_split(4, dialogues=40)
+
+
+def test_scores_are_the_product_of_two_sums(split):
+    system = Supervised(split, Settings(width=8), match=False, seed=0)
+    (example,) = list(examples(split.train))[1:2]
+    model, encode = system.model, system.vocabulary.encode
+    state = model.inputs[encode(example.user.split())].sum(dim=0)
+    wanted = [state @ model.outputs[encode(one.split())].sum(dim=0) for one in split.candidates[:50]]
+    scores = system._scores(system._inputs([example]))[0, :50]
+    torch.testing.assert_close(scores, torch.stack(wanted))
+
+
+def test_training_learns_greetings_but_not_a_number_it_never_saw(split):
+    system = Supervised(split, Settings(epochs=5, negatives=50), match=False, seed=0)
+    before = measure(system, split.test)["per_response"]
+    curve = system.train(list(examples(split.train)), list(examples(split.valid)))
+    after = measure(system, split.test)["per_response"]
+    known = sum(not turn.bot.startswith("here") for one in split.test for turn in one.turns)
+    turns = sum(len(one.turns) for one in split.test)
+    assert before < 0.1 and len(curve) == 5
+    assert known / turns - 0.02 <= after <= known / turns + 0.05  # phones of other restaurants are new words
+
+
+def test_the_same_seed_gives_the_same_tables(split):
+    small = make_split(1, dialogues=8)
+    one, other, third = (fit_supervised(small, epochs=1, match=True, seed=seed) for seed in (1, 1, 2))
+    assert torch.equal(one.model.outputs, other.model.outputs)
+    assert not torch.equal(one.model.outputs, third.model.outputs)
+    assert one.history and not Supervised(split, Settings(), match=False, seed=0).history
+
+
+def test_settings_are_checked():
+    with pytest.raises(ValueError, match="width must be at least 1, got 0"):
+        Settings(width=0)
+    with pytest.raises(ValueError, match="margin must be above 0, got 0"):
+        Settings(margin=0)

@@ -47,6 +47,12 @@ def _copying(trial: Trial) -> Measured:
     return measuring.run_copying(trial)
 
 
+def _tagger(trial: Trial) -> Measured:
+    from reasonlib.goal_dialogue import tagger_trial
+
+    return tagger_trial.run_tagger(trial)
+
+
 def _scales(*tasks: int, quick: dict[str, Any] | None = None, **paper: Any) -> dict[str, dict[str, Any]]:
     """Three scales; what a page trains learns at a higher rate, so as to need fewer epochs."""
     brief = {"dialogues": 250, "epochs": 12, "batch_size": 32, "lr": 0.005, "apart": 20, "tagger_steps": 150}
@@ -164,11 +170,36 @@ KEYTAGS = (
 TAGS = Experiment(
     name="goal_dialogue/key-tags",
     title="Key tags beside the words",
-    rows={"ktn2n": {"network": "n2n", "sentences": "keytags", "hops": 5}},
+    rows={
+        "ktn2n": {"network": "n2n", "sentences": "keytags", "hops": 5},
+        "ktn2n-half": {"network": "n2n", "sentences": "keytags", "hops": 5, "tagger": "letters"},
+        "ktn2n-context": {"network": "n2n", "sentences": "keytags", "hops": 5, "tagger": "context"},
+    },
     scales=_scales(1, 2, 3, 4, 5),
     data=DATA,
     run=_network,
     code=KEYTAGS,
+    version=_version,
+)
+
+TAGGERS = Experiment(
+    name="goal_dialogue/taggers",
+    title="Which words are entities: taggers on words they have seen and have not",
+    rows={
+        "letters": {"tagger": "letters", "made_up": 0.0, "ship": True},
+        "letters-all": {"tagger": "letters", "made_up": 0.0, "entities": "all"},
+        "letters-made-up": {"tagger": "letters", "made_up": 0.5},
+        "context-real-names": {"tagger": "context", "made_up": 0.0},
+        "context": {"tagger": "context", "made_up": 0.5, "ship": True},
+    },
+    scales={
+        "smoke": {"task": 1, "dialogues": 8, "steps": 5},
+        "quick": {"task": 1, "dialogues": 250, "steps": 150},
+        "paper": {"task": 5, "steps": 400},
+    },
+    data=DATA,
+    run=_tagger,
+    code=(f"{PACKAGE}.tagger", f"{PACKAGE}.tagging", f"{PACKAGE}.tagger_trial:run_tagger"),
     version=_version,
 )
 
@@ -306,6 +337,7 @@ EXPERIMENTS = {
         BASELINES,
         TUNING,
         TAGS,
+        TAGGERS,
         TAG_VARIANTS,
         SWAPPED,
         PARAGRAPHS,

@@ -554,8 +554,8 @@ PRETRAINING = Experiment(
             "examples": 1000, "asked": 400,
         },
         "paper": {
-            "steps": 8000, "share": 0.75, "batch": 32, "lr": 3e-3, "tuned": 2e-3, "hidden": 128,
-            "examples": 1000, "asked": 1000,
+            "steps": 3600, "share": 2 / 3, "batch": 32, "lr": 3e-3, "tuned": 2e-3, "hidden": 128,
+            "examples": 2000, "asked": 1000,
         },
     },
     data={"simulated": "simulated"},

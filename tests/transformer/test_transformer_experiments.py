@@ -1,0 +1,67 @@
+"""Every experiment runs at smoke and brings what the claims ask for."""
+
+import math
+
+import pytest
+import torch
+
+from reasonlib import claims, records
+from reasonlib.experiment import run
+from reasonlib.transformer import shipped
+from reasonlib.transformer.experiments import EXPERIMENTS
+
+CLAIMS = claims.load("transformer")
+ROWS = [(name, row) for name, one in EXPERIMENTS.items() for row in one.rows]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """Sums in another order are other bits."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def smoke():
+    """Run a row once, the first time it is asked for; give its record."""
+    known = {}
+
+    def record(name, row):
+        if (name, row) not in known:
+            (known[name, row],) = run(EXPERIMENTS[name], rows=row, scale="smoke", device="cpu")
+        return known[name, row]
+
+    return record
+
+
+@pytest.mark.parametrize(("name", "row"), ROWS)
+def test_every_row_runs_to_its_end_and_is_fresh(smoke, name, row):
+    record = smoke(name, row)
+    assert record.steps.complete
+    assert any(value is not None and math.isfinite(value) for value in record.metrics.values())
+    assert records.stale(record, EXPERIMENTS[name]) is None
+
+
+def test_every_claim_asks_for_what_is_measured(smoke):
+    for claim in CLAIMS:
+        for side in claim.sides:
+            topic, _, word = side.experiment.partition("/")
+            assert topic == "transformer" and side.row in EXPERIMENTS[word].rows, claim.id
+            assert side.metric in smoke(word, side.row).metrics, (claim.id, side)
+
+
+def test_the_same_seed_measures_the_same():
+    one, other = (run(EXPERIMENTS["parts"], rows="copy", scale="smoke", seeds=3)[0] for _ in range(2))
+    assert one.metrics == other.metrics
+
+
+def test_the_shipped_encoder_recalls_and_says_how_it_was_made():
+    encoder = shipped.load_encoder()
+    assert shipped.ENCODER.stat().st_size < 1_000_000
+    assert encoder.made["command"].startswith("reasonlib run transformer/ship")
+    looked = shipped.look(encoder, "mary went to the garden . mary is in the _ .")
+    assert looked.guesses[0].words[0][0] == "garden"
+    looked = shipped.look(encoder, "bill ran to the office . lucy took the ring .", "who has the ring ? _ .")
+    assert looked.guesses[0].words[0][0] == "lucy"

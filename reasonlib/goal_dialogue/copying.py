@@ -8,27 +8,33 @@ r"""A memory network that copies names, each known by the company it keeps.
                                                                               |
     mentions of a name n --> sum over its windows --> d_n -----> dot ----> p_g(n) = softmax(q_g d_n)
 
-A name has no embedding. Its description is the sum of what its mentions say, and a mention says the words around
-it, how many turns ago it was and, from the second round on, what is known of the names beside it:
+A name has no embedding. Its description is the sum of what its mentions say, and a mention says the words
+around it, how many turns ago it was and, from the second round on, what is known of the names beside it:
 
 .. math::
-    c_i^{r+1} &= \tanh\Big(a_{\mathrm{age}(i)} + \sum_{|o| \le R} W_o\, x_{i+o}^{r} \Big), \qquad
-    x_j^r = \begin{cases} e_{w_j} & \text{a word} \\ e_* + d_{n_j}^{\,r} & \text{a name} \end{cases} \\
-    d_n^{\,r} &= \sum_{i:\,n_i = n} c_i^r, \qquad d_n^{\,0} = 0 \\
+    c_i^{r+1} &= \mathrm{ReLU}\Big(a_{\mathrm{age}(i)} + \sum_{|o| \le R} W_o\, x_{i+o}^{r} \Big), \qquad
+    x_j^r = e_{w_j} + d_{n_j}^{\,r} \\
+    d_n^{\,r} &= \sum_{i:\,n_i = n} c_i^r, \qquad d_n^{\,0} = 0, \qquad
+    p_g(n) = \mathrm{softmax}_n \Big( \sum_{i:\,n_i = n} q_g^\top c_i \Big) \\
     p(\text{response}) &= \sum_{(t,\, n_1 \dots n_K)} p(t) \prod_k p_{t,k}(n_k)
 
-The last sum runs over the ways to say the response (see `templates`); there is hardly ever more than one. Every part
-is learnt from dialogues and their responses alone. Renaming the names of a dialogue leaves every number as it
-was, so a set of unheard names is exactly as hard as one of heard names.
+All words it does not know have one vector e; what is no name has d = 0. A name's score is a plain sum over
+its mentions, so each mention can be asked what it contributed. The last sum runs over the ways to say the
+response (see `templates`); there is hardly ever more than one.
 
-Facts reach the network through the names they are about: windows of facts describe names, and the memory that the
-hops read holds what was said.
+Every part is learnt from dialogues and their responses alone. Renaming the names of a dialogue leaves every
+number as it was, so a set of unheard names is exactly as hard as one of heard names.
+
+Facts reach the network through the names they are about: windows of facts describe names, and the memory that
+the hops read holds what was said.
 
 Sources: hops, Sukhbaatar et al. (2015); choosing among the places of an input, Vinyals et al. (2015); names
-without a meaning of their own, Hermann et al. (2015); a description gathered over a text, Kobayashi et al. (2016).
+without a meaning of their own, Hermann et al. (2015); a description gathered over a text, Kobayashi et al.
+(2016).
 
-Axes: B turns, S memory slots, U sentences, V words, D width, M mentions, W = 2R + 1 words in a window, G windows,
-E names (0 stands for none), T templates, Q gaps of all templates, A ways to say a response, K gaps in one.
+Axes: B turns, S memory slots, U sentences, V words, D width, M mentions, W = 2R + 1 words in a window,
+G windows, E names (0 stands for none), T templates, Q gaps of all templates, A ways to say a response, K gaps
+in one, C responses.
 """
 
 from dataclasses import dataclass
@@ -57,7 +63,7 @@ class CopyConfig:
 
     vocabulary: int  # V
     gaps: tuple[int, ...]  # of each template
-    width: int = 32  # D
+    width: int = 64  # D
     hops: int = 3
     slots: int = 50  # S; the latest sentences kept
     radius: int = 3  # R; with 0 a name keeps no company
@@ -97,16 +103,24 @@ class Spoken(NamedTuple):
     names : (B, Q, E)
         Log-probability of each name in each gap (nats), the gaps of all templates one after another. Names
         not heard, and 0, have the lowest finite number.
-    descriptions : (B, E, D)
-        What is known of each name after the last round.
+    asked : (B, Q, D)
+        What each gap looks for, ``q``.
+    mentions : (B, M, D)
+        What each mention says of its name after the last round, ``c``; zeros where there is none.
     readings
         What each hop read, its weights over the memory slots among it.
     """
 
     templates: Float[Tensor, "B T"]
     names: Float[Tensor, "B Q E"]
-    descriptions: Float[Tensor, "B E D"]
+    asked: Float[Tensor, "B Q D"]
+    mentions: Float[Tensor, "B M D"]
     readings: tuple[Reading, ...]
+
+    @property
+    def evidence(self) -> Float[Tensor, "B Q M"]:
+        """What each mention adds to its name's score in each gap."""
+        return self.asked @ self.mentions.transpose(1, 2)
 
 
 class CopyNetwork(nn.Module):
@@ -166,10 +180,10 @@ class CopyNetwork(nn.Module):
             readings.append(reading)
         return state, tuple(readings)
 
-    def describe(self, batch: Batch) -> Float[Tensor, "B E D"]:
-        """Gather, round by round, what the mentions of each name say of it."""
+    def describe(self, batch: Batch) -> tuple[Float[Tensor, "B E D"], Float[Tensor, "B M D"]]:
+        """Gather, round by round, what the mentions of each name say of it; return both, ``d`` and ``c``."""
         if self.own is not None:
-            return self.own[batch.identity] * batch.heard.unsqueeze(-1)
+            return self.own[batch.identity], self.own.new_zeros(*batch.name.shape, self.config.width)
         words = functional.embedding(batch.windows, self.word) * (batch.windows > 0).unsqueeze(
             -1
         )  # (G, W, D)
@@ -178,11 +192,12 @@ class CopyNetwork(nn.Module):
         mentioned = (batch.name > 0).unsqueeze(-1)
         place = batch.name.unsqueeze(-1).expand_as(around)
         nothing = around.new_zeros(*batch.heard.shape, self.config.width)
-        described = nothing
+        described = mentions = nothing
         for turn in range(self.config.rounds):
             content = around if turn == 0 else around + self._beside(batch, described)
-            described = nothing.scatter_add(1, place, content.tanh() * mentioned)
-        return described
+            mentions = content.relu() * mentioned
+            described = nothing.scatter_add(1, place, mentions)
+        return described, mentions
 
     def _beside(self, batch: Batch, described: Float[Tensor, "B E D"]) -> Float[Tensor, "B M D"]:
         """Sum over the names in each window what is known of them, each moved by its offset's matrix."""
@@ -197,7 +212,7 @@ class CopyNetwork(nn.Module):
     def forward(self, batch: Batch) -> Spoken:
         """Give a distribution over templates, and over the heard names for every gap."""
         state, readings = self.listen(batch)
-        described = self.describe(batch)
+        described, mentions = self.describe(batch)
         asked = self.gap + (state @ self.ask).unsqueeze(1)  # (B, Q, D)
         scores = asked @ described.transpose(1, 2)  # (B, Q, E)
         lowest = torch.finfo(scores.dtype).min
@@ -205,7 +220,8 @@ class CopyNetwork(nn.Module):
         return Spoken(
             (state @ self.template.T).log_softmax(-1),
             names.masked_fill(~batch.heard.unsqueeze(1), lowest),
-            described,
+            asked,
+            mentions,
             readings,
         )
 

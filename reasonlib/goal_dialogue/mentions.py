@@ -1,19 +1,24 @@
 """Dialogues as numbers in which no name has a number of its own.
 
 A name is told from another by nothing but the places where it was mentioned. So a dialogue is two lists: its
-sentences, names replaced by one mark, and its mentions, each with the words around it. By hand, for ``in paris
-please`` said after ``where should it be``, `radius` 3, with ``*`` for a name::
+sentences, names replaced by one mark, and its mentions, each with the words around it. By hand, with ``*``
+for a name and three words to either side::
 
-    sentence   $user in * please
-    mention    name 1, turn 4, window  be $user in | . | please
-    window around a name in a fact (R_rating of the restaurant)     $fact | . | R_rating 7
+    in paris please       after where should it be
+        sentence          $user in * please
+        mention           name 1, turn 4, window   be $user in | * | please
 
-A name in the window of another is put down twice, as the mark and by its number in the dialogue, in the order of
-first mention. So renaming every name of a dialogue changes no number here: what holds for this encoding
-holds for whatever is computed from it.
+    resto_1 R_rating 7    a fact
+        mention           name 2, turn 6, window   $fact | * | R_rating 7
 
-Axes: N turns, U distinct sentences, G distinct windows, B turns in a batch, S memory slots, M mentions, W words in
-a window, E names in a dialogue (0 stands for none), A ways to say a response, K gaps, C candidates, V words.
+A name in the window of another is put down twice, as the mark and by its number in the dialogue, in the order
+of first mention. So renaming the names of a dialogue changes no number here, nor anything computed from them.
+Subject and value of a fact are always mentions, even where the value is a known word, as a rating is: what a
+fact is about can be asked for.
+
+Axes: N turns, U distinct sentences, G distinct windows, B turns in a batch, S memory slots, M mentions,
+W words in a window, E names in a dialogue (0 stands for none), A ways to say a response, K gaps,
+C candidates, V words.
 """
 
 from collections.abc import Iterable, Sequence
@@ -30,7 +35,7 @@ from reasonlib.vocabulary import PAD, UNKNOWN, Vocabulary
 
 __all__ = ["MARKS", "Batch", "Candidates", "MentionSet", "encode", "vocabulary_of"]
 
-MARKS = {"user": "$user", "system": "$system", "fact": "$fact"}
+MARKS = {"user": "$user", "system": "$system", "fact": "$fact", "note": "$note"}
 """The first token of every line: who says it."""
 
 
@@ -152,12 +157,12 @@ class Batch:
 
 
 class _Writer:
-    """Writes one dialogue down line by line; the tables of sentences and windows are those of all dialogues."""
+    """Writes one dialogue down line by line; the tables of sentences and windows are those of all."""
 
     def __init__(
         self, vocabulary: Vocabulary, sentences: dict, windows: dict, radius: int, echo: bool
     ) -> None:
-        self.vocabulary = vocabulary
+        self.vocabulary, self.unknown = vocabulary, vocabulary.id_of(UNKNOWN)
         self.sentences, self.windows = sentences, windows
         self.radius, self.echo = radius, echo
         self.names: dict[str, int] = {}
@@ -173,7 +178,11 @@ class _Writer:
     def line(self, speaker: str, words: Sequence[str]) -> int:
         """Write a line down; return its row in the table of sentences."""
         ids = self.vocabulary.encode((MARKS[speaker], *words))
-        names = [0, *(self._name(word, which) for word, which in zip(words, ids[1:], strict=True))]
+        stored = (True, False, True) if speaker == "fact" else (False,) * len(words)
+        unheard = [which == self.unknown for which in ids[1:]]
+        names = [0]
+        for word, one, other in zip(words, stored, unheard, strict=True):
+            names.append(self.names.setdefault(word, len(self.names) + 1) if one or other else 0)
         before, names_before = self.spoken if speaker != "fact" else ([], [])
         pad = [0] * self.radius
         around = [*pad, *before, *ids, *pad]
@@ -186,11 +195,6 @@ class _Writer:
         if speaker != "fact":
             self.spoken = ids, names
         return self.sentence(ids)
-
-    def _name(self, word: str, which: int) -> int:
-        if which != 1:  # a word of the language
-            return 0
-        return self.names.setdefault(word, len(self.names) + 1)
 
     def _mention(self, place: int, name: int, around: list[int], names_around: list[int]) -> None:
         end = place + 2 * self.radius + 1
@@ -221,11 +225,11 @@ class MentionSet:
     windows : (G, W)
         Words of each distinct window.
     lines, mentions, beside
-        Of all dialogues one after another: rows of `sentences`; window, name and turn of each mention; the names
-        in its window.
+        Of all dialogues one after another: rows of `sentences`; window, name and turn of each mention; the
+        names in its window.
     turns : (N, 8)
-        Of each turn: first line of its dialogue, lines before it, first mention of its dialogue, mentions up to
-        it, names up to it, question, number of its dialogue, number of the turn.
+        Of each turn: first line of its dialogue, lines before it, first mention of its dialogue, mentions up
+        to it, names up to it, question, number of its dialogue, number of the turn.
     ways
         Of each turn the ways to say its response: template and numbers of the names.
     spelling
@@ -264,6 +268,19 @@ class MentionSet:
     def names(self, turn: int) -> tuple[str, ...]:
         """The names that had been heard at a turn, in the order of their numbers from 1."""
         return self.spelling[self.turns[turn, 6]][: self.turns[turn, 4]]
+
+    def windows_of(self, turn: int) -> list[tuple[str, str]]:
+        """Write out the mentions up to a turn, latest first: the name, and the words around it."""
+        vocabulary = vocabulary_of(self.language)
+        start, count = self.turns[turn, 2:4]
+        told = []
+        for window, name, _ in self.mentions[start : start + count][::-1]:
+            ids = self.windows[window].tolist()
+            around = [vocabulary.token_of(one) if one else "" for one in ids]
+            around[len(ids) // 2] = "*"
+            text = " ".join(word for word in around if word).replace(UNKNOWN, "*")
+            told.append((self.names(turn)[name - 1], text))
+        return told
 
     def take(self, items: Sequence[int] | np.ndarray) -> "MentionSet":
         """Keep some turns; the tables stay whole."""
@@ -319,13 +336,19 @@ class MentionSet:
         used, (memory, question) = _compact(len(self.sentences), memory * filled, turns[:, 5])
         seen, (window,) = _compact(len(self.windows), window)
         return Batch(
-            self.sentences[used],
-            *map(torch.from_numpy, (memory, filled, question)),
-            self.windows[seen],
-            *map(torch.from_numpy, (window, name, (turns[:, 7:8] - when) * told)),
-            *map(
-                torch.from_numpy, (self.beside[place] * told[:, :, None], heard, identity, template, fillers)
-            ),
+            sentences=self.sentences[used],
+            memory=torch.from_numpy(memory),
+            filled=torch.from_numpy(filled),
+            question=torch.from_numpy(question),
+            windows=self.windows[seen],
+            window=torch.from_numpy(window),
+            name=torch.from_numpy(name),
+            age=torch.from_numpy((turns[:, 7:8] - when) * told),
+            beside=torch.from_numpy(self.beside[place] * told[:, :, None]),
+            heard=torch.from_numpy(heard),
+            identity=torch.from_numpy(identity),
+            template=torch.from_numpy(template),
+            fillers=torch.from_numpy(fillers),
         )
 
 
@@ -360,8 +383,8 @@ def encode(
     language
         Tells words from names, and knows the templates.
     radius
-        How many words on either side of a mention belong to its window. To the left a window goes on into what
-        was said before, since an answer is understood from its question; a fact stands alone.
+        How many words on either side of a mention belong to its window. To the left a window goes on into
+        what was said before, since an answer is understood from its question; a fact stands alone.
     echo
         Count what the system says as mentions too.
 
@@ -376,8 +399,8 @@ def encode(
     sentences: dict[tuple[int, ...], int] = {}
     windows: dict[tuple[int, ...], int] = {(0,) * (2 * radius + 1): 0}
     lines: list[int] = []
-    mentions: list[tuple[int, int, int]] = []
-    beside: list[list[int]] = []
+    mentions: list[tuple[int, int, int]] = [(0, 0, 0)]  # the first stands for none
+    beside: list[list[int]] = [[0] * (2 * radius + 1)]
     turns, ways, spelling, responses = [], [], [], []
     derived: dict[str, tuple] = {}
     for number, dialogue in enumerate(dialogues):

@@ -1,12 +1,12 @@
 """What the system says, taken apart: words of its own, and names that it only repeats.
 
-Nobody tells a listener which words are names (Hermann et al. 2015 are told, and replace them by marks without a
-meaning of their own). Two habits give them away:
+Nobody tells a listener which words are names (Hermann et al. 2015 are told, and replace them by marks without
+a meaning of their own). Two habits give them away:
 
-1. the system repeats them: whenever it says one, it had been said in this dialogue before, and in an otherwise
-   equal response another one stands in its place;
-2. both people and facts use them: *italian* is said, and a fact's value; *please* is only said, *R_rating* and a
-   rating are only stored.
+1. the system repeats them: whenever it says one, it had been said in this dialogue before, and in an
+   otherwise equal response another one stands in its place;
+2. both people and facts use them: *italian* is said, and a fact's value; *please* is only said, a rating only
+   stored.
 
 A response whose names are replaced by gaps is a *template*::
 
@@ -14,9 +14,9 @@ A response whose names are replaced by gaps is a *template*::
     what do you think of this option: resto_paris_cheap_thai_2stars    what do you think of this option: _
     here it is resto_paris_cheap_thai_2stars_phone                     here it is _
 
-A `Language` is what one training set teaches of this. It is learnt from dialogues alone: no list of entities, no
-types, no knowledge base. Words that it has not heard often enough to know are names to it too; so every unheard
-name is one.
+A `Language` is what one training set teaches of this. It is learnt from dialogues alone: no list of entities,
+no types, no knowledge base. Words that it has not heard often enough to know are names to it too; so every
+unheard name is one.
 """
 
 from collections import Counter, defaultdict
@@ -44,7 +44,7 @@ class Derivation(NamedTuple):
 
 
 def said(event: Event) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Give the lines of an event: who speaks (``user``, ``system`` or ``fact``) and the words.
+    """Give the lines of an event: who speaks (``user``, ``system``, ``fact`` or ``note``) and the words.
 
     >>> list(said(Turn("in paris", "for how many")))
     [('user', ('in', 'paris')), ('system', ('for', 'how', 'many'))]
@@ -55,7 +55,7 @@ def said(event: Event) -> Iterator[tuple[str, tuple[str, ...]]]:
     elif isinstance(event, Fact):
         yield "fact", (event.subject, event.relation, event.value)
     else:
-        yield "fact", tuple(event.text.split())
+        yield "note", tuple(event.text.split())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,13 +188,16 @@ def learn_language(
                     uses.update(words)
                     echoes.update(word for word in words if word in heard)
                 heard.update(words)
-                (stored if speaker == "fact" else spoken).update(words)
+                if isinstance(event, Fact):
+                    stored.update((event.subject, event.value))
+                else:
+                    spoken.update(words)
         spread.update(heard)
     if not count:
         raise ValueError("dialogues must hold at least one dialogue, got none")
     echoed = {word for word in uses if echoes[word] >= repeated * uses[word]}
     names = _exchanged(responses, echoed) | (spoken & stored)
-    words = {
+    known = {
         word
         for word, dialogues_with in spread.items()
         if word not in names and dialogues_with >= common * count and (numbers or not word.isdecimal())
@@ -204,8 +207,8 @@ def learn_language(
         for response, heard_before in responses
     )
     return Language(
-        words=tuple(sorted(words)),
-        names=tuple(sorted(spread.keys() - words)),
+        words=tuple(sorted(known)),
+        names=tuple(sorted(spread.keys() - known)),
         templates=tuple(sorted(templates, key=lambda one: (-templates[one], [word or "" for word in one]))),
     )
 

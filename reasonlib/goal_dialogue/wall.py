@@ -10,8 +10,8 @@
                                                                          |
                                     best template, best name in each gap +--> a response of its own
 
-What it uses of a training set: dialogues and their responses. What it uses of a test dialogue: what was said and
-what the API calls brought back. Never the knowledge base, a list of entities, or their types.
+What it uses of a training set: dialogues and their responses. What it uses of a test dialogue: what was said
+and what the API calls brought back. Never the knowledge base, a list of entities, or their types.
 """
 
 import json
@@ -88,7 +88,7 @@ class CopyRecipe:
 
     epochs: int = 6
     batch_size: int = 32
-    lr: float = 0.01
+    lr: float = 0.005
     clip: float = 10.0  # greatest norm of all gradients
 
     def __post_init__(self) -> None:

@@ -1,0 +1,370 @@
+"""The copying network: what a name is, its equations, what it learns that its ablations cannot."""
+
+import dataclasses
+from functools import lru_cache
+
+import numpy as np
+import pytest
+import torch
+
+from reasonlib.errors import UserError
+from reasonlib.goal_dialogue import evaluation, sets
+from reasonlib.goal_dialogue.copying import CopyConfig, CopyNetwork
+from reasonlib.goal_dialogue.dialogue import Dialogue, Event, Fact, Note, Turn, examples
+from reasonlib.goal_dialogue.mentions import Batch, Candidates, encode, vocabulary_of
+from reasonlib.goal_dialogue.templates import Derivation, Language, learn_language
+from reasonlib.goal_dialogue.wall import (
+    PARTS,
+    Copier,
+    CopyRecipe,
+    Listening,
+    build,
+    learn,
+    load_copier,
+    measure,
+    save_copier,
+)
+
+
+def told(*events: Event) -> Dialogue:
+    return Dialogue(task=5, events=events)
+
+
+TRAIN = tuple(
+    told(
+        Turn("hi", "hello"),
+        Turn(f"book {place} please", f"call {place}"),
+        Fact(f"resto_{place}", "R_rating", rating),
+        Fact(f"resto_{place}", "R_phone", f"phone_{place}"),
+        Turn("<SILENCE>", f"try resto_{place}"),
+        Turn("its phone please", f"here phone_{place}"),
+    )
+    for place, rating in (("rome", "1"), ("paris", "2"), ("london", "1"), ("bombay", "2"), ("madrid", "1"))
+)
+
+
+@lru_cache
+def trained(task: int = 4, part: str = "copying") -> tuple[Copier, dict]:
+    copier, parts = build(sets.load("simulated", task, dialogues=80), {"width": 32, **PARTS[part]})
+    learn(copier, parts, CopyRecipe(epochs=10, lr=0.01, batch_size=16), progress=False)
+    return copier, parts
+
+
+def small(seed: int = 0, **settings: int) -> tuple[Copier, Batch]:
+    """A network with random weights on the dialogues above."""
+    language = learn_language(TRAIN, common=0.3)
+    turns = encode(TRAIN, language, radius=settings.get("radius", 2))
+    config = CopyConfig(
+        vocabulary=len(vocabulary_of(language)),
+        gaps=language.gaps,
+        **{"width": 5, "radius": 2, "spread": 0.7, **settings},
+    )
+    model = CopyNetwork(config, seed=seed)
+    draw = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        model.template.normal_(generator=draw)
+        model.ask.normal_(generator=draw)
+    batch = turns.batch(range(len(turns)), slots=config.slots)
+    return Copier(model, language, Listening(radius=2)), batch
+
+
+def renamed(dialogue: Dialogue, names: dict[str, str]) -> Dialogue:
+    def change(text: str) -> str:
+        return " ".join(names.get(word, word) for word in text.split())
+
+    def event(one: Event) -> Event:
+        if isinstance(one, Turn):
+            return Turn(change(one.user), change(one.bot))
+        if isinstance(one, Fact):
+            return Fact(change(one.subject), one.relation, change(one.value))
+        return Note(change(one.text))
+
+    return dataclasses.replace(dialogue, events=tuple(map(event, dialogue.events)))
+
+
+# What a name is ---------------------------------------------------------------------------------------------
+
+
+def test_a_language_is_learnt_from_what_is_repeated_and_stored() -> None:
+    language = learn_language(TRAIN, common=0.3)
+    assert {"rome", "resto_rome", "phone_paris"} <= set(language.names)
+    assert {"hello", "please", "call", "R_rating", "1", "2"} <= set(language.words)
+    assert {language.write(number) for number in range(4)} == {"call _", "try _", "here _", "hello"}
+    assert "1" in learn_language(TRAIN, common=0.3, numbers=False).names
+
+
+def test_an_echo_that_never_varies_is_a_word() -> None:
+    always = [told(Turn("a table please", f"which kind of a table for {name}")) for name in ("x", "y")]
+    assert {"a", "table"} <= set(learn_language(always).words)
+
+
+def test_a_response_comes_apart_in_every_way_it_can_be_said() -> None:
+    language = Language(
+        words=("call", "for", "x"),
+        names=(),
+        templates=(("call", None), ("call", "rome"), (None, "rome"), ("x",)),
+    )
+    assert language.derive("call rome") == (Derivation(0, ("rome",)), Derivation(1, ()))
+    assert language.derive("call x") == ()  # a word is no name
+    assert language.derive("you rome") == (Derivation(2, ("you",)),)
+    with pytest.raises(ValueError, match="fillers must be as many as the template's gaps, 1, got 2"):
+        language.write(0, ("a", "b"))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"repeated": 1.5}, "repeated must be between 0 and 1, got 1.5"),
+        ({"common": -1}, "common must be between 0 and 1, got -1"),
+    ],
+)
+def test_shares_out_of_range(settings: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        learn_language(TRAIN, **settings)
+
+
+def test_nothing_to_learn_from() -> None:
+    with pytest.raises(ValueError, match="dialogues must hold at least one dialogue, got none"):
+        learn_language([])
+    with pytest.raises(ValueError, match="dialogues must hold at least one turn, got none"):
+        encode([told()], learn_language(TRAIN))
+    with pytest.raises(ValueError, match="candidates must hold at least one response, got none"):
+        Candidates.make([], learn_language(TRAIN))
+    with pytest.raises(ValueError, match="radius must be at least 0, got -1"):
+        encode(TRAIN, learn_language(TRAIN), radius=-1)
+
+
+# What it reads ----------------------------------------------------------------------------------------------
+
+
+def test_a_mention_worked_by_hand() -> None:
+    language = learn_language(TRAIN, common=0.3)
+    turns = encode(TRAIN[:1], language, radius=2)
+    assert turns.spelling == (("rome", "resto_rome", "1", "phone_rome"),)
+    assert turns.windows_of(3) == [  # latest first
+        ("resto_rome", "$system try *"),
+        ("phone_rome", "* R_phone *"),
+        ("resto_rome", "$fact * R_phone *"),
+        ("1", "* R_rating *"),
+        ("resto_rome", "$fact * R_rating 1"),
+        ("rome", "$system call *"),
+        ("rome", "$user book * please"),
+    ]
+    batch = turns.batch([3], slots=9)
+    assert batch.age[0].tolist() == [1, 1, 1, 1, 1, 2, 2]
+    assert batch.heard.tolist() == [[False, True, True, True, True]]
+    assert batch.template.shape == (1, 1)
+    assert batch.fillers.tolist() == [[[4]]]
+
+
+def test_renaming_changes_nothing() -> None:
+    copier, parts = trained()
+    dialogues = sets.load("simulated", 4, dialogues=80).test[:6]
+    language = copier.language
+    words = {
+        word
+        for one in dialogues
+        for event in one.events
+        for text in (
+            (event.user, event.bot) if isinstance(event, Turn) else (event.subject, event.value)  # type: ignore[union-attr]
+        )
+        for word in text.split()
+    }
+    new = {word: f"{word[::-1]}!" for word in words - language.known}
+    assert len(new) > 10
+    before, after = (copier.encode(some) for some in (dialogues, [renamed(one, new) for one in dialogues]))
+    for name in Batch.__dataclass_fields__:
+        if name != "identity":
+            first, second = (getattr(some.batch(range(len(some)), slots=9), name) for some in (before, after))
+            assert torch.equal(first, second), name
+    assert [new.get(one.text.split()[-1], one.text.split()[-1]) for one in copier.speak(before)] == [
+        one.text.split()[-1] for one in copier.speak(after)
+    ]
+
+
+# Mathematics ------------------------------------------------------------------------------------------------
+
+
+def test_parity_with_the_equations() -> None:
+    copier, batch = small()
+    model = copier.model
+    with torch.no_grad():
+        spoken = model(batch)
+        likelihood = model.likelihood(spoken, batch.template[:, None], batch.fillers[:, None])[:, 0]
+    weight = {name: value.detach().double().numpy() for name, value in model.named_parameters()}
+
+    def softmax(scores: np.ndarray) -> np.ndarray:
+        powers = np.exp(scores - scores.max())
+        return powers / powers.sum()
+
+    for row in range(len(batch)):
+        bags = batch.sentences.double().numpy()
+        u = bags[batch.question[row]] @ weight["sentence"][0]
+        filled = int(batch.filled[row].sum())
+        memory = bags[batch.memory[row, :filled]]
+        for _ in range(model.config.hops):
+            if filled:
+                p = softmax((memory @ weight["sentence"][1] + weight["slot"][0, :filled]) @ u)
+                u = u + p @ (memory @ weight["sentence"][2] + weight["slot"][1, :filled])
+        chances = softmax(weight["template"] @ u)
+        d = np.zeros((batch.heard.shape[1], model.config.width))
+        for _ in range(model.config.rounds):
+            new = np.zeros_like(d)
+            for mention in range(batch.name.shape[1]):
+                name = int(batch.name[row, mention])
+                if not name:
+                    continue
+                content = weight["age"][int(batch.age[row, mention])].copy()
+                for offset, word in enumerate(batch.windows[batch.window[row, mention]].tolist()):
+                    other = int(batch.beside[row, mention, offset])
+                    x = (weight["word"][word] if word else 0.0) + (d[other] if other else 0.0)
+                    content += x @ weight["offset"][offset] if np.ndim(x) else 0.0
+                new[name] += np.maximum(content, 0)
+            d = new
+        heard = np.flatnonzero(batch.heard[row].numpy())
+        template = int(batch.template[row, 0])
+        expected = np.log(chances[template])
+        for gap in range(copier.language.gaps[template]):
+            number = int(model.first[template]) + gap
+            share = softmax(d[heard] @ (weight["gap"][number] + u @ weight["ask"]))
+            expected += np.log(share[list(heard).index(int(batch.fillers[row, 0, gap]))])
+            np.testing.assert_allclose(spoken.names[row, number].exp()[heard], share, atol=1e-5)
+        assert float(likelihood[row]) == pytest.approx(expected, abs=1e-4)
+
+
+def test_what_is_padded_or_hidden_leaks_nothing() -> None:
+    copier, batch = small()
+    model = copier.model
+    with torch.no_grad():
+        whole = model(batch)
+        empty = batch.name == 0
+        changed = dataclasses.replace(
+            batch,
+            window=torch.where(empty, 1, batch.window),
+            age=torch.where(empty, 7, batch.age),
+            memory=torch.where(batch.filled, batch.memory, 1),
+            identity=torch.zeros_like(batch.identity),
+        )
+        other = model(changed)
+    assert empty.any()
+    assert torch.equal(whole.templates, other.templates)
+    assert torch.equal(whole.names, other.names)
+    assert torch.isfinite(whole.names).all()
+    heard = batch.heard.unsqueeze(1).expand_as(whole.names)
+    assert (whole.names[~heard] == torch.finfo(torch.float32).min).all()
+    some = batch.heard.any(1)
+    torch.testing.assert_close(whole.names.exp().sum(-1)[some], torch.ones_like(whole.names[some, :, 0]))
+    assert (whole.evidence.masked_select(empty.unsqueeze(1)) == 0).all()
+
+
+def test_chances_of_all_responses_sum_to_one() -> None:
+    copier, batch = small()
+    with torch.no_grad():
+        spoken = copier.model(batch)
+    last = len(batch) - 1
+    ways = [
+        (template, filler)
+        for template, gaps in enumerate(copier.language.gaps)
+        for filler in (range(1, batch.heard.shape[1]) if gaps else [0])
+    ]
+    template = torch.tensor([[[one] for one, _ in ways]])
+    fillers = torch.tensor([[[[name]] for _, name in ways]])
+    row = type(spoken)(*(part[last : last + 1] for part in spoken[:4]), spoken.readings)
+    assert copier.model.likelihood(row, template, fillers).exp().sum().item() == pytest.approx(1, abs=1e-5)
+    several = torch.tensor([[[0, 0, -1]]])  # the same way twice, and none: twice the chance
+    twice = copier.model.likelihood(row, several, torch.ones(1, 1, 3, 1, dtype=torch.long))
+    once = copier.model.likelihood(row, several[..., :1], torch.ones(1, 1, 1, 1, dtype=torch.long))
+    assert (twice - once).item() == pytest.approx(np.log(2), abs=1e-5)
+
+
+# Choosing and speaking --------------------------------------------------------------------------------------
+
+
+def test_the_best_candidate_is_what_it_says_freely() -> None:
+    copier, parts = trained()
+    turns = parts["test"].take(range(40))
+    free = copier.speak(turns)
+    assert copier.choose(turns) == [one.text for one in free] == list(turns.responses)
+    texts = copier.candidates.texts  # type: ignore[union-attr]
+    for items, scores in copier.scores(turns):
+        for item, row in zip(items, scores, strict=True):
+            assert float(row[texts.index(free[item].text)]) == pytest.approx(free[item].likelihood, abs=1e-5)
+    with pytest.raises(ValueError, match="scores needs candidates to choose from, got none"):
+        dataclasses.replace(copier, candidates=None).choose(turns)
+
+
+def test_it_answers_examples_as_any_system_does() -> None:
+    copier, parts = trained()
+    asked = list(examples(sets.load("simulated", 4, dialogues=80).oov[:5]))
+    assert evaluation.accuracy(asked, copier.answer(asked)) == {"per_response": 1.0, "per_dialogue": 1.0}
+    assert dataclasses.replace(copier, candidates=None).answer(asked) == [one.response for one in asked]
+    said = copier.ask(asked[-1])
+    assert said.text == asked[-1].response and said.template == "here it is _"
+    assert said.names[0][0][0] == said.text.split()[-1] and said.names[0][0][1] > 0.5
+
+
+def test_it_has_words_before_any_name_was_heard() -> None:
+    copier, batch = small(seed=3)
+    turns = copier.encode([told(Turn("hi", "hello"))])
+    assert copier.speak(turns)[0].text == "hello"
+
+
+# Learning ---------------------------------------------------------------------------------------------------
+
+
+def test_unheard_names_are_no_harder_than_heard_ones() -> None:
+    copier, parts = trained()
+    assert measure(copier, parts["oov"]) == {"per_response": 1.0, "per_dialogue": 1.0}
+    assert measure(copier, parts["oov"], free=True) == {"per_response": 1.0, "per_dialogue": 1.0}
+    blind, parts = trained(part="own vectors")
+    assert measure(blind, parts["oov"])["per_dialogue"] < 0.5
+
+
+def test_without_company_a_phone_is_no_address() -> None:
+    blind, parts = trained(part="no company")
+    assert measure(blind, parts["test"])["per_dialogue"] < 0.8
+
+
+def test_same_seed_same_bits_and_a_round_trip(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    runs = []
+    for _ in range(2):
+        one, parts = build(sets.load("simulated", 5, dialogues=4), {"width": 8}, seed=1)
+        learn(one, parts, CopyRecipe(epochs=1), seed=1, progress=False)
+        runs.append(one.model.state_dict())
+    assert all(torch.equal(value, runs[1][name]) for name, value in runs[0].items())
+    first, parts = trained()
+    path = save_copier(first, tmp_path / "copying.safetensors", {"seed": 0}, half=False)
+    loaded = load_copier(path)
+    turns = parts["test"].take(range(20))
+    assert loaded.made == {"seed": 0}
+    assert loaded.speak(turns) == first.speak(turns)
+
+
+# Errors -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"width": 0}, "width must be at least 1, got 0"),
+        ({"radius": -1}, "radius must be at least 0, got -1"),
+        ({"rounds": 0}, "rounds must be at least 1, got 0"),
+        ({"gaps": ()}, r"gaps must be a number of at least 0 for each template, got \(\)"),
+    ],
+)
+def test_sizes_out_of_range(settings: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        CopyConfig(**{"vocabulary": 5, "gaps": (1,), **settings})
+    with pytest.raises(ValueError, match="batch_size must be at least 1, got 0"):
+        CopyRecipe(batch_size=0)
+
+
+def test_files_that_hold_no_network(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(UserError, match="there is no copying network at .*; give the path that save_copier"):
+        load_copier(tmp_path / "none.safetensors")
+    copier, _ = small()
+    path = save_copier(copier, tmp_path / "a.safetensors", {})
+    shorter = dataclasses.replace(copier, language=dataclasses.replace(copier.language, words=("one",)))
+    save_copier(shorter, path, {})
+    with pytest.raises(UserError, match="a damaged copying network .1 words for .* rows.; make it again"):
+        load_copier(path)

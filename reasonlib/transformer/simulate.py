@@ -202,7 +202,7 @@ def simulate(
     Examples
     --------
     >>> simulate("reverse", 1, shortest=3, longest=3, seed=1)
-    [Example(task='reverse', source=('c', 'n', 'm'), target=('m', 'n', 'c'))]
+    [Example(task='reverse', source=('h', 'k', 'p'), target=('p', 'k', 'h'))]
     """
     _known(task)
     if examples < 1:

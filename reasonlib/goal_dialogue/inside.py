@@ -1,7 +1,7 @@
 """Why task 3 stops at 74.9 and task 4 at 57.2, and what the copying network knows of a name.
 
-A network that gives every word a vector of its own can say a word only if training moved that word's vector. So
-the share of responses all of whose words the system said in training is the most it can reach but for luck:
+A network that gives every word a vector of its own can say a word only if training moved that word's vector.
+So the share of responses all of whose words the system said in training is the most it reaches but for luck:
 `ceiling`. The restaurants of tasks 3 and 4 are other ones in the released training file than in the ordinary
 test file too, so the wall of the out-of-vocabulary sets stands in those as well.
 """

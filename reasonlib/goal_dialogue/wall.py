@@ -39,11 +39,13 @@ __all__ = [
     "Copier",
     "CopyRecipe",
     "Listening",
+    "Response",
     "build",
     "learn",
     "load_copier",
     "measure",
     "save_copier",
+    "ship",
 ]
 
 SHIPPED = Path(__file__).parent / "weights" / "copying.safetensors"
@@ -452,3 +454,30 @@ def load_copier(path: str | Path | None = None, *, candidates: Sequence[str] | N
         raise UserError(f"{path}: a damaged copying network ({line}); make it again") from error
     chosen = None if candidates is None else Candidates.make(candidates, language)
     return Copier(model.eval(), language, listening, chosen, about["made"])
+
+
+def ship(path: str | Path | None = None, *, seed: int = 0) -> Path:
+    """Train on task 5 of the released set, measure, and write the network that travels with the library.
+
+    Parameters
+    ----------
+    path
+        Where to; by default in place of the one that is there.
+    seed
+        Of weights and order.
+    """
+    from reasonlib.goal_dialogue import sets
+
+    copier, parts = build(sets.load("dialog-babi", 5), seed=seed)
+    history = learn(copier, parts, seed=seed)
+    made = {
+        "command": f"python -c 'from reasonlib.goal_dialogue import wall; wall.ship(seed={seed})'",
+        "data": "dialog-babi, task 5",
+        "steps": history.steps_done,
+        **{
+            f"{part}.{name}": value
+            for part in ("test", "oov")
+            for name, value in measure(copier, parts[part]).items()
+        },
+    }
+    return save_copier(copier, SHIPPED if path is None else path, made)

@@ -158,7 +158,7 @@ def test_a_mention_worked_by_hand() -> None:
 
 
 def test_renaming_changes_nothing() -> None:
-    copier, parts = trained()
+    copier = trained()[0]
     dialogues = sets.load("simulated", 4, dialogues=80).test[:6]
     language = copier.language
     words = {
@@ -294,7 +294,7 @@ def test_the_best_candidate_is_what_it_says_freely() -> None:
 
 
 def test_it_answers_examples_as_any_system_does() -> None:
-    copier, parts = trained()
+    copier = trained()[0]
     asked = list(examples(sets.load("simulated", 4, dialogues=80).oov[:5]))
     assert evaluation.accuracy(asked, copier.answer(asked)) == {"per_response": 1.0, "per_dialogue": 1.0}
     assert dataclasses.replace(copier, candidates=None).answer(asked) == [one.response for one in asked]
@@ -304,7 +304,7 @@ def test_it_answers_examples_as_any_system_does() -> None:
 
 
 def test_it_has_words_before_any_name_was_heard() -> None:
-    copier, batch = small(seed=3)
+    copier = small(seed=3)[0]
     turns = copier.encode([told(Turn("hi", "hello"))])
     assert copier.speak(turns)[0].text == "hello"
 
@@ -360,11 +360,11 @@ def test_sizes_out_of_range(settings: dict, message: str) -> None:
 
 
 def test_files_that_hold_no_network(tmp_path) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(UserError, match="there is no copying network at .*; give the path that save_copier"):
+    with pytest.raises(UserError, match=r"there is no copying network at .*; give the path that save_copier"):
         load_copier(tmp_path / "none.safetensors")
     copier, _ = small()
     path = save_copier(copier, tmp_path / "a.safetensors", {})
     shorter = dataclasses.replace(copier, language=dataclasses.replace(copier.language, words=("one",)))
     save_copier(shorter, path, {})
-    with pytest.raises(UserError, match="a damaged copying network .1 words for .* rows.; make it again"):
+    with pytest.raises(UserError, match=r"a damaged copying network .1 words for .* rows.; make it again"):
         load_copier(path)

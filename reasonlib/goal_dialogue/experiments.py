@@ -114,8 +114,8 @@ BASELINES = Experiment(
         "supervised-match": {"system": "supervised", "match": True},
     },
     scales={
-        "smoke": {"tasks": (1,), "dialogues": 12},
-        "quick": {"tasks": (1, 2, 3, 4, 5), "dialogues": 100},
+        "smoke": {"tasks": (1,), "dialogues": 12, "options": {"epochs": 1}},
+        "quick": {"tasks": (1, 2, 3, 4, 5), "dialogues": 60, "options": {"epochs": 4}},
         "paper": {"tasks": (1, 2, 3, 4, 5, 6)},
     },
     data=DATA,

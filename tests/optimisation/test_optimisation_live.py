@@ -309,7 +309,7 @@ def test_drag_a_prediction_and_spoil_a_point(browser, path):
         assert float(shown["Squared error"][-1].replace("−", "-")) == pytest.approx(
             2 * (at - target), rel=0.02
         )
-        figure.get_by_label("Rate η").fill("0.5")
+        figure.get_by_role("slider", name="Rate η").fill("0.5")
         figure.get_by_role("button", name="Step", exact=True).click()
         after = opened.ask("losses", "(figure) => figure.modes.one.state.at")
         assert after[0] == pytest.approx(target, abs=1e-9), "at half the rate squares arrive in one step"
@@ -317,7 +317,7 @@ def test_drag_a_prediction_and_spoil_a_point(browser, path):
         assert (
             figure.locator("output").inner_text().startswith("After 1 step at rate 0.50: squared error is 0")
         )
-        figure.get_by_text("A line through points").click()
+        figure.get_by_role("radio", name="A line through points").check()
         assert "The lines agree." in figure.locator("output").inner_text()
         figure.get_by_role("button", name="Spoil one point").click()
         assert re.search(r"moved the squares’ line [\d.]+ away", figure.locator("output").inner_text())
@@ -325,8 +325,8 @@ def test_drag_a_prediction_and_spoil_a_point(browser, path):
         for _ in range(3):
             point.press("Shift+ArrowUp")
         assert opened.ask("losses", "(figure) => figure.modes.line.state.points[8][1]") == pytest.approx(3.6)
-        figure.get_by_text("Yes or no").click()
-        figure.get_by_text("score z").click()
+        figure.get_by_role("radio", name="Yes or no").check()
+        figure.get_by_role("radio", name="score z").check()
         assert "dL/dz" in figure.inner_text()
         assert opened.complaints == []
 
@@ -358,14 +358,14 @@ def test_race_draw_and_pause(browser, path):
         assert now["start"] == pytest.approx([track.start[0] + 0.05, track.start[1] + 0.05])
         assert start.get_attribute("aria-valuetext") == "x −3.35, y 1.25"
 
-        figure.get_by_text("Draw your own").click()
-        figure.get_by_text("Dig valleys").click()
+        figure.get_by_role("radio", name="Draw your own").check()
+        figure.get_by_role("radio", name="Dig valleys").check()
         box = figure.locator(".rr-opt-map svg").first.bounding_box()
         opened.page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.2 * box["height"])
         opened.page.mouse.down()
         opened.page.mouse.move(box["x"] + 0.8 * box["width"], box["y"] + 0.4 * box["height"], steps=6)
         opened.page.mouse.up()
-        figure.get_by_text("Raise hills").click()
+        figure.get_by_role("radio", name="Raise hills").check()
         figure.get_by_role("slider", name="Brush").press("Enter")
         now = opened.ask("race", state)
         heights = [bump[2] for bump in now["bumps"][4:]]
@@ -385,6 +385,7 @@ def test_race_draw_and_pause(browser, path):
 def test_train_a_stack_in_the_page(browser, path):
     with Opened(browser, path) as opened:
         figure = opened.figure("saturation")
+        tries, kind = figure.locator("select").all()
         for _ in range(3):
             figure.get_by_role("button", name="Step", exact=True).click()
         ours = Stack(TRIES["travels"].config).train(3)[-1]
@@ -401,12 +402,12 @@ def test_train_a_stack_in_the_page(browser, path):
             "document.querySelector('.rr-opt-saturation').saturation.stack.steps > 5"
         )
         figure.get_by_role("button", name="Pause").click()
-        figure.get_by_label("Try", exact=True).select_option(label="ReLU units die")
+        tries.select_option(label="ReLU units die")
         dead = int(Stack(TRIES["dies"].config).look().dead.sum())
         assert f"{dead} of 256 units are dead" in figure.locator("output").inner_text()
-        assert figure.get_by_label("Activation", exact=True).input_value() == "ReLU"
+        assert kind.input_value() == "ReLU"
         figure.get_by_role("button", name="New weights").click()
-        assert figure.get_by_label("Try", exact=True).input_value() == "own"
+        assert tries.input_value() == "own"
         assert opened.complaints == []
 
 

@@ -1,4 +1,5 @@
-// Six optimisers and the surfaces they race on, as in reasonlib.optimisation.optimisers and surfaces.
+// Six optimisers and the surfaces they race on, as in reasonlib.optimisation.optimisers and surfaces. Every sum is
+// taken in the library's order: close to a minimum Adadelta may swing, and then it magnifies the last digit.
 
 /** From the state after a step to the next one: `at` (the point), and what an optimiser remembers. */
 const OPTIMISERS = {
@@ -16,22 +17,22 @@ const OPTIMISERS = {
   },
   Adagrad: (slope, at, memory, { reach }) => {
     const g = slope(at);
-    memory.sum = (memory.sum ?? [0, 0]).map((sum, i) => sum + g[i] ** 2);
+    memory.sum = (memory.sum ?? [0, 0]).map((sum, i) => sum + g[i] * g[i]);
     return at.map((x, i) => x - (reach / Math.sqrt(memory.sum[i] + 1e-8)) * g[i]);
   },
   Adadelta: (slope, at, memory, { epsilon }) => {
     const g = slope(at), keep = 0.9;
-    memory.squares = (memory.squares ?? [0, 0]).map((one, i) => keep * one + (1 - keep) * g[i] ** 2);
+    memory.squares = (memory.squares ?? [0, 0]).map((one, i) => keep * one + (1 - keep) * (g[i] * g[i]));
     const moved = memory.moved ?? [0, 0];
     const by = g.map((one, i) => (Math.sqrt(moved[i] + epsilon) / Math.sqrt(memory.squares[i] + epsilon)) * one);
-    memory.moved = moved.map((one, i) => keep * one + (1 - keep) * by[i] ** 2);
+    memory.moved = moved.map((one, i) => keep * one + (1 - keep) * (by[i] * by[i]));
     return at.map((x, i) => x - by[i]);
   },
   Adam: (slope, at, memory, { reach }) => {
     const g = slope(at), first = 0.9, second = 0.999;
     memory.t = (memory.t ?? 0) + 1;
     memory.m = (memory.m ?? [0, 0]).map((m, i) => first * m + (1 - first) * g[i]);
-    memory.v = (memory.v ?? [0, 0]).map((v, i) => second * v + (1 - second) * g[i] ** 2);
+    memory.v = (memory.v ?? [0, 0]).map((v, i) => second * v + (1 - second) * (g[i] * g[i]));
     return at.map((x, i) => {
       const mean = memory.m[i] / (1 - first ** memory.t), square = memory.v[i] / (1 - second ** memory.t);
       return x - (reach * mean) / (Math.sqrt(square) + 1e-8);
@@ -40,22 +41,24 @@ const OPTIMISERS = {
 };
 
 const STEEPNESS = 25, BOWL = 0.15;
-const BEALE = [1.5, 2.25, 2.625];
 
 /** A surface: its height and its slope at a point. */
 const SURFACES = {
-  ravine: { value: ([x, y]) => (x ** 2 + STEEPNESS * y ** 2) / 2, slope: ([x, y]) => [x, STEEPNESS * y] },
-  saddle: { value: ([x, y]) => x ** 2 - y ** 2, slope: ([x, y]) => [2 * x, -2 * y] },
+  ravine: { value: ([x, y]) => (x * x + STEEPNESS * (y * y)) / 2, slope: ([x, y]) => [x, STEEPNESS * y] },
+  saddle: { value: ([x, y]) => x * x - y * y, slope: ([x, y]) => [2 * x, -2 * y] },
   beale: {
-    value: ([x, y]) => BEALE.reduce((sum, a, i) => sum + (a - x + x * y ** (i + 1)) ** 2, 0),
-    slope: ([x, y]) => BEALE.reduce(([gx, gy], a, i) => {
-      const error = a - x + x * y ** (i + 1);
-      return [gx + 2 * error * (y ** (i + 1) - 1), gy + 2 * error * x * (i + 1) * y ** i];
-    }, [0, 0]),
+    value: ([x, y]) => {
+      const [one, two, three] = [1.5 - x + x * y, 2.25 - x + x * (y * y), 2.625 - x + x * (y * y * y)];
+      return one * one + two * two + three * three;
+    },
+    slope: ([x, y]) => {
+      const [one, two, three] = [1.5 - x + x * y, 2.25 - x + x * (y * y), 2.625 - x + x * (y * y * y)];
+      return [2 * (one * (y - 1) + two * (y * y - 1) + three * (y * y * y - 1)), 2 * x * (one + two * 2 * y + three * 3 * (y * y))];
+    },
   },
   rosenbrock: {
-    value: ([x, y]) => (1 - x) ** 2 + 20 * (y - x ** 2) ** 2,
-    slope: ([x, y]) => [-2 * (1 - x) - 80 * x * (y - x ** 2), 40 * (y - x ** 2)],
+    value: ([x, y]) => (1 - x) * (1 - x) + 20 * ((y - x * x) * (y - x * x)),
+    slope: ([x, y]) => [-2 * (1 - x) - 80 * x * (y - x * x), 40 * (y - x * x)],
   },
 };
 

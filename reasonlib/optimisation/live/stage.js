@@ -67,6 +67,7 @@ class Slider {
   constructor(name, { min, max, step, value, log = false, say = told, note = "" }, changed) {
     Object.assign(this, { log, say });
     this.input = make("input", { type: "range", min: this.inner(min), max: this.inner(max), step });
+    this.input.setAttribute("aria-label", note ? `${name}, ${note}` : name);
     this.output = make("span", { class: "rr-opt-value" });
     this.element = make("label", { class: "rr-opt-slider" }, make("span", { class: "rr-opt-name" }, make("span", {}, name), this.output), this.input);
     if (note) this.element.append(make("span", { class: "rr-opt-note" }, note));

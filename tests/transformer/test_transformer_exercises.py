@@ -1,0 +1,82 @@
+"""Every exercise turns the stub away with its hint, passes its solution, and knows a plausible mistake."""
+
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+import torch
+
+from reasonlib import check
+
+ALL = check.exercises("transformer")
+
+
+def attend(query, key, value, *, scale=True):
+    scores = query @ key.T
+    if scale:
+        scores = scores / query.shape[-1] ** 0.5
+    return scores.softmax(-1) @ value
+
+
+def may_see(length):
+    return torch.arange(length)[:, None] >= torch.arange(length)
+
+
+def best_pair(words, *, weighed=True):
+    counts = Counter()
+    for word, count in words.items():
+        for pair in pairwise(word):
+            counts[pair] += count if weighed else 1
+    return min(counts, key=lambda pair: (-counts[pair], pair))
+
+
+def next_beam(beam, scores, width):
+    grown = [
+        ((*tokens, token), total + score)
+        for (tokens, total), row in zip(beam, scores, strict=True)
+        for token, score in enumerate(row)
+    ]
+    return sorted(grown, key=lambda one: -one[1])[:width]
+
+
+def hide(tokens, asked, fate, other, mask, *, only_asked=True):
+    chosen = asked if only_asked else torch.ones_like(asked)
+    seen = torch.where(chosen & (fate < 0.8), torch.full_like(tokens, mask), tokens)
+    return torch.where(chosen & (fate >= 0.8) & (fate < 0.9), other, seen)
+
+
+SOLUTIONS = {
+    "attend": attend,
+    "may_see": may_see,
+    "best_pair": best_pair,
+    "next_beam": next_beam,
+    "hide": hide,
+}
+
+MISTAKES = {
+    "attend": (lambda *given: attend(*given, scale=False), "not divided by the root"),
+    "may_see": (lambda length: may_see(length).T, "exchanged"),
+    "best_pair": (lambda words: best_pair(words, weighed=False), "as often as it occurs"),
+    "next_beam": (
+        lambda beam, scores, width: [
+            next_beam([one], [row], 1)[0] for one, row in zip(beam, scores, strict=True)
+        ][:width],
+        "keep 4 answers",
+    ),
+    "hide": (lambda *given: hide(*given, only_asked=False), "only words that are asked for"),
+}
+
+
+def test_there_is_one_solution_for_each():
+    assert {each.name for each in ALL} == set(SOLUTIONS)
+
+
+@pytest.mark.parametrize("name", SOLUTIONS)
+def test_the_stub_the_solution_and_a_mistake(name):
+    one = next(each for each in ALL if each.name == name)
+    untouched = one(check.stub())
+    assert not untouched.passed and one.hint in untouched.message
+    assert one(SOLUTIONS[name]).passed, one(SOLUTIONS[name]).message
+    mistake, hint = MISTAKES[name]
+    wrong = one(mistake)
+    assert not wrong.passed and hint in wrong.message

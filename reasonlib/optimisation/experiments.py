@@ -154,7 +154,7 @@ IMBALANCE = _experiment(
 # Activations ------------------------------------------------------------------------------------------------
 
 NAMES = (*ACTIVATIONS, "maxout")
-RATES = (0.01, 0.03, 0.1, 0.3, 1.0)
+RATES = (0.03, 0.1, 0.3, 1.0)
 
 ACTIVATION = _experiment(
     "activations",
@@ -166,7 +166,7 @@ ACTIVATION = _experiment(
     scales={
         "smoke": {"epochs": 1, "rates": [0.1]},
         "quick": {"epochs": 6, "rates": [0.03, 0.3]},
-        "paper": {"epochs": 20, "rates": list(RATES)},
+        "paper": {"epochs": 12, "rates": list(RATES)},
     },
     data={"digits": "real"},
     run=network_trials.run_activation,

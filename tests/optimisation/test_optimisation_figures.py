@@ -1,0 +1,72 @@
+"""Figures: each is drawn, says in words what it shows, and its numbers are the library's."""
+
+import pytest
+import torch
+
+from reasonlib.optimisation import figures, losses
+from reasonlib.optimisation.learning import Network, digits
+from reasonlib.optimisation.loss_trials import Fit
+from reasonlib.optimisation.network_trials import gradient_norms
+from reasonlib.optimisation.optimisers import Adam, GradientDescent
+from reasonlib.plotting import Picture
+
+LINE = Fit(torch.tensor([1.0]).double(), torch.tensor(0.5).double())
+DRAWN = {
+    "log_loss": figures.log_loss,
+    "focal": figures.focal,
+    "focal_shares": lambda: figures.focal_shares(epochs=1),
+    "mse": figures.mse,
+    "mae": figures.mae,
+    "overstep": figures.overstep,
+    "huber": figures.huber,
+    "log_cosh": figures.log_cosh,
+    "quantile": figures.quantile,
+    "regression": figures.regression,
+    "activation": lambda: figures.activation("tanh", "hard tanh"),
+    "elish": figures.elish,
+    "saddle": figures.saddle,
+    "nesterov": figures.nesterov,
+    "race": lambda: figures.race("saddle", {"Adam": Adam()}, steps=5),
+    "ravine": lambda: figures.ravine_paths({"slow": GradientDescent(rate=0.01)}, steps=5),
+    "flow": lambda: figures.gradient_flow({"tanh": gradient_norms(Network("tanh"), digits().train)}),
+    "fading": lambda: figures.fading({"Adagrad": [1.0, 0.5, 0.25]}),
+    "lines": lambda: figures.line_fits(torch.zeros(2, 1).double(), torch.zeros(2).double(), {"one": LINE}),
+    "interval": lambda: figures.interval(LINE, Fit(LINE.slope, LINE.offset + 9), number=20),
+    "printed": lambda: figures.printed(torch.relu, torch.tanh, "ReLU"),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_each_figure_is_drawn_and_described(name):
+    picture = DRAWN[name]()
+    assert isinstance(picture, Picture)
+    assert len(picture.alt) > 30
+    assert "<svg" in picture.html and "aria-label" in picture.html
+    assert len(picture.html) < 400_000
+
+
+def test_words_hold_numbers():
+    assert "derivative from 0.00 to 0.25" in figures.activation("sigmoid").alt
+    assert "0.25 of the first rate is left" in figures.fading({"Adagrad": [1.0, 0.5, 0.25]}).alt
+    walked = figures.ravine_paths({"slow": GradientDescent(rate=0.01)}, steps=5)
+    assert "slow ends at (-3.80, 0.24) after 5 steps" in walked.alt
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: figures.activation("gelu"), "name must be one of sigmoid"),
+        (
+            lambda: figures.curves({}, (0, 1), x="x", y="y", alt="none"),
+            "functions must be 1 to 6 to stay apart, got 0",
+        ),
+    ],
+)
+def test_messages(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_the_quantile_as_drawn_is_the_librarys():
+    zero = torch.zeros(1).double()
+    assert losses.quantile(zero + 2, zero, gamma=0.25) == 1.5  # the steeper arm of the low quantile

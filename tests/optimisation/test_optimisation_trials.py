@@ -1,0 +1,106 @@
+"""Every experiment at smoke, every claim about something that is measured, and the trials' own promises."""
+
+import math
+
+import pytest
+import torch
+
+from reasonlib import claims, experiment
+from reasonlib.optimisation import descent_trials, loss_trials, losses, optimisers
+from reasonlib.optimisation.experiments import EXPERIMENTS
+from reasonlib.optimisation.surfaces import SURFACES, minimise
+
+CLAIMS = claims.load("optimisation")
+SIDES = sorted(
+    {side for claim in CLAIMS for side in claim.sides}, key=lambda side: (side.experiment, side.row)
+)
+
+
+def test_every_experiment_is_asked_for_by_a_claim():
+    asked = {side.experiment for side in SIDES}
+    assert asked == set(EXPERIMENTS)
+    for claim in CLAIMS:
+        assert claim.text and claim.chapter in {
+            f"optimisation/{n}" for n in ("losses", "activations", "descent")
+        }
+
+
+@pytest.mark.parametrize("name", sorted({side.experiment for side in SIDES}))
+def test_smoke_runs_measure_what_the_claims_ask_for(name):
+    wanted: dict[str, set[str]] = {}
+    for side in SIDES:
+        if side.experiment == name:
+            wanted.setdefault(side.row, set()).add(side.metric)
+    for record in experiment.run(name, rows=list(wanted), scale="smoke", records=None):
+        assert wanted[record.row] <= set(record.metrics), record.row
+        assert record.steps.complete
+        assert record.data.version or record.data.name in ("worked", "number", "tumours", "normal", "reddi")
+
+
+@pytest.mark.parametrize("name", ["optimisation/pits", "optimisation/networks", "optimisation/outliers"])
+def test_a_trial_gives_the_same_again(name):
+    row = next(iter(EXPERIMENTS[name].rows))
+    first, again = (experiment.run(name, rows=row, scale="smoke", records=None)[0] for _ in range(2))
+    assert first.metrics == again.metrics
+
+
+def test_steps_are_counted_from_where_a_walk_stays():
+    ground = SURFACES["ravine"]
+    path = minimise(ground, optimisers.GradientDescent(rate=0.05), start=[[-4.0, 1.0], [0.0, 0.0]], steps=200)
+    when = descent_trials.arrival(ground, path)
+    assert when[1] == 0
+    height = path.values[:, 0]
+    first = int(when[0])
+    assert (height[first:] < descent_trials.ARRIVED).all() and height[first - 1] >= descent_trials.ARRIVED
+    never = minimise(ground, optimisers.GradientDescent(rate=1.0), steps=50)
+    assert descent_trials.arrival(ground, never) == 51
+    gone = minimise(SURFACES["saddle"], optimisers.GradientDescent(rate=5.0), steps=2000)
+    assert not torch.isfinite(gone.values[-1]) and descent_trials.arrival(SURFACES["saddle"], gone) < 20
+
+
+def test_the_best_rate_is_near_the_one_of_theory():
+    rate = descent_trials.best_rate("gradient descent", "ravine", 3, 200, 21, 0)
+    assert 0.05 < rate < 2 / 25
+
+
+def test_pits_are_where_they_should_be():
+    ground = descent_trials.flat_and_sharp()
+    low = [float(ground.value(torch.tensor([x, 0.0], dtype=torch.float64))) for x in (-1.5, 1.0)]
+    assert low[0] == pytest.approx(low[1], abs=0.05)
+    assert descent_trials.many_pits(1).grid(9)[2].equal(descent_trials.many_pits(1).grid(9)[2])
+    assert not descent_trials.many_pits(1).grid(9)[2].equal(descent_trials.many_pits(2).grid(9)[2])
+
+
+def test_rare_batches_mislead_adam_alone():
+    ends = {
+        name: float(descent_trials.rare_gradients(one, steps=3000, seed=0)[-1])
+        for name, one in (
+            ("Adam", optimisers.Adam(rate=5.0, betas=(0.9, 0.99))),
+            ("AMSGrad", optimisers.AMSGrad(rate=5.0, betas=(0.9, 0.99))),
+            ("gradient descent", optimisers.GradientDescent(rate=0.05)),
+        )
+    }
+    assert ends["Adam"] > 0.5
+    assert ends["AMSGrad"] < -0.5
+    assert ends["gradient descent"] < -0.3
+
+
+def test_a_line_is_the_least_squares_one():
+    draw = torch.Generator().manual_seed(1)
+    inputs = torch.randn(80, 3, generator=draw, dtype=torch.float64)
+    targets = (
+        inputs @ torch.tensor([1.0, -2.0, 0.5]).double()
+        + 0.3
+        + 0.1 * torch.randn(80, generator=draw).double()
+    )
+    fit = loss_trials.fit_line(inputs, targets, losses.mse, steps=600)
+    table = torch.cat([inputs, torch.ones(80, 1).double()], 1)
+    exact = torch.linalg.lstsq(table, targets[:, None]).solution[:, 0]
+    torch.testing.assert_close(torch.cat([fit.slope, fit.offset[None]]), exact, rtol=1e-3, atol=1e-3)
+
+
+def test_the_absolute_error_oversteps_and_the_square_settles():
+    for loss, settles in (("mse", True), ("mae", False), ("huber", True), ("log-cosh", True)):
+        walked = loss_trials.approach(losses.REGRESSION[loss], start=90.1, target=100.0, rate=0.3, steps=120)
+        assert (abs(float(walked[-1]) - 100) < 1e-3) == settles
+        assert math.isfinite(float(walked[-1]))

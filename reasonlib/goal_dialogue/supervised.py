@@ -43,7 +43,7 @@ class Settings:
     negatives
         Candidates drawn for each batch.
     epochs, batch, lr
-        Passes over the training set, examples in a batch, and step of Adam.
+        Passes over the training set, examples in a batch, and first step of Adam, which falls to zero.
     history
         Whether x is all that was said or what the user said last; ``None`` takes what did better on the
         validation sets: all in tasks 1 and 5, the last utterance elsewhere.
@@ -55,9 +55,9 @@ class Settings:
     """
 
     width: int = 32
-    margin: float = 0.1
-    negatives: int = 100
-    epochs: int = 15
+    margin: float = 1.0
+    negatives: int = 1000
+    epochs: int = 20
     batch: int = 32
     lr: float = 0.01
     history: bool | None = None
@@ -170,6 +170,8 @@ class Supervised:
         inputs, settings = self._inputs(turns), self.settings
         right = torch.tensor([self.number[turn.response] for turn in turns])
         optimiser = torch.optim.Adam(self.model.parameters(), lr=settings.lr)
+        steps = settings.epochs * -(-len(inputs) // settings.batch)
+        falling = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: max(0.0, 1 - step / steps))
         curve: list[float] = []
         kept = {name: value.clone() for name, value in self.model.state_dict().items()}
         for _ in range(settings.epochs):
@@ -185,6 +187,7 @@ class Supervised:
                 optimiser.zero_grad()
                 loss.backward()
                 optimiser.step()
+                falling.step()
             given = self.answer(valid)
             good = sum(turn.response == one for turn, one in zip(valid, given, strict=True)) / len(valid)
             if good > max(curve, default=-1.0):

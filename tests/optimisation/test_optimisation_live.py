@@ -296,16 +296,16 @@ def test_drag_a_prediction_and_spoil_a_point(browser, path):
         x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
         opened.page.mouse.move(x, y)
         opened.page.mouse.down()
-        opened.page.mouse.move(x - 100, y - 30, steps=3)
+        opened.page.mouse.move(x - 60, y - 30, steps=3)
         opened.page.mouse.up()
         at = opened.ask("losses", "(figure) => figure.modes.one.state.at[0]")
-        assert at < 1.9
+        assert at < 2.2
         figure.get_by_role("slider", name="Target").press("ArrowRight")
         target = opened.ask("losses", "(figure) => figure.modes.one.state.target")
         assert target == pytest.approx(0.1)
         rows = figure.locator("tbody:visible tr")
         shown = {row.split("\n")[0].strip(): row.split() for row in rows.all_inner_texts()}
-        assert float(shown["Squared error"][-2]) == pytest.approx((at - target) ** 2, rel=0.02)
+        assert float(shown["Squared error"][-2]) == pytest.approx((at - target) ** 2, rel=0.01, abs=6e-4)
         assert float(shown["Squared error"][-1].replace("−", "-")) == pytest.approx(
             2 * (at - target), rel=0.02
         )
@@ -366,7 +366,7 @@ def test_race_draw_and_pause(browser, path):
         opened.page.mouse.move(box["x"] + 0.8 * box["width"], box["y"] + 0.4 * box["height"], steps=6)
         opened.page.mouse.up()
         figure.get_by_role("radio", name="Raise hills").check()
-        figure.get_by_role("slider", name="Brush").press("Enter")
+        figure.get_by_role("slider", name="Brush", exact=True).press("Enter")
         now = opened.ask("race", state)
         heights = [bump[2] for bump in now["bumps"][4:]]
         assert len(heights) > 2 and heights[0] < 0 < heights[-1]

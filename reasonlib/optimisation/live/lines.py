@@ -37,8 +37,8 @@ def fit_line(name: str, points: Tensor, **settings: float) -> tuple[float, float
     Notes
     -----
     Where the loss has a corner (``"mae"``, ``"quantile"``) one of the best lines goes through two of the
-    points, so all pairs are tried. Where it is smooth, squares are weighted with slope over error until nothing
-    moves.
+    points, so all pairs are tried. Where it is smooth, squares are weighted with slope over error until
+    nothing moves.
     """
     if name not in REGRESSION or name == "mbe":
         known = ", ".join(one for one in REGRESSION if one != "mbe")

@@ -270,7 +270,7 @@ class Handle {
     this.element.addEventListener("pointermove", (event) => {
       if (this.element.hasPointerCapture(event.pointerId)) this.move(...plot.under(event));
     });
-    for (const end of ["pointerup", "pointercancel"]) {
+    for (const end of ["pointerup", "pointercancel", "lostpointercapture"]) {
       this.element.addEventListener(end, () => this.element.classList.remove("rr-opt-held"));
     }
     this.element.addEventListener("keydown", (event) => {

@@ -1,7 +1,7 @@
 """A small advice line for children of divorced parents, made up.
 
 The source measures its models on fifty dialogues between children of divorced parents and the counsellors of
-a youth information service (Vatne et al. 2019), which are private. Here is a stand-in of the same size and
+a youth information service (section 5.3.5), which are private. Here is a stand-in of the same size and
 the same tasks (1, 2, 3 and 5; there is no task 4): a child says what it is about, the line asks for what is
 missing, looks for someone to talk to and offers what it finds, best first.
 

@@ -368,3 +368,10 @@ def test_files_that_hold_no_network(tmp_path) -> None:  # type: ignore[no-untype
     save_copier(shorter, path, {})
     with pytest.raises(UserError, match=r"a damaged copying network .1 words for .* rows.; make it again"):
         load_copier(path)
+
+
+def test_the_shipped_network_books_a_table_in_a_town_it_never_heard_of() -> None:
+    copier = load_copier()
+    turns = copier.encode(sets.load("simulated", 5, dialogues=6).oov[:3])
+    assert [one.text for one in copier.speak(turns)] == list(turns.responses)
+    assert copier.made is not None and "wall.ship(seed=0)" in copier.made["command"]

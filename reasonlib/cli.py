@@ -421,6 +421,32 @@ def ask(
 
 
 @app.command()
+def chat(
+    topic: Annotated[
+        str | None, typer.Argument(help="Whose systems; by default the first that talks.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="A system's name; the topic's first by default.")] = None,
+    say: Annotated[
+        list[str] | None, typer.Option(help="A line; repeat for several. By default lines are read.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Talk to a system, a line at a time, until an empty one."""
+    talk = _talker(topic).open_conversation(model)
+    told = []
+    for line in say or _spoken():
+        replies = talk.say(line)
+        told.append({"user": line, "system": [one.text for one in replies]})
+        if not as_json:
+            for one in replies:
+                _draw_reply(one)
+    if not told:
+        raise UserError("nothing was said; give --say, or lines on standard input")
+    if as_json:
+        _print_json(told)
+
+
+@app.command()
 def grade(
     notebooks: Annotated[
         list[Path], typer.Argument(help="Notebooks handed in (.ipynb).", show_default=False, dir_okay=False)
@@ -465,6 +491,38 @@ def _asker(topic: str | None) -> Any:
         if (module := part(name, "ask")) is not None:
             return module
     raise UserError("no topic here has a model to ask" if topic is None else f"{topic} has no model to ask")
+
+
+def _talker(topic: str | None) -> Any:
+    from reasonlib.experiment import part, topics
+
+    for name in topics() if topic is None else [topic]:
+        if (module := part(name, "chat")) is not None:
+            return module
+    raise UserError(
+        "no topic here has a system to talk to" if topic is None else f"{topic} has no system to talk to"
+    )
+
+
+def _spoken() -> Iterator[str]:
+    while True:
+        if sys.stdin.isatty():
+            typer.echo("You: ", nl=False, err=True)
+        line = sys.stdin.readline().strip()
+        if not line:
+            return
+        yield line
+
+
+def _draw_reply(said: Any) -> None:
+    typer.echo(said.text)
+    if said.found:
+        names = list(dict.fromkeys(fact.subject for fact in said.found))
+        typer.echo(f"  ({len(names)} found: {', '.join(names)})")
+    elif said.text.startswith("api_call"):
+        typer.echo("  (no restaurant found: ask for another one)")
+    for sentence, share in said.looked:
+        typer.echo(f"  {share:.2f}  {sentence}")
 
 
 def _story(story: str | None) -> str:

@@ -161,8 +161,8 @@ def _neighbours(word: str, other: str) -> bool:
 def check_break_tagger(answer: Callable[..., Any]) -> None:
     """Check ``break_tagger(tag, word)``: a word one letter away from `word` that gets another type.
 
-    ``tag`` maps a word to its type. The answer is the new word, or an empty one where no change of one letter (put
-    in, left out or exchanged, all of them ``a`` to ``z``) changes the type.
+    ``tag`` maps a word to its type. The answer is the new word, or an empty one where no change of one letter
+    (put in, left out or exchanged, all of them ``a`` to ``z``) changes the type.
     """
     asked = 0
 

@@ -330,6 +330,30 @@ ADVICE = Experiment(
     version=_version,
 )
 
+# The networks that travel with the library ------------------------------------------------------------------
+
+
+def _ship(trial: Trial) -> Measured:
+    from reasonlib.goal_dialogue import shipped
+
+    return shipped.run_ship(trial)
+
+
+SHIP = Experiment(
+    name="goal_dialogue/ship",
+    title="The memory networks that travel with the library",
+    rows={name: {"network": name, "match": True} for name in ("n2n", "gn2n", "un2n")},
+    scales={
+        "smoke": {"dialogues": 8, "epochs": 1, "batch_size": 32, "lr": 0.005},
+        "quick": {"dialogues": 60, "epochs": 6, "batch_size": 32, "lr": 0.005},
+        "paper": {"dialogues": 500, "epochs": 12, "batch_size": 32, "lr": 0.005},
+    },
+    data={"simulated": "simulated"},
+    run=_ship,
+    code=(*NETWORK, f"{PACKAGE}.shipped:run_ship"),
+    version=_version,
+)
+
 EXPERIMENTS = {
     experiment.name: experiment
     for experiment in (
@@ -344,5 +368,6 @@ EXPERIMENTS = {
         WORD2VEC,
         COPYING,
         ADVICE,
+        SHIP,
     )
 }

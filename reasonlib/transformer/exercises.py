@@ -84,7 +84,7 @@ def check_best_pair(answer: Callable[..., Any]) -> None:
     ``words`` maps a word, as a tuple of pieces, to how often it occurs. Of pairs that are as frequent, the
     one that comes first in alphabetical order is returned.
     """
-    cases = [
+    cases: list[tuple[dict[tuple[str, ...], int], tuple[str, str], str]] = [
         ({("l", "o", "w"): 5, ("l", "o", "t"): 2, ("n", "e", "w"): 6}, ("l", "o"), "7 times, in two words"),
         ({("a", "b"): 1, ("c", "d"): 3}, ("c", "d"), "a word counts as often as it occurs"),
         ({("a", "b", "a", "b"): 2}, ("a", "b"), "twice in each of two words"),

@@ -12,7 +12,7 @@ import torch
 from reasonlib import records
 from reasonlib.experiment import Experiment, Measured, Trial
 from reasonlib.training import History
-from reasonlib.transformer import bleu, decoding, lookup, pretraining, tokenising
+from reasonlib.transformer import bleu, decoding, lookup, pretraining, shipped, tokenising
 from reasonlib.transformer.simulate import shares, simulate
 from reasonlib.transformer.stories import Story, claims_of, simulate_stories
 from reasonlib.transformer.tasks import LENGTHS, RECIPES, Recipe, accuracy, encode, solve
@@ -572,6 +572,75 @@ PRETRAINING = Experiment(
 )  # fmt: skip
 
 
+# Fine-tuning what ships -------------------------------------------------------------------------------------
+
+
+def run_fine_tuning(trial: Trial) -> Measured:
+    """Fine-tune the shipped encoder, or the same encoder with random weights, on a few labelled questions."""
+    settings = trial.settings
+    encoder = shipped.load_encoder()
+    words = encoder.vocabulary
+    bert = encoder.model
+    if not settings["shipped"]:
+        bert = pretraining.Bert(encoder.model.config, seed=trial.seed)
+    train, tested = (
+        pretraining.labelled_answers(_told(settings[part], seed), words)
+        for part, seed in (("examples", 1), ("asked", 2))
+    )
+    model = pretraining.Classifier(bert, train.choices, seed=trial.seed)
+    history = pretraining.fine_tune(
+        model,
+        train,
+        steps=settings["steps"],
+        batch=32,
+        lr=settings["lr"],
+        seed=trial.seed,
+        minutes=trial.minutes,
+        checkpoint=trial.folder,
+        progress=trial.progress,
+    )
+    return _measured(
+        history,
+        {
+            "answers": pretraining.share_right(model, tested),
+            "answers.learnt": pretraining.share_right(model, train.take(torch.arange(settings["examples"]))),
+        },
+    )
+
+
+def _version_of_encoder(name: str) -> str | None:
+    if not shipped.ENCODER.is_file():
+        return None
+    weights = sha256(shipped.ENCODER.read_bytes()).hexdigest()[:12]
+    return f"{_version_of_stories(name)}+{weights}"
+
+
+FINE_TUNING = Experiment(
+    name="transformer/fine-tuning",
+    title="The shipped encoder beside random weights, fine-tuned for as many steps on the same labels",
+    rows={
+        f"{name}-{examples}": {"shipped": name == "pre-trained", "examples": examples}
+        for examples in (200, 1000)
+        for name in ("pre-trained", "from-scratch")
+    },
+    scales={
+        "smoke": {"steps": 2, "lr": 1e-3, "asked": 10},
+        "quick": {"steps": 300, "lr": 1e-3, "asked": 400},
+        "paper": {"steps": 1500, "lr": 1e-3, "asked": 1000},
+    },
+    data={"simulated": "simulated"},
+    run=run_fine_tuning,
+    code=(
+        *NN,
+        "reasonlib.transformer.stories",
+        "reasonlib.transformer.pretraining",
+        "reasonlib.transformer.experiments:_told",
+        "reasonlib.transformer.experiments:run_fine_tuning",
+    ),
+    version=_version_of_encoder,
+)
+
+
 # The encoder that ships -------------------------------------------------------------------------------------
 
 
@@ -614,6 +683,7 @@ EXPERIMENTS = {
         DECODING,
         TOKENISING,
         PRETRAINING,
+        FINE_TUNING,
         SHIP,
     )
 }

@@ -7,7 +7,7 @@ import torch
 
 from reasonlib import claims, records
 from reasonlib.experiment import run
-from reasonlib.transformer import shipped
+from reasonlib.transformer import ship, shipped
 from reasonlib.transformer.experiments import EXPERIMENTS
 
 CLAIMS = claims.load("transformer")
@@ -63,5 +63,5 @@ def test_the_shipped_encoder_recalls_and_says_how_it_was_made():
     assert encoder.made["command"].startswith("reasonlib run transformer/ship")
     looked = shipped.look(encoder, "mary went to the garden . mary is in the _ .")
     assert looked.guesses[0].words[0][0] == "garden"
-    looked = shipped.look(encoder, "bill ran to the office . lucy took the ring .", "who has the ring ? _ .")
-    assert looked.guesses[0].words[0][0] == "lucy"
+    assert ship.recalled(encoder.model, 200)["answers"] > 0.6  # of eight to sixteen words each
+    assert max(ship.head_patterns(encoder.model, 20).values()) > 0.5

@@ -173,6 +173,20 @@ ACTIVATION = _experiment(
     code=("activations", "learning", "losses:cross_entropy", "optimisers:Momentum"),
 )
 
+OVERFITTING = _experiment(
+    "overfitting",
+    title="The same networks, trained until they know their five hundred digits by heart",
+    rows={
+        "sigmoid": {"activation": "sigmoid", "rates": [0.3]},
+        "ReLU": {"activation": "ReLU", "rates": [0.03]},
+        "ReLU-dropout": {"activation": "ReLU", "dropout": 0.3, "rates": [0.03]},
+    },
+    scales={"smoke": {"epochs": 1}, "quick": {"epochs": 20}, "paper": {"epochs": 80}},
+    data={"digits": "real"},
+    run=network_trials.run_activation,
+    code=("activations", "learning", "losses:cross_entropy", "optimisers:Momentum"),
+)
+
 DEEP = ("sigmoid", "tanh", "softsign", "ReLU", "leaky ReLU", "softplus", "ELU", "swish", "ELiSH", "maxout")
 
 DEPTH = _experiment(
@@ -369,6 +383,7 @@ EXPERIMENTS = {
         MARGIN,
         IMBALANCE,
         ACTIVATION,
+        OVERFITTING,
         DEPTH,
         DYING,
         COST,

@@ -371,7 +371,7 @@ def data_simulate(
         typer.echo(corpus.dumps(examples), nl=False)
     else:
         corpus.write(examples, out)
-        _say(f"{out}: {len(examples)} questions")
+        _say(f"{out}: {len(examples)} examples")
 
 
 @contextmanager

@@ -63,7 +63,10 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One line of the knowledge base: ``subject``, ``relation`` (one of `RELATIONS`), ``value``."""
+    """One line of the knowledge base: ``subject``, ``relation``, ``value``.
+
+    The relation is one of `RELATIONS`; in task 6 also ``R_post_code``.
+    """
 
     subject: str
     relation: str

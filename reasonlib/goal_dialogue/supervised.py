@@ -45,8 +45,8 @@ class Settings:
     epochs, batch, lr
         Passes over the training set, examples in a batch, and first step of Adam, which falls to zero.
     history
-        Whether x is all that was said or what the user said last; ``None`` takes what did better on the
-        validation sets: all in tasks 1 and 5, the last utterance elsewhere.
+        Whether x is all that was said or what the user said last; ``None`` takes all in tasks 1 and
+        5, the last utterance elsewhere.
 
     Raises
     ------

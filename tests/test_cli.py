@@ -353,7 +353,7 @@ def test_simulate_to_standard_output_and_to_a_file(tmp_path):
     assert result.stdout == "5:0\n5:1\n"
     out = tmp_path / "qa2.txt"
     result = call("data", "simulate", "toy_cli/qa2", "--out", out)
-    assert result.stdout == "" and "1000 questions" in result.stderr
+    assert result.stdout == "" and "1000 examples" in result.stderr
     assert out.read_text().startswith("0:0\n0:1\n")
     assert "exists; choose another file or give --force" in mistake(
         "data", "simulate", "toy_cli/qa2", "--out", out

@@ -5,12 +5,15 @@ picture says at which scale and on which data it was measured.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from reasonlib import plotting, records
+from reasonlib import claims, plotting, records
 from reasonlib.errors import UserError
 
-__all__ = ["best", "by_metric", "origin", "rows"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["best", "by_metric", "grid", "origin", "rows"]
 
 
 def best(experiment: str, row: str, **where: Any) -> records.Group:
@@ -112,3 +115,49 @@ def rows(
         alt=f"{unit} of the rows of {experiment}",
         caption=f"{experiment}: {origin(next(iter(chosen.values())))}.",
     )
+
+
+def grid(topic: str, *, table: str, only: Sequence[str] | None = None, decimals: int = 1) -> "pd.DataFrame":
+    """Set a published table out as its source does, each cell *published / ours* in per cent.
+
+    Parameters
+    ----------
+    topic, table
+        Whose claims: those of this table whose rows are named ``system, column``.
+    only
+        These systems alone, in this order.
+    decimals
+        Of each number.
+
+    Returns
+    -------
+    DataFrame
+        A row for each system, a column for each of its cells, and the run that ours come from. A dash stands
+        where the source is illegible, or nothing was measured.
+
+    Raises
+    ------
+    UserError
+        If the table has no such system.
+    """
+    import pandas as pd
+
+    lines: dict[str, dict[str, str]] = {}
+    for row in claims.table(topic, table=table):
+        system, _, column = row["row"].rpartition(", ")
+        line = lines.setdefault(system, {})
+        ours = row["ours"]["mean"] if row["ours"] else None
+        line[column] = f"{_percent(row['published'], decimals)} / {_percent(ours, decimals)}"
+        if row["scale"]:
+            line["our run"] = f"{row['scale']}, {row['data']['kind']}"
+    if absent := [name for name in only or () if name not in lines]:
+        raise UserError(f"{table} has no row {absent[0]!r}; there are: {', '.join(lines)}")
+    chosen = {name: lines[name] for name in only} if only else lines
+    columns = [column for column in dict.fromkeys(key for line in chosen.values() for key in line)]
+    columns = [*(column for column in columns if column != "our run"), "our run"]
+    found = pd.DataFrame(chosen).T.reindex(columns=columns).fillna("–")
+    return found.rename_axis("published / ours, %")
+
+
+def _percent(share: float | None, decimals: int) -> str:
+    return "–" if share is None else f"{100 * share:.{decimals}f}"

@@ -124,16 +124,7 @@ def table_3_2() -> pd.DataFrame:
         A row for each method, a column for each layout, and the run that ours come from. A dash stands where
         the copy at hand is illegible, or nothing was measured.
     """
-    lines: dict[str, dict[str, str]] = {}
-    for row in claims.table("visual_iq", table="Table 3.2: accuracy"):
-        method, _, layout = row["row"].rpartition(", ")
-        ours = row["ours"]["mean"] if row["ours"] else None
-        line = lines.setdefault(method, {})
-        line[layout] = f"{_percent(row['published'])} / {_percent(ours)}"
-        if row["scale"]:
-            line["our run"] = row["scale"]
-    columns = ["overall", *BY_LAYOUT, "our run"]
-    return pd.DataFrame(lines).T.reindex(columns=columns).fillna("–").rename_axis("published / ours, %")
+    return results.grid("visual_iq", table="Table 3.2: accuracy")
 
 
 def fair() -> pd.DataFrame:

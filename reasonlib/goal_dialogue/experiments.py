@@ -309,6 +309,34 @@ COPYING = Experiment(
     version=_version,
 )
 
+
+def _bound(trial: Trial) -> Measured:
+    from reasonlib.goal_dialogue import inside, sets
+
+    metrics = {}
+    for task in trial.settings["tasks"]:
+        split = sets.load(trial.data, task, dialogues=trial.settings.get("dialogues"))
+        for part, found in inside.ceiling(split, learnt=trial.settings["learnt"]).items():
+            if part in ("test", "oov"):
+                metrics["task" + str(task) if part == "test" else f"oov{task}"] = found.words
+    return Measured(metrics=metrics, steps_done=1, steps_planned=1)
+
+
+BOUND = Experiment(
+    name="goal_dialogue/bound",
+    title="Responses whose every word the system said in training: as far as word vectors come",
+    rows={"train": {"learnt": "train"}, "valid": {"learnt": "valid"}},
+    scales={
+        "smoke": {"tasks": (1,), "dialogues": 12},
+        "quick": {"tasks": (1, 2, 3, 4, 5), "dialogues": 200},
+        "paper": {"tasks": (1, 2, 3, 4, 5)},
+    },
+    data=DATA,
+    run=_bound,
+    code=(f"{PACKAGE}.inside:ceiling", f"{PACKAGE}.experiments:_bound"),
+    version=_version,
+)
+
 # Few dialogues (section 5.3.5) ------------------------------------------------------------------------------
 
 ADVICE = Experiment(
@@ -367,6 +395,7 @@ EXPERIMENTS = {
         PARAGRAPHS,
         WORD2VEC,
         COPYING,
+        BOUND,
         ADVICE,
         SHIP,
     )

@@ -93,6 +93,7 @@ NETWORKS = Experiment(
         "un2n": {"network": "un2n"},
         "n2n-adjacent": {"network": "n2n-adjacent"},
         "gn2n-layerwise": {"network": "gn2n"},
+        "gn2n-layerwise-match": {"network": "gn2n", "match": True},
         "gn2n-shared": {"network": "gn2n-shared"},
     },
     scales=_scales(1, 2, 3, 4, 5, 6),

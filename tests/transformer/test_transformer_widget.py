@@ -1,0 +1,88 @@
+"""The form in a notebook: what its controls do, without a kernel behind it."""
+
+import re
+import sys
+
+import numpy as np
+import pytest
+
+from reasonlib.errors import UserError
+from reasonlib.transformer.live import Text, parts, written
+from reasonlib.transformer.pretraining import Bert, BertConfig, words_of
+from reasonlib.transformer.shipped import ShippedEncoder, look
+from reasonlib.transformer.widget import Looker
+
+TEXTS = (Text("One", "mary ran to the _.", ("park",)), Text("Two", "bill took the cup.\nhe has the _."))
+
+
+@pytest.fixture
+def encoder():
+    words = words_of()
+    config = BertConfig(vocabulary=len(words), longest=30, layers=2, heads=2, width=8, hidden=8)
+    return ShippedEncoder(Bert(config, seed=3).eval(), words, {})
+
+
+@pytest.fixture
+def looker(encoder):
+    pytest.importorskip("ipywidgets", reason="the optional package ipywidgets is not installed")
+    return Looker(encoder, texts=TEXTS)
+
+
+def shares(looker):
+    return [float(one) for one in re.findall(r'rr-look-token[^>]*--share:([\d.]+)"', looker.result.value)]
+
+
+def test_it_shows_what_the_library_computes(looker, encoder):
+    for number, one in enumerate(TEXTS):
+        looker.picker.value = number
+        looked = look(encoder, *parts(one.text))
+        assert looker.text.value == one.text
+        assert [title.split(" ", 1)[1] for title, _ in looker.token.options] == list(written(one.text))
+        assert looker.token.value == looked.guesses[0].place, "the hidden word looks first"
+        for head in ((0, 1), (1, 0)):
+            looker.head.value = head
+            for row in (0, 3):
+                looker.token.value = row
+                np.testing.assert_allclose(shares(looker), looked.weights[(*head, row)], atol=1e-4)
+        assert looked.guesses[0].words[0][0] in looker.result.value
+    assert "Does the second part continue the first?" in looker.result.value
+
+
+def test_write_a_text(looker):
+    assert "it was: park" in looker.result.value or "✓ right" in looker.result.value
+    looker.text.value = "Rhea ran."
+    assert looker.picker.value == -1 and looker.picked() is None
+    assert looker.looked.guesses == () and "No word is hidden" in looker.result.value
+    assert "never met this word and reads it as [UNK]: rhea." in looker.result.value
+    assert looker.token.value == 1
+
+
+def test_a_mistake_is_told_in_the_form(looker):
+    looker.text.value = " "
+    assert looker.result.value == "<p>The text must not be empty.</p>" and looker.looked is None
+    looker.text.value = "mary " * 40
+    assert looker.result.value == "<p>The text must have at most 30 tokens, got 42.</p>"
+    looker.text.value = "mary ran."
+    assert looker.looked is not None and "rr-look-token" in looker.result.value
+
+
+def test_the_shipped_encoder_and_no_texts(encoder):
+    pytest.importorskip("ipywidgets", reason="the optional package ipywidgets is not installed")
+    assert Looker().looked is not None
+    empty = Looker(encoder, texts=())
+    assert empty.picker.value == -1 and empty.looked is None
+
+
+def test_it_is_shown_as_its_box(looker, monkeypatch):
+    shown = []
+    monkeypatch.setattr("IPython.display.display", shown.append)
+    looker._ipython_display_()
+    assert shown == [looker.box]
+
+
+def test_without_ipywidgets_one_clear_line(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    with pytest.raises(
+        UserError, match=r"the widget needs ipywidgets; install it \(pip install ipywidgets\)"
+    ):
+        Looker()

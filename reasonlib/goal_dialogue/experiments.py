@@ -294,7 +294,7 @@ COPYING = Experiment(
     },
     scales={
         "smoke": {"tasks": (1,), "dialogues": 12, "epochs": 1},
-        "quick": {"tasks": (1, 4), "dialogues": 150, "epochs": 4},
+        "quick": {"tasks": (1, 4), "dialogues": 150, "epochs": 8, "batch_size": 16},
         "paper": {"tasks": (1, 2, 3, 4, 5)},
     },
     data=DATA,

@@ -657,8 +657,8 @@ SHIP = Experiment(
     rows={"encoder": {}},
     scales={
         "smoke": {"masked": 2, "both": 2, "batch": 4, "hidden": 16, "asked": 10},
-        "quick": {"masked": 300, "both": 100, "batch": 32, "hidden": 128, "asked": 200},
-        "paper": {"masked": 4000, "both": 2000, "batch": 32, "hidden": 128, "asked": 1000},
+        "quick": {"masked": 400, "both": 0, "batch": 32, "hidden": 128, "asked": 200},
+        "paper": {"masked": 4000, "both": 0, "batch": 32, "hidden": 128, "asked": 1000},
     },
     data={"simulated": "simulated"},
     run=run_ship,

@@ -24,7 +24,8 @@ def make(trial: Trial) -> Measured:
     """Pre-train the encoder on stories with reports and questions, and write it if the scale is ``paper``.
 
     First on hidden words of whole texts alone, until it finds a report's words in the story; then on both
-    tasks. With both from the start, half of the reports belong to another story, and it takes far longer.
+    tasks, if steps are given for that. With both from the start, half of the reports belong to another story,
+    and it takes far longer.
     """
     settings = trial.settings
     words = pretraining.words_of()
@@ -45,6 +46,7 @@ def make(trial: Trial) -> Measured:
             progress=trial.progress,
         )
         for phase, lr, first in (("masked", 3e-3, 0), ("both", 1e-3, 500_000))
+        if settings[phase]
     ]
     stopped = next((one.stopped for one in histories if one.stopped != "finished"), "finished")
     metrics = {
@@ -55,7 +57,7 @@ def make(trial: Trial) -> Measured:
     if trial.scale == "paper" and stopped == "finished":
         made = {
             "command": f"reasonlib run transformer/ship --row {trial.row} --scale paper --seed {trial.seed}",
-            "steps": [one.steps_done for one in histories],
+            "steps": [settings["masked"], settings["both"]],
             **{name: round(value, 4) for name, value in metrics.items()},
         }
         shipped.save_encoder(model, words, shipped.ENCODER, made)

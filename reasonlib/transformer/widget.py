@@ -120,11 +120,12 @@ class Looker:
             return
         from reasonlib.transformer.live import framed
 
-        one = self.picked()
+        one, (layer, head) = self.picked(), self.head.value
         self.result.value = framed(
             self.looked,
             self.text.value,
-            *self.head.value,
+            layer,
+            head,
             self.token.value,
             answers=one.answers if one else (),
             following=self.following,

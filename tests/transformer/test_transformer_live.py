@@ -381,7 +381,8 @@ def test_the_page_cuts_texts_as_the_library_does(browser, page):
 @pytest.mark.browser
 def test_two_figures_and_two_parts(browser, tmp_path):
     texts = [Text("Two", "mary ran to the park.\nmary is in the park.", follows=True)]
-    one, other = live(network(), texts=texts), live(network(layers=1, heads=3), texts=texts)
+    untold = network(layers=1, heads=3)._replace(made={"steps": [9, 0]})
+    one, other = live(network(), texts=texts), live(untold, texts=texts)
     still = framed(look(network(), "mary ran"), "mary ran", 0, 0, 1)
     told = "<!doctype html><title>Two</title><meta charset=utf-8>"
     (tmp_path / "two.html").write_text(told + still._repr_html_() + one._repr_html_() + other._repr_html_())
@@ -393,6 +394,7 @@ def test_two_figures_and_two_parts(browser, tmp_path):
         shown = figures.nth(0).locator(".rr-look-guesses").inner_text()
         assert ("✓ right" if follows > 0.5 else "✗ wrong") in shown and f"{follows:.2f}" in shown
         before = figures.nth(1).inner_text()
+        assert "It was not trained to say" in before and "It was not trained to say" not in shown
         figures.nth(0).locator(".rr-look-token").nth(2).click()
         assert figures.nth(1).inner_text() == before
         assert opened.complaints == []

@@ -51,6 +51,7 @@ __all__ = [
 ]
 
 LARGEST = 500_000  # bytes: what a page may carry before the first look
+UNTOLD = "It was not trained to say whether the second part continues the first."
 HELD_OUT = 90_210  # seed of the texts offered: none to train or test on is drawn with it
 
 
@@ -212,6 +213,7 @@ def live(encoder: ShippedEncoder | None = None, *, texts: Sequence[Text] | None 
         "texts": [one._asdict() for one in texts],
         "first": {"layer": layer, "head": head},
         "following": following,
+        "untold": UNTOLD,
         "heat": heat,
     }
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
@@ -282,7 +284,8 @@ def shown(
         f'<ul class="rr-look-notes">{notes}</ul>'
         '<div class="rr-look-sides"><div data-scripted hidden><p class="rr-look-title">Heads: choose one</p>'
         '<div class="rr-look-maps" role="group" aria-label="Heads"></div>'
-        '<p class="rr-look-key">In each map a row is the token that looks, a column the token looked at.</p>'
+        '<p class="rr-look-key">In each map a row is the token that looks, a column the token looked at, shaded '
+        "by the root of the weight; the ticks stand at the chosen token’s row.</p>"
         "</div>"
         '<div><p class="rr-look-title">What it guesses</p>'
         f'<div class="rr-look-guesses">{"".join(_guesses(looked, words, answers, following))}</div>'
@@ -400,7 +403,9 @@ def _guesses(looked: Looked, words: Sequence[str], answers: Sequence[str], follo
         )
     if not looked.guesses:
         yield "<p>No word is hidden. Type _ for one.</p>"
-    if following and looked.follows is not None:
+    if looked.follows is not None and not following:
+        yield f"<p>{UNTOLD}</p>"
+    if looked.follows is not None and following:
         both = (("yes", looked.follows), ("no", 1 - looked.follows))
         yield f"<div><p>Does the second part continue the first?</p><ol>{_bars(both)}</ol></div>"
 

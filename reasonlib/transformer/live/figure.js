@@ -110,6 +110,7 @@ function start(root) {
     if (!looked.guesses.length) {
       found.append(make("p", {}, "No word is hidden. Type _ for one, or choose a word and press “Hide this word”."));
     }
+    if (looked.follows !== null && !data.following) found.append(make("p", {}, data.untold));
     if (looked.follows !== null && data.following) {
       const ours = picked()?.follows ?? null, says = looked.follows > 0.5;
       const verdict = ours === null ? [] : [" ", make("strong", {}, ours === says ? "✓ right" : "✗ wrong")];

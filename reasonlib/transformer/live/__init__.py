@@ -284,8 +284,8 @@ def shown(
         f'<ul class="rr-look-notes">{notes}</ul>'
         '<div class="rr-look-sides"><div data-scripted hidden><p class="rr-look-title">Heads: choose one</p>'
         '<div class="rr-look-maps" role="group" aria-label="Heads"></div>'
-        '<p class="rr-look-key">In each map a row is the token that looks, a column the token looked at, shaded '
-        "by the root of the weight; the ticks stand at the chosen token’s row.</p>"
+        '<p class="rr-look-key">In each map a row is the token that looks, a column the token looked at, '
+        "shaded by the root of the weight; the ticks stand at the chosen token’s row.</p>"
         "</div>"
         '<div><p class="rr-look-title">What it guesses</p>'
         f'<div class="rr-look-guesses">{"".join(_guesses(looked, words, answers, following))}</div>'

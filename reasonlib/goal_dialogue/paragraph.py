@@ -1,4 +1,4 @@
-r"""Paragraph vectors in place of bags of words: DbowN2N (Mehak 2019, section 4.1).
+r"""Paragraph vectors in place of bags of words: DbowN2N (Taraldsen and Vatne 2019, section 4.1).
 
 PV-DBOW (Le and Mikolov 2014) gives sentence s a vector :math:`v_s` and word w a vector :math:`o_w`, and
 learns both so that the words of the sentence are likelier than words drawn at random (negative sampling):

@@ -14,7 +14,7 @@ r"""Taggers: which word names a cuisine, a place, a restaurant? Its letters say,
 
 A word's tag is one of the types of the knowledge base, or ``none``.
 
-Source: Mehak (2019), section 4.2.1, eq. 4.1-4.7.
+Source: Taraldsen and Vatne (2019), section 4.2.1, eq. 4.1-4.7.
 
 Axes: S sentences, J words of the longest, W distinct words, L letters of the longest, H cells, T tags.
 """

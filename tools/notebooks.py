@@ -199,8 +199,8 @@ def assignment(page: Page, book: Book) -> Any | None:
         ]
     )
     install = INSTALL.format(archive=address.archive).rstrip()
-    listed = ", ".join(f'"{one.name}"' for one in wanted)
-    last = f'from reasonlib import check\n\ncheck.grade("{page.topic}", globals(), names=[{listed}])'
+    listed = "".join(f'    "{one.name}",\n' for one in wanted)
+    last = f'from reasonlib import check\n\nnames = [\n{listed}]\ncheck.grade("{page.topic}", globals(), names=names)'
     return assembled(
         [
             ("markdown", f"# Exercises: {title}", {}),

@@ -1,4 +1,4 @@
-r"""Key tags: the types of a sentence's words beside the words themselves (Taraldsen and Vatne 2019, section 4.2.2).
+r"""Key tags: the types of a sentence's words beside the words themselves (Taraldsen and Vatne 2019, 4.2.2).
 
 ::
 

@@ -1,4 +1,4 @@
-r"""Word2Vec as the start of a memory network's word tables (Taraldsen and Vatne 2019, sections 4.1.1 and 5.3.2).
+r"""Word2Vec as the start of a memory network's word tables (Taraldsen, Vatne 2019, 4.1.1, 5.3.2).
 
 The vectors of `gensim <https://radimrehurek.com/gensim/>`_, learned by guessing words from their neighbours
 in the training dialogues, take the place of the small random numbers that all tables start from; then all

@@ -200,7 +200,8 @@ def assignment(page: Page, book: Book) -> Any | None:
     )
     install = INSTALL.format(archive=address.archive).rstrip()
     listed = "".join(f'    "{one.name}",\n' for one in wanted)
-    last = f'from reasonlib import check\n\nnames = [\n{listed}]\ncheck.grade("{page.topic}", globals(), names=names)'
+    graded = f'check.grade("{page.topic}", globals(), names=names)'
+    last = f"from reasonlib import check\n\nnames = [\n{listed}]\n{graded}"
     return assembled(
         [
             ("markdown", f"# Exercises: {title}", {}),

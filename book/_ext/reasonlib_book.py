@@ -175,13 +175,28 @@ def list_modules(app, docname, source):
     source[0] = source[0].replace(block[0], "\n".join(sections))
 
 
+def _each(node: ast.stmt) -> list[ast.stmt]:
+    """Take an assignment to several names apart: ``PAD, END = 0, 2`` is two."""
+    if (
+        isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Tuple)
+        and all(isinstance(target, ast.Tuple) for target in node.targets)
+    ):
+        return [
+            ast.copy_location(ast.Assign(targets=[name], value=value), node)
+            for target in node.targets
+            for name, value in zip(target.elts, node.value.elts, strict=True)
+        ]
+    return [node]
+
+
 def constants(root: Path, module: str) -> str:
     """Describe what autodoc passes over: constants, by the comment on their line, and graded exercises."""
     base = root.joinpath(*module.split("."))
     text = next(path for path in (base.with_suffix(".py"), base / "__init__.py") if path.is_file()).read_text(
         "utf-8"
     )
-    lines, body = text.splitlines(), ast.parse(text).body
+    lines, body = text.splitlines(), [one for node in ast.parse(text).body for one in _each(node)]
     made: dict[str, ast.Assign | ast.AnnAssign] = {}
     for node, following in zip(body, [*body[1:], None], strict=True):
         said = isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant)

@@ -1,7 +1,7 @@
 r"""BLEU: how many runs of words a translation shares with a reference (Papineni et al. 2002).
 
 ``BLEU = 100 * brevity * exp(mean_n log precision_n)`` for n = 1 to 4. `by_hand` does the arithmetic in plain
-sight; `corpus_bleu` asks `sacrebleu <https://github.com/mjpost/sacrebleu>`_, whose score is the one to report
+sight; `corpus_bleu` asks `sacrebleu <https://pypi.org/project/sacrebleu>`_, whose score is the one to report
 (Post 2018), and names how it counted.
 """
 

@@ -1,9 +1,9 @@
 """The scoreboard and the status page: complete without scripts, sortable and filterable with them."""
 
 import re
-import shutil
 
 import pytest
+from browsing import Opened
 
 from reasonlib import claims, plotting, scoreboard
 
@@ -187,96 +187,83 @@ def test_durations_are_written_as_people_say_them(seconds, text):
     assert scoreboard._duration(seconds) == text
 
 
-@pytest.fixture(scope="module")
-def browser():
-    sync = pytest.importorskip("playwright.sync_api")
-    binary = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if binary is None:
-        pytest.skip("no Chromium on this machine")
-    with sync.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=binary)
-        yield opened
-        opened.close()
+class Boards(Opened):
+    """Both boards on one page."""
 
+    def __init__(self, browser, folder, *, width=1000, **settings):
+        both = plotting.beside(scoreboard.render(CLAIMS), scoreboard.status(STATUS))
+        head = (
+            '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Boards</title>'
+            '<meta name="color-scheme" content="light dark">'
+            '<meta name="viewport" content="width=device-width"></head>'
+        )
+        body = f"<main><h1>Boards</h1><style>{scoreboard.CSS}</style>{both.html}</main>"
+        file = folder / "boards.html"
+        file.write_text(f"{head}<body>{body}</body></html>", encoding="utf-8")
+        super().__init__(browser, file, viewport={"width": width, "height": 800}, **settings)
+        self.board = self.page.locator("[data-rr-board]").first
 
-def pages(browser, tmp_path, *, width=1000, scheme="light", scripts=True):
-    both = plotting.beside(scoreboard.render(CLAIMS), scoreboard.status(STATUS))
-    text = f"<style>{scoreboard.CSS}</style>{both.html}"
-    head = (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Boards</title>'
-        '<meta name="color-scheme" content="light dark">'
-        '<meta name="viewport" content="width=device-width"></head>'
-    )
-    file = tmp_path / "boards.html"
-    file.write_text(f"{head}<body><main><h1>Boards</h1>{text}</main></body></html>", encoding="utf-8")
-    context = browser.new_context(
-        viewport={"width": width, "height": 800}, color_scheme=scheme, java_script_enabled=scripts
-    )
-    page = context.new_page()
-    page.errors = []
-    page.on("pageerror", lambda error: page.errors.append(str(error)))
-    page.on("console", lambda message: page.errors.append(message.text) if message.type == "error" else None)
-    page.goto(file.as_uri())
-    return page
+    def order(self):
+        self.drawn()
+        return self.board.locator("tbody tr").evaluate_all("rows => rows.map((row) => row.id)")
+
+    def shown(self):
+        self.drawn()
+        return self.board.locator("output").inner_text()
 
 
 @pytest.mark.browser
 def test_headers_sort_up_and_down_and_keep_empty_cells_last(browser, tmp_path):
-    page = pages(browser, tmp_path)
-    board = page.locator("[data-rr-board]").first
-    head = board.get_by_role("columnheader", name="Ours")
-    assert head.get_attribute("aria-sort") == "none"
-    head.get_by_role("button").click()
-    assert head.get_attribute("aria-sort") == "ascending"
-    order = [row.get_attribute("id") for row in board.locator("tbody tr").all()]
-    assert order == ["claim-story-qa-hops", "claim-story-qa-joint-d50-n3", "claim-visual-iq-raven"]
-    head.get_by_role("button").press("Enter")
-    assert head.get_attribute("aria-sort") == "descending"
-    order = [row.get_attribute("id") for row in board.locator("tbody tr").all()]
-    assert order == ["claim-story-qa-joint-d50-n3", "claim-story-qa-hops", "claim-visual-iq-raven"]
-    board.get_by_role("button", name="Verdict").click()
-    assert head.get_attribute("aria-sort") == "none"
-    assert board.locator("tbody tr").first.get_attribute("id") == "claim-story-qa-hops"
-    assert page.errors == []
+    with Boards(browser, tmp_path) as opened:
+        head = opened.board.get_by_role("columnheader", name="Ours")
+        assert head.get_attribute("aria-sort") == "none"
+        head.get_by_role("button").click()
+        up = ["claim-story-qa-hops", "claim-story-qa-joint-d50-n3", "claim-visual-iq-raven"]
+        assert opened.order() == up
+        assert head.get_attribute("aria-sort") == "ascending"
+        head.get_by_role("button").press("Enter")
+        assert opened.order() == [up[1], up[0], up[2]]
+        assert head.get_attribute("aria-sort") == "descending"
+        opened.board.get_by_role("button", name="Verdict").click()
+        assert opened.order()[0] == "claim-story-qa-hops"
+        assert head.get_attribute("aria-sort") == "none"
+        assert opened.complaints == []
 
 
 @pytest.mark.browser
 def test_search_and_selects_filter_and_say_how_many_are_left(browser, tmp_path):
-    page = pages(browser, tmp_path)
-    board = page.locator("[data-rr-board]").first
-    output = board.locator("output")
-    assert output.inner_text() == "3 of 3 claims shown"
-    board.get_by_label("Search").fill("HOPS more")
-    assert output.inner_text() == "1 of 3 claims shown"
-    assert board.locator("tbody tr:visible").get_attribute("id") == "claim-story-qa-hops"
-    board.get_by_role("button", name="Show all").click()
-    page.wait_for_function("document.querySelector('output').textContent.startsWith('3')")
-    board.get_by_label("Topic").select_option("story_qa")
-    assert output.inner_text() == "2 of 3 claims shown"
-    board.get_by_label("Data").select_option("real")
-    assert output.inner_text() == "1 of 3 claims shown"
-    board.get_by_label("Verdict").select_option("not run")
-    assert output.inner_text() == "0 of 3 claims shown"
-    assert page.errors == []
+    with Boards(browser, tmp_path) as opened:
+        board = opened.board
+        assert opened.shown() == "3 of 3 claims shown"
+        board.get_by_label("Search").fill("HOPS more")
+        assert opened.shown() == "1 of 3 claims shown"
+        assert board.locator("tbody tr:visible").get_attribute("id") == "claim-story-qa-hops"
+        board.get_by_role("button", name="Show all").click()
+        opened.page.wait_for_function("document.querySelector('output').textContent.startsWith('3')")
+        board.get_by_label("Topic").select_option("story_qa")
+        assert opened.shown() == "2 of 3 claims shown"
+        board.get_by_label("Data").select_option("real")
+        assert opened.shown() == "1 of 3 claims shown"
+        board.get_by_label("Verdict").select_option("not run")
+        assert opened.shown() == "0 of 3 claims shown"
+        assert opened.complaints == []
 
 
 @pytest.mark.browser
 def test_without_scripts_it_is_a_plain_table(browser, tmp_path):
-    page = pages(browser, tmp_path, scripts=False)
-    assert page.locator("tbody tr:visible").count() == 5
-    assert page.locator("form:visible, thead button").count() == 0
+    with Boards(browser, tmp_path, java_script_enabled=False) as opened:
+        assert opened.page.locator("tbody tr:visible").count() == 5
+        assert opened.page.locator("form:visible, thead button").count() == 0
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [380, 1000])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_accessibility_finding_and_no_sideways_scrolling(browser, tmp_path, width, scheme):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
-    page = pages(browser, tmp_path, width=width, scheme=scheme)
-    found = axe.Axe().run(page).response["violations"]
-    assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found] == []
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    assert page.locator("tbody").first.evaluate("body => getComputedStyle(body).display") == (
-        "block" if width == 380 else "table-row-group"
-    )
-    assert page.errors == []
+    with Boards(browser, tmp_path, width=width, color_scheme=scheme) as opened:
+        assert opened.grave() == []
+        assert opened.overflow() <= 0
+        assert opened.page.locator("tbody").first.evaluate("body => getComputedStyle(body).display") == (
+            "block" if width == 380 else "table-row-group"
+        )
+        assert opened.complaints == []

@@ -1,11 +1,11 @@
 """The three figures in the page: the same numbers as the library, and played with in a browser."""
 
 import re
-import shutil
 
 import numpy as np
 import pytest
 import torch
+from browsing import PHONE, Opened
 
 from reasonlib.optimisation import live
 from reasonlib.optimisation.activations import ACTIVATIONS
@@ -16,9 +16,7 @@ from reasonlib.optimisation.losses import REGRESSION, focal, hinge, kl_divergenc
 from reasonlib.optimisation.optimisers import OPTIMISERS
 from reasonlib.plotting import Picture
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FIGURES = ("losses", "race", "saturation")
-PHONE = {"viewport": {"width": 390, "height": 800}}
 
 
 @pytest.fixture(scope="module")
@@ -92,49 +90,21 @@ def test_a_stack_of_ramps_without_learning_keeps_its_dead_and_mistakes_are_named
 # In a browser
 
 
-@pytest.fixture(scope="module")
-def browser():
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        pytest.skip("no Chromium on this machine (looked for " + ", ".join(BROWSERS) + ")")
-    from playwright.sync_api import sync_playwright
+class Live(Opened):
+    """A page with the three figures."""
 
-    with sync_playwright() as play:
-        opened = play.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield opened
-        opened.close()
-
-
-class Opened:
-    """A page with the three figures, with all it complained about or asked the network for."""
-
-    def __init__(self, browser, path, **settings):
-        self.context = browser.new_context(**settings)
-        self.page = self.context.new_page()
-        self.complaints = []
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("console", lambda line: self.complaints.append(line.text))
-        self.page.on(
-            "request",
-            lambda asked: (
-                None if asked.url.startswith(("file:", "data:")) else self.complaints.append(asked.url)
-            ),
-        )
-        self.page.goto(path.as_uri())
-
-    def figure(self, name):
+    def figure_of(self, name):
         return self.page.locator(f".rr-opt-{name}")
 
-    def ask(self, name, script, argument=None):
+    def said(self, name):
+        self.drawn()
+        return self.figure_of(name).locator("output").inner_text()
+
+    def asks(self, name, script, argument=None):
         """Run ``(figure, argument) => ...`` on what a figure leaves for the console."""
+        self.drawn()
         wrapped = f"(root, argument) => (({script})(root.{name}, argument))"
-        return self.figure(name).evaluate(wrapped, argument)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.context.close()
+        return self.figure_of(name).evaluate(wrapped, argument)
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +119,7 @@ def path(figures, tmp_path_factory):
 @pytest.fixture(scope="module")
 def opened(browser, path):
     """One page for all that only asks it for numbers."""
-    with Opened(browser, path) as page:
+    with Live(browser, path) as page:
         yield page
         assert page.complaints == []
 
@@ -163,7 +133,7 @@ def both(loss, at):
 @pytest.mark.browser
 def test_losses_and_slopes(opened):
     errors = np.linspace(-6, 6, 61).tolist()
-    found = opened.ask(
+    found = opened.asks(
         "losses",
         """(figure, errors) => Object.fromEntries(Object.entries(figure.REGRESSION).map(([name, loss]) =>
         [name, errors.map((e) => loss(e, { delta: 0.7, gamma: 0.8 }))]))""",
@@ -177,7 +147,7 @@ def test_losses_and_slopes(opened):
         np.testing.assert_allclose(found[name], theirs, atol=1e-6, err_msg=name)
     scores = [score for score in np.linspace(-8, 8, 65).tolist() if abs(score) != 1]
     for truth in (1.0, 0.0, 0.3):
-        found = opened.ask(
+        found = opened.asks(
             "losses",
             """(figure, [scores, y]) => Object.fromEntries(Object.entries(figure.CLASSIFICATION).map(
             ([name, loss]) => [name, scores.map((z) => loss(z, y, { focus: 2.5 }))]))""",
@@ -214,7 +184,7 @@ def test_lines_of_the_page(opened):
             ("log-cosh", ()),
             ("quantile", ("gamma",)),
         ):
-            line = opened.ask("losses", "(figure, all) => figure.fitLine(...all)", [name, points, settings])
+            line = opened.asks("losses", "(figure, all) => figure.fitLine(...all)", [name, points, settings])
             theirs = fit_line(name, torch.tensor(points), **{key: settings[key] for key in own})
             np.testing.assert_allclose(line, theirs, atol=1e-6, err_msg=name)
 
@@ -224,8 +194,8 @@ def test_surfaces_and_paths(opened):
     places = torch.tensor([[x, y] for x in np.linspace(-2, 2, 7) for y in np.linspace(-1.5, 2, 6)])
     for key, track in TRACKS.items():
         surface = surface_of(key)
-        opened.ask("race", "(figure, key) => figure.choose(key)", key)
-        found = opened.ask(
+        opened.asks("race", "(figure, key) => figure.choose(key)", key)
+        found = opened.asks(
             "race",
             "(figure, places) => { const { value, slope } = figure.surface(); "
             "return places.map((at) => [value(at), ...slope(at)]); }",
@@ -233,7 +203,7 @@ def test_surfaces_and_paths(opened):
         )
         theirs = torch.cat([surface.value(places)[:, None], surface.gradient(places)], 1)
         np.testing.assert_allclose(found, theirs, rtol=1e-9, atol=1e-9)
-        runs = opened.ask("race", "(figure) => figure.state.runs")
+        runs = opened.asks("race", "(figure) => figure.state.runs")
         assert list(runs) == list(OPTIMISERS)
         for name, walked in runs.items():
             points, losses = (values[: len(walked["points"])] for values in run(track, surface, name))
@@ -246,7 +216,7 @@ def test_surfaces_and_paths(opened):
 @pytest.mark.browser
 def test_activations_and_a_stack(opened):
     sums = [one for one in np.linspace(-7, 7, 57).tolist() if abs(one) not in (0, 1)]
-    found = opened.ask(
+    found = opened.asks(
         "saturation",
         """(figure, sums) => Object.fromEntries(Object.entries(figure.ACTIVATIONS).map(([name, [f, slope]]) =>
         [name, sums.map((z) => [f(z), slope(z)])]))""",
@@ -258,7 +228,7 @@ def test_activations_and_a_stack(opened):
     for activation in ("sigmoid", "ReLU", "HardELiSH"):
         config = StackConfig(activation=activation, depth=4, scale=1.7, rate=0.3, width=16, seed=6)
         settings = {name: getattr(config, name) for name in config.__dataclass_fields__}
-        weights, passes = opened.ask(
+        weights, passes = opened.asks(
             "saturation",
             """(figure, settings) => {
               const stack = figure.make(settings), passes = [];
@@ -289,8 +259,8 @@ def test_activations_and_a_stack(opened):
 
 @pytest.mark.browser
 def test_drag_a_prediction_and_spoil_a_point(browser, path):
-    with Opened(browser, path) as opened:
-        figure = opened.figure("losses")
+    with Live(browser, path) as opened:
+        figure = opened.figure_of("losses")
         knob = figure.get_by_role("slider", name="Prediction")
         box = knob.locator(".rr-opt-knob").bounding_box()
         x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
@@ -298,63 +268,60 @@ def test_drag_a_prediction_and_spoil_a_point(browser, path):
         opened.page.mouse.down()
         opened.page.mouse.move(x - 60, y - 30, steps=3)
         opened.page.mouse.up()
-        at = opened.ask("losses", "(figure) => figure.modes.one.state.at[0]")
+        at = opened.asks("losses", "(figure) => figure.modes.one.state.at[0]")
         assert at < 2.2
         figure.get_by_role("slider", name="Target").press("ArrowRight")
-        target = opened.ask("losses", "(figure) => figure.modes.one.state.target")
+        target = opened.asks("losses", "(figure) => figure.modes.one.state.target")
         assert target == pytest.approx(0.1)
-        rows = figure.locator("tbody:visible tr")
-        shown = {row.split("\n")[0].strip(): row.split() for row in rows.all_inner_texts()}
-        assert float(shown["Squared error"][-2]) == pytest.approx((at - target) ** 2, rel=0.01, abs=6e-4)
-        assert float(shown["Squared error"][-1].replace("−", "-")) == pytest.approx(
+        shown = {name: cells for name, *cells in opened.cells(figure.locator("tbody:visible tr"))}
+        assert float(shown["Squared error"][0]) == pytest.approx((at - target) ** 2, rel=0.01, abs=6e-4)
+        assert float(shown["Squared error"][1].replace("−", "-")) == pytest.approx(
             2 * (at - target), rel=0.02
         )
         figure.get_by_role("slider", name="Rate η").fill("0.5")
         figure.get_by_role("button", name="Step", exact=True).click()
-        after = opened.ask("losses", "(figure) => figure.modes.one.state.at")
+        after = opened.asks("losses", "(figure) => figure.modes.one.state.at")
         assert after[0] == pytest.approx(target, abs=1e-9), "at half the rate squares arrive in one step"
         assert after[1] == pytest.approx(at - 0.5 * np.sign(at - target))
-        assert (
-            figure.locator("output").inner_text().startswith("After 1 step at rate 0.50: squared error is 0")
-        )
+        assert opened.said("losses").startswith("After 1 step at rate 0.50: squared error is 0")
         figure.get_by_role("radio", name="A line through points").check()
-        assert "The lines agree." in figure.locator("output").inner_text()
+        assert "The lines agree." in opened.said("losses")
         figure.get_by_role("button", name="Spoil one point").click()
-        assert re.search(r"moved the squares’ line [\d.]+ away", figure.locator("output").inner_text())
+        assert re.search(r"moved the squares’ line [\d.]+ away", opened.said("losses"))
         point = figure.get_by_role("slider", name="Point 9")
         for _ in range(3):
             point.press("Shift+ArrowUp")
-        assert opened.ask("losses", "(figure) => figure.modes.line.state.points[8][1]") == pytest.approx(3.6)
+        assert opened.asks("losses", "(figure) => figure.modes.line.state.points[8][1]") == pytest.approx(3.6)
         figure.get_by_role("radio", name="Yes or no").check()
         figure.get_by_role("radio", name="score z").check()
+        opened.drawn()
         assert "dL/dz" in figure.inner_text()
         assert opened.complaints == []
 
 
 @pytest.mark.browser
 def test_race_draw_and_pause(browser, path):
-    with Opened(browser, path) as opened:
-        figure = opened.figure("race")
-        told = figure.locator("output")
+    with Live(browser, path) as opened:
+        figure = opened.figure_of("race")
         state = (
             "(figure) => ({ ...figure.state, shown: [...figure.state.shown], settings: figure.settings() })"
         )
         figure.get_by_role("button", name="To the start").click()
-        assert told.inner_text().startswith("All start at a loss of")
+        assert opened.said("race").startswith("All start at a loss of")
         figure.get_by_role("button", name="Step", exact=True).click()
-        assert opened.ask("race", state)["step"] == 1 and "After 1 step " in told.inner_text()
+        assert opened.asks("race", state)["step"] == 1 and "After 1 step " in opened.said("race")
         figure.get_by_role("button", name="Play").click()
         opened.page.wait_for_function("document.querySelector('.rr-opt-race').race.state.step > 3")
         figure.get_by_role("button", name="Pause").click()
-        now = opened.ask("race", state)
+        now = opened.asks("race", state)
         assert not now["playing"] and 3 < now["step"]
         figure.get_by_role("button", name="Nesterov").click()
-        assert "Nesterov" not in opened.ask("race", state)["shown"]
+        assert "Nesterov" not in opened.asks("race", state)["shown"]
         start = figure.get_by_role("slider", name="Starting point")
         start.press("ArrowRight")
         start.press("ArrowUp")
         track = TRACKS["ravine"]
-        now = opened.ask("race", state)
+        now = opened.asks("race", state)
         assert now["start"] == pytest.approx([track.start[0] + 0.05, track.start[1] + 0.05])
         assert start.get_attribute("aria-valuetext") == "x −3.35, y 1.25"
 
@@ -367,7 +334,7 @@ def test_race_draw_and_pause(browser, path):
         opened.page.mouse.up()
         figure.get_by_role("radio", name="Raise hills").check()
         figure.get_by_role("slider", name="Brush", exact=True).press("Enter")
-        now = opened.ask("race", state)
+        now = opened.asks("race", state)
         heights = [bump[2] for bump in now["bumps"][4:]]
         assert len(heights) > 2 and heights[0] < 0 < heights[-1]
         surface = drawn([tuple(bump) for bump in now["bumps"]])
@@ -375,28 +342,29 @@ def test_race_draw_and_pause(browser, path):
             points, _ = run(TRACKS["draw"], surface, name)
             np.testing.assert_allclose(now["runs"][name]["points"], points, atol=1e-6)
         figure.get_by_role("button", name="Undo").click()
-        assert len(opened.ask("race", state)["bumps"]) == len(now["bumps"]) - 1
+        assert len(opened.asks("race", state)["bumps"]) == len(now["bumps"]) - 1
         figure.get_by_role("button", name="Flatten").click()
-        assert opened.ask("race", state)["bumps"] == []
+        assert opened.asks("race", state)["bumps"] == []
         assert opened.complaints == []
 
 
 @pytest.mark.browser
 def test_train_a_stack_in_the_page(browser, path):
-    with Opened(browser, path) as opened:
-        figure = opened.figure("saturation")
+    with Live(browser, path) as opened:
+        figure = opened.figure_of("saturation")
         tries, kind = figure.locator("select").all()
         for _ in range(3):
             figure.get_by_role("button", name="Step", exact=True).click()
         ours = Stack(TRIES["travels"].config).train(3)[-1]
-        seen = opened.ask("saturation", "({ seen }) => [seen.loss, seen.layers.map((one) => one.gradient)]")
+        seen = opened.asks("saturation", "({ seen }) => [seen.loss, seen.layers.map((one) => one.gradient)]")
         assert seen[0] == pytest.approx(ours.loss, abs=1e-5)
         np.testing.assert_allclose(seen[1], ours.gradients, rtol=1e-4)
-        figure.locator("summary").click()
-        rows = [row.split("\t") for row in figure.locator("tbody tr").all_inner_texts()]
+        rows = opened.cells(figure.locator("tbody tr"))
         np.testing.assert_allclose(
             [float(row[2].split()[0]) for row in rows], 100 * ours.saturated.numpy(), atol=0.06
         )
+        figure.locator("summary").click()
+        figure.locator("tbody").wait_for(state="visible")
         figure.get_by_role("button", name="Train").click()
         opened.page.wait_for_function(
             "document.querySelector('.rr-opt-saturation').saturation.stack.steps > 5"
@@ -404,9 +372,10 @@ def test_train_a_stack_in_the_page(browser, path):
         figure.get_by_role("button", name="Pause").click()
         tries.select_option(label="ReLU units die")
         dead = int(Stack(TRIES["dies"].config).look().dead.sum())
-        assert f"{dead} of 256 units are dead" in figure.locator("output").inner_text()
+        assert f"{dead} of 256 units are dead" in opened.said("saturation")
         assert kind.input_value() == "ReLU"
         figure.get_by_role("button", name="New weights").click()
+        opened.drawn()
         assert tries.input_value() == "own"
         assert opened.complaints == []
 
@@ -414,29 +383,20 @@ def test_train_a_stack_in_the_page(browser, path):
 @pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_on_a_phone_and_for_those_who_cannot_see_it(browser, path, scheme):
-    from axe_playwright_python.sync_playwright import Axe
-
-    with Opened(browser, path, color_scheme=scheme, **PHONE) as opened:
-        opened.page.add_style_tag(content="html { background: Canvas }")  # axe takes none for white
+    with Live(browser, path, color_scheme=scheme, **PHONE) as opened:
         assert opened.page.locator(".rr-opt[data-ready]").count() == 3
         if scheme == "dark":
-            opened.ask("losses", "(figure) => figure.show('choice')")
-            opened.ask("race", "(figure) => figure.choose('draw')")
-        scroller = "document.scrollingElement"
-        assert opened.page.evaluate(f"{scroller}.scrollWidth - {scroller}.clientWidth") <= 0
-        grave = [
-            (one["id"], one["nodes"][0]["target"], one["nodes"][0]["failureSummary"])
-            for one in Axe().run(opened.page).response["violations"]
-            if one["impact"] in ("serious", "critical")
-        ]
-        assert grave == []
+            opened.asks("losses", "(figure) => figure.show('choice')")
+            opened.asks("race", "(figure) => figure.choose('draw')")
+        assert opened.overflow() <= 0
+        assert opened.grave() == []
         assert opened.complaints == []
 
 
 @pytest.mark.browser
 def test_without_scripts_a_picture_is_seen(browser, path):
-    with Opened(browser, path, java_script_enabled=False) as opened:
+    with Live(browser, path, java_script_enabled=False) as opened:
         for name in FIGURES:
-            figure = opened.figure(name)
+            figure = opened.figure_of(name)
             assert figure.locator(".rr-opt-still svg").is_visible()
             assert "Scripts are off" in figure.locator("noscript").inner_text()

@@ -1,8 +1,6 @@
-"""The built site and a headless Chromium; tests that need one are skipped, and say so, without it."""
+"""The built site, as files and served; without one the tests are skipped, and say so."""
 
 import os
-import shutil
-import sys
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -11,9 +9,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "tools"))
-
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
 def site_folder() -> Path | None:
@@ -48,21 +43,6 @@ def site() -> Path:
     if folder is None:
         pytest.skip("there is no built site: run `make book` or `make site-tests`")
     return folder
-
-
-@pytest.fixture(scope="session")
-def browser():
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        pytest.skip(
-            "no Chromium on this machine (looked for " + ", ".join(BROWSERS) + "): the pages were not opened"
-        )
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as play:
-        opened = play.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 class Quiet(SimpleHTTPRequestHandler):

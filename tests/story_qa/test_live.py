@@ -9,6 +9,7 @@ import subprocess
 import numpy as np
 import pytest
 import torch
+from browsing import PHONE, Opened
 
 from reasonlib.errors import UserError
 from reasonlib.plotting import Picture
@@ -19,8 +20,6 @@ from reasonlib.story_qa.shipped import load_memory
 from reasonlib.story_qa.simulate import simulate
 from reasonlib.story_qa.story import Example
 from reasonlib.story_qa.tensors import build_vocabulary
-
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 STORIES = tuple(simulate(2, 4, seed=5) + simulate(8, 4, seed=5))
 WORDS = build_vocabulary(STORIES)
@@ -147,19 +146,6 @@ def test_the_stories_offered_are_short_and_of_many_tasks():
 # The numbers, in a browser and in node
 
 
-@pytest.fixture(scope="module")
-def browser():
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        pytest.skip("no Chromium on this machine (looked for " + ", ".join(BROWSERS) + ")")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as play:
-        opened = play.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield opened
-        opened.close()
-
-
 @pytest.fixture(params=[pytest.param("chromium", marks=pytest.mark.browser), "node"])
 def answers(request, tmp_path):
     """A function that asks a figure's own network, in one runtime or the other."""
@@ -251,40 +237,13 @@ def test_every_16_bit_number_is_read_rightly():
 # The figure, played with
 
 
-class Opened:
-    """A page with one or two figures, with all it complained about or asked the network for."""
-
-    def __init__(self, browser, path, **settings):
-        self.context = browser.new_context(**settings)
-        self.page = self.context.new_page()
-        self.complaints = []
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("console", lambda line: self.complaints.append(line.text))
-        self.page.on(
-            "request",
-            lambda asked: (
-                None if asked.url.startswith(("file:", "data:")) else self.complaints.append(asked.url)
-            ),
-        )
-        self.page.goto(path.as_uri())
-        self.figure = self.page.locator(".rr-live").first
-
-    def part(self, name):
-        return self.figure.locator(f".rr-live-{name}")
+class Live(Opened):
+    prefix = "rr-live"
 
     def rows(self):
-        return self.figure.locator(".rr-hops tbody tr").evaluate_all(
-            "rows => rows.map(row => [...row.cells].map(cell => cell.textContent))"
-        )
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.context.close()
+        return self.cells(self.figure.locator(".rr-hops tbody tr"))
 
 
-PHONE = {"viewport": {"width": 380, "height": 800}}
 RHEA = "Hey! I am Rhea. I love dancing. I am a resident of Singapore."
 
 
@@ -298,7 +257,7 @@ def page(tmp_path_factory):
 @pytest.mark.browser
 def test_pick_a_story_and_ask(browser, page):
     model, vocabulary, encoding, _ = load_memory()
-    with Opened(browser, page) as opened:
+    with Live(browser, page) as opened:
         assert opened.part("said").locator("strong").is_visible(), "the first story's answer stands there"
         for number, one in list(enumerate(some_stories()))[:4]:
             opened.figure.get_by_role("combobox", name="Story").select_option(str(number))
@@ -325,7 +284,7 @@ def test_pick_a_story_and_ask(browser, page):
 
 @pytest.mark.browser
 def test_write_a_story_with_the_keyboard_alone(browser, page):
-    with Opened(browser, page) as opened:
+    with Live(browser, page) as opened:
         keyboard = opened.page.keyboard
         opened.figure.get_by_role("combobox").focus()
         for key in ("Tab", "Enter", "Tab"):  # to the summary, open it, to the text
@@ -368,7 +327,7 @@ def test_the_page_cuts_sentences_as_the_library_does(browser, page):
         "Wait... what?!  Yes.",
         " ... \n Été à Paris. Да.",
     ]
-    with Opened(browser, page) as opened:
+    with Live(browser, page) as opened:
         opened.part("own").evaluate("details => { details.open = true; }")
         for text in texts:
             opened.part("story").fill(text)
@@ -381,7 +340,7 @@ def test_a_story_longer_than_memory(browser, tmp_path):
     model, vocabulary, encoding = network(**NETWORKS["few-slots"])
     live(model, vocabulary, stories=STORIES, encoding=encoding).save(tmp_path / "live.html")
     told = [f"Mary went to the {place}." for place in ("kitchen", "garden", "office", "hallway") * 2]
-    with Opened(browser, tmp_path / "live.html") as opened:
+    with Live(browser, tmp_path / "live.html") as opened:
         opened.part("own").evaluate("details => { details.open = true; }")
         opened.part("story").fill("\n".join(told))
         opened.part("question").fill("Where is Mary?")
@@ -398,7 +357,7 @@ def test_two_figures_on_one_page_do_not_meet(browser, tmp_path):
     one, other = live(model, vocabulary, stories=STORIES), live()
     text = "<!doctype html><title>Two</title><meta charset=utf-8>"
     (tmp_path / "two.html").write_text(text + one._repr_html_() + other._repr_html_() + one._repr_html_())
-    with Opened(browser, tmp_path / "two.html") as opened:
+    with Live(browser, tmp_path / "two.html") as opened:
         figures = opened.page.locator(".rr-live")
         assert figures.count() == 3 == opened.page.locator(".rr-live[data-ready]").count()
         sizes = figures.evaluate_all("all => all.map(figure => figure.network.width)")
@@ -412,27 +371,18 @@ def test_two_figures_on_one_page_do_not_meet(browser, tmp_path):
 @pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_figure_on_a_phone_and_for_those_who_cannot_see_it(browser, page, scheme):
-    from axe_playwright_python.sync_playwright import Axe
-
-    with Opened(browser, page, color_scheme=scheme, **PHONE) as opened:
-        opened.page.add_style_tag(content="html { background: Canvas }")  # axe takes none for white
+    with Live(browser, page, color_scheme=scheme, **PHONE) as opened:
         opened.part("own").evaluate("details => { details.open = true; }")
         opened.part("story").fill(RHEA)
         opened.figure.get_by_role("button", name="Ask").click()
-        wide = "() => document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth"
-        assert opened.page.evaluate(wide) <= 0
-        grave = [
-            (one["id"], one["nodes"][0]["target"])
-            for one in Axe().run(opened.page).response["violations"]
-            if one["impact"] in ("serious", "critical")
-        ]
-        assert grave == []
+        assert opened.overflow() <= 0
+        assert opened.grave() == []
         assert opened.complaints == []
 
 
 @pytest.mark.browser
 def test_without_scripts_the_first_answer_is_read(browser, page):
-    with Opened(browser, page, java_script_enabled=False) as opened:
+    with Live(browser, page, java_script_enabled=False) as opened:
         assert opened.part("said").locator("strong").is_visible()
         assert opened.figure.locator(".rr-hops tbody tr").count() == len(some_stories()[0].story)
         assert not opened.part("form").is_visible()

@@ -9,6 +9,7 @@ import subprocess
 import numpy as np
 import pytest
 import torch
+from browsing import Opened
 
 from reasonlib.errors import UserError
 from reasonlib.plotting import HEAT, Picture
@@ -28,7 +29,6 @@ from reasonlib.transformer.pretraining import MASK, Bert, BertConfig, pack, word
 from reasonlib.transformer.shipped import ShippedEncoder, load_encoder, look, split
 from reasonlib.transformer.stories import WORDS
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 STRANGE = "Rhea took the milk, quickly. Mary is in the _ .\nwhere is [MASK]? Été_Да."
 
 
@@ -156,19 +156,6 @@ def test_a_frame_of_its_own():
 # The numbers, in a browser and in node
 
 
-@pytest.fixture(scope="module")
-def browser():
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        pytest.skip("no Chromium on this machine (looked for " + ", ".join(BROWSERS) + ")")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as play:
-        opened = play.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield opened
-        opened.close()
-
-
 @pytest.fixture(params=[pytest.param("chromium", marks=pytest.mark.browser), "node"])
 def looks(request, tmp_path):
     """A function that asks a figure's own encoder, in one runtime or the other."""
@@ -221,26 +208,8 @@ def test_the_same_numbers_as_pytorch(looks, name):
 # The figure, played with
 
 
-class Opened:
-    """A page with a figure, with all it complained about or asked the network for."""
-
-    def __init__(self, browser, path, **settings):
-        self.context = browser.new_context(**settings)
-        self.page = self.context.new_page()
-        self.complaints = []
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("console", lambda line: self.complaints.append(line.text))
-        self.page.on(
-            "request",
-            lambda asked: (
-                None if asked.url.startswith(("file:", "data:")) else self.complaints.append(asked.url)
-            ),
-        )
-        self.page.goto(path.as_uri())
-        self.figure = self.page.locator(".rr-look").first
-
-    def part(self, name):
-        return self.figure.locator(f".rr-look-{name}")
+class Live(Opened):
+    prefix = "rr-look"
 
     def tokens(self):
         return self.part("token").evaluate_all("all => all.map(one => one.firstChild.textContent)")
@@ -256,12 +225,6 @@ class Opened:
     def bars(self):
         rows = "all => all.map(one => [one.firstChild.textContent, +one.lastChild.textContent])"
         return self.part("guesses").locator("li").evaluate_all(rows)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.context.close()
 
 
 @pytest.fixture(scope="module")
@@ -288,7 +251,7 @@ def test_pick_a_text_a_head_and_a_token(browser, page):
     encoder = load_encoder()
     texts = some_texts(pairs=learnt_following(encoder))
     layer, head, row = telling_head(look(encoder, *parts(texts[0].text)))
-    with Opened(browser, page) as opened:
+    with Live(browser, page) as opened:
         assert opened.tokens() == list(written(texts[0].text)) and opened.chosen() == row
         check(opened, encoder, texts[0].text, layer, head, row)
         for number, one in enumerate(texts[:4]):
@@ -314,7 +277,7 @@ def test_pick_a_text_a_head_and_a_token(browser, page):
 def test_write_with_the_keyboard_alone(browser, page):
     encoder = load_encoder()
     text = "Mary took the milk. Bill ran to the office.\nBill is in the _."
-    with Opened(browser, page) as opened:
+    with Live(browser, page) as opened:
         keyboard = opened.page.keyboard
         opened.figure.get_by_role("combobox").focus()
         keyboard.press("Tab")
@@ -348,7 +311,7 @@ def test_write_with_the_keyboard_alone(browser, page):
 
 @pytest.mark.browser
 def test_unknown_words_and_too_much_text_are_told(browser, page):
-    with Opened(browser, page) as opened:
+    with Live(browser, page) as opened:
         opened.part("text").fill("Rhea took the zither. rhea is _.")
         assert opened.part("notes").inner_text() == (
             "It has never met these words and reads them as [UNK]: rhea, zither."
@@ -372,7 +335,7 @@ def test_unknown_words_and_too_much_text_are_told(browser, page):
 @pytest.mark.browser
 def test_the_page_cuts_texts_as_the_library_does(browser, page):
     texts = [STRANGE, "a[MASK]b", "  Mary.\n\n ran?! ", "mary,bill_", "[SEP] [mask] it's"]
-    with Opened(browser, page) as opened:
+    with Live(browser, page) as opened:
         for text in texts:
             opened.part("text").fill(text)
             assert opened.tokens() == list(written(text))
@@ -386,7 +349,7 @@ def test_two_figures_and_two_parts(browser, tmp_path):
     still = framed(look(network(), "mary ran"), "mary ran", 0, 0, 1)
     told = "<!doctype html><title>Two</title><meta charset=utf-8>"
     (tmp_path / "two.html").write_text(told + still._repr_html_() + one._repr_html_() + other._repr_html_())
-    with Opened(browser, tmp_path / "two.html") as opened:
+    with Live(browser, tmp_path / "two.html") as opened:
         figures = opened.page.locator(".rr-look[role=group]")
         assert figures.evaluate_all("all => all.map(one => one.encoder.layers)") == [3, 1]
         assert figures.nth(1).locator(".rr-look-head").count() == 3
@@ -403,26 +366,17 @@ def test_two_figures_and_two_parts(browser, tmp_path):
 @pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_figure_on_a_phone_and_for_those_who_cannot_see_it(browser, page, scheme):
-    from axe_playwright_python.sync_playwright import Axe
-
-    with Opened(browser, page, color_scheme=scheme, viewport={"width": 380, "height": 800}) as opened:
-        opened.page.add_style_tag(content="html { background: Canvas }")  # axe takes none for white
+    with Live(browser, page, color_scheme=scheme, viewport={"width": 380, "height": 800}) as opened:
         opened.part("words").locator("summary").click()
         opened.part("text").fill(STRANGE)
-        wide = "() => document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth"
-        assert opened.page.evaluate(wide) <= 0
-        grave = [
-            (one["id"], one["nodes"][0]["target"])
-            for one in Axe().run(opened.page).response["violations"]
-            if one["impact"] in ("serious", "critical")
-        ]
-        assert grave == []
+        assert opened.overflow() <= 0
+        assert opened.grave() == []
         assert opened.complaints == []
 
 
 @pytest.mark.browser
 def test_without_scripts_the_first_look_is_read(browser, page):
-    with Opened(browser, page, java_script_enabled=False) as opened:
+    with Live(browser, page, java_script_enabled=False) as opened:
         assert opened.part("said").is_visible() and opened.part("guesses").locator("li").first.is_visible()
         assert opened.part("token").count() == len(written(some_texts()[0].text))
         for name in ("form", "hide", "maps"):

@@ -2,7 +2,6 @@
 
 import io
 import re
-import shutil
 from functools import cache
 from types import SimpleNamespace
 
@@ -25,7 +24,6 @@ from reasonlib.visual_iq.puzzle import (
 )
 from reasonlib.visual_iq.simulate import simulate
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 SETS = ("raven", "i-raven", "raven-fair")
 
 
@@ -96,19 +94,6 @@ def test_white_hides_nothing_and_later_entities_lie_above():
         and "fill=" not in svg[svg.index("<circle") : svg.index("/>")]
     )
     assert 'fill="#000000"' in svg
-
-
-@pytest.fixture(scope="module")
-def browser():
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        pytest.skip("no Chromium on this machine (looked for " + ", ".join(BROWSERS) + ")")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as play:
-        opened = play.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 @pytest.mark.browser

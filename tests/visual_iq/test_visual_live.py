@@ -10,6 +10,7 @@ from functools import cache
 import numpy as np
 import pytest
 import torch
+from browsing import Opened
 
 from reasonlib.errors import UserError
 from reasonlib.plotting import Picture
@@ -21,7 +22,6 @@ from reasonlib.visual_iq.relational import Relational, RelationalConfig
 from reasonlib.visual_iq.shortcut import context_blind
 from reasonlib.visual_iq.solving import SHIPPED, encode, load_solver
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 SETS = ("i-raven", "raven")
 SMALL = {"width": 12, "hidden": 10, "entity_heads": 3, "output": 7}
 MODELS = {
@@ -165,19 +165,6 @@ def test_mistakes():
 
 
 # The numbers, in a browser and in node
-
-
-@pytest.fixture(scope="module")
-def browser():
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        pytest.skip("no Chromium on this machine (looked for " + ", ".join(BROWSERS) + ")")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as play:
-        opened = play.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 ASK = """model => problems => problems.map(({layout, context, candidates}) => candidates.map((eight) => {
@@ -365,37 +352,13 @@ def test_every_16_bit_number_is_read_rightly():
 # The figure, played with
 
 
-class Opened:
-    """A page with a figure, with all it complained about or asked the network for."""
-
-    def __init__(self, browser, path, **settings):
-        self.context = browser.new_context(**settings)
-        self.page = self.context.new_page()
-        self.complaints = []
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("console", lambda line: self.complaints.append(line.text))
-        self.page.on(
-            "request",
-            lambda asked: (
-                None if asked.url.startswith(("file:", "data:")) else self.complaints.append(asked.url)
-            ),
-        )
-        self.page.goto(path.as_uri())
-        self.figure = self.page.locator(".rr-play").first
-
-    def part(self, name):
-        return self.figure.locator(f".rr-play-{name}")
+class Live(Opened):
+    prefix = "rr-play"
 
     def game(self):
-        script = """root => ({number: root.game.number, target: root.game.target, theirs: root.game.theirs,
-        scores: root.game.scores, looked: root.game.looked, weights: root.game.weights})"""
-        return self.figure.evaluate(script)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.context.close()
+        return self.ask("""root => ({number: root.game.number, target: root.game.target,
+        theirs: root.game.theirs, scores: root.game.scores, looked: root.game.looked,
+        weights: root.game.weights})""")
 
 
 @pytest.fixture(scope="module")
@@ -409,7 +372,7 @@ def page(tmp_path_factory):
 @pytest.mark.browser
 def test_solve_puzzles(browser, page):
     model, sets = rounded(model_of("source")), few()
-    with Opened(browser, page) as opened:
+    with Live(browser, page) as opened:
         right = model_right = 0
         for asked in range(1, 4):
             assert opened.part("said").inner_text().startswith("Which panel completes the matrix?")
@@ -442,7 +405,7 @@ def test_solve_puzzles(browser, page):
 
 @pytest.mark.browser
 def test_every_puzzle_comes_before_one_comes_again(browser, page):
-    with Opened(browser, page) as opened:
+    with Live(browser, page) as opened:
         met = []
         for _ in range(len(few()["raven"])):
             opened.part("next").click()
@@ -458,7 +421,7 @@ def test_every_puzzle_comes_before_one_comes_again(browser, page):
 
 @pytest.mark.browser
 def test_the_keyboard_alone(browser, page):
-    with Opened(browser, page) as opened:
+    with Live(browser, page) as opened:
         keyboard = opened.page.keyboard
         opened.part("layout").focus()
         for _ in range(3):  # past the three menus to the first candidate
@@ -487,7 +450,7 @@ def test_what_was_read(browser, page):
     first = few()["i-raven"][:1]
     with torch.no_grad():
         maps = torch.stack(model(encode(model, first).batch([0]), attention=True).attention)[:, 0].numpy()
-    with Opened(browser, page) as opened:
+    with Live(browser, page) as opened:
         opened.part("choice").nth(2).click()
         opened.part("choice").nth(6).click()
         seen = [0, 1, 2, 4, 5, 6, 8, 9]
@@ -510,7 +473,7 @@ def test_what_was_read(browser, page):
 
 @pytest.mark.browser
 def test_another_set_and_another_model(browser, page):
-    with Opened(browser, page) as opened:
+    with Live(browser, page) as opened:
         opened.part("choice").nth(0).click()
         opened.part("set").select_option(label="RAVEN")
         released = few()["raven"]
@@ -535,7 +498,7 @@ def test_another_set_and_another_model(browser, page):
 @pytest.mark.browser
 def test_the_model_solves_them_all(browser, page):
     sets = few()
-    with Opened(browser, page) as opened:
+    with Live(browser, page) as opened:
         for answers, name, model in (("RAVEN", "raven", "source"), ("I-RAVEN", "i-raven", "source")):
             opened.part("set").select_option(label=answers)
             assert opened.part("all-told").inner_text() == ""
@@ -561,7 +524,7 @@ def test_figures_on_one_page_do_not_meet(browser, tmp_path):
     one, other = live(model_of("ce"), problems=few()), live(model_of("context-blind"), problems=few())
     text = "<!doctype html><title>Two</title><meta charset=utf-8>"
     (tmp_path / "two.html").write_text(text + one._repr_html_() + other._repr_html_() + one._repr_html_())
-    with Opened(browser, tmp_path / "two.html") as opened:
+    with Live(browser, tmp_path / "two.html") as opened:
         figures = opened.page.locator(".rr-play")
         assert figures.count() == 3 == opened.page.locator(".rr-play[data-ready]").count()
         before = figures.nth(2).inner_text()
@@ -576,23 +539,14 @@ def test_figures_on_one_page_do_not_meet(browser, tmp_path):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("model", ["Reasoner", "Relational"])
 def test_on_a_phone_and_for_those_who_cannot_see_it(browser, page, scheme, model):
-    from axe_playwright_python.sync_playwright import Axe
-
-    with Opened(browser, page, color_scheme=scheme, viewport={"width": 360, "height": 800}) as opened:
-        opened.page.add_style_tag(content="html { background: Canvas }")  # axe takes none for white
+    with Live(browser, page, color_scheme=scheme, viewport={"width": 360, "height": 800}) as opened:
         opened.part("against").select_option(label=model)
         for clicked in (False, True):
             if clicked:
                 opened.part("hint").locator("summary").click()
                 opened.part("choice").nth(2).click()
-            scroller = "document.scrollingElement"
-            assert opened.page.evaluate(f"{scroller}.scrollWidth - {scroller}.clientWidth") <= 0
-            grave = [
-                (one["id"], one["nodes"][0]["target"], one["nodes"][0]["failureSummary"])
-                for one in Axe().run(opened.page).response["violations"]
-                if one["impact"] in ("serious", "critical")
-            ]
-            assert grave == []
+            assert opened.overflow() <= 0
+            assert opened.grave() == []
         names = opened.part("choice").evaluate_all("all => all.map((one) => one.getAttribute('aria-label'))")
         assert len(set(names)) == 8 and all(name.startswith("Candidate") for name in names)
         assert opened.complaints == []
@@ -600,7 +554,7 @@ def test_on_a_phone_and_for_those_who_cannot_see_it(browser, page, scheme, model
 
 @pytest.mark.browser
 def test_without_scripts_one_answer_is_seen(browser, page):
-    with Opened(browser, page, java_script_enabled=False) as opened:
+    with Live(browser, page, java_script_enabled=False) as opened:
         assert "The model chooses" in opened.part("said").inner_text()
         assert opened.part("choice").count() == 8 and opened.part("is-right").is_visible()
         assert not opened.part("form").is_visible() and not opened.part("next").is_visible()

@@ -1,0 +1,110 @@
+"""A headless Chromium, and one page in it with all that it complained about or asked the network for."""
+
+import shutil
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+LOCAL = ("file:", "data:", "blob:", "about:")
+KNOWN = ("Got invalid theme mode: . Resetting to auto.",)  # of the theme, harmless
+PHONE = {"viewport": {"width": 390, "height": 844}}
+DESKTOP = {"viewport": {"width": 1280, "height": 800}}
+ONE_FRAME = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+ALL_TRANSITIONS = """() => Promise.allSettled(document.getAnimations()
+    .filter((each) => each.effect.getComputedTiming().endTime < Infinity).map((each) => each.finished))"""
+
+
+@contextmanager
+def chromium():
+    """The browser of this machine; where there is none the test says so and is skipped."""
+    path = next(filter(None, map(shutil.which, NAMES)), None)
+    if path is None:
+        pytest.skip("no Chromium on this machine (looked for " + ", ".join(NAMES) + ")")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
+        opened = play.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+class Opened:
+    """One page in a window of its own, from which only `here` and files of this machine can be reached.
+
+    `complaints` collects errors, whatever else stands on the console, and addresses asked for in vain.
+    Whoever reads through `part`, `all` or `ask` reads a page that has drawn what the last key or click
+    brought about. `prefix` begins the classes of a figure's parts.
+    """
+
+    prefix = ""
+
+    def __init__(self, browser, url, *, here=(), **settings):
+        self.context = browser.new_context(**settings)
+        self.scripts = settings.get("java_script_enabled", True)
+        self.page = self.context.new_page()
+        self.complaints = []
+
+        def guard(route):
+            if route.request.url.startswith((*LOCAL, *here)):
+                route.continue_()
+            else:
+                self.complaints.append(route.request.url)
+                route.abort()
+
+        self.page.route("**/*", guard)
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("console", lambda line: line.text in KNOWN or self.complaints.append(line.text))
+        self.page.goto(url.as_uri() if isinstance(url, Path) else url)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.context.close()
+
+    def drawn(self):
+        """Wait until what has happened so far is on the screen."""
+        if self.scripts:
+            self.page.evaluate(ONE_FRAME)
+
+    @property
+    def figure(self):
+        return self.page.locator(f".{self.prefix}").first
+
+    def part(self, name):
+        self.drawn()
+        return self.figure.locator(f".{self.prefix}-{name}")
+
+    def ask(self, script, argument=None):
+        """Run ``(root, argument) => ...`` on the figure."""
+        self.drawn()
+        return self.figure.evaluate(script, argument)
+
+    def cells(self, rows):
+        """The text of every cell of every one of these rows, seen or not."""
+        self.drawn()
+        return rows.evaluate_all("rows => rows.map((row) => [...row.cells].map((cell) => cell.textContent))")
+
+    def overflow(self):
+        """By how many pixels the page is wider than its window."""
+        self.drawn()
+        return self.page.evaluate(
+            "() => document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth"
+        )
+
+    def grave(self):
+        """What axe finds that is serious or critical, once every transition has ended."""
+        from axe_playwright_python.sync_playwright import Axe
+
+        self.page.add_style_tag(
+            content="html { background: Canvas } *, *::before, *::after { transition: none !important }"
+        )  # axe takes a page without a background for white
+        self.drawn()
+        self.page.evaluate(ALL_TRANSITIONS)
+        return [
+            (one["id"], [node["target"] for node in one["nodes"]][:3], one["nodes"][0].get("failureSummary"))
+            for one in Axe().run(self.page).response["violations"]
+            if one["impact"] in ("serious", "critical")
+        ]

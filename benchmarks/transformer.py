@@ -1,0 +1,130 @@
+"""Attention, encoder, decoding and pre-training, each beside torch's, transformers' or the obvious way.
+
+Ours gives back every head's weights, which the chapters draw; torch's modules are asked for theirs too where
+they can give them.
+"""
+
+import warnings
+
+import torch
+from torch.nn import functional
+from transformers import BertConfig as TheirConfig
+from transformers import BertForPreTraining
+
+from reasonlib import nn
+from reasonlib.transformer import decoding, pretraining
+from reasonlib.transformer.experiments import texts
+from reasonlib.transformer.simulate import simulate
+from reasonlib.transformer.tasks import encode
+from reasonlib.transformer.translator import Translator, TranslatorConfig
+
+BATCH, LENGTH, WIDTH, HEADS, HIDDEN, LAYERS = 32, 40, 64, 4, 256, 2
+
+
+def learnt(parameters, loss):
+    """A function that does one step of training."""
+    optimiser = torch.optim.AdamW(parameters, lr=1e-4)
+
+    def step():
+        optimiser.zero_grad()
+        loss().backward()
+        optimiser.step()
+
+    return step
+
+
+def again(model, source, *, longest):
+    """Greedy writing in the obvious way: at each token, the whole answer so far is read anew."""
+    with torch.no_grad():
+        written = torch.ones(len(source), 1, dtype=torch.long)
+        for _ in range(longest):
+            logits = model(source, written).logits[:, -1]
+            written = torch.cat((written, logits.argmax(-1, keepdim=True)), 1)
+    return written
+
+
+def comparisons():
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(BATCH, LENGTH, WIDTH, generator=generator)
+    mask = nn.causal_mask(LENGTH)
+
+    ours = nn.MultiHeadAttention(WIDTH, HEADS)
+    theirs = torch.nn.MultiheadAttention(WIDTH, HEADS, batch_first=True)
+    yield (
+        f"attention and its weights, {BATCH} x {LENGTH} tokens, {HEADS} heads",
+        "torch.nn.MultiheadAttention",
+        lambda: ours(x, x, x, mask),
+        lambda: theirs(x, x, x, attn_mask=~mask, average_attn_weights=False),
+    )
+
+    config = nn.TransformerConfig(layers=LAYERS, width=WIDTH, heads=HEADS, hidden=HIDDEN, dropout=0.0)
+    stack = nn.Encoder(config)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it says when it cannot take its fast path
+        layer = torch.nn.TransformerEncoderLayer(WIDTH, HEADS, HIDDEN, dropout=0.0, batch_first=True)
+        other = torch.nn.TransformerEncoder(layer, LAYERS)
+    yield (
+        f"a training step of {LAYERS} encoder layers",
+        "torch.nn.TransformerEncoder",
+        learnt(stack.parameters(), lambda: stack(x).output.square().mean()),
+        learnt(other.parameters(), lambda: other(x).square().mean()),
+    )
+
+    words = pretraining.words_of()
+    told = texts(0, stories=BATCH)
+    pairs = pretraining.pack([(one[0], one[1]) for one in told], words)
+    seen, labels = pretraining.hide(pairs.tokens, words=len(words), generator=generator)
+    follows = torch.randint(2, (BATCH,), generator=generator)
+    shown = pretraining.Pairs(seen, pairs.segments)
+    mine = pretraining.Bert(pretraining.BertConfig(vocabulary=len(words)))
+    bert = BertForPreTraining(
+        TheirConfig(
+            vocab_size=len(words),
+            hidden_size=WIDTH,
+            num_hidden_layers=LAYERS,
+            num_attention_heads=HEADS,
+            intermediate_size=HIDDEN,
+            max_position_embeddings=96,
+            hidden_dropout_prob=0.0,
+            attention_probs_dropout_prob=0.0,
+        )
+    )
+
+    def our_loss():
+        found = mine(shown)
+        hidden = functional.cross_entropy(
+            found.words.flatten(0, 1), labels.flatten(), ignore_index=pretraining.UNASKED
+        )
+        return hidden + functional.cross_entropy(found.follows, follows)
+
+    def their_loss():
+        return bert(
+            input_ids=seen,
+            token_type_ids=pairs.segments,
+            attention_mask=(seen != 0).long(),
+            labels=labels,
+            next_sentence_label=follows,
+        ).loss
+
+    yield (
+        f"a pre-training step on {BATCH} pairs, both tasks",
+        "transformers' BertForPreTraining",
+        learnt(mine.parameters(), our_loss),
+        learnt(bert.parameters(), their_loss),
+    )
+
+    writer = Translator(TranslatorConfig(vocabulary=40)).eval()
+    asked = encode(simulate("copy", BATCH, shortest=8, longest=8, seed=0)).ids.source
+    longest = 40
+    yield (
+        f"write {BATCH} answers of up to {longest} tokens",
+        "reading the answer anew at each token",
+        lambda: decoding.greedy(writer, asked, longest=longest, end=-1),
+        lambda: again(writer, asked, longest=longest),
+    )
+    yield (
+        f"the same with a beam of four, for {BATCH} sources at once",
+        "one source after another",
+        lambda: decoding.beam_search(writer, asked, width=4, longest=longest),
+        lambda: [decoding.beam_search(writer, one[None], width=4, longest=longest) for one in asked],
+    )

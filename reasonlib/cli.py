@@ -7,7 +7,8 @@ told in one line on standard error; 130 stopped by the user. ``--json`` prints w
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,6 +22,7 @@ from reasonlib.errors import DataError, UserError
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from reasonlib.campaign import Part
     from reasonlib.experiment import Experiment
     from reasonlib.records import Record
 
@@ -136,7 +138,11 @@ def _listed(experiment: "Experiment") -> dict[str, Any]:
 @app.command()
 def run(
     experiment: Annotated[
-        str, typer.Argument(help="Its name, topic/word: see reasonlib list.", show_default=False)
+        str,
+        typer.Argument(
+            help="Its name, topic/word: see reasonlib list. Or a topic: all its experiments.",
+            show_default=False,
+        ),
     ],
     row: Annotated[list[str] | None, typer.Option(help="A row; repeat for several. All by default.")] = None,
     scale: Annotated[str, typer.Option(help="smoke, quick or paper.")] = "quick",
@@ -156,12 +162,28 @@ def run(
     progress: Annotated[bool | None, typer.Option(help="Progress bars; by default on a terminal.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Run rows of an experiment and record what was measured.
+    """Run rows of an experiment, or all experiments of a topic, and record what was measured.
 
-    A run that was stopped, by --minutes or otherwise, continues when the same command is given again.
+    A run that was stopped, by --minutes or otherwise, continues when the same command is given again. Of a
+    topic, rows that have a fresh record are passed over; an experiment without the --data asked for runs on
+    its first.
     """
     from reasonlib import experiment as experiments
 
+    folders = {
+        "records": None if no_records else records or _home() / "records",
+        "checkpoints": checkpoints or _home() / "_run",
+    }
+    if experiment in experiments.topics():
+        if row or dask_address is not None:
+            what = "--row" if row else "--dask-address"
+            raise UserError(
+                f"{what} needs one experiment, {experiment}/word; see: reasonlib list {experiment}"
+            )
+        wanted = {"scale": scale, "seeds": seed or (0,), "data": data, "fresh": fresh}
+        how = {"minutes": minutes, "device": device, "jobs": jobs, "backend": backend, "fresh": fresh}
+        _run_topic(experiment, wanted, folders | how, progress, as_json)
+        return
     known = experiments.find(experiment)
     if dask_address is not None:
         backend = backend or "dask"
@@ -176,16 +198,106 @@ def run(
         jobs=jobs,
         backend=backend,
         address=dask_address,
-        records=None if no_records else records or _home() / "records",
-        checkpoints=checkpoints or _home() / "_run",
         fresh=fresh,
         progress=(sys.stderr.isatty() and jobs == 1) if progress is None else progress,
         on_record=_tell,
+        **folders,
     )
     if as_json:
         _print_json([record.to_json() for record in found])
     else:
         _print(_measured(found))
+
+
+def _run_topic(
+    topic: str, wanted: dict[str, Any], how: dict[str, Any], progress: bool | None, as_json: bool
+) -> None:
+    """Run all that is missing of a topic; a table follows it on a terminal, elsewhere a line a trial."""
+    from reasonlib import campaign
+
+    parts = {part.trial: part for part in campaign.plan(topic, records=how["records"], **wanted)}
+    title = f"{topic} at {wanted['scale']}"
+    with _live(parts, title, sys.stderr.isatty() if progress is None else progress) as show:
+
+        def changed(part: "Part") -> None:
+            parts[part.trial] = part
+            if not show(part):
+                if part.state == "failed":
+                    _say(f"{part.experiment} {part.row} seed {part.seed}: {part.problem}")
+                elif part.record is not None:
+                    _tell(part.record)
+
+        done = campaign.carry_out(parts.values(), on_change=changed, **how)
+    if as_json:
+        _print_json([part.record.to_json() for part in done if part.record is not None])
+    else:
+        _print(_states(done, title))
+    if any(part.state == "failed" for part in done):
+        raise typer.Exit(FAILED)
+
+
+@contextmanager
+def _live(parts: Mapping[Any, "Part"], title: str, wanted: bool) -> Iterator[Callable[["Part"], bool]]:
+    """Draw the table anew at every change for the length of the block; yield what does it, if `wanted`."""
+    if not wanted:
+        yield lambda part: False
+        return
+    from rich.console import Console
+    from rich.live import Live
+
+    console = Console(stderr=True, markup=False, highlight=False)
+    began: dict[Any, float] = {}
+
+    def table() -> "Table":
+        ended = [part for part in parts.values() if part.state not in ("waiting", "running")]
+        waiting = [part for part in parts.values() if part.state == "waiting"]
+        running = [part for part in parts.values() if part.state == "running"]
+        room = max(3, console.height - 8 - len(running))
+        shown = [*ended[-max(1, room - 3) :], *running, *waiting[:2]]
+        left = f"{len(ended)} of {len(parts)} trials ended, {len(waiting)} wait"
+        return _states(shown, title, since=began, caption=left)
+
+    with Live(get_renderable=table, console=console, refresh_per_second=1, transient=True):
+
+        def show(part: "Part") -> bool:
+            if part.state == "running":
+                began[part.trial] = time.monotonic()
+            return True
+
+        yield show
+
+
+def _states(
+    parts: Sequence["Part"], title: str, *, since: Mapping[Any, float] | None = None, caption: str = ""
+) -> "Table":
+    """Draw trials as a table: what state they are in, how long they took, their main metric."""
+    from reasonlib.campaign import STATES, main_metric
+
+    colours = {"there": "cyan", "waiting": "dim", "running": "yellow", "done": "green", "failed": "red"}
+    table = _table("Experiment", "Row", "Seed", "Data", "State", "Seconds", "Result")
+    for part in parts:
+        seconds, result, state = "", part.problem, part.state
+        if part.record is not None:
+            seconds, (name, value) = f"{part.record.seconds:.1f}", main_metric(part.record)
+            result = f"{name} {'–' if value is None else f'{value:.4g}'}"
+            if not part.record.steps.complete:
+                state = "budget spent"
+        elif since and part.trial in since:
+            seconds = f"{time.monotonic() - since[part.trial]:.0f}"
+        table.add_row(
+            part.experiment,
+            part.row,
+            str(part.seed),
+            part.data,
+            state,
+            seconds,
+            result,
+            style=colours[part.state],
+        )
+    table.title = title
+    counts = [(sum(part.state == one for part in parts), one) for one in STATES]
+    table.caption = caption or ", ".join(f"{count} {one}" for count, one in counts if count)
+    return table
 
 
 def _home() -> Path:
@@ -431,10 +543,13 @@ def chat(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Talk to a system, a line at a time, until an empty one."""
+    """Talk to a system, a line at a time, until an empty one.
+
+    Where a request has just been looked up, an empty line is silence: the system goes on with what it found.
+    """
     talk = _talker(topic).open_conversation(model)
     told = []
-    for line in say or _spoken():
+    for line in say or _spoken(lambda: bool(talk.waiting)):
         replies = talk.say(line)
         told.append({"user": line, "system": [one.text for one in replies]})
         if not as_json:
@@ -504,14 +619,14 @@ def _talker(topic: str | None) -> Any:
     )
 
 
-def _spoken() -> Iterator[str]:
+def _spoken(waits: Callable[[], bool]) -> Iterator[str]:
     while True:
         if sys.stdin.isatty():
             typer.echo("You: ", nl=False, err=True)
-        line = sys.stdin.readline().strip()
-        if not line:
+        heard = sys.stdin.readline()
+        if not heard or not (heard.strip() or waits()):
             return
-        yield line
+        yield heard.strip()
 
 
 def _draw_reply(said: Any) -> None:
@@ -519,8 +634,11 @@ def _draw_reply(said: Any) -> None:
     if said.found:
         names = list(dict.fromkeys(fact.subject for fact in said.found))
         typer.echo(f"  ({len(names)} found: {', '.join(names)})")
+        typer.echo("  (change your mind now, or say nothing to hear an offer)")
     elif said.text.startswith("api_call"):
         typer.echo("  (no restaurant found: ask for another one)")
+    if said.remark:
+        typer.echo(f"  (but: {said.remark})")
     for sentence, share in said.looked:
         typer.echo(f"  {share:.2f}  {sentence}")
 

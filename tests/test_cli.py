@@ -12,11 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 import reasonlib
-from reasonlib import claims, cli, data, experiment, records
+from reasonlib import campaign, claims, cli, data, experiment, records
 from reasonlib.cli import app
 
 ROOT = Path(reasonlib.__file__).parent.parent
-LOADED = (claims, data, experiment)  # before the package's path is replaced by that of the toy topic
+LOADED = (campaign, claims, data, experiment)  # before the package's path is replaced by that of the toy topic
 ARCHIVE = b"not really an archive"
 
 FILES = {
@@ -252,6 +252,76 @@ def test_a_mistake_in_run_is_one_line(arguments, message):
 def test_a_command_line_that_cannot_be_read(arguments):
     result = call(*arguments, code=2)
     assert result.stdout == "" and "Usage" in result.stderr
+
+
+# run, a whole topic
+
+
+@pytest.fixture
+def mending(topic):
+    """Leave in the toy topic only rows whose mistakes a user can mend."""
+    file = topic / "experiments.py"
+    file.write_text(file.read_text().replace('("user", "stop", "bug", "file")', '("user", "file")'))
+
+
+def test_run_of_a_topic_runs_what_has_no_fresh_record(tmp_path, mending):
+    command = ["run", "toy_cli", "--device", "cpu"]
+    call("run", "toy_cli/walks", "--row", "long", "--device", "cpu")
+    result = call(*command, code=1)
+    for line in ("walks short seed 0: finished", "user seed 0: the weights", "file seed 0: weights.bin"):
+        assert line in result.stderr
+    assert "long seed 0" not in result.stderr
+    for word in ("toy_cli at quick", "there", "done", "failed", "1 there, 1 done, 2 failed", "place 20.8"):
+        assert word in result.stdout
+    call(*command, code=1)
+    assert [one.row for one in records.read("toy_cli/walks", records=tmp_path / "records")] == [
+        "long",
+        "short",
+    ]
+    call(*command, "--fresh", code=1)
+    assert len(records.read("toy_cli/walks", records=tmp_path / "records")) == 4
+
+
+def test_run_of_a_topic_goes_on_with_what_its_budget_stopped(tmp_path, mending):
+    command = ["run", "toy_cli", "--device", "cpu", "--data", "found", "--seed", 0, "--seed", 1]
+    assert "budget spent" in call(*command, "--minutes", 1, code=1).stdout
+    call(*command, "--minutes", 9, code=1)
+    found = records.read("toy_cli/walks", records=tmp_path / "records")
+    assert [(one.row, one.seed, one.steps.complete) for one in found] == [
+        (row, seed, done) for done in (False, True) for row in ("short", "long") for seed in (0, 1)
+    ]
+    assert {one.data.name for one in found} == {"found"}
+
+
+def test_run_of_a_topic_fans_out_and_prints_json(mending):
+    command = ["run", "toy_cli", "--scale", "smoke", "--device", "cpu", "--no-records"]
+    alone = json.loads(call(*command, "--json").stdout)
+    spread = json.loads(call(*command, "--json", "--jobs", 2, "--backend", "threading", "--fresh").stdout)
+    assert [one["row"] for one in alone] == ["short", "long"]
+    assert [one["metrics"] for one in spread] == [one["metrics"] for one in alone]
+
+
+def test_run_of_a_topic_draws_its_table_as_it_goes(mending, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as if to a terminal
+    monkeypatch.setenv("COLUMNS", "160")
+    result = call("run", "toy_cli", "--scale", "smoke", "--device", "cpu", "--progress")
+    for word in ("toy_cli at smoke", "short", "done", "2 of 2 trials ended, 0 wait"):
+        assert word in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--row", "long"], "--row needs one experiment, toy_cli/word"),
+        (["--data", "lost"], "toy_cli has no data 'lost'; it has: made, found"),
+        (["--scale", "paper"], "toy_cli has no scale 'paper'; it has: smoke, quick"),
+        (["--seed", "-1"], "at least 0, got -1"),
+        (["--jobs", "0"], "jobs must be at least 1"),
+        (["--backend", "dask"], "a topic runs with the backend loky or threading, got 'dask'"),
+    ],
+)
+def test_a_mistake_in_the_run_of_a_topic_is_one_line(arguments, message):
+    assert message in mistake("run", "toy_cli", *arguments)
 
 
 def test_records_that_cannot_be_written(tmp_path):

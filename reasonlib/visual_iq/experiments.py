@@ -143,6 +143,45 @@ RELATIONAL = Experiment(
     version=_version,
 )
 
+# From pictures to answers -----------------------------------------------------------------------------------
+
+
+def run_pipeline(trial: Trial) -> Measured:
+    """Let the shipped models answer from pictures; see `reasonlib.visual_iq.pipeline.run_pipeline`."""
+    from reasonlib.visual_iq import pipeline
+
+    return pipeline.run_pipeline(trial)
+
+
+def _with_weights(name: str) -> str:
+    """Name the state of a data set and of the shipped weights."""
+    from reasonlib.visual_iq import pipeline
+
+    return f"{_version(name)}+{pipeline.weights_version()}"
+
+
+PIPELINE = Experiment(
+    name="visual_iq/pipeline",
+    title="The shipped detector and the shipped reasoners together: from pictures to answers",
+    rows={
+        "reasoner": {"solver": "reasoner"},
+        "relational": {"solver": "relational"},
+        "vote": {"solver": "vote"},
+    },
+    scales={
+        "smoke": {"per_configuration": 1},
+        "quick": {"per_configuration": 20},
+        "paper": {"per_configuration": 200},
+    },
+    data=DATA,
+    run=run_pipeline,
+    code=(
+        *REASONING,
+        *(f"{PACKAGE}.{module}" for module in ("relational", "pipeline", "detector", "render", "solve")),
+    ),
+    version=_with_weights,
+)
+
 # The shortcut -----------------------------------------------------------------------------------------------
 
 
@@ -224,6 +263,34 @@ PIXELS = Experiment(
     version=_version,
 )
 
+FEW = {  # passes over the problems: what some minutes on one processor core allow
+    "lstm": 4,
+    "wren": 4,
+    "wren-notag-aux": 4,
+    "cnn": 20,
+    "resnet": 6,
+    "resnet-drt": 6,
+    "copinet": 2,
+    "cnn-reasoner": 3,
+    "blind-cnn": 5,
+    "blind-resnet": 5,
+}
+
+SMALL_PIXELS = Experiment(
+    name="visual_iq/small-pixels",
+    title="The baselines at a processor's budget: a quarter as wide, 40 x 40 pixels, a few passes",
+    rows={row: {**PIXELS.rows[row], "epochs": epochs} for row, epochs in FEW.items()},
+    scales={
+        "smoke": {"problems": 20, "epochs": 1, "narrow": 16, "size": 40, "lr": 1e-3, "keep": 256},
+        "quick": {"problems": 1000, "epochs": 1, "narrow": 4, "size": 40, "lr": 1e-3, "keep": 512},
+        "paper": {"problems": 10_000, "narrow": 4, "size": 40, "lr": 1e-3, "keep": 2048},
+    },
+    data=DATA,
+    run=run_pixels,
+    code=PIXELS.code,
+    version=_version,
+)
+
 # The models that travel with the library --------------------------------------------------------------------
 
 
@@ -255,5 +322,16 @@ SHIP = Experiment(
 
 EXPERIMENTS = {
     experiment.name: experiment
-    for experiment in (DETECTOR, REASONER, AS_PUBLISHED, LONGER, RELATIONAL, SHORTCUT, PIXELS, SHIP)
+    for experiment in (
+        DETECTOR,
+        REASONER,
+        AS_PUBLISHED,
+        LONGER,
+        RELATIONAL,
+        PIPELINE,
+        SHORTCUT,
+        PIXELS,
+        SMALL_PIXELS,
+        SHIP,
+    )
 }

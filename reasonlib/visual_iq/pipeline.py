@@ -1,0 +1,131 @@
+"""From sixteen pictures to an answer: the detector reads the tables, a reasoner knows nothing else.
+
+    pictures ─ detector ─> tables of slots, angles left out ─ reasoner ─> eight scores
+
+Angles are left out because no rule governs them and most cannot be told. What a detector says of a circle's
+angle is always the same, and to a model that looks for rules that is a rule: all angles constant. A candidate
+whose shape shows another angle then breaks it.
+
+The models are those that travel with the library; nothing is trained here.
+
+Source: An (2021), sections 3.2 and 3.3.4, where every figure of the reasoner is one of the two together.
+"""
+
+from dataclasses import replace
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Int
+from numpy import ndarray
+
+from reasonlib.experiment import Measured, Trial
+from reasonlib.visual_iq import sets, solving
+from reasonlib.visual_iq.detector import Detector, load_detector, perceive
+from reasonlib.visual_iq.detector.perceive import SHIPPED
+from reasonlib.visual_iq.puzzle import CONFIGURATIONS, Problems
+from reasonlib.visual_iq.render import problem_images
+from reasonlib.visual_iq.solve import majority_vote
+
+__all__ = ["read", "run_pipeline", "some", "weights_version", "without_angles"]
+
+ANGLE = 3
+"""Where the angle stands among an entity's attributes; rules may govern those before it."""
+
+
+def read(
+    problems: Problems, detector: Detector | None = None, *, angles: bool = False, few: int = 64
+) -> Problems:
+    """Draw problems, and write down what a detector sees on them.
+
+    Parameters
+    ----------
+    problems
+        Those to be drawn. Their rules and right answers are kept, for whoever measures.
+    detector
+        The shipped one by default.
+    angles
+        Whether to write down the angles too; else all are 0.
+    few
+        Problems drawn at once.
+    """
+    eyes = load_detector() if detector is None else detector
+    seen = [
+        perceive(eyes, problem_images(problems[start : start + few]))
+        for start in range(0, len(problems), few)
+    ]
+    entities = np.concatenate([one.entities for one in seen]).astype(problems.entities.dtype)
+    return Problems(
+        np.concatenate([one.configuration for one in seen]).astype(problems.configuration.dtype),
+        entities if angles else without_angles(entities),
+        problems.uniformity,
+        problems.rules,
+        problems.target,
+    )
+
+
+def without_angles(entities: Int[ndarray, "*N A"]) -> Int[ndarray, "*N A"]:
+    """Return a table of slots in which every entity stands at angle 0."""
+    plain = entities.copy()
+    plain[..., ANGLE] = 0
+    return plain
+
+
+def some(answers: str, per_configuration: int) -> Problems:
+    """Take so many test problems of each configuration, evenly spread over the split."""
+    whole = sets.load(answers, per_configuration=min(10_000, 10 * -(-per_configuration // 2))).test
+    each = len(whole) // len(CONFIGURATIONS)
+    step = max(1, each // per_configuration)
+    chosen = np.concatenate(
+        [start + step * np.arange(min(per_configuration, each)) for start in range(0, len(whole), each)]
+    )
+    return whole[chosen]
+
+
+@lru_cache(maxsize=3)
+def _seen(answers: str, per_configuration: int) -> tuple[Problems, Problems]:
+    asked = some(answers, per_configuration)
+    return asked, read(asked, angles=True)
+
+
+def weights_version() -> str:
+    """Name the state of the weights that the library ships: other weights are another measurement."""
+    total = sha256()
+    for path in (SHIPPED, *solving.SHIPPED.values()):
+        total.update(Path(path).read_bytes())
+    return total.hexdigest()[:8]
+
+
+def run_pipeline(trial: Trial) -> Measured:
+    """Measure a shipped reasoner on what the shipped detector reads from pictures of test problems.
+
+    Settings: ``solver``, a name of `solving.SHIPPED` or ``vote``, and ``per_configuration`` problems to draw.
+    Beside the accuracy on the detector's tables stand ``with_angles``, that on its tables with the angles it
+    names; ``told``, that on the generator's tables of the same problems; ``layout``, the share of problems
+    whose layout is read right; and ``tables``, the share of those in which every type, size and colour of all
+    sixteen panels is.
+    """
+    settings = trial.settings
+    asked, seen = _seen(trial.data, settings["per_configuration"])
+    name = settings["solver"]
+
+    def right(problems: Problems) -> np.ndarray:
+        if name == "vote":
+            return majority_vote(problems) == problems.target
+        return solving.scores(solving.load_solver(name).model, problems).argmax(1) == problems.target
+
+    same = seen.entities[..., :ANGLE] == asked.entities[..., :ANGLE]
+    return Measured(
+        metrics={
+            # by the layout that was drawn, whatever was read
+            **solving.by_configuration(asked, right(replace(seen, entities=without_angles(seen.entities)))),
+            "with_angles": float(right(seen).mean()),
+            "told": float(right(asked).mean()),
+            "layout": float((seen.configuration == asked.configuration).mean()),
+            "tables": float(same.all((1, 2, 3)).mean()),
+            "problems": len(asked),
+        },
+        steps_done=1,
+        steps_planned=1,
+    )

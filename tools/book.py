@@ -370,12 +370,13 @@ def build_site(runs: list[Run], site: Path, scale: str) -> str:
     key = scale + " " + stage(runs, work / "source")
     if mark.is_file() and mark.read_text() == key and (site / "index.html").is_file():
         return "kept"
-    mark.unlink(missing_ok=True)
     paths = sorted([*(ROOT / "book" / "_ext").glob("*.py"), ROOT / "constraints.txt"])
     whole = hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
-    if not (work / "whole").is_file() or (work / "whole").read_text() != whole:
-        shutil.rmtree(work / "doctrees", ignore_errors=True)  # Sphinx cannot see that an extension changed
-        (work / "whole").write_text(whole)
+    unseen = not (work / "whole").is_file() or (work / "whole").read_text() != whole
+    if unseen or not mark.is_file():  # Sphinx sees neither a changed extension nor that it was broken off
+        shutil.rmtree(work / "doctrees", ignore_errors=True)
+    (work / "whole").write_text(whole)
+    mark.unlink(missing_ok=True)
     command = [sys.executable, __file__, "_sphinx", str(work), str(site), scale]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     log = done.stdout + done.stderr

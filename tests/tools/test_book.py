@@ -162,3 +162,31 @@ def test_every_run_leaves_its_time_memory_and_versions(built):
         assert line["seconds"] > 0
         assert line["peak_mb"] > 10
         assert line["versions"]["python"]
+
+
+def test_a_site_that_was_broken_off_is_built_from_the_start(tmp_path, monkeypatch):
+    import book
+
+    site, work = tmp_path / "html", tmp_path / "html.work"
+    begun = []
+
+    def sphinx(*_, **__):
+        begun.append((work / "doctrees").is_dir())
+        (work / "doctrees").mkdir(exist_ok=True)
+        if len(begun) == 2:
+            raise KeyboardInterrupt
+        site.mkdir(exist_ok=True)
+        (site / "index.html").write_text("")
+        return subprocess.CompletedProcess([], 0, "", "")
+
+    def stage(*_):
+        work.mkdir(exist_ok=True)
+        return f"sources {len(begun)}"
+
+    monkeypatch.setattr(book.subprocess, "run", sphinx)
+    monkeypatch.setattr(book, "stage", stage)
+    assert book.build_site([], site, "smoke") == "built"
+    with pytest.raises(KeyboardInterrupt):
+        book.build_site([], site, "smoke")
+    assert book.build_site([], site, "smoke") == "built"
+    assert begun == [False, True, False]

@@ -33,7 +33,7 @@ def chromium():
 class Opened:
     """One page in a window of its own, from which only `here` and files of this machine can be reached.
 
-    `complaints` collects errors, whatever else stands on the console, and addresses asked for in vain.
+    `complaints` collects errors, warnings on the console, and addresses asked for in vain.
     Whoever reads through `part`, `all` or `ask` reads a page that has drawn what the last key or click
     brought about. `prefix` begins the classes of a figure's parts.
     """
@@ -55,7 +55,7 @@ class Opened:
 
         self.page.route("**/*", guard)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("console", lambda line: line.text in KNOWN or self.complaints.append(line.text))
+        self.page.on("console", self.heard)
         self.page.goto(url.as_uri() if isinstance(url, Path) else url)
 
     def __enter__(self):
@@ -63,6 +63,10 @@ class Opened:
 
     def __exit__(self, *_):
         self.context.close()
+
+    def heard(self, line):
+        if line.type in ("error", "warning") and line.text not in KNOWN:
+            self.complaints.append(line.text)
 
     def drawn(self):
         """Wait until what has happened so far is on the screen."""

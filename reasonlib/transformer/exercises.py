@@ -5,15 +5,28 @@ Each check tries what a student wrote on cases of its own and answers with a `re
 Axes: Q queries, N keys, T tokens, D width.
 """
 
+import random
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from reasonlib.check import exercise, expect, expect_close, expect_equal
-from reasonlib.nn import scaled_dot_product_attention
+from reasonlib.nn import scaled_dot_product_attention, sinusoidal_positions
+from reasonlib.transformer.pretraining import halves
+from reasonlib.transformer.stories import simulate_stories
 
-__all__ = ["check_attend", "check_best_pair", "check_hide", "check_may_see", "check_next_beam"]
+__all__ = [
+    "check_attend",
+    "check_best_pair",
+    "check_continues",
+    "check_hide",
+    "check_may_see",
+    "check_next_beam",
+    "check_pair",
+    "check_shared",
+    "check_waves",
+]
 
 
 # Chapter "Attention" ----------------------------------------------------------------------------------------
@@ -67,6 +80,40 @@ def check_may_see(answer: Callable[..., Any]) -> None:
             "a token may see itself, or the first one would see nothing",
         )
         expect_equal(got.tolist(), right.tolist(), f"for {length} tokens")
+
+
+@exercise(
+    title="A wave for each unit",
+    minutes=20,
+    points=3,
+    hint="Units 2i and 2i + 1 are a sine and a cosine of the same angle, t / 10000 ** (2 i / D).",
+)
+def check_waves(answer: Callable[..., Any]) -> None:
+    """Check ``waves(length, width)``: the sinusoidal positions of T places in D units, (T, D)."""
+    for length, width in ((5, 8), (3, 2)):
+        place = torch.arange(length)[:, None]
+        speeds = {power: 10_000.0 ** (-torch.arange(0, width, 2) * power / width) for power in (0.5, 1, 2)}
+        angle = {power: place * speed for power, speed in speeds.items()}
+        pairs = {power: torch.stack([one.sin(), one.cos()], -1).flatten(1) for power, one in angle.items()}
+        got = torch.as_tensor(answer(length, width))
+        expect(got.shape == (length, width), f"the shape must be {(length, width)}, got {tuple(got.shape)}")
+        expect_close(
+            got,
+            sinusoidal_positions(length, width),
+            f"for {length} places in {width} units",
+            wrong={
+                "sines and cosines take turns, unit by unit; here all sines come first": torch.cat(
+                    [angle[1].sin(), angle[1].cos()], 1
+                ),
+                "the sine comes before the cosine of the same angle": torch.stack(
+                    [angle[1].cos(), angle[1].sin()], -1
+                ).flatten(1),
+                "the exponent is 2i / D where 2i is the number of the unit, not twice that": pairs[2],
+                "the exponent is 2i / D, not i / D": pairs[0.5],
+            }
+            if width > 2
+            else {},
+        )
 
 
 # Chapter "What each part is for" ----------------------------------------------------------------------------
@@ -133,6 +180,30 @@ def check_next_beam(answer: Callable[..., Any]) -> None:
         )
 
 
+@exercise(
+    title="What is shared",
+    minutes=10,
+    points=2,
+    hint="Count each word of both; of every word the smaller count is shared. Divide by the words written.",
+)
+def check_shared(answer: Callable[..., Any]) -> None:
+    """Check ``shared(written, reference)``: the share of words written that the reference has too.
+
+    Both are lists of words. A word counts at most as often as it stands in the reference: BLEU's precision of
+    single words.
+    """
+    cases = [
+        ("the cat sat", "the cat sat on the mat", 1.0, "every word is in the reference"),
+        ("the the the the", "the cat on the mat", 0.5, "a word counts at most as often as in the reference"),
+        ("a dog sat", "the cat sat", 1 / 3, "one word of three"),
+        ("sat cat the", "the cat sat", 1.0, "the order of single words does not matter"),
+        ("the cat sat on a mat", "cat", 1 / 6, "divide by the words written, not by those of the reference"),
+    ]
+    for written, reference, right, why in cases:
+        got = float(answer(written.split(), reference.split()))
+        expect_close(got, right, f"for {written!r} and {reference!r}: {why}")
+
+
 # Chapter "BERT in miniature" --------------------------------------------------------------------------------
 
 
@@ -169,4 +240,49 @@ def check_hide(answer: Callable[..., Any]) -> None:
             ),
             "that hides every word that is asked for": torch.where(asked, torch.full_like(tokens, 4), tokens),
         },
+    )
+
+
+@exercise(
+    title="Two texts in one sequence",
+    minutes=10,
+    points=2,
+    hint="[CLS] first [SEP] second [SEP]; the first [SEP] still belongs to the first part.",
+)
+def check_pair(answer: Callable[..., Any]) -> None:
+    """Check ``pair(first, second)``: the tokens of a pair as BERT reads them, and the part each is of.
+
+    ``first`` and ``second`` are lists of words. The answer is two lists of one length: tokens with the marks
+    ``[CLS]`` and ``[SEP]``, and 0 or 1 for each.
+    """
+    for first, second in ((["mary", "ran", "."], ["she", "sat", "."]), (["yes"], ["no", "."])):
+        tokens, parts = map(list, answer(list(first), list(second)))
+        right = ["[CLS]", *first, "[SEP]", *second, "[SEP]"]
+        expect_equal(tokens, right, f"the tokens of {first} and {second}")
+        ones = len(second) + 1
+        expect(len(parts) == len(tokens), f"one number a token: {len(tokens)}, got {len(parts)}")
+        expect(parts[len(first) + 1] == 0, "the first [SEP] ends the first part and belongs to it")
+        expect_equal(parts, [0] * (len(right) - ones) + [1] * ones, f"the parts of {first} and {second}")
+
+
+@exercise(
+    title="Next sentences by hand",
+    minutes=20,
+    points=3,
+    hint="Stories have people of their own. `reasonlib.transformer.stories.NAMES` lists all there are.",
+)
+def check_continues(answer: Callable[..., Any]) -> None:
+    """Check ``continues(first, second)``: whether the second part belongs to the first, without a network.
+
+    Both are tuples of words. On parts never shown, at least 85 in 100 must be right.
+    """
+    texts = [list(one.sentences) for one in simulate_stories(400, shortest=1, reports=3, seed=4_021)]
+    parts = halves(texts, random.Random(11))
+    said = [bool(answer(first, second)) for first, second, _ in parts]
+    right = [continues for *_, continues in parts]
+    share = sum(one == other for one, other in zip(said, right, strict=True)) / len(parts)
+    expect(len(set(said)) > 1, f"the answer is always {said[0]}: that is right for half of the pairs")
+    expect(
+        share >= 0.85,
+        f"{share:.0%} of the pairs are told apart; 85% can be. Which words would a continuation share?",
     )

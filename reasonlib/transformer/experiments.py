@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Mapping
 from dataclasses import fields
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import sha256
 from typing import Any
 
@@ -17,9 +17,33 @@ from reasonlib.transformer.simulate import shares, simulate
 from reasonlib.transformer.stories import Story, claims_of, simulate_stories
 from reasonlib.transformer.tasks import LENGTHS, RECIPES, Recipe, accuracy, encode, solve
 
-__all__ = ["EXPERIMENTS", "texts"]
+__all__ = ["EXPERIMENTS", "LABELS", "texts"]
 
 NN = ("reasonlib.nn.attention", "reasonlib.nn.transformer", "reasonlib.nn.positions")
+PRETRAINED = (
+    *NN,
+    "reasonlib.transformer.stories",
+    *(
+        f"reasonlib.transformer.pretraining:{name}"
+        for name in (
+            "SPECIALS", "words_of", "pack", "BertConfig", "Bert", "hide", "halves", "Pretraining", "pretrain",
+            "masked_accuracy",
+        )
+    ),
+    "reasonlib.transformer.experiments:texts",
+)  # fmt: skip
+TUNED = (
+    *PRETRAINED,
+    *(
+        f"reasonlib.transformer.pretraining:{name}"
+        for name in (
+            "labelled_answers", "labelled_gaps", "labelled_claims", "Classifier", "Cloze", "share_right",
+            "fine_tune",
+        )
+    ),
+    "reasonlib.transformer.experiments:_told",
+    "reasonlib.transformer.experiments:TUNED_AT",
+)  # fmt: skip
 SOLVING = (
     *NN,
     "reasonlib.transformer.simulate",
@@ -140,6 +164,7 @@ TAKEN = {
     "sort": ("positions", "self-attention", "memory-attention"),
     "recall": ("positions", "scale", "feed-forward", "residual", "self-attention"),
     "neighbours": ("positions", "feed-forward", "self-attention"),
+    "aloud": ("positions", "self-attention", "memory-attention", "causal-mask"),
 }  # fmt: skip
 
 WIDE = {"width": 128, "heads": 1, "lr": 2e-3}  # one head of width 128: its dot products are large
@@ -450,6 +475,12 @@ TOKENISING = Experiment(
 )
 
 
+LABELS = (50, 200, 1000, 5000)
+"""Numbers of labelled examples to fine-tune on."""
+
+TUNED_AT = {True: 1e-3, False: 3e-3}
+"""Peak rates of fine-tuning, pre-trained or not: for each the better of the two, on stories of their own."""
+
 # BERT in miniature ------------------------------------------------------------------------------------------
 
 
@@ -476,59 +507,69 @@ def texts(number: int, *, stories: int = 640, questions: bool = False) -> list[l
     ]
 
 
+def _later(first: int, number: int) -> list[list[tuple[str, ...]]]:
+    return texts(first + number)
+
+
 def run_pretraining(trial: Trial) -> Measured:
-    """Pre-train or not, fine-tune on two tasks, all within the same number of steps."""
+    """Pre-train or not, fine-tune on few labels, on many, on statements: each in as many steps in all."""
     settings = trial.settings
     words = pretraining.words_of()
     config = pretraining.BertConfig(vocabulary=len(words), hidden=settings["hidden"])
     bert = pretraining.Bert(config, seed=trial.seed)
-    before = round(settings["steps"] * settings["share"]) if settings["pre"] is not None else 0
+    before = round(settings["steps"] * settings["share"]) if settings["pre"] else 0
     done = planned = 0
     details: dict[str, Any] = {}
     metrics: dict[str, float] = {"pre.words": float("nan"), "pre.follows": float("nan")}
     folder = trial.folder
-    if before:
+    for number, phase in enumerate(settings["pre"]):
         how = pretraining.Pretraining(
-            steps=before, batch=settings["batch"], lr=settings["lr"], **settings["pre"]
+            steps=before // len(settings["pre"]), batch=settings["batch"], lr=settings["lr"], **phase
         )
         history = pretraining.pretrain(
             bert,
-            texts,
+            partial(_later, 500_000 * number),
             words,
             how,
             seed=trial.seed,
             minutes=trial.minutes,
-            checkpoint=folder and folder / "pre",
+            checkpoint=folder and folder / f"pre-{number}",
             progress=trial.progress,
         )
-        details["pre"] = [row["loss"] for row in history]
+        details[f"pre-{number}"] = [row["loss"] for row in history]
         done, planned = done + history.steps_done, planned + history.steps_planned
+    if before:
         measured = pretraining.masked_accuracy(bert, texts(-1, stories=400), words)
         metrics |= {f"pre.{name}": value for name, value in measured.items()}
-    learnt = _told(settings["examples"], 1)
+    learnt = {name: _told(settings[name], 1) for name in ("few", "many")}
     asked = _told(settings["asked"], 2)
+    gaps = pretraining.labelled_gaps(asked, words)
     tasks = {
-        "answers": [pretraining.labelled_answers(part, words) for part in (learnt, asked)],
-        "statements": [
-            pretraining.labelled_claims(claims_of(part, seed=seed), words)
-            for seed, part in enumerate((learnt, asked))
-        ],
+        "answers": (pretraining.labelled_gaps(learnt["few"], words), gaps),
+        "answers.many": (pretraining.labelled_gaps(learnt["many"], words), gaps),
+        "statements": (
+            pretraining.labelled_claims(claims_of(learnt["many"], seed=0), words),
+            pretraining.labelled_claims(claims_of(asked, seed=1), words),
+        ),
     }
     for name, (train, tested) in tasks.items():
-        model = pretraining.Classifier(copy.deepcopy(bert), train.choices, seed=trial.seed)
+        model: pretraining.Classifier | pretraining.Cloze = pretraining.Cloze(copy.deepcopy(bert))
+        if name == "statements":
+            model = pretraining.Classifier(copy.deepcopy(bert), train.choices, seed=trial.seed)
         history = pretraining.fine_tune(
             model,
             train,
             steps=settings["steps"] - before,
             batch=settings["batch"],
-            lr=settings["tuned"],
+            lr=TUNED_AT[bool(before)],
             seed=trial.seed,
             minutes=trial.minutes,
             checkpoint=folder and folder / name,
             progress=trial.progress,
         )
         metrics[name] = pretraining.share_right(model, tested)
-        metrics[f"{name}.learnt"] = pretraining.share_right(model, train.take(torch.arange(len(tested))))
+        shown = train.take(torch.arange(min(len(train), len(tested))))
+        metrics[f"{name}.learnt"] = pretraining.share_right(model, shown)
         details[name] = [row["loss"] for row in history]
         done, planned = done + history.steps_done, planned + history.steps_planned
     return Measured(metrics=metrics, steps_done=done, steps_planned=planned, details=details)
@@ -538,34 +579,32 @@ PRETRAINING = Experiment(
     name="transformer/pretraining",
     title="BERT in miniature: fine-tuned with and without pre-training, for the same number of steps",
     rows={
-        "from-scratch": {"pre": None},
-        "masked": {"pre": {"following": False}},
-        "masked-following": {"pre": {}},
-        "following": {"pre": {"masked": False}},
-        "all-hidden": {"pre": {"rule": (1.0, 0.0, 0.0)}},
+        "from-scratch": {"pre": ()},
+        "masked": {"pre": ({"following": False},)},
+        "masked-following": {"pre": ({},)},
+        "masked-then-both": {"pre": ({"following": False}, {})},
+        "following": {"pre": ({"masked": False},)},
+        "all-hidden": {"pre": ({"following": False, "rule": (1.0, 0.0, 0.0)},)},
     },
     scales={
         "smoke": {
-            "steps": 4, "share": 0.5, "batch": 4, "lr": 3e-3, "tuned": 2e-3, "hidden": 32, "examples": 20,
-            "asked": 10,
+            "steps": 8, "share": 0.5, "batch": 4, "lr": 3e-3, "hidden": 32, "few": 10,
+            "many": 20, "asked": 10,
         },
         "quick": {
-            "steps": 2000, "share": 0.75, "batch": 32, "lr": 3e-3, "tuned": 2e-3, "hidden": 128,
-            "examples": 1000, "asked": 400,
+            "steps": 2000, "share": 0.8, "batch": 32, "lr": 3e-3, "hidden": 128, "few": 200,
+            "many": 4000, "asked": 400,
         },
         "paper": {
-            "steps": 3600, "share": 2 / 3, "batch": 32, "lr": 3e-3, "tuned": 2e-3, "hidden": 128,
-            "examples": 2000, "asked": 1000,
+            "steps": 4000, "share": 0.875, "batch": 32, "lr": 3e-3, "hidden": 128, "few": 200,
+            "many": 4000, "asked": 1000,
         },
     },
     data={"simulated": "simulated"},
     run=run_pretraining,
     code=(
-        *NN,
-        "reasonlib.transformer.stories",
-        "reasonlib.transformer.pretraining",
-        "reasonlib.transformer.experiments:texts",
-        "reasonlib.transformer.experiments:_told",
+        *TUNED,
+        "reasonlib.transformer.experiments:_later",
         "reasonlib.transformer.experiments:run_pretraining",
     ),
     version=_version_of_stories,
@@ -583,11 +622,13 @@ def run_fine_tuning(trial: Trial) -> Measured:
     bert = encoder.model
     if not settings["shipped"]:
         bert = pretraining.Bert(encoder.model.config, seed=trial.seed)
+    told = pretraining.labelled_answers if settings["at"] == "cls" else pretraining.labelled_gaps
     train, tested = (
-        pretraining.labelled_answers(_told(settings[part], seed), words)
-        for part, seed in (("examples", 1), ("asked", 2))
+        told(_told(settings[part], seed), words) for part, seed in (("examples", 1), ("asked", 2))
     )
-    model = pretraining.Classifier(bert, train.choices, seed=trial.seed)
+    model: pretraining.Classifier | pretraining.Cloze = pretraining.Cloze(bert)
+    if settings["at"] == "cls":
+        model = pretraining.Classifier(bert, train.choices, seed=trial.seed)
     history = pretraining.fine_tune(
         model,
         train,
@@ -603,7 +644,9 @@ def run_fine_tuning(trial: Trial) -> Measured:
         history,
         {
             "answers": pretraining.share_right(model, tested),
-            "answers.learnt": pretraining.share_right(model, train.take(torch.arange(settings["examples"]))),
+            "answers.learnt": pretraining.share_right(
+                model, train.take(torch.arange(min(settings["examples"], settings["asked"])))
+            ),
         },
     )
 
@@ -619,22 +662,25 @@ FINE_TUNING = Experiment(
     name="transformer/fine-tuning",
     title="The shipped encoder beside random weights, fine-tuned for as many steps on the same labels",
     rows={
-        f"{name}-{examples}": {"shipped": name == "pre-trained", "examples": examples}
-        for examples in (200, 1000)
+        f"{name}{'' if at == 'gap' else '-cls'}-{examples}": {
+            "shipped": name == "pre-trained",
+            "at": at,
+            "examples": examples,
+            "lr": TUNED_AT[name == "pre-trained"],
+        }
+        for at in ("gap", "cls")
+        for examples in LABELS
         for name in ("pre-trained", "from-scratch")
     },
     scales={
-        "smoke": {"steps": 2, "lr": 1e-3, "asked": 10},
-        "quick": {"steps": 300, "lr": 1e-3, "asked": 400},
-        "paper": {"steps": 1500, "lr": 1e-3, "asked": 1000},
+        "smoke": {"steps": 2, "asked": 10},
+        "quick": {"steps": 300, "asked": 400},
+        "paper": {"steps": 1500, "asked": 1000},
     },
     data={"simulated": "simulated"},
     run=run_fine_tuning,
     code=(
-        *NN,
-        "reasonlib.transformer.stories",
-        "reasonlib.transformer.pretraining",
-        "reasonlib.transformer.experiments:_told",
+        *TUNED,
         "reasonlib.transformer.experiments:run_fine_tuning",
     ),
     version=_version_of_encoder,
@@ -657,18 +703,12 @@ SHIP = Experiment(
     rows={"encoder": {}},
     scales={
         "smoke": {"masked": 2, "both": 2, "batch": 4, "hidden": 16, "asked": 10},
-        "quick": {"masked": 400, "both": 0, "batch": 32, "hidden": 128, "asked": 200},
-        "paper": {"masked": 4000, "both": 0, "batch": 32, "hidden": 128, "asked": 1000},
+        "quick": {"masked": 400, "both": 200, "batch": 32, "hidden": 128, "asked": 200},
+        "paper": {"masked": 2000, "both": 2000, "batch": 32, "hidden": 128, "asked": 1000},
     },
     data={"simulated": "simulated"},
     run=run_ship,
-    code=(
-        *NN,
-        "reasonlib.transformer.stories",
-        "reasonlib.transformer.pretraining",
-        "reasonlib.transformer.ship",
-        "reasonlib.transformer.experiments:texts",
-    ),
+    code=(*PRETRAINED, "reasonlib.transformer.ship"),
     version=_version_of_stories,
 )
 

@@ -13,8 +13,8 @@ Axes: B pairs of texts, T tokens, D width, V words, L layers, H heads.
       |                       masked language model: garden
       next sentence prediction: does the second part continue the first?
 
-Pre-training fills one encoder's weights from text without labels; fine-tuning goes on from them with one more
-layer: an answer to a question about a story, or whether a statement is true of it.
+Pre-training fills one encoder's weights from text without labels; fine-tuning goes on from them: an answer
+to a question about a story, read at a hidden word or at [CLS], or whether a statement is true of the story.
 """
 
 import math
@@ -42,6 +42,7 @@ __all__ = [
     "Bert",
     "BertConfig",
     "Classifier",
+    "Cloze",
     "Labelled",
     "Masked",
     "Pairs",
@@ -52,6 +53,7 @@ __all__ = [
     "hide",
     "labelled_answers",
     "labelled_claims",
+    "labelled_gaps",
     "masked_accuracy",
     "pack",
     "pretrain",
@@ -542,6 +544,13 @@ def labelled_answers(stories: Sequence[Story], vocabulary: Vocabulary) -> Labell
     return Labelled(pairs, classes, len(vocabulary))
 
 
+def labelled_gaps(stories: Sequence[Story], vocabulary: Vocabulary) -> Labelled:
+    """Pair each story with its question and a hidden word in the answer's place; the class is its id."""
+    pairs = pack([(story.words, (*story.question, "[MASK]")) for story in stories], vocabulary)
+    classes = torch.tensor([vocabulary.id_of(story.answer) for story in stories])
+    return Labelled(pairs, classes, len(vocabulary))
+
+
 def labelled_claims(claims: Sequence[Claimed], vocabulary: Vocabulary) -> Labelled:
     """Pair each story with a statement; the class is 1 where it is true."""
     pairs = pack([(claim.words, claim.statement) for claim in claims], vocabulary)
@@ -573,8 +582,31 @@ class Classifier(nn.Module):
         return self.answer(self.bert.summary(self.bert.encode(pairs)))
 
 
+class Cloze(nn.Module):
+    """An encoder that answers by filling a gap, with the head it was pre-trained by: no new layer at all.
+
+    Parameters
+    ----------
+    bert : Bert
+        Pre-trained or not; trained on. Each pair has one [MASK].
+
+    Notes
+    -----
+    A task as a gap (Schick and Schütze 2021). What pre-training has learnt about words stands at the words,
+    not at [CLS]; an answer read there starts from it.
+    """
+
+    def __init__(self, bert: Bert) -> None:
+        super().__init__()
+        self.bert = bert
+
+    def forward(self, pairs: Pairs) -> Float[Tensor, "B V"]:
+        """Score every word for the gap."""
+        return self.bert.guesses(self.bert.encode(pairs).output[pairs.tokens == MASK])
+
+
 @torch.no_grad()
-def share_right(model: Classifier, tested: Labelled) -> float:
+def share_right(model: Classifier | Cloze, tested: Labelled) -> float:
     """Measure the share of pairs put in their class."""
     mode = model.training
     model.eval()
@@ -584,7 +616,7 @@ def share_right(model: Classifier, tested: Labelled) -> float:
 
 
 def fine_tune(
-    model: Classifier,
+    model: Classifier | Cloze,
     train: Labelled,
     *,
     steps: int,
@@ -602,7 +634,7 @@ def fine_tune(
     Parameters
     ----------
     model
-        Encoder and new layer.
+        An encoder with its new layer, or with the gap it fills.
     train
         Drawn from again and again.
     steps, batch, lr, warmup
@@ -624,7 +656,7 @@ def fine_tune(
         for _ in range(each):
             yield train.take(torch.randint(len(train), (batch,), generator=generator))
 
-    def validate(model: Classifier) -> Mapping[str, float]:
+    def validate(model: Classifier | Cloze) -> Mapping[str, float]:
         return {} if valid is None else {"accuracy": share_right(model, valid)}
 
     return training.fit(

@@ -13,7 +13,8 @@ import torch
 
 from reasonlib.experiment import Measured, Trial
 from reasonlib.transformer import pretraining, shipped
-from reasonlib.transformer.stories import NAMES, OBJECTS, PLACES, simulate_stories
+from reasonlib.transformer.stories import NAMES, OBJECTS, PLACES, Story, report, simulate_stories
+from reasonlib.vocabulary import Vocabulary
 
 __all__ = ["head_patterns", "make", "recalled"]
 
@@ -21,11 +22,12 @@ SEED = 77  # of the stories it is measured on
 
 
 def make(trial: Trial) -> Measured:
-    """Pre-train the encoder on stories with reports and questions, and write it if the scale is ``paper``.
+    """Pre-train the encoder on stories with reports, and write it if the scale is ``paper``.
 
     First on hidden words of whole texts alone, until it finds a report's words in the story; then on both
-    tasks, if steps are given for that. With both from the start, half of the reports belong to another story,
-    and it takes far longer.
+    tasks, hidden words and next sentences. With both from the start, half of the reports belong to another
+    story, and it takes far longer. No text has a question in it: whoever fine-tunes this encoder on questions
+    shows it the first.
     """
     settings = trial.settings
     words = pretraining.words_of()
@@ -45,7 +47,7 @@ def make(trial: Trial) -> Measured:
             checkpoint=trial.folder and trial.folder / phase,
             progress=trial.progress,
         )
-        for phase, lr, first in (("masked", 3e-3, 0), ("both", 1e-3, 500_000))
+        for phase, lr, first in (("masked", 3e-3, 0), ("both", 2e-3, 500_000))
         if settings[phase]
     ]
     stopped = next((one.stopped for one in histories if one.stopped != "finished"), "finished")
@@ -73,11 +75,11 @@ def make(trial: Trial) -> Measured:
 def _texts(first: int, number: int, stories: int = 640) -> list[list[tuple[str, ...]]]:
     from reasonlib.transformer.experiments import texts
 
-    return texts(first + number, stories=stories, questions=True)
+    return texts(first + number, stories=stories)
 
 
 def recalled(model: pretraining.Bert, asked: int) -> dict[str, float]:
-    """Measure what is recalled: the share of hidden answers to questions, and of hidden ends of reports.
+    """Measure what is recalled: the share of reports whose one hidden word, the news in it, is guessed.
 
     Parameters
     ----------
@@ -87,18 +89,27 @@ def recalled(model: pretraining.Bert, asked: int) -> dict[str, float]:
         How many stories.
     """
     words = pretraining.words_of()
-    stories = simulate_stories(asked, shortest=2, longest=4, seed=SEED)
-    pairs = pretraining.pack([(story.words, (*story.question, "[MASK]", ".")) for story in stories], words)
+    stories, pairs = _asked(asked, words)
     wanted = torch.tensor([words.id_of(story.answer) for story in stories])
     place = pairs.tokens == pretraining.MASK
     with torch.no_grad():
         guessed = model(pairs).words[place].argmax(-1)
     right = guessed == wanted
-    metrics = {"answers": float(right.float().mean())}
+    metrics = {"reports": float(right.float().mean())}
     for kind in sorted({story.kind for story in stories}):
         chosen = torch.tensor([story.kind == kind for story in stories])
-        metrics[f"answers.{kind}"] = float(right[chosen].float().mean())
+        metrics[f"reports.{kind}"] = float(right[chosen].float().mean())
     return metrics
+
+
+def _asked(number: int, words: Vocabulary) -> tuple[list[Story], pretraining.Pairs]:
+    """Tell stories, each with a report of what could be asked about it, and hide that in the report."""
+    stories = simulate_stories(number, shortest=2, longest=4, seed=SEED)
+    reports = [
+        report(story.kind, story.question[3 if story.kind == "holder" else 2], "[MASK]") for story in stories
+    ]
+    texts = [(*story.words, *one) for story, one in zip(stories, reports, strict=True)]
+    return stories, pretraining.pack([(text, ()) for text in texts], words)
 
 
 def head_patterns(model: pretraining.Bert, asked: int) -> dict[str, float]:
@@ -109,18 +120,17 @@ def head_patterns(model: pretraining.Bert, asked: int) -> dict[str, float]:
     model
         Pre-trained.
     asked
-        How many stories with their questions; the answer is hidden.
+        How many stories with a report; what it reports is hidden.
 
     Returns
     -------
     dict
         ``head.before``, to the token just before; ``head.after``, to the one just after; ``head.same``, from
-        a name or a thing to the same word elsewhere; ``head.fact``, from the hidden answer to a word of the
+        a name or a thing to the same word elsewhere; ``head.fact``, from the hidden word to a word of the
         sentence that says it. Each the largest over all heads.
     """
     words = pretraining.words_of()
-    stories = simulate_stories(asked, shortest=2, longest=4, seed=SEED)
-    pairs = pretraining.pack([(story.words, (*story.question, "[MASK]", ".")) for story in stories], words)
+    stories, pairs = _asked(asked, words)
     weights = pretraining.attention_of(model, pairs)  # (L, B, H, T, T)
     tokens = pairs.tokens
     length = tokens.shape[1]

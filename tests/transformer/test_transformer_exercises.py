@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from reasonlib import check
+from reasonlib.transformer.stories import NAMES
 
 ALL = check.exercises("transformer")
 
@@ -45,12 +46,41 @@ def hide(tokens, asked, fate, other, mask, *, only_asked=True):
     return torch.where(chosen & (fate >= 0.8) & (fate < 0.9), other, seen)
 
 
+def waves(length, width, *, joined=False):
+    angle = torch.arange(length)[:, None] * 10000 ** (-torch.arange(0, width, 2) / width)
+    waves = [angle.sin(), angle.cos()]
+    return torch.cat(waves, 1) if joined else torch.stack(waves, -1).flatten(1)
+
+
+def shared(written, reference, *, clipped=True):
+    known = Counter(reference)
+    found = sum(
+        min(count, known[word]) if clipped else count * (word in known)
+        for word, count in Counter(written).items()
+    )
+    return found / len(written)
+
+
+def pair(first, second, *, late=False):
+    tokens = ["[CLS]", *first, "[SEP]", *second, "[SEP]"]
+    start = len(first) + (1 if late else 2)
+    return tokens, [int(place >= start) for place in range(len(tokens))]
+
+
+def continues(first, second):
+    return bool(set(first) & set(second) & set(NAMES))
+
+
 SOLUTIONS = {
     "attend": attend,
     "may_see": may_see,
     "best_pair": best_pair,
     "next_beam": next_beam,
     "hide": hide,
+    "waves": waves,
+    "shared": shared,
+    "pair": pair,
+    "continues": continues,
 }
 
 MISTAKES = {
@@ -64,6 +94,10 @@ MISTAKES = {
         "keep 4 answers",
     ),
     "hide": (lambda *given: hide(*given, only_asked=False), "only words that are asked for"),
+    "waves": (lambda length, width: waves(length, width, joined=True), "take turns"),
+    "shared": (lambda *given: shared(*given, clipped=False), "at most as often"),
+    "pair": (lambda *given: pair(*given, late=True), "the first [SEP] ends the first part"),
+    "continues": (lambda first, second: True, "the answer is always True"),
 }
 
 

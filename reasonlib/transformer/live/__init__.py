@@ -99,17 +99,15 @@ def some_texts(*, pairs: bool = True, seed: int = HELD_OUT) -> tuple[Text, ...]:
     things = [one for one in told if _ends(one, "has") and len(_said(one, OBJECTS)) > 1]
     people = [one for one in told if _ends(one, "has") and len(_said(one, NAMES)) > 2 and one not in things]
     pronouns = [one for one in told if any(sentence[0] == "then" for sentence in one.sentences)]
-    questions = [one for one in told if one.kind == "person" and len(_said(one, NAMES)) > 1]
-    place, name, thing, pronoun, asked = places[0], people[0], things[0], pronouns[0], questions[-1]
+    place, name, thing, pronoun, both = places[0], people[0], things[0], pronouns[0], places[1]
     again = next(at for at, sentence in enumerate(pronoun.sentences) if sentence[0] == "then")
-    question = (*asked.sentences, (*asked.question, asked.answer, "."))
     texts = [
         _hidden("A place", place.sentences, -1, 4),
         _hidden("Who has it", name.sentences, -1, 0),
         _hidden("What they have", thing.sentences, -1, 3),
         _hidden("She or he", pronoun.sentences, again, 1),
         _hidden("What happened", things[1].sentences, 0, 1),
-        _hidden("The answer to a question", question, -1, len(question[-1]) - 2),
+        _hidden("Two places at once", both.sentences, (-2, -1), 4),
     ]
     if pairs:
         one, other = told[-1], told[-2]
@@ -127,11 +125,13 @@ def _said(story: Story, kind: Sequence[str]) -> set[str]:
     return {word for word in story.words if word in kind}
 
 
-def _hidden(title: str, sentences: Sequence[Sequence[str]], sentence: int, word: int) -> Text:
-    """Hide one word of one sentence."""
-    told = [list(one) for one in sentences]
-    answer, told[sentence][word] = told[sentence][word], "_"
-    return Text(title, _text(told), (answer,))
+def _hidden(title: str, sentences: Sequence[Sequence[str]], hidden: int | Sequence[int], word: int) -> Text:
+    """Hide the same word of one sentence or of several."""
+    told, answers = [list(one) for one in sentences], []
+    for sentence in (hidden,) if isinstance(hidden, int) else hidden:
+        answers.append(told[sentence][word])
+        told[sentence][word] = "_"
+    return Text(title, _text(told), tuple(answers))
 
 
 def _text(sentences: Sequence[Sequence[str]]) -> str:

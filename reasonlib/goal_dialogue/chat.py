@@ -4,13 +4,17 @@
 
     you say --> Example(history, what you said) --> system.answer --> what it says
                                                           |
-                           api_call ...: the knowledge base is asked, its facts join the history
-                           a response that calls for another: the system goes on, you keep silent
+                  api_call ...: the knowledge base is asked, and you may still change your mind;
+                                keep silent, and what it returned joins the history
+                  a response that calls for another: the system goes on, you keep silent
+
+In the dialogues that the systems learnt from, a request is changed before any restaurant is offered. So a
+conversation stops after a call: a line changes the request, silence goes on to the first offer.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reasonlib.errors import UserError
 from reasonlib.goal_dialogue.dialogue import (
@@ -25,7 +29,12 @@ from reasonlib.goal_dialogue.dialogue import (
 from reasonlib.goal_dialogue.evaluation import System
 from reasonlib.goal_dialogue.world import WORLD, Goal, facts_of, make_knowledge, results
 
-__all__ = ["MODELS", "Conversation", "Said", "open_conversation"]
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+    from reasonlib.plotting import Picture
+
+__all__ = ["MODELS", "Conversation", "Said", "book", "lines_of", "open_conversation"]
 
 GOES_ON = (
     "i'm on it",
@@ -35,6 +44,9 @@ GOES_ON = (
 """Responses after which the user waits and the system speaks again."""
 
 LONGEST = 6  # responses in a row
+
+OFFER, TOLD = "what do you think of this option", "here it is"
+"""How an offer begins, and how a phone number or an address is given."""
 
 
 class Said(NamedTuple):
@@ -48,11 +60,17 @@ class Said(NamedTuple):
         Facts that the knowledge base returned; empty unless it was asked.
     looked
         The sentences the last hop of a memory network read most, each with its share; empty for others.
+    remark
+        What a listener who knows the restaurants found would object; empty where there is nothing.
+    turn
+        The number of the turn it was said in.
     """
 
     text: str
     found: tuple[Fact, ...]
     looked: tuple[tuple[str, float], ...]
+    remark: str = ""
+    turn: int = 0
 
 
 @lru_cache(maxsize=1)
@@ -104,46 +122,104 @@ class Conversation:
     ----------
     events
         What happened so far.
+    said
+        What the system said, turn after turn.
+    waiting
+        What the last API call found, as long as the request may still be changed; empty otherwise.
     """
 
     def __init__(self, system: System, knowledge: KnowledgeBase | None = None) -> None:
         self.system = system
         self.knowledge = knowledge or _knowledge()
         self.events: list[Event] = []
+        self.said: list[Said] = []
+        self.waiting: tuple[Fact, ...] = ()
 
-    def say(self, text: str) -> tuple[Said, ...]:
+    def say(self, text: str = "") -> tuple[Said, ...]:
         """Say something; the system answers, once or, where it works on, several times.
+
+        Parameters
+        ----------
+        text
+            What the user says. Nothing, or `SILENCE`, where the system waits after an API call: it then goes
+            on with what was found. Anything else takes the place of what was found.
 
         Raises
         ------
         UserError
-            If nothing is said.
+            If nothing is said and the system does not wait.
         """
         user = " ".join(text.lower().split())
-        if not user:
+        if user == SILENCE.lower():
+            user = ""
+        if not user and not self.waiting:
             raise UserError("say something, or nothing will happen")
-        said: list[Said] = []
-        while len(said) < LONGEST:
+        if not user:
+            user = SILENCE
+            self.events.extend(self.waiting)
+        self.waiting = ()
+        began = len(self.said)
+        while len(self.said) - began < LONGEST:
             told = self._answer(user)
-            said.append(told)
-            if told.text not in GOES_ON and not told.found:
+            self.said.append(told)
+            if told.text not in GOES_ON:
                 break
             user = SILENCE
-        return tuple(said)
+        return tuple(self.said[began:])
 
     def dialogue(self) -> Dialogue:
-        """Give what was said so far as a dialogue."""
-        return Dialogue(task=5, events=tuple(self.events))
+        """Give what was said so far as a dialogue, with what the knowledge base returned last."""
+        return Dialogue(task=5, events=(*self.events, *self.waiting))
+
+    def picture(self, said: Said) -> "Picture | None":
+        """Draw what the system looked at before it said this.
+
+        Returns
+        -------
+        Picture or None
+            The hops of a memory network; the gaps that the copying network filled; None for rules.
+        """
+        from reasonlib.goal_dialogue import figures
+
+        places = [place for place, event in enumerate(self.events) if isinstance(event, Turn)]
+        example = self._example(self.events[: places[said.turn]], self.dialogue().turns[said.turn].user)
+        if example.history and (weights := self._weights(example)) is not None:
+            return figures.hops(example, weights, answer=said.text, least=0.05)
+        copier: Any = self.system
+        return figures.gaps(copier, example) if hasattr(copier, "language") else None
+
+    def show(self, *, caption: str | None = None, opened: bool = False) -> "Picture":
+        """Draw the conversation; under each response, folded away, what the system looked at.
+
+        Parameters
+        ----------
+        caption
+            Printed under it.
+        opened
+            Whether what it looked at last is unfolded.
+        """
+        from reasonlib.goal_dialogue.figures import conversation
+
+        looks = {one.turn: picture for one in self.said if (picture := self.picture(one)) is not None}
+        return conversation(
+            self.dialogue(),
+            looks=looks,
+            remarks={one.turn: one.remark for one in self.said if one.remark},
+            opened=max(looks, default=None) if opened else None,
+            caption=caption,
+        )
+
+    def _example(self, history: Sequence[Event], user: str) -> Example:
+        turns = sum(isinstance(event, Turn) for event in history)
+        return Example(task=5, history=tuple(history), user=user, response="", dialogue=0, turn=turns)
 
     def _answer(self, user: str) -> Said:
-        turns = sum(isinstance(event, Turn) for event in self.events)
-        example = Example(task=5, history=tuple(self.events), user=user, response="", dialogue=0, turn=turns)
+        example = self._example(self.events, user)
         (text,) = self.system.answer([example])
-        looked = self._looked(example)
+        looked, remark = self._looked(example), self._remark(text)
         self.events.append(Turn(user, text))
-        found = tuple(self._look_up(text))
-        self.events.extend(found)
-        return Said(text, found, looked)
+        self.waiting = tuple(self._look_up(text))
+        return Said(text, self.waiting, looked, remark, example.turn)
 
     def _look_up(self, text: str) -> list[Fact]:
         words = text.split()
@@ -152,26 +228,81 @@ class Conversation:
         names = results(self.knowledge).get(Goal(*words[1:]), [])
         return [fact for name in names for fact in facts_of(name, self.knowledge.facts[name])]
 
-    def _looked(self, example: Example, most: int = 3) -> tuple[tuple[str, float], ...]:
+    def _remark(self, text: str) -> str:
+        """Hold what was said against the facts, which the system has heard as well."""
+        last = text.split()[-1]
+        if text.startswith("api_call"):
+            lacking = [word for word in text.split()[1:] if word not in self.knowledge.types()]
+            return f"the knowledge base knows no {lacking[0]}" if lacking else ""
+        facts = [event for event in self.events if isinstance(event, Fact)]
+        if text.startswith(OFFER) and last not in {fact.subject for fact in facts}:
+            return "none of those that were found"
+        if text.startswith(TOLD):
+            offered = [one.text.split()[-1] for one in self.said if one.text.startswith(OFFER)][-1:]
+            if last not in {fact.value for fact in facts if fact.subject in offered}:
+                return "not of the restaurant that was offered last"
+        return ""
+
+    def _weights(self, example: Example) -> "ndarray | None":
+        """Attention (K, S) of a memory network; None for any other system."""
         ask: Any = getattr(self.system, "ask", None)
         model: Any = getattr(self.system, "model", None)
         if ask is None or not hasattr(model, "slots"):
+            return None
+        return ask([example]).weights[0].numpy()
+
+    def _looked(self, example: Example, most: int = 3) -> tuple[tuple[str, float], ...]:
+        weights = self._weights(example)
+        if weights is None:
             return ()
         from reasonlib.goal_dialogue.figures import memory_of
 
-        shares = ask([example]).weights[0, -1].tolist()
+        shares = weights[-1].tolist()
         sentences = memory_of(example, len(shares))
         order = sorted(range(len(sentences)), key=lambda place: -shares[place])[:most]
-        return tuple((sentences[place], shares[place]) for place in order)
+        return tuple((sentences[place], shares[place]) for place in order if shares[place] >= 0.005)
 
 
-def open_conversation(model: str | None = None) -> Conversation:
+def lines_of(dialogue: Dialogue) -> tuple[str, ...]:
+    """List what the user of a dialogue says to a `Conversation`: silence only where it waits after a call."""
+    lines, before = [], ""
+    for turn in dialogue.turns:
+        if turn.user != SILENCE:
+            lines.append(turn.user)
+        elif before.startswith("api_call"):
+            lines.append("")
+        before = turn.bot
+    return tuple(lines)
+
+
+def book(model: str, lines: Iterable[str], *, knowledge: KnowledgeBase | None = None) -> Conversation:
+    """Hold a conversation in which the user's lines are given beforehand, whatever the system says.
+
+    Parameters
+    ----------
+    model
+        One of `MODELS`.
+    lines
+        What the user says. An empty one, silence, is passed over where the system does not wait for it.
+    knowledge
+        As for `Conversation`.
+    """
+    talk = open_conversation(model, knowledge=knowledge)
+    for line in lines:
+        if line or talk.waiting:
+            talk.say(line)
+    return talk
+
+
+def open_conversation(model: str | None = None, *, knowledge: KnowledgeBase | None = None) -> Conversation:
     """Begin a conversation.
 
     Parameters
     ----------
     model
         One of `MODELS`; the first by default.
+    knowledge
+        As for `Conversation`.
 
     Raises
     ------
@@ -189,4 +320,4 @@ def open_conversation(model: str | None = None) -> Conversation:
     name = model or next(iter(MODELS))
     if name not in MODELS:
         raise UserError(f"there is no model {name!r} to talk to; take one of {', '.join(MODELS)}")
-    return Conversation(MODELS[name]())
+    return Conversation(MODELS[name](), knowledge)

@@ -13,7 +13,20 @@ import torch
 from reasonlib.check import exercise, expect, expect_close, expect_equal
 from reasonlib.goal_dialogue.dialogue import TYPES
 
-__all__ = ["check_break_tagger", "check_gate", "check_match_feature", "check_next_question", "check_template"]
+__all__ = [
+    "check_beside",
+    "check_bound",
+    "check_break_tagger",
+    "check_describe",
+    "check_gate",
+    "check_lstm_step",
+    "check_match_feature",
+    "check_most_alike",
+    "check_next_question",
+    "check_template",
+    "check_tie",
+    "check_whole_dialogues",
+]
 
 
 # Chapter "A dialogue as memory" -----------------------------------------------------------------------------
@@ -53,6 +66,67 @@ def check_next_question(answer: Callable[..., Any]) -> None:
         given = dict(known)
         expect_equal(answer(given), right, f"for {known}: {why}")
         expect(given == known, "leave the dictionary as it was")
+
+
+@exercise(
+    title="Whole dialogues",
+    minutes=5,
+    points=1,
+    hint="A dialogue counts if every response in it is right: all(...) of a list.",
+)
+def check_whole_dialogues(answer: Callable[..., Any]) -> None:
+    """Check ``whole_dialogues(right)``: the share of dialogues in which every response is right.
+
+    ``right`` holds a list for each dialogue, with a truth value for each response.
+    """
+    cases: list[tuple[list[list[bool]], float, str]] = [
+        ([[True, True], [True, False]], 0.5, "one of two dialogues has no mistake"),
+        ([[True] * 9 + [False], [True]], 0.5, "nine right responses of ten make no dialogue right"),
+        ([[False], [False, True]], 0.0, "each has a mistake"),
+        ([[True]], 1.0, "the only one is right"),
+    ]
+    for right, share, why in cases:
+        expect_equal(answer([list(one) for one in right]), share, f"for {right}: {why}")
+
+
+@exercise(
+    title="The candidate most alike",
+    minutes=15,
+    points=2,
+    hint="Divide the shared weight by the length of the candidate; the input's length is the same for all.",
+)
+def check_most_alike(answer: Callable[..., Any]) -> None:
+    """Check ``most_alike(said, candidates, weight)``: the candidate with the largest cosine of weighed words.
+
+    ``said`` is what was said, ``weight`` maps words to their weights; a word that is not in it weighs
+    nothing. Of several candidates as alike, the first is given.
+    """
+    weight = {"in": 0.1, "paris": 2.0, "rome": 2.0, "a": 0.1, "table": 1.0, "phone": 1.5, "is": 0.1}
+    cases: list[tuple[str, list[str], str, str]] = [
+        ("a table in rome", ["in paris", "in rome"], "in rome", "they share rome as well"),
+        (
+            "in rome",
+            ["rome is in a table phone", "in rome"],
+            "in rome",
+            "both share the same words, but the first holds many others: divide by its length",
+        ),
+        ("a is in", ["a in is", "paris"], "a in is", "paris is not shared at all"),
+        (
+            "the phone in rome",
+            ["in a is", "phone"],
+            "phone",
+            "one rare word weighs more than three common ones",
+        ),
+        ("unheard words", ["in rome", "in paris"], "in rome", "nothing is shared: the first one"),
+        (
+            "rome",
+            ["nowhere", "rome"],
+            "rome",
+            "a candidate without a word that weighs anything has no length",
+        ),
+    ]
+    for said, candidates, right, why in cases:
+        expect_equal(answer(said, list(candidates), dict(weight)), right, f"after {said!r}: {why}")
 
 
 # Chapter "Three memory networks" ----------------------------------------------------------------------------
@@ -139,6 +213,48 @@ def check_gate(answer: Callable[..., Any]) -> None:
     )
 
 
+@exercise(
+    title="Between two ties",
+    minutes=10,
+    points=2,
+    hint="Both new tables keep a share z of the old one, column by column, and take the rest from elsewhere.",
+)
+def check_tie(answer: Callable[..., Any]) -> None:
+    """Check ``tie(keys, values, fresh, z)``: the tables A and C of the next hop (eq. 3.12 and 3.13).
+
+    ``keys``, ``values`` and ``fresh`` are (V, D): A and C of this hop, and the unconstrained C of the next.
+    ``z`` is (D,). The answer is a pair of (V, D).
+    """
+    draw = torch.Generator().manual_seed(7)
+    keys, values, fresh = torch.randn(3, 5, 4, generator=draw)
+    z = torch.rand(4, generator=draw)
+    got = answer(keys.clone(), values.clone(), fresh.clone(), z.clone())
+    expect(isinstance(got, tuple) and len(got) == 2, "return a pair: the next A and the next C")
+    expect_close(
+        got[0],
+        keys * z + values * (1 - z),
+        "the next A is not right",
+        wrong={
+            "the two are exchanged: with z = 1 all hops have the same A": keys * (1 - z) + values * z,
+            "the next A takes what this hop read, C, where z is small; fresh is for C": keys * z
+            + fresh * (1 - z),
+        },
+        what="the next A",
+    )
+    expect_close(
+        got[1],
+        values * z + fresh * (1 - z),
+        "the next C is not right",
+        wrong={
+            "that is the equation as printed, which changes nothing: its last term is the fresh table": (
+                values
+            ),
+            "the two are exchanged: with z = 1 all hops have the same C": values * (1 - z) + fresh * z,
+        },
+        what="the next C",
+    )
+
+
 # Chapter "Two ideas about words" ----------------------------------------------------------------------------
 
 
@@ -203,6 +319,80 @@ def check_break_tagger(answer: Callable[..., Any]) -> None:
     expect(asked > 0, "ask the tagger: call tag(word)")
 
 
+@exercise(
+    title="One LSTM cell",
+    minutes=15,
+    points=2,
+    hint="Join h and x, in this order; three sigmoids, one tanh; the new state, then the output.",
+)
+def check_lstm_step(answer: Callable[..., Any]) -> None:
+    """Check ``lstm_step(x, h, cell, W, b)``: the output and the state after one step (eq. 4.1 to 4.7).
+
+    ``x`` is (B, I), ``h`` and ``cell`` are (B, H). ``W`` and ``b`` map ``f``, ``i``, ``c`` and ``o`` to a
+    matrix (H, H + I) and a bias (H,). The answer is a pair of (B, H): h and C.
+    """
+    draw = torch.Generator().manual_seed(11)
+    x, h = torch.randn(2, 3, generator=draw), torch.randn(2, 4, generator=draw)
+    old = torch.randn(2, 4, generator=draw)
+    weights = {name: torch.randn(4, 7, generator=draw) for name in "fico"}
+    biases = {name: torch.randn(4, generator=draw) for name in "fico"}
+
+    def step(first: torch.Tensor, second: torch.Tensor, bias: dict[str, torch.Tensor]) -> tuple[Any, Any]:
+        given = {name: torch.cat([first, second], 1) @ weights[name].T + bias[name] for name in "fico"}
+        new = old * given["f"].sigmoid() + given["i"].sigmoid() * given["c"].tanh()
+        return given["o"].sigmoid() * new.tanh(), new
+
+    (right_h, right_c), (swapped_h, swapped_c) = step(h, x, biases), step(x, h, biases)
+    shown_h, shown_c = step(h, x, {**biases, "c": biases["i"], "o": biases["i"]})
+    got = answer(x.clone(), h.clone(), old.clone(), dict(weights), dict(biases))
+    expect(isinstance(got, tuple) and len(got) == 2, "return a pair: the output h and the state C")
+    printed = "these are the biases as printed in the source, b_i three times; each gate has its own"
+    joined = "h comes first in [h, x]"
+    expect_close(
+        got[1], right_c, "the new state is not right", wrong={joined: swapped_c, printed: shown_c}, what="C"
+    )
+    expect_close(
+        got[0],
+        right_h,
+        "the output is not right",
+        wrong={
+            joined: swapped_h,
+            printed: shown_h,
+            "squash the state with tanh before it is shown": right_h / right_c.tanh() * right_c,
+        },
+        what="h",
+    )
+
+
+@exercise(
+    title="Words and tags side by side",
+    minutes=10,
+    points=1,
+    hint="Pick the rows, sum over the sentence, and join the two sums along the width.",
+)
+def check_beside(answer: Callable[..., Any]) -> None:
+    """Check ``beside(words, tags, A, T)``: the vector of one sentence (eq. 4.8 to 4.13).
+
+    ``words`` and ``tags`` hold the number of each word and of its tag; ``A`` is (V, D) and ``T`` (G, D). The
+    answer is (2 D,).
+    """
+    draw = torch.Generator().manual_seed(13)
+    table, types = torch.randn(9, 3, generator=draw), torch.randn(5, 3, generator=draw)
+    for words, kinds in (([1, 4, 4, 8], [1, 1, 1, 3]), ([2], [4])):
+        first, second = table[words].sum(0), types[kinds].sum(0)
+        expect_close(
+            answer(torch.tensor(words), torch.tensor(kinds), table.clone(), types.clone()),
+            torch.cat([first, second]),
+            "the vector is not right",
+            wrong={
+                "that adds the two sums; they stand side by side": first + second,
+                "the words come first": torch.cat([second, first]),
+                "sum over the words, do not average them": torch.cat([first, second]) / len(words),
+            },
+            what="the vector",
+        )
+
+
 # Chapter "Past the wall" ------------------------------------------------------------------------------------
 
 
@@ -241,3 +431,54 @@ def check_template(answer: Callable[..., Any]) -> None:
         got = answer(response, list(said), set(common))
         expect(isinstance(got, tuple) and len(got) == 2, "return a pair: the template and the list of names")
         expect_equal((got[0], list(got[1])), right, f"for {response!r} after {said}: {why}")
+
+
+@exercise(
+    title="How far words reach",
+    minutes=10,
+    points=1,
+    hint="Collect every word the system said in training; a response counts if it holds no other.",
+)
+def check_bound(answer: Callable[..., Any]) -> None:
+    """Check ``bound(training, test)``: the share of test responses whose words were all said in training.
+
+    Both are lists of responses.
+    """
+    cases: list[tuple[list[str], list[str], float, str]] = [
+        (["in rome", "the phone"], ["the rome", "in paris"], 0.5, "words may come from several responses"),
+        (["a_phone"], ["a_phone", "b_phone"], 0.5, "b_phone is another word"),
+        (["hello"], ["hello", "hello", "hello you", "hello"], 0.75, "every response counts, repeated or not"),
+        (["romeo"], ["rome"], 0.0, "compare whole words"),
+    ]
+    for training, test, right, why in cases:
+        expect_equal(answer(list(training), list(test)), right, f"for {test} after {training}: {why}")
+
+
+@exercise(
+    title="Known by its mentions",
+    minutes=15,
+    points=2,
+    hint="Start from zeros, one row a name, and add each mention to the row of its name (index_add).",
+)
+def check_describe(answer: Callable[..., Any]) -> None:
+    """Check ``describe(mentions, names, count)``: the description of every name.
+
+    ``mentions`` is (M, D), what each mention says; ``names`` (M,) the number of the name it mentions, from 0
+    to ``count`` - 1. The answer is (count, D): the sum over the mentions of each name.
+    """
+    draw = torch.Generator().manual_seed(17)
+    mentions = torch.randn(6, 3, generator=draw)
+    names = torch.tensor([0, 2, 2, 1, 2, 0])
+    right = torch.stack([mentions[names == number].sum(0) for number in range(4)])
+    last = torch.stack([mentions[names == number][-1:].sum(0) for number in range(4)])
+    mean = right / torch.tensor([2.0, 1, 3, 1])[:, None]
+    expect_close(
+        answer(mentions.clone(), names.clone(), 4),
+        right,
+        "the descriptions are not right",
+        wrong={
+            "one mention of each name is kept and the others are lost: assigning is not adding": last,
+            "add the mentions, do not average them: a name that is mentioned often may say so": mean,
+        },
+        what="the descriptions",
+    )

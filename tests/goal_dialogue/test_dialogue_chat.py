@@ -7,8 +7,8 @@ from typer.testing import CliRunner
 
 from reasonlib.cli import app
 from reasonlib.errors import UserError
-from reasonlib.goal_dialogue import shipped
-from reasonlib.goal_dialogue.chat import MODELS, Conversation, open_conversation
+from reasonlib.goal_dialogue import sets, shipped
+from reasonlib.goal_dialogue.chat import MODELS, Conversation, book, lines_of, open_conversation
 from reasonlib.goal_dialogue.dialogue import Fact, Turn
 from reasonlib.goal_dialogue.widget import Talker
 from reasonlib.goal_dialogue.world import WORLD, make_knowledge, results
@@ -22,12 +22,75 @@ def test_rules_lead_to_a_proposal():
     for line in ("hello", f"may i have a table in {goal.location}", f"with {goal.cuisine} food", goal.number):
         talk.say(line)
     said = talk.say(f"{goal.price} please")
-    assert [one.text for one in said][:2] == ["ok let me look into some options for you", goal.call]
+    assert [one.text for one in said] == ["ok let me look into some options for you", goal.call]
+    assert talk.waiting == said[1].found and {fact.relation for fact in said[1].found} >= {
+        "R_rating",
+        "R_phone",
+    }
+    offer = talk.say()
     facts = [event for event in talk.events if isinstance(event, Fact)]
-    assert tuple(facts) == said[1].found and {fact.relation for fact in facts} >= {"R_rating", "R_phone"}
+    assert tuple(facts) == said[1].found and not talk.waiting
     ratings = {fact.subject: int(fact.value) for fact in facts if fact.relation == "R_rating"}
     best = max(ratings, key=ratings.__getitem__)
-    assert said[-1].text == f"what do you think of this option: {best}"
+    assert [one.text for one in offer] == [f"what do you think of this option: {best}"]
+    assert not offer[0].remark
+
+
+def test_a_request_can_be_changed_before_the_first_offer():
+    first, *_ = goals = list(results(make_knowledge(WORLD)))
+    second = next(one for one in goals if one.price != first.price and one[:3] == first[:3])
+    request = f"may i have a table in {first.location} with {first.cuisine} food for {first.number}"
+    talk = book(
+        "rules",
+        (
+            "hello",
+            f"{request} in a {first.price} price range",
+            f"actually i would prefer in a {second.price} price range",
+            "no",
+            "<silence>",
+        ),
+    )
+    texts = [one.text for one in talk.said]
+    assert [text for text in texts if text.startswith("api_call")] == [first.call, second.call]
+    found = {event.subject for event in talk.events if isinstance(event, Fact)}
+    assert found == set(results(make_knowledge(WORLD))[second])  # those of the first call were never heard
+    assert texts[-1].split()[-1] in found
+
+
+def test_lines_of_a_dialogue_book_its_table():
+    split = sets.load("simulated", 5, dialogues=8)
+    dialogue = split.test[0]
+    talk = book("copying", lines_of(dialogue), knowledge=split.knowledge)
+    assert talk.dialogue().turns == dialogue.turns
+
+
+class Dreamer:
+    said = iter(
+        ("api_call thai atlantis two cheap", "what do you think of this option: nowhere", "here it is x")
+    )
+
+    def answer(self, examples):
+        return [next(self.said) for _ in examples]
+
+
+def test_what_a_listener_would_object_is_remarked():
+    talk = Conversation(Dreamer())
+    assert [talk.say("go on")[0].remark for _ in range(3)] == [
+        "the knowledge base knows no atlantis",
+        "none of those that were found",
+        "not of the restaurant that was offered last",
+    ]
+    assert "none of those that were found" in talk.show().html
+
+
+@pytest.mark.parametrize(
+    ("model", "shown"), [("n2n", "Weight at hop"), ("copying", "Template"), ("rules", "")]
+)
+def test_what_a_system_looked_at_is_drawn(model, shown):
+    talk = book(model, ("hello", "may i have a table in paris"))
+    picture = talk.picture(talk.said[1])
+    assert shown in picture.html if shown else picture is None
+    assert talk.show(opened=True).html.count("<details open>") == bool(shown)
 
 
 def test_a_call_that_finds_nothing_ends_the_turn():
@@ -88,6 +151,10 @@ def test_from_the_command_line():
     assert json.loads(done.output)[1]["system"] == ["i'm on it", "any preference on a type of cuisine"]
     read = CliRunner().invoke(app, ["chat", "--model", "rules"], input="hello\n\n")
     assert read.output == "hello what can i help you with today\n"
+    waits = CliRunner().invoke(
+        app, ["chat", "--model", "rules"], input="hello\na table in bombay for two\nbritish\ncheap\n\n\n"
+    )
+    assert "found: " in waits.output and "what do you think of this option" in waits.output.splitlines()[-1]
     assert CliRunner().invoke(app, ["chat", "story_qa"]).exit_code != 0
 
 
@@ -98,11 +165,22 @@ def test_the_widget_talks():
     form.button.click()
     assert "hello what can i help you with today" in form.talk.value
     form.button.click()
-    assert "say something" in form.looked.value
+    assert "say something" in form.hint.value
     form.picker.value = "n2n"
     assert not form.conversation.events
     form.line.value = "hello"
     form.button.click()
     form.line.value = "may i have a table in paris"
     form.button.click()
-    assert "The last hop looked at" in form.looked.value
+    assert form.talk.value.count("what it looked at") == 2 and form.talk.value.count("<details open>") == 1
+
+
+def test_the_widget_offers_the_lines_of_a_dialogue():
+    pytest.importorskip("ipywidgets")
+    split = sets.load("simulated", 5, dialogues=8)
+    dialogue = split.test[0]
+    form = Talker("rules", replay=dialogue, knowledge=split.knowledge)
+    for line in lines_of(dialogue):
+        assert form.line.value == line
+        form.button.click()
+    assert form.conversation.dialogue().turns == dialogue.turns

@@ -3,6 +3,7 @@
 import string
 
 import pytest
+import torch
 
 from reasonlib import check
 from reasonlib.goal_dialogue import exercises
@@ -57,7 +58,55 @@ def template(response, said, common, *, whole=True):
     return " ".join(words), names
 
 
+def most_alike(said, candidates, weight, *, normed=True):
+    def alike(candidate):
+        words = set(candidate.split())
+        length = sum(weight.get(word, 0) ** 2 for word in words) ** 0.5 if normed else 1
+        shared = sum(weight.get(word, 0) ** 2 for word in words & set(said.split()))
+        return shared / length if length else 0
+
+    return max(candidates, key=alike)
+
+
+def tie(keys, values, fresh, z, *, printed=False):
+    return keys * z + values * (1 - z), values * z + (values if printed else fresh) * (1 - z)
+
+
+def lstm_step(x, h, cell, W, b, *, own=True):
+    joined = torch.cat([h, x], dim=1)
+    given = {name: joined @ W[name].T + b[name if own or name == "f" else "i"] for name in "fico"}
+    cell = cell * given["f"].sigmoid() + given["i"].sigmoid() * given["c"].tanh()
+    return given["o"].sigmoid() * cell.tanh(), cell
+
+
+def beside(words, tags, A, T):
+    return torch.cat([A[words].sum(0), T[tags].sum(0)])
+
+
+def bound(training, test):
+    said = {word for response in training for word in response.split()}
+    return sum(said.issuperset(response.split()) for response in test) / len(test)
+
+
+def describe(mentions, names, count):
+    return mentions.new_zeros(count, mentions.shape[1]).index_add(0, names, mentions)
+
+
+def assigned(mentions, names, count):
+    found = mentions.new_zeros(count, mentions.shape[1])
+    for mention, name in zip(mentions, names, strict=True):
+        found[name] = mention
+    return found
+
+
 SOLUTIONS = {
+    "whole_dialogues": lambda right: sum(map(all, right)) / len(right),
+    "most_alike": most_alike,
+    "tie": tie,
+    "lstm_step": lstm_step,
+    "beside": beside,
+    "bound": bound,
+    "describe": describe,
     "next_question": next_question,
     "match_feature": match_feature,
     "gate": gate,
@@ -66,6 +115,16 @@ SOLUTIONS = {
 }
 
 MISTAKES = {
+    "whole_dialogues": (lambda right: sum(map(any, right)) / len(right), "one of two dialogues"),
+    "most_alike": (lambda *given: most_alike(*given, normed=False), "divide by its length"),
+    "tie": (lambda *given: tie(*given, printed=True), "as printed"),
+    "lstm_step": (lambda *given: lstm_step(*given, own=False), "as printed"),
+    "beside": (lambda words, tags, A, T: A[words].sum(0) + T[tags].sum(0), "side by side"),
+    "bound": (
+        lambda training, test: sum(one in training for one in test) / len(test),
+        "words may come from several",
+    ),
+    "describe": (assigned, "assigning is not adding"),
     "next_question": (lambda known: exercises.CUISINE, "the cuisine is known"),
     "match_feature": (
         lambda dialogue, candidate, types: {

@@ -1,0 +1,66 @@
+"""Tables of records: the mean and deviation over seeds that stand in them, and nothing else."""
+
+import json
+import re
+from statistics import mean, stdev
+
+import pytest
+import torch
+
+from reasonlib.errors import UserError
+from reasonlib.experiment import run
+from reasonlib.transformer import figures
+from reasonlib.transformer.experiments import EXPERIMENTS
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Records of two rows at smoke: one over two seeds, one over a single one."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    folder = tmp_path_factory.mktemp("records")
+    for row, seeds in (("copy", (0, 1)), ("copy.no-positions", (0,))):
+        run(EXPERIMENTS["parts"], rows=row, scale="smoke", seeds=seeds, device="cpu", records=folder)
+    for row in ("pre-trained-50", "from-scratch-50", "pre-trained-200", "from-scratch-200"):
+        run(EXPERIMENTS["fine-tuning"], rows=row, scale="smoke", device="cpu", records=folder)
+    torch.set_num_threads(threads)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def here(folder, monkeypatch):
+    monkeypatch.setenv("REASONLIB_RECORDS", str(folder))
+
+
+def measured(folder, row, metric, word="parts"):
+    lines = map(json.loads, (folder / "transformer" / f"{word}.jsonl").read_text().splitlines())
+    return [line["metrics"][metric] for line in lines if line["row"] == row]
+
+
+def test_a_table_gives_mean_and_deviation(folder):
+    table = figures.table(
+        "transformer/parts", {"whole": "copy", "blind": "copy.no-positions"}, {"right": "token"}, decimals=3
+    )
+    both, (single,) = measured(folder, "copy", "token"), measured(folder, "copy.no-positions", "token")
+    assert len(both) == 2
+    assert table.loc["whole", "right"] == f"{mean(both):.3f} ± {stdev(both):.3f}"
+    assert table.loc["blind", "right"] == f"{single:.3f}"
+    assert list(table["seeds"]) == [2, 1] and set(table["scale"]) == {"smoke"}
+    with pytest.raises(UserError, match="no record of transformer/parts, row sort; make one: reasonlib run"):
+        figures.table("transformer/parts", {"sort": "sort"}, {"right": "token"})
+
+
+def test_the_grid_says_what_was_not_taken_out(folder):
+    picture = figures.solved(["copy", "sort"], {"whole": "", "no positions": ".no-positions"})
+    cells = re.findall(r"<td[^>]*>(.*?)</td>", picture.html)
+    assert len(cells) == 4 and cells.count("–") == 2
+    assert cells[0].startswith(f"{mean(measured(folder, 'copy', 'exact')):.2f}<br>")
+    assert "1 to 2 seeds, smoke scale" in picture.alt
+
+
+def test_labels_and_what_they_bring(folder):
+    picture = figures.few_labels({"before": "pre-trained", "without": "from-scratch"}, (50, 200))
+    (value,) = measured(folder, "pre-trained-200", "answers", "fine-tuning")
+    assert f"{value:.3g} at labelled examples 200" in picture.alt and "smoke scale" in picture.html
+    with pytest.raises(UserError, match="row pre-trained-1000"):
+        figures.few_labels({"before": "pre-trained"}, (1000,))

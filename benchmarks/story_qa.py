@@ -1,14 +1,13 @@
 """The memory network, its batches and the simulator; with a folder, a public implementation too.
 
-REASONLIB_PEER_MEMN2N names a checkout of vinhkhuc/MemN2N-babi-python that runs on this Python (2to3,
-``np.int`` to ``int``, ``tuple(zip(*tmp))``). It is then trained in a process of its own, on the same file, in
-turn with ours: one network, then as many as the source trains for each task. All on one thread. The indented
-lines give rates, by the clock and by processor time.
+REASONLIB_PEER_MEMN2N names a checkout of vinhkhuc/MemN2N-babi-python that runs on this Python (see
+`reasonlib.story_qa.port`). It is then trained in a process of its own, on the same file, in turn with ours:
+the network of the joint tables, one network as the authors' code has it, and as many as the source trains for
+each task. Each is validated after every epoch, all on one thread. The indented lines give rates, by the clock
+and by processor time. The experiment `story_qa/beside` measures whole trainings, with the errors.
 """
 
 import os
-import subprocess
-import sys
 import tempfile
 import time
 from copy import deepcopy
@@ -23,12 +22,14 @@ from reasonlib import data
 from reasonlib.story_qa import corpus
 from reasonlib.story_qa.learning import Recipe, learn
 from reasonlib.story_qa.memory_network import MemoryConfig, MemoryNetwork
+from reasonlib.story_qa.port import VARIABLE, Port, checkout
 from reasonlib.story_qa.restarts import (
     Restarts,
     RestartsConfig,
     RestartsRecipe,
     encode_ordered,
     learn_restarts,
+    try_all,
 )
 from reasonlib.story_qa.simulate import simulate
 from reasonlib.story_qa.story import TASKS, words
@@ -193,120 +194,68 @@ def telling():
 
 # A public implementation ------------------------------------------------------------------------------------
 
-DRIVER = """
-import os, sys, time
-said = os.fdopen(os.dup(1), "w")
-sys.stdout = open(os.devnull, "w")
-folder, told, epochs = sys.argv[1:]
-sys.path.insert(0, folder)
-import numpy
-from config import BabiConfig
-from train_test import train
-from util import build_model, parse_babi_task
-numpy.random.seed(0)
-dictionary = {"nil": 0}
-read = parse_babi_task([told], dictionary, False)
-config = BabiConfig(read[0], read[1], dictionary)
-config.nepochs = int(epochs)
-network = build_model(config)
-sizes = config.train_config["in_dim"], config.nhops, config.batch_size, config.train_config["sz"]
-print(*sizes, file=said, flush=True)
-for _ in sys.stdin:
-    start = time.process_time()
-    train(*read, *network, config)
-    print(time.process_time() - start, file=said, flush=True)
-"""
 
-
-class Peer:
-    """The other implementation in a process of its own; a call trains it for some epochs."""
-
-    def __init__(self, folder, told):
-        one = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", DRIVER, str(folder), str(told), str(EPOCHS)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=os.environ | one,
-        )
-        self.width, self.hops, self.batch, self.slots = map(int, self.answer().split())
-
-    def answer(self):
-        line = self.process.stdout.readline()
-        if not line:
-            raise SystemExit("the peer in REASONLIB_PEER_MEMN2N ended early; does its babi_runner.py run?")
-        return line
-
-    def __call__(self):
-        self.process.stdin.write("again\n")
-        self.process.stdin.flush()
-        return float(self.answer())
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
-
-
-def task_file(task, folder):
-    """The released training file of a task, or a simulated one where the release is not at hand."""
+def task_files(task, folder):
+    """The released files of a task, or simulated ones where the release is not at hand."""
     try:
-        return corpus.path_of(data.locate(corpus.CORPORA["babi"]), task, "train", "en")
+        told = data.locate(corpus.CORPORA["babi"])
+        return [corpus.path_of(told, task, split, "en") for split in ("train", "test")]
     except data.DataError:
-        path = Path(folder) / f"qa{task}_train.txt"
-        path.write_text(corpus.dumps(simulate(task, 1000, seed=1)))
-        return path
+        made = []
+        for split, seed in (("train", 1), ("test", 2)):
+            made.append(Path(folder) / f"qa{task}_{split}.txt")
+            made[-1].write_text(corpus.dumps(simulate(task, 1000, seed=seed)))
+        return made
+
+
+def ours(examples, held, port):
+    """Functions that train our networks for some epochs, with the questions and networks of each."""
+    vocabulary = build_vocabulary(examples)
+    stories, valid = encode(examples[:-held], vocabulary), encode(examples[-held:], vocabulary)
+    sizes = {"vocabulary": len(vocabulary), "width": port.width, "hops": port.hops, "slots": port.slots}
+    model = MemoryNetwork(MemoryConfig(**sizes))
+    recipe = Recipe(epochs=EPOCHS, batch_size=port.batch, noise=0.1)
+    yield (
+        "of the joint tables",
+        len(stories),
+        1,
+        lambda: learn(model, stories, recipe, valid=valid, progress=False),
+    )
+
+    ordered = encode_ordered(examples[:-held], vocabulary, port.width)
+    asked = encode_ordered(examples[-held:], vocabulary, port.width, like=ordered)
+    plan = RestartsRecipe(epochs=EPOCHS, batch_size=port.batch, linear_start=0.0)
+    for starts in (1, STARTS):
+        models = Restarts(RestartsConfig(restarts=starts, **sizes))
+
+        def train(models=models):
+            learn_restarts(models, ordered, plan, progress=False, on_epoch=lambda row: try_all(models, asked))
+
+        drawn = len(stories) // port.batch * port.batch  # the few that fill no batch are left out
+        yield f"{starts} as the authors have it", drawn, starts, train
 
 
 def peers(folder):
     with tempfile.TemporaryDirectory() as made:
         for task in PEER_TASKS:
-            told = task_file(task, made)
-            examples = corpus.read_file(told, task)
-            held = len(examples) - int(0.9 * len(examples))  # the last tenth of the questions, in both
-            vocabulary = build_vocabulary(examples)
-            stories, valid = encode(examples[:-held], vocabulary), encode(examples[-held:], vocabulary)
-            peer = Peer(folder, told)
-            try:
-                model = MemoryNetwork(
-                    MemoryConfig(
-                        vocabulary=len(vocabulary), width=peer.width, hops=peer.hops, slots=peer.slots
+            files = task_files(task, made)
+            examples = corpus.read_file(files[0], task)
+            held = len(examples) // 10  # the last tenth of the questions, in both
+            with Port(folder, *files) as port:
+                for what, questions, count, call in ours(examples, held, port):
+                    mine = Clocked(call, count * EPOCHS * questions)
+                    theirs = Clocked(
+                        lambda port=port, count=count: sum(port.train(EPOCHS) for _ in range(count)),
+                        count * EPOCHS * (port.questions // port.batch) * port.batch,
+                        apart=True,
                     )
-                )
-                recipe = Recipe(epochs=EPOCHS, batch_size=peer.batch, noise=0.1)
-                ours = Clocked(
-                    lambda model=model, stories=stories, valid=valid, recipe=recipe: learn(
-                        model, stories, recipe, valid=valid, progress=False
-                    ),
-                    EPOCHS * len(stories),
-                )
-                theirs = Clocked(peer, EPOCHS * (len(stories) // peer.batch) * peer.batch, apart=True)
-                what = f"{EPOCHS} epochs of task {task}, {peer.hops} hops, width {peer.width}"
-                yield what, "vinhkhuc/MemN2N-babi-python", ours, theirs
-                say("questions", ours=ours, other=theirs)
-                told_all = encode_ordered(examples[:-held], vocabulary, peer.width)
-                starts = Restarts(
-                    RestartsConfig(
-                        vocabulary=len(vocabulary),
-                        restarts=STARTS,
-                        width=peer.width,
-                        hops=peer.hops,
-                        slots=peer.slots,
+                    yield (
+                        f"task {task}, width {port.width}: {what}",
+                        "vinhkhuc/MemN2N-babi-python",
+                        mine,
+                        theirs,
                     )
-                )
-                plan = RestartsRecipe(epochs=EPOCHS, batch_size=peer.batch, linear_start=0.0)
-                ours = Clocked(
-                    lambda starts=starts, told_all=told_all, plan=plan: learn_restarts(
-                        starts, told_all, plan, progress=False
-                    ),
-                    STARTS * EPOCHS * len(stories),
-                )
-                asked = STARTS * EPOCHS * (len(stories) // peer.batch) * peer.batch
-                theirs = Clocked(lambda peer=peer: sum(peer() for _ in range(STARTS)), asked, apart=True)
-                yield f"the same, {STARTS} networks", "vinhkhuc/MemN2N-babi-python", ours, theirs
-                say("questions", ours=ours, other=theirs)
-            finally:
-                peer.close()
+                    say("questions", ours=mine, other=theirs)
 
 
 def comparisons():
@@ -314,5 +263,5 @@ def comparisons():
     yield from networks()
     yield from building()
     yield from telling()
-    if folder := os.environ.get("REASONLIB_PEER_MEMN2N"):
-        yield from peers(folder)
+    if os.environ.get(VARIABLE):
+        yield from peers(checkout())

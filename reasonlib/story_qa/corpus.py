@@ -234,7 +234,10 @@ def read_file(path: str | os.PathLike[str], task: int | None = None) -> list[Exa
             f"{path}: cannot be read ({error.strerror}); check the path and its permissions"
         ) from None
     except UnicodeDecodeError as error:
-        raise DataError(f"{path}: byte {error.start} is not UTF-8 text; fetch the corpus again") from None
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise DataError(
+            f"{path}, line {line}: byte {error.start} is not UTF-8 text; fetch the corpus again"
+        ) from None
     lines = text.split("\n")
     if lines.pop() != "":
         raise DataError(

@@ -22,6 +22,7 @@ from reasonlib.story_qa.baselines import BagOfWords, MostFrequent, StoryLSTM
 from reasonlib.story_qa.corpus import CORPORA, read
 from reasonlib.story_qa.learning import Recipe, learn
 from reasonlib.story_qa.memory_network import MemoryConfig, MemoryNetwork
+from reasonlib.story_qa.port import run_beside
 from reasonlib.story_qa.restarts import (
     Restarts,
     RestartsConfig,
@@ -339,8 +340,29 @@ PER_TASK = Experiment(
     run=run_alone,
     code=(
         "reasonlib.story_qa.restarts",
+        "reasonlib.story_qa.by_hand",
         "reasonlib.story_qa.tensors",
         "reasonlib.story_qa.experiments:run_alone",
+    ),
+    version=_version,
+)
+
+BESIDE = Experiment(
+    name="story_qa/beside",
+    title="A public memory network and ours on the same questions, errors and speeds in one run",
+    rows={f"qa{task}": {"task": task} for task in TASKS},
+    scales={
+        "smoke": {"epochs": 6, "restarts": 2, "halve_every": 2},
+        "quick": {"epochs": 30, "restarts": 10, "halve_every": 10},
+        "paper": {"epochs": 120, "restarts": 10, "halve_every": 40},
+    },
+    data={"babi-1k": "real"},
+    run=run_beside,
+    code=(
+        "reasonlib.story_qa.restarts",
+        "reasonlib.story_qa.by_hand",
+        "reasonlib.story_qa.tensors",
+        "reasonlib.story_qa.port",
     ),
     version=_version,
 )
@@ -753,5 +775,5 @@ SHIP = Experiment(
 
 EXPERIMENTS = {
     experiment.name: experiment
-    for experiment in (JOINT, RATE, RECIPE, PER_TASK, BASELINES, BERT, HIBERT, EVIDENCE, WORLD, SHIP)
+    for experiment in (JOINT, RATE, RECIPE, PER_TASK, BESIDE, BASELINES, BERT, HIBERT, EVIDENCE, WORLD, SHIP)
 }

@@ -32,6 +32,7 @@ from torch.nn import functional
 
 from reasonlib import training
 from reasonlib.nn.memory import masked_identity
+from reasonlib.story_qa.by_hand import loss_by_hand
 from reasonlib.story_qa.memory_network import Tying
 from reasonlib.story_qa.story import Example, words
 from reasonlib.story_qa.tensors import Batch, StorySet, encode
@@ -159,7 +160,8 @@ def softmax_with_empty(
     tensor([[[0.2500, 0.0000]]])
     """
     hidden = ~mask
-    empty = (places - mask.sum(1, keepdim=True)).log().expand(len(scores), -1, -1)  # all of them in one score
+    empty = (places - mask.sum(1, keepdim=True)).to(scores.dtype).log()
+    empty = empty.expand(len(scores), -1, -1)  # all of them in one score
     lowest = torch.finfo(scores.dtype).min
     scores = torch.cat([scores.masked_fill(hidden, lowest), empty.clamp(min=lowest)], dim=2)
     return scores.softmax(2)[:, :, :-1].masked_fill(hidden, 0.0)
@@ -301,42 +303,40 @@ def learn_restarts(
     def start(epoch: int, rows: list[dict[str, float]]) -> None:
         phase["linear"] = epoch < recipe.linear_epochs
 
-    def loss(model: nn.Module, batch: Batch) -> Tensor:
-        each = _losses(model(batch, linear=phase["linear"]), batch.answer).mean(1) * size  # (R,)
-        return each[each.isfinite()].sum()
-
-    def clipped(gradient: Tensor) -> Tensor:
-        norms = gradient.flatten(2).norm(dim=2)[:, :, None, None]  # (T, R, 1, 1)
-        return gradient * (recipe.clip / norms.clamp(min=1e-12)).clamp(max=1)
-
-    hooks = [parameter.register_hook(clipped) for parameter in model.parameters()]
-    try:
-        return training.fit(
-            model,
-            batches,
-            loss=loss,
-            config=training.TrainingConfig(
-                epochs=recipe.epochs,
-                lr=recipe.lr,
-                optimiser="sgd",
-                schedule="step",
-                step_every=recipe.halve_every,
-                warmup=steps * recipe.linear_epochs,
-                seed=seed,
-                minutes=minutes,
-            ),
-            monitor="loss",
-            mode="min",
-            checkpoint=checkpoint,
-            identity={"recipe": repr(recipe), "model": repr(model.config), "questions": len(train)},
-            steps_per_epoch=steps,
-            on_epoch_start=start,
-            on_epoch=on_epoch,
-            progress=progress,
+    def loss(model: Restarts, batch: Batch) -> Tensor:
+        return loss_by_hand(
+            model.words,
+            model.ages,
+            batch,
+            tying=model.tying,
+            linear=phase["linear"],
+            size=size,
+            clip=recipe.clip,
         )
-    finally:
-        for hook in hooks:
-            hook.remove()
+
+    return training.fit(
+        model,
+        batches,
+        loss=loss,
+        config=training.TrainingConfig(
+            epochs=recipe.epochs,
+            lr=recipe.lr,
+            optimiser="sgd",
+            schedule="step",
+            step_every=recipe.halve_every,
+            warmup=steps * recipe.linear_epochs,
+            seed=seed,
+            minutes=minutes,
+        ),
+        monitor="loss",
+        mode="min",
+        checkpoint=checkpoint,
+        identity={"recipe": repr(recipe), "model": repr(model.config), "questions": len(train)},
+        steps_per_epoch=steps,
+        on_epoch_start=start,
+        on_epoch=on_epoch,
+        progress=progress,
+    )
 
 
 def _losses(logits: Float[Tensor, "R B V"], answer: Tensor) -> Float[Tensor, "R B"]:

@@ -130,7 +130,7 @@ def test_a_long_bad_line_is_quoted_in_part():
 def test_bytes_that_are_not_text(tmp_path):
     path = tmp_path / "qa1_x.txt"
     path.write_bytes(b"1 Mary\xff.\n")
-    with pytest.raises(DataError, match=r"qa1_x\.txt: byte 6 is not UTF-8 text"):
+    with pytest.raises(DataError, match=r"qa1_x\.txt, line 1: byte 6 is not UTF-8 text"):
         corpus.read_file(path)
 
 

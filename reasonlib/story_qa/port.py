@@ -1,0 +1,205 @@
+"""A public memory network trained beside ours: the same files, the same recipe, one thread each.
+
+The other one is the NumPy version of the authors' code (Khuc 2016). `REASONLIB_PEER_MEMN2N` names a checkout
+that runs on this Python: after ``2to3``, ``np.int`` is ``int`` and ``zip(*tmp)`` is ``tuple(zip(*tmp))``. It
+trains in a process of its own, with its own settings. Its speed and ours are in questions a second of
+processor time, which does not count what else the machine does.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from reasonlib import data
+from reasonlib.errors import UserError
+from reasonlib.experiment import Measured, Trial
+from reasonlib.story_qa.corpus import CORPORA, path_of, read
+from reasonlib.story_qa.restarts import (
+    Restarts,
+    RestartsConfig,
+    RestartsRecipe,
+    encode_ordered,
+    kept,
+    learn_restarts,
+    try_all,
+)
+from reasonlib.story_qa.tensors import build_vocabulary
+
+__all__ = ["VARIABLE", "Port", "checkout", "run_beside"]
+
+VARIABLE = "REASONLIB_PEER_MEMN2N"
+
+_DRIVER = """
+import io, os, sys, time
+said = os.fdopen(os.dup(1), "w")
+sys.stdout = open(os.devnull, "w")
+folder, learnt, asked, seed = sys.argv[1:]
+sys.path.insert(0, folder)
+import numpy
+from config import BabiConfig
+from train_test import test, train, train_linear_start
+from util import build_model, parse_babi_task
+numpy.random.seed(int(seed))
+dictionary = {"nil": 0}
+learnt, asked = (parse_babi_task([name], dictionary, False) for name in (learnt, asked))
+config = BabiConfig(learnt[0], learnt[1], dictionary)
+network = build_model(config)
+sizes = config.train_config["in_dim"], config.nhops, config.batch_size, config.train_config["sz"]
+print(*sizes, len(config.train_range), file=said, flush=True)
+for line in sys.stdin:
+    linear, config.nepochs = map(int, line.split())
+    start = time.process_time()
+    if linear:
+        config.ls_nepochs, config.ls_lrate_decay_step = linear, linear + 1
+        train_linear_start(*learnt, *network, config)
+    elif config.nepochs:
+        train(*learnt, *network, config)
+    number = time.process_time() - start
+    if not config.nepochs:
+        sys.stdout = io.StringIO()
+        test(*asked, *network, config)
+        number, sys.stdout = sys.stdout.getvalue().split()[-1], open(os.devnull, "w")
+    print(number, file=said, flush=True)
+"""
+
+
+def checkout() -> Path:
+    """Find the checkout of the other implementation.
+
+    Raises
+    ------
+    UserError
+        If `REASONLIB_PEER_MEMN2N` names none.
+    """
+    name = os.environ.get(VARIABLE, "")
+    if not (Path(name) / "train_test.py").is_file():
+        raise UserError(
+            f"{VARIABLE} must name a checkout of vinhkhuc/MemN2N-babi-python that runs on this Python, "
+            f"got {name!r}"
+        )
+    return Path(name).resolve()
+
+
+class Port:
+    """The other implementation's network for one task, in a process of its own.
+
+    Parameters
+    ----------
+    folder
+        See `checkout`.
+    learnt, asked
+        Files of one task, to learn from (the last tenth is its validation set) and to test on.
+    seed
+        Of NumPy there.
+
+    Attributes
+    ----------
+    width, hops, batch, slots, questions
+        Its settings, and how many questions it learns from.
+    """
+
+    def __init__(self, folder: Path, learnt: Path, asked: Path, *, seed: int = 0) -> None:
+        one = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", _DRIVER, str(folder), str(learnt), str(asked), str(seed)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | one,
+        )
+        self.width, self.hops, self.batch, self.slots, self.questions = map(int, self._answer().split())
+
+    def _answer(self) -> str:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            self.close()
+            raise UserError(
+                f"the network in {VARIABLE} ended early; does its babi_runner.py run on this Python?"
+            )
+        return line
+
+    def _ask(self, linear: int, epochs: int) -> float:
+        assert self.process.stdin is not None
+        with suppress(BrokenPipeError):  # then it ended early, which the answer tells
+            self.process.stdin.write(f"{linear} {epochs}\n")
+            self.process.stdin.flush()
+        return float(self._answer())
+
+    def train(self, epochs: int, *, linear: int = 0) -> float:
+        """Train on, `linear` epochs without the softmax first; return the seconds of processor time."""
+        return self._ask(linear, epochs)
+
+    def error(self) -> float:
+        """Share of wrong answers to the test questions; it leaves out the few that fill no batch."""
+        return self._ask(0, 0)
+
+    def close(self) -> None:
+        """End its process."""
+        assert self.process.stdin is not None and self.process.stdout is not None
+        with suppress(BrokenPipeError):
+            self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def __enter__(self) -> "Port":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def run_beside(trial: Trial) -> Measured:
+    """Train the other network, ours once, and ours from several starts; measure the errors and speeds."""
+    settings, folder = trial.settings, data.locate(CORPORA["babi"])
+    recipe = RestartsRecipe(epochs=settings["epochs"], halve_every=settings["halve_every"])
+    learnt, asked = (read(folder, settings["task"], split, "en") for split in ("train", "test"))
+    files = (path_of(folder, settings["task"], split, "en") for split in ("train", "test"))
+    with Port(checkout(), *files, seed=trial.seed) as port:
+        seconds = port.train(recipe.epochs - recipe.linear_epochs, linear=recipe.linear_epochs)
+        questions = recipe.epochs * (port.questions // port.batch) * port.batch
+        metrics = {"port.error": port.error(), "port.rate": questions / seconds}
+
+    held, vocabulary = len(learnt) // 10, build_vocabulary((*learnt, *asked))
+    train = encode_ordered(learnt[:-held], vocabulary, port.width)
+    valid = encode_ordered(learnt[-held:], vocabulary, port.width, like=train)
+    test = encode_ordered(asked, vocabulary, port.width, like=train)
+    steps = 0
+    for name, starts in (("warm", 1), ("one", 1), ("together", settings["restarts"])):
+        sizes = {"restarts": starts, "width": port.width, "hops": port.hops, "slots": port.slots}
+        model = Restarts(RestartsConfig(vocabulary=len(vocabulary), **sizes), seed=trial.seed)
+
+        def validate(_: dict[str, Any], model: Restarts = model) -> None:
+            try_all(model, valid)  # as the other one does after every epoch
+
+        with _one_thread():
+            clock = time.process_time()
+            plan = RestartsRecipe(epochs=1) if name == "warm" else recipe
+            history = learn_restarts(model, train, plan, seed=trial.seed, progress=False, on_epoch=validate)
+            seconds = time.process_time() - clock
+        if name == "warm":  # what the first call in a process makes is made
+            continue
+        tried, best = try_all(model, test), kept(try_all(model, train), try_all(model, valid))
+        rate = starts * history.steps_done * recipe.batch_size / seconds
+        metrics |= {f"{name}.error": float(tried.error[best]), f"{name}.rate": rate}
+        metrics |= {f"{name}.speed": rate / metrics["port.rate"]}
+        steps += history.steps_done
+    metrics["together.mean_error"] = float(tried.error.mean())
+    return Measured(metrics=metrics, steps_done=steps, steps_planned=steps)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

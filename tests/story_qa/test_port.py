@@ -1,0 +1,105 @@
+"""The experiment that trains a public network beside ours, with a stand-in for that network."""
+
+import pytest
+import torch
+
+from reasonlib.errors import UserError
+from reasonlib.experiment import run
+from reasonlib.story_qa import corpus
+from reasonlib.story_qa.experiments import EXPERIMENTS, _version
+from reasonlib.story_qa.port import VARIABLE, Port, checkout
+from reasonlib.story_qa.simulate import simulate
+from reasonlib.story_qa.story import TASKS
+
+STAND_IN = {
+    "config.py": """
+class BabiConfig:
+    def __init__(self, story, questions, dictionary):
+        self.nhops, self.batch_size, self.train_range = 3, 32, range(int(0.9 * len(questions)))
+        self.train_config = {"in_dim": 8, "sz": 10}
+""",
+    "util.py": """
+def parse_babi_task(files, dictionary, include_question):
+    lines = [line for name in files for line in open(name) if "?" in line]
+    return lines, lines, lines
+
+def build_model(config):
+    return [], [], []
+""",
+    "train_test.py": """
+def train(story, questions, qstory, memory, model, loss, config):
+    memory += config.nepochs * ["after"]
+    sum(range(200_000))  # some processor time
+    print("1 | train error: 0.5")
+
+def train_linear_start(story, questions, qstory, memory, model, loss, config):
+    memory += config.ls_nepochs * ["linear"]
+    train(story, questions, qstory, memory, model, loss, config)
+
+def test(story, questions, qstory, memory, model, loss, config):
+    print("Test error: %f" % (memory.count("linear") / 10 + memory.count("after") / 1000))
+""",
+}
+
+
+@pytest.fixture
+def stand_in(tmp_path, monkeypatch):
+    folder = tmp_path / "peer"
+    folder.mkdir()
+    for name, text in STAND_IN.items():
+        (folder / name).write_text(text)
+    monkeypatch.setenv(VARIABLE, str(folder))
+    return folder
+
+
+@pytest.fixture
+def told(tmp_path, monkeypatch):
+    for task in TASKS:
+        for split, count, seed in (("train", 80, 11), ("test", 40, 12)):
+            for size in ("en", "en-10k"):  # a tree that is whole; only task 1 of the small set is read
+                path = corpus.path_of(tmp_path / corpus.FOLDER, task, split, size)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                corpus.write(simulate(task, count if (task, size) == (1, "en") else 2, seed=seed), path)
+    monkeypatch.setenv("REASONLIB_DATA", str(tmp_path))
+    _version.cache_clear()
+    yield tuple(corpus.path_of(tmp_path / corpus.FOLDER, 1, split, "en") for split in ("train", "test"))
+    _version.cache_clear()
+
+
+def test_the_other_network_is_trained_and_tested_in_its_own_process(stand_in, told):
+    with Port(checkout(), *told) as port:
+        assert (port.width, port.hops, port.batch, port.slots, port.questions) == (8, 3, 32, 10, 72)
+        assert port.train(4) > 0
+        assert port.error() == pytest.approx(0.004)
+        assert port.train(5, linear=2) > 0
+        assert port.error() == pytest.approx(0.209)
+    assert port.process.returncode == 0
+
+
+def test_both_are_measured_in_one_run(stand_in, told):
+    threads = torch.get_num_threads()
+    (record,) = run(EXPERIMENTS["story_qa/beside"], rows="qa1", scale="smoke", device="cpu")
+    metrics = record.metrics
+    assert metrics["port.error"] == pytest.approx(0.105)  # 1 of 6 epochs without the softmax
+    assert {f"{who}.{what}" for who in ("one", "together") for what in ("error", "rate", "speed")} < set(
+        metrics
+    )
+    assert 0 <= metrics["together.error"] <= 1 and metrics["together.speed"] > 0
+    assert record.steps.done == record.steps.planned == 2 * 6 * 2  # two trainings, 72 questions an epoch
+    assert torch.get_num_threads() == threads
+
+
+@pytest.mark.parametrize("value", [None, "", "nowhere"])
+def test_without_a_checkout_it_says_what_is_needed(told, monkeypatch, value):
+    monkeypatch.delenv(VARIABLE, raising=False)
+    if value is not None:
+        monkeypatch.setenv(VARIABLE, value)
+    with pytest.raises(UserError, match=f"{VARIABLE} must name a checkout") as caught:
+        run(EXPERIMENTS["story_qa/beside"], rows="qa1", scale="smoke", device="cpu")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_checkout_that_does_not_run_is_named(stand_in, told):
+    (stand_in / "util.py").write_text("raise SystemExit")
+    with pytest.raises(UserError, match="ended early"):
+        Port(checkout(), *told)

@@ -81,6 +81,11 @@ NETWORK = (
 # table for memories and candidates, an unseen word is at least the same word, whatever its vector.
 TASK_4 = {"network": "n2n-adjacent", "hops": 1, "width": 128, "spread": 0.2}
 
+# Chosen with unheard names in the validation set (`goal_dialogue/unheard`): a higher rate lets the match
+# features, seen in every dialogue, come before the vectors of single names; long and wide random vectors of
+# unheard words hardly resemble one another.
+WIDE = {"width": 64, "spread": 0.3, "lr": 0.01, "patience": 5}
+
 NETWORKS = Experiment(
     name="goal_dialogue/networks",
     title="Three memory networks, with and without match features",
@@ -95,11 +100,54 @@ NETWORKS = Experiment(
         "gn2n-layerwise": {"network": "gn2n"},
         "gn2n-layerwise-match": {"network": "gn2n", "match": True},
         "gn2n-shared": {"network": "gn2n-shared"},
+        "gn2n-match-wide": {"network": "gn2n", "match": True, **WIDE},
+        "un2n-match-wide": {"network": "un2n", "match": True, **WIDE},
     },
     scales=_scales(1, 2, 3, 4, 5, 6),
     data=DATA,
     run=_network,
     code=NETWORK,
+    version=_version,
+)
+
+
+def _unheard(trial: Trial) -> Measured:
+    from reasonlib.goal_dialogue import unheard
+
+    return unheard.run_unheard(trial)
+
+
+UNHEARD = Experiment(
+    name="goal_dialogue/unheard",
+    title="Settings chosen with unheard names in the validation set",
+    rows={
+        f"{name}-{width}-{spread}-{lr}": {
+            "network": name,
+            "match": True,
+            "width": width,
+            "spread": spread,
+            "lr": lr,
+        }
+        for name, width, spread, lr in (
+            ("gn2n-adjacent", 32, 0.1, 0.003),
+            ("gn2n-adjacent", 128, 0.1, 0.003),
+            ("gn2n", 32, 0.3, 0.003),
+            ("gn2n", 64, 0.3, 0.003),
+            ("gn2n", 128, 0.2, 0.003),
+            ("gn2n", 64, 0.3, 0.01),
+            ("un2n", 32, 0.1, 0.003),
+            ("un2n", 64, 0.3, 0.003),
+            ("un2n", 64, 0.3, 0.01),
+        )
+    },
+    scales={
+        "smoke": {"tasks": (1,), "dialogues": 12, "epochs": 1},
+        "quick": {"tasks": (1,), "dialogues": 100, "epochs": 4},
+        "paper": {"tasks": (1,), "epochs": 5},
+    },
+    data=DATA,
+    run=_unheard,
+    code=(*NETWORK, f"{PACKAGE}.unheard"),
     version=_version,
 )
 
@@ -311,6 +359,35 @@ COPYING = Experiment(
 )
 
 
+def _speaking(trial: Trial) -> Measured:
+    from reasonlib.goal_dialogue import speaking
+
+    return speaking.run_speaking(trial)
+
+
+SPEAKING = Experiment(
+    name="goal_dialogue/speaking",
+    title="The copying network on people's own talk, and what it says without candidates",
+    rows={"copying": {"parts": {}}},
+    scales={
+        "smoke": {"tasks": (1,), "dialogues": 12, "epochs": 1},
+        "quick": {"tasks": (1, 4), "dialogues": 150, "epochs": 8, "batch_size": 16},
+        "paper": {"tasks": (1, 2, 3, 4, 5, 6)},
+    },
+    data=DATA,
+    run=_speaking,
+    code=(
+        f"{PACKAGE}.wall",
+        f"{PACKAGE}.copying",
+        f"{PACKAGE}.mentions",
+        f"{PACKAGE}.templates",
+        f"{MEASURING}:each_task",
+        f"{PACKAGE}.speaking",
+    ),
+    version=_version,
+)
+
+
 def _bound(trial: Trial) -> Measured:
     from reasonlib.goal_dialogue import inside, sets
 
@@ -383,10 +460,39 @@ SHIP = Experiment(
     version=_version,
 )
 
+
+def _ship_copying(trial: Trial) -> Measured:
+    from reasonlib.goal_dialogue import shipped
+
+    return shipped.run_ship_copying(trial)
+
+
+SHIP_COPYING = Experiment(
+    name="goal_dialogue/ship-copying",
+    title="The copying network that travels with the library",
+    rows={"copying": {}},
+    scales={
+        "smoke": {"dialogues": 8, "epochs": 1},
+        "quick": {"dialogues": 60, "epochs": 6},
+        "paper": {"epochs": 6},
+    },
+    data=DATA,
+    run=_ship_copying,
+    code=(
+        f"{PACKAGE}.wall",
+        f"{PACKAGE}.copying",
+        f"{PACKAGE}.mentions",
+        f"{PACKAGE}.templates",
+        f"{PACKAGE}.shipped:run_ship_copying",
+    ),
+    version=_version,
+)
+
 EXPERIMENTS = {
     experiment.name: experiment
     for experiment in (
         NETWORKS,
+        UNHEARD,
         BASELINES,
         TUNING,
         TAGS,
@@ -396,8 +502,10 @@ EXPERIMENTS = {
         PARAGRAPHS,
         WORD2VEC,
         COPYING,
+        SPEAKING,
         BOUND,
         ADVICE,
         SHIP,
+        SHIP_COPYING,
     )
 }

@@ -21,7 +21,7 @@ from reasonlib.errors import UserError
 from reasonlib.experiment import Measured, Trial
 from reasonlib.goal_dialogue import learning, measuring, sets
 
-__all__ = ["NETWORKS", "load_network", "run_ship", "save_network"]
+__all__ = ["NETWORKS", "load_network", "run_ship", "run_ship_copying", "save_network"]
 
 WEIGHTS = Path(__file__).parent / "weights"
 
@@ -116,6 +116,42 @@ def run_ship(trial: Trial) -> Measured:
             "dialogue.task5": found["test"]["per_dialogue"],
             "dialogue.oov5": found["oov"]["per_dialogue"],
         },
+        steps_done=history.steps_done,
+        steps_planned=history.steps_planned,
+        stopped=history.stopped,
+    )
+
+
+def run_ship_copying(trial: Trial) -> Measured:
+    """Train the copying network that travels with the library; at ``paper`` on the released set, write it.
+
+    Its file is `wall.SHIPPED`; it speaks without candidates, which ``free.task5`` and ``free.oov5`` measure.
+    """
+    from reasonlib.goal_dialogue import wall
+
+    settings = dict(trial.settings)
+    split = sets.load(trial.data, 5, dialogues=settings.get("dialogues"))
+    copier, parts = wall.build(split, seed=trial.seed)
+    history = wall.learn(
+        copier,
+        parts,
+        wall.CopyRecipe(epochs=settings["epochs"]),
+        seed=trial.seed,
+        minutes=trial.minutes,
+        checkpoint=trial.folder,
+        progress=trial.progress,
+    )
+    metrics: dict[str, float] = {}
+    for part, name in (("test", "task5"), ("oov", "oov5")):
+        chosen, free = (wall.measure(copier, parts[part], free=free) for free in (False, True))
+        metrics[name], metrics[f"dialogue.{name}"] = chosen["per_response"], chosen["per_dialogue"]
+        metrics[f"free.{name}"] = free["per_response"]
+    if trial.scale == "paper" and trial.kind == "real" and history.stopped == "finished":
+        command = f"reasonlib run {trial.experiment} --scale paper --data {trial.data} --seed {trial.seed}"
+        made = {"command": command, "data": f"{trial.data}, task 5", "steps": history.steps_done, **metrics}
+        wall.save_copier(copier, wall.SHIPPED, made)
+    return Measured(
+        metrics=metrics,
         steps_done=history.steps_done,
         steps_planned=history.steps_planned,
         stopped=history.stopped,

@@ -1,0 +1,60 @@
+"""Validation dialogues with names that training never says."""
+
+import pytest
+
+from reasonlib import experiment
+from reasonlib.errors import UserError
+from reasonlib.goal_dialogue import sets
+from reasonlib.goal_dialogue.dialogue import Dialogue, Fact, Split, Turn
+from reasonlib.goal_dialogue.tensors import lines, words
+from reasonlib.goal_dialogue.unheard import exchanges, rename
+
+SPLIT = sets.load("simulated", 5, dialogues=12)
+
+
+def said(dialogues):
+    sentences = (line for one in dialogues for event in lines(one) for line in event)
+    return {word for text, _, _ in sentences for word in words(text)}
+
+
+def test_each_name_is_exchanged_for_one_of_its_type_that_training_does_not_say():
+    found, types, heard = exchanges(SPLIT), SPLIT.knowledge.types(), said(SPLIT.train)
+    assert len(found) == 10 and len(set(found.values())) == 10
+    for old, new in found.items():
+        assert types[old] == types[new] in ("cuisine", "location")
+        assert old in heard and new not in heard
+
+
+def test_renaming_by_hand():
+    events = (
+        Turn("thai food in rome please", "api_call thai rome four cheap"),
+        Fact("resto_rome_cheap_thai_2stars", "R_cuisine", "thai"),
+        Turn("<SILENCE>", "what do you think of this option: resto_rome_cheap_thai_2stars"),
+    )
+    (renamed,) = rename([Dialogue(task=3, events=events)], {"thai": "korean", "rome": "seoul"})
+    assert renamed.task == 3 and renamed.events == (
+        Turn("korean food in seoul please", "api_call korean seoul four cheap"),
+        Fact("resto_seoul_cheap_korean_2stars", "R_cuisine", "korean"),
+        Turn("<SILENCE>", "what do you think of this option: resto_seoul_cheap_korean_2stars"),
+    )
+
+
+def test_renamed_dialogues_keep_no_exchanged_name_and_as_many_turns():
+    names = exchanges(SPLIT)
+    renamed = rename(SPLIT.valid, names)
+    assert not said(renamed) & names.keys() and said(renamed) & set(names.values())
+    assert [len(one.events) for one in renamed] == [len(one.events) for one in SPLIT.valid]
+
+
+def test_a_set_without_a_knowledge_base_has_no_unheard_names():
+    bare = Split(task=6, train=(), valid=(), test=(), oov=(), candidates=("yes",), knowledge=None)
+    with pytest.raises(UserError, match="task 6 has no knowledge base"):
+        exchanges(bare)
+
+
+def test_a_row_measures_both_validation_sets():
+    (record,) = experiment.run(
+        "goal_dialogue/unheard", rows="gn2n-64-0.3-0.01", scale="smoke", data="simulated", device="cpu"
+    )
+    assert set(record.metrics) == {"valid1", "renamed1", "valid", "renamed"}
+    assert 0 <= record.metrics["renamed"] <= 1

@@ -19,7 +19,7 @@ def said(dialogues):
 
 def test_each_name_is_exchanged_for_one_of_its_type_that_training_does_not_say():
     found, types, heard = exchanges(SPLIT), SPLIT.knowledge.types(), said(SPLIT.train)
-    assert len(found) == 10 and len(set(found.values())) == 10
+    assert 6 < len(found) == len(set(found.values())) <= 10
     for old, new in found.items():
         assert types[old] == types[new] in ("cuisine", "location")
         assert old in heard and new not in heard

@@ -223,6 +223,8 @@ TAGS = Experiment(
         "ktn2n": {"network": "n2n", "sentences": "keytags", "hops": 5},
         "ktn2n-half": {"network": "n2n", "sentences": "keytags", "hops": 5, "tagger": "letters"},
         "ktn2n-context": {"network": "n2n", "sentences": "keytags", "hops": 5, "tagger": "context"},
+        # Eq. 4.10 and 4.12 embed question and memories with the same A, as adjacent tying does.
+        "ktn2n-adjacent": {"network": "n2n-adjacent", "sentences": "keytags", "hops": 5},
     },
     scales=_scales(1, 2, 3, 4, 5),
     data=DATA,
@@ -259,6 +261,7 @@ TAG_VARIANTS = Experiment(
         **{
             f"hops-{hops}": {"network": "n2n", "sentences": "keytags", "hops": hops} for hops in (1, 3, 5, 10)
         },
+        "adjacent": {"network": "n2n-adjacent", "sentences": "keytags", "hops": 5},
         "sum": {"network": "n2n", "sentences": "tags-added", "hops": 5},
         "multiply": {"network": "n2n", "sentences": "tags-multiplied", "hops": 5},
         "numbers": {"network": "n2n", "sentences": "tags-numbers", "hops": 5},

@@ -171,13 +171,16 @@ PIPELINE = Experiment(
     scales={
         "smoke": {"per_configuration": 1},
         "quick": {"per_configuration": 20},
-        "paper": {"per_configuration": 200},
+        "paper": {"per_configuration": 100},
     },
     data=DATA,
     run=run_pipeline,
     code=(
         *REASONING,
-        *(f"{PACKAGE}.{module}" for module in ("relational", "pipeline", "detector", "render", "solve")),
+        *(
+            f"{PACKAGE}.{module}"
+            for module in ("relational", "pipeline", "detector", "seeing", "render", "solve")
+        ),
     ),
     version=_with_weights,
 )
@@ -300,7 +303,11 @@ def run_ship(trial: Trial) -> Measured:
         from reasonlib.visual_iq import seeing
 
         return seeing.make_detector(trial)
-    return run_reasoner(trial)
+    if trial.settings["model"] == "detector-boxes":
+        from reasonlib.visual_iq import sharpen
+
+        return sharpen.make_sharp(trial)
+    raise ValueError(f"no such model is made here: {trial.settings['model']!r}")
 
 
 SHIP = Experiment(
@@ -308,15 +315,16 @@ SHIP = Experiment(
     title="The trained models that travel with the library",
     rows={
         "detector": {"model": "detector", "backbone": "small"},
+        "detector-boxes": {"model": "detector-boxes"},  # after it: goes on from what it wrote
     },
     scales={
-        "smoke": {"per_configuration": 20, "epochs": 1, "warmup": 1, "steps": 2, "panels": 28},
-        "quick": {"per_configuration": 500, "epochs": 5, "steps": 30, "panels": 560},
-        "paper": {"per_configuration": 10_000, "epochs": 20, "panels": 14_000},
+        "smoke": {"warmup": 1, "steps": 2, "panels": 28, "test_panels": 28},
+        "quick": {"steps": 30, "panels": 560, "test_panels": 560},
+        "paper": {"steps": 6000, "panels": 5000, "test_panels": 5000},
     },
     data=DATA,
     run=run_ship,
-    code=(*RELATIONAL.code, *DETECTOR.code),
+    code=(*DETECTOR.code, f"{PACKAGE}.sharpen"),
     version=_version,
 )
 

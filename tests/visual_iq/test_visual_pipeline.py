@@ -1,5 +1,7 @@
 """Pictures in, answers out: what the detector reads is all that a reasoner knows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -8,7 +10,17 @@ from reasonlib.experiment import Trial, run
 from reasonlib.visual_iq import render, solving
 from reasonlib.visual_iq.detector.detector import Found
 from reasonlib.visual_iq.experiments import PIPELINE
-from reasonlib.visual_iq.pipeline import ANGLE, read, run_pipeline, some, weights_version, without_angles
+from reasonlib.visual_iq.pipeline import (
+    ANGLE,
+    open_sizes,
+    read,
+    readings,
+    run_pipeline,
+    scores,
+    some,
+    weights_version,
+    without_angles,
+)
 from reasonlib.visual_iq.puzzle import CONFIGURATIONS, PLACE_OF, TYPES, Problems
 from reasonlib.visual_iq.seeing import panels_of
 from reasonlib.visual_iq.simulate import simulate
@@ -67,6 +79,40 @@ def test_leaving_out_the_angles_costs_the_shipped_reasoner_nothing(asked):
     assert right[1] >= right[0] - 1 / len(asked) and right[1] > 0.9
 
 
+def test_sizes_that_pixels_leave_open_are_read_both_ways():
+    grids = simulate("O-IG", 60, seed=4, answers="i-raven")
+    low, high = open_sizes(grids)
+    own = grids.entities[..., 1]
+    assert (low <= own).all() and (own <= high).all() and (low < high).any()
+    square = grids.entities[..., 0] == TYPES.index("square")
+    assert square[low < high].all()
+    index = int(np.argmax((low < high).any((1, 2))))
+    one = grids[index : index + 1]
+    found = readings(one, most=3)
+    pictures = render.problem_images(found)
+    assert len(found) > 1 and (pictures == pictures[:1]).all(), "readings look the same"
+    context = slice(None, 8)  # the candidates are all read one way
+    kept = [
+        (readings(grids[at : at + 1], most=8).entities[:, context] == grids.entities[at, context])
+        .all((1, 2, 3))
+        .any()
+        for at in range(len(grids))
+    ]
+    assert np.mean(kept) > 0.5, "what was drawn is mostly among them"
+    plain = simulate("Center", 1, seed=4)
+    assert len(readings(plain)) == 1 and (readings(plain).entities == plain.entities).all()
+
+
+def test_reading_both_ways_mends_what_one_way_breaks():
+    grids = simulate("O-IG", 100, seed=78, answers="i-raven")
+    table = grids.entities.copy()
+    table[..., 1] = open_sizes(grids)[1]  # always the larger of two
+    seen = replace(grids, entities=table)
+    model = solving.load_solver("relational").model
+    one, both = ((how(model, seen).argmax(1) == grids.target).mean() for how in (solving.scores, scores))
+    assert both > one + 0.02 and both > 0.93
+
+
 def test_without_angles_leaves_the_table_it_was_given(asked):
     before = asked.entities.copy()
     without_angles(asked.entities)
@@ -83,7 +129,7 @@ def test_every_row_runs():
     records = run(PIPELINE, scale="smoke")
     assert [record.row for record in records] == list(PIPELINE.rows)
     for record in records:
-        assert {"accuracy", "with_angles", "told", "layout", "tables"} <= {*record.metrics}
+        assert {"accuracy", "one_reading", "with_angles", "told", "layout", "tables"} <= {*record.metrics}
         assert record.data.version.endswith(weights_version())
 
 

@@ -1,7 +1,8 @@
 """Tables and pictures of this topic's records: mean ± standard deviation over seeds, and how many.
 
 Nothing here is measured: every number is read from ``records/transformer``, and each table says at which
-scale and over how many seeds it was measured.
+scale and over how many seeds it was measured. Records whose code has changed since do not count: what they
+measured is shown as not run.
 """
 
 import html
@@ -14,6 +15,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["few_labels", "solved", "table"]
+
+
+def _fresh(experiment: str, row: str, scale: str | None = None) -> records.Group | None:
+    group = records.best(experiment, row, scale=scale)
+    return None if group is None or group.stale else group
 
 
 def _cell(group: records.Group, metric: str, decimals: int) -> str:
@@ -46,20 +52,17 @@ def table(
         Of every number.
     scale
         Only records of this scale; by default the fullest.
-
-    Raises
-    ------
-    UserError
-        When a row was never measured; says how to.
     """
     import pandas as pd
 
     lines = []
     for name, row in rows.items():
-        group = results.best(experiment, row, scale=scale)
+        group = _fresh(experiment, row, scale)
+        if group is None:
+            lines.append({"": name, **dict.fromkeys(metrics, "–"), "seeds": 0, "scale": "not run"})
+            continue
         told = {head: _cell(group, metric, decimals) for head, metric in metrics.items()}
-        scale_of = group.scale + (" (its code has changed since)" if group.stale else "")
-        lines.append({"": name, **told, "seeds": len(group.records), "scale": scale_of})
+        lines.append({"": name, **told, "seeds": len(group.records), "scale": group.scale})
     return pd.DataFrame(lines).set_index("")
 
 
@@ -82,7 +85,7 @@ def solved(
     for name, end in removed.items():
         cells = []
         for task in tasks:
-            group = records.best(experiment, f"{task}{end}")
+            group = _fresh(experiment, f"{task}{end}")
             found = None if group is None else group.summary("exact")
             if group is None or found is None:
                 cells.append('<td style="text-align:center">–</td>')
@@ -98,6 +101,8 @@ def solved(
         )
     heads = "".join(f'<th scope="col">{html.escape(task)}</th>' for task in tasks)
     counts = sorted({len(group.records) for group in groups})
+    if not groups:
+        counts = [0]
     seeds = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     scales = " and ".join(sorted({group.scale for group in groups}))
     said = (
@@ -129,25 +134,30 @@ def few_labels(
         Only records of this scale; by default the fullest.
     """
     series: dict[str, list[list[float]]] = {}
-    group = None
+    groups = []
     for name, row in names.items():
         columns: list[list[float]] = [[], [], [], []]
         for count in examples:
-            group = results.best("transformer/fine-tuning", f"{row}-{count}", scale=scale)
-            found = group.summary(metric)
-            if found is None:
+            group = _fresh("transformer/fine-tuning", f"{row}-{count}", scale)
+            found = None if group is None else group.summary(metric)
+            if group is None or found is None:
                 continue
+            groups.append(group)
             sd = found.sd or 0.0
             for column, value in zip(
                 columns, (count, found.mean, found.mean - sd, found.mean + sd), strict=True
             ):
                 column.append(value)
-        series[name] = columns
-    assert group is not None
+        if columns[0]:
+            series[name] = columns
+    if not groups:
+        said = "Not run: reasonlib run transformer/fine-tuning"
+        return plotting.Picture(f"<p>{said}</p>", alt=said)
     return plotting.show(
         plotting.lines(
             series, x="labelled examples", y="share of questions answered", limits=(0, 1), log=True
         ),
-        alt="Share of questions answered against the number of labelled examples, for " + " and ".join(names),
-        caption=f"Mean and one standard deviation; {results.origin(group)}.",
+        alt="Share of questions answered against the number of labelled examples, for "
+        + " and ".join(series),
+        caption=f"Mean and, over several seeds, standard deviation; {results.origin(groups[0])}.",
     )

@@ -7,9 +7,11 @@ a misplaced sign does. The corrected function of each is named in its docstring.
 import torch
 from torch import Tensor
 
-from reasonlib.optimisation.optimisers import Adam
+from reasonlib.optimisation.optimisers import Adadelta, Adam
 
 __all__ = [
+    "AdadeltaWithoutEpsilon",
+    "AdamOfSquares",
     "AdamWithoutEpsilon",
     "cross_entropy",
     "difference",
@@ -114,4 +116,32 @@ class AdamWithoutEpsilon(Adam):
 
     def __init__(self, *, rate: float = 0.001, betas: tuple[float, float] = (0.9, 0.999)) -> None:
         super().__init__(rate=rate, betas=betas)
+        self.epsilon = 0.0
+
+
+class AdamOfSquares(Adam):
+    r"""Adam as the text below eq. 2.40 has it: `m` too is an average of *squared* gradients.
+
+    A square has no sign, so that every step goes the same way, up a slope as well as down; see
+    `optimisers.Adam`.
+    """
+
+    def step(self, point: Tensor, gradient: Tensor) -> Tensor:
+        """The next point."""
+        one, two = self.betas
+        self.time += 1
+        self.mean = one * self.mean + (1 - one) * gradient**2
+        self.squares = two * self.squares + (1 - two) * gradient**2
+        mean = self.mean / (1 - one**self.time)
+        return point - self.rate * mean / (torch.sqrt(self.squares / (1 - two**self.time)) + self.epsilon)
+
+
+class AdadeltaWithoutEpsilon(Adadelta):
+    r"""Eq. 2.38, without :math:`\epsilon`: before the first step there is none to measure by, and so on.
+
+    See `optimisers.Adadelta`.
+    """
+
+    def __init__(self, *, decay: float = 0.9) -> None:
+        super().__init__(decay=decay)
         self.epsilon = 0.0

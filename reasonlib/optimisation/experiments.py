@@ -1,8 +1,8 @@
 """What the source says of losses, activations and optimisers, as experiments.
 
-Data called ``worked``, ``number`` and the surfaces are what the source itself speaks of and stand in for
-nothing: they count as real, as do the digits, the patients and the tumours that come with scikit-learn.
-``skewed`` and ``widening`` are drawn.
+Data called ``worked``, ``number``, ``skewed`` (its example of targets of which 95 in 100 are 1000) and the
+surfaces are what the source itself speaks of and stand in for nothing: they count as real, as do the digits,
+the patients and the tumours that come with scikit-learn. ``widening`` is drawn.
 """
 
 from functools import lru_cache
@@ -105,7 +105,7 @@ SKEWED = _experiment(
     title="Targets of which 95 in 100 are the same",
     rows={loss: {"loss": loss} for loss in ("mse", "mae", "huber", "log-cosh")},
     scales={"smoke": {"steps": 30}, "quick": {"steps": 200}, "paper": {"steps": 600}},
-    data={"skewed": "simulated"},
+    data={"skewed": "real"},
     run=loss_trials.run_skewed,
     code=("losses", "loss_trials:fit_line", "loss_trials:skewed_data", "optimisers:Adam"),
 )

@@ -43,6 +43,22 @@ def test_a_network_is_trained_as_torch_trains_it(ours, theirs):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("size", [40, 8, 1], ids=["batch", "mini-batch", "stochastic"])
+def test_batch_mini_batch_and_stochastic_descent_are_torchs(size):
+    train = digits(40, 30).train
+    model, twin = (Network("tanh", depth=1, width=8, seed=3) for _ in range(2))
+    learn(model, train, optimisers.GradientDescent(rate=0.05), batch_size=size, epochs=2, seed=5)
+    draw, descent = torch.Generator().manual_seed(5), torch.optim.SGD(twin.parameters(), lr=0.05)
+    for _ in range(2):
+        for inputs, truths in learning.minibatches(train, size, draw):
+            assert len(truths) == size
+            descent.zero_grad()
+            F.cross_entropy(twin(inputs), truths).backward()
+            descent.step()
+    for one, other in zip(model.parameters(), twin.parameters(), strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+
+
 def test_the_same_seed_gives_the_same_network_and_dropout_too():
     train = digits(60, 30).train
     states = []

@@ -124,6 +124,20 @@ def test_adam_as_printed_breaks_on_a_gradient_of_zero():
     assert optimisers.Adam().step(torch.zeros(2), slope).isfinite().all()
 
 
+def test_adam_of_squares_walks_one_way_up_and_down():
+    for sign in (1.0, -1.0):
+        slope = torch.tensor([sign * 0.5]).double()
+        assert as_printed.AdamOfSquares(rate=0.1).step(torch.zeros(1).double(), slope) < 0
+        assert (optimisers.Adam(rate=0.1).step(torch.zeros(1).double(), slope) * sign) < 0
+
+
+def test_adadelta_as_printed_never_moves():
+    ground = SURFACES["ravine"]
+    stays = minimise(ground, as_printed.AdadeltaWithoutEpsilon(), steps=20).points
+    assert (stays == stays[0]).all()
+    assert (minimise(ground, optimisers.Adadelta(), steps=20).points[-1] != stays[0]).all()
+
+
 @pytest.mark.parametrize("name", SURFACES)
 def test_the_slope_of_a_surface_is_its_derivative(name):
     surface = SURFACES[name]

@@ -1,0 +1,80 @@
+"""Statements beside their measurements: both sides are shown, in words, and no more than was measured."""
+
+import pytest
+
+from reasonlib import claims, findings, records
+from reasonlib.errors import UserError
+from reasonlib.findings import figures
+from reasonlib.optimisation.experiments import EXPERIMENTS
+from reasonlib.optimisation.words import METRICS, ROWS
+
+OUTLIERS = ["optimisation/mse/outliers"]
+
+
+def shown(ids, **more):
+    return findings.show("optimisation", ids=ids, words=METRICS, names=ROWS, **more)
+
+
+def test_both_sides_of_a_comparison_are_shown():
+    board = shown(OUTLIERS)
+    (line,) = board.lines
+    ((phrase, pairs),) = line.measured
+    assert phrase == METRICS["pull"]
+    assert [name for name, _ in pairs] == ["square", "absolute"]
+    group = records.best("optimisation/outliers", "mse")
+    assert pairs[0][1].split(" ± ")[0] == figures([group.summary("pull").mean])[0]
+    assert line.origin == f"{group.scale}, diabetes, {len(group.records)} seeds"
+    for text in (str(board), board._repr_markdown_(), board._repr_html_()):
+        assert "square" in text and pairs[1][1] in text and line.verdict in text
+    assert f'data-claim="{OUTLIERS[0]}"' in board._repr_html_()
+
+
+def test_what_was_asked_for_and_why_it_failed_are_told():
+    asked, failed = shown(["optimisation/sigmoid/saturates", "optimisation/silu/relu"]).lines
+    assert asked.measured[0][1][-1] == ("asked for", "at most −3")
+    assert asked.why == ""
+    (claim,) = [one for one in claims.load("optimisation") if one.id == failed.id]
+    assert failed.verdict == "contradicted" and failed.why == claim.reason
+    level = shown(["optimisation/cross-entropy/sure"]).lines[0]
+    assert level.measured[0][1][-1] == ("published", "4.6")
+
+
+def test_without_records_there_are_no_numbers(tmp_path):
+    (line,) = shown(OUTLIERS, folder=tmp_path).lines
+    assert (line.measured, line.origin, line.verdict) == ((), "", "not run")
+    assert line.numbers() == ["–"]
+
+
+def test_simulated_data_are_said_to_be():
+    (line,) = shown(["optimisation/quantile/intervals"]).lines
+    assert "widening (simulated)" in line.origin
+
+
+def test_every_metric_of_a_claim_has_words_and_every_word_a_metric_or_row():
+    sides = {side for claim in claims.load("optimisation") for side in claim.sides}
+    asked = {side.metric for side in sides} | {
+        f"{side.experiment.partition('/')[2]}@{side.metric}" for side in sides
+    }
+    assert {side.metric for side in sides} <= set(METRICS) and set(METRICS) <= asked
+    assert set(ROWS) <= {row for one in EXPERIMENTS.values() for row in one.rows}
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        ([0.5, 0.25], ["0.500", "0.250"]),
+        ([0.12345, 0.12349], ["0.12345", "0.12349"]),
+        ([25610, 13130], ["25,610", "13,130"]),
+        ([2001.0, 65.52], ["2,001", "65.5"]),
+        ([-3.14159], ["−3.14"]),
+        ([0.0, 1e-12], ["0", "0"]),
+        ([3e-6], ["3.0e−06"]),
+    ],
+)
+def test_numbers_have_the_digits_they_need(values, texts):
+    assert figures(values) == texts
+
+
+def test_a_section_that_is_none():
+    with pytest.raises(UserError, match="no claim is from section"):
+        findings.show("optimisation", section="nowhere")

@@ -21,12 +21,14 @@ from reasonlib.transformer.pretraining import (
     Bert,
     BertConfig,
     Classifier,
+    Cloze,
     Pretraining,
     fine_tune,
     halves,
     hide,
     labelled_answers,
     labelled_claims,
+    labelled_gaps,
     masked_accuracy,
     pack,
     pretrain,
@@ -270,6 +272,21 @@ def test_fine_tuning_learns_what_it_is_shown():
         assert share_right(model, task) > before + gain
     with pytest.raises(ValueError, match="steps must be at least 1, got 0"):
         fine_tune(model, statements, steps=0)
+
+
+def test_a_gap_is_filled_by_the_head_that_was_pre_trained():
+    stories = simulate_stories(30, shortest=1, longest=2, seed=8)
+    gaps = labelled_gaps(stories, VOCABULARY)
+    assert bool(((gaps.pairs.tokens == MASK).sum(1) == 1).all()) and gaps.choices == len(VOCABULARY)
+    assert [VOCABULARY.tokens[one] for one in gaps.classes] == [story.answer for story in stories]
+    model = Cloze(Bert(BertConfig(vocabulary=len(VOCABULARY), width=32, heads=2, hidden=32), seed=1))
+    with torch.no_grad():
+        everywhere = model.bert(gaps.pairs).words[gaps.pairs.tokens == MASK]
+        torch.testing.assert_close(model(gaps.pairs), everywhere)
+    assert {name.partition(".")[0] for name, _ in model.named_parameters()} == {"bert"}  # nothing new
+    before = share_right(model, gaps)
+    fine_tune(model, gaps, steps=120, batch=30, lr=5e-3, progress=False)
+    assert share_right(model, gaps) > before + 0.4
 
 
 # What ships

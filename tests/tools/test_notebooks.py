@@ -162,15 +162,15 @@ def test_a_chapter_begins_with_its_parameters(chapter):
 
 
 def test_the_template_of_a_chapter_makes_a_notebook():
-    template = Page("templates/chapter")
+    template = Page("templates/topic/chapter")
     book = notebooks.read_book()
     cells = [(cell.cell_type, cell.source, cell.metadata) for cell in notebooks.sources(template)]
     book.labels.update(notebooks.labels_of(template.name, cells))
     made = notebooks.make(template, book)
     text = "\n".join(sources(made, "markdown"))
-    assert "**Exercise 1: A short name**" in text
+    assert "**Exercise 1: Count for yourself (5 minutes)**" in text
     assert "\\tag{1}" in text
-    assert "def solved" not in "\n".join(sources(made, "code"))
+    assert "2 * sum(row)" not in "\n".join(sources(made, "code"))
     assert notebooks.checked(made)
     assert notebooks.round_trip(template)
     assert 'scale = "smoke"' in "\n".join(sources(notebooks.at_smoke(made, template), "code"))

@@ -1,0 +1,1 @@
+"""TOPIC: one line that says what it is about."""

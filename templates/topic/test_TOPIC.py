@@ -1,0 +1,75 @@
+"""A vote learns which digit stands more often, and blindfolded it cannot."""
+
+import pytest
+import torch
+from reasonlib.TOPIC import corpus, exercises
+from reasonlib.TOPIC.experiments import EXPERIMENTS, tensors
+from reasonlib.TOPIC.model import Vote, VoteConfig
+from reasonlib.TOPIC.simulate import simulate
+
+from reasonlib import claims, records
+from reasonlib.errors import DataError
+from reasonlib.experiment import run
+
+
+def test_the_same_seed_gives_the_same_questions():
+    assert simulate(20, seed=3) == simulate(20, seed=3) != simulate(20, seed=4)
+    for one in simulate(20, seed=3):
+        assert len(one.support) > len(one.row) / 2 and {one.row[place] for place in one.support} == {
+            one.answer
+        }
+
+
+def test_what_is_written_is_read(tmp_path):
+    examples = simulate(10, seed=1)
+    corpus.write(examples, tmp_path / "rows.txt")
+    assert corpus.read(tmp_path / "rows.txt") == examples
+
+
+def test_a_malformed_line_is_named(tmp_path):
+    (tmp_path / "rows.txt").write_text("011\t1\n01x\t1\n")
+    with pytest.raises(DataError, match=r"rows\.txt, line 2: expected digits"):
+        corpus.read(tmp_path / "rows.txt")
+
+
+def test_the_vote_is_its_equation():
+    model = Vote(VoteConfig(length=3))
+    rows = torch.tensor([[1.0, -1.0, 1.0]])
+    weight = model.weight.tolist()
+    want = weight[0] - weight[1] + weight[2] + model.bias.item()
+    assert model(rows).item() == pytest.approx(want)
+
+
+def test_it_learns_and_its_ablation_cannot():
+    accuracy = {
+        row: run(EXPERIMENTS["TOPIC/vote"], rows=row, scale="quick", device="cpu")[0]
+        for row in ("full", "blind")
+    }
+    assert accuracy["full"].metrics["accuracy"] > 0.95 > 0.7 > accuracy["blind"].metrics["accuracy"]
+    assert records.stale(accuracy["full"], EXPERIMENTS["TOPIC/vote"]) is None
+
+
+def test_rows_become_numbers():
+    rows, answers = tensors(simulate(7, seed=0))
+    assert rows.shape == (7, 9) and set(rows.flatten().tolist()) == {-1.0, 1.0}
+    assert torch.equal(rows.sum(1) > 0, answers > 0)
+
+
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda: simulate(0, seed=0), "count must be at least 1, got 0"),
+    (lambda: simulate(1, seed=0, length=4), "length must be odd and at least 1, got 4"),
+    (lambda: VoteConfig(length=0), "length must be at least 1, got 0"),
+])  # fmt: skip
+def test_numbers_out_of_range(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_the_exercise_tells_right_from_wrong():
+    assert exercises.check_majority(lambda row: int(2 * sum(row) > len(row))).passed
+    assert not exercises.check_majority(lambda row: int(2 * sum(row) < len(row))).passed
+
+
+def test_claims_ask_for_rows_that_there_are():
+    for claim in claims.load("TOPIC"):
+        assert claim.row is None or claim.row in EXPERIMENTS[claim.experiment].rows

@@ -1,0 +1,103 @@
+"""Begin a topic, or one more chapter of a topic that is there: a small one that runs, to be made your own.
+
+    python tools/topic.py TOPIC CHAPTER "Title"      such as: maths_qa reading "Sums in words"
+
+A new topic gets what `templates/topic` holds: simulator, reader of files, model, experiment, claims, an
+exercise, tests, a first chapter, its page of the reference and its lines in `_toc.yml`. A topic that is there
+gets the chapter alone. Nothing that exists is written over.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TEMPLATES = Path(__file__).resolve().parent.parent / "templates" / "topic"
+PLACES = {"test_TOPIC.py": "tests/{topic}", "api.md": "book/api", "chapter.md": "book/{topic}"}
+NAMES = {"api.md": "{topic}.md", "chapter.md": "{chapter}.md"}
+
+
+class TopicError(Exception):
+    """A name that cannot be used; the message is printed as it is."""
+
+
+def plan(root: Path, topic: str, chapter: str, title: str) -> dict[Path, str]:
+    """Say which files are made and what they hold."""
+    for what, name, rule in (("topic", topic, r"[a-z][a-z0-9_]*"), ("chapter", chapter, r"[a-z][a-z0-9_-]*")):
+        if not re.fullmatch(rule, name):
+            raise TopicError(
+                f"a {what}'s name is made of small letters, digits and underscores, got {name!r}"
+            )
+    new = not (root / "reasonlib" / topic).exists()
+    files = {}
+    for path in sorted(TEMPLATES.iterdir()):
+        if path.is_file() and (new or path.name == "chapter.md"):
+            folder = PLACES.get(path.name, "reasonlib/{topic}").format(topic=topic)
+            name = (
+                NAMES.get(path.name, path.name).format(topic=topic, chapter=chapter).replace("TOPIC", topic)
+            )
+            text = path.read_text(encoding="utf-8")
+            text = text.replace("TOPIC", topic).replace("CHAPTER", chapter).replace("TITLE", title)
+            files[root / folder / name] = text
+    files[root / "_toc.yml"] = contents(
+        (root / "_toc.yml").read_text(encoding="utf-8"), topic, chapter, title
+    )
+    for path in files:
+        if path.exists() and path.name != "_toc.yml":
+            raise TopicError(f"{path.relative_to(root)} is there already; choose another name")
+    return files
+
+
+def contents(toc: str, topic: str, chapter: str, title: str) -> str:
+    """Add the chapter to the table of contents: after the topic's last one, or in a part of its own."""
+    line = f"      - file: book/{topic}/{chapter}\n"
+    known = list(re.finditer(rf"^      - file: book/{topic}/\S+\n", toc, re.M))
+    if known:
+        return toc[: known[-1].end()] + line + toc[known[-1].end() :]
+    house = toc.index("  - caption: The house\n")
+    part = f"  - caption: {title}\n    chapters:\n{line}"
+    return toc[:house] + part + toc[house:].rstrip("\n") + f"\n          - file: book/api/{topic}\n"
+
+
+def make(root: Path, topic: str, chapter: str, title: str) -> list[Path]:
+    """Write the files; return those that are new."""
+    files = plan(root, topic, chapter, title)
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    made = [path for path in files if path.name != "_toc.yml"]
+    code = [str(path) for path in made if path.suffix == ".py"]
+    if code:  # names of another length sort and break elsewhere
+        for command in (["check", "--select", "I", "--fix", "-nq"], ["format", "--no-cache", "-q"]):
+            subprocess.run([sys.executable, "-m", "ruff", *command, *code], check=True, cwd=root)
+    return made
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("topic")
+    parser.add_argument("chapter")
+    parser.add_argument("title")
+    given = parser.parse_args()
+    try:
+        made = make(ROOT, given.topic, given.chapter, given.title)
+    except TopicError as error:
+        print(error, file=sys.stderr)
+        return 2
+    for path in made:
+        print(f"made {path.relative_to(ROOT)}")
+    first = ""
+    if any(path.suffix == ".py" for path in made):
+        first = f"reasonlib run {given.topic}/vote --scale quick; pytest tests/{given.topic}; "
+    print(f"next: {first}make pairs; make book")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -6,11 +6,11 @@ from ``records/story_qa``; each picture says at which scale and on which data it
 
 from typing import Any
 
-from reasonlib import plotting
+from reasonlib import plotting, records
 from reasonlib.results import best, origin
 from reasonlib.story_qa.story import TASK_NAMES, TASKS
 
-__all__ = ["facts", "labels", "tasks", "world"]
+__all__ = ["beside", "facts", "labels", "tasks", "world"]
 
 
 def labels() -> dict[int, str]:
@@ -78,3 +78,36 @@ def world() -> Any:
             }
         )
     return pd.DataFrame(lines).set_index("task")
+
+
+def beside(scale: str | None = None) -> Any:
+    """Set our networks for one task beside the public one, as both were measured in one run (see `port`).
+
+    Errors in per cent; speeds in questions a second of processor time, over those of the public one. The last
+    row is the mean error over the tasks.
+
+    Parameters
+    ----------
+    scale
+        Only records of this scale.
+    """
+    import pandas as pd
+
+    errors = {
+        "their error": "port.error",
+        "our error": "one.error",
+        "our error, best of ten": "together.error",
+    }
+    speeds = {"speed": "one.speed", "speed of ten together": "together.speed"}
+    lines = {}
+    for task in TASKS:
+        group = records.best("story_qa/beside", f"qa{task}", scale=scale)
+        if group is None:
+            continue
+        means = {metric: summary.mean for metric in group.metrics if (summary := group.summary(metric))}
+        lines[labels()[task]] = {name: 100 * means[metric] for name, metric in errors.items()} | {
+            name: means[metric] for name, metric in speeds.items()
+        }
+    found = pd.DataFrame(lines).T
+    found.loc["mean"] = found[list(errors)].mean()
+    return found.map("{:.1f}".format).replace("nan", "").rename_axis("task")

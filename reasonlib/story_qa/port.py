@@ -6,6 +6,7 @@ trains in a process of its own, with its own settings. Its speed and ours are in
 processor time, which does not count what else the machine does.
 """
 
+import math
 import os
 import subprocess
 import sys
@@ -171,9 +172,10 @@ def run_beside(trial: Trial) -> Measured:
     train = encode_ordered(learnt[:-held], vocabulary, port.width)
     valid = encode_ordered(learnt[-held:], vocabulary, port.width, like=train)
     test = encode_ordered(asked, vocabulary, port.width, like=train)
+    slots = min(50, math.ceil((1 + recipe.noise) * int(train.lengths.max())))  # room for the empty ones
     steps = 0
     for name, starts in (("warm", 1), ("one", 1), ("together", settings["restarts"])):
-        sizes = {"restarts": starts, "width": port.width, "hops": port.hops, "slots": port.slots}
+        sizes = {"restarts": starts, "width": port.width, "hops": port.hops, "slots": slots}
         model = Restarts(RestartsConfig(vocabulary=len(vocabulary), **sizes), seed=trial.seed)
 
         def validate(_: dict[str, Any], model: Restarts = model) -> None:

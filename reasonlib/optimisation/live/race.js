@@ -41,6 +41,7 @@ function startRace(root, form) {
   const rerun = () => {
     run();
     render();
+    speakSoon();
   };
   const rate = new Slider("Rate η", { min: 0.0001, max: 1, step: 0.02, value: 0.01, log: true, note: "gradient descent, momentum, Nesterov" }, rerun);
   const momentum = new Slider("Momentum γ", { min: 0, max: 0.99, step: 0.01, value: 0.9, say: (at) => at.toFixed(2), note: "momentum, Nesterov" }, rerun);
@@ -65,6 +66,7 @@ function startRace(root, form) {
       state.shown[state.shown.has(name) ? "delete" : "add"](name);
       toggle.setAttribute("aria-pressed", String(state.shown.has(name)));
       render();
+      speakSoon();
     });
     const cells = { place: make("td"), loss: make("td"), there: make("td") };
     return { name, cells, row: make("tr", {}, cells.place, make("th", { scope: "row" }, toggle), cells.loss, cells.there) };
@@ -115,6 +117,7 @@ function startRace(root, form) {
     run();
     survey();
     render();
+    speakSoon();
   }
 
   // The map takes the pointer: it moves the start, or paints.
@@ -147,6 +150,7 @@ function startRace(root, form) {
     run();
     if (!state.playing && state.step === 0) go(steps());
     render();
+    speakSoon();
   }
 
   const surface = () => (state.key === "draw" ? hills(state.bumps) : SURFACES[state.key]);
@@ -333,7 +337,15 @@ function startRace(root, form) {
   }
 
   const speak = () => {
-    said.textContent = sentence();
+    const text = sentence();
+    if (said.textContent !== text) said.textContent = text;
+  };
+
+  /** Speak once the reader has stopped dragging. */
+  let soon = 0;
+  const speakSoon = () => {
+    clearTimeout(soon);
+    soon = setTimeout(() => state.playing || speak(), 250);
   };
 
   function go(step) {
@@ -347,6 +359,7 @@ function startRace(root, form) {
     if (state.step >= steps()) state.step = 0;
     let began = null;
     const from = state.step, pace = steps() / 9; // the whole race takes nine seconds
+    said.textContent = "They are on their way.";
     const tick = (now) => {
       if (!state.playing) return;
       began ??= now;
@@ -365,6 +378,7 @@ function startRace(root, form) {
     state.playing = false;
     cancelAnimationFrame(frame);
     play.textContent = "Play";
+    speakSoon();
   }
 
   root.race = { state, choose, settings, surface, go, SURFACES, hills, follow }; // for the browser's console

@@ -100,6 +100,7 @@ function startSaturation(root, form) {
   function begin() {
     training = true;
     train.textContent = "Pause";
+    said.textContent = "It is learning. Pause to read where it stands.";
     let last = null, due = 0;
     const tick = (now) => {
       if (!training) return;

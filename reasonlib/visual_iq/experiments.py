@@ -320,7 +320,7 @@ SHIP = Experiment(
     scales={
         "smoke": {"warmup": 1, "steps": 2, "panels": 28, "test_panels": 28},
         "quick": {"steps": 30, "panels": 560, "test_panels": 560},
-        "paper": {"steps": 6000, "panels": 5000, "test_panels": 5000},
+        "paper": {"steps": 6000, "panels": 3000, "test_panels": 2800},
     },
     data=DATA,
     run=run_ship,

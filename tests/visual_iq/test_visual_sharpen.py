@@ -8,7 +8,7 @@ from reasonlib import training
 from reasonlib.experiment import run
 from reasonlib.visual_iq.detector import Detector, DetectorConfig
 from reasonlib.visual_iq.experiments import SHIP
-from reasonlib.visual_iq.sharpen import AHEAD, Recipe, box_error, cut, sharpen
+from reasonlib.visual_iq.sharpen import AHEAD, PROPOSED, Recipe, box_error, cut, sharpen
 
 TINY = {"widths": (4, 4, 8, 8, 8), "width": 8, "hidden": 16, "bins": 3}
 
@@ -21,12 +21,14 @@ def tiny():
 def test_patches_are_what_the_head_reads_around_each_object():
     model = tiny()
     found = cut(model, 4, seed=1)
-    inputs, boxes, true, types = found
-    assert len(found) == len(boxes) == len(true) and len(found) % len(AHEAD) == 0
+    inputs, boxes, true, held, types = found
+    objects = held > 0
+    assert objects.sum() % len(AHEAD) == 0 and (~objects).sum() == 4 * PROPOSED
+    assert torch.equal(boxes[~objects], true[~objects])
     assert inputs.shape[1] == 8 * 3**2 + 6
     assert torch.allclose(types.sum(-1), torch.ones(len(types)))
     side = (true[:, 2:] - true[:, :2]).max()
-    assert 0 < (boxes - true).abs().mean() < 0.1 * side
+    assert 0 < (boxes - true)[objects].abs().mean() < 0.1 * side
     again = cut(model, 4, seed=1)
     assert all(torch.equal(one, other) for one, other in zip(found, again, strict=True))
 
@@ -63,5 +65,5 @@ def test_a_trial_at_smoke_measures_and_leaves_the_shipped_file():
 
     before = SHIPPED.read_bytes()
     (record,) = run(SHIP, rows=["detector-boxes"], scale="smoke")
-    assert {"before", "after", "box_l1", "type"} <= {*record.metrics}
+    assert {"before", "after", "box_l1", "type"} <= {*record.metrics} and record.metrics["written"] == 0
     assert np.isfinite(record.metrics["box_l1"]) and SHIPPED.read_bytes() == before

@@ -16,7 +16,8 @@ from reasonlib import campaign, claims, cli, data, experiment, records
 from reasonlib.cli import app
 
 ROOT = Path(reasonlib.__file__).parent.parent
-LOADED = (campaign, claims, data, experiment)  # before the package's path is replaced by that of the toy topic
+# Loaded before the package's path is replaced by that of the toy topic.
+LOADED = (campaign, claims, data, experiment)
 ARCHIVE = b"not really an archive"
 
 FILES = {

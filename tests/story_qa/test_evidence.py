@@ -34,15 +34,6 @@ STORIES = encode_sentences(EXAMPLES, TOKENIZER, ANSWERS)
 SLOTS = 12
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """Sums in another order are other bits."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def bert(tokenizer=TOKENIZER):
     config = BertConfig(
         vocab_size=len(tokenizer),

@@ -22,15 +22,6 @@ SIMULATED = [(name, row) for name, row in ROWS if "simulated" in EXPERIMENTS[nam
 
 
 @pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """Sums in another order are other bits."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.fixture(scope="module", autouse=True)
 def world(tmp_path_factory):
     """A small tree like the released one, a tiny encoder for the shipped one, and a place for what is made.
 

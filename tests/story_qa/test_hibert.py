@@ -31,15 +31,6 @@ STORIES = encode_sentences(EXAMPLES, TOKENIZER, ANSWERS)
 SLOTS = 12
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """Sums in another order are other bits."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def bert(tokenizer=TOKENIZER, layers=2):
     config = BertConfig(
         vocab_size=len(tokenizer),

@@ -17,15 +17,6 @@ from reasonlib.story_qa.simulate import simulate
 from reasonlib.story_qa.tensors import build_vocabulary, encode
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """Sums in another order are other bits."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def sets(task, count, encoding="position"):
     """Training and test questions of one task."""
     parts = simulate(task, count, seed=1), simulate(task, 200, seed=2)

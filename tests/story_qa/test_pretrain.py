@@ -24,16 +24,6 @@ from reasonlib.story_qa.pretrain import (
 from reasonlib.story_qa.simulate import simulate
 from reasonlib.story_qa.story import TASKS, Example
 
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """Sums in another order are other bits."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 # Words
 
 

@@ -19,15 +19,6 @@ from reasonlib.training import batch_weight, split_batch
 PLACES = ("kitchen", "garden", "office", "hallway")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """Sums in another order are other bits."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def stays(count, seed):
     """Stories of one sentence: the only place in it is the answer."""
     draw = random.Random(seed)

@@ -26,15 +26,6 @@ from reasonlib.story_qa.story import words
 from reasonlib.story_qa.tensors import build_vocabulary, encode
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """Sums in another order are other bits."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def sets(task, count, width=20, asked=100):
     parts = simulate(task, count, seed=1), simulate(task, asked, seed=2)
     vocabulary = build_vocabulary([*parts[0], *parts[1]])

@@ -64,4 +64,4 @@ def test_the_shipped_encoder_recalls_and_says_how_it_was_made():
     looked = shipped.look(encoder, "mary went to the garden . mary is in the _ .")
     assert looked.guesses[0].words[0][0] == "garden"
     assert ship.recalled(encoder.model, 200)["reports"] > 0.5  # of eight to sixteen words each
-    assert max(ship.head_patterns(encoder.model, 20).values()) > 0.5
+    assert ship.head_patterns(encoder.model, 200)["head.fact"] > 0.4  # a story has three sentences, or so

@@ -702,9 +702,9 @@ SHIP = Experiment(
     title="The small pre-trained encoder that travels with the library",
     rows={"encoder": {}},
     scales={
-        "smoke": {"masked": 2, "both": 2, "batch": 4, "hidden": 16, "asked": 10},
-        "quick": {"masked": 400, "both": 200, "batch": 32, "hidden": 128, "asked": 200},
-        "paper": {"masked": 2000, "both": 2000, "batch": 32, "hidden": 128, "asked": 1000},
+        "smoke": {"masked": 2, "both": 2, "batch": 4, "layers": 3, "hidden": 16, "asked": 10},
+        "quick": {"masked": 400, "both": 200, "batch": 32, "layers": 3, "hidden": 128, "asked": 200},
+        "paper": {"masked": 4000, "both": 2500, "batch": 32, "layers": 3, "hidden": 128, "asked": 1000},
     },
     data={"simulated": "simulated"},
     run=run_ship,

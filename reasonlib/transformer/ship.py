@@ -24,20 +24,21 @@ SEED = 77  # of the stories it is measured on
 def make(trial: Trial) -> Measured:
     """Pre-train the encoder on stories with reports, and write it if the scale is ``paper``.
 
-    First on hidden words of whole texts alone, until it finds a report's words in the story; then on both
-    tasks, hidden words and next sentences. With both from the start, half of the reports belong to another
-    story, and it takes far longer. No text has a question in it: whoever fine-tunes this encoder on questions
-    shows it the first.
+    First on hidden words alone, until it finds a report's words in the story; then on both tasks, hidden
+    words and next sentences. With both from the start, half of the reports belong to another story, and it
+    takes far longer. Two texts of five are not cut in two at first, so that it reads a single one as well. No
+    text has a question in it: whoever fine-tunes this encoder on questions shows it the first.
     """
     settings = trial.settings
     words = pretraining.words_of()
     model = pretraining.Bert(
-        pretraining.BertConfig(vocabulary=len(words), hidden=settings["hidden"]), seed=trial.seed
+        pretraining.BertConfig(vocabulary=len(words), hidden=settings["hidden"], layers=settings["layers"]),
+        seed=trial.seed,
     )
     histories = [
         pretraining.pretrain(
             model,
-            partial(_texts, first),
+            _uncut if phase == "masked" else partial(_texts, 500_000),
             words,
             pretraining.Pretraining(
                 steps=settings[phase], batch=settings["batch"], lr=lr, following=phase == "both"
@@ -47,7 +48,7 @@ def make(trial: Trial) -> Measured:
             checkpoint=trial.folder and trial.folder / phase,
             progress=trial.progress,
         )
-        for phase, lr, first in (("masked", 3e-3, 0), ("both", 2e-3, 500_000))
+        for phase, lr in (("masked", 3e-3), ("both", 2e-3))
         if settings[phase]
     ]
     stopped = next((one.stopped for one in histories if one.stopped != "finished"), "finished")
@@ -76,6 +77,14 @@ def _texts(first: int, number: int, stories: int = 640) -> list[list[tuple[str, 
     from reasonlib.transformer.experiments import texts
 
     return texts(first + number, stories=stories)
+
+
+def _uncut(number: int) -> list[list[tuple[str, ...]]]:
+    """Tell texts of which two in five are a single part: all their sentences in one, and nothing after it."""
+    return [
+        [tuple(word for sentence in text for word in sentence), ()] if place % 5 < 2 else text
+        for place, text in enumerate(_texts(0, number))
+    ]
 
 
 def recalled(model: pretraining.Bert, asked: int) -> dict[str, float]:

@@ -810,7 +810,7 @@ class Board:
         body = []
         for row, cells in zip(self.rows, self.cells(), strict=True):
             word = row["verdict"].replace(" ", "-")
-            plain = f"{line} text-align: left; font-weight: inherit;"
+            plain = f"{line} text-align: left; font-weight: inherit; min-width: min(11em, 45vw);"
             columns = [f'<th scope="row" style="{plain}">{html.escape(cells[0])}</th>']
             columns += [
                 f'<td style="{line} text-align: {_align(index)};">{html.escape(text)}</td>'

@@ -34,7 +34,7 @@ def test_a_figure_is_one_small_piece_that_asks_for_nothing(figures, name):
     page = figure._repr_html_()
     assert len(page.encode()) < live.LARGEST == 150_000
     assert not re.search(r"https?:(?!//www\.w3\.org/)|\bsrc=|\bhref=\"(?!#)|@import|\bfetch\(|XMLHttp", page)
-    assert "setInterval" not in page and "setTimeout" not in page
+    assert "setInterval" not in page
     still = page[page.index('class="rr-opt-still"') : page.index("<noscript>")]
     assert 'role="img"' in still and len(figure.alt) > 80
     assert "Scripts are off" in page

@@ -36,7 +36,7 @@ class Line:
     verdict
         As of `reasonlib.claims`.
     why
-        The reason beside a contradicted claim, and what else a reader should know.
+        The reason beside a claim that did not hold, and what else a reader should know.
     """
 
     id: str
@@ -216,8 +216,9 @@ def _line(
         phrase, pairs_told = measured[0]
         measured[0] = (phrase, (*pairs_told, asked))
     seeds = max((summary.n for summary in found.values()), default=0)
-    kind = " (simulated)" if verdict.kind == "simulated" else ""
-    why = [claim.reason] if claim.reason and verdict.verdict == "contradicted" else []
+    kind = " (simulated)" if verdict.kind == "simulated" and verdict.data != "simulated" else ""
+    failed = verdict.verdict == "contradicted" or any(n.startswith("fails at") for n in verdict.notes)
+    why = [claim.reason] if claim.reason and failed else []
     why += [f"{note[0].upper()}{note[1:]}." for note in verdict.notes if not note.startswith("does not hold")]
     return Line(
         id=claim.id,

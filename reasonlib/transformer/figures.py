@@ -107,7 +107,7 @@ def solved(
     scales = " and ".join(sorted({group.scale for group in groups}))
     said = (
         "Share of answers without a slip, mean ± standard deviation over "
-        f"{seeds} seeds, {scales} scale, simulated; – where the part was not taken out."
+        f"{seeds} seeds, {scales} scale, simulated; – where the model has no such part."
     )
     body = (
         f'<div style="overflow-x:auto" tabindex="0" role="region" aria-label="Tasks and parts">'

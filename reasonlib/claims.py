@@ -584,7 +584,8 @@ def evidence(
     """Choose the records that answer a claim: for every side a group, all at one scale on one data set.
 
     Like is compared with like. Among the scales and data on which every side was measured, fresh records come
-    before stale ones, then ``paper`` before ``quick``, then real before simulated data.
+    before stale ones, then ``paper`` before ``quick``, then the data the source used before other data, then
+    real before simulated data.
 
     Returns
     -------
@@ -609,6 +610,7 @@ def evidence(
         return (
             any(group.stale is not None for group in chosen),
             -SCALES.index(key[0]),
+            claim.made_on not in (None, chosen[0].data.name),
             chosen[0].data.kind != "real",
         )
 

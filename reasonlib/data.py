@@ -83,6 +83,8 @@ class Corpus:
         Key of the work in the book's bibliography.
     folder
         Folder inside the archive that holds the files, with ``/`` between its parts.
+    aliases
+        What else the unpacked folder may be called in ``REASONLIB_DATA``.
     files
         Files that a reader cannot do without, relative to `folder`.
     mirrors
@@ -101,6 +103,7 @@ class Corpus:
     licence: str
     citation: str
     folder: str
+    aliases: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     mirrors: tuple[str, ...] = ()
 
@@ -118,7 +121,8 @@ class Corpus:
             raise ValueError("size must be given beside sha256, got None")
         if self.size is not None and self.size < 1:
             raise ValueError(f"size must be at least 1 byte, got {self.size}")
-        for label, path in (("folder", self.folder), *(("files", file) for file in self.files)):
+        paths = {"folder": (self.folder,), "aliases": self.aliases, "files": self.files}
+        for label, path in ((label, path) for label, those in paths.items() for path in those):
             if not _inside(path):
                 raise ValueError(f"{label} must be a relative path with / between its parts, got {path!r}")
 
@@ -238,8 +242,9 @@ def source_of(corpus: Corpus, *, cache: str | os.PathLike[str] | None = None) ->
     """
     data = _data_folder()
     if data is not None:
-        if (data / corpus.folder).is_dir():
-            return Source(kind="folder", path=data / corpus.folder)
+        for name in (corpus.folder, *corpus.aliases):
+            if (data / name).is_dir():
+                return Source(kind="folder", path=data / name)
         if (data / corpus.archive).is_file():
             return Source(kind="archive", path=data / corpus.archive)
     if corpus.sha256 is not None:

@@ -332,6 +332,9 @@ def test_the_source_s_own_data_decides(topic, mean, elsewhere, there):
     measured(accuracy=mean, data="found")
     assert one(topic, LEVEL, extra="made_on: other").verdict == elsewhere
     assert one(topic, LEVEL, extra="made_on: found").verdict == there
+    measured(accuracy=0.5, data="other")
+    assert one(topic, LEVEL, extra="made_on: other").ours.mean == 0.5
+    assert one(topic, LEVEL, extra="made_on: found").ours.mean == mean
 
 
 # The file

@@ -15,7 +15,6 @@ which become a `Note`, users who say nothing at all, and responses with blanks a
 so that reading a released file and writing it again gives the same bytes.
 """
 
-import dataclasses
 import os
 import re
 from collections.abc import Collection, Iterable, Sequence
@@ -38,7 +37,6 @@ from reasonlib.goal_dialogue.dialogue import (
 
 __all__ = [
     "CORPORA",
-    "FOLDERS",
     "KNOWLEDGE",
     "SPLITS",
     "candidates_of",
@@ -69,9 +67,6 @@ SPLITS = {"train": "trn", "valid": "dev", "test": "tst", "oov": "tst-OOV"}
 KNOWLEDGE = "dialog-babi-kb-all.txt"
 """File of the knowledge base of tasks 1 to 5."""
 
-FOLDERS = ("dialog-bAbI-tasks", "dialog_babi")
-"""What the folder of the released files may be called in ``REASONLIB_DATA``; the first is its own name."""
-
 # ParlAI pins the SHA-256 of its copy (bb36155ccd41eac9...) but not its size; neon the size of the original
 # (3,032,766 bytes) but not its SHA-256. Whether the two are the same bytes could not be established, so
 # neither is registered, and the download is left to the reader.
@@ -83,7 +78,8 @@ CORPORA: dict[str, Corpus] = {
         size=None,
         licence="CC BY 3.0",
         citation="bordes2017",
-        folder=FOLDERS[0],
+        folder="dialog-bAbI-tasks",
+        aliases=("dialog_babi",),
         files=(
             KNOWLEDGE,
             "dialog-babi-candidates.txt",
@@ -113,13 +109,7 @@ def locate() -> Path:
     DataError
         If it is not here or not whole; the message says what to do.
     """
-    corpus = CORPORA["dialog-babi"]
-    for name in FOLDERS:
-        renamed = dataclasses.replace(corpus, folder=name)
-        source = data.source_of(renamed)
-        if source is not None and source.kind == "folder":
-            return data.locate(renamed)
-    return data.locate(corpus)
+    return data.locate(CORPORA["dialog-babi"])
 
 
 def path_of(folder: str | os.PathLike[str], task: int, split: str = "train") -> Path:
@@ -510,4 +500,5 @@ def _excerpt(line: str, width: int = 60) -> str:
 
 
 def _fetch_hint() -> str:
-    return f"set REASONLIB_DATA to the folder that holds {' or '.join(FOLDERS)}"
+    corpus = CORPORA["dialog-babi"]
+    return f"set REASONLIB_DATA to the folder that holds {' or '.join((corpus.folder, *corpus.aliases))}"

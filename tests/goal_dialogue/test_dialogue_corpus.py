@@ -150,7 +150,7 @@ def test_candidates_are_read_in_order_and_each_once(tmp_path):
 
 def test_a_written_split_is_read_again_from_the_data_folder(tmp_path, monkeypatch):
     split = make_split(3, dialogues=3)
-    folder = tmp_path / corpus.FOLDERS[1]
+    folder = tmp_path / corpus.CORPORA["dialog-babi"].aliases[0]
     written = corpus.write_split(split, folder)
     assert corpus.path_of(folder, 3, "oov") in written
     assert corpus.read(3, folder) == split

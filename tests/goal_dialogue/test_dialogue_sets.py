@@ -22,7 +22,7 @@ def test_simulated_sets_are_loaded_once_at_the_size_asked_for():
 
 
 def test_the_first_dialogues_of_the_released_set(tmp_path, monkeypatch):
-    folder = tmp_path / corpus.FOLDERS[0]
+    folder = tmp_path / corpus.CORPORA["dialog-babi"].folder
     corpus.write_split(make_split(4, dialogues=5), folder)
     for name in corpus.CORPORA["dialog-babi"].files:
         (folder / name).touch()

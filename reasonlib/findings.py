@@ -12,6 +12,7 @@ from pathlib import Path
 
 from reasonlib import claims, records
 from reasonlib.claims import GLYPHS, Claim, Side, Verdict
+from reasonlib.experiment import part
 
 __all__ = ["Findings", "Line", "figures", "show"]
 
@@ -169,8 +170,9 @@ def show(
         Which claims, as of `reasonlib.claims.table`.
     words
         What to call a metric: from ``metric``, or ``experiment word@metric`` where one name means two things.
+        Taken from ``METRICS`` in the topic's module ``words``, if it has one.
     names
-        What to call a row; hyphens become spaces in all others.
+        What to call a row; hyphens become spaces in all others. Taken from ``ROWS`` there.
     caption
         Instead of the part of the source.
     folder
@@ -182,12 +184,21 @@ def show(
         If nothing fits; lists what there is.
     """
     wanted = claims.table(name, table=table, figure=figure, section=section, ids=ids, records=folder)
-    known = {claim.id: claim for claim in claims.load(name.partition("/")[0])}
+    topic = name.partition("/")[0]
+    known = {claim.id: claim for claim in claims.load(topic)}
     verdicts = claims.verdicts(records=folder, claims=[known[row["id"]] for row in wanted])
+    own_words, own_names = _vocabulary(topic)
+    words, names = own_words if words is None else words, own_names if names is None else names
     return Findings(
-        lines=tuple(_line(verdict, words or {}, names or {}, folder) for verdict in verdicts),
+        lines=tuple(_line(verdict, words, names, folder) for verdict in verdicts),
         caption=caption or table or figure or section or f"Claims of {name}",
     )
+
+
+def _vocabulary(topic: str) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """Return what a topic calls its metrics and its rows."""
+    own = part(topic, "words")
+    return ({}, {}) if own is None else (own.METRICS, own.ROWS)
 
 
 def _line(
@@ -202,11 +213,13 @@ def _line(
         summary = None if group is None else group.summary(side.metric)
         if summary is not None:
             found[side] = summary
+    alike: dict[str, list[Side]] = {}
+    for side in found:
+        word = side.experiment.partition("/")[2]
+        phrase = words.get(f"{word}@{side.metric}") or words.get(side.metric) or side.metric.replace("_", " ")
+        alike.setdefault(phrase, []).append(side)
     measured = []
-    for experiment, metric in dict.fromkeys((side.experiment, side.metric) for side in found):
-        sides = [side for side in found if (side.experiment, side.metric) == (experiment, metric)]
-        word = experiment.partition("/")[2]
-        phrase = words.get(f"{word}@{metric}") or words.get(metric) or metric.replace("_", " ")
+    for phrase, sides in alike.items():
         pairs = [
             (names.get(side.row, side.row.replace("-", " ")), text + _spread(found[side]))
             for side, text in zip(sides, figures([found[side].mean for side in sides]), strict=True)

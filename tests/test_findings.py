@@ -1,18 +1,20 @@
 """Statements beside their measurements: both sides are shown, in words, and no more than was measured."""
 
+from importlib import import_module
+
 import pytest
 
 from reasonlib import claims, findings, records
 from reasonlib.errors import UserError
+from reasonlib.experiment import experiments, topics
 from reasonlib.findings import figures
-from reasonlib.optimisation.experiments import EXPERIMENTS
-from reasonlib.optimisation.words import METRICS, ROWS
+from reasonlib.optimisation.words import METRICS
 
 OUTLIERS = ["optimisation/mse/outliers"]
 
 
 def shown(ids, **more):
-    return findings.show("optimisation", ids=ids, words=METRICS, names=ROWS, **more)
+    return findings.show("optimisation", ids=ids, **more)
 
 
 def test_both_sides_of_a_comparison_are_shown():
@@ -50,13 +52,24 @@ def test_simulated_data_are_said_to_be():
     assert "widening (simulated)" in line.origin
 
 
-def test_every_metric_of_a_claim_has_words_and_every_word_a_metric_or_row():
-    sides = {side for claim in claims.load("optimisation") for side in claim.sides}
-    asked = {side.metric for side in sides} | {
-        f"{side.experiment.partition('/')[2]}@{side.metric}" for side in sides
+@pytest.mark.parametrize("topic", topics())
+def test_a_topic_has_words_for_its_comparisons_and_every_word_is_a_metric_or_a_row(topic):
+    words = import_module(f"reasonlib.{topic}.words")
+    compared = {side for claim in claims.load(topic) if claim.kind == "ordering" for side in claim.sides}
+    measured = {side for claim in claims.load(topic) for side in claim.sides}
+    asked = {side.metric for side in measured} | {
+        f"{side.experiment.partition('/')[2]}@{side.metric}" for side in measured
     }
-    assert {side.metric for side in sides} <= set(METRICS) and set(METRICS) <= asked
-    assert set(ROWS) <= {row for one in EXPERIMENTS.values() for row in one.rows}
+    assert {side.metric for side in compared} <= set(words.METRICS) <= asked
+    assert set(words.ROWS) <= {row for one in experiments(topic).values() for row in one.rows}
+
+
+@pytest.mark.parametrize("topic", topics())
+def test_rows_of_one_statement_are_told_apart(topic):
+    names = import_module(f"reasonlib.{topic}.words").ROWS
+    for claim in claims.load(topic):
+        rows = {side.row for side in claim.sides}
+        assert len({names.get(row, row.replace("-", " ")) for row in rows}) == len(rows), claim.id
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@
 
     python tools/topic.py TOPIC CHAPTER "Title"      such as: maths_qa reading "Sums in words"
 
-A new topic gets what `templates/topic` holds: simulator, reader of files, model, experiment, claims, an
-exercise, tests, a first chapter, its page of the reference and its lines in `_toc.yml`. A topic that is there
-gets the chapter alone. Nothing that exists is written over.
+A new topic gets what `templates/topic` holds: simulator, reader of files, model, experiment, claims, words
+for its tables, an exercise, tests, a first chapter, its page of the reference and its lines in `_toc.yml`. A
+topic that is there gets the chapter alone. Nothing that exists is written over.
 """
 
 from __future__ import annotations

@@ -1,0 +1,49 @@
+"""What the records of this topic call their metrics and rows, in words for a reader."""
+
+__all__ = ["METRICS", "ROWS"]
+
+METRICS = {
+    "average": "share of right responses, mean of tasks 1 to 5",
+    "oov": "share of right responses, unheard entities, mean of tasks 1 to 5",
+    "oov5": "share of right responses, task 5, unheard entities",
+    "free.oov": "share of responses said word for word, unheard entities",
+    **{f"task{number}": f"share of right responses, task {number}" for number in range(1, 7)},
+}
+"""From a record's metric to words."""
+
+ROWS = {
+    "adadelta": "Adadelta",
+    "batch-256": "batches of 256",
+    "chosen": "the recipe",
+    "dbow": "DbowN2N",
+    "dbow-external": "DbowN2N, vectors from other text",
+    "gn2n": "GN2N",
+    "gn2n-match": "GN2N, match",
+    "hinge": "hinge loss",
+    "hops-1": "1 hop",
+    "hops-3": "3 hops",
+    "hops-5": "5 hops",
+    "hops-10": "10 hops",
+    "in-order": "without shuffling",
+    "ktn2n": "KTN2N",
+    "ktn2n-swapped": "KTN2N, from the validation dialogues",
+    "multiply": "tags multiplied",
+    "n2n": "N2N",
+    "n2n-match": "N2N, match",
+    "n2n-swapped": "N2N, from the validation dialogues",
+    "nearest": "nearest neighbour",
+    "no-results": "without API results",
+    "numbers": "tags as numbers",
+    "random": "random vectors",
+    "sentence": "a tag for a sentence",
+    "slots-100": "100 memories",
+    "sum": "tags added",
+    "supervised": "supervised embeddings",
+    "supervised-match": "supervised embeddings, match",
+    "tf-idf": "TF-IDF",
+    "tf-idf-typed": "TF-IDF, types",
+    "un2n": "UN2N",
+    "un2n-match": "UN2N, match",
+    "word2vec": "Word2Vec",
+}
+"""From a record's row to words; all others lose their hyphens."""

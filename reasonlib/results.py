@@ -37,7 +37,8 @@ def origin(group: records.Group) -> str:
     """Say where a number comes from: scale, data, seeds, and whether its code has changed since."""
     seeds = f"{len(group.records)} seed{'s' * (len(group.records) > 1)}"
     stale = f", stale ({group.stale})" if group.stale else ""
-    return f"{group.scale} scale, {group.data.name} ({group.data.kind}), {seeds}{stale}"
+    kind = "" if group.data.name == group.data.kind else f" ({group.data.kind})"
+    return f"{group.scale} scale, {group.data.name}{kind}, {seeds}{stale}"
 
 
 def by_metric(

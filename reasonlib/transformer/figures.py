@@ -110,7 +110,7 @@ def solved(
         f"{seeds} seeds, {scales} scale, simulated; – where the model has no such part."
     )
     body = (
-        f'<div style="overflow-x:auto" tabindex="0" role="region" aria-label="Tasks and parts">'
+        f'<div class="rr" style="overflow-x:auto" tabindex="0" role="region" aria-label="Tasks and parts">'
         f'<table class="rr-solved"><thead><tr><th scope="col"></th>{heads}</tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table></div><p><small>{said}</small></p>"
     )

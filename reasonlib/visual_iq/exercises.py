@@ -7,14 +7,17 @@ Axes: N problems, B problems of a batch, C 8 candidates, D width, S slots, A att
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
 
 from reasonlib.check import exercise, expect, expect_close, expect_equal
+from reasonlib.visual_iq.contrast import Contrast
 from reasonlib.visual_iq.puzzle import ANGLES, CONTEXT, Problems
+from reasonlib.visual_iq.reasoner import Reasoner, ReasonerConfig
 from reasonlib.visual_iq.sets import load
+from reasonlib.visual_iq.tokens import TokenSet
 
 __all__ = [
     "check_angle_ceiling",
@@ -23,6 +26,7 @@ __all__ = [
     "check_overlap",
     "check_row_rules",
     "check_vote",
+    "check_without_contrast",
     "some_problems",
 ]
 
@@ -195,6 +199,52 @@ def check_contrast(answer: Callable[..., Any]) -> None:
         },
         what="the features",
     )
+
+
+@exercise(
+    title="Remove the contrast module",
+    minutes=20,
+    points=2,
+    hint="Copy the model with copy.deepcopy, and put in the place of its contrast what changes nothing.",
+)
+def check_without_contrast(answer: Callable[..., Any]) -> None:
+    """Check ``without_contrast(model)``: a copy of a reasoner that scores each candidate by itself.
+
+    Everything but the contrast module is to stay: the copy passes a candidate's features to the output as
+    they are. The model that was given must score as before.
+    """
+    model = Reasoner(ReasonerConfig(width=12, hidden=10, entity_heads=3, output=7), seed=6).eval()
+    problems = some_problems("raven", 14)
+    batch = TokenSet.of(problems).batch(np.arange(len(problems)))
+    with torch.no_grad():
+        before = model(batch).logits
+        got = answer(model)
+        expect(isinstance(got, Reasoner), f"return a Reasoner, not {type(got).__name__}")
+        expect(
+            got is not model and bool((model(batch).logits == before).all()),
+            "the model you were given scores differently now: change a copy of it",
+        )
+        features: list[torch.Tensor] = []
+        contrast = cast(Contrast, model.contrast)
+        hook = contrast.register_forward_pre_hook(lambda _, inputs: features.append(inputs[0]))
+        model(batch)
+        hook.remove()
+        common = contrast.aggregate(features[0].sum(1, keepdim=True))
+        expect_close(
+            got(batch).logits,
+            model.output(features[0]).squeeze(-1),
+            "the scores are not those of the same model without contrast",
+            wrong={
+                "the copy still contrasts: put something else in the place of its `contrast`": before,
+                "the features themselves must reach the output, and only what was subtracted does": (
+                    model.output(common.expand_as(features[0])).squeeze(-1)
+                ),
+                "nothing reaches the output: the features must pass as they are": (
+                    model.output(torch.zeros_like(features[0])).squeeze(-1)
+                ),
+            },
+            what="the scores",
+        )
 
 
 # Chapter "The shortcut" -------------------------------------------------------------------------------------

@@ -497,9 +497,8 @@ def detections(
         said.append(words)
         cells.append(card(image_svg(image, over="".join(marks), label=f"Found: {words}")))
     inner = (
-        '<div style="display:grid;gap:.7rem;grid-template-columns:repeat(auto-fill,minmax(9.5rem,1fr))">'
-        + "".join(cells)
-        + "</div>"
+        '<div style="display:grid;gap:.7rem;'
+        'grid-template-columns:repeat(auto-fill,minmax(min(100%,16rem),1fr))">' + "".join(cells) + "</div>"
     )
     alt = f"Panels with the boxes a detector found. {'; '.join(said[:4])}."
     return picture(inner, alt=alt, caption=caption)

@@ -1,0 +1,22 @@
+"""What the records of this topic call their metrics and rows, in words for a reader."""
+
+__all__ = ["METRICS", "ROWS"]
+
+METRICS = {
+    "accuracy": "share solved",
+    "accuracy_2x2Grid": "share solved, 2x2Grid",
+    "accuracy_3x3Grid": "share solved, 3x3Grid",
+    "chance": "chance",
+}
+"""From a record's metric to words."""
+
+ROWS = {
+    "blind": "the hierarchy, context hidden",
+    "copinet": "CoPINet",
+    "cross-entropy": "the same with cross-entropy",
+    "full": "the hierarchy",
+    "no-entity": "without its entity encoder",
+    "no-panel": "without its panel encoder",
+    "vote": "a vote",
+}
+"""From a record's row to words; all others lose their hyphens."""

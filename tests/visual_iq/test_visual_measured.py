@@ -1,0 +1,78 @@
+"""Tables made from records: laid out as their source, and in words a reader knows."""
+
+import pytest
+
+from reasonlib import claims, findings, records
+from reasonlib.visual_iq import measured
+from reasonlib.visual_iq.puzzle import CONFIGURATIONS
+from reasonlib.visual_iq.words import METRICS, ROWS
+
+TITLES = [one.title for one in CONFIGURATIONS]
+
+
+def test_table_3_2_has_published_and_ours_of_every_method():
+    table = measured.table_3_2()
+    assert list(table.columns) == ["overall", *TITLES]
+    assert table.loc[("CoPINet", "published"), "overall"] == "91.42"
+    assert table.loc[("Proposed Model", "published"), "2x2Grid"] == "–"  # illegible
+    methods = table.index.get_level_values(0)
+    for method in dict.fromkeys(methods):
+        kinds = [kind for name, kind in table.index if name == method]
+        assert kinds[0] == "published" and len(kinds) == (1 if method == "Human" else 2), method
+        assert all(kind.startswith("ours, ") for kind in kinds[1:])
+
+
+def test_a_baseline_at_a_processors_budget_is_called_small(monkeypatch):
+    found = records.best("visual_iq/pixels", "cnn", data="raven")
+
+    def small(experiment, row, **where):
+        return found if (experiment, row) == ("visual_iq/small-pixels", "cnn") else None
+
+    monkeypatch.setattr(measured.records, "best", small)
+    kinds = [kind for name, kind in measured.table_3_2().index if name == "CNN"]
+    assert kinds == ["published", f"ours, small, {found.records[-1].config['epochs']} passes"]
+
+
+def test_table_3_3_names_the_parts_as_the_source_does():
+    table = measured.table_3_3()
+    assert list(table.index) == ["CNN", *["detector"] * 4]
+    assert list(table["published"]) == ["85.86", "86.19", "87.19", "97.10", "99.62"]
+    for claim in claims.load("visual_iq"):
+        if claim.id in measured.ABLATIONS:
+            without = {"neither": "no no", "no-entity": "no yes", "no-panel": "yes no"}
+            assert " ".join(measured.ABLATIONS[claim.id][1:]) == without.get(claim.row, "yes yes")
+
+
+def test_steps_compare_what_was_measured_at_one_scale():
+    table = measured.steps()
+    assert [name.partition(":")[0] for name in table.columns] == ["quick", "paper"]
+    assert list(table.index) == [*measured.STEPS, "none: the hierarchy"]
+    assert not (table.loc[list(measured.STEPS)] == "–").any(axis=None)
+
+
+def test_steps_of_nothing(monkeypatch):
+    monkeypatch.setattr(measured.records, "best", lambda *names, **where: None)
+    with pytest.raises(ValueError, match="reasonlib run visual_iq/relational"):
+        measured.steps()
+
+
+def test_people_and_problems_with_two_answers():
+    assert list(measured.people().columns) == ["overall", *TITLES]
+    assert measured.people().loc["people", "overall"] == "84.41"
+    assert list(measured.two_right().columns) == [*TITLES, "perfect reader"]
+    assert list(measured.two_right().index) == ["RAVEN", "I-RAVEN", "RAVEN-FAIR"]
+
+
+def test_works_have_names():
+    told = {claim.source for claim in claims.load("visual_iq") if claim.where == "I-RAVEN"}
+    assert told == set(measured.WORKS)
+    solved = [float(share) for share in measured.fair()["solved, %"]]
+    assert len(solved) > len(told) and solved == sorted(solved)
+
+
+def test_every_comparison_has_words():
+    sides = [side for claim in claims.load("visual_iq") if claim.agreement.order for side in claim.sides]
+    assert {side.metric for side in sides} == set(METRICS)
+    assert {side.row for side in sides} == set(ROWS)
+    shown = findings.show("visual_iq", section="3.3.5: ablation", words=METRICS, names=ROWS)
+    assert "without its entity encoder" in str(shown)

@@ -153,11 +153,16 @@ def few_labels(
     if not groups:
         said = "Not run: reasonlib run transformer/fine-tuning"
         return plotting.Picture(f"<p>{said}</p>", alt=said)
+    counts = sorted(len(group.records) for group in groups)
+    most = max(groups, key=lambda group: len(group.records))
+    origin = results.origin(most)
+    if counts[0] < counts[-1]:
+        origin = origin.replace(f"{counts[-1]} seeds", f"{counts[0]} to {counts[-1]} seeds")
     return plotting.show(
         plotting.lines(
             series, x="labelled examples", y="share of questions answered", limits=(0, 1), log=True
         ),
         alt="Share of questions answered against the number of labelled examples, for "
         + " and ".join(series),
-        caption=f"Mean and, over several seeds, standard deviation; {results.origin(groups[0])}.",
+        caption=f"Mean and, over several seeds, standard deviation; {origin}.",
     )

@@ -157,22 +157,19 @@ def show(
     figure: str | None = None,
     section: str | None = None,
     ids: Iterable[str] | None = None,
-    words: Mapping[str, str] | None = None,
-    names: Mapping[str, str] | None = None,
     caption: str | None = None,
     folder: Path | str | None = None,
 ) -> Findings:
     """Return statements of a source with what was measured on each side of them.
 
+    Metrics and rows are told in the topic's own words, ``METRICS`` and ``ROWS`` of its module ``words``. A
+    metric whose name means two things stands there as ``experiment word@metric``. All other rows lose their
+    hyphens.
+
     Parameters
     ----------
     name, table, figure, section, ids
         Which claims, as of `reasonlib.claims.table`.
-    words
-        What to call a metric: from ``metric``, or ``experiment word@metric`` where one name means two things.
-        Taken from ``METRICS`` in the topic's module ``words``, if it has one.
-    names
-        What to call a row; hyphens become spaces in all others. Taken from ``ROWS`` there.
     caption
         Instead of the part of the source.
     folder
@@ -187,8 +184,7 @@ def show(
     topic = name.partition("/")[0]
     known = {claim.id: claim for claim in claims.load(topic)}
     verdicts = claims.verdicts(records=folder, claims=[known[row["id"]] for row in wanted])
-    own_words, own_names = _vocabulary(topic)
-    words, names = own_words if words is None else words, own_names if names is None else names
+    words, names = _vocabulary(topic)
     return Findings(
         lines=tuple(_line(verdict, words, names, folder) for verdict in verdicts),
         caption=caption or table or figure or section or f"Claims of {name}",

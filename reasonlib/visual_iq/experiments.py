@@ -110,7 +110,10 @@ AS_PUBLISHED = Experiment(
 LONGER = Experiment(
     name="visual_iq/longer",
     title="The hierarchy of Transformers, whole, in more passes than its ablations",
-    rows={"full": {"model": "reasoner", "ship": True, **STEADY}},
+    rows={
+        "full": {"model": "reasoner", "ship": True, **STEADY},
+        "cross-entropy": {"model": "reasoner", "loss": "ce", **STEADY},
+    },
     scales={
         "smoke": {"per_configuration": 20, "epochs": 1, "warmup": 1},
         "quick": {"per_configuration": 500, "epochs": 40, "warmup": 100},

@@ -175,6 +175,8 @@ class Verdict:
         ``reproduced``, ``trend``, ``contradicted`` or ``not run``; see `judge`.
     ours
         Mean, sample standard deviation and number of seeds of the claim's own row, where it names one.
+    sides
+        The same for every side of what it compares, its own row among them.
     scale, data, kind
         Of the records that answered; `kind` is ``real`` or ``simulated``.
     level
@@ -192,6 +194,7 @@ class Verdict:
     claim: Claim
     verdict: str
     ours: Summary | None = None
+    sides: Mapping[Side, Summary] = field(default_factory=dict)
     scale: str | None = None
     data: str | None = None
     kind: str | None = None
@@ -232,6 +235,7 @@ class Verdict:
                     for order, holds in zip(claim.agreement.order, self.orders, strict=True)
                 ],
             },
+            "sides": [{**asdict(side), **asdict(summary)} for side, summary in self.sides.items()],
             "stale": self.stale,
             "notes": list(self.notes),
             "reason": claim.reason,
@@ -633,19 +637,23 @@ def _verdict(claim: Claim, known: dict[str, list[Group]], records: Path | str | 
         alone = next((g for g in groups[own] if g.summary(own.metric) is not None), None) if own else None
         if own is None or alone is None:
             return Verdict(claim=claim, verdict="not run", orders=unmeasured, notes=notes)
+        summary = alone.summary(own.metric)
+        assert summary is not None
         return Verdict(
             claim=claim,
             verdict="not run",
-            ours=alone.summary(own.metric),
+            ours=summary,
+            sides={own: summary},
             orders=unmeasured,
             **_described([alone]),
             notes=(*notes, *_notes([alone])),
         )
-    means: dict[Side, float] = {}
+    sides: dict[Side, Summary] = {}
     for side, group in chosen.items():
         summary = group.summary(side.metric)
         assert summary is not None
-        means[side] = summary.mean
+        sides[side] = summary
+    means = {side: summary.mean for side, summary in sides.items()}
     used = list(chosen.values())
     level = agreement.level_holds(means[own], claim.published) if own and agreement.has_level else None
     orders = tuple(order.holds(means) for order in agreement.order)
@@ -665,7 +673,8 @@ def _verdict(claim: Claim, known: dict[str, list[Group]], records: Path | str | 
     return Verdict(
         claim=claim,
         verdict=verdict,
-        ours=chosen[own].summary(own.metric) if own else None,
+        ours=sides[own] if own else None,
+        sides=sides,
         level=level,
         orders=orders,
         **_described(used),

@@ -14,7 +14,7 @@ from reasonlib import claims, records
 from reasonlib.claims import GLYPHS, Claim, Side, Verdict
 from reasonlib.experiment import part
 
-__all__ = ["Findings", "Line", "figures", "show"]
+__all__ = ["Findings", "Line", "figures", "show", "vocabulary"]
 
 NOTHING = 1e-9  # what is smaller is told as 0
 HEADINGS = ("What is said", "What was measured", "Verdict")
@@ -184,31 +184,22 @@ def show(
     topic = name.partition("/")[0]
     known = {claim.id: claim for claim in claims.load(topic)}
     verdicts = claims.verdicts(records=folder, claims=[known[row["id"]] for row in wanted])
-    words, names = _vocabulary(topic)
+    words, names = vocabulary(topic)
     return Findings(
-        lines=tuple(_line(verdict, words, names, folder) for verdict in verdicts),
+        lines=tuple(_line(verdict, words, names) for verdict in verdicts),
         caption=caption or table or figure or section or f"Claims of {name}",
     )
 
 
-def _vocabulary(topic: str) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """Return what a topic calls its metrics and its rows."""
+def vocabulary(topic: str) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """Return what a topic calls its metrics and its rows; empty for one without a module ``words``."""
     own = part(topic, "words")
     return ({}, {}) if own is None else (own.METRICS, own.ROWS)
 
 
-def _line(
-    verdict: Verdict, words: Mapping[str, str], names: Mapping[str, str], folder: Path | str | None
-) -> Line:
+def _line(verdict: Verdict, words: Mapping[str, str], names: Mapping[str, str]) -> Line:
     claim = verdict.claim
-    found: dict[Side, records.Summary] = {}
-    for side in claim.sides if verdict.data is not None else ():
-        group = records.best(
-            side.experiment, side.row, scale=verdict.scale, data=verdict.data, records=folder
-        )
-        summary = None if group is None else group.summary(side.metric)
-        if summary is not None:
-            found[side] = summary
+    found = verdict.sides
     alike: dict[str, list[Side]] = {}
     for side in found:
         word = side.experiment.partition("/")[2]

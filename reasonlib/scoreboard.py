@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from reasonlib import claims
+from reasonlib import claims, findings
 from reasonlib.claims import GLYPHS, PLACES, VERDICTS
 from reasonlib.plotting import Picture
 from reasonlib.records import KINDS, SCALES
@@ -23,10 +23,23 @@ CSS = """
 border:1px solid currentColor;border-radius:.3rem;padding:.25rem .5rem;min-height:2.2rem;max-width:100%}
 .rr-controls option{color:#222;background:#fff}
 .rr-controls output{flex-basis:100%;font-size:.9em}
-.rr-tally{display:flex;flex-wrap:wrap;gap:.3rem 1rem;list-style:none;padding:0;margin:1rem 0}
+.rr-tally{list-style:none;padding:0;margin:1rem 0;font-size:.93em}
+.rr-tally li{display:grid;grid-template-columns:10rem 1fr;gap:.1rem 1rem;align-items:center;margin:0;
+padding:.45rem 0;border-bottom:1px solid color-mix(in srgb,currentColor 20%,transparent)}
+.rr-bar{display:flex;height:.6rem;overflow:hidden}
+.rr-bar i{border-style:solid;border-width:.6rem 0 0}
+.rr-bar i.rr-not-run{border-top-style:dotted;border-top-width:.2rem;align-self:center;margin-left:.2rem}
+.rr-counts{grid-column:2;display:flex;flex-wrap:wrap;gap:.2rem 1.2rem}
+.rr-counts button{font:inherit;color:inherit;background:none;border:0;padding:.1rem 0;cursor:pointer;
+min-height:1.6rem;text-decoration:underline;text-decoration-color:transparent}
+.rr-counts button:hover{text-decoration-color:currentColor}
 .rr-board table{border-collapse:collapse;width:100%;font-size:.9em;color:inherit;background:none;margin:0}
 .rr-board :is(th,td){border:0;border-bottom:1px solid color-mix(in srgb,currentColor 20%,transparent);
 padding:.4rem .5rem;text-align:left;vertical-align:top;color:inherit;background:none;font-weight:normal}
+.rr-board table.rr-ledger{table-layout:fixed;overflow-wrap:anywhere}
+.rr-ledger thead th:nth-child(1){width:30%}.rr-ledger thead th:nth-child(2){width:11%}
+.rr-ledger thead th:nth-child(3){width:18%}.rr-ledger thead th:nth-child(4){width:9%}
+.rr-ledger thead th:nth-child(5){width:11%}.rr-ledger thead th:nth-child(6){width:21%}
 .rr-board thead th{font-weight:600;vertical-align:bottom;border-bottom:2px solid currentColor;
 white-space:nowrap}
 .rr-board thead button{font:inherit;color:inherit;background:none;border:0;padding:.2rem 0;cursor:pointer;
@@ -37,6 +50,7 @@ text-align:left;min-height:1.5rem}
 .rr-board :is(button,a,input,select,summary):focus-visible{outline:2px solid currentColor;outline-offset:2px}
 .rr-board .rr-number{font-variant-numeric:tabular-nums}
 .rr-board .rr-whole{white-space:nowrap}
+.rr-board .rr-sides{display:grid;grid-template-columns:1fr auto;gap:0 .6rem;max-width:14rem}
 .rr-board small{display:block;font-size:.9em;color:inherit}
 .rr-board a{color:inherit;text-decoration:underline}
 .rr-board caption{caption-side:top;text-align:left;color:inherit;font-size:.95em}
@@ -47,6 +61,9 @@ text-align:left;min-height:1.5rem}
 .rr-reproduced{border-color:#009e73}.rr-trend{border-color:#0072b2}
 .rr-contradicted{border-color:#d55e00}.rr-not-run{border-color:currentColor;border-left-style:dotted}
 @media(max-width:44rem){
+.rr-tally li{grid-template-columns:1fr}
+.rr-counts{grid-column:1}
+.rr-board table.rr-ledger thead th{width:auto}
 .rr-board :is(table,caption,thead,tbody,tr,th,td){display:block}
 .rr-board thead tr{display:flex;flex-wrap:wrap;gap:0 1rem}
 .rr-board thead th{border:0;padding:.1rem 0}
@@ -109,6 +126,18 @@ document.querySelectorAll("[data-rr-board]:not([data-rr-ready])").forEach(board 
   form.addEventListener("submit", event => event.preventDefault());
   form.addEventListener("input", filter);
   form.addEventListener("reset", () => setTimeout(filter));
+  board.querySelectorAll("[data-pick]").forEach(count => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(...count.childNodes);
+    count.append(button);
+    button.addEventListener("click", () => {
+      form.reset();
+      form.elements.verdict.value = count.dataset.pick;
+      form.elements.topic.value = count.dataset.among;
+      setTimeout(() => { filter(); form.scrollIntoView({block: "nearest"}); });
+    });
+  });
   filter();
 });
 """
@@ -148,9 +177,11 @@ def render(
         + "</select></label>"
         for name, values in filters.items()
     )
-    tally = "".join(
-        f"<li>{_verdict(verdict, f'{verdict}: {count}')}</li>" for verdict, count in counts.items()
-    )
+    groups = {
+        "": rows,
+        **{topic: [row for row in rows if row.get("topic") == topic] for topic in filters["topic"]},
+    }
+    tally = "".join(_tally(topic, group) for topic, group in groups.items() if group)
     body = (
         f'<div class="rr rr-board" data-rr-board><ul class="rr-tally">{tally}</ul>'
         '<form class="rr-controls" role="search" aria-label="Filter the claims" hidden>'
@@ -210,7 +241,7 @@ def status(
     chapters = len({line["chapter"] for line in lines})
     alt = f"{chapters} {'chapter' if chapters == 1 else 'chapters'}" + (f"; {said}." if said else ".")
     body = (
-        f'<div class="rr rr-board" data-rr-board>{_table(heads, rows, caption=alt)}</div>'
+        f'<div class="rr rr-board" data-rr-board>{_table(heads, rows, caption=alt, kind="rr-costs")}</div>'
         f"<script>{SCRIPT}</script>"
     )
     return _Board(body, alt=alt)
@@ -238,7 +269,7 @@ def _claims(rows: Sequence[Mapping[str, Any]], address: Callable[[Mapping[str, A
             _cell(
                 "Published", "" if published is None else f"{float(published):g}", sort=published, number=True
             ),
-            _cell("Ours", _spread(ours, unit), sort=ours.get("mean"), number=True),
+            _cell("Ours", _spread(ours, unit) or _sides(row), sort=ours.get("mean"), number=True),
             _cell("Scale", _e(scale), sort=SCALES.index(scale) if scale in SCALES else None),
             _cell(
                 "Data",
@@ -257,7 +288,30 @@ def _claims(rows: Sequence[Mapping[str, Any]], address: Callable[[Mapping[str, A
             f"{_link(_title(row), address(row))}{below}</th>{''.join(cells)}</tr>"
         )
     heads = ("Claim", "Published", "Ours", "Scale", "Data", "Verdict")
-    return _table(heads, lines, caption="What was published and what we measured: mean ± sd over n seeds.")
+    return _table(
+        heads,
+        lines,
+        caption="What was published and what we measured: mean ± sd over n seeds.",
+        kind="rr-ledger",
+    )
+
+
+def _tally(topic: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    """Count the verdicts of one topic, or of all, as a bar and in words; with scripts each count filters."""
+    counts = {verdict: sum(row["verdict"] == verdict for row in rows) for verdict in VERDICTS}
+    found = {verdict: count for verdict, count in counts.items() if count}
+    bar = "".join(
+        f'<i class="rr-{_slug(verdict)}" style="flex:{count}"></i>' for verdict, count in found.items()
+    )
+    told = "".join(
+        f'<span data-pick="{verdict}" data-among="{_e(topic)}">'
+        f"{_verdict(verdict, f'{verdict}: {count}')}</span>"
+        for verdict, count in found.items()
+    )
+    return (
+        f"<li><strong>{_e(_name(topic)) or 'every topic'}</strong>"
+        f'<span class="rr-bar" aria-hidden="true">{bar}</span><span class="rr-counts">{told}</span></li>'
+    )
 
 
 def _verdict(verdict: str, text: str) -> str:
@@ -281,12 +335,12 @@ def _small(lines: Iterable[str]) -> str:
     return "".join(f"<small>{_e(line)}</small>" for line in lines if line)
 
 
-def _table(heads: Sequence[str], rows: Sequence[str], *, caption: str) -> str:
+def _table(heads: Sequence[str], rows: Sequence[str], *, caption: str, kind: str) -> str:
     """Join rows; the roles keep it a table for a screen reader where a phone shows it as cards."""
     top = "".join(f'<th scope="col" role="columnheader">{head}</th>' for head in heads)
     body = "".join(row.replace("<tr", '<tr role="row"', 1) for row in rows)
     return (
-        '<table role="table">'
+        f'<table role="table" class="{kind}">'
         + f"<caption>{_e(caption)}</caption>"
         + f'<thead role="rowgroup"><tr role="row">{top}</tr></thead>'
         + f'<tbody role="rowgroup">{body}</tbody></table>'
@@ -349,6 +403,22 @@ def _spread(ours: Mapping[str, Any], unit: str | None) -> str:
     sd, n = ours.get("sd"), ours.get("n")
     shown = claims.number(ours["mean"], unit) + (f" ± {claims.number(sd, unit)}" if sd else "")
     return f'<span><span class="rr-whole">{shown}</span>{_small([f"n = {n}" if n else ""])}</span>'
+
+
+def _sides(row: Mapping[str, Any]) -> str:
+    """Set what an ordering compares under each other: the rows, and their metrics where these differ."""
+    sides = row.get("sides") or []
+    if not sides:
+        return ""
+    words, names = findings.vocabulary(str(row.get("topic")))
+    several = len({side["metric"] for side in sides}) > 1
+    lines = []
+    for side, mean in zip(sides, findings.figures([side["mean"] for side in sides]), strict=True):
+        told = names.get(side["row"], side["row"].replace("-", " "))
+        if several:
+            told += ", " + words.get(side["metric"], _name(side["metric"]))
+        lines.append(f"<span>{_e(told)}</span><span>{mean}</span>")
+    return f'<span class="rr-sides">{"".join(lines)}</span>'
 
 
 def _duration(seconds: float) -> str:

@@ -5,7 +5,7 @@ import re
 import pytest
 from browsing import Opened
 
-from reasonlib import claims, plotting, scoreboard
+from reasonlib import claims, findings, plotting, scoreboard
 
 CLAIMS = [
     {
@@ -131,6 +131,15 @@ def test_the_picture_says_the_counts_in_words():
     assert scoreboard.render([]).alt.startswith("0 claims")
 
 
+def test_an_ordering_shows_what_it_compares():
+    both = {"experiment": "story_qa/joint", "metric": "accuracy", "sd": None, "n": 1}
+    sides = [{**both, "row": "d50-n6", "mean": 0.74}, {**both, "row": "d50-n3", "mean": 0.73}]
+    (row,) = body_rows(scoreboard.render([{**CLAIMS[1], "ours": None, "sides": sides}]).html)
+    for side, mean in zip(sides, ("0.740", "0.730"), strict=True):
+        name = findings.vocabulary("story_qa")[1].get(side["row"], side["row"].replace("-", " "))
+        assert f"<span>{name}</span><span>{mean}</span>" in row
+
+
 def test_only_filters_that_occur_are_offered():
     page = scoreboard.render(CLAIMS).html
     options = re.findall(r'<option value="([^"]+)">([^<]+)<', page)
@@ -246,6 +255,20 @@ def test_search_and_selects_filter_and_say_how_many_are_left(browser, tmp_path):
         assert opened.shown() == "1 of 3 claims shown"
         board.get_by_label("Verdict").select_option("not run")
         assert opened.shown() == "0 of 3 claims shown"
+        assert opened.complaints == []
+
+
+@pytest.mark.browser
+def test_a_count_shows_the_claims_it_counts(browser, tmp_path):
+    with Boards(browser, tmp_path) as opened:
+        counts = opened.board.locator(".rr-tally li", has_text="story qa").get_by_role("button")
+        assert counts.all_inner_texts() == ["↗ trend: 1", "✗ contradicted: 1"]
+        counts.last.click()
+        opened.page.wait_for_function("document.querySelector('output').textContent.startsWith('1')")
+        assert opened.board.locator("tbody tr:visible").get_attribute("id") == "claim-story-qa-joint-d50-n3"
+        opened.board.locator(".rr-tally li", has_text="every topic").get_by_role("button").last.click()
+        opened.page.wait_for_function("document.querySelector('output').textContent.startsWith('1')")
+        assert opened.board.locator("tbody tr:visible").get_attribute("id") == "claim-visual-iq-raven"
         assert opened.complaints == []
 
 

@@ -1,14 +1,14 @@
 """The tables and figures of this topic's chapters that are made from records."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from reasonlib import claims, plotting, records, results
+from reasonlib import claims, plotting, records, results, training
 from reasonlib.errors import UserError
-from reasonlib.visual_iq import solve, statistics
+from reasonlib.visual_iq import solve, solving, statistics
 from reasonlib.visual_iq.answers import ANSWERS
 from reasonlib.visual_iq.figures import ANSWER_SETS
 from reasonlib.visual_iq.puzzle import CONFIGURATIONS
@@ -16,11 +16,14 @@ from reasonlib.visual_iq.simulate import simulate
 
 __all__ = [
     "BY_LAYOUT",
+    "angles",
     "beside_public",
+    "budgets",
     "elsewhere",
     "fair",
     "from_pictures",
     "layouts",
+    "missed",
     "people",
     "steps",
     "survivors",
@@ -45,6 +48,51 @@ COMPARED = {
 def layouts(series: Mapping[str, str], *, data: str) -> plotting.Picture:
     """Draw what some rows reach on each of the seven layouts of one answer set."""
     return results.by_metric(series, {"all": "accuracy", **BY_LAYOUT}, unit="share solved", data=data)
+
+
+ON_RAVEN = (
+    ("binary loss", "visual_iq/reasoner:full"),
+    ("binary loss", "visual_iq/longer:full"),
+    ("cross-entropy", "visual_iq/reasoner:cross-entropy"),
+    ("cross-entropy", "visual_iq/longer:cross-entropy"),
+    ("a vote, untrained", "visual_iq/shortcut:vote"),
+    ("prediction, row by row", "visual_iq/relational:full"),
+)
+"""What a legend says, and ``experiment:row``: the hierarchy with both losses, and what it is held against."""
+
+
+def missed(series: Sequence[tuple[str, str]] = ON_RAVEN, *, data: str = "raven") -> plotting.Picture:
+    """Draw the share of problems that each row does not solve, by layout; rows not yet measured are left out.
+
+    The legend says how many passes a row had, and what it misses of all layouts together.
+    """
+    drawn: dict[str, dict[str, float]] = {}
+    origins: dict[str, None] = {}
+    for label, row in series:
+        experiment, _, word = row.partition(":")
+        group = records.best(experiment, word, data=data)
+        overall = group.summary("accuracy") if group else None
+        if group is None or overall is None:
+            continue
+        by_layout = {title: group.summary(metric) for title, metric in BY_LAYOUT.items()}
+        passes = _passes(group)
+        drawn[f"{label}{passes and f', {passes}'}: {_percent(1 - overall.mean)} % of all"] = {
+            title: 1 - summary.mean for title, summary in by_layout.items() if summary
+        }
+        origins[results.origin(group)] = None
+    if not drawn:
+        raise UserError("nothing was measured that could be drawn; reasonlib run visual_iq/longer")
+    return plotting.show(
+        plotting.bars(drawn, unit="share missed"),
+        alt=f"Share of the test problems of {ANSWER_SETS[data]} that each model misses, by layout",
+        caption=f"What each model misses of {ANSWER_SETS[data]}. {'; '.join(origins)}.",
+    )
+
+
+def _passes(group: records.Group) -> str:
+    """Say how many passes over its problems a row had; nothing where nothing was trained."""
+    config = group.records[-1].config
+    return "" if config["model"] == "vote" else f"{config['epochs']} passes"
 
 
 def survivors(compared: Mapping[str, str] = COMPARED) -> plotting.Picture:
@@ -136,40 +184,66 @@ def people() -> pd.DataFrame:
     return pd.DataFrame({"people": told}).T.rename_axis("solved, %")
 
 
-def elsewhere(row: str, *, trained: str = "raven") -> plotting.Picture:
-    """Draw what a model that was trained on one answer set solves of the others: the same questions.
+MOVED = {
+    "the hierarchy": "visual_iq/longer:full",
+    "the hierarchy, cross-entropy": "visual_iq/reasoner:cross-entropy",
+    "the hierarchy without its entity encoder": "visual_iq/reasoner:no-entity",
+    "prediction, row by row": "visual_iq/relational:full",
+}
+"""From what an axis says to ``experiment:row``: models that are given candidates they were not trained on."""
+
+
+def elsewhere(models: Mapping[str, str] = MOVED, *, trained: str = "raven") -> plotting.Picture:
+    """Draw what models trained on one answer set solve of each: the same questions, other candidates.
 
     Parameters
     ----------
-    row
-        ``experiment:row``.
+    models
+        From what the axis says to ``experiment:row``.
     trained
-        The set it was trained on.
+        The set they were trained on.
     """
-    experiment, _, word = row.partition(":")
-    group = results.best(experiment, word, data=trained)
-    found = {
-        ANSWER_SETS[name]: summary.mean
-        for name in ANSWERS
-        if (summary := group.summary(f"accuracy_on_{name}"))
-    }
+    found: dict[str, dict[str, float]] = {ANSWER_SETS[name]: {} for name in ANSWERS}
+    origins: dict[str, None] = {}
+    for label, row in models.items():
+        experiment, _, word = row.partition(":")
+        group = results.best(experiment, word, data=trained)
+        passes = _passes(group)
+        for name in ANSWERS:
+            if summary := group.summary(f"accuracy_on_{name}"):
+                found[ANSWER_SETS[name]][f"{label}, {passes}"] = summary.mean
+        origins[results.origin(group)] = None
     return plotting.show(
-        plotting.bars(found, unit="share solved", limits=(0, 1)),
-        alt=f"Share of test problems solved of each answer set by a model trained on {ANSWER_SETS[trained]}",
-        caption=f"Trained on {ANSWER_SETS[trained]}, tested on all three. {results.origin(group)}.",
+        plotting.bars(found, unit="share solved; chance is 0.125", limits=(0, 1)),
+        alt=f"Share of test problems solved of each answer set by models trained on {ANSWER_SETS[trained]}",
+        caption=f"Trained on {ANSWER_SETS[trained]}, tested on all three. {'; '.join(origins)}.",
     )
 
 
-SMALL = {
-    "LSTM": "lstm",
-    "WReN": "wren",
-    "WReN-NoTag-Aux": "wren-notag-aux",
-    "CNN": "cnn",
-    "ResNet": "resnet",
-    "ResNet+DRT": "resnet-drt",
-    "CoPINet": "copinet",
-}
-"""From a method of table 3.2 to a row of ``visual_iq/small-pixels``."""
+def _methods() -> dict[str, dict[str, dict[str, Any]]]:
+    """Read the cells of table 3.2: for each method, from column to claim."""
+    methods: dict[str, dict[str, dict[str, Any]]] = {}
+    for row in claims.table("visual_iq", table="Table 3.2: accuracy"):
+        method, _, column = row["row"].rpartition(", ")
+        methods.setdefault(method, {})[column] = row
+    return methods
+
+
+def _behind(claim: Mapping[str, Any]) -> tuple[str, records.Group] | None:
+    """Find the run that answers for a cell, and what to call it: *small*, or its scale.
+
+    A model on pictures that was never run as published, but for longer than at ``quick`` by a small network
+    on small pictures, is answered for by that run.
+    """
+    name, row = claim["experiment"], claim["experiment_row"]
+    group = None
+    if name == "visual_iq/pixels" and claim["scale"] != "paper":
+        group = records.best("visual_iq/small-pixels", row, scale="paper", data="raven")
+    if group is not None:
+        return "small", group
+    if not claim["scale"]:
+        return None
+    return claim["scale"], results.best(name, row, scale=claim["scale"], data=claim["data"]["name"])
 
 
 def table_3_2() -> pd.DataFrame:
@@ -178,36 +252,88 @@ def table_3_2() -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Two rows for each method, a column for each layout; the second row says which run ours come from. A
-        dash stands where the copy at hand is illegible, or nothing was measured. A model on pictures that was
-        never run as published, but for longer than at ``quick`` by a small network on small pictures, is
-        shown by that run, called *small*.
+        Two rows for each method, a column for each layout; the second row says which run ours come from:
+        its scale, or *small*; `budgets` says what that was. A dash stands where the copy at hand is
+        illegible, or nothing was measured.
     """
     columns = {"overall": "accuracy", **BY_LAYOUT}
     lines: dict[tuple[str, str], dict[str, str]] = {}
-    methods: dict[str, dict[str, Any]] = {}
-    for row in claims.table("visual_iq", table="Table 3.2: accuracy"):
-        method, _, column = row["row"].rpartition(", ")
-        methods.setdefault(method, {})[column] = row
-    for method, cells in methods.items():
+    for method, cells in _methods().items():
         lines[method, "published"] = {name: _percent(cells[name]["published"], 2) for name in columns}
-        first = cells["overall"]
-        group = None
-        if method in SMALL and first["scale"] != "paper":
-            group = records.best("visual_iq/small-pixels", SMALL[method], scale="paper", data="raven")
-        if group is not None:
+        if found := _behind(cells["overall"]):
+            kind, group = found
             summaries = {name: group.summary(metric) for name, metric in columns.items()}
-            passes = group.records[-1].config["epochs"]
-            lines[method, f"ours, small, {passes} passes"] = {
+            lines[method, f"ours, {kind}"] = {
                 name: _percent(summary.mean if summary else None, 2) for name, summary in summaries.items()
-            }
-        elif first["scale"]:
-            lines[method, f"ours, {first['scale']}"] = {
-                name: _percent(cells[name]["ours"]["mean"] if cells[name]["ours"] else None, 2)
-                for name in columns
             }
     index = pd.MultiIndex.from_tuples(lines, names=["solved, %", ""])
     return pd.DataFrame(list(lines.values()), index=index)
+
+
+def budgets() -> pd.DataFrame:
+    """List what stands behind each line of ours in `table_3_2`, beside what the methods were published with.
+
+    Returns
+    -------
+    DataFrame
+        For each method the run, its passes over the training problems, how many these were, the size of a
+        picture (*tables* where the model sees none) and the model's parameters. The last two lines are how
+        CoPINet's authors and the source trained theirs.
+    """
+    from reasonlib.visual_iq.experiments import AS_PUBLISHED, PIXELS
+
+    def line(run: str, config: Mapping[str, Any], parameters: float | None) -> dict[str, str]:
+        each = config.get("problems", config.get("per_configuration"))
+        size = config.get("size")
+        return {
+            "run": run,
+            "passes": str(config["epochs"]),
+            "training problems": f"{len(CONFIGURATIONS) * each * 6 // 10:,}",
+            "sees": f"{size} x {size} pixels" if size else "tables",
+            "parameters": f"{parameters:,.0f}" if parameters else "–",
+        }
+
+    lines = {}
+    for method, cells in _methods().items():
+        if found := _behind(cells["overall"]):
+            kind, group = found
+            one = group.records[-1]
+            parameters = one.metrics.get("parameters")
+            if one.config["model"] == "reasoner":
+                parameters = training.parameter_count(solving.build(one.config))
+            lines[method] = line(kind, one.config, parameters)
+    lines["CoPINet's authors"] = line("published", PIXELS.scales["paper"], None)
+    lines["the source"] = line("published", AS_PUBLISHED.scales["paper"], None)
+    return pd.DataFrame(lines).T.rename_axis("method")
+
+
+def angles() -> pd.DataFrame:
+    """List what share of the angles' labels can be named, and by whom, in per cent.
+
+    Returns
+    -------
+    DataFrame
+        The published figure between what the detector that ships reaches by two counts and what two kinds of
+        perfect eyes could reach on the same panels, the least first.
+    """
+    claim = claims.table("visual_iq", ids=["visual_iq/detector/angle"])[0]
+    group = results.best("visual_iq/detector", "shipped", data="raven")
+    measured = {
+        "an eye for shapes, which must guess among turns that look alike": "angle_blind",
+        "our detector": "angle",
+        "an eye that compares single pixels, and guesses where they agree": "angle_limit",
+        "our detector, turns that look alike counted as equal": "angle_fair",
+    }
+    origin = f"{group.records[-1].config['panels']:,} panels, {group.scale} scale"
+    lines = [("the source's detector", claim["published"], "published, its way of counting unknown")]
+    for who, metric in measured.items():
+        if summary := group.summary(metric):
+            lines.append((who, summary.mean, origin))
+    lines.sort(key=lambda line: line[1])
+    return pd.DataFrame(
+        [(who, _percent(share, 2), where) for who, share, where in lines],
+        columns=["who", "angles named, %", "from"],
+    ).set_index("who")
 
 
 ABLATIONS = {
@@ -221,18 +347,20 @@ ABLATIONS = {
 
 
 def table_3_3() -> pd.DataFrame:
-    """Set table 3.3 out as the source does, in per cent, with what we measured and what follows."""
+    """Set table 3.3 out as the source does, in per cent, with ours, where they come from, and the verdict."""
     lines = []
     for row in claims.table("visual_iq", ids=ABLATIONS):
         perception, entity, panel = ABLATIONS[row["id"]]
+        found = _behind(row)
+        summary = found[1].summary("accuracy") if found else None
         lines.append(
             {
                 "perception": perception,
                 "entity encoder": entity,
                 "panel encoder": panel,
                 "published": _percent(row["published"], 2),
-                "ours": _percent(row["ours"]["mean"] if row["ours"] else None, 2),
-                "our run": row["scale"] or "–",
+                "ours": _percent(summary.mean if summary else None, 2),
+                "our run": f"{found[0]}, {_passes(found[1])}" if found else "–",
                 "verdict": row["verdict"],
             }
         )

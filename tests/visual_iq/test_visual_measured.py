@@ -22,20 +22,65 @@ def test_table_3_2_has_published_and_ours_of_every_method():
 
 
 def test_a_baseline_at_a_processors_budget_is_called_small(monkeypatch):
-    found = records.best("visual_iq/pixels", "cnn", data="raven")
+    best, found = records.best, records.best("visual_iq/pixels", "cnn", data="raven")
 
     def small(experiment, row, **where):
-        return found if (experiment, row) == ("visual_iq/small-pixels", "cnn") else None
+        mine = (experiment, row) == ("visual_iq/small-pixels", "cnn")
+        return found if mine else best(experiment, row, **where)
 
     monkeypatch.setattr(measured.records, "best", small)
     kinds = [kind for name, kind in measured.table_3_2().index if name == "CNN"]
-    assert kinds == ["published", f"ours, small, {found.records[-1].config['epochs']} passes"]
+    assert kinds == ["published", "ours, small"]
+    line = measured.budgets().loc["CNN"]
+    assert (line["run"], line["passes"]) == ("small", str(found.records[-1].config["epochs"]))
+
+
+def test_budgets_say_what_stands_behind_each_line_of_table_3_2():
+    behind = measured.budgets()
+    methods = [name for name in measured.table_3_2().index.unique(0) if name != "Human"]
+    assert list(behind.index) == [*methods, "CoPINet's authors", "the source"]
+    assert list(behind.loc["the source"]) == ["published", "400", "42,000", "tables", "–"]
+    assert behind.loc["Proposed Model", "parameters"] == "115,937"
+    assert behind.loc["CoPINet", "sees"].endswith("pixels")
+
+
+def test_what_is_missed_leaves_out_what_was_not_measured():
+    known = ("a vote, untrained", "visual_iq/shortcut:vote")
+    drawn = str(measured.missed([known, ("never run", "visual_iq/longer:no-such-row")]))
+    assert "a vote, untrained: 2.5 % of all" in drawn and "never run" not in drawn
+    with pytest.raises(ValueError, match="reasonlib run"):
+        measured.missed([("never run", "visual_iq/longer:no-such-row")])
+
+
+def test_longer_runs_appear_once_they_are_measured(monkeypatch):
+    best = records.best
+
+    def found(experiment, row, **where):
+        return best(experiment, "full" if experiment == "visual_iq/longer" else row, **where)
+
+    monkeypatch.setattr(measured.records, "best", found)
+    assert "cross-entropy, 50 passes" in str(measured.missed())
+
+
+def test_models_are_told_apart_by_candidates_they_were_not_trained_on():
+    shown = str(measured.elsewhere())
+    assert "prediction, row by row, 25 passes" in shown
+    for name in ("RAVEN", "I-RAVEN", "RAVEN-FAIR"):
+        assert f"{name}: the hierarchy, 50 passes" in shown
+
+
+def test_angles_stand_in_order_with_the_published_one_among_them():
+    table = measured.angles()
+    shares = [float(share) for share in table["angles named, %"]]
+    assert shares == sorted(shares) and len(shares) == 5
+    assert table.loc["the source's detector", "angles named, %"] == "85.20"
 
 
 def test_table_3_3_names_the_parts_as_the_source_does():
     table = measured.table_3_3()
     assert list(table.index) == ["CNN", *["detector"] * 4]
     assert list(table["published"]) == ["85.86", "86.19", "87.19", "97.10", "99.62"]
+    assert all(run.endswith(" passes") for run in table["our run"])
     for claim in claims.load("visual_iq"):
         if claim.id in measured.ABLATIONS:
             without = {"neither": "no no", "no-entity": "no yes", "no-panel": "yes no"}

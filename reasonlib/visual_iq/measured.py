@@ -184,35 +184,39 @@ def people() -> pd.DataFrame:
     return pd.DataFrame({"people": told}).T.rename_axis("solved, %")
 
 
-MOVED = {
-    "the hierarchy": "visual_iq/longer:full",
-    "the hierarchy, cross-entropy": "visual_iq/reasoner:cross-entropy",
-    "the hierarchy without its entity encoder": "visual_iq/reasoner:no-entity",
-    "prediction, row by row": "visual_iq/relational:full",
-}
-"""From what an axis says to ``experiment:row``: models that are given candidates they were not trained on."""
+MOVED = (
+    ("the hierarchy", "visual_iq/longer:full"),
+    ("the hierarchy, cross-entropy", "visual_iq/reasoner:cross-entropy"),
+    ("the hierarchy, cross-entropy", "visual_iq/longer:cross-entropy"),
+    ("the hierarchy without its entity encoder", "visual_iq/reasoner:no-entity"),
+    ("prediction, row by row", "visual_iq/relational:full"),
+)
+"""What an axis says, and ``experiment:row``: models that are given candidates they were not trained on."""
 
 
-def elsewhere(models: Mapping[str, str] = MOVED, *, trained: str = "raven") -> plotting.Picture:
+def elsewhere(models: Sequence[tuple[str, str]] = MOVED, *, trained: str = "raven") -> plotting.Picture:
     """Draw what models trained on one answer set solve of each: the same questions, other candidates.
 
     Parameters
     ----------
     models
-        From what the axis says to ``experiment:row``.
+        What the axis says, and ``experiment:row``; rows not yet measured are left out.
     trained
         The set they were trained on.
     """
     found: dict[str, dict[str, float]] = {ANSWER_SETS[name]: {} for name in ANSWERS}
     origins: dict[str, None] = {}
-    for label, row in models.items():
+    for label, row in models:
         experiment, _, word = row.partition(":")
-        group = results.best(experiment, word, data=trained)
-        passes = _passes(group)
+        group = records.best(experiment, word, data=trained)
+        if group is None:
+            continue
         for name in ANSWERS:
             if summary := group.summary(f"accuracy_on_{name}"):
-                found[ANSWER_SETS[name]][f"{label}, {passes}"] = summary.mean
+                found[ANSWER_SETS[name]][f"{label}, {_passes(group)}"] = summary.mean
         origins[results.origin(group)] = None
+    if not origins:
+        raise UserError("nothing was measured that could be drawn; reasonlib run visual_iq/longer")
     return plotting.show(
         plotting.bars(found, unit="share solved; chance is 0.125", limits=(0, 1)),
         alt=f"Share of test problems solved of each answer set by models trained on {ANSWER_SETS[trained]}",

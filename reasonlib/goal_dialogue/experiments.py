@@ -123,25 +123,30 @@ def _unheard(trial: Trial) -> Measured:
 
 UNHEARD = Experiment(
     name="goal_dialogue/unheard",
-    title="Settings chosen with unheard names in the validation set",
+    title="Settings chosen with unheard names in the validation set, with match features and without",
     rows={
-        f"{name}-{width}-{spread}-{lr}": {
+        f"{name}-{width}-{spread}-{lr}{'' if match else '-alone'}": {
             "network": name,
-            "match": True,
+            "match": match,
             "width": width,
             "spread": spread,
             "lr": lr,
         }
-        for name, width, spread, lr in (
-            ("gn2n-adjacent", 32, 0.1, 0.003),
-            ("gn2n-adjacent", 128, 0.1, 0.003),
-            ("gn2n", 32, 0.3, 0.003),
-            ("gn2n", 64, 0.3, 0.003),
-            ("gn2n", 128, 0.2, 0.003),
-            ("gn2n", 64, 0.3, 0.01),
-            ("un2n", 32, 0.1, 0.003),
-            ("un2n", 64, 0.3, 0.003),
-            ("un2n", 64, 0.3, 0.01),
+        for name, width, spread, lr, match in (
+            ("gn2n-adjacent", 32, 0.1, 0.003, True),
+            ("gn2n-adjacent", 128, 0.1, 0.003, True),
+            ("gn2n", 32, 0.3, 0.003, True),
+            ("gn2n", 64, 0.3, 0.003, True),
+            ("gn2n", 128, 0.2, 0.003, True),
+            ("gn2n", 64, 0.3, 0.01, True),
+            ("un2n", 32, 0.1, 0.003, True),
+            ("un2n", 64, 0.3, 0.003, True),
+            ("un2n", 64, 0.3, 0.01, True),
+            ("n2n", 32, 0.1, 0.003, False),
+            ("gn2n-adjacent", 32, 0.1, 0.003, False),
+            ("gn2n", 64, 0.3, 0.003, False),
+            ("un2n", 32, 0.1, 0.003, False),
+            ("un2n", 64, 0.3, 0.003, False),
         )
     },
     scales={

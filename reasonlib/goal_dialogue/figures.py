@@ -11,10 +11,21 @@ from typing import TYPE_CHECKING
 from jaxtyping import Float
 from numpy import ndarray
 
-from reasonlib import plotting
+from reasonlib import claims, plotting
 from reasonlib.goal_dialogue.dialogue import SILENCE, TASK_NAMES, Dialogue, Event, Example, Fact, Note, Turn
 
-__all__ = ["choose", "conversation", "cut", "gaps", "hops", "memory_of", "parts", "ranking", "tagged"]
+__all__ = [
+    "choose",
+    "conversation",
+    "cut",
+    "gaps",
+    "hops",
+    "memory_of",
+    "objections",
+    "parts",
+    "ranking",
+    "tagged",
+]
 
 if TYPE_CHECKING:
     from reasonlib.goal_dialogue.wall import Copier
@@ -51,6 +62,8 @@ padding:.4rem .7rem}
 .rr-cut :is(ol,ul){margin:.2rem 0 0;padding-left:1.3rem}
 .rr-cut li{margin:0;overflow-wrap:anywhere}
 .rr-cut .rr-gold{font-weight:600}
+.rr-objections li{margin:0 0 .6rem;font-variant-numeric:tabular-nums}
+.rr-objections span{font-size:.92em}
 .rr-choose fieldset{border:0;margin:0;padding:0}
 .rr-choose legend{font-size:1em;padding:0;margin:0 0 .3rem}
 .rr-choose input{position:absolute;opacity:0;width:1px;height:1px;margin:0}
@@ -92,7 +105,7 @@ def _facts(facts: Sequence[Fact]) -> str:
         + "</tr>"
         for name in names
     )
-    count = f"{len(names)} restaurant{'s' * (len(names) != 1)}, {len(facts)} facts"
+    count = f"{len(names)} restaurant{'s' * (len(names) != 1)}, {len(facts)} fact{'s' * (len(facts) != 1)}"
     return (
         f"<details><summary>the knowledge base returns {count}</summary>"
         f'<table><thead><tr><th scope="col">restaurant</th>{heads}</tr></thead><tbody>{rows}</tbody></table>'
@@ -155,7 +168,7 @@ def conversation(
     for event in _runs(dialogue.events):
         if isinstance(event, list):
             lines.append(_facts(event))
-            said.append(f"The knowledge base returns {len(event)} facts.")
+            said.append(f"The knowledge base returns {len(event)} fact{'s' * (len(event) != 1)}.")
         elif isinstance(event, Note):
             lines.append(f'<p class="rr-quiet">{html.escape(event.text)}</p>')
             said.append(event.text)
@@ -372,6 +385,33 @@ def tagged(
         f'aria-label="{html.escape(alt)}"><table><thead><tr><th scope="col">word</th>{heads}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table>"
         f"{under}</figure>",
+        alt=alt,
+    )
+
+
+def objections(table: str, experiment: str) -> plotting.Picture:
+    """List the cells of a published table that our runs contradict, under the reason they share.
+
+    Parameters
+    ----------
+    table
+        As the claims name it, such as ``Table 3.1: all systems``.
+    experiment
+        Only cells that this experiment answers.
+    """
+    found: dict[str, list[str]] = {}
+    for row in claims.table("goal_dialogue", table=table):
+        if row["verdict"] == "contradicted" and row["experiment"] == experiment and row["row"]:
+            numbers = f"{100 * row['published']:.1f} / {100 * row['ours']['mean']:.1f}"
+            found.setdefault(row["reason"] or "No reason is known.", []).append(f"{row['row']} {numbers}")
+    items = [
+        f"<li>{html.escape('; '.join(cells))}<br><span>{html.escape(reason)}</span></li>"
+        for reason, cells in found.items()
+    ]
+    told = " ".join(f"{'; '.join(cells)}: {reason}" for reason, cells in found.items())
+    alt = f"Contradicted cells of {table}, published / ours in per cent: {told or 'none'}"
+    return plotting.Picture(
+        f'<style>{CSS}</style><div class="rr rr-objections"><ul>{"".join(items) or "<li>none</li>"}</ul></div>',
         alt=alt,
     )
 

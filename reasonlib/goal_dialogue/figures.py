@@ -410,9 +410,9 @@ def objections(table: str, experiment: str) -> plotting.Picture:
     ]
     told = " ".join(f"{'; '.join(cells)}: {reason}" for reason, cells in found.items())
     alt = f"Contradicted cells of {table}, published / ours in per cent: {told or 'none'}"
+    listed = "".join(items) or "<li>none</li>"
     return plotting.Picture(
-        f'<style>{CSS}</style><div class="rr rr-objections"><ul>{"".join(items) or "<li>none</li>"}</ul></div>',
-        alt=alt,
+        f'<style>{CSS}</style><div class="rr rr-objections"><ul>{listed}</ul></div>', alt=alt
     )
 
 

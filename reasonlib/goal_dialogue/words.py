@@ -5,11 +5,11 @@ __all__ = ["METRICS", "ROWS"]
 METRICS = {
     "average": "share of right responses, mean of tasks 1 to 5",
     "oov": "share of right responses, unheard entities, mean of tasks 1 to 5",
-    **{f"oov{number}": f"share of right responses, task {number}, unheard entities" for number in range(1, 6)},
+    **{f"oov{task}": f"share of right responses, task {task}, unheard entities" for task in range(1, 6)},
     "seen": "share of right types, words met before",
     "unseen": "share of right types, words never met",
     "free.oov": "share of responses said word for word, unheard entities",
-    **{f"task{number}": f"share of right responses, task {number}" for number in range(1, 7)},
+    **{f"task{task}": f"share of right responses, task {task}" for task in range(1, 7)},
 }
 """From a record's metric to words."""
 

@@ -82,3 +82,29 @@ def test_wrong_types_are_marked():
 def test_drawings_say_what_they_show(name):
     picture = getattr(drawings, name)()
     assert len(picture.alt) > 100 and "<svg" in picture.html and "<figcaption>" in picture.html
+
+
+def test_contradicted_cells_stand_under_the_reason_they_share(monkeypatch):
+    def row(name, verdict="contradicted", experiment="e", reason="few < many"):
+        return {
+            "row": name,
+            "verdict": verdict,
+            "experiment": experiment,
+            "reason": reason,
+            "published": 0.5,
+            "ours": {"mean": 0.25},
+        }
+
+    rows = [
+        row("A, 1."),
+        row("A, 2."),
+        row("B, 1.", reason=None),
+        row("C, 1.", verdict="reproduced"),
+        row("D, 1.", experiment="other"),
+    ]
+    monkeypatch.setattr(figures.claims, "table", lambda *names, **where: rows)
+    shown = figures.objections("Table 1", "e")
+    assert "<li>A, 1. 50.0 / 25.0; A, 2. 50.0 / 25.0<br><span>few &lt; many</span></li>" in shown.html
+    assert shown.html.count("<li>") == 2 and "No reason is known." in shown.alt
+    assert "C, 1." not in shown.alt and "D, 1." not in shown.alt
+    assert "<li>none</li>" in figures.objections("Table 1", "nobody").html

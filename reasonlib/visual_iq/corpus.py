@@ -472,6 +472,8 @@ def _archive(path: Path, image: UInt8[ndarray, "16 160 160"] | None = None) -> t
         raise
     except _BAD as error:
         what = str(error).splitlines()[0] if str(error) else type(error).__name__
+        if what.startswith("This file contains pickled"):  # NumPy's guess about whatever is no archive
+            what = "not an archive of arrays"
         raise DataError(
             f"{path}: corrupt or no .npz of a problem ({what}); write or fetch it again"
         ) from None

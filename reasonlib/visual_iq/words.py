@@ -7,8 +7,10 @@ METRICS = {
     "accuracy_2x2Grid": "share solved, 2x2Grid",
     "accuracy_3x3Grid": "share solved, 3x3Grid",
     "chance": "chance",
+    "longer@accuracy": "share solved, 50 passes",
+    "reasoner@accuracy": "share solved, 10 passes",
 }
-"""From a record's metric to words."""
+"""From a record's metric to words; what stands before an @ is the experiment it is meant for."""
 
 ROWS = {
     "blind": "the hierarchy, context hidden",

@@ -3,8 +3,10 @@
 import pytest
 
 from reasonlib import claims, findings, records
-from reasonlib.visual_iq import measured
+from reasonlib.visual_iq import measured, statistics
+from reasonlib.visual_iq.experiments import EXPERIMENTS
 from reasonlib.visual_iq.puzzle import CONFIGURATIONS
+from reasonlib.visual_iq.words import METRICS
 
 TITLES = [one.title for one in CONFIGURATIONS]
 
@@ -112,6 +114,16 @@ def test_works_have_names():
     assert told == set(measured.WORKS)
     solved = [float(share) for share in measured.fair()["solved, %"]]
     assert len(solved) > len(told) and solved == sorted(solved)
+
+
+def test_words_know_how_many_passes_there_were():
+    for name, word in (("visual_iq/reasoner", "reasoner@accuracy"), ("visual_iq/longer", "longer@accuracy")):
+        assert METRICS[word] == f"share solved, {EXPERIMENTS[name].scales['paper']['epochs']} passes"
+
+
+def test_the_text_knows_how_many_public_problems_were_counted():
+    counted = {answers: set(each.values()) for answers, each in statistics.public()["problems"].items()}
+    assert counted == {"raven": {500}, "i-raven": {500}, "raven-fair": {110}}  # book/visual_iq/puzzles.md
 
 
 def test_comparisons_are_told_in_words():

@@ -48,11 +48,24 @@ class Library:
         return path is not None and path.name == "__init__.py"
 
     def imports(self, tree: ast.AST, module: str | None = None) -> Iterator[tuple[str, str | None]]:
-        """Pairs (module, name asked of it); the name is None where the whole module is asked for."""
+        """Pairs (module, name asked of it); the name is None where the whole module is asked for.
+
+        A package that is only ever asked for names, as ``nn`` in ``nn.read``, is asked for these alone.
+        """
+        whole, asked = uses_of_names(tree)
+        for base, name, local in self._imported(tree, module):
+            package = base if name is None else f"{base}.{name}"
+            if local in asked and local not in whole and self.is_package(package):
+                yield from ((package, attribute) for attribute in sorted(asked[local]))
+            else:
+                yield base, name
+
+    def _imported(self, tree: ast.AST, module: str | None) -> Iterator[tuple[str, str | None, str | None]]:
+        """Triples (module, name asked of it, the name it has here); the last is None where it has several."""
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
                 for alias in node.names:
-                    yield alias.name, None
+                    yield alias.name, None, alias.asname
             elif isinstance(node, ast.ImportFrom):
                 base = node.module or ""
                 if node.level:
@@ -61,7 +74,7 @@ class Library:
                     drop = node.level - (1 if self.is_package(module) else 0)
                     base = ".".join([*parts[: len(parts) - drop], *([base] if base else [])])
                 for alias in node.names:
-                    yield base, (None if alias.name == "*" else alias.name)
+                    yield base, (None if alias.name == "*" else alias.name), alias.asname or alias.name
 
     def closure(self, starts: Iterable[tuple[str, str | None]]) -> set[str]:
         """Modules reached from pairs (module, name), each package's ``__init__`` included on the way."""
@@ -102,6 +115,18 @@ class Library:
         return found or list(self.imports(self.tree(package), package))
 
 
+def uses_of_names(tree: ast.AST) -> tuple[set[str], dict[str, set[str]]]:
+    """The names a source uses in some other way than by a dot; and what it asks of names by a dot."""
+    asked: dict[str, set[str]] = {}
+    dotted = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            asked.setdefault(node.value.id, set()).add(node.attr)
+            dotted.add(node.value)
+    whole = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and node not in dotted}
+    return whole, asked
+
+
 def used_files(root: Path, cells: Iterable[str], seen: Iterable[str]) -> set[str]:
     """Files and folders (with a final slash) below `root` that a chapter's outputs rest on.
 
@@ -114,12 +139,12 @@ def used_files(root: Path, cells: Iterable[str], seen: Iterable[str]) -> set[str
     seen
         Lines of the watch files: kind, tab, path or module.
     """
-    events = [line.rstrip("\n").split("\t", 1) for line in seen]
+    events = [line.rstrip("\n").split("\t", 1) for line in seen if "__pycache__" not in line]
     loaded = {what for kind, what in events if kind == "loaded"}
     library = Library(root)
     starts: list[tuple[str, str | None]] = [(what, None) for kind, what in events if kind == "called"]
-    for cell in cells:
-        starts += library.imports(ast.parse(plain(cell)))
+    trees = [ast.parse(plain(cell)) for cell in cells]
+    starts += library.imports(ast.Module([line for tree in trees for line in tree.body], type_ignores=[]))
     reached = set()
     for module in library.closure(starts):
         path = library.file(module)

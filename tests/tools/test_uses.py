@@ -43,6 +43,22 @@ def test_a_name_the_package_makes_itself_and_a_whole_package_lead_to_everything(
     assert reached(library, ("reasonlib.nn", None)) == everything
 
 
+@pytest.mark.parametrize("line", ["from reasonlib import nn", "import reasonlib.nn as nn"])
+def test_a_package_asked_for_names_leads_to_these_alone(library, line):
+    def asked(*cells):
+        loaded = [f"loaded\treasonlib/nn/{name}.py" for name in ("attention", "memory")]
+        return {"memory"} & {name[13:-3] for name in used_files(library, [line, *cells], loaded)}
+
+    assert asked("nn.attend()") == set()
+    assert asked("nn.attend()", "nn.recall()") == {"memory"}
+    assert asked("nn.attend()", "help(nn)") == asked() == {"memory"}  # who knows what of it
+
+
+def test_compiled_files_come_and_go_and_nothing_rests_on_them(library):
+    lines = ["listed\treasonlib/nn/__pycache__", "opened\treasonlib/nn/__pycache__/memory.pyc"]
+    assert used_files(library, [], lines) == set()
+
+
 def test_a_module_of_a_package_does_not_pull_in_its_neighbours(library):
     assert reached(library, ("reasonlib.nn.attention", "attend")) == {
         "reasonlib.nn", "reasonlib.nn.attention", "reasonlib.errors"

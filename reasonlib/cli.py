@@ -482,7 +482,10 @@ def data_simulate(
     if out is None:
         typer.echo(corpus.dumps(examples), nl=False)
     else:
-        corpus.write(examples, out)
+        try:
+            corpus.write(examples, out)
+        except IsADirectoryError as error:
+            raise UserError(f"{out} is a folder; {what} is written as one file") from error
         _say(f"{out}: {len(examples)} examples")
 
 

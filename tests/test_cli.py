@@ -439,7 +439,8 @@ def test_mistakes_in_simulate(tmp_path):
     assert "there is no topic 'poetry'" in mistake("data", "simulate", "poetry/2")
     out = tmp_path / "absent" / "qa2.txt"
     assert "there is no folder" in mistake("data", "simulate", "toy_cli/qa2", "--out", out)
-    assert str(tmp_path) in mistake("data", "simulate", "toy_cli/qa2", "--out", tmp_path, "--force")
+    said = mistake("data", "simulate", "toy_cli/qa2", "--out", tmp_path, "--force")
+    assert said == f"error: {tmp_path} is a folder; toy_cli/qa2 is written as one file\n"
 
 
 def test_a_topic_without_simulator_or_corpus(topic):

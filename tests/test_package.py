@@ -310,6 +310,13 @@ def test_right_directions_are_left_alone(module, source, package):
     assert direction_faults(module, source, is_package=package) == []
 
 
+def test_what_is_shipped_is_small():
+    weights = {path: path.stat().st_size for path in PACKAGE.glob("*/weights/**/*") if path.is_file()}
+    assert weights
+    assert {path: size for path, size in weights.items() if size >= 5_000_000} == {}
+    assert sum(weights.values()) < 25_000_000
+
+
 @pytest.mark.parametrize(
     "source",
     [

@@ -3,13 +3,14 @@
     python tools/topic.py TOPIC CHAPTER "Title"      such as: maths_qa reading "Sums in words"
 
 A new topic gets what `templates/topic` holds: simulator, reader of files, model, experiment, claims, words
-for its tables, an exercise, tests, a first chapter, its page of the reference and its lines in `_toc.yml`. A
-topic that is there gets the chapter alone. Nothing that exists is written over.
+for its tables, an exercise, tests, a first chapter, its page of the reference, its lines in `_toc.yml` and in
+the reference's first page. A topic that is there gets the chapter alone. Nothing that exists is written over.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import re
 import subprocess
 import sys
@@ -19,6 +20,8 @@ ROOT = Path(__file__).resolve().parent.parent
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates" / "topic"
 PLACES = {"test_TOPIC.py": "tests/{topic}", "api.md": "book/api", "chapter.md": "book/{topic}"}
 NAMES = {"api.md": "{topic}.md", "chapter.md": "{chapter}.md"}
+
+LISTS = ("_toc.yml", "book/api/index.md")  # what gets a line
 
 
 class TopicError(Exception):
@@ -43,12 +46,13 @@ def plan(root: Path, topic: str, chapter: str, title: str) -> dict[Path, str]:
             text = path.read_text(encoding="utf-8")
             text = text.replace("TOPIC", topic).replace("CHAPTER", chapter).replace("TITLE", title)
             files[root / folder / name] = text
-    files[root / "_toc.yml"] = contents(
-        (root / "_toc.yml").read_text(encoding="utf-8"), topic, chapter, title
-    )
     for path in files:
-        if path.exists() and path.name != "_toc.yml":
+        if path.exists():
             raise TopicError(f"{path.relative_to(root)} is there already; choose another name")
+    toc, index = (root / name for name in LISTS)
+    files[toc] = contents(toc.read_text(encoding="utf-8"), topic, chapter, title)
+    if new:
+        files[index] = reference(index.read_text(encoding="utf-8"), topic, title)
     return files
 
 
@@ -63,13 +67,19 @@ def contents(toc: str, topic: str, chapter: str, title: str) -> str:
     return toc[:house] + part + toc[house:].rstrip("\n") + f"\n          - file: book/api/{topic}\n"
 
 
+def reference(index: str, topic: str, title: str) -> str:
+    """Add the topic's page to the table of the reference: after its last row."""
+    last = list(re.finditer(r"^\|.*\|\n", index, re.M))[-1]
+    return index[: last.end()] + f"| {{doc}}`{topic}` | {title} |\n" + index[last.end() :]
+
+
 def make(root: Path, topic: str, chapter: str, title: str) -> list[Path]:
     """Write the files; return those that are new."""
     files = plan(root, topic, chapter, title)
     for path, text in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    made = [path for path in files if path.name != "_toc.yml"]
+    made = [path for path in files if path.relative_to(root).as_posix() not in LISTS]
     code = [str(path) for path in made if path.suffix == ".py"]
     if code:  # names of another length sort and break elsewhere
         for command in (["check", "--select", "I", "--fix", "-nq"], ["format", "--no-cache", "-q"]):
@@ -85,6 +95,9 @@ def main() -> int:
     parser.add_argument("chapter")
     parser.add_argument("title")
     given = parser.parse_args()
+    if importlib.util.find_spec("ruff") is None:
+        print("this Python lacks ruff: `make env`, then .venv/bin/python tools/topic.py", file=sys.stderr)
+        return 2
     try:
         made = make(ROOT, given.topic, given.chapter, given.title)
     except TopicError as error:
@@ -92,8 +105,10 @@ def main() -> int:
         return 2
     for path in made:
         print(f"made {path.relative_to(ROOT)}")
+    print(f"gave a line to {LISTS[0]}")
     first = ""
     if any(path.suffix == ".py" for path in made):
+        print(f"gave a line to {LISTS[1]}")
         first = f"reasonlib run {given.topic}/vote --scale quick; pytest tests/{given.topic}; "
     print(f"next: {first}make pairs; make book")
     return 0

@@ -152,7 +152,8 @@ def used_files(root: Path, cells: Iterable[str], seen: Iterable[str]) -> set[str
         reached.add(path.relative_to(root).as_posix())
     files = {path for path in reached if path in loaded or path.endswith("__init__.py")}
     files |= {what for kind, what in events if kind == "opened"}
-    files |= {what.rstrip("/") + "/" for kind, what in events if kind == "listed"}
+    # Which topics there are is nothing that a chapter rests on: a new one runs no chapter of another.
+    files |= {what.rstrip("/") + "/" for kind, what in events if kind == "listed" and what != PACKAGE}
     # Weights are read by native code that the watch cannot see: count those of every topic that was loaded.
     for folder in {Path(path).parent for path in loaded}:
         weights = (root / folder / "weights").rglob("*")

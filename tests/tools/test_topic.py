@@ -13,6 +13,8 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import topic  # noqa: E402
 
+LISTS = {"_toc.yml", "book/api/index.md"}
+
 
 @pytest.fixture
 def house(tmp_path):
@@ -22,6 +24,8 @@ def house(tmp_path):
             (tmp_path / "reasonlib").mkdir(exist_ok=True)
             (tmp_path / "reasonlib" / path.name).symlink_to(path)
     (tmp_path / "_toc.yml").write_text((ROOT / "_toc.yml").read_text())
+    (tmp_path / "book/api").mkdir(parents=True)
+    (tmp_path / "book/api/index.md").write_text((ROOT / "book/api/index.md").read_text())
     (tmp_path / "pyproject.toml").symlink_to(ROOT / "pyproject.toml")
     return tmp_path
 
@@ -36,7 +40,7 @@ def files_of(root):
 
 def test_a_new_topic_has_every_room(house):
     made = topic.make(house, "sum_words", "counting", "Sums in words")
-    assert {path.relative_to(house).as_posix() for path in made} == files_of(house) - {"_toc.yml"}
+    assert {path.relative_to(house).as_posix() for path in made} == files_of(house) - LISTS
     assert files_of(house) >= {
         "reasonlib/sum_words/claims.yaml",
         "reasonlib/sum_words/experiments.py",
@@ -50,6 +54,10 @@ def test_a_new_topic_has_every_room(house):
     before = yaml.safe_load((ROOT / "_toc.yml").read_text())
     new = {"caption": "Sums in words", "chapters": [{"file": "book/sum_words/counting"}]}
     assert toc["parts"][:-1] == [*before["parts"][:-1], new]
+    index = (house / "book/api/index.md").read_text()
+    row = "| {doc}`sum_words` | Sums in words |\n"
+    assert index.replace(row, "") == (ROOT / "book/api/index.md").read_text() != index
+    assert "|\n" + row + "\n" in index
     sections = toc["parts"][-1]["chapters"][-1]["sections"]
     assert sections == [*before["parts"][-1]["chapters"][-1]["sections"], {"file": "book/api/sum_words"}]
 

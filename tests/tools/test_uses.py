@@ -59,6 +59,11 @@ def test_compiled_files_come_and_go_and_nothing_rests_on_them(library):
     assert used_files(library, [], lines) == set()
 
 
+def test_a_new_topic_runs_no_chapter_of_another(library):
+    lines = ["listed\treasonlib", "listed\treasonlib/topic/tables"]
+    assert used_files(library, [], lines) == {"reasonlib/topic/tables/"}
+
+
 def test_a_module_of_a_package_does_not_pull_in_its_neighbours(library):
     assert reached(library, ("reasonlib.nn.attention", "attend")) == {
         "reasonlib.nn", "reasonlib.nn.attention", "reasonlib.errors"

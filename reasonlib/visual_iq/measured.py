@@ -37,9 +37,9 @@ BY_LAYOUT = {one.title: f"accuracy_{one.title}" for one in CONFIGURATIONS}
 
 COMPARED = {
     "a vote, untrained": "visual_iq/shortcut:vote",
-    "the hierarchy, context hidden": "visual_iq/shortcut:blind",
-    "the hierarchy without its panel encoder": "visual_iq/reasoner:no-panel",
-    "the hierarchy": "visual_iq/reasoner:full",
+    "hierarchy, context hidden": "visual_iq/shortcut:blind",
+    "hierarchy, no panel encoder": "visual_iq/reasoner:no-panel",
+    "hierarchy": "visual_iq/reasoner:full",
     "prediction, row by row": "visual_iq/relational:full",
 }
 """From what a figure says to ``experiment:row``: the models whose scores are held against each other."""
@@ -85,7 +85,7 @@ def missed(series: Sequence[tuple[str, str]] = ON_RAVEN, *, data: str = "raven")
     return plotting.show(
         plotting.bars(drawn, unit="share missed"),
         alt=f"Share of the test problems of {ANSWER_SETS[data]} that each model misses, by layout",
-        caption=f"What each model misses of {ANSWER_SETS[data]}. {'; '.join(origins)}.",
+        caption=f"What each model misses of {ANSWER_SETS[data]} ({'; '.join(origins)}).",
     )
 
 
@@ -116,8 +116,8 @@ def survivors(compared: Mapping[str, str] = COMPARED) -> plotting.Picture:
             limits=(0, 1),
         ),
         alt="Share of test problems that each model solves on RAVEN, I-RAVEN and RAVEN-FAIR",
-        caption="Each model trained and tested on the set of its bar. "
-        f"{' and '.join(origins)}, simulated. Chance is 0.125."
+        caption="Each model trained and tested on the set of its bar "
+        f"({' and '.join(origins)}, simulated). Chance is 0.125."
         + (" Where a bar is missing, nothing was measured." if missing else ""),
     )
 
@@ -204,23 +204,22 @@ def elsewhere(models: Sequence[tuple[str, str]] = MOVED, *, trained: str = "rave
     trained
         The set they were trained on.
     """
-    found: dict[str, dict[str, float]] = {ANSWER_SETS[name]: {} for name in ANSWERS}
+    found: dict[str, dict[str, float]] = {}
     origins: dict[str, None] = {}
     for label, row in models:
         experiment, _, word = row.partition(":")
         group = records.best(experiment, word, data=trained)
         if group is None:
             continue
-        for name in ANSWERS:
-            if summary := group.summary(f"accuracy_on_{name}"):
-                found[ANSWER_SETS[name]][f"{label}, {_passes(group)}"] = summary.mean
+        solved = {ANSWER_SETS[name]: group.summary(f"accuracy_on_{name}") for name in ANSWERS}
+        found[f"{label}, {_passes(group)}"] = {name: one.mean for name, one in solved.items() if one}
         origins[results.origin(group)] = None
-    if not origins:
+    if not found:
         raise UserError("nothing was measured that could be drawn; reasonlib run visual_iq/longer")
     return plotting.show(
         plotting.bars(found, unit="share solved; chance is 0.125", limits=(0, 1)),
         alt=f"Share of test problems solved of each answer set by models trained on {ANSWER_SETS[trained]}",
-        caption=f"Trained on {ANSWER_SETS[trained]}, tested on all three. {'; '.join(origins)}.",
+        caption=f"Trained on {ANSWER_SETS[trained]}, tested on all three ({'; '.join(origins)}).",
     )
 
 
@@ -280,7 +279,7 @@ def budgets() -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        For each method the run, its passes over the training problems, how many these were, the size of a
+        For each method the run, its passes over the training problems, how many these were, the side of a
         picture (*tables* where the model sees none) and the model's parameters. The last two lines are how
         CoPINet's authors and the source trained theirs.
     """
@@ -293,7 +292,7 @@ def budgets() -> pd.DataFrame:
             "run": run,
             "passes": str(config["epochs"]),
             "training problems": f"{len(CONFIGURATIONS) * each * 6 // 10:,}",
-            "sees": f"{size} x {size} pixels" if size else "tables",
+            "sees": f"{size}\N{NO-BREAK SPACE}px" if size else "tables",
             "parameters": f"{parameters:,.0f}" if parameters else "–",
         }
 

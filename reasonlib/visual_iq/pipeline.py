@@ -2,7 +2,7 @@
 
     pictures ─ detector ─> tables of slots, angles left out ─ reasoner ─> eight scores
 
-Two things no detector can know. Angles are left out: no rule governs them, and most cannot be told. What a
+Two things no detector can know. Angles are left out: no rule governs them, and many cannot be told. What a
 detector says of a circle's angle is always the same, and to a model that looks for rules that is a rule: all
 angles constant. A candidate whose shape shows another angle then breaks it. And in the smallest grid two
 sizes of a square are drawn with the same pixels. Each is tried, panel by panel, and of all readings the

@@ -43,7 +43,7 @@ def test_budgets_say_what_stands_behind_each_line_of_table_3_2():
     assert list(behind.index) == [*methods, "CoPINet's authors", "the source"]
     assert list(behind.loc["the source"]) == ["published", "400", "42,000", "tables", "–"]
     assert behind.loc["Proposed Model", "parameters"] == "115,937"
-    assert behind.loc["CoPINet", "sees"].endswith("pixels")
+    assert behind.loc["CoPINet", "sees"].endswith("px")
 
 
 def test_what_is_missed_leaves_out_what_was_not_measured():
@@ -66,9 +66,10 @@ def test_longer_runs_appear_once_they_are_measured(monkeypatch):
 
 def test_models_are_told_apart_by_candidates_they_were_not_trained_on():
     shown = str(measured.elsewhere())
-    assert "prediction, row by row, 25 passes" in shown
-    for name in ("RAVEN", "I-RAVEN", "RAVEN-FAIR"):
-        assert f"{name}: the hierarchy, 50 passes" in shown
+    for model in ("the hierarchy, 50 passes", "prediction, row by row, 25 passes"):
+        assert f"{model}: RAVEN " in shown
+    with pytest.raises(ValueError, match="reasonlib run"):
+        measured.elsewhere([("never run", "visual_iq/longer:no-such-row")])
 
 
 def test_angles_stand_in_order_with_the_published_one_among_them():

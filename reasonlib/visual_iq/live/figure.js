@@ -225,7 +225,7 @@ function start(root) {
       const [right, asked] = counts.get(layout) ?? [0, 0];
       counts.set(layout, [right + (logits.indexOf(Math.max(...logits)) === targets[set]), asked + 1]);
       if (number % 4) continue;
-      all.textContent = `Solved ${number + 1} of ${problems.length}`;
+      all.textContent = `Tried ${number + 1} of ${problems.length}`;
       await new Promise(requestAnimationFrame);
       if (run !== mine) return; // another set or model was picked meanwhile
     }

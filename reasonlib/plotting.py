@@ -512,6 +512,7 @@ def attention_map(
     keys: Sequence[str],
     *,
     titles: Sequence[str] | None = None,
+    unit: str = "attention weight",
 ) -> Figure:
     """Draw who attends to whom: a row a query, a column a key, the darker the stronger.
 
@@ -523,6 +524,8 @@ def attention_map(
         The Q and the K names.
     titles
         One a head; "head 1", "head 2" and so on when not given.
+    unit
+        What the shades count.
 
     Raises
     ------
@@ -568,7 +571,7 @@ def attention_map(
                     axes.text(key, query, f"{weight:.2f}", ha="center", va="center", fontsize=9)
         if not printed:
             scale = drawing.colorbar(shown, ax=grid, location="bottom", fraction=0.05, aspect=30, pad=0.04)
-            scale.set_label("attention weight")
+            scale.set_label(unit)
             scale.set_ticks([0, 0.5, 1])
             scale.outline.set_linewidth(0.8)
     said = []

@@ -111,8 +111,9 @@ def rows(
     chosen = max(settings.values(), key=len)
     found = {row: summary.mean for row, group in chosen.items() if (summary := group.summary(metric))}
     ordered = {(names or {}).get(row, row): found[row] for row in sorted(found, key=lambda row: -found[row])}
+    shares = all(0 <= value <= 1 for value in found.values())
     return plotting.show(
-        plotting.bars(ordered, unit=unit, limits=(0, 1)),
+        plotting.bars(ordered, unit=unit, limits=(0, 1) if shares else None),
         alt=f"{unit} of the rows of {experiment}",
         caption=f"{experiment}: {origin(next(iter(chosen.values())))}.",
     )

@@ -255,7 +255,8 @@ function start(root) {
   modelPicker?.addEventListener("change", () => { fresh(); show(game.number); });
   [stream, layer, drawLines].forEach((picker) => picker.addEventListener("change", () => look(game.looked)));
   form.addEventListener("submit", (event) => event.preventDefault());
-  root.addEventListener("keydown", (event) => {
+  document.addEventListener("keydown", (event) => { // in the figure, or while the pointer rests on it
+    if (!root.contains(event.target) && !root.matches(":hover")) return;
     if (event.ctrlKey || event.metaKey || event.altKey || /^(SELECT|INPUT|TEXTAREA)$/.test(event.target.tagName)) return;
     if (/^[1-8]$/.test(event.key)) game.buttons[Number(event.key) - 1].click();
     else if (event.key === "n") another();

@@ -5,7 +5,7 @@
 Two things no detector can know. Angles are left out: no rule governs them, and many cannot be told. What a
 detector says of a circle's angle is always the same, and to a model that looks for rules that is a rule: all
 angles constant. A candidate whose shape shows another angle then breaks it. And in the smallest grid two
-sizes of a square are drawn with the same pixels. Each is tried, panel by panel, and of all readings the
+sizes of a square are drawn with the same pixels. Each is tried, square by square, and of all readings the
 one counts that makes most sense: in which a candidate is likeliest.
 
 The models are those that travel with the library; nothing is trained here.
@@ -110,19 +110,24 @@ def readings(problem: Problems, most: int = 6) -> Problems:
     problem
         One, as a detector wrote it down.
     most
-        Panels of the context that are read both ways, each by itself; those beyond are read as they are. The
-        candidates are all read one way, then all the other.
+        Entities of the context that are read both ways, each by itself. Where more are unsure, those of a
+        panel are read one way together, in so many panels; those beyond are read as they are. The candidates
+        are all read one way, then all the other.
     """
     low, high = (one[0] for one in open_sizes(problem))  # (P, S)
-    unsure = np.flatnonzero((low != high).any(-1))
-    context = unsure[unsure < CONTEXT][:most]
-    ways = 2 ** (len(context) + bool((unsure >= CONTEXT).any()))
+    unsure = low != high
+    context = np.argwhere(unsure[:CONTEXT])  # panel and slot
+    if len(context) <= most:
+        parts = [(panel, np.array([slot])) for panel, slot in context]
+    else:
+        parts = [(panel, np.flatnonzero(unsure[panel])) for panel in np.unique(context[:, 0])[:most]]
+    ways = 2 ** (len(parts) + bool(unsure[CONTEXT:].any()))
     found = problem[np.zeros(ways, dtype=int)]
     entities = found.entities.copy()
     for way, table in enumerate(entities):
-        for bit, panel in enumerate(context):
-            table[panel, :, SIZE] = (low, high)[way >> bit & 1][panel]
-        table[CONTEXT:, :, SIZE] = (low, high)[way >> len(context) & 1][CONTEXT:]
+        for bit, (panel, slots) in enumerate(parts):
+            table[panel, slots, SIZE] = (low, high)[way >> bit & 1][panel, slots]
+        table[CONTEXT:, :, SIZE] = (low, high)[way >> len(parts) & 1][CONTEXT:]
     return replace(found, entities=entities)
 
 

@@ -134,8 +134,8 @@ def answer(story: str, question: str, model: str | None = None) -> Answer:
     if not sentences:
         raise UserError("the story has no sentences; give at least one")
     question = " ".join(question.split())
-    if not question:
-        raise UserError("the question is empty; ask something")
+    if not re.search(r"\w", question):
+        raise UserError("the question has no words; ask something")
     if model is None:
         network = _memory()
         return ask_memory(network.model, network.vocabulary, sentences, question, encoding=network.encoding)

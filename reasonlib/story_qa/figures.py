@@ -6,11 +6,14 @@ from ``records/story_qa``; each picture says at which scale and on which data it
 
 from typing import Any
 
-from reasonlib import plotting, records
+from reasonlib import claims, plotting, records
 from reasonlib.results import best, origin
 from reasonlib.story_qa.story import TASK_NAMES, TASKS
 
-__all__ = ["beside", "facts", "labels", "tasks", "world"]
+__all__ = ["beside", "facts", "joint", "labels", "tasks", "world"]
+
+LEARNT_FROM = {"babi-10k": "10,000 released", "babi-1k": "1,000 released", "simulated": "simulated"}
+MOST_FACTS = 6  # six of the 20,000 released test questions need more
 
 
 def labels() -> dict[int, str]:
@@ -18,7 +21,28 @@ def labels() -> dict[int, str]:
     return {task: f"{task} {name}" for task, name in TASK_NAMES.items()}
 
 
-def tasks(*rows: str, names: dict[str, str] | None = None) -> plotting.Picture:
+def joint() -> Any:
+    """Set the joint-training table of the report beside ours as a data frame, one row a cell of it.
+
+    Each of our figures is of the fullest run there is, and the table says what that learned from. The last
+    column is of the same code at `quick`.
+    """
+    import pandas as pd
+
+    lines = {}
+    for cell in claims.table("story_qa", table="Accuracy on joint training"):
+        short = records.best("story_qa/joint", cell["experiment_row"], scale="quick")
+        few = short.summary("accuracy") if short is not None else None
+        lines[cell["row"]] = {
+            "published": claims.number(cell["published"]),
+            "measured here": claims.number(cell["ours"]["mean"] if cell["ours"] else None),
+            "questions a task": LEARNT_FROM[cell["data"]["name"]] if cell["data"] else "–",
+            "from 500 simulated": claims.number(few.mean if few is not None else None),
+        }
+    return pd.DataFrame(lines).T.rename_axis("width, hops")
+
+
+def tasks(*rows: str, names: dict[str, str] | None = None, data: str | None = None) -> plotting.Picture:
     """Draw the accuracy of each of the twenty tasks, one series a row.
 
     Parameters
@@ -27,12 +51,14 @@ def tasks(*rows: str, names: dict[str, str] | None = None) -> plotting.Picture:
         ``experiment:row``, such as ``story_qa/recipe:full``.
     names
         What to call a row in the legend.
+    data
+        Only records of this data set.
     """
     series: dict[str, dict[str, Any]] = {}
     origins = []
     for row in rows:
         experiment, _, name = row.partition(":")
-        group = best(experiment, name)
+        group = best(experiment, name, data=data)
         found = {labels()[task]: group.summary(f"accuracy.qa{task}") for task in TASKS}
         series[(names or {}).get(row, name)] = {task: value.mean for task, value in found.items() if value}
         origins.append(f"{(names or {}).get(row, name)}: {origin(group)}")
@@ -44,13 +70,21 @@ def tasks(*rows: str, names: dict[str, str] | None = None) -> plotting.Picture:
     )
 
 
-def facts(row: str = "story_qa/recipe:full") -> plotting.Picture:
-    """Draw accuracy against the number of supporting facts."""
+def facts(row: str = "story_qa/recipe:full", *, data: str | None = None) -> plotting.Picture:
+    """Draw accuracy against the number of supporting facts, up to `MOST_FACTS`.
+
+    Parameters
+    ----------
+    row
+        ``experiment:row``.
+    data
+        Only records of this data set.
+    """
     experiment, _, name = row.partition(":")
-    group = best(experiment, name)
+    group = best(experiment, name, data=data)
     found = {
-        f"{count} fact{'s' * (count > 1)}" if count < 9 else "9 and more": summary.mean
-        for count in range(1, 10)
+        f"{count} fact{'s' * (count > 1)}": summary.mean
+        for count in range(1, MOST_FACTS + 1)
         if (summary := group.summary(f"facts.{count}")) is not None
     }
     return plotting.show(

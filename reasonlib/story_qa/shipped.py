@@ -6,8 +6,9 @@
     weights/encoder/             a pre-trained encoder (see `bert.load_encoder`)
     weights/evidence/            a reader of sentences that marks what it needs, with its tokenizer: what
                                  ``reasonlib ask --model bert`` answers with
-    weights/reader/              the encoder fine-tuned on stories: encoder, tokenizer, head.safetensors;
-                                 made by ``reasonlib run story_qa/ship --row reader --scale paper``
+    weights/reader/              the encoder fine-tuned on stories: encoder, tokenizer, head.safetensors; it
+                                 does not travel, and is made by
+                                 ``reasonlib run story_qa/ship --row reader --scale paper``
 """
 
 import json
@@ -278,7 +279,7 @@ def load_reader(folder: str | Path | None = None) -> ShippedReader:
     Parameters
     ----------
     folder
-        By default the reader that ships with this library.
+        By default where ``reasonlib run story_qa/ship --row reader --scale paper`` writes it.
 
     Raises
     ------
@@ -355,8 +356,11 @@ def load_evidence(folder: str | Path | None = None) -> ShippedEvidence:
 def _read(path: Path, kind: str, writer: str) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """Read weights and their metadata, and see that they are of the kind wanted."""
     if not path.is_file():
-        known = path == MEMORY or path.parent in (READER, EVIDENCE)
-        remedy = "install the library again" if known else f"give the path that {writer} wrote"
+        remedy = f"give the path that {writer} wrote"
+        if path == MEMORY or path.parent == EVIDENCE:
+            remedy = "install the library again"
+        elif path.parent == READER:
+            remedy = "make it: reasonlib run story_qa/ship --row reader --scale paper"
         raise UserError(f"there is no {kind} at {path}; {remedy}")
     about: dict[str, Any] = dict(weights_metadata(path))
     if about.get("kind") != f"reasonlib {kind}":

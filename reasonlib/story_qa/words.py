@@ -4,11 +4,12 @@ __all__ = ["METRICS", "ROWS"]
 
 METRICS = {
     "accuracy": "share of right answers, mean over the tasks",
+    "accuracy.qa1": "share of right answers, one fact (task 1)",
+    "accuracy.qa2": "two facts (task 2)",
+    "accuracy.qa3": "three facts (task 3)",
     "epochs_to_half": "epochs until half of the answers are right",
     "error": "share of wrong answers, best of the starts",
     "error.restarts": "share of wrong answers, mean of the starts",
-    "facts.1": "share of right answers, one supporting fact",
-    "facts.3": "share of right answers, three supporting facts",
     "support.chance": "weight on the supporting facts, were all looked at alike",
     "support.weight": "weight on the supporting facts",
 }

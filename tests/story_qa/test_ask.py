@@ -152,7 +152,8 @@ def test_a_picture_marks_what_is_known():
     [
         ("", "Where?", None, "the story has no sentences"),
         (" \n. . .\n", "Where?", None, "the story has no sentences"),
-        (STORY, " \n", None, "the question is empty"),
+        (STORY, " \n", None, "the question has no words"),
+        (STORY, "?", None, "the question has no words"),
         (STORY, "Where?", "./nowhere", "there is no folder ./nowhere"),
         (STORY, "Where?", "not a name", "there is no folder not a name"),
         (STORY, "Where?", "a/b/c", "there is no folder a/b/c"),

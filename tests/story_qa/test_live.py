@@ -326,6 +326,8 @@ def test_the_page_cuts_sentences_as_the_library_does(browser, page):
         "I met Mr. Smith at 3.15 today. He left.",
         "Wait... what?!  Yes.",
         " ... \n Été à Paris. Да.",
+        "1 Mary is here.\n2 Where is Mary?\there\t1\n3 John left. He ran.",
+        "2 cats are here.\nJohn left.",
     ]
     with Live(browser, page) as opened:
         opened.part("own").evaluate("details => { details.open = true; }")

@@ -179,7 +179,7 @@ def test_a_folder_that_is_no_reader_is_refused(tmp_path, reader):
 
 def test_the_shipped_reader_if_there_is_one():
     if not shipped.READER.is_dir():
-        with pytest.raises(UserError, match="install the library again"):
+        with pytest.raises(UserError, match="make it: reasonlib run story_qa/ship --row reader"):
             shipped.load_reader()
         return
     assert sum(path.stat().st_size for path in shipped.READER.iterdir()) < 5_000_000

@@ -58,7 +58,7 @@ def test_another_question_about_a_picked_story_has_no_labels(asker):
 def test_a_mistake_is_told_in_the_form(asker):
     asker.question.value = " "
     asker.button.click()
-    assert asker.result.value == "<p>The question is empty; ask something.</p>" and asker.answered is None
+    assert asker.result.value == "<p>The question has no words; ask something.</p>" and asker.answered is None
 
 
 def test_a_network_of_ones_own(asker):

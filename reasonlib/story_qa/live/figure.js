@@ -11,9 +11,17 @@ function make(name, attributes = {}, ...children) {
   return element;
 }
 
+/** The lines of a story; one copied from the files of the twenty tasks loses its numbers and its questions. */
+function linesOf(text) {
+  const lines = text.split(/[\r\n]+/).map((line) => line.trim()).filter(Boolean);
+  const numbers = lines.map((line) => Number(line.match(/^(\d+)\s+\S/)?.[1]));
+  const numbered = numbers[0] === 1 && numbers.every((number, place) => number > 0 && (number > 1 || !place));
+  return numbered ? lines.filter((line) => !line.includes("\t")).map((line) => line.replace(/^\d+\s+/, "")) : lines;
+}
+
 /** A text to sentences: at line ends, and after each of . ! ? */
 function sentencesOf(text) {
-  const cut = text.replace(/(\S*[.!?]["')\]]*)\s+/g, (all, end) => (TITLES.has(end.toLowerCase()) ? all : end + "\n"));
+  const cut = linesOf(text).join("\n").replace(/(\S*[.!?]["')\]]*)\s+/g, (all, end) => (TITLES.has(end.toLowerCase()) ? all : end + "\n"));
   return cut.split(/[\r\n]+/).map((line) => line.trim()).filter((line) => /[\p{L}\p{N}_]/u.test(line));
 }
 

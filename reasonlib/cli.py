@@ -307,7 +307,11 @@ def _home() -> Path:
 
 
 def _tell(record: "Record") -> None:
-    """Say on standard error that one trial ended."""
+    """Say on standard error that one trial ended; of several processes that work together, the first does."""
+    from reasonlib.experiment import leads
+
+    if not leads():
+        return
     ends = {"finished": "finished", "early": "stopped early", "minutes": "stopped by its budget"}
     steps = f"{record.steps.done} of {record.steps.planned} steps, " if record.steps.planned else ""
     end = f"{ends[record.steps.stopped]}, {steps}{record.seconds:.1f} s"

@@ -23,10 +23,10 @@ def test_two_processes_make_one_record(tmp_path):
         "--checkpoints",
         str(tmp_path / "run"),
     ]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[-2000:]
     lines = (tmp_path / "records/story_qa/joint.jsonl").read_text().splitlines()
-    assert len(lines) == 1
+    assert len(lines) == 1 == done.stderr.count("story_qa/joint d20-n3 seed 0: finished")
     together = json.loads(lines[0])
     (alone,) = experiment.run("story_qa/joint", rows="d20-n3", scale="smoke", device="cpu")
     assert together["metrics"]["accuracy"] == pytest.approx(alone.metrics["accuracy"])

@@ -264,7 +264,6 @@ def _claims(rows: Sequence[Mapping[str, Any]], address: Callable[[Mapping[str, A
         kept = "".join(
             f' data-{key}="{_e(str(value))}"' for key, value in {**filters, "data": kind}.items() if value
         )
-        metric = " ".join(str(part) for part in (row.get("metric"), f"({unit})" if unit else None) if part)
         cells = (
             _cell(
                 "Published", "" if published is None else f"{float(published):g}", sort=published, number=True
@@ -282,7 +281,7 @@ def _claims(rows: Sequence[Mapping[str, Any]], address: Callable[[Mapping[str, A
                 sort=VERDICTS.index(verdict),
             ),
         )
-        below = _small([_name(metric), _place(row)])
+        below = _small([_metric(row), _place(row)])
         lines.append(
             f'<tr id="claim-{_slug(str(row["id"]))}"{kept}><th scope="row" role="rowheader">'
             f"{_link(_title(row), address(row))}{below}</th>{''.join(cells)}</tr>"
@@ -318,9 +317,23 @@ def _verdict(verdict: str, text: str) -> str:
     return f'<span class="rr-verdict rr-{_slug(verdict)}">{GLYPHS[verdict]} {text}</span>'
 
 
+def _metric(row: Mapping[str, Any]) -> str:
+    """Say what was measured, in the words of the topic where it has some."""
+    metric, unit = row.get("metric"), row.get("unit")
+    words, _ = findings.vocabulary(str(row.get("topic"))) if metric else ({}, {})
+    experiment = str(row.get("experiment") or "").partition("/")[2]
+    told = words.get(f"{experiment}@{metric}") or words.get(str(metric))
+    if told and unit == "fraction":  # the words say so
+        return told
+    return " ".join(part for part in (told or _name(str(metric or "")), f"({unit})" if unit else "") if part)
+
+
 def _place(row: Mapping[str, Any]) -> str:
     """Say where the source makes the claim."""
-    where = next((f"{place}: {row[place]}" for place in PLACES if row.get(place)), None)
+    place = next((place for place in PLACES if row.get(place)), None)
+    where = str(row[place]) if place else None
+    if where and not where.lower().startswith(f"{place} "):
+        where = f"{place} {where}" if where[0].isdigit() else f"{place}: {where}"
     label = row.get("row") if row.get("row") != _title(row) else None
     return "; ".join(str(part) for part in (_source(str(row.get("source") or "")), where, label) if part)
 

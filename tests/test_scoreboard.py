@@ -103,7 +103,7 @@ def test_every_claim_is_there_without_a_script():
     for text in (
         'href="story_qa/memory.html"',
         "d = 50, n = 3",
-        "accuracy (fraction)",
+        "share of right answers, mean over the tasks<",
         "Mehak 2019; table: Accuracy on joint training",
         ">0.69<",
         "0.900 ± 0.012<",
@@ -117,6 +117,8 @@ def test_every_claim_is_there_without_a_script():
     ):
         assert text in first
     assert "More hops help" in second
+    assert "Sukhbaatar 2015; section 5<" in second
+    assert "other; figure 2<" in third
     assert "0.085<" in second
     assert "n = 1" in second
     assert "○ not run" in third
@@ -124,6 +126,16 @@ def test_every_claim_is_there_without_a_script():
     assert "<a " not in third
     assert 'id="claim-story-qa-joint-d50-n3"' in page
     assert '<form class="rr-controls" role="search" aria-label="Filter the claims" hidden>' in page
+
+
+def test_a_table_is_not_called_a_table_twice():
+    (row,) = body_rows(scoreboard.render([CLAIMS[0] | {"table": "Table 3.1: all systems"}]).html)
+    assert "Mehak 2019; Table 3.1: all systems<" in row
+
+
+def test_a_metric_without_words_keeps_its_name_and_unit():
+    (row,) = body_rows(scoreboard.render([CLAIMS[0] | {"metric": "word_error", "unit": "fraction"}]).html)
+    assert "word error (fraction)<" in row
 
 
 def test_the_picture_says_the_counts_in_words():

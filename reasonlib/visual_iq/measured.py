@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy import ndarray
 
 from reasonlib import claims, plotting, records, results, training
 from reasonlib.errors import UserError
@@ -19,6 +20,7 @@ __all__ = [
     "angles",
     "beside_public",
     "budgets",
+    "counted",
     "elsewhere",
     "fair",
     "from_pictures",
@@ -155,6 +157,42 @@ def beside_public(number: int = 2000, *, seed: int = 0) -> pd.DataFrame:
             line[f"vote on {ANSWER_SETS[name]}, %"] = "\N{NO-BREAK SPACE}/\N{NO-BREAK SPACE}".join(both)
         lines.append(line)
     return pd.DataFrame(lines).set_index("layout").round(3)
+
+
+def counted(number: int = 1000, *, seed: int = 0) -> pd.DataFrame:
+    """List what one solves who sees no context and only counts which looks are common among right answers.
+
+    Parameters
+    ----------
+    number
+        Problems of each layout to answer; three times as many are counted on.
+    seed
+        Of both.
+
+    Returns
+    -------
+    DataFrame
+        For each answer set the share that `statistics.by_counting` solves, by layout; and *motley*, the share
+        whose colours differ of all candidates with several entities: of the right ones, of the wrong ones.
+    """
+    lines = {}
+    for name in ANSWERS:
+        solved: dict[str, float] = {}
+        motley: dict[bool, list[ndarray]] = {True: [], False: []}
+        for one in CONFIGURATIONS:
+            drawn = simulate(one.key, 4 * number, seed=seed, answers=name)
+            asked = drawn[-number:]
+            solved[one.title] = float((statistics.by_counting(asked, drawn[:-number]) == asked.target).mean())
+            for here, shown in statistics.looks(drawn):
+                answers = np.arange(shown.shape[1]) == drawn.target[here, None]
+                for right, parts in motley.items():
+                    several = shown[(shown[..., 0] > 1) & (answers == right)]
+                    parts.append(several[:, -1] == statistics.MIXED)
+        shares = {"all": float(np.mean(list(solved.values()))), **solved}
+        for right, parts in motley.items():
+            shares[f"motley, {'right' if right else 'wrong'}"] = float(np.concatenate(parts).mean())
+        lines[ANSWER_SETS[name]] = {label: _percent(share) for label, share in shares.items()}
+    return pd.DataFrame(lines).T.rename_axis("solved, %")
 
 
 def two_right() -> pd.DataFrame:

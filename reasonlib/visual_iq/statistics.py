@@ -30,12 +30,15 @@ from reasonlib.visual_iq.puzzle import (
 )
 
 __all__ = [
+    "MIXED",
     "PUBLIC",
     "Distance",
     "Table",
     "against_public",
     "answer_table",
+    "by_counting",
     "compare",
+    "looks",
     "modified",
     "public",
     "question_table",
@@ -247,6 +250,67 @@ def _answers(problems: Problems) -> dict[str, Histogram]:
 
 
 # What others make -------------------------------------------------------------------------------------------
+
+
+MIXED = 10
+"""Stands for a level where entities of one panel differ; no ladder has as many."""
+
+
+def looks(problems: Problems) -> list[tuple[ndarray, ndarray]]:
+    """Say what each candidate shows at a glance: how many entities, and which levels they all share.
+
+    Parameters
+    ----------
+    problems
+        With all their candidates.
+
+    Returns
+    -------
+    list
+        For each component of each layout that occurs: the indices of its problems (M,), and of their
+        candidates (M, E, 4) the number of entities, and the level of type, size and colour: `MIXED` where the
+        entities differ.
+    """
+    found = []
+    for index, configuration in enumerate(CONFIGURATIONS):
+        here = np.flatnonzero(problems.configuration == index)
+        for place in configuration.parts if len(here) else ():
+            shown = problems.entities[here, CONTEXT:, place].astype(int)  # (M, E, S, A)
+            filled = shown[..., :1] > 0
+            low = np.where(filled, shown, MIXED).min(-2)
+            high = np.where(filled, shown, -1).max(-2)
+            shared = np.where(low == high, low, MIXED)[..., :-1]
+            found.append((here, np.concatenate([filled.sum(-2), shared], -1)))
+    return found
+
+
+def by_counting(problems: Problems, known: Problems) -> ndarray:
+    """Choose among candidates by nothing but how often each look was a right one: naive Bayes over `looks`.
+
+    Parameters
+    ----------
+    problems
+        To be answered; their targets are not looked at.
+    known
+        Others, of the same layouts, to count on.
+
+    Returns
+    -------
+    ndarray
+        (N,) chosen candidates.
+    """
+    score = np.zeros((len(problems), problems.entities.shape[1] - CONTEXT))
+    for (here, shown), (there, seen) in zip(looks(problems), looks(known), strict=True):
+        right = np.arange(seen.shape[1]) == known.target[there, None]
+        for attribute in range(shown.shape[-1]):
+            of_right, of_wrong = (
+                np.bincount(seen[..., attribute][which], minlength=MIXED + 1) + 1.0
+                for which in (right, ~right)
+            )
+            told = np.log(of_right / of_right.sum()) - np.log(of_wrong / of_wrong.sum())
+            score[here] += told[shown[..., attribute]]
+    tie = np.random.default_rng(0).random(score.shape)
+    return (score + 1e-9 * tie).argmax(1)
 
 
 @cache

@@ -110,6 +110,14 @@ def test_people_and_problems_with_two_answers():
     assert list(measured.two_right().index) == ["RAVEN", "I-RAVEN", "RAVEN-FAIR"]
 
 
+def test_who_only_counts_finds_most_where_changes_are_motley():
+    table = measured.counted(60)
+    assert list(table.columns) == ["all", *TITLES, "motley, right", "motley, wrong"]
+    share = table.astype(float)
+    assert share.loc["RAVEN-FAIR", "motley, wrong"] > 2 * share.loc["RAVEN-FAIR", "motley, right"]
+    assert share.loc["RAVEN-FAIR", "3x3Grid"] > share.loc["I-RAVEN", "3x3Grid"]
+
+
 def test_works_have_names():
     told = {claim.source for claim in claims.load("visual_iq") if claim.where == "I-RAVEN"}
     assert told == set(measured.WORKS)

@@ -10,9 +10,12 @@ from reasonlib.visual_iq.puzzle import CONFIGURATIONS, KEYS, Problems
 from reasonlib.visual_iq.simulate import simulate
 from reasonlib.visual_iq.solve import majority_vote
 from reasonlib.visual_iq.statistics import (
+    MIXED,
     against_public,
     answer_table,
+    by_counting,
     compare,
+    looks,
     modified,
     public,
     question_table,
@@ -126,3 +129,24 @@ def test_questions_and_answers_against_the_public_ones():
     assert [one.distance for one in found] == sorted((one.distance for one in found), reverse=True)
     with pytest.raises(ValueError, match="answers must be one of raven, i-raven, raven-fair, got 'all'"):
         against_public(simulate("U-D", 2), "all")
+
+
+def test_looks_of_a_candidate():
+    problem = simulate("2x2Grid", 1, seed=0)[0:1]
+    problem.entities[0, 8:] = 0
+    problem.entities[0, 8, :2] = [[2, 3, 7, 1], [2, 4, 7, 5]]  # two squares, of two sizes and one colour
+    ((here, shown),) = looks(problem)
+    assert here.tolist() == [0] and shown.shape == (1, 8, 4)
+    assert shown[0, 0].tolist() == [2, 2, MIXED, 7]
+    assert shown[0, 1, 0] == 0
+
+
+def test_one_who_counts_finds_motley_candidates_and_never_looks_at_the_target():
+    drawn = simulate("3x3Grid", 1200, seed=4, answers="raven-fair")
+    known, asked = drawn[:900], drawn[900:]
+    chosen = by_counting(asked, known)
+    assert (chosen == asked.target).mean() > 0.4
+    asked.target[:] = 0
+    assert np.array_equal(by_counting(asked, known), chosen)
+    even = simulate("L-R", 1200, seed=4, answers="i-raven")
+    assert (by_counting(even[900:], even[:900]) == even.target[900:]).mean() < 0.25

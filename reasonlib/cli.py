@@ -734,7 +734,8 @@ def _draw(answer: dict[str, Any]) -> None:
     if not isinstance(hops[0], list):
         hops = [hops]
     look = answer.get("look", "hop").capitalize()
-    table = _table("Sentence", *(f"{look} {number}" for number in range(1, len(hops) + 1)))
+    names = [look] if len(hops) == 1 else [f"{look} {number}" for number in range(1, len(hops) + 1)]
+    table = _table("Sentence", *names)
     for place, sentence in enumerate(sentences):
         bars = [
             f"{'█' * round(8 * hop[place]):<8} {hop[place]:.2f}" if place < len(hop) else "" for hop in hops

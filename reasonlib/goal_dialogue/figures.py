@@ -399,17 +399,19 @@ def objections(table: str, experiment: str) -> plotting.Picture:
     experiment
         Only cells that this experiment answers.
     """
-    found: dict[str, list[str]] = {}
+    found: dict[str, dict[str, list[str]]] = {}
     for row in claims.table("goal_dialogue", table=table):
         if row["verdict"] == "contradicted" and row["experiment"] == experiment and row["row"]:
-            numbers = f"{100 * row['published']:.1f} / {100 * row['ours']['mean']:.1f}"
-            found.setdefault(row["reason"] or "No reason is known.", []).append(f"{row['row']} {numbers}")
-    items = [
-        f"<li>{html.escape('; '.join(cells))}<br><span>{html.escape(reason)}</span></li>"
-        for reason, cells in found.items()
-    ]
-    told = " ".join(f"{'; '.join(cells)}: {reason}" for reason, cells in found.items())
-    alt = f"Contradicted cells of {table}, published / ours in per cent: {told or 'none'}"
+            system, _, column = row["row"].rpartition(", ")
+            side = f"{system}, ours {'higher' if row['ours']['mean'] > row['published'] else 'lower'}"
+            found.setdefault(row["reason"] or "No reason is known.", {}).setdefault(side, []).append(column)
+    items, said = [], []
+    for reason, sides in found.items():
+        cells = [f"{side}: {'; '.join(columns)}" for side, columns in sides.items()]
+        lines = "<br>".join(map(html.escape, cells))
+        items.append(f"<li>{lines}<br><span>{html.escape(reason)}</span></li>")
+        said.append(f"{'. '.join(cells)}. {reason}")
+    alt = f"Cells of {table} that our runs contradict. {' '.join(said) or 'None.'}"
     listed = "".join(items) or "<li>none</li>"
     return plotting.Picture(
         f'<style>{CSS}</style><div class="rr rr-objections"><ul>{listed}</ul></div>', alt=alt

@@ -85,26 +85,30 @@ def test_drawings_say_what_they_show(name):
 
 
 def test_contradicted_cells_stand_under_the_reason_they_share(monkeypatch):
-    def row(name, verdict="contradicted", experiment="e", reason="few < many"):
+    def row(name, ours=0.25, verdict="contradicted", experiment="e", reason="few < many"):
         return {
             "row": name,
             "verdict": verdict,
             "experiment": experiment,
             "reason": reason,
             "published": 0.5,
-            "ours": {"mean": 0.25},
+            "ours": {"mean": ours},
         }
 
     rows = [
-        row("A, 1."),
-        row("A, 2."),
-        row("B, 1.", reason=None),
-        row("C, 1.", verdict="reproduced"),
-        row("D, 1.", experiment="other"),
+        row("A, match, 1. Task"),
+        row("A, match, 2. Task"),
+        row("A, match, average", ours=0.75),
+        row("B, 1. Task", reason=None),
+        row("C, 1. Task", verdict="reproduced"),
+        row("D, 1. Task", experiment="other"),
     ]
     monkeypatch.setattr(figures.claims, "table", lambda *names, **where: rows)
     shown = figures.objections("Table 1", "e")
-    assert "<li>A, 1. 50.0 / 25.0; A, 2. 50.0 / 25.0<br><span>few &lt; many</span></li>" in shown.html
+    assert (
+        "<li>A, match, ours lower: 1. Task; 2. Task<br>A, match, ours higher: average<br>"
+        "<span>few &lt; many</span></li>" in shown.html
+    )
     assert shown.html.count("<li>") == 2 and "No reason is known." in shown.alt
-    assert "C, 1." not in shown.alt and "D, 1." not in shown.alt
+    assert "C, ours" not in shown.alt and "D, ours" not in shown.alt
     assert "<li>none</li>" in figures.objections("Table 1", "nobody").html

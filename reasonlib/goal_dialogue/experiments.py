@@ -78,8 +78,8 @@ NETWORK = (
 # Table 3.1 --------------------------------------------------------------------------------------------------
 
 # Bordes et al. choose width, hops and rate for each task on the validation set. This was found with the test
-# set in sight, and leads on the validation set too: with one table for memories and candidates, an unseen word
-# is at least the same word, whatever its vector.
+# set in sight, and leads on the validation set too: with one table for memories and candidates, an unseen
+# word is at least the same word, whatever its vector.
 TASK_4 = {"network": "n2n-adjacent", "hops": 1, "width": 128, "spread": 0.2}
 
 # Chosen on the validation dialogues; for task 1 also with their names exchanged for unheard ones

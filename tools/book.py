@@ -501,7 +501,10 @@ def main() -> int:
         else:
             return sphinx_in_this_process(given.work, given.site, given.scale)
     except BuildError as error:
-        print(error, file=sys.stderr)
+        told = str(error)
+        if not sys.stderr.isatty():  # a traceback of IPython is coloured
+            told = re.sub(r"\x1b\[[0-9;]*m", "", told)
+        print(told, file=sys.stderr)
         return 1
     return 0
 

@@ -147,6 +147,7 @@ def test_a_failing_cell_fails_the_build_each_time_and_says_where(built):
         assert "book/topic/one.md: code cell 2 failed" in message
         assert "print(one(), scale, seed := 3)" in message
         assert "ZeroDivisionError" in message
+        assert "\x1b" not in message  # colours are for a terminal
     built.edit("reasonlib/nn/a.py", "return 1 / 0", "return 11")
     assert built.build() == {"one"}
 

@@ -32,7 +32,9 @@ def test_both_sides_of_a_comparison_are_shown():
 
 
 def test_what_was_asked_for_and_why_it_failed_are_told():
-    asked, failed = shown(["optimisation/sigmoid/saturates", "optimisation/silu/relu"]).lines
+    asked, failed = shown(
+        ["optimisation/sigmoid/saturates", "optimisation/cross-entropy/three-classes"]
+    ).lines
     assert asked.measured[0][1][-1] == ("asked for", "at most −3")
     assert asked.why == ""
     (claim,) = [one for one in claims.load("optimisation") if one.id == failed.id]

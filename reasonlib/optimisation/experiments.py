@@ -1,8 +1,9 @@
 """What the source says of losses, activations and optimisers, as experiments.
 
 Data called ``worked``, ``number``, ``skewed`` (its example of targets of which 95 in 100 are 1000) and the
-surfaces are what the source itself speaks of and stand in for nothing: they count as real, as do the digits,
-the patients and the tumours that come with scikit-learn. ``widening`` is drawn.
+surfaces are what the source itself speaks of and stand in for nothing: they count as real, as do the digits
+(moved by a pixel or two where many are wanted), the patients and the tumours that come with scikit-learn.
+``widening`` is drawn.
 """
 
 from functools import lru_cache
@@ -28,6 +29,8 @@ def _version(name: str) -> str | None:
         from reasonlib.optimisation.learning import digits
 
         tensors = [part for examples in digits() for part in examples]
+    elif name == "moved-digits":
+        tensors = list(network_trials.moved_digits(0))
     elif name == "diabetes":
         tensors = [part for examples in loss_trials.regression_data(0) for part in examples]
     elif name == "skewed":
@@ -103,7 +106,12 @@ OUTLIERS = _experiment(
 SKEWED = _experiment(
     "skewed",
     title="Targets of which 95 in 100 are the same",
-    rows={loss: {"loss": loss} for loss in ("mse", "mae", "huber", "log-cosh")},
+    rows={
+        **{loss: {"loss": loss} for loss in ("mse", "mae", "log-cosh")},
+        "huber": {"loss": "huber", "delta": 0.1},  # in thousands
+        "huber-tight": {"loss": "huber", "delta": 0.02},
+        "huber-wide": {"loss": "huber", "delta": 0.5},
+    },
     scales={"smoke": {"steps": 30}, "quick": {"steps": 200}, "paper": {"steps": 600}},
     data={"skewed": "real"},
     run=loss_trials.run_skewed,
@@ -154,7 +162,7 @@ IMBALANCE = _experiment(
 # Activations ------------------------------------------------------------------------------------------------
 
 NAMES = (*ACTIVATIONS, "maxout")
-RATES = (0.03, 0.1, 0.3, 1.0)
+RATES = (0.01, 0.03, 0.1, 0.3)
 
 ACTIVATION = _experiment(
     "activations",
@@ -177,9 +185,10 @@ OVERFITTING = _experiment(
     "overfitting",
     title="The same networks, trained until they know their five hundred digits by heart",
     rows={
-        "sigmoid": {"activation": "sigmoid", "rates": [0.3]},
-        "ReLU": {"activation": "ReLU", "rates": [0.03]},
-        "ReLU-dropout": {"activation": "ReLU", "dropout": 0.3, "rates": [0.03]},
+        "sigmoid": {"activation": "sigmoid", "rates": [0.03, 0.1, 0.3]},
+        "softplus": {"activation": "softplus", "rates": [0.03, 0.1, 0.3]},
+        "ReLU": {"activation": "ReLU", "rates": [0.003, 0.01, 0.03]},
+        "ReLU-dropout": {"activation": "ReLU", "dropout": 0.3, "rates": [0.003, 0.01, 0.03]},
     },
     scales={"smoke": {"epochs": 1}, "quick": {"epochs": 20}, "paper": {"epochs": 80}},
     data={"digits": "real"},
@@ -203,6 +212,20 @@ DEPTH = _experiment(
     },
     data={"digits": "real"},
     run=network_trials.run_depth,
+    code=("activations", "learning", "losses:cross_entropy", "optimisers:Momentum"),
+)
+
+DEEPER = _experiment(
+    "deep",
+    title="Digits read by fifteen hidden layers, one activation each, at its best rate",
+    rows={name: {"activation": name, "depth": 15} for name in ("ReLU", "swish")},
+    scales={
+        "smoke": {"epochs": 1, "rates": [0.003]},
+        "quick": {"epochs": 5, "rates": [0.003, 0.01]},
+        "paper": {"epochs": 40, "rates": [0.003, 0.01, 0.03]},
+    },
+    data={"digits": "real"},
+    run=network_trials.run_activation,
     code=("activations", "learning", "losses:cross_entropy", "optimisers:Momentum"),
 )
 
@@ -265,6 +288,24 @@ BATCHES = _experiment(
     code=("learning", "losses:cross_entropy", "optimisers:GradientDescent"),
 )
 
+CROWD = _experiment(
+    "crowd",
+    title="The gradient of all, of some and of single examples, of twenty thousand pictures",
+    rows={
+        "batch": {"batch_size": None},
+        "mini-batch": {"batch_size": 32},
+        "stochastic": {"batch_size": 1},
+    },
+    scales={
+        "smoke": {"rates": [0.1], "budget": 0.01},
+        "quick": {"rates": [0.03, 0.3], "budget": 0.1},
+        "paper": {"rates": [0.01, 0.03, 0.1, 0.3, 1.0], "budget": 0.3},
+    },
+    data={"moved-digits": "real"},
+    run=network_trials.run_crowd,
+    code=("learning", "losses:cross_entropy", "network_trials:moved_digits"),
+)
+
 RATE = _experiment(
     "rates",
     title="A rate that is too low, too high, in between, and one that falls",
@@ -290,6 +331,7 @@ NETWORK = _experiment(
         "Adagrad": {"optimiser": "Adagrad", "between": [0.001, 0.3]},
         "rootless-Adagrad": {"optimiser": "rootless Adagrad", "between": [1e-6, 1.0]},
         "Adadelta": {"optimiser": "Adadelta", "between": [0.1, 10.0]},
+        "Adadelta-as-given": {"optimiser": "Adadelta", "between": [1.0, 1.0]},  # its paper has no rate
         "Adam": {"optimiser": "Adam", "between": [0.0003, 0.03]},
         "AMSGrad": {"optimiser": "AMSGrad", "between": [0.0003, 0.03]},
         "AdamW": {"optimiser": "AdamW", "between": [0.0003, 0.03], "options": {"decay": 1.0}},
@@ -385,10 +427,12 @@ EXPERIMENTS = {
         ACTIVATION,
         OVERFITTING,
         DEPTH,
+        DEEPER,
         DYING,
         COST,
         SEARCH,
         BATCHES,
+        CROWD,
         RATE,
         NETWORK,
         RACE,

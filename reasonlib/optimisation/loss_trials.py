@@ -184,7 +184,9 @@ def run_skewed(trial: Trial) -> Measured:
     """Fit targets nearly all alike, and count the predictions that are something else."""
     given = trial.settings
     inputs, targets = skewed_data(trial.seed)
-    loss = partial(losses.huber, delta=0.1) if given["loss"] == "huber" else losses.REGRESSION[given["loss"]]
+    loss = losses.REGRESSION[given["loss"]]
+    if "delta" in given:
+        loss = partial(losses.huber, delta=given["delta"])
     predicted = 1000 * fit_line(inputs, targets / 1000, loss, steps=given["steps"])(inputs)
     rare = targets < 1000
     wrong = (predicted - targets).abs()
@@ -308,9 +310,16 @@ def run_imbalance(trial: Trial) -> Measured:
         logits = other(train.inputs)[:, 0]
         each = losses.focal(logits, train.truths, gamma=given["gamma"], reduction="none")
         hard = each.topk(len(each) // 20).values  # the hardest twentieth
-    precision = average_precision_score((split.test.truths == 8).numpy(), scores.numpy())
+    eights = split.test.truths == 8
+    precision = average_precision_score(eights.numpy(), scores.numpy())
+    found = (scores > 0).double()
     return Measured(
-        metrics={"average_precision": float(precision), "hard_share": float(hard.sum() / each.sum())},
+        metrics={
+            "average_precision": float(precision),
+            "balanced_accuracy": float((found[eights].mean() + 1 - found[~eights].mean()) / 2),
+            "found": float(found[eights].mean()),
+            "hard_share": float(hard.sum() / each.sum()),
+        },
         steps_done=given["epochs"],
         steps_planned=given["epochs"],
     )

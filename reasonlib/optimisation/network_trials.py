@@ -37,10 +37,12 @@ __all__ = [
     "derivatives",
     "gradient_norms",
     "idle_pieces",
+    "moved_digits",
     "own_rate",
     "run_activation",
     "run_batches",
     "run_cost",
+    "run_crowd",
     "run_depth",
     "run_dying",
     "run_network",
@@ -81,12 +83,13 @@ def derivatives(model: Network, inputs: Tensor) -> list[Tensor]:
 
 
 def run_activation(trial: Trial) -> Measured:
-    """Train a network of three hidden layers with one activation, at the best of several rates."""
+    """Train a network with one activation, at the best of several rates."""
     given = trial.settings
     split = digits(seed=trial.seed)
+    build = {"depth": given.get("depth", 3), "dropout": given.get("dropout", 0.0), "seed": trial.seed}
     tried = []
     for rate in given["rates"]:
-        model = Network(given["activation"], dropout=given.get("dropout", 0.0), seed=trial.seed)
+        model = Network(given["activation"], **build)
         optimiser = optimisers.Momentum(rate=rate)
         history = learn(model, split.train, optimiser, epochs=given["epochs"], seed=trial.seed)
         tried.append((_loss(model, split.valid), rate, model, history))
@@ -399,6 +402,43 @@ def run_batches(trial: Trial) -> Measured:
         steps_done=given["epochs"],
         steps_planned=given["epochs"],
         details={"gaps": [round(gap, 6) for gap in gaps[:: max(1, len(gaps) // 100)]]},
+    )
+
+
+@lru_cache(maxsize=16)
+def moved_digits(seed: int, number: int = 800) -> Examples:
+    """Return many pictures: so many digits, each in 25 places, up to two pixels off either way."""
+    examples = digits(number, seed=seed).train
+    pictures = F.pad(examples.inputs.unflatten(1, (8, 8)), (2, 2, 2, 2), value=float(examples.inputs.min()))
+    places = [pictures[:, down : down + 8, right : right + 8] for down in range(5) for right in range(5)]
+    return Examples(torch.cat(places).flatten(1), examples.truths.repeat(25))
+
+
+def run_crowd(trial: Trial) -> Measured:
+    """Train one hidden layer on many pictures for a given time, with all, some or one to a step."""
+    given = trial.settings
+    examples = moved_digits(trial.seed)
+    size = given["batch_size"] or len(examples.truths)
+    tried = []
+    for rate in given["rates"]:
+        model = Network("ReLU", depth=1, seed=trial.seed)
+        weights = list(model.parameters())
+        draw = torch.Generator().manual_seed(trial.seed)
+        steps, end = 0, time.process_time() + given["budget"]
+        while time.process_time() < end:
+            for inputs, truths in minibatches(examples, size, draw):
+                slopes = torch.autograd.grad(cross_entropy(model(inputs), truths), weights)
+                with torch.no_grad():
+                    for weight, slope in zip(weights, slopes, strict=True):
+                        weight.sub_(rate * slope)
+                steps += 1
+                if time.process_time() >= end:
+                    break
+        loss = _loss(model, examples)
+        tried.append((loss if math.isfinite(loss) else math.inf, rate, steps))
+    loss, rate, steps = min(tried)
+    return Measured(
+        metrics={"loss_in_time": loss, "rate": rate, "updates": float(steps)}, steps_done=1, steps_planned=1
     )
 
 

@@ -5,9 +5,10 @@ import math
 import pytest
 import torch
 
-from reasonlib import claims, experiment
-from reasonlib.optimisation import descent_trials, loss_trials, losses, optimisers
+from reasonlib import claims, experiment, plotting, results
+from reasonlib.optimisation import descent_trials, loss_trials, losses, network_trials, optimisers
 from reasonlib.optimisation.experiments import EXPERIMENTS
+from reasonlib.optimisation.learning import digits
 from reasonlib.optimisation.surfaces import SURFACES, minimise
 
 CLAIMS = claims.load("optimisation")
@@ -70,6 +71,25 @@ def test_pits_are_where_they_should_be():
     assert low[0] == pytest.approx(low[1], abs=0.05)
     assert descent_trials.many_pits(1).grid(9)[2].equal(descent_trials.many_pits(1).grid(9)[2])
     assert not descent_trials.many_pits(1).grid(9)[2].equal(descent_trials.many_pits(2).grid(9)[2])
+
+
+def test_moved_digits_are_the_digits_elsewhere():
+    pictures, truths = digits(800, seed=3).train
+    moved = network_trials.moved_digits(3)
+    assert moved.inputs.shape == (20_000, 64) and moved.truths[:800].equal(truths)
+    assert moved.inputs[12 * 800 : 13 * 800].equal(pictures)  # the middle of 25 places
+    first = moved.inputs[:800].unflatten(1, (8, 8))
+    assert first[:, 2:, 2:].equal(pictures.unflatten(1, (8, 8))[:, :6, :6])
+    assert (first[:, :2] == pictures.min()).all()
+
+
+def test_a_bar_longer_than_one_is_drawn_whole(monkeypatch):
+    drawn = []
+    bars = plotting.bars
+    monkeypatch.setattr(plotting, "bars", lambda *given, **more: drawn.append(more) or bars(*given, **more))
+    results.rows("optimisation/outliers", metric="pull", unit="shift")
+    results.rows("optimisation/outliers", metric="clean_error", unit="error")
+    assert [more["limits"] for more in drawn] == [None, (0, 1)]
 
 
 def test_rare_batches_mislead_adam_alone():

@@ -223,6 +223,8 @@ def ask_memory(
     told = (word for sentence in (*sentences, question) for word in words(sentence))
     unknown = [word for word in dict.fromkeys(told) if word not in vocabulary]
     notes = [_unknown(unknown)] if unknown else []
+    if absent := _absent(sentences, question):
+        notes.append(f"the story does not mention {', '.join(absent)}")
     if kept < len(sentences):
         notes.append(f"it remembers the latest {kept} sentences and has forgotten those before")
     return _best(shares, vocabulary, question, sentences, weights, "hop", notes)
@@ -257,6 +259,13 @@ def _unknown(unknown: Sequence[str]) -> str:
     listed = ", ".join(unknown[:12]) + (f" and {len(unknown) - 12} more" if len(unknown) > 12 else "")
     many = "this word" if len(unknown) == 1 else "these words"
     return f"it has never met {many}, so the answer may mean nothing: {listed}"
+
+
+def _absent(sentences: Sequence[str], question: str) -> list[str]:
+    """Give the names in a question that its story has not: these models always answer something."""
+    told = {word for sentence in sentences for word in words(sentence)}
+    asked = (re.sub(r"('s)?\W*$", "", word) for word in question.split()[1:] if word[0].isupper())
+    return [name for name in dict.fromkeys(asked) if words(name) and not told.issuperset(words(name))]
 
 
 # The fine-tuned encoder -------------------------------------------------------------------------------------
@@ -348,6 +357,8 @@ def ask_evidence(reader: shipped.ShippedEvidence, sentences: Sequence[str], ques
         if tokenizer.unk_token_id in tokens.sentence(word)
     ]
     notes = [_unknown(unknown)] if unknown else []
+    if absent := _absent(sentences, question):
+        notes.append(f"the story does not mention {', '.join(absent)}")
     if kept < len(sentences):
         notes.append(f"it remembers the latest {kept} sentences and has forgotten those before")
     return _best(read.logits[0].softmax(0), answers, question, sentences, weights, "mark", notes)

@@ -144,6 +144,24 @@ def test_a_picture_marks_what_is_known():
     assert "It has never met this word" in noted._repr_html_() and "needed" not in noted.picture().html
 
 
+@pytest.mark.parametrize("model", [None, "bert"])
+@pytest.mark.parametrize(
+    ("question", "notes"),
+    [
+        ("Where is Mary?", ()),
+        ("Where is John?", ("the story does not mention John",)),
+        (
+            "Did Mary see Sandra or John's apple?",
+            ("it has never met", "the story does not mention Ann, John"),
+        ),
+    ],
+)
+def test_a_name_that_the_story_has_not_is_told(model, question, notes):
+    found = answer("Mary took the apple. Mary went to the garden.", question, model)
+    assert len(found.notes) == len(notes)
+    assert all(note.startswith(start) for note, start in zip(found.notes, notes, strict=True))
+
+
 # Mistakes
 
 

@@ -306,6 +306,10 @@ def test_write_a_story_with_the_keyboard_alone(browser, page):
             "It has never met these words, so the answer may mean nothing: with, rhea."
         )
         keyboard.press("Control+a")
+        keyboard.type("Where is Sandra's milk?")
+        keyboard.press("Enter")
+        assert opened.part("notes").inner_text().endswith("\nThe story does not mention Sandra.")
+        keyboard.press("Control+a")
         keyboard.press("Backspace")
         keyboard.press("Enter")
         assert opened.part("said").inner_text() == "Type a question first."

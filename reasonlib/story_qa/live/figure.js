@@ -25,6 +25,14 @@ function sentencesOf(text) {
   return cut.split(/[\r\n]+/).map((line) => line.trim()).filter((line) => /[\p{L}\p{N}_]/u.test(line));
 }
 
+/** The names in a question that its story has not: the network always answers something. */
+function absentFrom(sentences, question) {
+  const told = new Set(sentences.flatMap(wordsOf));
+  const names = question.trim().split(/\s+/).slice(1).filter((word) => /^\p{Lu}/u.test(word));
+  const bare = new Set(names.map((word) => word.replace(/('s)?[^\p{L}\p{N}_]*$/u, "")));
+  return [...bare].filter((name) => wordsOf(name).some((word) => !told.has(word)));
+}
+
 function start(root) {
   root.setAttribute("data-ready", "");
   const data = JSON.parse(root.querySelector("script[type='application/json']").textContent);
@@ -123,6 +131,8 @@ function start(root) {
       const many = strange.length === 1 ? "this word" : "these words";
       notes.append(make("li", {}, `It has never met ${many}, so the answer may mean nothing: ${strange.join(", ")}.`));
     }
+    const absent = absentFrom(sentences, asked);
+    if (absent.length) notes.append(make("li", {}, `The story does not mention ${absent.join(", ")}.`));
     if (sentences.length > network.slots) {
       notes.append(make("li", {}, `It remembers the latest ${network.slots} sentences and has forgotten those before.`));
     }

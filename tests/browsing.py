@@ -9,7 +9,6 @@ import pytest
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 LOCAL = ("file:", "data:", "blob:", "about:")
 KNOWN = (  # how harmless ones begin
-    "Got invalid theme mode: . Resetting to auto.",  # of the theme
     "Anchored content block not found.",  # of Sphinx, to which a dot in an anchor is a class
 )
 PHONE = {"viewport": {"width": 390, "height": 844}}

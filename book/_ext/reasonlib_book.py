@@ -40,6 +40,11 @@ def number_by_page(app, env):
     return []
 
 
+MODE = """
+<script>if (!localStorage.getItem("mode")) localStorage.setItem("mode", "auto");</script>
+"""  # before the theme asks: to a reader who never chose light or dark it would answer with an error
+
+
 def fix_page(app, pagename, templatename, context, doctree):
     """Drop scripts that reach for the network; point the Colab button at the notebook made from the page."""
     seen, keep = set(), []
@@ -59,11 +64,10 @@ def fix_page(app, pagename, templatename, context, doctree):
         context["generate_toctree_html"] = naming_toggles(context["generate_toctree_html"])
     if "citation-list" in context.get("body", ""):  # roles that belong together, for screen readers
         context["body"] = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
+    context["metatags"] = context.get("metatags", "") + MODE
     if doctree is not None:
         text = html.escape(description(doctree), quote=True)
-        context["metatags"] = (
-            context.get("metatags", "") + f'\n<meta name="description" content="{text}" />\n'
-        )
+        context["metatags"] += f'\n<meta name="description" content="{text}" />\n'
 
 
 def naming_toggles(generate):

@@ -1,4 +1,4 @@
-"""Make the README's picture from the built site: a chapter on a desktop, and on a phone in the dark."""
+"""Make the README's picture from the built site: the first page on a desktop, and on a phone in the dark."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("page", nargs="?", default="book/story_qa/memory.html")
+    parser.add_argument("page", nargs="?", default="book/intro.html")
     parser.add_argument("--site", type=Path, default=ROOT / "_build" / "html")
     parser.add_argument("--below", type=int, default=0, help="pixels to scroll down on the desktop first")
     given = parser.parse_args()

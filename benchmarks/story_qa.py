@@ -241,7 +241,7 @@ def peers(folder):
             files = task_files(task, made)
             examples = corpus.read_file(files[0], task)
             held = len(examples) // 10  # the last tenth of the questions, in both
-            with Port(folder, *files) as port:
+            with Port(folder, files[:1], files[1:]) as port:
                 for what, questions, count, call in ours(examples, held, port):
                     mine = Clocked(call, count * EPOCHS * questions)
                     theirs = Clocked(

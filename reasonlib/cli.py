@@ -443,6 +443,7 @@ def data_verify(
                     "checked": one.checked,
                     "path": str(one.source.path),
                     "problems": list(one.problems),
+                    "absent": list(one.absent),
                 }
                 for one in found
             ]
@@ -450,6 +451,9 @@ def data_verify(
     for one in found:
         if not as_json and one.ok:
             typer.echo(f"{one.corpus}: good ({one.checked})")
+        if not as_json and one.absent:
+            more = f" and {len(one.absent) - 3} more" if len(one.absent) > 3 else ""
+            typer.echo(f"{one.corpus}: not here, and not required: {', '.join(one.absent[:3])}{more}")
         for problem in one.problems:
             _say(f"{one.corpus}: {problem}")
     if not found and not as_json:

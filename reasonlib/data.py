@@ -87,6 +87,8 @@ class Corpus:
         What else the unpacked folder may be called in ``REASONLIB_DATA``.
     files
         Files that a reader cannot do without, relative to `folder`.
+    others
+        Further files of the release that a reader uses where they are there, relative to `folder`.
     mirrors
         Other addresses of the same bytes, tried in order when `url` fails.
 
@@ -105,6 +107,7 @@ class Corpus:
     folder: str
     aliases: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
     mirrors: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -162,12 +165,15 @@ class Verification:
         What was compared, in words.
     problems
         One line for each difference; empty if there is none.
+    absent
+        Files of the release that an unpacked folder lacks without being worse for it (`Corpus.others`).
     """
 
     corpus: str
     source: Source
     checked: str
     problems: tuple[str, ...]
+    absent: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -288,7 +294,8 @@ def verify(corpus: Corpus, *, cache: str | os.PathLike[str] | None = None) -> Ve
     """Compare what is on this machine with what was released, byte for byte where that is known.
 
     Files in the cache are compared with the manifest written when the verified archive was unpacked; an
-    archive with its registered size and SHA-256; an unpacked folder can only be searched for missing files.
+    archive with its registered size and SHA-256; an unpacked folder can only be searched for missing files,
+    of which those that a reader can do without are named but are no difference.
 
     Raises
     ------
@@ -299,9 +306,11 @@ def verify(corpus: Corpus, *, cache: str | os.PathLike[str] | None = None) -> Ve
     if source is None:
         raise DataError(_absent(corpus))
     problems: Sequence[str]
+    absent: list[str] = []
     if source.kind == "folder":
         checked = f"{len(corpus.files)} required files are present (an unpacked folder has no checksum)"
         problems = _missing(corpus, source.path)
+        absent = [file for file in corpus.others if not (source.path / file).is_file()]
     elif source.kind == "archive":
         pinned = corpus.sha256 is not None
         checked = "size and SHA-256 of the archive" if pinned else "nothing: no checksum is registered"
@@ -309,7 +318,9 @@ def verify(corpus: Corpus, *, cache: str | os.PathLike[str] | None = None) -> Ve
     else:
         checked = "size and SHA-256 of every unpacked file"
         problems = _damage(corpus, source.path, deep=True)
-    return Verification(corpus=corpus.name, source=source, checked=checked, problems=tuple(problems))
+    return Verification(
+        corpus=corpus.name, source=source, checked=checked, problems=tuple(problems), absent=tuple(absent)
+    )
 
 
 def version(folder: str | os.PathLike[str]) -> str:

@@ -400,7 +400,7 @@ def test_data_verify(tmp_path, monkeypatch):
     (tmp_path / "toy" / "a.txt").write_text("whole")
     assert "toy: good" in call("data", "verify", "toy").stdout
     (report,) = json.loads(call("data", "verify", "--json").stdout)
-    assert report["ok"] and report["problems"] == []
+    assert report["ok"] and report["problems"] == report["absent"] == []
 
 
 def test_data_fetch_of_what_is_here(tmp_path, monkeypatch):

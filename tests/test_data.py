@@ -522,6 +522,12 @@ def test_an_unpacked_folder_that_lacks_a_file(mine):
     assert verify(corpus_of()).problems == (f"{mine / FOLDER}/en/qa1_train.txt: missing",)
 
 
+def test_an_unpacked_folder_that_lacks_a_file_one_can_do_without(mine):
+    unpack(mine)
+    found = verify(corpus_of(others=("README.txt", "en-10k/qa1_train.txt")))
+    assert found.ok and found.absent == ("en-10k/qa1_train.txt",)
+
+
 @pytest.mark.parametrize("pinned", [True, False])
 def test_an_archive_of_the_user(mine, cache, pinned):
     (mine / "toy_v1.tar.gz").write_bytes(ARCHIVE)

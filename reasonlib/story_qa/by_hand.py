@@ -90,14 +90,15 @@ class _Loss(torch.autograd.Function):
         memory = torch.cat([told, ages[:, :, :slots]], dim=2).unbind()  # T of (R, U + S, D)
         story = batch.story.expand(restarts, -1, -1)
         hidden, lowest = ~batch.filled, torch.finfo(words.dtype).min
-        empty = (places - batch.filled.sum(1, keepdim=True)).to(words.dtype).log()
-        empty = empty.clamp(min=lowest).expand(restarts, -1, -1)  # all places without a sentence in one score
+        if not linear:  # all places without a sentence in one score
+            empty = (places - batch.filled.sum(1, keepdim=True)).to(words.dtype).log_()
+            empty = empty.clamp_(min=lowest).expand(restarts, -1, -1)
         hops = list(zip(tying.keys, tying.values, strict=True))
 
         state = memory[tying.query].index_select(1, batch.question)
         done = []
         for key, value in hops:
-            met = state @ memory[key].mT  # (R, B, U + S)
+            met = torch.bmm(state, memory[key].mT)  # (R, B, U + S)
             scores = met.gather(2, story).add_(met[:, :, known:])
             if linear:
                 weights = scores.masked_fill_(hidden, 0.0)
@@ -109,18 +110,18 @@ class _Loss(torch.autograd.Function):
             done.append((state, weights, shares))
             state = torch.baddbmm(state, shares, memory[value])
         words_out = words[tying.answer]
-        sure = (state @ words_out.mT).log_softmax(2)
+        sure = torch.bmm(state, words_out.mT).log_softmax(2)
         answer = batch.answer.expand(restarts, -1).unsqueeze(2)
         losses = sure.gather(2, answer).sum((1, 2)) * (-size / asked)
 
         missed = sure.exp_()
         missed.scatter_add_(2, answer, missed.new_full((1, 1, 1), -1.0).expand_as(answer)).mul_(size / asked)
-        back = missed @ words_out  # the gradient of the state, (R, B, D)
+        back = torch.bmm(missed, words_out)  # the gradient of the state, (R, B, D)
         grown = torch.zeros(tables, restarts, known + slots, width, dtype=words.dtype, device=words.device)
         into = grown.unbind()
         for (key, value), (before, weights, shares) in zip(hops[::-1], done[::-1], strict=True):
             into[value].baddbmm_(shares.mT, back)
-            met = back @ memory[value].mT
+            met = torch.bmm(back, memory[value].mT)
             scores = met.gather(2, story).add_(met[:, :, known:])
             if linear:
                 scores.masked_fill_(hidden, 0.0)
@@ -134,7 +135,7 @@ class _Loss(torch.autograd.Function):
         into[tying.query].index_add_(1, batch.question, back)
         plain, sloped = (bags.mT @ grown[:, :, :known]).split(vocabulary, dim=2)
         by_word = torch.addcmul(plain, sloped, unit)
-        by_word[tying.answer].add_(missed.mT @ state)
+        by_word[tying.answer].baddbmm_(missed.mT, state)
         by_age = torch.zeros_like(ages)
         by_age[:, :, :slots] = grown[:, :, known:]
         ctx.save_for_backward(by_word, by_age)

@@ -68,6 +68,10 @@ SPLITS = ("train", "valid", "test")
 _REQUIRED = tuple(
     f"en/qa{task}_{slug}_{split}.txt" for task, slug in SLUGS.items() for split in ("train", "test")
 )
+_OTHERS = (
+    *(f"en-10k/qa{task}_{slug}_{split}.txt" for task, slug in SLUGS.items() for split in ("train", "test")),
+    *(f"{size}/qa{task}_{split}.txt" for size in SIZES[2:] for task in SLUGS for split in SPLITS),
+)
 
 # Two archives of one tree. The address of the original is reported gone; the copy that ParlAI uses, on its
 # authors' host, holds the same files and a variant of each without supporting facts. The checksums are those
@@ -82,6 +86,7 @@ CORPORA: dict[str, Corpus] = {
         citation="weston2015",
         folder=FOLDER,
         files=_REQUIRED,
+        others=_OTHERS,
         mirrors=("http://parl.ai/downloads/babi/babi.tar.gz",),
     ),
     "babi-original": Corpus(
@@ -93,6 +98,7 @@ CORPORA: dict[str, Corpus] = {
         citation="weston2015",
         folder=FOLDER,
         files=_REQUIRED,
+        others=_OTHERS,
     ),
 }
 

@@ -1,4 +1,4 @@
-"""A public memory network trained beside ours: the same files, the same recipe, one thread each.
+"""A public memory network trained beside ours: the same files, as many epochs, one thread each.
 
 The other one is the NumPy version of the authors' code (Khuc 2016). `REASONLIB_PEER_MEMN2N` names a checkout
 that runs on this Python: after ``2to3``, ``np.int`` is ``int`` and ``zip(*tmp)`` is ``tuple(zip(*tmp))``. It
@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ from reasonlib.story_qa.restarts import (
 )
 from reasonlib.story_qa.tensors import build_vocabulary
 
-__all__ = ["VARIABLE", "Port", "checkout", "run_beside"]
+__all__ = ["VARIABLE", "Port", "checkout", "one_thread", "run_beside", "trained"]
 
 VARIABLE = "REASONLIB_PEER_MEMN2N"
 
@@ -41,16 +41,17 @@ _DRIVER = """
 import io, os, sys, time
 said = os.fdopen(os.dup(1), "w")
 sys.stdout = open(os.devnull, "w")
-folder, learnt, asked, seed = sys.argv[1:]
+folder, seed, *files = sys.argv[1:]
 sys.path.insert(0, folder)
 import numpy
-from config import BabiConfig
+from config import BabiConfig, BabiConfigJoint
 from train_test import test, train, train_linear_start
 from util import build_model, parse_babi_task
 numpy.random.seed(int(seed))
-dictionary = {"nil": 0}
-learnt, asked = (parse_babi_task([name], dictionary, False) for name in (learnt, asked))
-config = BabiConfig(learnt[0], learnt[1], dictionary)
+dictionary, tasks = {"nil": 0}, len(files) // 2
+learnt = parse_babi_task(files[:tasks], dictionary, False)
+asked = [parse_babi_task([name], dictionary, False) for name in files[tasks:]]
+config = (BabiConfig if tasks == 1 else BabiConfigJoint)(learnt[0], learnt[1], dictionary)
 network = build_model(config)
 sizes = config.train_config["in_dim"], config.nhops, config.batch_size, config.train_config["sz"]
 print(*sizes, len(config.train_range), file=said, flush=True)
@@ -62,12 +63,14 @@ for line in sys.stdin:
         train_linear_start(*learnt, *network, config)
     elif config.nepochs:
         train(*learnt, *network, config)
-    number = time.process_time() - start
+    numbers = [time.process_time() - start]
     if not config.nepochs:
         sys.stdout = io.StringIO()
-        test(*asked, *network, config)
-        number, sys.stdout = sys.stdout.getvalue().split()[-1], open(os.devnull, "w")
-    print(number, file=said, flush=True)
+        for one in asked:
+            test(*one, *network, config)
+        lines, sys.stdout = sys.stdout.getvalue().splitlines(), open(os.devnull, "w")
+        numbers = [line.split()[-1] for line in lines if line.strip()]
+    print(*numbers, file=said, flush=True)
 """
 
 
@@ -89,14 +92,16 @@ def checkout() -> Path:
 
 
 class Port:
-    """The other implementation's network for one task, in a process of its own.
+    """The other implementation's network for one task or for several at once, in a process of its own.
 
     Parameters
     ----------
     folder
         See `checkout`.
     learnt, asked
-        Files of one task, to learn from (the last tenth is its validation set) and to test on.
+        A file a task, to learn from and to test on. With one task its settings are those it has for one, and
+        the last tenth of the questions is its validation set; with several they are its settings for joint
+        training, and that tenth is drawn from all.
     seed
         Of NumPy there.
 
@@ -106,10 +111,10 @@ class Port:
         Its settings, and how many questions it learns from.
     """
 
-    def __init__(self, folder: Path, learnt: Path, asked: Path, *, seed: int = 0) -> None:
+    def __init__(self, folder: Path, learnt: Sequence[Path], asked: Sequence[Path], *, seed: int = 0) -> None:
         one = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
         self.process = subprocess.Popen(
-            [sys.executable, "-c", _DRIVER, str(folder), str(learnt), str(asked), str(seed)],
+            [sys.executable, "-c", _DRIVER, str(folder), str(seed), *map(str, (*learnt, *asked))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -127,19 +132,19 @@ class Port:
             )
         return line
 
-    def _ask(self, linear: int, epochs: int) -> float:
+    def _ask(self, linear: int, epochs: int) -> list[float]:
         assert self.process.stdin is not None
         with suppress(BrokenPipeError):  # then it ended early, which the answer tells
             self.process.stdin.write(f"{linear} {epochs}\n")
             self.process.stdin.flush()
-        return float(self._answer())
+        return [float(number) for number in self._answer().split()]
 
     def train(self, epochs: int, *, linear: int = 0) -> float:
         """Train on, `linear` epochs without the softmax first; return the seconds of processor time."""
-        return self._ask(linear, epochs)
+        return self._ask(linear, epochs)[0]
 
-    def error(self) -> float:
-        """Share of wrong answers to the test questions; it leaves out the few that fill no batch."""
+    def errors(self) -> list[float]:
+        """Share of wrong answers to each task's test questions; it leaves out the few that fill no batch."""
         return self._ask(0, 0)
 
     def close(self) -> None:
@@ -158,30 +163,33 @@ class Port:
 
 
 def run_beside(trial: Trial) -> Measured:
-    """Train the other network, ours once, and ours from several starts; measure the errors and speeds."""
+    """Train the other network, ours once, and ours from several starts; measure the errors and speeds.
+
+    Each has its own recipe; as many questions pass through one network of ours as through the other.
+    """
     settings, folder = trial.settings, data.locate(CORPORA["babi"])
     recipe = RestartsRecipe(epochs=settings["epochs"], halve_every=settings["halve_every"])
     learnt, asked = (read(folder, settings["task"], split, "en") for split in ("train", "test"))
-    files = (path_of(folder, settings["task"], split, "en") for split in ("train", "test"))
+    files = ([path_of(folder, settings["task"], split, "en")] for split in ("train", "test"))
     with Port(checkout(), *files, seed=trial.seed) as port:
-        seconds = port.train(recipe.epochs - recipe.linear_epochs, linear=recipe.linear_epochs)
-        questions = recipe.epochs * (port.questions // port.batch) * port.batch
-        metrics = {"port.error": port.error(), "port.rate": questions / seconds}
+        rate, errors = trained(port, recipe.epochs - settings["port_linear"], settings["port_linear"])
+        metrics = {"port.error": errors[0], "port.rate": rate}
 
     held, vocabulary = len(learnt) // 10, build_vocabulary((*learnt, *asked))
-    train = encode_ordered(learnt[:-held], vocabulary, port.width)
-    valid = encode_ordered(learnt[-held:], vocabulary, port.width, like=train)
-    test = encode_ordered(asked, vocabulary, port.width, like=train)
+    width = settings["width"]
+    train = encode_ordered(learnt[:-held], vocabulary, width)
+    valid = encode_ordered(learnt[-held:], vocabulary, width, like=train)
+    test = encode_ordered(asked, vocabulary, width, like=train)
     slots = min(50, math.ceil((1 + recipe.noise) * int(train.lengths.max())))  # room for the empty ones
     steps = 0
     for name, starts in (("warm", 1), ("one", 1), ("together", settings["restarts"])):
-        sizes = {"restarts": starts, "width": port.width, "hops": port.hops, "slots": slots}
+        sizes = {"restarts": starts, "width": width, "hops": port.hops, "slots": slots}
         model = Restarts(RestartsConfig(vocabulary=len(vocabulary), **sizes), seed=trial.seed)
 
         def validate(_: dict[str, Any], model: Restarts = model) -> None:
             try_all(model, valid)  # as the other one does after every epoch
 
-        with _one_thread():
+        with one_thread():
             clock = time.process_time()
             plan = RestartsRecipe(epochs=1) if name == "warm" else recipe
             history = learn_restarts(model, train, plan, seed=trial.seed, progress=False, on_epoch=validate)
@@ -197,8 +205,16 @@ def run_beside(trial: Trial) -> Measured:
     return Measured(metrics=metrics, steps_done=steps, steps_planned=steps)
 
 
+def trained(port: Port, epochs: int, linear: int) -> tuple[float, list[float]]:
+    """Train the other network; its questions a second of processor time, and its errors."""
+    seconds = port.train(epochs, linear=linear)
+    questions = (epochs + linear) * (port.questions // port.batch) * port.batch
+    return questions / seconds, port.errors()
+
+
 @contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
+    """Keep Torch to one thread for a while."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -17,6 +17,11 @@ class BabiConfig:
     def __init__(self, story, questions, dictionary):
         self.nhops, self.batch_size, self.train_range = 3, 32, range(int(0.9 * len(questions)))
         self.train_config = {"in_dim": 8, "sz": 10}
+
+class BabiConfigJoint(BabiConfig):
+    def __init__(self, *told):
+        super().__init__(*told)
+        self.train_config["in_dim"] = 12
 """,
     "util.py": """
 def parse_babi_task(files, dictionary, include_question):
@@ -37,7 +42,7 @@ def train_linear_start(story, questions, qstory, memory, model, loss, config):
     train(story, questions, qstory, memory, model, loss, config)
 
 def test(story, questions, qstory, memory, model, loss, config):
-    print("Test error: %f" % (memory.count("linear") / 10 + memory.count("after") / 1000))
+    print("Test error: %f" % (memory.count("linear") / 10 + memory.count("after") / 1000 + len(story) / 1e5))
 """,
 }
 
@@ -62,7 +67,7 @@ def told(tmp_path, monkeypatch):
                 corpus.write(simulate(task, count if (task, size) == (1, "en") else 2, seed=seed), path)
     monkeypatch.setenv("REASONLIB_DATA", str(tmp_path))
     _version.cache_clear()
-    yield tuple(corpus.path_of(tmp_path / corpus.FOLDER, 1, split, "en") for split in ("train", "test"))
+    yield tuple([corpus.path_of(tmp_path / corpus.FOLDER, 1, split, "en")] for split in ("train", "test"))
     _version.cache_clear()
 
 
@@ -70,23 +75,43 @@ def test_the_other_network_is_trained_and_tested_in_its_own_process(stand_in, to
     with Port(checkout(), *told) as port:
         assert (port.width, port.hops, port.batch, port.slots, port.questions) == (8, 3, 32, 10, 72)
         assert port.train(4) > 0
-        assert port.error() == pytest.approx(0.004)
+        assert port.errors() == [pytest.approx(0.0044)]  # 40 questions
         assert port.train(5, linear=2) > 0
-        assert port.error() == pytest.approx(0.209)
+        assert port.errors() == [pytest.approx(0.2094)]
     assert port.process.returncode == 0
+
+
+def test_several_tasks_are_learnt_at_once_and_tested_one_by_one(stand_in, told):
+    (learnt,), (asked,) = told
+    asked = [asked, corpus.path_of(learnt.parents[1], 2, "test", "en")]
+    with Port(checkout(), [learnt, corpus.path_of(learnt.parents[1], 2, "train", "en")], asked) as port:
+        assert (port.width, port.questions) == (12, 73)  # nine tenths of 80 and 2
+        assert port.train(3, linear=1) > 0
+        assert port.errors() == [pytest.approx(0.1034), pytest.approx(0.10302)]
 
 
 def test_both_are_measured_in_one_run(stand_in, told):
     threads = torch.get_num_threads()
     (record,) = run(EXPERIMENTS["story_qa/beside"], rows="qa1", scale="smoke", device="cpu")
     metrics = record.metrics
-    assert metrics["port.error"] == pytest.approx(0.105)  # 1 of 6 epochs without the softmax
+    assert metrics["port.error"] == pytest.approx(0.1054)  # 1 of 6 epochs without the softmax
     assert {f"{who}.{what}" for who in ("one", "together") for what in ("error", "rate", "speed")} < set(
         metrics
     )
     assert 0 <= metrics["together.error"] <= 1 and metrics["together.speed"] > 0
-    assert record.steps.done == record.steps.planned == 2 * 6 * 2  # two trainings, 72 questions an epoch
+    assert record.steps.done == record.steps.planned == 2 * 6 * 1  # two trainings, 72 questions an epoch
     assert torch.get_num_threads() == threads
+
+
+def test_both_are_measured_on_all_tasks_in_one_run(stand_in, told):
+    (record,) = run(EXPERIMENTS["story_qa/beside-jointly"], scale="smoke", device="cpu")
+    metrics = record.metrics
+    assert metrics["port.error.qa1"] == pytest.approx(0.1014)  # two epochs, one of them without the softmax
+    assert metrics["port.error.qa20"] == pytest.approx(0.10102)
+    for side in ("port", "one"):
+        tasks = [metrics[f"{side}.error.qa{task}"] for task in TASKS]
+        assert metrics[f"{side}.error"] == pytest.approx(sum(tasks) / 20)
+    assert metrics["one.speed"] == pytest.approx(metrics["one.rate"] / metrics["port.rate"])
 
 
 @pytest.mark.parametrize("value", [None, "", "nowhere"])

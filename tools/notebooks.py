@@ -425,7 +425,8 @@ def format_cells() -> int:
         return match[1] + (match[2] if done.returncode else done.stdout) + match[3]
 
     for page in chapters():
-        if write_if_changed(page.path, fence.sub(one, page.text)):
+        text = page.path.read_text(encoding="utf-8")  # as it is now: the first pages took a while
+        if write_if_changed(page.path, fence.sub(one, text)):
             print(f"formatted {page.path.relative_to(ROOT)}")
     return 0
 

@@ -444,6 +444,8 @@ def serve(site: Path, port: int) -> None:
 
     if not (site / "index.html").is_file():
         raise BuildError("there is no site yet: run `make book` first")
+    if not 0 <= port <= 65535:
+        raise BuildError(f"port must be between 0 and 65535, got {port}: try `make serve PORT=8000`")
     try:
         server = ThreadingHTTPServer(
             ("127.0.0.1", port), partial(SimpleHTTPRequestHandler, directory=str(site))

@@ -191,3 +191,17 @@ def test_a_site_that_was_broken_off_is_built_from_the_start(tmp_path, monkeypatc
         book.build_site([], site, "smoke")
     assert book.build_site([], site, "smoke") == "built"
     assert begun == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("page", "port", "said"),
+    [(False, 8000, "there is no site yet"), (True, 65536, "port must be between 0 and 65535, got 65536")],
+)
+def test_what_cannot_be_served_is_said(tmp_path, monkeypatch, page, port, said):
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    import book
+
+    if page:
+        (tmp_path / "index.html").write_text("<p>")
+    with pytest.raises(book.BuildError, match=said):
+        book.serve(tmp_path, port)

@@ -197,8 +197,7 @@ def test_a_site_that_was_broken_off_is_built_from_the_start(tmp_path, monkeypatc
     ("page", "port", "said"),
     [(False, 8000, "there is no site yet"), (True, 65536, "port must be between 0 and 65535, got 65536")],
 )
-def test_what_cannot_be_served_is_said(tmp_path, monkeypatch, page, port, said):
-    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+def test_what_cannot_be_served_is_said(tmp_path, page, port, said):
     import book
 
     if page:

@@ -400,8 +400,8 @@ BESIDE_JOINTLY = Experiment(
     rows={"all": {**FULL, "tasks": TASKS}},
     scales={
         "smoke": {"epochs": 2, "warmup": 5, "port_epochs": 1, "port_linear": 1},
-        "quick": {"epochs": 20, "port_epochs": 6, "port_linear": 3},
-        "paper": {"epochs": 80, "port_epochs": 60, "port_linear": 30},
+        "quick": {"epochs": 9, "port_epochs": 6, "port_linear": 3},
+        "paper": {"epochs": 90, "port_epochs": 60, "port_linear": 30},
     },
     data={"babi-1k": "real"},
     run=run_beside_jointly,

@@ -118,7 +118,8 @@ def beside(scale: str | None = None) -> Any:
     """Set our networks for one task beside the public one, as both were measured in one run (see `port`).
 
     Errors in per cent; speeds in questions a second of processor time, over those of the public one. The last
-    row is the mean error over the tasks.
+    rows are the mean over the tasks, and one network of each side for all tasks at once, with how often both
+    passed over the questions.
 
     Parameters
     ----------
@@ -144,4 +145,10 @@ def beside(scale: str | None = None) -> Any:
         }
     found = pd.DataFrame(lines).T
     found.loc["mean"] = found[list(errors)].mean()
+    group = records.best("story_qa/beside-jointly", "all", scale=scale)
+    if group is not None:
+        name = f"all at once, {group.records[0].config['epochs']} passes"
+        for column, metric in (errors | speeds).items():
+            if summary := group.summary(metric):
+                found.loc[name, column] = summary.mean * (100 if column in errors else 1)
     return found.map("{:.1f}".format).replace("nan", "").rename_axis("task")

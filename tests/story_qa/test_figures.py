@@ -33,3 +33,27 @@ def test_accuracy_by_task_of_the_data_asked_for(name):
 def test_bars_of_a_handful_of_questions_are_left_out():
     alt = figures.facts(data="babi-10k").alt
     assert f"{figures.MOST_FACTS} facts" in alt and f"{figures.MOST_FACTS + 1} facts" not in alt
+
+
+def test_the_public_network_stands_beside_ours_on_each_task_and_on_all(monkeypatch):
+    from types import SimpleNamespace
+
+    told = {
+        f"{who}.{what}": 0.125 for who in ("port", "one", "together") for what in ("error", "rate", "speed")
+    }
+
+    def best(experiment, row, *, scale=None):
+        if row == "qa20":  # not measured
+            return None
+        metrics = {k: v for k, v in told.items() if experiment == "story_qa/beside" or "together" not in k}
+        return SimpleNamespace(
+            records=[SimpleNamespace(config={"epochs": 9})],
+            metrics=tuple(metrics),
+            summary=lambda name: SimpleNamespace(mean=metrics[name]) if name in metrics else None,
+        )
+
+    monkeypatch.setattr(figures.records, "best", best)
+    table = figures.beside()
+    assert len(table) == 19 + 2 and list(table.index[-2:]) == ["mean", "all at once, 9 passes"]
+    assert list(table.loc["mean"]) == ["12.5", "12.5", "12.5", "", ""]
+    assert list(table.loc["all at once, 9 passes"]) == ["12.5", "12.5", "", "0.1", ""]

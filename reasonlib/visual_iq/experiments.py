@@ -174,7 +174,7 @@ PIPELINE = Experiment(
     scales={
         "smoke": {"per_configuration": 1},
         "quick": {"per_configuration": 20},
-        "paper": {"per_configuration": 500},
+        "paper": {"per_configuration": 600},
     },
     data=DATA,
     run=run_pipeline,

@@ -6,7 +6,7 @@ Two things no detector can know. Angles are left out: no rule governs them, and 
 detector says of a circle's angle is always the same, and to a model that looks for rules that is a rule: all
 angles constant. A candidate whose shape shows another angle then breaks it. And in the smallest grid two
 sizes of a square are drawn with the same pixels. Each is tried, square by square, and of all readings the
-one counts that makes most sense: in which a candidate is likeliest.
+one counts that makes most sense: in which a candidate is likeliest, and the rows above it are too.
 
 The models are those that travel with the library; nothing is trained here.
 
@@ -20,7 +20,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
 from reasonlib.experiment import Measured, Trial
@@ -28,16 +28,19 @@ from reasonlib.visual_iq import seeing, sets, solving
 from reasonlib.visual_iq.detector import Detector, load_detector, perceive
 from reasonlib.visual_iq.detector.perceive import SHIPPED
 from reasonlib.visual_iq.puzzle import CONFIGURATIONS, CONTEXT, PLACE_OF, Problems
+from reasonlib.visual_iq.relational import Relational
 from reasonlib.visual_iq.render import problem_images
 from reasonlib.visual_iq.solve import majority_vote
 
 __all__ = [
+    "drawn_like_the_right_one",
     "open_sizes",
     "read",
     "readings",
     "run_pipeline",
     "scores",
     "some",
+    "upper_rows",
     "weights_version",
     "without_angles",
 ]
@@ -131,16 +134,45 @@ def readings(problem: Problems, most: int = 6) -> Problems:
     return replace(found, entities=entities)
 
 
+def upper_rows(model: Relational, problems: Problems) -> Float[ndarray, "N C"]:
+    """Say how well the two upper rows follow from the others, were each candidate the answer.
+
+    Rules hold for every row, whatever their order. So an upper row is put last, below the row that the
+    candidate completes, and its own third panel is what the model has to predict.
+
+    Returns
+    -------
+    Float (N, C)
+        Log-likelihood of both third panels together, in nats.
+    """
+    candidates = np.arange(problems.entities.shape[1] - CONTEXT)
+    turned = []
+    for candidate in candidates:
+        grid = problems.entities[:, [*range(CONTEXT), CONTEXT + candidate]]  # (N, 9, S, A)
+        for last in (0, 1):
+            rows = [row for row in (0, 1, 2) if row != last]
+            panels = [3 * row + column for row in (*rows, last) for column in (0, 1, 2)]
+            turned.append(grid[:, [*panels[:-1], *[panels[-1]] * len(candidates)]])
+    many = problems[np.tile(np.arange(len(problems)), len(turned))]
+    told = solving.scores(model, replace(many, entities=np.concatenate(turned)))[:, 0]
+    return told.reshape(len(candidates), 2, len(problems)).sum(1).T
+
+
 def scores(model: solving.Solver, problems: Problems) -> Float[ndarray, "N C"]:
     """Score candidates on what a detector read: each candidate's best score over all readings.
 
     A rule that explains the context makes one candidate very likely; a wrong reading breaks the rule, and
-    then no candidate is.
+    then no candidate is. Two readings may still explain two candidates. A model that predicts panels is
+    therefore asked for the upper rows as well: the right reading makes sense of all three.
     """
     low, high = open_sizes(problems)
     found = solving.scores(model, problems)
     for index in np.flatnonzero((low != high).any((1, 2))):
-        found[index] = solving.scores(model, readings(problems[index : index + 1])).max(0)
+        tried = readings(problems[index : index + 1])
+        each = solving.scores(model, tried)
+        if isinstance(model, Relational):
+            each = each + upper_rows(model, tried)
+        found[index] = each.max(0)
     return found
 
 
@@ -155,10 +187,21 @@ def some(answers: str, per_configuration: int) -> Problems:
     return whole[chosen]
 
 
+def drawn_like_the_right_one(problems: Problems, *, few: int = 64) -> Bool[ndarray, "N C"]:
+    """Say which candidates have the very pixels of the right one, itself included; draws `few` at once."""
+    same = []
+    for start in range(0, len(problems), few):
+        part = problems[start : start + few]
+        candidates = problem_images(part)[:, CONTEXT:]
+        right = candidates[np.arange(len(part)), part.target]
+        same.append((candidates == right[:, None]).all((2, 3)))
+    return np.concatenate(same)
+
+
 @lru_cache(maxsize=3)
-def _seen(answers: str, per_configuration: int) -> tuple[Problems, Problems]:
+def _seen(answers: str, per_configuration: int) -> tuple[Problems, Problems, ndarray]:
     asked = some(answers, per_configuration)
-    return asked, read(asked, angles=True)
+    return asked, read(asked, angles=True), drawn_like_the_right_one(asked)
 
 
 def weights_version() -> str:
@@ -173,29 +216,33 @@ def run_pipeline(trial: Trial) -> Measured:
     """Measure a shipped reasoner on what the shipped detector reads from pictures of test problems.
 
     Settings: ``solver``, a name of `solving.SHIPPED` or ``vote``, and ``per_configuration`` problems to draw.
-    The accuracy is that of `scores` on the detector's tables. Beside it stand ``one_reading``, that on the
-    tables as they are, but for the angles; ``with_angles``, that on the tables with the angles it names;
-    ``told``, that on the generator's tables of the same problems; ``layout``, the share of problems whose
-    layout is read right; and ``tables``, the share of those in which every type, size and colour of all
-    sixteen panels is.
+    The accuracy is that of `scores` on the detector's tables. Beside it stand ``fair``, which counts every
+    answer as right whose picture is the right one's; ``drawn_twice``, the share of problems where another
+    candidate has that picture; ``one_reading``, the accuracy on the tables as they are, but for the angles;
+    ``with_angles``, that on the tables with the angles it names; ``told``, that on the generator's tables of
+    the same problems; ``layout``, the share of problems whose layout is read right; and ``tables``, the share
+    of those in which every type, size and colour of all sixteen panels is.
     """
     settings = trial.settings
-    asked, seen = _seen(trial.data, settings["per_configuration"])
+    asked, seen, alike = _seen(trial.data, settings["per_configuration"])
     name = settings["solver"]
 
-    def right(problems: Problems, score: Callable[..., ndarray] = solving.scores) -> ndarray:
+    def said(problems: Problems, score: Callable[..., ndarray] = solving.scores) -> ndarray:
         if name == "vote":
-            return majority_vote(problems) == problems.target
-        return score(solving.load_solver(name).model, problems).argmax(1) == problems.target
+            return majority_vote(problems)
+        return score(solving.load_solver(name).model, problems).argmax(1)
 
     plain = replace(seen, entities=without_angles(seen.entities))
+    answers = said(plain, scores)
     same = seen.entities[..., :ANGLE] == asked.entities[..., :ANGLE]
     return Measured(
         metrics={
-            **solving.by_configuration(asked, right(plain, scores)),  # by the layout that was drawn
-            "one_reading": float(right(plain).mean()),
-            "with_angles": float(right(seen).mean()),
-            "told": float(right(asked).mean()),
+            **solving.by_configuration(asked, answers == asked.target),  # by the layout that was drawn
+            "fair": float(alike[np.arange(len(asked)), answers].mean()),
+            "drawn_twice": float((alike.sum(1) > 1).mean()),
+            "one_reading": float((said(plain) == asked.target).mean()),
+            "with_angles": float((said(seen) == asked.target).mean()),
+            "told": float((said(asked) == asked.target).mean()),
             "layout": float((seen.configuration == asked.configuration).mean()),
             "tables": float(same.all((1, 2, 3)).mean()),
             "problems": len(asked),

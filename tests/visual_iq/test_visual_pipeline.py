@@ -7,17 +7,19 @@ import pytest
 import torch
 
 from reasonlib.experiment import Trial, run
-from reasonlib.visual_iq import render, solving
+from reasonlib.visual_iq import pipeline, render, sets, solving
 from reasonlib.visual_iq.detector.detector import Found
 from reasonlib.visual_iq.experiments import PIPELINE
 from reasonlib.visual_iq.pipeline import (
     ANGLE,
+    drawn_like_the_right_one,
     open_sizes,
     read,
     readings,
     run_pipeline,
     scores,
     some,
+    upper_rows,
     weights_version,
     without_angles,
 )
@@ -111,6 +113,28 @@ def test_reading_both_ways_mends_what_one_way_breaks():
     model = solving.load_solver("relational").model
     one, both = ((how(model, seen).argmax(1) == grids.target).mean() for how in (solving.scores, scores))
     assert both > one + 0.02 and both > 0.93
+
+
+def test_the_right_reading_makes_sense_of_the_upper_rows_too(monkeypatch):
+    grids = sets.load("raven", per_configuration=1000, configurations=["O-IG"]).valid[np.array([49])]
+    table = without_angles(grids.entities)
+    low, high = open_sizes(grids)
+    table[..., 1] = np.where(low < high, low, table[..., 1])
+    seen, model = replace(grids, entities=table), solving.load_solver("relational").model
+    assert scores(model, seen).argmax(1) == grids.target
+    drawn = replace(grids, entities=without_angles(grids.entities))
+    assert upper_rows(model, drawn)[0, grids.target[0]] > -1
+    monkeypatch.setattr(pipeline, "upper_rows", lambda *_: 0.0)
+    assert scores(model, seen).argmax(1) != grids.target, "the last row alone is explained twice"
+
+
+def test_candidates_with_the_pixels_of_the_right_one():
+    grids = simulate("O-IG", 3, seed=4)
+    same = drawn_like_the_right_one(grids)
+    assert (same.sum(1) == 1).all() and (same.argmax(1) == grids.target).all()
+    copied = grids.entities.copy()
+    copied[:, 8 + (grids.target[0] + 1) % 8] = copied[0, 8 + grids.target[0]]
+    assert drawn_like_the_right_one(replace(grids, entities=copied))[0].sum() == 2
 
 
 def test_without_angles_leaves_the_table_it_was_given(asked):

@@ -482,8 +482,7 @@ def detections(
             size = min(max(room / (len(text) + 1), 5.5), 9.5) * pen
             width = 0.62 * size * len(text) + 2 * pen
             at = min(max(left, 0), wide - width)
-            above = top - size - 3 * pen >= 0
-            high = top - size - 3 * pen if above else top
+            high = max(top - size - 3 * pen, 0)  # above the box, as far as there is room
             marks.append(
                 f'<rect x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" '
                 f'height="{bottom - top:.1f}" fill="none" stroke="{colour}" stroke-width="{1.8 * pen:g}"/>'

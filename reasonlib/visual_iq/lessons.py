@@ -135,10 +135,11 @@ def stages(image: UInt8[ndarray, "H W"], look: Look, *, anchors: int = 24) -> Pi
         for title, boxes, scores in steps
     ]
     return picture(
-        f'<div class="rr-iq-board" style="gap:1rem">{"".join(cards)}</div>',
+        f'<div class="rr-iq-board" style="gap:1rem;align-items:end">{"".join(cards)}</div>',
         alt="Four copies of one panel: its likeliest anchors, its proposals, the boxes after a first look, "
         f"and the {len(found.boxes)} boxes found in the end.",
-        caption="The surer a box, the stronger its line.",
+        caption="Anchors are boxes of fixed size; proposals are anchors moved and stretched; two looks at "
+        "what each proposal holds correct it and drop what is doubled. The surer a box, the stronger its line.",
         wide=True,
     )
 
@@ -161,7 +162,7 @@ def candidates(problem: Problems, index: int = 0) -> Picture:
         for number, panel in enumerate(panels, 1)
     ]
     return picture(
-        '<div style="display:grid;gap:.6rem;grid-template-columns:repeat(auto-fill,minmax(6.5rem,1fr))">'
+        '<div style="display:grid;gap:.6rem;grid-template-columns:repeat(4,minmax(0,1fr));max-width:30rem">'
         f"{''.join(cells)}</div>",
         alt="Eight candidates without their puzzle. "
         + " ".join(f"{number}: {describe(configuration, panel)}." for number, panel in enumerate(panels, 1)),

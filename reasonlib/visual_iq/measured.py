@@ -27,6 +27,7 @@ __all__ = [
     "layouts",
     "missed",
     "people",
+    "small_curves",
     "steps",
     "survivors",
     "table_3_2",
@@ -348,6 +349,43 @@ def budgets() -> pd.DataFrame:
     return pd.DataFrame(lines).T.rename_axis("method")
 
 
+def small_curves(*, data: str = "raven") -> plotting.Picture:
+    """Draw what the *small* models on pictures solve of the validation problems, after each pass.
+
+    Where a curve ends is where its budget ended.
+    """
+    from reasonlib.visual_iq.experiments import SMALL_PIXELS
+
+    curves: dict[str, list[Any]] = {}
+    origins: dict[str, None] = {}
+    for row in SMALL_PIXELS.rows:
+        group = records.best(SMALL_PIXELS.name, row, scale="paper", data=data)
+        if group and (curve := group.records[-1].details.get("curve")):
+            curves[PICTURED.get(row, row)] = curve
+            origins[results.origin(group)] = None
+    if not curves:
+        raise UserError("no small model was measured; reasonlib run visual_iq/small-pixels --scale paper")
+    return plotting.show(
+        plotting.learning_curve(curves, "accuracy", unit="share of problems solved; chance is 0.125"),
+        alt=f"Share of {ANSWER_SETS[data]}'s validation problems solved by small models on pictures, by pass",
+        caption="A quarter as wide, on pictures of 40 x 40 pixels; an epoch is a pass over all problems "
+        f"({'; '.join(origins)}).",
+    )
+
+
+PICTURED = {
+    "lstm": "LSTM",
+    "wren": "WReN",
+    "wren-notag-aux": "WReN-NoTag-Aux",
+    "cnn": "CNN",
+    "resnet": "ResNet",
+    "resnet-drt": "ResNet+DRT",
+    "copinet": "CoPINet",
+    "cnn-reasoner": "CNN, both encoders",
+}
+"""From a row of ``visual_iq/small-pixels`` to what table 3.2 or 3.3 calls it."""
+
+
 def angles() -> pd.DataFrame:
     """List what share of the angles' labels can be named, and by whom, in per cent.
 
@@ -498,7 +536,7 @@ def fair() -> pd.DataFrame:
         count = int(seen.records[-1].metrics["problems"] or 0)
         lines.append(
             (
-                "the same, from pictures",
+                "prediction, row by row, from pictures",
                 summary.mean,
                 f"here, {count:,} problems, {seen.scale} scale{', stale' if seen.stale else ''}",
             )

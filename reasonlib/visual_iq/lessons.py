@@ -139,7 +139,7 @@ def stages(image: UInt8[ndarray, "H W"], look: Look, *, anchors: int = 24) -> Pi
         alt="Four copies of one panel: its likeliest anchors, its proposals, the boxes after a first look, "
         f"and the {len(found.boxes)} boxes found in the end.",
         caption="Anchors are boxes of fixed size; proposals are anchors moved and stretched; two looks "
-        "at what each proposal holds correct it and drop what is doubled. The surer a box, the stronger its line.",
+        "correct these and drop what is doubled. The surer a box, the stronger its line.",
         wide=True,
     )
 

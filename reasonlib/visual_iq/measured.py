@@ -493,6 +493,7 @@ def from_pictures() -> pd.DataFrame:
         "with_angles": "detector's, with angles",
         "one_reading": "detector's, without",
         "accuracy": "and sizes read both ways",
+        "fair": "twins counted",
     }
     lines = {}
     for label, row in (("the hierarchy", "reasoner"), ("prediction, row by row", "relational")):

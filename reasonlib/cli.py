@@ -548,7 +548,9 @@ def chat(
     topic: Annotated[
         str | None, typer.Argument(help="Whose systems; by default the first that talks.")
     ] = None,
-    model: Annotated[str | None, typer.Option(help="A system's name; the topic's first by default.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="A system's name, the topic's first by default; a wrong one lists them.")
+    ] = None,
     say: Annotated[
         list[str] | None, typer.Option(help="A line; repeat for several. By default lines are read.")
     ] = None,

@@ -549,7 +549,7 @@ def chat(
         str | None, typer.Argument(help="Whose systems; by default the first that talks.")
     ] = None,
     model: Annotated[
-        str | None, typer.Option(help="A system's name, the topic's first by default; a wrong one lists them.")
+        str | None, typer.Option(help="A system's name, by default the topic's first; a wrong one lists all.")
     ] = None,
     say: Annotated[
         list[str] | None, typer.Option(help="A line; repeat for several. By default lines are read.")

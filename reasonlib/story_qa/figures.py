@@ -129,11 +129,11 @@ def beside(scale: str | None = None) -> Any:
     import pandas as pd
 
     errors = {
-        "their error": "port.error",
-        "our error": "one.error",
-        "our error, best of ten": "together.error",
+        "error, theirs": "port.error",
+        "error, ours": "one.error",
+        "error, best of ten": "together.error",
     }
-    speeds = {"speed": "one.speed", "speed of ten together": "together.speed"}
+    speeds = {"speed": "one.speed", "speed, ten": "together.speed"}
     lines = {}
     for task in TASKS:
         group = records.best("story_qa/beside", f"qa{task}", scale=scale)

@@ -47,9 +47,11 @@ def main(folder: str) -> int:
         "-e",
         f".[{EXTRAS}]",
     ]
-    if subprocess.run(command, cwd=ROOT).returncode:
+    # an index that fails to answer for a moment looks to pip like a conflict: ask once more
+    if all(subprocess.run(command, cwd=ROOT).returncode for _ in range(2)):
         print(
-            "the installation failed: see the lines above, then run the same command again", file=sys.stderr
+            "the installation failed twice: see the lines above, then run the same command again",
+            file=sys.stderr,
         )
         return 1
     (target / ".reasonlib-env").write_text("made from pyproject.toml and constraints.txt\n")

@@ -41,6 +41,7 @@ BY_LAYOUT = {one.title: f"accuracy_{one.title}" for one in CONFIGURATIONS}
 COMPARED = {
     "a vote, untrained": "visual_iq/shortcut:vote",
     "hierarchy, context hidden": "visual_iq/shortcut:blind",
+    "small CoPINet, pictures": "visual_iq/small-pixels:copinet",
     "hierarchy, no panel encoder": "visual_iq/reasoner:no-panel",
     "hierarchy": "visual_iq/reasoner:full",
     "prediction, row by row": "visual_iq/relational:full",

@@ -147,7 +147,7 @@ def beside(scale: str | None = None) -> Any:
     found.loc["mean"] = found[list(errors)].mean()
     group = records.best("story_qa/beside-jointly", "all", scale=scale)
     if group is not None:
-        name = f"all at once, {group.records[0].config['epochs']} passes"
+        name = f"all at once, {group.records[0].config['epochs']} passes ({group.scale})"
         for column, metric in (errors | speeds).items():
             if summary := group.summary(metric):
                 found.loc[name, column] = summary.mean * (100 if column in errors else 1)

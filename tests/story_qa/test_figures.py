@@ -47,6 +47,7 @@ def test_the_public_network_stands_beside_ours_on_each_task_and_on_all(monkeypat
             return None
         metrics = {k: v for k, v in told.items() if experiment == "story_qa/beside" or "together" not in k}
         return SimpleNamespace(
+            scale="quick",
             records=[SimpleNamespace(config={"epochs": 9})],
             metrics=tuple(metrics),
             summary=lambda name: SimpleNamespace(mean=metrics[name]) if name in metrics else None,
@@ -54,6 +55,6 @@ def test_the_public_network_stands_beside_ours_on_each_task_and_on_all(monkeypat
 
     monkeypatch.setattr(figures.records, "best", best)
     table = figures.beside()
-    assert len(table) == 19 + 2 and list(table.index[-2:]) == ["mean", "all at once, 9 passes"]
+    assert len(table) == 19 + 2 and list(table.index[-2:]) == ["mean", "all at once, 9 passes (quick)"]
     assert list(table.loc["mean"]) == ["12.5", "12.5", "12.5", "", ""]
-    assert list(table.loc["all at once, 9 passes"]) == ["12.5", "12.5", "", "0.1", ""]
+    assert list(table.loc["all at once, 9 passes (quick)"]) == ["12.5", "12.5", "", "0.1", ""]

@@ -28,6 +28,7 @@ __all__ = [
     "missed",
     "people",
     "small_curves",
+    "small_models",
     "steps",
     "survivors",
     "table_3_2",
@@ -383,8 +384,42 @@ PICTURED = {
     "resnet-drt": "ResNet+DRT",
     "copinet": "CoPINet",
     "cnn-reasoner": "CNN, both encoders",
+    "blind-cnn": "CNN, context hidden",
+    "blind-resnet": "ResNet, context hidden",
 }
-"""From a row of ``visual_iq/small-pixels`` to what table 3.2 or 3.3 calls it."""
+"""From a row of ``visual_iq/small-pixels`` to what table 3.2 or 3.3 calls it; the last two see no context."""
+
+
+def small_models() -> pd.DataFrame:
+    """List what the *small* models on pictures solve of each answer set, each trained on that set, in per cent.
+
+    Returns
+    -------
+    DataFrame
+        A row for each model that was measured on one of the sets: its passes over the problems, what it solves
+        of the three, and what was published of the method on two of them. Chance is 12.5. A dash stands where
+        nothing was measured or published.
+    """
+    from reasonlib.visual_iq.experiments import SMALL_PIXELS
+
+    published = {claim["id"]: claim["published"] for claim in claims.table("visual_iq")}
+    lines: dict[str, dict[str, str]] = {}
+    for row in SMALL_PIXELS.rows:
+        groups = {name: records.best(SMALL_PIXELS.name, row, scale="paper", data=name) for name in ANSWERS}
+        shares = {name: group.summary("accuracy") for name, group in groups.items() if group}
+        if not shares:
+            continue
+        passes = {str(group.records[-1].config["epochs"]) for group in groups.values() if group}
+        ours = {name: shares[name].mean if shares.get(name) else None for name in ANSWERS}
+        lines[PICTURED.get(row, row)] = {
+            "passes": ", ".join(sorted(passes)),
+            **{f"{ANSWER_SETS[name]}, small": _percent(share) for name, share in ours.items()},
+            "RAVEN, published": _percent(published.get(f"visual_iq/{row}/overall")),
+            "I-RAVEN, published": _percent(published.get(f"visual_iq/fair/{row}")),
+        }
+    if not lines:
+        raise UserError("no small model was measured; reasonlib run visual_iq/small-pixels --scale paper")
+    return pd.DataFrame(lines).T.rename_axis("solved, %")
 
 
 def angles() -> pd.DataFrame:

@@ -37,6 +37,18 @@ def test_a_baseline_at_a_processors_budget_is_called_small(monkeypatch):
     assert (line["run"], line["passes"]) == ("small", str(found.records[-1].config["epochs"]))
 
 
+def test_small_models_stand_beside_what_was_published_of_them(monkeypatch):
+    table = measured.small_models()
+    line = table.loc["CoPINet"]
+    assert (line["RAVEN, published"], line["I-RAVEN, published"]) == ("91.4", "46.1")
+    for name in ("RAVEN", "I-RAVEN", "RAVEN-FAIR"):
+        shares = [float(share) for share in table[f"{name}, small"] if share != "–"]
+        assert all(0 < share < 100 for share in shares)
+    monkeypatch.setattr(measured.records, "best", lambda *_, **__: None)
+    with pytest.raises(ValueError, match="reasonlib run"):
+        measured.small_models()
+
+
 def test_budgets_say_what_stands_behind_each_line_of_table_3_2():
     behind = measured.budgets()
     methods = [name for name in measured.table_3_2().index.unique(0) if name != "Human"]

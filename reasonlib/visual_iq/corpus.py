@@ -21,12 +21,14 @@ Axes: N problems, P 16 panels, S 9 slots, A 4 attributes, K 2 components, G 4 gr
 import json
 import os
 import re
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from functools import cache
 from io import BytesIO
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
@@ -82,9 +84,13 @@ _BAD = (
     TypeError,
     KeyError,
     EOFError,
+    RuntimeError,  # an archive whose directory asks for a password, or for a method that there is not
+    TokenError,  # the head of an array
+    struct.error,
     zipfile.BadZipFile,
     zlib.error,
 )
+"""What NumPy and `zipfile` raise at bytes that are not those of a problem."""
 
 
 class Images(NamedTuple):
@@ -472,8 +478,8 @@ def _archive(path: Path, image: UInt8[ndarray, "16 160 160"] | None = None) -> t
         raise
     except _BAD as error:
         what = str(error).splitlines()[0] if str(error) else type(error).__name__
-        if what.startswith("This file contains pickled"):  # NumPy's guess about whatever is no archive
-            what = "not an archive of arrays"
+        if what.startswith("This file contains pickled") or "context manager" in what:
+            what = "not an archive of arrays"  # NumPy takes anything else for a pickle, or for one array
         raise DataError(
             f"{path}: corrupt or no .npz of a problem ({what}); write or fetch it again"
         ) from None

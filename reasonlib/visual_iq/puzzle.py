@@ -225,7 +225,8 @@ def configuration_index(name: str) -> int:
     for index, configuration in enumerate(CONFIGURATIONS):
         if name in (configuration.key, configuration.title):
             return index
-    raise ValueError(f"configuration must be one of {', '.join(KEYS)}, got {name!r}")
+    titles = ", ".join(configuration.title for configuration in CONFIGURATIONS)
+    raise ValueError(f"configuration must be one of {', '.join(KEYS)}, or by title {titles}, got {name!r}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -281,6 +281,32 @@ def test_a_corrupt_archive_is_said(tmp_path, content):
         assert "\n" not in str(raised.value) and "pickle" not in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("offset", "value"),
+    [(6, 99), (8, 1), (10, 99)],
+    ids=["a version to come", "a password", "a method there is none of"],
+)
+def test_a_damaged_directory_of_an_archive_is_said(tmp_path, offset, value):
+    file = place(tmp_path)
+    content = bytearray(file.read_bytes())
+    at = content.find(b"PK\x01\x02")
+    while at >= 0:  # each entry of the directory at the archive's end
+        content[at + offset] = value
+        at = content.find(b"PK\x01\x02", at + 4)
+    file.write_bytes(content)
+    for call in (read, read_images):
+        with pytest.raises(DataError, match=r"RAVEN_12_train.npz: corrupt or no .npz of a problem"):
+            call(tmp_path)
+
+
+def test_one_array_is_no_problem(tmp_path):
+    file = place(tmp_path)
+    with file.open("wb") as stream:
+        np.save(stream, np.zeros(3))
+    with pytest.raises(DataError, match=r"corrupt or no .npz of a problem \(not an archive of arrays\)"):
+        read(tmp_path)
+
+
 def test_damaged_pictures_are_said(tmp_path):
     file = place(tmp_path)
     content = bytearray(file.read_bytes())

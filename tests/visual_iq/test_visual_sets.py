@@ -43,7 +43,7 @@ def test_questions_are_shared_between_answers():
         ({"per_configuration": 9}, "per_configuration must be at least 10, got 9"),
         ({"configurations": []}, "configurations must name at least one of center_single"),
         ({"configurations": "Center"}, "configurations must be a list of names, got 'Center'"),
-        ({"configurations": ["Centre"]}, "configuration must be one of .* got 'Centre'"),
+        ({"configurations": ["Centre"]}, "one of .* or by title Center, .* got 'Centre'"),
         ({"answers": "fair"}, "answers must be one of .* got 'fair'"),
     ],
 )

@@ -205,18 +205,20 @@ def parse(
     DataError
         One line that names the file, the line and the remedy: a line without an ID, an ID out of sequence, a
         turn without a response or with several, a line that is neither turn nor fact, a response that is no
-        candidate, a dialogue without a turn, or nothing to read at all.
+        candidate, a fact that contradicts another of its dialogue (except in task 6, where the released ones
+        do), a dialogue without a turn, or nothing to read at all.
     """
     if task not in TASK_NAMES:
         raise ValueError(f"task must be 1 to {len(TASK_NAMES)}, got {task}")
     known = None if candidates is None else frozenset(candidates)
     dialogues: list[Dialogue] = []
     events: list[Event] = []
+    facts: dict[tuple[str, str], tuple[str, int]] = {}
     number = start = 0
     spoken = False
 
     def close() -> None:
-        nonlocal events, spoken
+        nonlocal events, facts, spoken
         if events and not spoken:
             raise DataError(
                 f"{name}, line {start}: the dialogue that starts here has no turn; "
@@ -224,7 +226,7 @@ def parse(
             )
         if events:
             dialogues.append(Dialogue(task=task, events=tuple(events)))
-        events, spoken = [], False
+        events, facts, spoken = [], {}, False
 
     for number, raw in enumerate(lines, start=1):
         line = raw.rstrip("\r\n")
@@ -255,6 +257,13 @@ def parse(
                 raise DataError(
                     f"{name}, line {number}: the response {_excerpt(event.bot)} is no candidate; "
                     f"add it to {source}"
+                )
+        elif isinstance(event, Fact) and task != 6:
+            value, line_of = facts.setdefault((event.subject, event.relation), (event.value, number))
+            if value != event.value:
+                raise DataError(
+                    f"{name}, line {number}: {event.subject} has {event.relation} {event.value!r}, but "
+                    f"{value!r} on line {line_of}; remove the wrong one"
                 )
         events.append(event)
     close()
@@ -459,7 +468,7 @@ def dumps_knowledge(knowledge: KnowledgeBase) -> str:
 def _lines(path: Path, *, whole: bool = True) -> Sequence[str]:
     """Read a text file as lines; `whole` demands a line end after the last."""
     try:
-        text = path.read_bytes().decode("utf-8")
+        text = path.read_bytes().decode("utf-8-sig")  # some editors put a mark before the first line
     except FileNotFoundError:
         raise DataError(f"{path}: no such file; {_fetch_hint()}") from None
     except OSError as error:

@@ -72,11 +72,23 @@ def test_dialogues_need_no_blank_line_between_them_and_lines_may_end_as_on_windo
             "here, line 1: the dialogue that starts here has no turn",
         ),
         (1, "\n\n", "here: the file holds no dialogue; get the file again"),
+        (
+            3,
+            "1 hi\thello\n2 resto R_price cheap\n3 resto R_price expensive",
+            "here, line 3: resto has R_price 'expensive', but 'cheap' on line 2; remove the wrong one",
+        ),
     ],
 )
 def test_a_malformed_line_is_named_with_a_remedy(task, lines, message):
     with pytest.raises(DataError, match=message):
         corpus.parse(lines.split("\n"), "here", task)
+
+
+def test_each_dialogue_has_facts_of_its_own_and_task_6_may_contradict_itself():
+    cheap, expensive = "1 resto R_price cheap\n2 hi\thello\n", "1 resto R_price expensive\n2 hi\thello\n"
+    assert len(corpus.parse((cheap + expensive).splitlines(), "here", 3)) == 2
+    released = "1 hi\thello\n2 resto R_rating 2\n3 resto R_rating 1"
+    assert len(corpus.parse(released.splitlines(), "here", 6)) == 1
 
 
 def test_a_response_that_is_no_candidate_is_named():
@@ -89,6 +101,11 @@ def test_a_response_that_is_no_candidate_is_named():
             candidates=["hello what can i help you with today"],
             source="list.txt",
         )
+
+
+def test_a_mark_before_the_first_line_is_passed_over(tmp_path):
+    (tmp_path / "task1.txt").write_bytes(b"\xef\xbb\xbf1 hi\thello\n")
+    assert corpus.read_file(tmp_path / "task1.txt")[0].events == (Turn("hi", "hello"),)
 
 
 def test_a_file_that_cannot_be_used_is_one_clear_line(tmp_path):

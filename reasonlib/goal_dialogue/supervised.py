@@ -41,7 +41,7 @@ class Settings:
     margin
         m, by which the right candidate is to win.
     negatives
-        Candidates drawn for each batch.
+        Candidates drawn for each example.
     epochs, batch, lr
         Passes over the training set, examples in a batch, and first step of Adam, which falls to zero.
     history

@@ -52,6 +52,7 @@ __all__ = [
     "History",
     "TrainingConfig",
     "batch_weight",
+    "denormals_flushed",
     "device",
     "fit",
     "learning_rate",
@@ -204,6 +205,29 @@ def seeded(seed: int) -> Iterator[None]:
         yield
     finally:
         torch.set_rng_state(state)
+
+
+@contextlib.contextmanager
+def denormals_flushed() -> Iterator[None]:
+    """Count numbers nearer to zero than 1.2e-38 as zero inside the block, on the CPU; then as it was before.
+
+    A processor takes many times as long for such a number as for any other, and the softmax of a model that
+    has become sure is full of them: with 4,000 candidates, a memory network then trains at half its speed.
+    Holds for the thread that asks and those it starts later.
+
+    Examples
+    --------
+    >>> small = torch.tensor(1e-38)
+    >>> with denormals_flushed():
+    ...     (small / 10).item()
+    0.0
+    """
+    before = not bool(torch.full((1,), torch.finfo(torch.float32).tiny) / 2)
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(before)
 
 
 def parameter_count(model: nn.Module, *, trainable: bool = False) -> int:
@@ -640,6 +664,7 @@ class _Progress:
 # --- the loop -----------------------------------------------------------------------------------------------
 
 
+@denormals_flushed()
 def fit(
     model: nn.Module,
     batches: Callable[[int], Iterable[Any]],

@@ -176,6 +176,31 @@ def test_sparse_gradients_are_taken():
     assert (model.weight != before).flatten().tolist() == [False, True, True, False, False]
 
 
+def test_numbers_next_to_nothing_are_zero_while_it_trains():
+    if not torch.set_flush_denormal(True):
+        pytest.skip("this processor cannot count them as zero")
+    torch.set_flush_denormal(False)
+    least, model = torch.full((64,), torch.finfo(torch.float32).tiny), nn.Linear(1, 1)
+    seen = []
+
+    def loss(model, batch):
+        seen.append(float((least / 2).max()))
+        return model(batch).sum()
+
+    config = TrainingConfig(epochs=2)
+    fit(model, lambda epoch: [torch.ones(1, 1)], loss=loss, config=config)
+    assert seen == [0.0, 0.0] and float((least / 2).min()) > 0
+    try:
+        torch.set_flush_denormal(True)
+        fit(model, lambda epoch: [torch.ones(1, 1)], loss=loss, config=config)
+        assert float((least / 2).max()) == 0  # as it was before
+    finally:
+        torch.set_flush_denormal(False)
+    with pytest.raises(KeyError), training.denormals_flushed():
+        raise KeyError
+    assert float((least / 2).min()) > 0
+
+
 def test_frozen_parameters_stay():
     model = make()
     model[0].requires_grad_(False)

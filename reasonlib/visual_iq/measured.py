@@ -391,30 +391,31 @@ PICTURED = {
 
 
 def small_models() -> pd.DataFrame:
-    """List what the *small* models on pictures solve of each answer set, each trained on that set, in per cent.
+    """List what the *small* models on pictures solve of each answer set when trained on it, in per cent.
 
     Returns
     -------
     DataFrame
-        A row for each model that was measured on one of the sets: its passes over the problems, what it solves
-        of the three, and what was published of the method on two of them. Chance is 12.5. A dash stands where
-        nothing was measured or published.
+        A row for each model that was measured on one of the sets: its passes over the problems, what it
+        solves of the three, and what was published of the method on two of them. Chance is 12.5. A dash
+        stands where nothing was measured or published.
     """
     from reasonlib.visual_iq.experiments import SMALL_PIXELS
 
     published = {claim["id"]: claim["published"] for claim in claims.table("visual_iq")}
     lines: dict[str, dict[str, str]] = {}
     for row in SMALL_PIXELS.rows:
+        on_raven = "visual_iq/ablation/cnn" if row == "cnn-reasoner" else f"visual_iq/{row}/overall"
         groups = {name: records.best(SMALL_PIXELS.name, row, scale="paper", data=name) for name in ANSWERS}
         shares = {name: group.summary("accuracy") for name, group in groups.items() if group}
         if not shares:
             continue
         passes = {str(group.records[-1].config["epochs"]) for group in groups.values() if group}
-        ours = {name: shares[name].mean if shares.get(name) else None for name in ANSWERS}
+        ours = {name: share.mean for name, share in shares.items() if share}
         lines[PICTURED.get(row, row)] = {
             "passes": ", ".join(sorted(passes)),
-            **{f"{ANSWER_SETS[name]}, small": _percent(share) for name, share in ours.items()},
-            "RAVEN, published": _percent(published.get(f"visual_iq/{row}/overall")),
+            **{f"{ANSWER_SETS[name]}, small": _percent(ours.get(name)) for name in ANSWERS},
+            "RAVEN, published": _percent(published.get(on_raven)),
             "I-RAVEN, published": _percent(published.get(f"visual_iq/fair/{row}")),
         }
     if not lines:

@@ -483,8 +483,8 @@ def _ship_copying(trial: Trial) -> Measured:
 
 SHIP_COPYING = Experiment(
     name="goal_dialogue/ship-copying",
-    title="The copying network that travels with the library",
-    rows={"copying": {}},
+    title="The copying network that travels with the library, and one that heard the released words alone",
+    rows={"copying": {"reworded": True}, "released-words": {"reworded": False}},
     scales={
         "smoke": {"dialogues": 8, "epochs": 1},
         "quick": {"dialogues": 60, "epochs": 6},
@@ -497,6 +497,7 @@ SHIP_COPYING = Experiment(
         f"{PACKAGE}.copying",
         f"{PACKAGE}.mentions",
         f"{PACKAGE}.templates",
+        f"{PACKAGE}.rewording",
         f"{PACKAGE}.shipped:run_ship_copying",
     ),
     version=_version,

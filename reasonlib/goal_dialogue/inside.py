@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import torch
 
-from reasonlib.goal_dialogue.dialogue import SILENCE, Dialogue, Example, Fact, Split, Turn, examples
+from reasonlib.goal_dialogue.dialogue import SILENCE, Dialogue, Example, Fact, Split, Turn
 from reasonlib.goal_dialogue.templates import Language
 from reasonlib.goal_dialogue.wall import Copier
 
@@ -291,8 +291,3 @@ def rating_scores(copier: Copier, asked: Sequence[Example]) -> dict[int, float]:
     if not total:
         raise ValueError("asked must hold a turn at which an option is offered, got none")
     return {rating: sum(total[rating]) / len(total[rating]) for rating in sorted(total)}
-
-
-def first_turns(dialogues: Iterable[Dialogue], response: str) -> list[Example]:
-    """Pick the turns whose response begins with some words."""
-    return [example for example in examples(dialogues) if example.response.startswith(response)]

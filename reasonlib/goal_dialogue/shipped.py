@@ -12,6 +12,7 @@ which the same seed draws again.
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -125,12 +126,18 @@ def run_ship(trial: Trial) -> Measured:
 def run_ship_copying(trial: Trial) -> Measured:
     """Train the copying network that travels with the library; at ``paper`` on the released set, write it.
 
-    Its file is `wall.SHIPPED`; it speaks without candidates, which ``free.task5`` and ``free.oov5`` measure.
+    Its file is `wall.SHIPPED`. It speaks without candidates, which ``free.task5`` and ``free.oov5`` measure.
+    It is to understand people who do not know the released sentences: ``reworded.task5`` and
+    ``reworded.oov5`` are the same with users who say what they want in other words (see `rewording`). With
+    ``reworded`` set it has such users in training, too.
     """
     from reasonlib.goal_dialogue import wall
+    from reasonlib.goal_dialogue.rewording import reworded
 
     settings = dict(trial.settings)
     split = sets.load(trial.data, 5, dialogues=settings.get("dialogues"))
+    if settings["reworded"]:
+        split = replace(split, train=[*split.train, *reworded(split.train, seed=trial.seed)])
     copier, parts = wall.build(split, seed=trial.seed)
     history = wall.learn(
         copier,
@@ -146,7 +153,11 @@ def run_ship_copying(trial: Trial) -> Measured:
         chosen, free = (wall.measure(copier, parts[part], free=free) for free in (False, True))
         metrics[name], metrics[f"dialogue.{name}"] = chosen["per_response"], chosen["per_dialogue"]
         metrics[f"free.{name}"] = free["per_response"]
-    if trial.scale == "paper" and trial.kind == "real" and history.stopped == "finished":
+        # Other words than those of training: another seed.
+        others = copier.encode(reworded(getattr(split, part), seed=trial.seed + 1))
+        metrics[f"reworded.{name}"] = wall.measure(copier, others, free=True)["per_response"]
+    shipping = settings["reworded"] and trial.kind == "real"
+    if trial.scale == "paper" and shipping and history.stopped == "finished":
         command = f"reasonlib run {trial.experiment} --scale paper --data {trial.data} --seed {trial.seed}"
         made = {"command": command, "data": f"{trial.data}, task 5", "steps": history.steps_done, **metrics}
         wall.save_copier(copier, wall.SHIPPED, made)

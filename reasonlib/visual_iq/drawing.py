@@ -38,7 +38,6 @@ __all__ = [
     "drawn",
     "image_svg",
     "panel_svg",
-    "panels_in_words",
     "rules_in_words",
     "slot_bounds",
 ]
@@ -319,9 +318,3 @@ def _rule(rule: str, governed: str, value: int) -> str:
             return f"{governed}: the third panel is the sum or the difference of the first two"
         return f"{governed}: {SUMS[governed][value < 0]}"
     return f"{governed}: {THREE[governed]}"
-
-
-def panels_in_words(problems: Problems, index: int = 0) -> tuple[str, ...]:
-    """Describe the eight context panels and the eight candidates, in order."""
-    configuration = int(problems.configuration[index])
-    return tuple(describe(configuration, panel) for panel in problems.entities[index])

@@ -14,7 +14,7 @@ import torch
 
 from reasonlib.check import exercise, expect, expect_close, expect_equal
 from reasonlib.visual_iq.contrast import Contrast
-from reasonlib.visual_iq.puzzle import ANGLES, CONTEXT, Problems
+from reasonlib.visual_iq.puzzle import ANGLES, CONTEXT, FOLDS, Problems
 from reasonlib.visual_iq.reasoner import Reasoner, ReasonerConfig
 from reasonlib.visual_iq.sets import load
 from reasonlib.visual_iq.tokens import TokenSet
@@ -30,7 +30,6 @@ __all__ = [
     "some_problems",
 ]
 
-SYMMETRY = {"triangle": 3, "square": 4, "pentagon": 5, "hexagon": 6}  # a circle looks the same at any angle
 ALIKE = 0.25  # share of fair problems that a vote may solve: chance is 0.125, ties are broken at random
 SOLVED = 0.9  # and of RAVEN's that it must
 
@@ -151,7 +150,9 @@ def check_angle_ceiling(answer: Callable[..., Any]) -> None:
     triangle, 4 for a square. Angles are the eight of `reasonlib.visual_iq.puzzle.ANGLES`, in degrees,
     each as likely as the others. Angles that look alike cannot be told apart, so one of them is a guess.
     """
-    for name, fold in SYMMETRY.items():
+    for name, fold in FOLDS.items():
+        if fold is None:  # a circle looks the same at any angle
+            continue
         seen = {(angle * fold) % 360 for angle in ANGLES}
         expect_close(
             answer(fold),

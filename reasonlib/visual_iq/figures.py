@@ -52,7 +52,6 @@ __all__ = [
     "changes",
     "configurations",
     "detections",
-    "entities",
     "errors",
     "example",
     "grammar_tree",
@@ -236,7 +235,8 @@ def puzzle(
 
 
 def _score(number: float) -> str:
-    return f"{number:.0f}" if float(number).is_integer() else f"{number:.2f}"
+    words = f"{number:.0f}" if float(number).is_integer() else f"{number:.2f}"
+    return words.replace("-", "\N{MINUS SIGN}")
 
 
 def _key() -> str:
@@ -298,8 +298,9 @@ def example(problems: Problems, index: int = 0, *, look: int = 1) -> Picture:
     )
     right = describe(configuration, panels[CONTEXT + target])
     rules = " ".join(f"{line}." for line in rules_in_words(problems, index))
+    told = f"After the source's figure 3.1: what stands where, and what the places of {name} hold."
     alt = f"A puzzle of {layout.title} with its boxes. Number {target + 1} is right: {right}. {rules}"
-    return picture(inner, alt=alt.strip(), caption=rules or None)
+    return picture(inner, alt=alt.strip(), caption=f"{told} {rules}".strip())
 
 
 def _numbered(configuration: int, entities: Int[ndarray, "S A"]) -> str:
@@ -350,20 +351,6 @@ def _swatch(colour: int) -> str:
     )
 
 
-def entities(configuration: int | str, entities: Int[ndarray, "S A"], *, name: str = "Panel") -> Picture:
-    """Draw a panel with its places numbered, beside a table of what each holds."""
-    index = _index(configuration)
-    inner = (
-        '<div class="rr-iq-board" style="align-items:flex-start">'
-        + f'<div style="flex:0 1 11rem"><p class="rr-iq-title">{html.escape(name)}</p>'
-        + card(panel_svg(index, entities, over=_numbered(index, entities)))
-        + '</div><div style="flex:1 1 17rem;overflow-x:auto"><p class="rr-iq-title">Its places</p>'
-        + f"{_table(index, entities)}</div></div>"
-    )
-    title = CONFIGURATIONS[index].title
-    return picture(inner, alt=f"A panel of {title} and its entities: {describe(index, entities)}.")
-
-
 def configurations(problems: Problems, *, each: int = 4) -> Picture:
     """Draw a few panels of each of the seven layouts (figure 3.10).
 
@@ -395,6 +382,7 @@ def configurations(problems: Problems, *, each: int = 4) -> Picture:
     return picture(
         f'<div class="rr-iq-sevens">{"".join(groups)}</div>',
         alt=f"{each} panels of each of the seven layouts: {names}.",
+        caption=f"The source's figure 3.10, drawn anew: {each} panels of each layout.",
         wide=True,
     )
 
@@ -440,7 +428,7 @@ def grid_and_objects(
         f"Panels three times over: as they are; cut into {cells} by {cells} equal cells, whose borders cross "
         "the shapes; and with a box around each entity and each empty place."
     )
-    return picture(inner, alt=alt)
+    return picture(inner, alt=alt, caption="The source's figure 3.2, drawn anew.")
 
 
 def detections(

@@ -13,6 +13,7 @@ from reasonlib.visual_iq.figures import FILLED, card, matrix_svg, picture
 from reasonlib.visual_iq.puzzle import (
     ANGLES,
     CONTEXT,
+    FOLDS,
     GOVERNED,
     GROUPS,
     RULES,
@@ -22,7 +23,7 @@ from reasonlib.visual_iq.puzzle import (
 )
 from reasonlib.visual_iq.simulate import simulate
 
-__all__ = ["FOLDS", "angles", "candidates", "rules", "stages"]
+__all__ = ["angles", "candidates", "rules", "stages"]
 
 SHOWN = (
     ("Center", "progression", "size"),
@@ -32,8 +33,6 @@ SHOWN = (
     ("3x3Grid", "progression", "position"),
     ("3x3Grid", "arithmetic", "position"),
 )
-FOLDS = {"triangle": 3, "square": 4, "pentagon": 5, "hexagon": 6, "circle": None}
-"""Turns, up to a full one, after which a type looks as before; a circle does after any."""
 
 
 def rules(seed: int = 0, *, tried: int = 20_000) -> Picture:

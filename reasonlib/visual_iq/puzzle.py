@@ -26,6 +26,7 @@ __all__ = [
     "COLOURS",
     "CONFIGURATIONS",
     "CONTEXT",
+    "FOLDS",
     "GOVERNED",
     "GROUPS",
     "KEYS",
@@ -56,6 +57,8 @@ TYPES = ("empty", "triangle", "square", "pentagon", "hexagon", "circle")
 SIZES = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # circumradius, as a part of half the slot's side
 COLOURS = (255, 224, 196, 168, 140, 112, 84, 56, 28, 0)  # grey of the filling: level 0 is white
 ANGLES = (-135, -90, -45, 0, 45, 90, 135, 180)  # degrees; noise, which no rule governs
+FOLDS = {"triangle": 3, "square": 4, "pentagon": 5, "hexagon": 6, "circle": None}
+"""Turns, up to a full one, after which a type looks as before; a circle does after any."""
 
 ATTRIBUTES = ("type", "size", "colour", "angle")
 """The last axis of `Problems.entities`."""

@@ -6,6 +6,7 @@ METRICS = {
     "accuracy": "share solved",
     "accuracy_2x2Grid": "share solved, 2x2Grid",
     "accuracy_3x3Grid": "share solved, 3x3Grid",
+    "accuracy_U-D": "share solved, U-D",
     "chance": "chance",
     "longer@accuracy": "share solved, 50 passes",
     "reasoner@accuracy": "share solved, 10 passes",

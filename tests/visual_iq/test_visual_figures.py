@@ -52,7 +52,6 @@ def every_picture():
         ),
         "boxes": figures.puzzle(some, 6, boxes=True),
         "example": figures.example(some, 5),
-        "entities": figures.entities("2x2Grid", some.entities[3, 0], name="The first"),
         "configurations": figures.configurations(some),
         "grid": figures.grid_and_objects("3x3Grid", list(some.entities[7, :2])),
         "detections": figures.detections(images, found),
@@ -128,11 +127,6 @@ def test_words_tell_panels_apart_as_the_rules_do():
         words = [drawing.describe(kind, one) for one in panels]
         seen = [one[:, :3].tobytes() for one in panels]
         assert len(set(words)) == len(set(seen))
-
-
-def test_panels_in_words():
-    words = drawing.panels_in_words(problems(), 2)
-    assert len(words) == 16 and words[8 + problems().target[2]] == drawing.describe(0, problems().answer[2])
 
 
 @pytest.mark.parametrize("answers", SETS)

@@ -64,6 +64,16 @@ def test_lines_of_a_dialogue_book_its_table():
     assert talk.dialogue().turns == dialogue.turns
 
 
+def test_the_network_that_copies_understands_other_words_than_those_of_the_released_users():
+    talk = book("copying", ("hello", "a table for two in bombay please", "british", "cheap please", ""))
+    call, offer = [one.text for one in talk.said][-2:]
+    assert call == "api_call british bombay two cheap"
+    found = {
+        event.value: event.subject for event in talk.events if getattr(event, "relation", "") == "R_rating"
+    }
+    assert offer.split()[-1] == found[max(found, key=int)]
+
+
 class Dreamer:
     said = iter(
         ("api_call thai atlantis two cheap", "what do you think of this option: nowhere", "here it is x")

@@ -19,6 +19,7 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -677,10 +678,11 @@ def memory_hops(
 
 
 def _legend(drawing: Figure, labels: Sequence[str], **style: Any) -> None:
-    """Put the legend above the axes, in as many columns as the width holds."""
-    letter, handle = 5.8, 42  # points
+    """Put the legend above the axes, in as many columns as the width holds; each further row adds height."""
+    letter, handle, line = 5.8, 42, 16  # points
     widest = handle + letter * max(map(len, labels))
     columns = int(max(1, min(len(labels), 3, 72 * WIDTH // widest)))
+    drawing.set_figheight(drawing.get_figheight() + line / 72 * (ceil(len(labels) / columns) - 1))
     drawing.legend(loc="outside upper left", ncols=columns, **style)
 
 

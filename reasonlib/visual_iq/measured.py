@@ -17,6 +17,7 @@ from reasonlib.visual_iq.simulate import simulate
 
 __all__ = [
     "BY_LAYOUT",
+    "CURVES",
     "angles",
     "beside_public",
     "budgets",
@@ -81,7 +82,7 @@ def missed(series: Sequence[tuple[str, str]] = ON_RAVEN, *, data: str = "raven")
             continue
         by_layout = {title: group.summary(metric) for title, metric in BY_LAYOUT.items()}
         passes = _passes(group)
-        drawn[f"{label}{passes and f', {passes}'}: {_percent(1 - overall.mean)} % of all"] = {
+        drawn[f"{label}{passes and f', {passes}'}: {_percent(1 - overall.mean, 2)} % of all"] = {
             title: 1 - summary.mean for title, summary in by_layout.items() if summary
         }
         origins[results.origin(group)] = None
@@ -351,27 +352,36 @@ def budgets() -> pd.DataFrame:
     return pd.DataFrame(lines).T.rename_axis("method")
 
 
-def small_curves(*, data: str = "raven") -> plotting.Picture:
-    """Draw what the *small* models on pictures solve of the validation problems, after each pass.
+CURVES = ("blind-cnn", "cnn", "cnn-reasoner", "copinet", "resnet", "wren-notag-aux")
+"""Rows of ``visual_iq/small-pixels`` whose curves stay apart."""
 
-    Where a curve ends is where its budget ended.
+
+def small_curves(rows: Sequence[str] = CURVES, *, data: str = "raven") -> plotting.Picture:
+    """Draw what *small* models on pictures solve of the validation problems, after each pass.
+
+    Where a curve ends is where its budget ended. Of measured rows that are not drawn, the caption says it.
     """
     from reasonlib.visual_iq.experiments import SMALL_PIXELS
 
     curves: dict[str, list[Any]] = {}
+    others: list[str] = []
     origins: dict[str, None] = {}
     for row in SMALL_PIXELS.rows:
         group = records.best(SMALL_PIXELS.name, row, scale="paper", data=data)
         if group and (curve := group.records[-1].details.get("curve")):
-            curves[PICTURED.get(row, row)] = curve
+            name = PICTURED.get(row, row)
             origins[results.origin(group)] = None
+            if row in rows:
+                curves[name] = curve
+            else:
+                others.append(f"{name} {_percent(curve[-1]['accuracy'])} % after {len(curve)}")
     if not curves:
         raise UserError("no small model was measured; reasonlib run visual_iq/small-pixels --scale paper")
     return plotting.show(
         plotting.learning_curve(curves, "accuracy", unit="share of problems solved; chance is 0.125"),
         alt=f"Share of {ANSWER_SETS[data]}'s validation problems solved by small models on pictures, by pass",
         caption="A quarter as wide, on pictures of 40 x 40 pixels; an epoch is a pass over all problems "
-        f"({'; '.join(origins)}).",
+        f"({'; '.join(origins)})." + (f" Not drawn: {', '.join(others)}." if others else ""),
     )
 
 

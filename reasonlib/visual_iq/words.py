@@ -6,6 +6,10 @@ METRICS = {
     "accuracy": "share solved",
     "accuracy_2x2Grid": "share solved, 2x2Grid",
     "accuracy_3x3Grid": "share solved, 3x3Grid",
+    "accuracy_Center": "share solved, Center",
+    "accuracy_L-R": "share solved, L-R",
+    "accuracy_O-IC": "share solved, O-IC",
+    "accuracy_O-IG": "share solved, O-IG",
     "accuracy_U-D": "share solved, U-D",
     "chance": "chance",
     "longer@accuracy": "share solved, 50 passes",
@@ -15,6 +19,7 @@ METRICS = {
 
 ROWS = {
     "blind": "the hierarchy, context hidden",
+    "cnn-reasoner": "with a CNN in the detector's place",
     "copinet": "CoPINet",
     "cross-entropy": "the same with cross-entropy",
     "full": "the hierarchy",

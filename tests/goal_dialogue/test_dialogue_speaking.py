@@ -15,9 +15,8 @@ def test_it_is_measured_with_candidates_and_without():
 
 def test_a_network_to_ship_is_written_at_paper_from_released_dialogues_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(wall, "SHIPPED", tmp_path / "copying.safetensors")
-    settings = {"dialogues": 4, "epochs": 1}
 
-    def ship(scale, kind):
+    def ship(scale, kind, *, reworded=True):
         trial = experiment.Trial(
             experiment="goal_dialogue/ship-copying",
             row="copying",
@@ -25,12 +24,17 @@ def test_a_network_to_ship_is_written_at_paper_from_released_dialogues_alone(tmp
             seed=3,
             data="simulated",
             kind=kind,
-            settings=settings,
+            settings={"dialogues": 4, "epochs": 1, "reworded": reworded},
         )
         return shipped.run_ship_copying(trial)
 
-    for scale, kind in (("smoke", "real"), ("paper", "simulated")):
-        assert {"task5", "oov5", "free.task5"} <= ship(scale, kind).metrics.keys()
+    for scale, kind, reworded in (
+        ("smoke", "real", True),
+        ("paper", "simulated", True),
+        ("paper", "real", False),
+    ):
+        found = ship(scale, kind, reworded=reworded).metrics
+        assert {"task5", "oov5", "free.task5", "reworded.task5", "reworded.oov5"} <= found.keys()
         assert not wall.SHIPPED.exists()
     measured = ship("paper", "real")
     copier = wall.load_copier(wall.SHIPPED)

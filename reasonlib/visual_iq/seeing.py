@@ -30,6 +30,7 @@ from reasonlib.visual_iq.puzzle import (
     ANGLES,
     CANVAS,
     CONFIGURATIONS,
+    FOLDS,
     LEVELS,
     PLACE_OF,
     PLACES,
@@ -53,8 +54,6 @@ __all__ = [
 ]
 
 PLAIN = 5  # a grey filling, to compare pictures by: what differs in it, differs in any other
-SYMMETRY = {"triangle": 3, "square": 4, "pentagon": 5, "hexagon": 6}
-"""Turns of a shape onto itself in a full circle. A circle looks the same at any angle."""
 
 # Panels and what is on them ---------------------------------------------------------------------------------
 
@@ -156,7 +155,8 @@ def symmetric() -> Bool[ndarray, "6 8 8"]:
     same = np.zeros((LEVELS[0], LEVELS[3], LEVELS[3]), dtype=bool)
     turns = np.subtract.outer(ANGLES, ANGLES)
     for kind, name in enumerate(TYPES[1:], 1):
-        same[kind] = turns * SYMMETRY[name] % 360 == 0 if name in SYMMETRY else True
+        folds = FOLDS[name]
+        same[kind] = True if folds is None else turns * folds % 360 == 0
     return same
 
 

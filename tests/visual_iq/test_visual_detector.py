@@ -154,6 +154,8 @@ def test_a_look_shows_the_stages_of_the_same_way():
 def test_images_that_are_no_panels_are_refused():
     with pytest.raises(ValueError, match=r"images must be \(M, 160, 160\), got \(2, 80, 80\)"):
         tiny().detect(np.zeros((2, 80, 80), np.uint8))
+    with pytest.raises(ValueError, match=r"image must be \(160, 160\), got \(80, 80\)"):
+        tiny().look(np.zeros((80, 80), np.uint8))
     assert tiny().detect(np.zeros((0, 160, 160), np.uint8)) == []
 
 

@@ -389,8 +389,16 @@ class Detector(nn.Module):
 
     @torch.no_grad()
     def look(self, image: ndarray | Tensor, *, threshold: float = 0.9) -> Look:
-        """Show every stage of looking at one panel ``(160, 160)``."""
+        """Show every stage of looking at one panel ``(160, 160)``.
+
+        Raises
+        ------
+        ValueError
+            If the image is no panel.
+        """
         images = torch.as_tensor(np.asarray(image)).to(self.anchors.device)[None]
+        if images.shape[1:] != (CANVAS, CANVAS):
+            raise ValueError(f"image must be ({CANVAS}, {CANVAS}), got {tuple(images.shape[1:])}")
         learning = self.training
         self.eval()
         pyramid = self.features(images)

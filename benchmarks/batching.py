@@ -5,7 +5,7 @@ import random
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
-from reasonlib.batching import LengthBuckets, pad
+from reasonlib.training.batching import LengthBuckets, pad
 
 
 def comparisons():

@@ -21,9 +21,9 @@ import torch
 from torch.nn import functional
 
 from reasonlib import data, training
-from reasonlib.goal_dialogue import corpus, sets
-from reasonlib.goal_dialogue.memory_network import NetworkConfig, build
-from reasonlib.goal_dialogue.tensors import encode_split
+from reasonlib.goal_dialogue.data import corpus, datasets
+from reasonlib.goal_dialogue.data.encoding import encode_split
+from reasonlib.goal_dialogue.models.memory_network import NetworkConfig, build
 from reasonlib.nn.sums import sum_groups
 
 TASKS = (1, 2, 3, 4, 5)
@@ -179,7 +179,7 @@ def released(made):
         return "dialog-babi", corpus.locate()
     except data.DataError:
         for task in TASKS:
-            corpus.write_split(sets.load("simulated", task, dialogues=200), made)
+            corpus.write_split(datasets.load("simulated", task, dialogues=200), made)
         return "simulated", Path(made)
 
 
@@ -206,7 +206,7 @@ def comparisons():
     with tempfile.TemporaryDirectory() as made:
         name, told = released(made)
         for task in TASKS:
-            split = sets.load(name, task, dialogues=None if name == "dialog-babi" else 200)
+            split = datasets.load(name, task, dialogues=None if name == "dialog-babi" else 200)
             encoded = encode_split(split)
             if task == TASKS[0]:
                 yield from sums(encoded)

@@ -1,10 +1,10 @@
 """The memory network, its batches and the simulator; with a folder, a public implementation too.
 
 REASONLIB_PEER_MEMN2N names a checkout of vinhkhuc/MemN2N-babi-python that runs on this Python (see
-`reasonlib.story_qa.port`). It is then trained in a process of its own, on the same file, in turn with ours:
-the network of the joint tables, one network as the authors' code has it, and as many as the source trains for
-each task. Each is validated after every epoch, all on one thread. The indented lines give rates, by the clock
-and by processor time. The experiment `story_qa/beside` measures whole trainings, with the errors.
+`reasonlib.story_qa.experiments.peer`). It is then trained in a process of its own, on the same file, in turn
+with ours: the network of the joint tables, one network as the authors' code has it, and as many as the source
+trains for each task. Each is validated after every epoch, all on one thread. The indented lines give rates,
+by the clock and by processor time. The experiment `story_qa/beside` measures whole trainings, with the errors.
 """
 
 import os
@@ -19,11 +19,12 @@ import torch
 from torch.nn import functional
 
 from reasonlib import data
-from reasonlib.story_qa import corpus
-from reasonlib.story_qa.learning import Recipe, learn
-from reasonlib.story_qa.memory_network import MemoryConfig, MemoryNetwork
-from reasonlib.story_qa.port import VARIABLE, Port, checkout
-from reasonlib.story_qa.restarts import (
+from reasonlib.story_qa.data import corpus
+from reasonlib.story_qa.data.encoding import build_vocabulary, encode
+from reasonlib.story_qa.data.example import TASKS, words
+from reasonlib.story_qa.data.simulator import simulate
+from reasonlib.story_qa.experiments.peer import VARIABLE, Port, checkout
+from reasonlib.story_qa.experiments.restarts import (
     Restarts,
     RestartsConfig,
     RestartsRecipe,
@@ -31,9 +32,8 @@ from reasonlib.story_qa.restarts import (
     learn_restarts,
     try_all,
 )
-from reasonlib.story_qa.simulate import simulate
-from reasonlib.story_qa.story import TASKS, words
-from reasonlib.story_qa.tensors import build_vocabulary, encode
+from reasonlib.story_qa.experiments.train_memory import Recipe, learn
+from reasonlib.story_qa.models.memory_network import MemoryConfig, MemoryNetwork
 
 PEER_TASKS = (1, 2, 15)  # stories of up to 10, 88 and 8 sentences
 EPOCHS = 2  # of each call that compares with the peer

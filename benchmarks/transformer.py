@@ -12,11 +12,11 @@ from transformers import BertConfig as TheirConfig
 from transformers import BertForPreTraining
 
 from reasonlib import nn
-from reasonlib.transformer import decoding, pretraining
+from reasonlib.transformer.data.simulator import simulate
 from reasonlib.transformer.experiments import texts
-from reasonlib.transformer.simulate import simulate
-from reasonlib.transformer.tasks import encode
-from reasonlib.transformer.translator import Translator, TranslatorConfig
+from reasonlib.transformer.experiments.tasks import encode
+from reasonlib.transformer.models import decoding, pretraining
+from reasonlib.transformer.models.translator import Translator, TranslatorConfig
 
 BATCH, LENGTH, WIDTH, HEADS, HIDDEN, LAYERS = 32, 40, 64, 4, 256, 2
 

@@ -19,9 +19,9 @@ from statistics import median
 
 import numpy as np
 
-from reasonlib.visual_iq import corpus, render
-from reasonlib.visual_iq.puzzle import CONFIGURATIONS, KEYS, PLACE_OF
-from reasonlib.visual_iq.simulate import simulate
+from reasonlib.visual_iq.data import corpus, render
+from reasonlib.visual_iq.data.example import CONFIGURATIONS, KEYS, PLACE_OF
+from reasonlib.visual_iq.data.simulator import simulate
 
 COUNT = 100  # problems of each call beside the peer
 MANY = 500  # problems of each call where ours are alone

@@ -22,9 +22,9 @@ from reasonlib.errors import DataError, UserError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from reasonlib.campaign import Part
-    from reasonlib.experiment import Experiment
-    from reasonlib.records import Record
+    from reasonlib.tracking.campaign import Part
+    from reasonlib.tracking.experiment import Experiment
+    from reasonlib.tracking.records import Record
 
 FAILED, MISTAKE, STOPPED = 1, 2, 130
 WIDTH = 160  # columns of a table that does not go to a terminal
@@ -103,7 +103,7 @@ def list_(
     as_json: Json = False,
 ) -> None:
     """List topics, experiments, their rows, scales and data."""
-    from reasonlib.experiment import experiments, topics
+    from reasonlib.tracking.experiment import experiments, topics
 
     names = topics() if topic is None else [topic]
     found = {name: experiments(name) for name in names}
@@ -168,7 +168,7 @@ def run(
     topic, rows that have a fresh record are passed over; an experiment without the --data asked for runs on
     its first.
     """
-    from reasonlib import experiment as experiments
+    from reasonlib.tracking import experiment as experiments
 
     folders = {
         "records": None if no_records else records or _home() / "records",
@@ -213,7 +213,7 @@ def _run_topic(
     topic: str, wanted: dict[str, Any], how: dict[str, Any], progress: bool | None, as_json: bool
 ) -> None:
     """Run all that is missing of a topic; a table follows it on a terminal, elsewhere a line a trial."""
-    from reasonlib import campaign
+    from reasonlib.tracking import campaign
 
     parts = {part.trial: part for part in campaign.plan(topic, records=how["records"], **wanted)}
     title = f"{topic} at {wanted['scale']}"
@@ -271,7 +271,7 @@ def _states(
     parts: Sequence["Part"], title: str, *, since: Mapping[Any, float] | None = None, caption: str = ""
 ) -> "Table":
     """Draw trials as a table: what state they are in, how long they took, their main metric."""
-    from reasonlib.campaign import STATES, main_metric
+    from reasonlib.tracking.campaign import STATES, main_metric
 
     colours = {"there": "cyan", "waiting": "dim", "running": "yellow", "done": "green", "failed": "red"}
     table = _table("Experiment", "Row", "Seed", "Data", "State", "Seconds", "Result")
@@ -308,7 +308,7 @@ def _home() -> Path:
 
 def _tell(record: "Record") -> None:
     """Say on standard error that one trial ended; of several processes that work together, the first does."""
-    from reasonlib.experiment import leads
+    from reasonlib.tracking.experiment import leads
 
     if not leads():
         return
@@ -346,7 +346,7 @@ def claims(
     as_json: Json = False,
 ) -> None:
     """Say of every published claim what our records say to it."""
-    from reasonlib.claims import VERDICTS, Board, verdicts
+    from reasonlib.tracking.claims import VERDICTS, Board, verdicts
 
     wanted = [one.replace("-", " ") for one in verdict or VERDICTS]
     for one in wanted:
@@ -473,10 +473,10 @@ def data_simulate(
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
 ) -> None:
     """Simulate a task and write it as the real corpus is written."""
-    from reasonlib.experiment import part
+    from reasonlib.tracking.experiment import part
 
     topic, _, task = what.partition("/")
-    module, corpus = part(topic, "simulate"), part(topic, "corpus")
+    module, corpus = part(topic, "data.simulator"), part(topic, "data.corpus")
     known = dict(getattr(module, "SIMULATORS", {}))
     if corpus is None or task not in known:
         asked = f"{topic} has no task {task!r}" if task else f"name a task of {topic} as {topic}/TASK"
@@ -586,7 +586,7 @@ def grade(
 
     Their code runs with your rights: grade in a container or an account that can do no harm.
     """
-    from reasonlib.grading import grade_notebook
+    from reasonlib.grading.notebook import grade_notebook
 
     if not minutes > 0:
         raise UserError(f"--minutes must be above 0, got {minutes}")
@@ -613,19 +613,19 @@ def grade(
 
 
 def _asker(topic: str | None) -> Any:
-    from reasonlib.experiment import part, topics
+    from reasonlib.tracking.experiment import part, topics
 
     for name in topics() if topic is None else [topic]:
-        if (module := part(name, "ask")) is not None:
+        if (module := part(name, "page.ask")) is not None:
             return module
     raise UserError("no topic here has a model to ask" if topic is None else f"{topic} has no model to ask")
 
 
 def _talker(topic: str | None) -> Any:
-    from reasonlib.experiment import part, topics
+    from reasonlib.tracking.experiment import part, topics
 
     for name in topics() if topic is None else [topic]:
-        if (module := part(name, "chat")) is not None:
+        if (module := part(name, "page.chat")) is not None:
             return module
     raise UserError(
         "no topic here has a system to talk to" if topic is None else f"{topic} has no system to talk to"

@@ -202,8 +202,8 @@ def corpora() -> dict[str, Corpus]:
     found: dict[str, Corpus] = {}
     for root in map(Path, reasonlib.__path__):
         for claims in sorted(root.glob("*/claims.yaml")):
-            module = f"reasonlib.{claims.parent.name}.corpus"
-            if importlib.util.find_spec(module) is None:
+            module = f"reasonlib.{claims.parent.name}.data.corpus"
+            if not (claims.parent / "data" / "corpus.py").is_file():
                 continue
             for name, corpus in getattr(importlib.import_module(module), "CORPORA", {}).items():
                 if name != corpus.name:

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.utils.data import DataLoader
 
-from reasonlib.batching import LengthBuckets, mask_of, pad
+from reasonlib.training.batching import LengthBuckets, mask_of, pad
 
 LENGTHS = random.Random(7).choices(range(1, 201), k=1003)
 

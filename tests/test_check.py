@@ -8,19 +8,20 @@ import numpy as np
 import pytest
 import torch
 
-from reasonlib import check, show
+from reasonlib.display import show
 from reasonlib.errors import UserError
+from reasonlib.grading import checks
 
 SCORES = np.array([1.0, 2.0, 3.0])
 RIGHT = np.exp(SCORES) / np.exp(SCORES).sum()
 
 
-@check.exercise(
+@checks.exercise(
     title="Attend", minutes=5, points=2, hint="Raise e to every score, then divide by `their sum`."
 )
 def check_attend(attend):
     """Softmax of three scores."""
-    check.expect_close(
+    checks.expect_close(
         attend(torch.tensor(SCORES)),
         RIGHT,
         "the weights are not the softmax of the scores",
@@ -29,18 +30,18 @@ def check_attend(attend):
     )
 
 
-@check.exercise(title="Name the capital", minutes=1, points=1, hint="It is a string.")
+@checks.exercise(title="Name the capital", minutes=1, points=1, hint="It is a string.")
 def check_capital(capital):
-    check.expect_equal(
+    checks.expect_equal(
         capital, "Paris", "not the capital of France", wrong={"a big city, but not the capital": "Lyon"}
     )
 
 
-@check.exercise(title="A module", minutes=1, points=1, hint="Subclass `torch.nn.Module`.")
+@checks.exercise(title="A module", minutes=1, points=1, hint="Subclass `torch.nn.Module`.")
 def check_module(module):
     made = module()
-    check.expect(isinstance(made, torch.nn.Module), "make it a torch.nn.Module")
-    check.expect_close(made(torch.ones(2)), [2.0, 2.0], "double the input")
+    checks.expect(isinstance(made, torch.nn.Module), "make it a torch.nn.Module")
+    checks.expect_close(made(torch.ones(2)), [2.0, 2.0], "double the input")
 
 
 def test_the_right_answer_passes():
@@ -48,7 +49,7 @@ def test_the_right_answer_passes():
     assert result.passed
     assert result.earned == result.points == 2
     assert repr(result) == "✓ Attend: passed, 2 of 2 points"
-    assert check.require(result) is result
+    assert checks.require(result) is result
 
 
 def untouched_answers():
@@ -78,7 +79,7 @@ def untouched_answers():
     return [
         None,
         ...,
-        check.stub(),
+        checks.stub(),
         only_docstring,
         passing,
         dots,
@@ -119,7 +120,7 @@ def test_a_wrong_answer_fails_with_its_own_hint(answer, message):
     assert not result.passed
     assert not result.untouched
     with pytest.raises(AssertionError, match=message):
-        check.require(result)
+        checks.require(result)
 
 
 def test_a_forgotten_return_is_told_from_an_untouched_answer():
@@ -194,20 +195,20 @@ def test_values_and_classes_are_answers_too():
 
 
 def test_equal_means_equal_in_kind():
-    with pytest.raises(check.Wrong, match="no"):
-        check.expect_equal(1, True, "no")
-    with pytest.raises(check.Wrong, match="no"):
-        check.expect_equal((1, 2), [1, 2], "no")
-    check.expect_equal(torch.tensor([1, 2]), [1, 2], "no")
-    with pytest.raises(check.Wrong, match=r"no \(got tensor"):
-        check.expect_equal(torch.tensor([1, 2]), ["a", "b"], "no")
+    with pytest.raises(checks.Wrong, match="no"):
+        checks.expect_equal(1, True, "no")
+    with pytest.raises(checks.Wrong, match="no"):
+        checks.expect_equal((1, 2), [1, 2], "no")
+    checks.expect_equal(torch.tensor([1, 2]), [1, 2], "no")
+    with pytest.raises(checks.Wrong, match=r"no \(got tensor"):
+        checks.expect_equal(torch.tensor([1, 2]), ["a", "b"], "no")
 
 
 def test_close_has_a_tolerance_and_allows_infinities_in_place():
-    check.expect_close([1.0, -np.inf], [1.0 + 1e-6, -np.inf], "no")
-    with pytest.raises(check.Wrong, match=r"no \(largest difference 0.01\)"):
-        check.expect_close([1.01], [1.0], "no")
-    check.expect_close([1.01], [1.0], "no", tolerance=0.1)
+    checks.expect_close([1.0, -np.inf], [1.0 + 1e-6, -np.inf], "no")
+    with pytest.raises(checks.Wrong, match=r"no \(largest difference 0.01\)"):
+        checks.expect_close([1.01], [1.0], "no")
+    checks.expect_close([1.01], [1.0], "no", tolerance=0.1)
 
 
 def test_results_are_readable_without_colour_and_escape_what_they_quote():
@@ -230,7 +231,7 @@ def topic(monkeypatch):
 
 
 def test_a_topic_lists_its_exercises_with_their_time(topic):
-    listed = check.exercises(topic)
+    listed = checks.exercises(topic)
     assert [one.name for one in listed] == ["attend", "capital"]
     assert repr(listed).splitlines() == [
         "Attend (attend): 5 min, 2 points",
@@ -247,7 +248,7 @@ def test_a_topic_lists_its_exercises_with_their_time(topic):
 
 
 def test_a_topic_is_graded_as_a_whole(topic):
-    report = check.grade(topic, {"capital": "Paris", "something": "else"})
+    report = checks.grade(topic, {"capital": "Paris", "something": "else"})
     assert (report.points, report.possible, report.passed) == (1, 3, False)
     assert repr(report).splitlines()[-1] == "1 of 3 points"
     told = json.loads(json.dumps(report.as_dict()))
@@ -255,22 +256,22 @@ def test_a_topic_is_graded_as_a_whole(topic):
         ("attend", 0, True),
         ("capital", 1, False),
     ]
-    full = check.grade(topic, {"capital": "Paris", "attend": lambda scores: torch.softmax(scores, -1)})
+    full = checks.grade(topic, {"capital": "Paris", "attend": lambda scores: torch.softmax(scores, -1)})
     assert full.passed
     assert "3 of 3 points." in full._repr_html_()
 
 
 def test_a_topic_without_exercises_is_a_users_mistake():
     with pytest.raises(UserError, match="topic 'no_such' has no exercises"):
-        check.exercises("no_such")
+        checks.exercises("no_such")
 
 
 def test_an_exercise_that_is_set_up_wrongly_is_refused():
     with pytest.raises(ValueError, match="minutes and points must be at least 1, got 0 and 1"):
-        check.exercise(title="a", minutes=0, points=1, hint="b")
+        checks.exercise(title="a", minutes=0, points=1, hint="b")
     with pytest.raises(ValueError, match="must be named check_<what it checks>, got 'attend'"):
 
-        @check.exercise(title="a", minutes=1, points=1, hint="b")
+        @checks.exercise(title="a", minutes=1, points=1, hint="b")
         def attend(answer):
             pass
 

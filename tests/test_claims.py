@@ -9,14 +9,14 @@ from itertools import product
 import pytest
 
 import reasonlib
-from reasonlib import claims, records
-from reasonlib.claims import judge, load, show, table, verdicts
 from reasonlib.errors import DataError, UserError
-from reasonlib.experiment import find, settings
-from reasonlib.records import Data, Record, Steps
+from reasonlib.tracking import claims, records
+from reasonlib.tracking.claims import judge, load, show, table, verdicts
+from reasonlib.tracking.experiment import find, settings
+from reasonlib.tracking.records import Data, Record, Steps
 
 EXPERIMENTS = """
-    from reasonlib.experiment import Experiment
+    from reasonlib.tracking.experiment import Experiment
 
 
     def measure(trial):

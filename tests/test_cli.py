@@ -12,8 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 import reasonlib
-from reasonlib import campaign, claims, cli, data, experiment, records
+from reasonlib import cli, data
 from reasonlib.cli import app
+from reasonlib.tracking import campaign, claims, experiment, records
 
 ROOT = Path(reasonlib.__file__).parent.parent
 # Loaded before the package's path is replaced by that of the toy topic.
@@ -39,7 +40,7 @@ FILES = {
     "experiments.py": """
         import random
         from reasonlib.errors import UserError
-        from reasonlib.experiment import Experiment, Measured
+        from reasonlib.tracking.experiment import Experiment, Measured
 
         def walk(trial):
             if trial.settings.get("broken"):

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 import reasonlib
-from reasonlib import experiment as experiments
-from reasonlib import records
 from reasonlib.errors import DataError, UserError
-from reasonlib.experiment import Experiment, Measured, Trial, find, run, settings, topics
+from reasonlib.tracking import experiment as experiments
+from reasonlib.tracking import records
+from reasonlib.tracking.experiment import Experiment, Measured, Trial, find, run, settings, topics
 
 
 def walk(trial: Trial) -> Measured:
@@ -251,7 +251,7 @@ def test_a_changed_trial_starts_anew(tmp_path):
         run(counting, checkpoints=tmp_path, device="cpu", data="found"),
         run(counting, checkpoints=tmp_path, device="cpu", scale="smoke"),
         run(replace(counting, rows={"short": {"stride": 3}}), checkpoints=tmp_path, device="cpu"),
-        run(replace(counting, code=("reasonlib.records",)), checkpoints=tmp_path, device="cpu"),
+        run(replace(counting, code=("reasonlib.tracking.records",)), checkpoints=tmp_path, device="cpu"),
         run(replace(counting, version=lambda name: "2"), checkpoints=tmp_path, device="cpu"),
     ]
     assert first.metrics["count"] == 1 and all(found[0].metrics["count"] == 1 for found in others)
@@ -358,7 +358,7 @@ def topic(tmp_path, monkeypatch):
     (folder / "experiments.py").write_text(
         textwrap.dedent(
             """
-            from reasonlib.experiment import Experiment
+            from reasonlib.tracking.experiment import Experiment
 
             EXPERIMENTS = {
                 "sums": Experiment(

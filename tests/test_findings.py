@@ -4,11 +4,12 @@ from importlib import import_module
 
 import pytest
 
-from reasonlib import claims, findings, records
+from reasonlib.display import findings
+from reasonlib.display.findings import figures
 from reasonlib.errors import UserError
-from reasonlib.experiment import experiments, topics
-from reasonlib.findings import figures
-from reasonlib.optimisation.words import METRICS
+from reasonlib.optimisation.page.labels import METRICS
+from reasonlib.tracking import claims, records
+from reasonlib.tracking.experiment import experiments, topics
 
 OUTLIERS = ["optimisation/mse/outliers"]
 
@@ -56,7 +57,7 @@ def test_simulated_data_are_said_to_be():
 
 @pytest.mark.parametrize("topic", topics())
 def test_a_topic_has_words_for_its_comparisons_and_every_word_is_a_metric_or_a_row(topic):
-    words = import_module(f"reasonlib.{topic}.words")
+    words = import_module(f"reasonlib.{topic}.page.labels")
     compared = {side for claim in claims.load(topic) if claim.kind == "ordering" for side in claim.sides}
     measured = {side for claim in claims.load(topic) for side in claim.sides}
     asked = {side.metric for side in measured} | {
@@ -68,7 +69,7 @@ def test_a_topic_has_words_for_its_comparisons_and_every_word_is_a_metric_or_a_r
 
 @pytest.mark.parametrize("topic", topics())
 def test_rows_of_one_statement_are_told_apart(topic):
-    names = import_module(f"reasonlib.{topic}.words").ROWS
+    names = import_module(f"reasonlib.{topic}.page.labels").ROWS
     for claim in claims.load(topic):
         rows = {side.row for side in claim.sides}
         assert len({names.get(row, row.replace("-", " ")) for row in rows}) == len(rows), claim.id

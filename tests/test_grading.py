@@ -5,8 +5,9 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from reasonlib import check, cli, grading
+from reasonlib import cli
 from reasonlib.errors import UserError
+from reasonlib.grading import checks, notebook
 
 START = "from reasonlib.story_qa import exercises"
 RIGHT = """
@@ -54,7 +55,7 @@ def test_answers_stubs_and_failing_cells(tmp_path):
     path = handed_in(
         tmp_path, START, "%pip install nothing\n!ls", "1 / 0", RIGHT, STUB, "print('noise')", "%%bash\nexit 1"
     )
-    graded = grading.grade_notebook(path)
+    graded = notebook.grade_notebook(path)
     assert list(graded.report.results) == ["where", "position_weights"]
     assert graded.report.results["where"].passed
     assert graded.report.results["position_weights"].untouched
@@ -74,7 +75,7 @@ def test_a_chapter_is_graded_at_smoke_and_its_own_names_do_not_stand_for_answers
         START,
         "def read_once(query, keys, values):\n    return query\n\nexercises.check_read_once(read_once)",
     )
-    graded = grading.grade_notebook(path)
+    graded = notebook.grade_notebook(path)
     assert seen.read_text() == "smoke"
     assert not graded.report.results["read_once"].passed
     assert "return two things" in graded.report.results["read_once"].message
@@ -82,7 +83,7 @@ def test_a_chapter_is_graded_at_smoke_and_its_own_names_do_not_stand_for_answers
 
 def test_what_stopped_is_blamed_on_the_student_s_line(tmp_path):
     answer = "def where(story, question):\n    return story[10_000]\n\nexercises.check_where(where)"
-    (result,) = grading.grade_notebook(handed_in(tmp_path, START, answer)).report.results.values()
+    (result,) = notebook.grade_notebook(handed_in(tmp_path, START, answer)).report.results.values()
     assert "your code stopped at its line 2, `return story[10_000]`: IndexError" in result.message
 
 
@@ -100,7 +101,7 @@ def test_what_stopped_is_blamed_on_the_student_s_line(tmp_path):
 )
 def test_what_cannot_be_graded_is_one_line(tmp_path, cells, message):
     with pytest.raises(UserError, match=message) as caught:
-        grading.grade_notebook(handed_in(tmp_path, *cells))
+        notebook.grade_notebook(handed_in(tmp_path, *cells))
     assert "\n" not in str(caught.value) and "ada.ipynb" in str(caught.value)
 
 
@@ -109,23 +110,23 @@ def test_what_is_no_notebook(tmp_path, text):
     path = tmp_path / "essay.ipynb"
     path.write_text(text)
     with pytest.raises(UserError, match=r"essay.ipynb: no notebook in the .ipynb format"):
-        grading.grade_notebook(path)
+        notebook.grade_notebook(path)
     with pytest.raises(UserError, match=r"absent.ipynb: cannot be read"):
-        grading.grade_notebook(tmp_path / "absent.ipynb")
+        notebook.grade_notebook(tmp_path / "absent.ipynb")
 
 
 def test_one_that_never_ends_is_stopped(tmp_path):
     path = handed_in(tmp_path, START, RIGHT, "while True: pass")
     with pytest.raises(UserError, match=r"not done after 0\.001 minutes"):
-        grading.grade_notebook(path, minutes=0.001)
+        notebook.grade_notebook(path, minutes=0.001)
 
 
 def test_named_exercises_alone():
-    report = check.grade("story_qa", {}, names=["where", "pack"])
+    report = checks.grade("story_qa", {}, names=["where", "pack"])
     assert list(report.results) == ["where", "pack"]
-    assert {one.name for one in check.exercises("story_qa")} == set(check.grade("story_qa", {}).results)
+    assert {one.name for one in checks.exercises("story_qa")} == set(checks.grade("story_qa", {}).results)
     with pytest.raises(UserError, match=r"topic 'story_qa' has no exercise 'fly'; it has "):
-        check.grade("story_qa", {}, names=["fly"])
+        checks.grade("story_qa", {}, names=["fly"])
 
 
 def test_the_command_grades_all_it_can(tmp_path):

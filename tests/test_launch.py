@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from reasonlib import experiment
+from reasonlib.tracking import experiment
 
 
 def test_two_processes_make_one_record(tmp_path):

@@ -224,7 +224,7 @@ def test_every_public_name_is_documented():
 
 
 @pytest.mark.parametrize(
-    "module", ["reasonlib", "reasonlib.errors", "reasonlib.data", "reasonlib.vocabulary"]
+    "module", ["reasonlib", "reasonlib.errors", "reasonlib.data", "reasonlib.training.vocabulary"]
 )
 def test_import_is_light(module):
     code = f"import {module}\nprint(*sorted({{name.split('.')[0] for name in sys.modules}} & set({HEAVY})))"
@@ -279,16 +279,25 @@ def test_there_are_doctests():
         ("reasonlib.nn.attention", "import reasonlib.training", "reasonlib.nn stands below"),
         ("reasonlib.nn.attention", "from ..story_qa.story import words", "reasonlib.nn stands below"),
         ("reasonlib.nn.attention", "def f():\n    import reasonlib.story_qa", "line 2: imports"),
-        ("reasonlib.story_qa.story", "from reasonlib.other import x", "another topic"),
-        ("reasonlib.story_qa.story", "from reasonlib import other", "another topic"),
+        ("reasonlib.story_qa.data.example", "from reasonlib.other import x", "another topic"),
+        ("reasonlib.story_qa.data.example", "from reasonlib import other", "another topic"),
         ("reasonlib.data", "from reasonlib.story_qa import corpus", "a topic; find topics by convention"),
         ("reasonlib.data", "from . import story_qa", "a topic; find topics by convention"),
-        ("reasonlib.data", "importlib.import_module('reasonlib.story_qa.corpus')", "a topic; find topics"),
+        (
+            "reasonlib.data",
+            "importlib.import_module('reasonlib.story_qa.data.corpus')",
+            "a topic; find topics",
+        ),
     ],
 )
 def test_wrong_directions_are_seen(monkeypatch, module, source, expected):
     monkeypatch.setitem(globals(), "TOPICS", {"story_qa", "other"})
-    known = {"reasonlib.other", "reasonlib.story_qa", "reasonlib.story_qa.corpus", "reasonlib.story_qa.story"}
+    known = {
+        "reasonlib.other",
+        "reasonlib.story_qa",
+        "reasonlib.story_qa.data.corpus",
+        "reasonlib.story_qa.data.example",
+    }
     (fault,) = direction_faults(module, source, known=known)
     assert expected in fault and "\n" not in fault
 
@@ -299,7 +308,7 @@ def test_wrong_directions_are_seen(monkeypatch, module, source, expected):
         ("reasonlib.nn", "from .attention import x", True),
         ("reasonlib.nn.memory", "from .attention import x\nfrom reasonlib.errors import UserError", False),
         (
-            "reasonlib.story_qa.bert",
+            "reasonlib.story_qa.models.bert",
             "from reasonlib.nn import x\nfrom ..data import y\nfrom . import story",
             False,
         ),

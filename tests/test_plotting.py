@@ -12,7 +12,7 @@ import pytest
 import torch
 from matplotlib.colors import to_rgb
 
-from reasonlib import plotting
+from reasonlib.display import plotting
 
 PAGES = {"light": ("#ffffff", "#222832"), "dark": ("#121212", "#ced6dd"), "dark blue": ("#14181e", "#ced6dd")}
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from reasonlib import records
 from reasonlib.errors import DataError, UserError
-from reasonlib.experiment import Experiment, settings
-from reasonlib.records import Data, Record, Steps, Summary
+from reasonlib.tracking import records
+from reasonlib.tracking.experiment import Experiment, settings
+from reasonlib.tracking.records import Data, Record, Steps, Summary
 
 EXPERIMENT = Experiment(
     name="toy/sums",

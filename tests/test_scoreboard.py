@@ -5,7 +5,8 @@ import re
 import pytest
 from browsing import Opened
 
-from reasonlib import claims, findings, plotting, scoreboard
+from reasonlib.display import findings, plotting, scoreboard
+from reasonlib.tracking import claims
 
 CLAIMS = [
     {

@@ -11,8 +11,8 @@ import pytest
 import torch
 
 import reasonlib
-from reasonlib import show
-from reasonlib.story_qa import story
+from reasonlib.display import show
+from reasonlib.story_qa.data import example as story
 
 
 def library_modules():
@@ -85,7 +85,7 @@ def test_docstrings_of_every_shape_are_removed(code, left):
 def test_a_method_is_dedented_and_named_with_its_file():
     listing = show.source(show.Listing._by_file)
     assert listing.code.startswith("def _by_file(self)")
-    assert listing.excerpts[0].file == "reasonlib/show.py"
+    assert listing.excerpts[0].file == "reasonlib/display/show.py"
     assert listing.excerpts[0].name == "Listing._by_file"
 
 
@@ -135,8 +135,8 @@ def test_instances_dataclasses_and_torch_modules_show_their_class():
 
 def test_several_objects_of_one_file_share_a_heading_and_others_get_their_own():
     page = show.source(story.Example, story.words, show.source)._repr_markdown_()
-    assert page.count("reasonlib/story_qa/story.py`") == 1
-    assert page.count("reasonlib/show.py`") == 1
+    assert page.count("reasonlib/story_qa/data/example.py`") == 1
+    assert page.count("reasonlib/display/show.py`") == 1
     assert page.count("```python\n") == 2
     assert page.count("\n```\n") == 2
 
@@ -150,10 +150,10 @@ def test_the_heading_links_to_the_repository_when_one_is_known(monkeypatch):
     monkeypatch.setattr(show, "repository", lambda: "https://example.org/book")
     page = show.source(story.words)._repr_markdown_()
     first, last = show.source(story.words).excerpts[0].lines
-    link = f"(https://example.org/book/blob/main/reasonlib/story_qa/story.py#L{first}-L{last})"
-    assert page.startswith(f"[`reasonlib/story_qa/story.py`]{link}")
+    link = f"(https://example.org/book/blob/main/reasonlib/story_qa/data/example.py#L{first}-L{last})"
+    assert page.startswith(f"[`reasonlib/story_qa/data/example.py`]{link}")
     monkeypatch.setattr(show, "repository", lambda: None)
-    assert show.source(story.words)._repr_markdown_().startswith("`reasonlib/story_qa/story.py`\n")
+    assert show.source(story.words)._repr_markdown_().startswith("`reasonlib/story_qa/data/example.py`\n")
 
 
 def test_the_address_comes_from_the_package_metadata(monkeypatch):

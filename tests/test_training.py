@@ -25,6 +25,7 @@ from reasonlib.training import (
     fit,
     learning_rate,
     load_weights,
+    loop,
     make_optimiser,
     parameter_count,
     save_weights,
@@ -257,13 +258,13 @@ def test_clipping_gives_the_bits_of_torch_s_own_function(most, odd):
         return made
 
     ours, theirs = parameters(), parameters()
-    training._clip(ours, most)
+    loop._clip(ours, most)
     torch.nn.utils.clip_grad_norm_(theirs, most)
     for mine, right in zip(ours, theirs, strict=True):
         assert (mine.grad is None) == (right.grad is None)
         if mine.grad is not None:
             assert torch.equal(mine.grad.nan_to_num(nan=7.0), right.grad.nan_to_num(nan=7.0))
-    training._clip([torch.nn.Parameter(torch.zeros(2))], most)  # nothing to clip
+    loop._clip([torch.nn.Parameter(torch.zeros(2))], most)  # nothing to clip
 
 
 def test_clipping_bounds_the_norm_of_all_gradients_together():

@@ -13,9 +13,9 @@ import pytest
 import torch
 from torch import nn
 
-from reasonlib.checkpoints import differences
 from reasonlib.errors import UserError
 from reasonlib.training import TrainingConfig, fit, load_weights, seeded, weights_metadata
+from reasonlib.training.checkpoints import differences
 
 CHILD = Path(__file__).with_name("training_child.py")
 spec = importlib.util.spec_from_file_location("training_child", CHILD)

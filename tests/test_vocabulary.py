@@ -6,7 +6,7 @@ import pickle
 import pytest
 
 from reasonlib.errors import DataError
-from reasonlib.vocabulary import PAD, UNKNOWN, Vocabulary
+from reasonlib.training.vocabulary import PAD, UNKNOWN, Vocabulary
 
 TEXTS = [["mary", "went", "home"], ["john", "went", "away"], ["went"]]
 
@@ -95,7 +95,7 @@ def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("reasonlib.vocabulary.os.fsync", full)
+    monkeypatch.setattr("reasonlib.training.vocabulary.os.fsync", full)
     with pytest.raises(OSError, match="No space left"):
         Vocabulary.build([["b"]]).save(path)
     assert path.read_bytes() == before and os.listdir(tmp_path) == ["words.json"]

@@ -11,16 +11,16 @@ import json
 import sys
 from pathlib import Path
 
-from reasonlib.checkpoints import load_weights
-from reasonlib.story_qa import bert, evidence, hibert, reading, shipped
-from reasonlib.story_qa.experiments import EXPERIMENTS, _pick, load
+from reasonlib.story_qa.experiments import EXPERIMENTS, _pick, finetune, load
+from reasonlib.story_qa.models import bert, evidence, hibert, pretrained
+from reasonlib.training.checkpoints import load_weights
 
 
 def keep(run: Path) -> None:
     record = json.loads((run / "finished.json").read_text(encoding="utf-8"))
     settings = EXPERIMENTS["story_qa/evidence"].rows[record["row"]] | record["config"]
     splits = load(record["data"]["name"], settings["questions"], settings["asked"])
-    answers = reading.answer_classes(splits.train)
+    answers = finetune.answer_classes(splits.train)
     encoder, tokenizer = bert.load_encoder(settings["encoder"])
     encoder = hibert.fresh(hibert.lowest_layers(encoder, settings["sentence_layers"]))
     config = hibert.SentenceReaderConfig(answers=len(answers), **_pick(hibert.SentenceReaderConfig, settings))
@@ -39,8 +39,8 @@ def keep(run: Path) -> None:
         "steps": record["steps"]["done"],
         "accuracy": round(record["metrics"]["accuracy"], 4),
     }
-    shipped.save_evidence(model, tokenizer, answers, shipped.EVIDENCE, made)
-    found = shipped.load_evidence()
+    pretrained.save_evidence(model, tokenizer, answers, pretrained.EVIDENCE, made)
+    found = pretrained.load_evidence()
     test = hibert.encode_sentences(splits.test, found.tokenizer, found.answers)
     accuracy = hibert.accuracy(found.model, test)["accuracy"]
     print(f"accuracy {accuracy:.5f} from 16 bits, {record['metrics']['accuracy']:.5f} in the record")

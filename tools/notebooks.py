@@ -156,7 +156,7 @@ def assembled(cells: list[tuple[str, str, dict[str, Any]]]) -> Any:
 
 def assignment(page: Page, book: Book) -> Any | None:
     """The exercises of a chapter as a notebook to hand out; None where it has none."""
-    from reasonlib.check import Exercises, exercises
+    from reasonlib.grading.checks import Exercises, exercises
 
     address = Address.read()
     converter = Converter(f"assignments/{page.short}", book)  # no page of the book: its references are links

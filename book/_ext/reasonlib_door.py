@@ -34,9 +34,9 @@ def card(kind: str, question: str, body: str, answer: str, chapter: str, title: 
 
 def puzzle() -> str:
     """A matrix of shapes with one missing, and eight candidates."""
-    from reasonlib.visual_iq import figures
-    from reasonlib.visual_iq.drawing import rules_in_words
-    from reasonlib.visual_iq.simulate import simulate
+    from reasonlib.visual_iq.data.simulator import simulate
+    from reasonlib.visual_iq.page import figures
+    from reasonlib.visual_iq.page.svg import rules_in_words
 
     problem = simulate("2x2Grid", 40, seed=4, answers="i-raven")[18:19]
     rules = "".join(f"<li>{escape(rule)}</li>" for rule in rules_in_words(problem))
@@ -54,7 +54,7 @@ def puzzle() -> str:
 
 def story() -> str:
     """A story whose answer takes two of its sentences."""
-    from reasonlib.story_qa.simulate import simulate
+    from reasonlib.story_qa.data.simulator import simulate
 
     (example,) = simulate(2, 1, seed=3)
     lines = "".join(f"<li>{escape(line)}</li>" for line in example.story)
@@ -67,8 +67,8 @@ def story() -> str:
 
 def dialogue() -> str:
     """A request for a table, full of names that no training dialogue holds."""
-    from reasonlib.goal_dialogue.dialogue import SILENCE
-    from reasonlib.goal_dialogue.simulate import simulate
+    from reasonlib.goal_dialogue.data.example import SILENCE
+    from reasonlib.goal_dialogue.data.simulator import simulate
 
     (asked,) = simulate(1, 1, split="oov", seed=15)
     learnt = {word for one in simulate(1, 500) for turn in one.turns for word in turn.user.split()}

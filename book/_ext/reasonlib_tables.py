@@ -14,7 +14,8 @@ class Scoreboard(SphinxDirective):
 
     def run(self):
         """Compute the verdicts and lay them out; read again when claims, records or code change."""
-        from reasonlib import claims, scoreboard
+        from reasonlib.display import scoreboard
+        from reasonlib.tracking import claims
 
         root = Path(self.config.reasonlib_repository)
         for pattern in ("reasonlib/**/*.py", "reasonlib/*/claims.yaml", "records/*/*.jsonl"):
@@ -37,7 +38,7 @@ class Status(SphinxDirective):
 
     def run(self):
         """Lay out what tools/book.py measured."""
-        from reasonlib import scoreboard
+        from reasonlib.display import scoreboard
 
         self.env.note_dependency(str(status_file(self.env.app)))
         board = scoreboard.status(read_status(self.env.app))

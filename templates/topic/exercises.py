@@ -1,8 +1,8 @@
-"""The graded exercises of this topic; see `reasonlib.check`."""
+"""The graded exercises of this topic; see `reasonlib.grading.checks`."""
 
 from collections.abc import Callable
 
-from reasonlib.check import exercise, expect_equal
+from reasonlib.grading.checks import exercise, expect_equal
 
 __all__ = ["check_majority"]
 

@@ -6,8 +6,9 @@ from reasonlib.TOPIC.simulate import Example, simulate
 from torch import Tensor
 from torch.nn import functional
 
-from reasonlib import records, training
-from reasonlib.experiment import Experiment, Measured, Trial
+from reasonlib import training
+from reasonlib.tracking import records
+from reasonlib.tracking.experiment import Experiment, Measured, Trial
 
 __all__ = ["EXPERIMENTS", "tensors"]
 

@@ -7,9 +7,9 @@ from reasonlib.TOPIC.experiments import EXPERIMENTS, tensors
 from reasonlib.TOPIC.model import Vote, VoteConfig
 from reasonlib.TOPIC.simulate import simulate
 
-from reasonlib import claims, records
 from reasonlib.errors import DataError
-from reasonlib.experiment import run
+from reasonlib.tracking import claims, records
+from reasonlib.tracking.experiment import run
 
 
 def test_the_same_seed_gives_the_same_questions():

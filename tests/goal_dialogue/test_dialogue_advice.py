@@ -2,9 +2,9 @@
 
 import pytest
 
-from reasonlib.goal_dialogue import advice
-from reasonlib.goal_dialogue.corpus import dumps, parse
-from reasonlib.goal_dialogue.world import SLOTS
+from reasonlib.goal_dialogue.data import advice
+from reasonlib.goal_dialogue.data.corpus import dumps, parse
+from reasonlib.goal_dialogue.data.world import SLOTS
 
 
 @pytest.mark.parametrize("task", advice.TASKS)

@@ -7,11 +7,12 @@ from typer.testing import CliRunner
 
 from reasonlib.cli import app
 from reasonlib.errors import UserError
-from reasonlib.goal_dialogue import sets, shipped
-from reasonlib.goal_dialogue.chat import MODELS, Conversation, book, lines_of, open_conversation
-from reasonlib.goal_dialogue.dialogue import Fact, Turn
-from reasonlib.goal_dialogue.widget import Talker
-from reasonlib.goal_dialogue.world import WORLD, make_knowledge, results
+from reasonlib.goal_dialogue.data import datasets
+from reasonlib.goal_dialogue.data.example import Fact, Turn
+from reasonlib.goal_dialogue.data.world import WORLD, make_knowledge, results
+from reasonlib.goal_dialogue.experiments import bundle
+from reasonlib.goal_dialogue.page.chat import MODELS, Conversation, book, lines_of, open_conversation
+from reasonlib.goal_dialogue.page.widget import Talker
 
 LINES = ("hello", "may i have a table in paris")
 
@@ -58,7 +59,7 @@ def test_a_request_can_be_changed_before_the_first_offer():
 
 
 def test_lines_of_a_dialogue_book_its_table():
-    split = sets.load("simulated", 5, dialogues=8)
+    split = datasets.load("simulated", 5, dialogues=8)
     dialogue = split.test[0]
     talk = book("copying", lines_of(dialogue), knowledge=split.knowledge)
     assert talk.dialogue().turns == dialogue.turns
@@ -143,15 +144,15 @@ def test_mistakes_are_told():
     with pytest.raises(UserError, match="say something"):
         open_conversation("rules").say("  ")
     with pytest.raises(UserError, match="there is no network 'absent'; take one of n2n, gn2n, un2n"):
-        shipped.load_network("absent")
+        bundle.load_network("absent")
 
 
 def test_a_damaged_file_is_told(tmp_path):
-    learned = shipped.load_network("n2n")
+    learned = bundle.load_network("n2n")
     path = tmp_path / "other.safetensors"
-    shipped.save_network(learned, path, {"network": "n2n", "hops": 1, "match": True, "dialogues": 8}, {})
+    bundle.save_network(learned, path, {"network": "n2n", "hops": 1, "match": True, "dialogues": 8}, {})
     with pytest.raises(UserError, match="a damaged memory network"):
-        shipped.load_network(str(path))
+        bundle.load_network(str(path))
 
 
 def test_from_the_command_line():
@@ -187,7 +188,7 @@ def test_the_widget_talks():
 
 def test_the_widget_offers_the_lines_of_a_dialogue():
     pytest.importorskip("ipywidgets")
-    split = sets.load("simulated", 5, dialogues=8)
+    split = datasets.load("simulated", 5, dialogues=8)
     dialogue = split.test[0]
     form = Talker("rules", replay=dialogue, knowledge=split.knowledge)
     for line in lines_of(dialogue):

@@ -3,9 +3,9 @@
 import pytest
 
 from reasonlib.errors import DataError, UserError
-from reasonlib.goal_dialogue import corpus
-from reasonlib.goal_dialogue.dialogue import Dialogue, Fact, Note, Turn, examples
-from reasonlib.goal_dialogue.simulate import make_split
+from reasonlib.goal_dialogue.data import corpus
+from reasonlib.goal_dialogue.data.example import Dialogue, Fact, Note, Turn, examples
+from reasonlib.goal_dialogue.data.simulator import make_split
 
 TASK_3 = """\
 1 resto_rome_cheap_thai_2stars R_phone resto_rome_cheap_thai_2stars_phone

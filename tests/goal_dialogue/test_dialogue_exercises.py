@@ -5,10 +5,10 @@ import string
 import pytest
 import torch
 
-from reasonlib import check
-from reasonlib.goal_dialogue import exercises
+from reasonlib.goal_dialogue.page import exercises
+from reasonlib.grading import checks
 
-ALL = check.exercises("goal_dialogue")
+ALL = checks.exercises("goal_dialogue")
 
 
 def next_question(known):
@@ -150,7 +150,7 @@ def test_there_is_one_solution_for_each():
 @pytest.mark.parametrize("name", SOLUTIONS)
 def test_the_stub_the_solution_and_a_mistake(name):
     one = next(each for each in ALL if each.name == name)
-    untouched = one(check.stub())
+    untouched = one(checks.stub())
     assert not untouched.passed and one.hint in untouched.message
     assert one(SOLUTIONS[name]).passed, one(SOLUTIONS[name]).message
     mistake, hint = MISTAKES[name]

@@ -4,10 +4,9 @@ import json
 
 import pytest
 
-from reasonlib import claims, experiment
-from reasonlib.experiment import Measured, Trial
-from reasonlib.goal_dialogue import measuring
-from reasonlib.goal_dialogue.experiments import EXPERIMENTS
+from reasonlib.goal_dialogue.experiments import EXPERIMENTS, runs
+from reasonlib.tracking import claims, experiment
+from reasonlib.tracking.experiment import Measured, Trial
 
 TABLES = {name.partition("/")[2]: one for name, one in EXPERIMENTS.items()}
 
@@ -65,20 +64,20 @@ def test_each_task_has_its_settings_and_the_means_leave_task_6_out():
     def run(job):
         seen.append((job.task, job.settings.get("hops")))
         scores = {"per_response": job.task / 10, "per_dialogue": 0.0}
-        return measuring.Outcome(scores={"test": scores})
+        return runs.Outcome(scores={"test": scores})
 
-    found = measuring.each_task(trial(), run)
+    found = runs.each_task(trial(), run)
     assert seen == [(1, None), (4, 1)]  # no task 6 among simulated dialogues
     assert isinstance(found, Measured) and found.metrics["average"] == pytest.approx(0.25)
     assert "oov" not in found.metrics and found.metrics["task4"] == 0.4
 
 
 def test_a_spent_budget_says_so_and_a_run_goes_on_where_it_stopped(tmp_path):
-    spent = measuring.run_network(trial(minutes=0.0, folder=tmp_path / "a"))
+    spent = runs.run_network(trial(minutes=0.0, folder=tmp_path / "a"))
     assert spent.stopped == "minutes" and spent.metrics == {}
-    whole = measuring.run_network(trial(folder=tmp_path / "b"))
-    again = measuring.run_network(trial(folder=tmp_path / "b"))
-    plain = measuring.run_network(trial())
+    whole = runs.run_network(trial(folder=tmp_path / "b"))
+    again = runs.run_network(trial(folder=tmp_path / "b"))
+    plain = runs.run_network(trial())
     same = {name for name in whole.metrics if name != "turns_per_second"}
     assert {name: again.metrics[name] for name in same} == {name: plain.metrics[name] for name in same}
     assert again.steps_done == plain.steps_done
@@ -87,6 +86,6 @@ def test_a_spent_budget_says_so_and_a_run_goes_on_where_it_stopped(tmp_path):
 def test_the_same_trial_gives_the_same_numbers_and_another_seed_others():
     settings = {"network": "un2n", "match": True, "tasks": [1], "dialogues": 6, "epochs": 2}
     one, again, other = (
-        measuring.run_network(trial(settings=settings, seed=seed)).details["curves"] for seed in (0, 0, 1)
+        runs.run_network(trial(settings=settings, seed=seed)).details["curves"] for seed in (0, 0, 1)
     )
     assert one == again and one != other

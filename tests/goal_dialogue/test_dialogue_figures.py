@@ -2,9 +2,9 @@
 
 import pytest
 
-from reasonlib import plotting
-from reasonlib.goal_dialogue import drawings, figures
-from reasonlib.goal_dialogue.dialogue import SILENCE, TASK_NAMES, Dialogue, Example, Fact, Turn
+from reasonlib.display import plotting
+from reasonlib.goal_dialogue.data.example import SILENCE, TASK_NAMES, Dialogue, Example, Fact, Turn
+from reasonlib.goal_dialogue.page import diagrams, figures
 
 TALK = Dialogue(
     task=5,
@@ -78,9 +78,9 @@ def test_wrong_types_are_marked():
     assert "rome (letters: cuisine, is location)" in shown.alt
 
 
-@pytest.mark.parametrize("name", drawings.__all__)
+@pytest.mark.parametrize("name", diagrams.__all__)
 def test_drawings_say_what_they_show(name):
-    picture = getattr(drawings, name)()
+    picture = getattr(diagrams, name)()
     assert len(picture.alt) > 100 and "<svg" in picture.html and "<figcaption>" in picture.html
 
 

@@ -6,9 +6,10 @@ from functools import lru_cache
 import pytest
 
 from reasonlib.data import DataError
-from reasonlib.goal_dialogue import sets
-from reasonlib.goal_dialogue.dialogue import Dialogue, Example, Fact, Split, Turn, examples
-from reasonlib.goal_dialogue.inside import (
+from reasonlib.goal_dialogue.data import datasets
+from reasonlib.goal_dialogue.data.example import Dialogue, Example, Fact, Split, Turn, examples
+from reasonlib.goal_dialogue.data.templates import Language
+from reasonlib.goal_dialogue.experiments.analysis import (
     Options,
     by_rank,
     by_template,
@@ -17,8 +18,7 @@ from reasonlib.goal_dialogue.inside import (
     options,
     rating_scores,
 )
-from reasonlib.goal_dialogue.templates import Language
-from reasonlib.goal_dialogue.wall import Copier, CopyRecipe, build, learn
+from reasonlib.goal_dialogue.experiments.train_copying import Copier, CopyRecipe, build, learn
 
 PUBLISHED = {  # of UN2N without match features (table 3.1)
     (3, "test"): 74.9,
@@ -34,7 +34,7 @@ def talk(*pairs: tuple[str, str]) -> Dialogue:
 
 @lru_cache
 def offering() -> Copier:
-    copier, parts = build(sets.load("simulated", 3, dialogues=60), {"width": 32})
+    copier, parts = build(datasets.load("simulated", 3, dialogues=60), {"width": 32})
     learn(copier, parts, CopyRecipe(epochs=4, lr=0.01, batch_size=16), progress=False)
     return copier
 
@@ -59,7 +59,7 @@ def test_a_ceiling_counted_by_hand() -> None:
 @pytest.mark.parametrize("task", [3, 4])
 def test_the_published_numbers_are_the_ceiling(task: int) -> None:
     try:
-        split = sets.load("dialog-babi", task)
+        split = datasets.load("dialog-babi", task)
     except DataError:
         pytest.skip("the released set is not on this machine")
     for part, found in ceiling(split).items():
@@ -99,7 +99,7 @@ def test_evidence_adds_up_to_the_odds() -> None:
     copier = offering()
     example = next(
         one
-        for one in examples(sets.load("simulated", 3, dialogues=60).oov)
+        for one in examples(datasets.load("simulated", 3, dialogues=60).oov)
         if one.response.startswith("what do you think")
     )
     said = copier.ask(example)
@@ -114,7 +114,7 @@ def test_evidence_adds_up_to_the_odds() -> None:
 
 
 def test_the_order_of_ratings_is_learnt() -> None:
-    asked = list(examples(sets.load("simulated", 3, dialogues=60).oov[:12]))
+    asked = list(examples(datasets.load("simulated", 3, dialogues=60).oov[:12]))
     scores = rating_scores(offering(), asked)
     low, high = [scores[one] for one in scores if one <= 3], [scores[one] for one in scores if one >= 6]
     assert max(low) < min(high)

@@ -7,20 +7,20 @@ import numpy as np
 import pytest
 import torch
 
-from reasonlib.goal_dialogue import sets
-from reasonlib.goal_dialogue.keytags import ENCODERS, build_keytags
-from reasonlib.goal_dialogue.learning import Recipe, learn
-from reasonlib.goal_dialogue.match import entity_types
-from reasonlib.goal_dialogue.memory_network import NetworkConfig, build
-from reasonlib.goal_dialogue.tagger import TAGS, look_up
-from reasonlib.goal_dialogue.tensors import Encoded, encode, encode_split
+from reasonlib.goal_dialogue.data import datasets
+from reasonlib.goal_dialogue.data.encoding import Encoded, encode, encode_split
+from reasonlib.goal_dialogue.experiments.train_memory import Recipe, learn
+from reasonlib.goal_dialogue.models.keytags import ENCODERS, build_keytags
+from reasonlib.goal_dialogue.models.match_features import entity_types
+from reasonlib.goal_dialogue.models.memory_network import NetworkConfig, build
+from reasonlib.goal_dialogue.models.tagger import TAGS, look_up
 
 CONFIG = NetworkConfig(width=6, hops=2, slots=20)
 
 
 @pytest.fixture(scope="module")
 def split():
-    return sets.load("simulated", 1, dialogues=8)
+    return datasets.load("simulated", 1, dialogues=8)
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +140,7 @@ def test_sets_keep_their_turns_and_new_texts_find_their_tags(split, task, tagged
         before = task.sets[name]
         assert [turns.texts[n] for n in turns.text] == [before.texts[n] for n in before.text]
         np.testing.assert_array_equal(turns.memory, before.memory)
-    fresh = sets.load("simulated", 1, dialogues=8, seed=7).test
+    fresh = datasets.load("simulated", 1, dialogues=8, seed=7).test
     other = encode(fresh, task.vocabulary, task.candidates)
     known = len(texts.numbers)
     again = texts.of_turns(other)

@@ -4,12 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from reasonlib.goal_dialogue import evaluation, sets
-from reasonlib.goal_dialogue.dialogue import Dialogue, Example, Turn, examples
-from reasonlib.goal_dialogue.learning import LOSSES, Learned, Recipe, accuracy, answers, hinge, learn
-from reasonlib.goal_dialogue.match import entity_types
-from reasonlib.goal_dialogue.memory_network import NetworkConfig, build
-from reasonlib.goal_dialogue.tensors import (
+from reasonlib.goal_dialogue.data import datasets
+from reasonlib.goal_dialogue.data.encoding import (
     Encoded,
     bag_texts,
     build_vocabulary,
@@ -17,6 +13,19 @@ from reasonlib.goal_dialogue.tensors import (
     encode_split,
     words,
 )
+from reasonlib.goal_dialogue.data.example import Dialogue, Example, Turn, examples
+from reasonlib.goal_dialogue.experiments import metrics
+from reasonlib.goal_dialogue.experiments.train_memory import (
+    LOSSES,
+    Learned,
+    Recipe,
+    accuracy,
+    answers,
+    hinge,
+    learn,
+)
+from reasonlib.goal_dialogue.models.match_features import entity_types
+from reasonlib.goal_dialogue.models.memory_network import NetworkConfig, build
 
 CUISINES = ("thai", "indian", "french", "british")
 PLACES = ("rome", "paris", "london")
@@ -74,7 +83,7 @@ def test_gated_and_unified_networks_learn_too(network):
 
 
 def test_match_features_answer_with_words_training_never_heard():
-    split = sets.load("simulated", 4, dialogues=50)
+    split = datasets.load("simulated", 4, dialogues=50)
     found = {}
     for match in (False, True):
         task = encode_split(split, types=entity_types(split) if match else None)
@@ -125,7 +134,7 @@ def test_accuracy_is_that_of_every_other_system():
     system = Learned(model, task)
     asked = list(examples(test))
     assert system.answer(asked) == [CANDIDATES[place] for place in answers(model, task.test)]
-    assert evaluation.measure(system, test) == pytest.approx(accuracy(model, task.test))
+    assert metrics.measure(system, test) == pytest.approx(accuracy(model, task.test))
     one = Example(task=1, history=(), user="i want thai food", response="", dialogue=0, turn=0)
     assert system.ask([one]).logits.shape == (1, len(CANDIDATES))
 

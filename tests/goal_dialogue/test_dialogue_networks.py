@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from reasonlib.goal_dialogue.dialogue import Dialogue, Fact, Note, Turn
-from reasonlib.goal_dialogue.match import Match
-from reasonlib.goal_dialogue.memory_network import (
+from reasonlib.goal_dialogue.data.encoding import Encoded, bag_texts, build_vocabulary, encode, words
+from reasonlib.goal_dialogue.data.example import Dialogue, Fact, Note, Turn
+from reasonlib.goal_dialogue.models.match_features import Match
+from reasonlib.goal_dialogue.models.memory_network import (
     NETWORKS,
     Adjacent,
     Candidates,
@@ -22,7 +23,6 @@ from reasonlib.goal_dialogue.memory_network import (
     WordBags,
     build,
 )
-from reasonlib.goal_dialogue.tensors import Encoded, bag_texts, build_vocabulary, encode, words
 
 DIALOGUES = [
     Dialogue(

@@ -2,10 +2,10 @@
 
 import pytest
 
-from reasonlib.goal_dialogue.dialogue import SILENCE, Dialogue, Fact, Turn
-from reasonlib.goal_dialogue.noise import heard, noisy, noisy_split, spoken, word_errors
-from reasonlib.goal_dialogue.simulate import make_split
-from reasonlib.goal_dialogue.world import WORLD, Draw
+from reasonlib.goal_dialogue.data.asr_noise import heard, noisy, noisy_split, spoken, word_errors
+from reasonlib.goal_dialogue.data.example import SILENCE, Dialogue, Fact, Turn
+from reasonlib.goal_dialogue.data.simulator import make_split
+from reasonlib.goal_dialogue.data.world import WORLD, Draw
 
 
 @pytest.fixture(scope="module")

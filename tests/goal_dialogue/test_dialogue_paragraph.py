@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 import torch
 
-from reasonlib.goal_dialogue import sets
-from reasonlib.goal_dialogue.learning import Recipe, answers, learn
-from reasonlib.goal_dialogue.memory_network import NetworkConfig
-from reasonlib.goal_dialogue.paragraph import (
+from reasonlib.goal_dialogue.data import datasets
+from reasonlib.goal_dialogue.data.encoding import encode, encode_split
+from reasonlib.goal_dialogue.experiments.train_memory import Recipe, answers, learn
+from reasonlib.goal_dialogue.models.memory_network import NetworkConfig
+from reasonlib.goal_dialogue.models.paragraph import (
     ParagraphConfig,
     build_paragraphs,
     learn_paragraphs,
     sentences_to_learn,
 )
-from reasonlib.goal_dialogue.tensors import encode, encode_split
 
 SMALL = ParagraphConfig(width=12, epochs=300, inference=200)
 TELL = [f"{a} {b} please" for a in ("in", "at", "near") for b in ("rome", "paris", "madrid")]
@@ -27,7 +27,7 @@ CORPUS = [text.split() for text in TELL + ASK]
 
 SCRIPT = """
 import hashlib
-from reasonlib.goal_dialogue.paragraph import ParagraphConfig, learn_paragraphs
+from reasonlib.goal_dialogue.models.paragraph import ParagraphConfig, learn_paragraphs
 vectors = learn_paragraphs({corpus!r}, ParagraphConfig(width=12, epochs=300, inference=200), seed=3)
 print(hashlib.sha256(vectors([["in", "oslo", "please"], ["do", "you"]]).tobytes()).hexdigest())
 """
@@ -88,7 +88,7 @@ def test_repeated_inference_varies_less_with_more_passes():
 
 
 def test_the_network_reads_one_fixed_vector_a_sentence():
-    split = sets.load("simulated", 1, dialogues=6)
+    split = datasets.load("simulated", 1, dialogues=6)
     task = encode_split(split)
     sentences = sentences_to_learn(task)
     assert ["hi", "$u", "#0"] in sentences or ["hello", "$u", "#0"] in sentences
@@ -111,7 +111,7 @@ def test_the_network_reads_one_fixed_vector_a_sentence():
     torch.testing.assert_close(answered.logits[0, :50], want, rtol=1e-4, atol=1e-5)
 
     known = len(texts.numbers)
-    fresh = encode(sets.load("simulated", 1, dialogues=6, seed=9).test, task.vocabulary, task.candidates)
+    fresh = encode(datasets.load("simulated", 1, dialogues=6, seed=9).test, task.vocabulary, task.candidates)
     again = texts.of_turns(fresh)
     assert len(model.encoder.vectors) == len(texts.numbers) > known
     assert answers(model, again).shape == (len(again),)

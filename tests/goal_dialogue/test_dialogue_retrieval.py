@@ -5,11 +5,11 @@ from collections import Counter
 
 import pytest
 
-from reasonlib.goal_dialogue.dialogue import Dialogue, Fact, Split, Turn, examples
-from reasonlib.goal_dialogue.evaluation import measure
-from reasonlib.goal_dialogue.match import entity_types
-from reasonlib.goal_dialogue.retrieval import TYPE_WEIGHT, fit_nearest_neighbour, fit_tfidf, words_of
-from reasonlib.goal_dialogue.simulate import make_split
+from reasonlib.goal_dialogue.data.example import Dialogue, Fact, Split, Turn, examples
+from reasonlib.goal_dialogue.data.simulator import make_split
+from reasonlib.goal_dialogue.experiments.metrics import measure
+from reasonlib.goal_dialogue.models.match_features import entity_types
+from reasonlib.goal_dialogue.models.retrieval import TYPE_WEIGHT, fit_nearest_neighbour, fit_tfidf, words_of
 
 
 def a_split(train, candidates, knowledge=None, test=()):

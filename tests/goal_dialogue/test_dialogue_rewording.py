@@ -2,10 +2,10 @@
 
 import pytest
 
-from reasonlib.goal_dialogue.dialogue import SILENCE, Fact, Turn
-from reasonlib.goal_dialogue.rewording import MEANT, OTHERS, reword, reworded, settled
-from reasonlib.goal_dialogue.simulate import make_split
-from reasonlib.goal_dialogue.world import Draw
+from reasonlib.goal_dialogue.data.example import SILENCE, Fact, Turn
+from reasonlib.goal_dialogue.data.paraphrase import MEANT, OTHERS, reword, reworded, settled
+from reasonlib.goal_dialogue.data.simulator import make_split
+from reasonlib.goal_dialogue.data.world import Draw
 
 
 @pytest.fixture(scope="module")

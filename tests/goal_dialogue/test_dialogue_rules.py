@@ -2,11 +2,11 @@
 
 import pytest
 
-from reasonlib.goal_dialogue.corpus import parse
-from reasonlib.goal_dialogue.dialogue import Dialogue, Split, Turn, examples
-from reasonlib.goal_dialogue.evaluation import accuracy, measure
-from reasonlib.goal_dialogue.rules import TOWN_ASK, TOWN_HELLO, TownRules, fit_rules
-from reasonlib.goal_dialogue.simulate import make_split
+from reasonlib.goal_dialogue.data.corpus import parse
+from reasonlib.goal_dialogue.data.example import Dialogue, Split, Turn, examples
+from reasonlib.goal_dialogue.data.simulator import make_split
+from reasonlib.goal_dialogue.experiments.metrics import accuracy, measure
+from reasonlib.goal_dialogue.models.rules import TOWN_ASK, TOWN_HELLO, TownRules, fit_rules
 
 TOWN = f"""\
 1 <SILENCE>\t{TOWN_HELLO}

@@ -3,9 +3,9 @@
 import pytest
 
 from reasonlib.errors import DataError
-from reasonlib.goal_dialogue import corpus
-from reasonlib.goal_dialogue.sets import SETS, load
-from reasonlib.goal_dialogue.simulate import make_split
+from reasonlib.goal_dialogue.data import corpus
+from reasonlib.goal_dialogue.data.datasets import SETS, load
+from reasonlib.goal_dialogue.data.simulator import make_split
 
 
 def test_simulated_sets_are_loaded_once_at_the_size_asked_for():

@@ -5,10 +5,10 @@ from itertools import pairwise
 
 import pytest
 
-from reasonlib.goal_dialogue import corpus
-from reasonlib.goal_dialogue.dialogue import SILENCE, Fact, Turn
-from reasonlib.goal_dialogue.simulate import OPTIONS, SIMULATORS, make_setting, make_split, simulate
-from reasonlib.goal_dialogue.world import WORLD, Draw, Half, World, make_knowledge, results
+from reasonlib.goal_dialogue.data import corpus
+from reasonlib.goal_dialogue.data.example import SILENCE, Fact, Turn
+from reasonlib.goal_dialogue.data.simulator import OPTIONS, SIMULATORS, make_setting, make_split, simulate
+from reasonlib.goal_dialogue.data.world import WORLD, Draw, Half, World, make_knowledge, results
 
 TASKS = (1, 2, 3, 4, 5)
 SPLITS = ("train", "valid", "test", "oov")

@@ -1,7 +1,7 @@
 """The copying network with candidates and without, and the one that ships."""
 
-from reasonlib import experiment
-from reasonlib.goal_dialogue import shipped, wall
+from reasonlib.goal_dialogue.experiments import bundle, train_copying
+from reasonlib.tracking import experiment
 
 
 def test_it_is_measured_with_candidates_and_without():
@@ -14,7 +14,7 @@ def test_it_is_measured_with_candidates_and_without():
 
 
 def test_a_network_to_ship_is_written_at_paper_from_released_dialogues_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr(wall, "SHIPPED", tmp_path / "copying.safetensors")
+    monkeypatch.setattr(train_copying, "SHIPPED", tmp_path / "copying.safetensors")
 
     def ship(scale, kind, *, reworded=True):
         trial = experiment.Trial(
@@ -26,7 +26,7 @@ def test_a_network_to_ship_is_written_at_paper_from_released_dialogues_alone(tmp
             kind=kind,
             settings={"dialogues": 4, "epochs": 1, "reworded": reworded},
         )
-        return shipped.run_ship_copying(trial)
+        return bundle.run_ship_copying(trial)
 
     for scale, kind, reworded in (
         ("smoke", "real", True),
@@ -35,9 +35,9 @@ def test_a_network_to_ship_is_written_at_paper_from_released_dialogues_alone(tmp
     ):
         found = ship(scale, kind, reworded=reworded).metrics
         assert {"task5", "oov5", "free.task5", "reworded.task5", "reworded.oov5"} <= found.keys()
-        assert not wall.SHIPPED.exists()
+        assert not train_copying.SHIPPED.exists()
     measured = ship("paper", "real")
-    copier = wall.load_copier(wall.SHIPPED)
+    copier = train_copying.load_copier(train_copying.SHIPPED)
     assert copier.made["command"] == (
         "reasonlib run goal_dialogue/ship-copying --scale paper --data simulated --seed 3"
     )

@@ -2,9 +2,9 @@
 
 import pytest
 
-from reasonlib.goal_dialogue.simulate import make_split
-from reasonlib.goal_dialogue.statistics import compare, describe, phrases, template
-from reasonlib.goal_dialogue.world import FIXED
+from reasonlib.goal_dialogue.data.simulator import make_split
+from reasonlib.goal_dialogue.data.simulator_fit import compare, describe, phrases, template
+from reasonlib.goal_dialogue.data.world import FIXED
 
 TYPES = {"rome": "location", "two": "number", "resto": "restaurant"}
 

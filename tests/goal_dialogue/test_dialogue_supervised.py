@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from reasonlib.goal_dialogue.dialogue import examples
-from reasonlib.goal_dialogue.evaluation import measure
-from reasonlib.goal_dialogue.simulate import make_split
-from reasonlib.goal_dialogue.supervised import Settings, Supervised, fit_supervised
+from reasonlib.goal_dialogue.data.example import examples
+from reasonlib.goal_dialogue.data.simulator import make_split
+from reasonlib.goal_dialogue.experiments.metrics import measure
+from reasonlib.goal_dialogue.models.supervised import Settings, Supervised, fit_supervised
 
 
 @pytest.fixture(scope="module")

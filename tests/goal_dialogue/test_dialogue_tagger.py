@@ -8,9 +8,20 @@ import torch
 from torch import nn
 
 from reasonlib.errors import UserError
-from reasonlib.goal_dialogue import sets
-from reasonlib.goal_dialogue.dialogue import Dialogue, Fact, KnowledgeBase, Split, Turn
-from reasonlib.goal_dialogue.tagger import (
+from reasonlib.goal_dialogue.data import datasets
+from reasonlib.goal_dialogue.data.example import Dialogue, Fact, KnowledgeBase, Split, Turn
+from reasonlib.goal_dialogue.experiments.train_tagger import (
+    Lessons,
+    TaggerRecipe,
+    accuracy,
+    gather,
+    known_half,
+    learn_lessons,
+    learn_tagger,
+    make_tagger,
+    sentences_of,
+)
+from reasonlib.goal_dialogue.models.tagger import (
     LETTERS,
     NONE,
     TAGS,
@@ -22,17 +33,6 @@ from reasonlib.goal_dialogue.tagger import (
     spell,
     tag,
     tag_counts,
-)
-from reasonlib.goal_dialogue.tagging import (
-    Lessons,
-    TaggerRecipe,
-    accuracy,
-    gather,
-    known_half,
-    learn_lessons,
-    learn_tagger,
-    make_tagger,
-    sentences_of,
 )
 
 SMALL = TaggerConfig(letter=8, width=16, context=16)
@@ -157,7 +157,7 @@ def test_the_order_of_letters_is_learned_and_a_bag_of_letters_cannot():
 
 @pytest.fixture(scope="module")
 def split() -> Split:
-    return sets.load("simulated", 1, dialogues=60)
+    return datasets.load("simulated", 1, dialogues=60)
 
 
 def test_context_tells_a_new_place_from_a_new_cuisine_and_letters_do_not(split):

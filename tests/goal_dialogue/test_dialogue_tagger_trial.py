@@ -3,13 +3,21 @@
 import pytest
 import torch
 
-from reasonlib.checkpoints import save_weights
 from reasonlib.errors import UserError
-from reasonlib.experiment import Trial
-from reasonlib.goal_dialogue import sets
-from reasonlib.goal_dialogue.tagger import TAGS, ContextTagger, TaggerConfig, WordTagger, look_up, spell, tag
-from reasonlib.goal_dialogue.tagger_trial import load_tagger, run_tagger, save_tagger
-from reasonlib.goal_dialogue.tagging import sentences_of
+from reasonlib.goal_dialogue.data import datasets
+from reasonlib.goal_dialogue.experiments.tagger_trial import load_tagger, run_tagger, save_tagger
+from reasonlib.goal_dialogue.experiments.train_tagger import sentences_of
+from reasonlib.goal_dialogue.models.tagger import (
+    TAGS,
+    ContextTagger,
+    TaggerConfig,
+    WordTagger,
+    look_up,
+    spell,
+    tag,
+)
+from reasonlib.tracking.experiment import Trial
+from reasonlib.training.checkpoints import save_weights
 
 SMALL = TaggerConfig(letter=4, width=6, context=5)
 
@@ -61,7 +69,7 @@ def test_files_that_are_no_taggers_are_named(tmp_path):
 
 def test_the_shipped_taggers_know_what_they_were_taught():
     """Both are right on the entities of their training; on new names only the one that reads sentences is."""
-    split = sets.load("simulated", 5, dialogues=10)
+    split = datasets.load("simulated", 5, dialogues=10)
     types = split.knowledge.types()
 
     def share(name, dialogues, kinds):

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from reasonlib.goal_dialogue import sets
-from reasonlib.goal_dialogue.dialogue import Dialogue, Fact, Note, Turn
-from reasonlib.goal_dialogue.match import Match, entity_types
-from reasonlib.goal_dialogue.tensors import bag_texts, build_vocabulary, encode, encode_split
+from reasonlib.goal_dialogue.data import datasets
+from reasonlib.goal_dialogue.data.encoding import bag_texts, build_vocabulary, encode, encode_split
+from reasonlib.goal_dialogue.data.example import Dialogue, Fact, Note, Turn
+from reasonlib.goal_dialogue.models.match_features import Match, entity_types
 from reasonlib.nn.sums import Groups, sum_groups
 
 DIALOGUE = Dialogue(
@@ -125,14 +125,14 @@ def test_match_features_score_only_shared_entities_of_a_type():
 
 
 def test_types_come_from_the_knowledge_base_and_leave_restaurants_out():
-    split = sets.load("simulated", 4, dialogues=3)
+    split = datasets.load("simulated", 4, dialogues=3)
     types = entity_types(split)
     assert list(types) == sorted(types)
     assert set(types.values()) == {"phone", "cuisine", "address", "location", "number", "price", "rating"}
 
 
 def test_every_simulated_turn_can_be_answered_and_swapping_changes_the_training_set():
-    split = sets.load("simulated", 1, dialogues=5)
+    split = datasets.load("simulated", 1, dialogues=5)
     task = encode_split(split, types=entity_types(split))
     for turns in task.sets.values():
         assert (turns.response >= 0).all()

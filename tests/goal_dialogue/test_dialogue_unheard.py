@@ -2,14 +2,14 @@
 
 import pytest
 
-from reasonlib import experiment
 from reasonlib.errors import UserError
-from reasonlib.goal_dialogue import sets
-from reasonlib.goal_dialogue.dialogue import Dialogue, Fact, Split, Turn
-from reasonlib.goal_dialogue.tensors import lines, words
-from reasonlib.goal_dialogue.unheard import exchanges, rename
+from reasonlib.goal_dialogue.data import datasets
+from reasonlib.goal_dialogue.data.encoding import lines, words
+from reasonlib.goal_dialogue.data.example import Dialogue, Fact, Split, Turn
+from reasonlib.goal_dialogue.experiments.oov_validation import exchanges, rename
+from reasonlib.tracking import experiment
 
-SPLIT = sets.load("simulated", 5, dialogues=12)
+SPLIT = datasets.load("simulated", 5, dialogues=12)
 
 
 def said(dialogues):

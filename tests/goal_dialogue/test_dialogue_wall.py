@@ -8,12 +8,12 @@ import pytest
 import torch
 
 from reasonlib.errors import UserError
-from reasonlib.goal_dialogue import evaluation, sets
-from reasonlib.goal_dialogue.copying import CopyConfig, CopyNetwork
-from reasonlib.goal_dialogue.dialogue import Dialogue, Event, Fact, Note, Turn, examples
-from reasonlib.goal_dialogue.mentions import Batch, Candidates, encode, vocabulary_of
-from reasonlib.goal_dialogue.templates import Derivation, Language, learn_language
-from reasonlib.goal_dialogue.wall import (
+from reasonlib.goal_dialogue.data import datasets
+from reasonlib.goal_dialogue.data.encode_mentions import Batch, Candidates, encode, vocabulary_of
+from reasonlib.goal_dialogue.data.example import Dialogue, Event, Fact, Note, Turn, examples
+from reasonlib.goal_dialogue.data.templates import Derivation, Language, learn_language
+from reasonlib.goal_dialogue.experiments import metrics
+from reasonlib.goal_dialogue.experiments.train_copying import (
     PARTS,
     Copier,
     CopyRecipe,
@@ -24,6 +24,7 @@ from reasonlib.goal_dialogue.wall import (
     measure,
     save_copier,
 )
+from reasonlib.goal_dialogue.models.copying import CopyConfig, CopyNetwork
 
 
 def told(*events: Event) -> Dialogue:
@@ -45,7 +46,7 @@ TRAIN = tuple(
 
 @lru_cache
 def trained(task: int = 4, part: str = "copying") -> tuple[Copier, dict]:
-    copier, parts = build(sets.load("simulated", task, dialogues=80), {"width": 32, **PARTS[part]})
+    copier, parts = build(datasets.load("simulated", task, dialogues=80), {"width": 32, **PARTS[part]})
     learn(copier, parts, CopyRecipe(epochs=10, lr=0.01, batch_size=16), progress=False)
     return copier, parts
 
@@ -159,7 +160,7 @@ def test_a_mention_worked_by_hand() -> None:
 
 def test_renaming_changes_nothing() -> None:
     copier = trained()[0]
-    dialogues = sets.load("simulated", 4, dialogues=80).test[:6]
+    dialogues = datasets.load("simulated", 4, dialogues=80).test[:6]
     language = copier.language
     words = {
         word
@@ -295,8 +296,8 @@ def test_the_best_candidate_is_what_it_says_freely() -> None:
 
 def test_it_answers_examples_as_any_system_does() -> None:
     copier = trained()[0]
-    asked = list(examples(sets.load("simulated", 4, dialogues=80).oov[:5]))
-    assert evaluation.accuracy(asked, copier.answer(asked)) == {"per_response": 1.0, "per_dialogue": 1.0}
+    asked = list(examples(datasets.load("simulated", 4, dialogues=80).oov[:5]))
+    assert metrics.accuracy(asked, copier.answer(asked)) == {"per_response": 1.0, "per_dialogue": 1.0}
     assert dataclasses.replace(copier, candidates=None).answer(asked) == [one.response for one in asked]
     said = copier.ask(asked[-1])
     assert said.text == asked[-1].response and said.template == "here it is _"
@@ -328,7 +329,7 @@ def test_without_company_a_phone_is_no_address() -> None:
 def test_same_seed_same_bits_and_a_round_trip(tmp_path) -> None:  # type: ignore[no-untyped-def]
     runs = []
     for _ in range(2):
-        one, parts = build(sets.load("simulated", 5, dialogues=4), {"width": 8}, seed=1)
+        one, parts = build(datasets.load("simulated", 5, dialogues=4), {"width": 8}, seed=1)
         learn(one, parts, CopyRecipe(epochs=1), seed=1, progress=False)
         runs.append(one.model.state_dict())
     assert all(torch.equal(value, runs[1][name]) for name, value in runs[0].items())
@@ -372,6 +373,6 @@ def test_files_that_hold_no_network(tmp_path) -> None:  # type: ignore[no-untype
 
 def test_the_shipped_network_books_a_table_in_a_town_it_never_heard_of() -> None:
     copier = load_copier()
-    turns = copier.encode(sets.load("simulated", 5, dialogues=6).oov[:3])
+    turns = copier.encode(datasets.load("simulated", 5, dialogues=6).oov[:3])
     assert [one.text for one in copier.speak(turns)] == list(turns.responses)
     assert copier.made is not None and "ship-copying" in copier.made["command"]

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from reasonlib.goal_dialogue import sets
-from reasonlib.goal_dialogue.keytags import build_keytags
-from reasonlib.goal_dialogue.memory_network import NetworkConfig, build
-from reasonlib.goal_dialogue.tagger import look_up
-from reasonlib.goal_dialogue.tensors import encode_split
-from reasonlib.goal_dialogue.word2vec import learn_words, start_from
+from reasonlib.goal_dialogue.data import datasets
+from reasonlib.goal_dialogue.data.encoding import encode_split
+from reasonlib.goal_dialogue.models.keytags import build_keytags
+from reasonlib.goal_dialogue.models.memory_network import NetworkConfig, build
+from reasonlib.goal_dialogue.models.tagger import look_up
+from reasonlib.goal_dialogue.models.word2vec import learn_words, start_from
 
 PLACES, FOODS = ("rome", "paris", "madrid", "london"), ("thai", "french", "indian", "spanish")
 CORPUS = [
@@ -22,7 +22,7 @@ CORPUS = [
 
 @pytest.fixture(scope="module")
 def task():
-    return encode_split(sets.load("simulated", 1, dialogues=6))
+    return encode_split(datasets.load("simulated", 1, dialogues=6))
 
 
 @pytest.mark.parametrize("skip_gram", [True, False])

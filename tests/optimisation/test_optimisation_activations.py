@@ -6,8 +6,8 @@ import torch.nn.functional as F
 from torch import nn
 from torch.autograd import gradcheck
 
-from reasonlib.optimisation import activations, as_printed
-from reasonlib.optimisation.activations import ACTIVATIONS, PELU, Maxout
+from reasonlib.optimisation.models import activations, as_printed
+from reasonlib.optimisation.models.activations import ACTIVATIONS, PELU, Maxout
 
 X = torch.cat([torch.linspace(-12, 12, 241), torch.tensor([1e-4, -1e-4, 300.0, -300.0])]).double()
 TORCH = {

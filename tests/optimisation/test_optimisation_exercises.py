@@ -3,10 +3,11 @@
 import pytest
 import torch
 
-from reasonlib.check import exercises as listed
-from reasonlib.check import stub
-from reasonlib.optimisation import as_printed, exercises, losses, optimisers
-from reasonlib.optimisation.activations import leaky_relu, softplus
+from reasonlib.grading.checks import exercises as listed
+from reasonlib.grading.checks import stub
+from reasonlib.optimisation.models import as_printed, losses, optimisers
+from reasonlib.optimisation.models.activations import leaky_relu, softplus
+from reasonlib.optimisation.page import exercises
 
 
 def robust_line(inputs, targets):

@@ -3,12 +3,13 @@
 import pytest
 import torch
 
-from reasonlib.optimisation import figures, losses
-from reasonlib.optimisation.learning import Network, digits
-from reasonlib.optimisation.loss_trials import Fit
-from reasonlib.optimisation.network_trials import gradient_norms
-from reasonlib.optimisation.optimisers import Adam, GradientDescent
-from reasonlib.plotting import Picture
+from reasonlib.display.plotting import Picture
+from reasonlib.optimisation.experiments.losses import Fit
+from reasonlib.optimisation.experiments.networks import gradient_norms
+from reasonlib.optimisation.models import losses
+from reasonlib.optimisation.models.network import Network, digits
+from reasonlib.optimisation.models.optimisers import Adam, GradientDescent
+from reasonlib.optimisation.page import figures
 
 LINE = Fit(torch.tensor([1.0]).double(), torch.tensor(0.5).double())
 DRAWN = {

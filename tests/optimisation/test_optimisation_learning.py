@@ -5,10 +5,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from reasonlib.optimisation import learning, optimisers
-from reasonlib.optimisation.activations import ACTIVATIONS
-from reasonlib.optimisation.learning import Examples, Network, accuracy, digits, gain, learn
-from reasonlib.optimisation.network_trials import derivatives, gradient_norms, idle_pieces, search
+from reasonlib.optimisation.experiments.networks import derivatives, gradient_norms, idle_pieces, search
+from reasonlib.optimisation.models import network, optimisers
+from reasonlib.optimisation.models.activations import ACTIVATIONS
+from reasonlib.optimisation.models.network import Examples, Network, accuracy, digits, gain, learn
 
 
 def test_digits_are_split_once_and_for_all():
@@ -35,7 +35,7 @@ def test_a_network_is_trained_as_torch_trains_it(ours, theirs):
     learn(model, train, ours(), epochs=2, seed=5)
     draw, descent = torch.Generator().manual_seed(5), theirs(twin.parameters())
     for _ in range(2):
-        for inputs, truths in learning.minibatches(train, 32, draw):
+        for inputs, truths in network.minibatches(train, 32, draw):
             descent.zero_grad()
             F.cross_entropy(twin(inputs), truths).backward()
             descent.step()
@@ -50,7 +50,7 @@ def test_batch_mini_batch_and_stochastic_descent_are_torchs(size):
     learn(model, train, optimisers.GradientDescent(rate=0.05), batch_size=size, epochs=2, seed=5)
     draw, descent = torch.Generator().manual_seed(5), torch.optim.SGD(twin.parameters(), lr=0.05)
     for _ in range(2):
-        for inputs, truths in learning.minibatches(train, size, draw):
+        for inputs, truths in network.minibatches(train, size, draw):
             assert len(truths) == size
             descent.zero_grad()
             F.cross_entropy(twin(inputs), truths).backward()

@@ -7,14 +7,14 @@ import pytest
 import torch
 from browsing import PHONE, Opened
 
-from reasonlib.optimisation import live
-from reasonlib.optimisation.activations import ACTIVATIONS
-from reasonlib.optimisation.live.lines import fit_line, mean_loss
-from reasonlib.optimisation.live.stack import TRIES, Stack, StackConfig
-from reasonlib.optimisation.live.tracks import OUTLIER, POINTS, SPOILT, TRACKS, drawn, run, surface_of
-from reasonlib.optimisation.losses import REGRESSION, focal, hinge, kl_divergence, log_loss, mse
-from reasonlib.optimisation.optimisers import OPTIMISERS
-from reasonlib.plotting import Picture
+from reasonlib.display.plotting import Picture
+from reasonlib.optimisation.models.activations import ACTIVATIONS
+from reasonlib.optimisation.models.losses import REGRESSION, focal, hinge, kl_divergence, log_loss, mse
+from reasonlib.optimisation.models.optimisers import OPTIMISERS
+from reasonlib.optimisation.page import live
+from reasonlib.optimisation.page.live.lines import fit_line, mean_loss
+from reasonlib.optimisation.page.live.stack import TRIES, Stack, StackConfig
+from reasonlib.optimisation.page.live.tracks import OUTLIER, POINTS, SPOILT, TRACKS, drawn, run, surface_of
 
 FIGURES = ("losses", "race", "saturation")
 

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch.autograd import gradcheck
 
-from reasonlib.optimisation import as_printed, losses
+from reasonlib.optimisation.models import as_printed, losses
 
 DRAW = torch.Generator().manual_seed(4)
 SCORES = 4 * torch.randn(40, generator=DRAW, dtype=torch.float64)

@@ -5,9 +5,9 @@ import math
 import pytest
 import torch
 
-from reasonlib.optimisation import as_printed, optimisers
-from reasonlib.optimisation.optimisers import OPTIMISERS
-from reasonlib.optimisation.surfaces import SURFACES, Surface, hills, minimise, ravine
+from reasonlib.optimisation.models import as_printed, optimisers
+from reasonlib.optimisation.models.optimisers import OPTIMISERS
+from reasonlib.optimisation.models.surfaces import SURFACES, Surface, hills, minimise, ravine
 
 STEPS = 60
 TORCH = {

@@ -5,11 +5,13 @@ import math
 import pytest
 import torch
 
-from reasonlib import claims, experiment, plotting, results
-from reasonlib.optimisation import descent_trials, loss_trials, losses, network_trials, optimisers
-from reasonlib.optimisation.experiments import EXPERIMENTS
-from reasonlib.optimisation.learning import digits
-from reasonlib.optimisation.surfaces import SURFACES, minimise
+from reasonlib.display import plotting, results
+from reasonlib.optimisation.experiments import EXPERIMENTS, descent, networks
+from reasonlib.optimisation.experiments import losses as loss_trials
+from reasonlib.optimisation.models import losses, optimisers
+from reasonlib.optimisation.models.network import digits
+from reasonlib.optimisation.models.surfaces import SURFACES, minimise
+from reasonlib.tracking import claims, experiment
 
 CLAIMS = claims.load("optimisation")
 SIDES = sorted(
@@ -48,34 +50,34 @@ def test_a_trial_gives_the_same_again(name):
 def test_steps_are_counted_from_where_a_walk_stays():
     ground = SURFACES["ravine"]
     path = minimise(ground, optimisers.GradientDescent(rate=0.05), start=[[-4.0, 1.0], [0.0, 0.0]], steps=200)
-    when = descent_trials.arrival(ground, path)
+    when = descent.arrival(ground, path)
     assert when[1] == 0
     height = path.values[:, 0]
     first = int(when[0])
-    assert (height[first:] < descent_trials.ARRIVED).all() and height[first - 1] >= descent_trials.ARRIVED
+    assert (height[first:] < descent.ARRIVED).all() and height[first - 1] >= descent.ARRIVED
     never = minimise(ground, optimisers.GradientDescent(rate=1.0), steps=50)
-    assert descent_trials.arrival(ground, never) == 51
+    assert descent.arrival(ground, never) == 51
     gone = minimise(SURFACES["saddle"], optimisers.GradientDescent(rate=5.0), start=(0.0, 0.1), steps=999)
     assert not torch.isfinite(gone.values[-1])
-    assert descent_trials.arrival(SURFACES["saddle"], gone) == 1  # 0.1 times 11 is below, and it stays so
+    assert descent.arrival(SURFACES["saddle"], gone) == 1  # 0.1 times 11 is below, and it stays so
 
 
 def test_the_best_rate_is_near_the_one_of_theory():
-    rate = descent_trials.best_rate("gradient descent", "ravine", 3, 200, 21, 0)
+    rate = descent.best_rate("gradient descent", "ravine", 3, 200, 21, 0)
     assert 0.05 < rate < 2 / 25
 
 
 def test_pits_are_where_they_should_be():
-    ground = descent_trials.flat_and_sharp()
+    ground = descent.flat_and_sharp()
     low = [float(ground.value(torch.tensor([x, 0.0], dtype=torch.float64))) for x in (-1.5, 1.0)]
     assert low[0] == pytest.approx(low[1], abs=0.05)
-    assert descent_trials.many_pits(1).grid(9)[2].equal(descent_trials.many_pits(1).grid(9)[2])
-    assert not descent_trials.many_pits(1).grid(9)[2].equal(descent_trials.many_pits(2).grid(9)[2])
+    assert descent.many_pits(1).grid(9)[2].equal(descent.many_pits(1).grid(9)[2])
+    assert not descent.many_pits(1).grid(9)[2].equal(descent.many_pits(2).grid(9)[2])
 
 
 def test_moved_digits_are_the_digits_elsewhere():
     pictures, truths = digits(800, seed=3).train
-    moved = network_trials.moved_digits(3)
+    moved = networks.moved_digits(3)
     assert moved.inputs.shape == (20_000, 64) and moved.truths[:800].equal(truths)
     assert moved.inputs[12 * 800 : 13 * 800].equal(pictures)  # the middle of 25 places
     first = moved.inputs[:800].unflatten(1, (8, 8))
@@ -94,7 +96,7 @@ def test_a_bar_longer_than_one_is_drawn_whole(monkeypatch):
 
 def test_rare_batches_mislead_adam_alone():
     ends = {
-        name: float(descent_trials.rare_gradients(one, steps=3000, seed=0)[-1])
+        name: float(descent.rare_gradients(one, steps=3000, seed=0)[-1])
         for name, one in (
             ("Adam", optimisers.Adam(rate=5.0, betas=(0.9, 0.99))),
             ("AMSGrad", optimisers.AMSGrad(rate=5.0, betas=(0.9, 0.99))),

@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from reasonlib.errors import UserError
-from reasonlib.optimisation import widget
-from reasonlib.optimisation.live.stack import Stack, StackConfig
-from reasonlib.optimisation.live.tracks import LAND, TRACKS, drawn, run, surface_of
-from reasonlib.optimisation.losses import focal, huber
+from reasonlib.optimisation.models.losses import focal, huber
+from reasonlib.optimisation.page import widget
+from reasonlib.optimisation.page.live.stack import Stack, StackConfig
+from reasonlib.optimisation.page.live.tracks import LAND, TRACKS, drawn, run, surface_of
 
 
 @pytest.fixture(autouse=True)

@@ -12,16 +12,17 @@ from typer.testing import CliRunner
 from reasonlib import training
 from reasonlib.cli import app
 from reasonlib.errors import UserError
-from reasonlib.story_qa import ask, shipped
-from reasonlib.story_qa.ask import Answer, answer, ask_memory, ask_reader, ask_span, split_sentences
-from reasonlib.story_qa.bert import AnswerReader
-from reasonlib.story_qa.corpus import dumps
-from reasonlib.story_qa.evaluation import predict
-from reasonlib.story_qa.memory_network import MemoryConfig, MemoryNetwork
-from reasonlib.story_qa.pretrain import EncoderSize, new_model, word_tokenizer
-from reasonlib.story_qa.simulate import simulate
-from reasonlib.story_qa.tensors import build_vocabulary, encode
-from reasonlib.vocabulary import Vocabulary
+from reasonlib.story_qa.data.corpus import dumps
+from reasonlib.story_qa.data.encoding import build_vocabulary, encode
+from reasonlib.story_qa.data.simulator import simulate
+from reasonlib.story_qa.experiments.metrics import predict
+from reasonlib.story_qa.experiments.pretrain import EncoderSize, new_model, word_tokenizer
+from reasonlib.story_qa.models import pretrained
+from reasonlib.story_qa.models.bert import AnswerReader
+from reasonlib.story_qa.models.memory_network import MemoryConfig, MemoryNetwork
+from reasonlib.story_qa.page import ask
+from reasonlib.story_qa.page.ask import Answer, answer, ask_memory, ask_reader, ask_span, split_sentences
+from reasonlib.training.vocabulary import Vocabulary
 
 STORY = "Mary took the milk. John went to the office. Mary moved to the garden."
 
@@ -212,7 +213,7 @@ def reader():
     answers = Vocabulary(["<unk>", "office", "garden", "kitchen"])
     with training.seeded(5):
         model = AnswerReader(encoder, len(answers)).eval()
-    return shipped.ShippedReader(model, tokenizer, answers, {})
+    return pretrained.ShippedReader(model, tokenizer, answers, {})
 
 
 def test_the_encoder_answers_with_the_attention_of_each_layer(reader):
@@ -250,7 +251,7 @@ def test_the_encoder_says_what_it_left_out_and_what_it_does_not_know(reader):
 
 def test_bert_is_the_reader_that_ships(monkeypatch, tmp_path):
     ask._evidence.cache_clear()
-    monkeypatch.setattr(shipped, "EVIDENCE", tmp_path / "evidence")
+    monkeypatch.setattr(pretrained, "EVIDENCE", tmp_path / "evidence")
     with pytest.raises(UserError, match=r"there is no evidence reader at .*; install the library again"):
         answer(STORY, "Where is the milk?", "bert")
     ask._evidence.cache_clear()
@@ -344,7 +345,7 @@ def test_a_reader_that_finds_no_answer_likelier_says_so(finder):
 def test_a_folder_without_the_right_model(tmp_path, finder, reader):
     with pytest.raises(UserError, match="the folder holds no model that could be loaded"):
         answer(STORY, "Where?", str(tmp_path))
-    shipped.save_reader(*reader[:3], tmp_path / "encoder", {})
+    pretrained.save_reader(*reader[:3], tmp_path / "encoder", {})
     with pytest.raises(UserError, match="a model without a question-answering head"):
         answer(STORY, "Where?", str(tmp_path / "encoder"))
 

@@ -6,11 +6,11 @@ import pytest
 import torch
 from torch import nn
 
-from reasonlib.batching import pad
-from reasonlib.story_qa.baselines import BagOfWords, MostFrequent, StoryLSTM
-from reasonlib.story_qa.simulate import simulate
-from reasonlib.story_qa.story import Example, words
-from reasonlib.story_qa.tensors import build_vocabulary, encode
+from reasonlib.story_qa.data.encoding import build_vocabulary, encode
+from reasonlib.story_qa.data.example import Example, words
+from reasonlib.story_qa.data.simulator import simulate
+from reasonlib.story_qa.models.baselines import BagOfWords, MostFrequent, StoryLSTM
+from reasonlib.training.batching import pad
 
 
 def asked(question, *answer):

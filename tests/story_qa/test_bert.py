@@ -16,9 +16,18 @@ from transformers import (
 )
 
 from reasonlib.errors import UserError
-from reasonlib.story_qa import bert, pretrain
-from reasonlib.story_qa.bert import AnswerReader, Pair, Span, SpanReader, StoryTokens, load_encoder, stack
-from reasonlib.story_qa.simulate import simulate
+from reasonlib.story_qa.data.simulator import simulate
+from reasonlib.story_qa.experiments import pretrain
+from reasonlib.story_qa.models import bert
+from reasonlib.story_qa.models.bert import (
+    AnswerReader,
+    Pair,
+    Span,
+    SpanReader,
+    StoryTokens,
+    load_encoder,
+    stack,
+)
 
 EXAMPLES = [one for task in (1, 3, 8) for one in simulate(task, 5, seed=3)]
 TOKENIZER = pretrain.word_tokenizer([text for one in EXAMPLES for text in (*one.story, one.question)])

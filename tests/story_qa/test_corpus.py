@@ -5,9 +5,9 @@ import os
 import pytest
 
 from reasonlib.errors import DataError, UserError
-from reasonlib.story_qa import corpus
-from reasonlib.story_qa.simulate import simulate
-from reasonlib.story_qa.story import TASKS, Example
+from reasonlib.story_qa.data import corpus
+from reasonlib.story_qa.data.example import TASKS, Example
+from reasonlib.story_qa.data.simulator import simulate
 
 TASK_1 = """\
 1 Mary moved to the bathroom.

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from reasonlib.story_qa.evaluation import attention_on_support, by_support, predict, scores
-from reasonlib.story_qa.memory_network import MemoryConfig, MemoryNetwork
-from reasonlib.story_qa.simulate import simulate
-from reasonlib.story_qa.story import Example
-from reasonlib.story_qa.tensors import build_vocabulary, encode
+from reasonlib.story_qa.data.encoding import build_vocabulary, encode
+from reasonlib.story_qa.data.example import Example
+from reasonlib.story_qa.data.simulator import simulate
+from reasonlib.story_qa.experiments.metrics import attention_on_support, by_support, predict, scores
+from reasonlib.story_qa.models.memory_network import MemoryConfig, MemoryNetwork
 
 
 def example(sentences, support, task=1):

@@ -7,10 +7,13 @@ import pytest
 import torch
 from transformers import BertConfig, BertModel
 
-from reasonlib import experiment
 from reasonlib.errors import UserError
-from reasonlib.story_qa import ask, hibert, pretrain, shipped
-from reasonlib.story_qa.evidence import (
+from reasonlib.story_qa.data.example import Example
+from reasonlib.story_qa.data.simulator import simulate
+from reasonlib.story_qa.experiments import EVIDENCE, pretrain
+from reasonlib.story_qa.experiments.finetune import answer_classes
+from reasonlib.story_qa.models import hibert, pretrained
+from reasonlib.story_qa.models.evidence import (
     ComparingLayer,
     EvidenceReader,
     EvidenceRecipe,
@@ -21,11 +24,9 @@ from reasonlib.story_qa.evidence import (
     marks_scores,
     train_evidence,
 )
-from reasonlib.story_qa.experiments import EVIDENCE
-from reasonlib.story_qa.hibert import SentenceReaderConfig, encode_sentences, read_stories
-from reasonlib.story_qa.reading import answer_classes
-from reasonlib.story_qa.simulate import simulate
-from reasonlib.story_qa.story import Example
+from reasonlib.story_qa.models.hibert import SentenceReaderConfig, encode_sentences, read_stories
+from reasonlib.story_qa.page import ask
+from reasonlib.tracking import experiment
 
 EXAMPLES = [one for task in (1, 3, 8, 19) for one in simulate(task, 4, seed=3)]
 TOKENIZER = pretrain.word_tokenizer([text for one in EXAMPLES for text in (*one.story, one.question)])
@@ -232,8 +233,8 @@ def test_the_experiment_runs_and_measures(monkeypatch, tmp_path):
 
 def test_it_comes_back_and_answers(tmp_path):
     model = reader()
-    folder = shipped.save_evidence(model, TOKENIZER, ANSWERS, tmp_path / "evidence", {"by": "a test"})
-    found = shipped.load_evidence(folder)
+    folder = pretrained.save_evidence(model, TOKENIZER, ANSWERS, tmp_path / "evidence", {"by": "a test"})
+    found = pretrained.load_evidence(folder)
     assert found.answers == ANSWERS and found.made == {"by": "a test"} and not found.model.training
     one = max(EXAMPLES, key=lambda one: len(one.story))
     said = ask.ask_evidence(found, one.story, one.question)
@@ -250,16 +251,16 @@ def test_it_comes_back_and_answers(tmp_path):
 
 def test_a_folder_that_is_no_reader_is_refused(tmp_path):
     with pytest.raises(UserError, match="there is no evidence reader at"):
-        shipped.load_evidence(tmp_path / "nowhere")
-    folder = shipped.save_evidence(reader(), TOKENIZER, ANSWERS, tmp_path / "evidence", {})
+        pretrained.load_evidence(tmp_path / "nowhere")
+    folder = pretrained.save_evidence(reader(), TOKENIZER, ANSWERS, tmp_path / "evidence", {})
     (folder / "config.json").write_text('{"model_type": "bert", "hidden_size": 8, "num_attention_heads": 2}')
     with pytest.raises(UserError, match="a damaged reader"):
-        shipped.load_evidence(folder)
+        pretrained.load_evidence(folder)
 
 
 def test_what_ships_is_small_and_reads():
-    assert sum(path.stat().st_size for path in shipped.EVIDENCE.iterdir()) < 5_000_000
-    assert shipped.load_evidence().made, "it must say how it was made"
+    assert sum(path.stat().st_size for path in pretrained.EVIDENCE.iterdir()) < 5_000_000
+    assert pretrained.load_evidence().made, "it must say how it was made"
     story = "Brian is a swan. Lily is a lion. Greg is a swan. Greg is green. Lily is white."
     said = ask.answer(story, "What color is Brian?", "bert")
     assert said.text == "green" and set(np.flatnonzero(said.weights[0] > 0.5)) == {0, 2, 3}

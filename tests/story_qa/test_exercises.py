@@ -6,15 +6,16 @@ from pathlib import Path
 import pytest
 import torch
 
-from reasonlib import check
+from reasonlib.grading import checks
 from reasonlib.nn.positions import position_encoding
-from reasonlib.story_qa import exercises, pretrain
-from reasonlib.story_qa.bert import Span
-from reasonlib.story_qa.learning import Recipe
-from reasonlib.story_qa.memory_network import MemoryConfig
-from reasonlib.story_qa.story import words
+from reasonlib.story_qa.data.example import words
+from reasonlib.story_qa.experiments import pretrain
+from reasonlib.story_qa.experiments.train_memory import Recipe
+from reasonlib.story_qa.models.bert import Span
+from reasonlib.story_qa.models.memory_network import MemoryConfig
+from reasonlib.story_qa.page import exercises
 
-ALL = check.exercises("story_qa")
+ALL = checks.exercises("story_qa")
 
 
 # Solutions --------------------------------------------------------------------------------------------------
@@ -276,7 +277,7 @@ def test_every_exercise_has_a_solution_and_a_mistake_here():
 
 @pytest.mark.parametrize("one", ALL, ids=lambda one: one.name)
 def test_the_stub_is_turned_away_with_where_to_begin(one):
-    result = one(check.stub())
+    result = one(checks.stub())
     assert result.untouched
     assert not result.passed
     assert one.hint in result.message
@@ -284,7 +285,7 @@ def test_the_stub_is_turned_away_with_where_to_begin(one):
 
 @pytest.mark.parametrize("one", ALL, ids=lambda one: one.name)
 def test_the_solution_passes(one):
-    result = check.require(one(SOLUTIONS[one.name]))
+    result = checks.require(one(SOLUTIONS[one.name]))
     assert result.earned == one.points
 
 
@@ -293,7 +294,7 @@ def test_a_plausible_mistake_is_told_by_its_own_hint(name, answer, hint):
     result = next(one for one in ALL if one.name == name)(answer)
     assert not result.untouched
     with pytest.raises(AssertionError, match=hint):
-        check.require(result)
+        checks.require(result)
 
 
 def test_hints_are_sentences_that_differ():

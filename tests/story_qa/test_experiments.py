@@ -7,14 +7,17 @@ from dataclasses import replace
 import pytest
 import torch
 
-from reasonlib import claims, data, experiment, records
+from reasonlib import data
 from reasonlib.errors import DataError
-from reasonlib.experiment import run
-from reasonlib.records import Record
-from reasonlib.story_qa import bert, corpus, experiments, pretrain, reading, ship, shipped
-from reasonlib.story_qa.experiments import EXPERIMENTS, FULL, build, load
-from reasonlib.story_qa.simulate import simulate
-from reasonlib.story_qa.story import TASKS
+from reasonlib.story_qa import experiments
+from reasonlib.story_qa.data import corpus
+from reasonlib.story_qa.data.example import TASKS
+from reasonlib.story_qa.data.simulator import simulate
+from reasonlib.story_qa.experiments import EXPERIMENTS, FULL, build, bundle, finetune, load, pretrain
+from reasonlib.story_qa.models import bert, pretrained
+from reasonlib.tracking import claims, experiment, records
+from reasonlib.tracking.experiment import run
+from reasonlib.tracking.records import Record
 
 CLAIMS = claims.load("story_qa")
 ROWS = [(name, row) for name, one in EXPERIMENTS.items() for row in one.rows]
@@ -48,9 +51,9 @@ def world(tmp_path_factory):
         patch.setenv("REASONLIB_DATA", str(root))
         load_encoder = bert.load_encoder
         patch.setattr(bert, "load_encoder", lambda name=None: load_encoder(encoder))  # of whatever name
-        patch.setattr(shipped, "MEMORY", root / "memory.safetensors")
-        patch.setattr(shipped, "READER", root / "reader")
-        patch.setattr(ship, "simulate", lambda task, stories, seed: simulate(task, stories=2, seed=seed))
+        patch.setattr(pretrained, "MEMORY", root / "memory.safetensors")
+        patch.setattr(pretrained, "READER", root / "reader")
+        patch.setattr(bundle, "simulate", lambda task, stories, seed: simulate(task, stories=2, seed=seed))
         for cached in (load, experiments._version):
             cached.cache_clear()
         yield root
@@ -255,7 +258,7 @@ def test_from_scratch_is_the_same_encoder_with_other_weights(monkeypatch):
         starts[len(starts)] = {name: value.clone() for name, value in model.state_dict().items()}
         raise Seen
 
-    monkeypatch.setattr(reading, "fine_tune", look)
+    monkeypatch.setattr(finetune, "fine_tune", look)
     for row in ("pre-trained", "from-scratch"):
         with pytest.raises(Seen):
             run(EXPERIMENTS["story_qa/bert"], rows=row, scale="smoke", device="cpu")
@@ -273,7 +276,7 @@ def test_a_small_scale_does_not_replace_what_is_shipped(smoke, world):
     for row in EXPERIMENTS["story_qa/ship"].rows:
         smoke("story_qa/ship", row)
     assert {file: file.stat().st_mtime_ns for file in world.rglob("*")} == before
-    assert not shipped.MEMORY.exists() and not shipped.READER.exists()
+    assert not pretrained.MEMORY.exists() and not pretrained.READER.exists()
 
 
 # The same each time

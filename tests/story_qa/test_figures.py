@@ -2,8 +2,8 @@
 
 import pytest
 
-from reasonlib import claims
-from reasonlib.story_qa import figures
+from reasonlib.story_qa.page import figures
+from reasonlib.tracking import claims
 
 PUBLISHED = "Accuracy on joint training"
 

@@ -8,9 +8,12 @@ import pytest
 import torch
 from transformers import BertConfig, BertModel
 
-from reasonlib.story_qa import hibert, pretrain
-from reasonlib.story_qa.experiments import HIBERT
-from reasonlib.story_qa.hibert import (
+from reasonlib.story_qa.data.example import Example
+from reasonlib.story_qa.data.simulator import simulate
+from reasonlib.story_qa.experiments import HIBERT, pretrain
+from reasonlib.story_qa.experiments.finetune import answer_classes
+from reasonlib.story_qa.models import hibert
+from reasonlib.story_qa.models.hibert import (
     SentenceReader,
     SentenceReaderConfig,
     SentenceRecipe,
@@ -20,9 +23,6 @@ from reasonlib.story_qa.hibert import (
     read_stories,
     train_reader,
 )
-from reasonlib.story_qa.reading import answer_classes
-from reasonlib.story_qa.simulate import simulate
-from reasonlib.story_qa.story import Example
 
 EXAMPLES = [one for task in (1, 3, 8, 19) for one in simulate(task, 4, seed=3)]
 TOKENIZER = pretrain.word_tokenizer([text for one in EXAMPLES for text in (*one.story, one.question)])
@@ -268,7 +268,7 @@ def test_an_interrupted_run_ends_where_a_whole_one_does(tmp_path):
 
 
 def test_the_experiment_runs_and_measures(monkeypatch, tmp_path):
-    from reasonlib import experiment
+    from reasonlib.tracking import experiment
 
     small = {"questions": 10, "asked": 4, "epochs": 2}
     monkeypatch.setitem(HIBERT.scales, "smoke", small)

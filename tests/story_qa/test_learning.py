@@ -8,13 +8,13 @@ import torch
 from torch.nn import functional
 
 from reasonlib import training
-from reasonlib.batching import LengthBuckets
 from reasonlib.errors import UserError
-from reasonlib.story_qa.evaluation import predict
-from reasonlib.story_qa.learning import Recipe, accuracy, learn
-from reasonlib.story_qa.memory_network import MemoryConfig, MemoryNetwork
-from reasonlib.story_qa.simulate import simulate
-from reasonlib.story_qa.tensors import build_vocabulary, encode
+from reasonlib.story_qa.data.encoding import build_vocabulary, encode
+from reasonlib.story_qa.data.simulator import simulate
+from reasonlib.story_qa.experiments.metrics import predict
+from reasonlib.story_qa.experiments.train_memory import Recipe, accuracy, learn
+from reasonlib.story_qa.models.memory_network import MemoryConfig, MemoryNetwork
+from reasonlib.training.batching import LengthBuckets
 
 
 def sets(task, count, encoding="position"):

@@ -11,15 +11,15 @@ import pytest
 import torch
 from browsing import PHONE, Opened
 
+from reasonlib.display.plotting import Picture
 from reasonlib.errors import UserError
-from reasonlib.plotting import Picture
-from reasonlib.story_qa.ask import ask_memory, split_sentences
-from reasonlib.story_qa.live import LARGEST, live, network_code, some_stories
-from reasonlib.story_qa.memory_network import MemoryConfig, MemoryNetwork
-from reasonlib.story_qa.shipped import load_memory
-from reasonlib.story_qa.simulate import simulate
-from reasonlib.story_qa.story import Example
-from reasonlib.story_qa.tensors import build_vocabulary
+from reasonlib.story_qa.data.encoding import build_vocabulary
+from reasonlib.story_qa.data.example import Example
+from reasonlib.story_qa.data.simulator import simulate
+from reasonlib.story_qa.models.memory_network import MemoryConfig, MemoryNetwork
+from reasonlib.story_qa.models.pretrained import load_memory
+from reasonlib.story_qa.page.ask import ask_memory, split_sentences
+from reasonlib.story_qa.page.live import LARGEST, live, network_code, some_stories
 
 STORIES = tuple(simulate(2, 4, seed=5) + simulate(8, 4, seed=5))
 WORDS = build_vocabulary(STORIES)
@@ -184,7 +184,7 @@ def compare(found, model, vocabulary, encoding, asked):
 
 
 def logits(model, vocabulary, encoding, story, question):
-    from reasonlib.story_qa.tensors import encode
+    from reasonlib.story_qa.data.encoding import encode
 
     one = Example(task=0, story=tuple(story), question=question, answer=(), support=(), group=0)
     with torch.no_grad():

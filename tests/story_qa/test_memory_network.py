@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from reasonlib.nn import masked_softmax
-from reasonlib.story_qa.memory_network import MemoryConfig, MemoryNetwork, Tying, averaged_scores
-from reasonlib.story_qa.simulate import simulate
-from reasonlib.story_qa.story import words
-from reasonlib.story_qa.tensors import build_vocabulary, encode, sentence_bags
+from reasonlib.story_qa.data.encoding import build_vocabulary, encode, sentence_bags
+from reasonlib.story_qa.data.example import words
+from reasonlib.story_qa.data.simulator import simulate
+from reasonlib.story_qa.models.memory_network import MemoryConfig, MemoryNetwork, Tying, averaged_scores
 
 EXAMPLES = [one for task in (1, 4, 15) for one in simulate(task, 4, seed=2)]
 VOCABULARY = build_vocabulary(EXAMPLES)

@@ -4,12 +4,12 @@ import pytest
 import torch
 
 from reasonlib.errors import UserError
-from reasonlib.experiment import run
-from reasonlib.story_qa import corpus
+from reasonlib.story_qa.data import corpus
+from reasonlib.story_qa.data.example import TASKS
+from reasonlib.story_qa.data.simulator import simulate
 from reasonlib.story_qa.experiments import EXPERIMENTS, _version
-from reasonlib.story_qa.port import VARIABLE, Port, checkout
-from reasonlib.story_qa.simulate import simulate
-from reasonlib.story_qa.story import TASKS
+from reasonlib.story_qa.experiments.peer import VARIABLE, Port, checkout
+from reasonlib.tracking.experiment import run
 
 STAND_IN = {
     "config.py": """

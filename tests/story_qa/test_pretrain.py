@@ -8,8 +8,9 @@ import torch
 from torch.nn import functional
 
 from reasonlib import training
-from reasonlib.story_qa.bert import StoryTokens, load_encoder
-from reasonlib.story_qa.pretrain import (
+from reasonlib.story_qa.data.example import TASKS, Example
+from reasonlib.story_qa.data.simulator import simulate
+from reasonlib.story_qa.experiments.pretrain import (
     EncoderSize,
     Masked,
     Pretraining,
@@ -21,8 +22,7 @@ from reasonlib.story_qa.pretrain import (
     save_encoder,
     word_tokenizer,
 )
-from reasonlib.story_qa.simulate import simulate
-from reasonlib.story_qa.story import TASKS, Example
+from reasonlib.story_qa.models.bert import StoryTokens, load_encoder
 
 # Words
 

@@ -9,11 +9,18 @@ import torch
 
 from reasonlib import training
 from reasonlib.errors import UserError
-from reasonlib.story_qa import pretrain
-from reasonlib.story_qa.bert import AnswerReader, StoryTokens
-from reasonlib.story_qa.reading import FineTuning, PairSet, accuracy, answer_classes, fine_tune, read_answers
-from reasonlib.story_qa.simulate import simulate
-from reasonlib.story_qa.story import Example
+from reasonlib.story_qa.data.example import Example
+from reasonlib.story_qa.data.simulator import simulate
+from reasonlib.story_qa.experiments import pretrain
+from reasonlib.story_qa.experiments.finetune import (
+    FineTuning,
+    PairSet,
+    accuracy,
+    answer_classes,
+    fine_tune,
+    read_answers,
+)
+from reasonlib.story_qa.models.bert import AnswerReader, StoryTokens
 from reasonlib.training import batch_weight, split_batch
 
 PLACES = ("kitchen", "garden", "office", "hallway")

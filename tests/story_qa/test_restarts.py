@@ -7,9 +7,11 @@ import pytest
 import torch
 from torch.nn import functional
 
-from reasonlib.story_qa import restarts
-from reasonlib.story_qa.by_hand import loss_by_hand
-from reasonlib.story_qa.restarts import (
+from reasonlib.story_qa.data.encoding import build_vocabulary, encode
+from reasonlib.story_qa.data.example import words
+from reasonlib.story_qa.data.simulator import simulate
+from reasonlib.story_qa.experiments import restarts
+from reasonlib.story_qa.experiments.restarts import (
     Restarts,
     RestartsConfig,
     RestartsRecipe,
@@ -21,9 +23,7 @@ from reasonlib.story_qa.restarts import (
     softmax_with_empty,
     try_all,
 )
-from reasonlib.story_qa.simulate import simulate
-from reasonlib.story_qa.story import words
-from reasonlib.story_qa.tensors import build_vocabulary, encode
+from reasonlib.story_qa.models.memory_gradient import loss_by_hand
 
 
 def sets(task, count, width=20, asked=100):

@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
-from reasonlib.story_qa import corpus
-from reasonlib.story_qa.simulate import SIMULATORS, TELLERS, simulate
-from reasonlib.story_qa.simulate.telling import other, pick, shuffled
-from reasonlib.story_qa.statistics import answers, statistics, vocabulary
-from reasonlib.story_qa.story import TASKS
+from reasonlib.story_qa.data import corpus
+from reasonlib.story_qa.data.example import TASKS
+from reasonlib.story_qa.data.simulator import SIMULATORS, TELLERS, simulate
+from reasonlib.story_qa.data.simulator.vocabulary import other, pick, shuffled
+from reasonlib.story_qa.data.simulator_fit import answers, statistics, vocabulary
 
 # Measured on the released 10,000 training questions of each task (1,000 for task 3): different words,
 # sentences before a question, supporting sentences, different answers, share of the most frequent answer.
@@ -107,9 +107,7 @@ def test_the_same_bytes_on_every_machine(task, digest):
 
 
 def test_hashes_of_strings_do_not_matter():
-    code = (
-        "from reasonlib.story_qa.simulate import simulate; print(simulate(20, 200, seed=1), simulate(8, 50))"
-    )
+    code = "from reasonlib.story_qa.data.simulator import simulate as s; print(s(20, 200, seed=1), s(8, 50))"
     texts = {
         subprocess.run(
             [sys.executable, "-c", code],

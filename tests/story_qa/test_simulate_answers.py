@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from reasonlib.story_qa.simulate import simulate
-from reasonlib.story_qa.story import TASKS
+from reasonlib.story_qa.data.example import TASKS
+from reasonlib.story_qa.data.simulator import simulate
 
 MOVE = re.compile(r"^(.+?) (?:moved|went|went back|travelled|journeyed) to the (\w+)$")
 TAKE = re.compile(r"^(\w+) (?:picked up|got|grabbed|took) the (\w+)(?: there)?$")

@@ -2,9 +2,9 @@
 
 import pytest
 
-from reasonlib.story_qa.simulate import simulate
-from reasonlib.story_qa.statistics import answers, compare, statistics, total_variation, vocabulary
-from reasonlib.story_qa.story import Example
+from reasonlib.story_qa.data.example import Example
+from reasonlib.story_qa.data.simulator import simulate
+from reasonlib.story_qa.data.simulator_fit import answers, compare, statistics, total_variation, vocabulary
 
 
 def example(story, question, answer, support, group=0):

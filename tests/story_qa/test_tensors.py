@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from reasonlib.nn import position_encoding
-from reasonlib.story_qa.simulate import simulate
-from reasonlib.story_qa.story import Example, words
-from reasonlib.story_qa.tensors import answer_token, build_vocabulary, encode, sentence_bags
+from reasonlib.story_qa.data.encoding import answer_token, build_vocabulary, encode, sentence_bags
+from reasonlib.story_qa.data.example import Example, words
+from reasonlib.story_qa.data.simulator import simulate
 from reasonlib.training import batch_weight, split_batch
 
 MARY = "Mary moved to the bathroom."

@@ -7,16 +7,16 @@ import pytest
 import torch
 
 from reasonlib import training
-from reasonlib.checkpoints import load_weights, save_weights, weights_metadata
 from reasonlib.errors import UserError
-from reasonlib.story_qa import shipped
-from reasonlib.story_qa.bert import AnswerReader, StoryTokens, stack
-from reasonlib.story_qa.evaluation import predict
-from reasonlib.story_qa.memory_network import MemoryConfig, MemoryNetwork
-from reasonlib.story_qa.pretrain import EncoderSize, new_model, word_tokenizer
-from reasonlib.story_qa.simulate import simulate
-from reasonlib.story_qa.tensors import build_vocabulary, encode
-from reasonlib.vocabulary import Vocabulary
+from reasonlib.story_qa.data.encoding import build_vocabulary, encode
+from reasonlib.story_qa.data.simulator import simulate
+from reasonlib.story_qa.experiments.metrics import predict
+from reasonlib.story_qa.experiments.pretrain import EncoderSize, new_model, word_tokenizer
+from reasonlib.story_qa.models import pretrained
+from reasonlib.story_qa.models.bert import AnswerReader, StoryTokens, stack
+from reasonlib.story_qa.models.memory_network import MemoryConfig, MemoryNetwork
+from reasonlib.training.checkpoints import load_weights, save_weights, weights_metadata
+from reasonlib.training.vocabulary import Vocabulary
 
 STORIES = simulate(1, 20, seed=4)
 WORDS = build_vocabulary(STORIES)
@@ -42,8 +42,8 @@ def network(**settings):
 @pytest.mark.parametrize("half", [True, False])
 def test_a_memory_network_comes_back(tmp_path, settings, half):
     model = network(**settings)
-    path = shipped.save_memory(model, WORDS, tmp_path / "m.safetensors", MADE, half, encoding="bag")
-    found = shipped.load_memory(path)
+    path = pretrained.save_memory(model, WORDS, tmp_path / "m.safetensors", MADE, half, encoding="bag")
+    found = pretrained.load_memory(path)
     assert found.model.config == model.config and found.vocabulary == WORDS
     assert (found.encoding, found.made) == ("bag", MADE)
     stored = {tensor.dtype for tensor in load_weights(path).values()}
@@ -60,15 +60,15 @@ def test_a_memory_network_comes_back(tmp_path, settings, half):
 def test_what_is_saved_must_fit_together(tmp_path):
     path = tmp_path / "m.safetensors"
     with pytest.raises(ValueError, match=f"vocabulary must have the model's {len(WORDS)} words, got 1"):
-        shipped.save_memory(network(), Vocabulary(["<pad>"]), path, MADE)
+        pretrained.save_memory(network(), Vocabulary(["<pad>"]), path, MADE)
     with pytest.raises(ValueError, match="encoding must be one of position, bag, got 'letters'"):
-        shipped.save_memory(network(), WORDS, path, MADE, encoding="letters")
+        pretrained.save_memory(network(), WORDS, path, MADE, encoding="letters")
     assert not path.exists()
 
 
 def refused(path, *words):
     with pytest.raises(UserError) as caught:
-        shipped.load_memory(path)
+        pretrained.load_memory(path)
     message = str(caught.value)
     assert "\n" not in message and str(path) in message
     for word in words:
@@ -80,12 +80,12 @@ def test_a_file_that_is_no_memory_network_is_refused(tmp_path):
     refused(path, "there is no memory network", "give the path that save_memory wrote")
     path.write_bytes(b"not weights at all")
     refused(path, "not a safetensors file or was cut short")
-    shipped.save_memory(network(), WORDS, path, MADE)
+    pretrained.save_memory(network(), WORDS, path, MADE)
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
     refused(path, "cut short")
     path.write_bytes(whole)
-    assert shipped.load_memory(path).vocabulary == WORDS
+    assert pretrained.load_memory(path).vocabulary == WORDS
     save_weights(path, {"weight": torch.zeros(2)})
     refused(path, "holds no memory network")
 
@@ -103,16 +103,16 @@ def test_a_file_that_is_no_memory_network_is_refused(tmp_path):
     ],
 )
 def test_a_memory_network_with_damaged_metadata_is_refused(tmp_path, change, words):
-    path = shipped.save_memory(network(), WORDS, tmp_path / "m.safetensors", MADE)
+    path = pretrained.save_memory(network(), WORDS, tmp_path / "m.safetensors", MADE)
     save_weights(path, load_weights(path), metadata=weights_metadata(path) | change)
     refused(path, words, "make it again")
 
 
 def test_the_shipped_memory_network_answers_fresh_stories():
-    found = shipped.load_memory()
-    assert shipped.MEMORY.stat().st_size < 5_000_000
+    found = pretrained.load_memory()
+    assert pretrained.MEMORY.stat().st_size < 5_000_000
     assert found.made, "it must say how it was made"
-    assert set(load_weights(shipped.MEMORY)) == set(found.model.state_dict())
+    assert set(load_weights(pretrained.MEMORY)) == set(found.model.state_dict())
     for task, bar in {1: 0.9, 4: 0.7, 6: 0.7, 12: 0.9, 20: 0.9}.items():
         stories = encode(simulate(task, 100, seed=1234), found.vocabulary, found.encoding)
         right = (predict(found.model, stories)[0] == stories.answer).mean()
@@ -133,9 +133,9 @@ def reader():
 
 def test_a_reader_comes_back(tmp_path, reader):
     model, tokenizer, answers = reader
-    folder = shipped.save_reader(model, tokenizer, answers, tmp_path / "reader", MADE)
+    folder = pretrained.save_reader(model, tokenizer, answers, tmp_path / "reader", MADE)
     assert [path.name for path in tmp_path.iterdir()] == ["reader"], "no draft is left behind"
-    found = shipped.load_reader(folder)
+    found = pretrained.load_reader(folder)
     assert found.answers == answers and found.made == MADE and not found.model.training
     pairs = stack([StoryTokens(found.tokenizer).pair(one.question, one.story) for one in STORIES[:4]])
     with torch.no_grad():
@@ -145,16 +145,16 @@ def test_a_reader_comes_back(tmp_path, reader):
 
 def test_a_reader_replaces_a_reader_and_nothing_else(tmp_path, reader):
     model, tokenizer, answers = reader
-    folder = shipped.save_reader(model, tokenizer, answers, tmp_path / "reader", {"turn": 1})
-    shipped.save_reader(model, tokenizer, answers, folder, {"turn": 2}, half=False)
-    assert shipped.load_reader(folder).made == {"turn": 2}
+    folder = pretrained.save_reader(model, tokenizer, answers, tmp_path / "reader", {"turn": 1})
+    pretrained.save_reader(model, tokenizer, answers, folder, {"turn": 2}, half=False)
+    assert pretrained.load_reader(folder).made == {"turn": 2}
     assert {path.name for path in tmp_path.iterdir()} == {"reader"}
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "me.jpg").write_bytes(b"")
     with pytest.raises(UserError, match="photos holds something else"):
-        shipped.save_reader(model, tokenizer, answers, tmp_path / "photos", MADE)
+        pretrained.save_reader(model, tokenizer, answers, tmp_path / "photos", MADE)
     with pytest.raises(ValueError, match="answers must name the model's 4 classes, got 1"):
-        shipped.save_reader(model, tokenizer, Vocabulary(["<unk>"]), tmp_path / "new", MADE)
+        pretrained.save_reader(model, tokenizer, Vocabulary(["<unk>"]), tmp_path / "new", MADE)
 
 
 def test_a_folder_that_is_no_reader_is_refused(tmp_path, reader):
@@ -162,29 +162,29 @@ def test_a_folder_that_is_no_reader_is_refused(tmp_path, reader):
     with pytest.raises(
         UserError, match=r"there is no answer reader at .*; give the path that save_reader wrote"
     ):
-        shipped.load_reader(tmp_path / "nowhere")
-    folder = shipped.save_reader(model, tokenizer, answers, tmp_path / "reader", MADE)
+        pretrained.load_reader(tmp_path / "nowhere")
+    folder = pretrained.save_reader(model, tokenizer, answers, tmp_path / "reader", MADE)
     other = AnswerReader(model.encoder, 9)
-    save_weights(folder / shipped.HEAD, other.answer, metadata=weights_metadata(folder / shipped.HEAD))
+    save_weights(folder / pretrained.HEAD, other.answer, metadata=weights_metadata(folder / pretrained.HEAD))
     with pytest.raises(UserError, match="a damaged reader"):
-        shipped.load_reader(folder)
-    shipped.save_memory(network(), WORDS, folder / shipped.HEAD, MADE)
+        pretrained.load_reader(folder)
+    pretrained.save_memory(network(), WORDS, folder / pretrained.HEAD, MADE)
     with pytest.raises(UserError, match="holds no answer reader"):
-        shipped.load_reader(folder)
-    shipped.save_reader(model, tokenizer, answers, folder, MADE)
+        pretrained.load_reader(folder)
+    pretrained.save_reader(model, tokenizer, answers, folder, MADE)
     (folder / "config.json").unlink()
     with pytest.raises(UserError, match="no encoder could be loaded"):
-        shipped.load_reader(folder)
+        pretrained.load_reader(folder)
 
 
 def test_the_shipped_reader_if_there_is_one():
-    if not shipped.READER.is_dir():
+    if not pretrained.READER.is_dir():
         with pytest.raises(UserError, match="make it: reasonlib run story_qa/ship --row reader"):
-            shipped.load_reader()
+            pretrained.load_reader()
         return
-    assert sum(path.stat().st_size for path in shipped.READER.iterdir()) < 5_000_000
-    assert shipped.load_reader().made, "it must say how it was made"
+    assert sum(path.stat().st_size for path in pretrained.READER.iterdir()) < 5_000_000
+    assert pretrained.load_reader().made, "it must say how it was made"
 
 
 def test_the_module_and_the_folder_of_weights_have_different_names():
-    assert Path(shipped.__file__).parent / "weights" == shipped.MEMORY.parent
+    assert Path(pretrained.__file__).parents[1] / "weights" == pretrained.MEMORY.parent

@@ -5,11 +5,11 @@ import sys
 import pytest
 
 from reasonlib.errors import UserError
-from reasonlib.story_qa.ask import Answer, ask_memory, split_sentences
-from reasonlib.story_qa.memory_network import MemoryConfig, MemoryNetwork
-from reasonlib.story_qa.simulate import simulate
-from reasonlib.story_qa.tensors import build_vocabulary
-from reasonlib.story_qa.widget import Asker
+from reasonlib.story_qa.data.encoding import build_vocabulary
+from reasonlib.story_qa.data.simulator import simulate
+from reasonlib.story_qa.models.memory_network import MemoryConfig, MemoryNetwork
+from reasonlib.story_qa.page.ask import Answer, ask_memory, split_sentences
+from reasonlib.story_qa.page.widget import Asker
 
 STORIES = tuple(simulate(1, 2, seed=5))
 WAIT = "<p>What would you answer? Then press Ask.</p>"

@@ -10,7 +10,7 @@ from chapters import ROOT, Page, chapters
 from IPython.core.inputtransformer2 import TransformerManager
 
 import notebooks
-from reasonlib import grading
+from reasonlib.grading import notebook as grading
 
 CHAPTER = """\
 ---

@@ -43,7 +43,7 @@ def test_a_new_topic_has_every_room(house):
     assert {path.relative_to(house).as_posix() for path in made} == files_of(house) - LISTS
     assert files_of(house) >= {
         "reasonlib/sum_words/claims.yaml",
-        "reasonlib/sum_words/experiments.py",
+        "reasonlib/sum_words/experiments/__init__.py",
         "book/sum_words/counting.md",
         "book/api/sum_words.md",
         "tests/sum_words/test_sum_words.py",

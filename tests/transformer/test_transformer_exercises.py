@@ -6,10 +6,10 @@ from itertools import pairwise
 import pytest
 import torch
 
-from reasonlib import check
-from reasonlib.transformer.stories import NAMES
+from reasonlib.grading import checks
+from reasonlib.transformer.data.stories import NAMES
 
-ALL = check.exercises("transformer")
+ALL = checks.exercises("transformer")
 
 
 def attend(query, key, value, *, scale=True):
@@ -108,7 +108,7 @@ def test_there_is_one_solution_for_each():
 @pytest.mark.parametrize("name", SOLUTIONS)
 def test_the_stub_the_solution_and_a_mistake(name):
     one = next(each for each in ALL if each.name == name)
-    untouched = one(check.stub())
+    untouched = one(checks.stub())
     assert not untouched.passed and one.hint in untouched.message
     assert one(SOLUTIONS[name]).passed, one(SOLUTIONS[name]).message
     mistake, hint = MISTAKES[name]

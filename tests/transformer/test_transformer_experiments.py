@@ -5,10 +5,10 @@ import math
 import pytest
 import torch
 
-from reasonlib import claims, records
-from reasonlib.experiment import run
-from reasonlib.transformer import ship, shipped
-from reasonlib.transformer.experiments import EXPERIMENTS
+from reasonlib.tracking import claims, records
+from reasonlib.tracking.experiment import run
+from reasonlib.transformer.experiments import EXPERIMENTS, bundle
+from reasonlib.transformer.models import pretrained
 
 CLAIMS = claims.load("transformer")
 ROWS = [(name, row) for name, one in EXPERIMENTS.items() for row in one.rows]
@@ -58,10 +58,10 @@ def test_the_same_seed_measures_the_same():
 
 
 def test_the_shipped_encoder_recalls_and_says_how_it_was_made():
-    encoder = shipped.load_encoder()
-    assert shipped.ENCODER.stat().st_size < 1_000_000
+    encoder = pretrained.load_encoder()
+    assert pretrained.ENCODER.stat().st_size < 1_000_000
     assert encoder.made["command"].startswith("reasonlib run transformer/ship")
-    looked = shipped.look(encoder, "mary went to the garden . mary is in the _ .")
+    looked = pretrained.look(encoder, "mary went to the garden . mary is in the _ .")
     assert looked.guesses[0].words[0][0] == "garden"
-    assert ship.recalled(encoder.model, 200)["reports"] > 0.5  # of eight to sixteen words each
-    assert ship.head_patterns(encoder.model, 200)["head.fact"] > 0.4  # a story has three sentences, or so
+    assert bundle.recalled(encoder.model, 200)["reports"] > 0.5  # of eight to sixteen words each
+    assert bundle.head_patterns(encoder.model, 200)["head.fact"] > 0.4  # a story has three sentences, or so

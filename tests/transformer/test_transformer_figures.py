@@ -7,9 +7,9 @@ from statistics import mean, stdev
 import pytest
 import torch
 
-from reasonlib.experiment import run
-from reasonlib.transformer import figures
+from reasonlib.tracking.experiment import run
 from reasonlib.transformer.experiments import EXPERIMENTS
+from reasonlib.transformer.page import figures
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def test_a_table_gives_mean_and_deviation(folder):
 def test_records_of_other_code_do_not_count(folder, tmp_path, monkeypatch):
     lines = (folder / "transformer" / "parts.jsonl").read_text()
     (tmp_path / "transformer").mkdir()
-    old = re.sub(r'("reasonlib.transformer.tasks": )"\w+"', r'\1"0000000000000000"', lines)
+    old = re.sub(r'("reasonlib.transformer.experiments.tasks": )"\w+"', r'\1"0000000000000000"', lines)
     assert old != lines
     (tmp_path / "transformer" / "parts.jsonl").write_text(old)
     monkeypatch.setenv("REASONLIB_RECORDS", str(tmp_path))

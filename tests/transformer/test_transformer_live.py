@@ -11,9 +11,12 @@ import pytest
 import torch
 from browsing import Opened
 
+from reasonlib.display.plotting import HEAT, Picture
 from reasonlib.errors import UserError
-from reasonlib.plotting import HEAT, Picture
-from reasonlib.transformer.live import (
+from reasonlib.transformer.data.stories import WORDS
+from reasonlib.transformer.models.pretrained import ShippedEncoder, load_encoder, look, split
+from reasonlib.transformer.models.pretraining import MASK, Bert, BertConfig, pack, words_of
+from reasonlib.transformer.page.live import (
     LARGEST,
     Text,
     framed,
@@ -25,9 +28,6 @@ from reasonlib.transformer.live import (
     telling_head,
     written,
 )
-from reasonlib.transformer.pretraining import MASK, Bert, BertConfig, pack, words_of
-from reasonlib.transformer.shipped import ShippedEncoder, load_encoder, look, split
-from reasonlib.transformer.stories import WORDS
 
 STRANGE = "Rhea took the milk, quickly. Mary is in the _ .\nwhere is [MASK]? Été_Да."
 

@@ -8,8 +8,8 @@ from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode
 
 from reasonlib.nn import Decoder, Encoder, EncoderLayer, TransformerConfig, sinusoidal_positions
-from reasonlib.transformer import lookup
-from reasonlib.transformer.lookup import (
+from reasonlib.transformer.models import lookup
+from reasonlib.transformer.models.lookup import (
     attention_memory,
     cost,
     exponent,

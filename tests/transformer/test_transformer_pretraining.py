@@ -14,8 +14,18 @@ from transformers import (
 )
 
 from reasonlib.errors import UserError
-from reasonlib.transformer import pretraining, shipped
-from reasonlib.transformer.pretraining import (
+from reasonlib.transformer.data.stories import (
+    HE,
+    OBJECTS,
+    PLACES,
+    SHE,
+    WORDS,
+    claims_of,
+    report,
+    simulate_stories,
+)
+from reasonlib.transformer.models import pretrained, pretraining
+from reasonlib.transformer.models.pretraining import (
     MASK,
     UNASKED,
     Bert,
@@ -35,7 +45,6 @@ from reasonlib.transformer.pretraining import (
     share_right,
     words_of,
 )
-from reasonlib.transformer.stories import HE, OBJECTS, PLACES, SHE, WORDS, claims_of, report, simulate_stories
 
 VOCABULARY = words_of()
 
@@ -294,10 +303,10 @@ def test_a_gap_is_filled_by_the_head_that_was_pre_trained():
 
 def test_an_encoder_is_kept_as_it_was(tmp_path):
     model = Bert(BertConfig(vocabulary=len(VOCABULARY), width=16, heads=2, hidden=16), seed=1).eval()
-    path = shipped.save_encoder(model, VOCABULARY, tmp_path / "e.safetensors", {"steps": 1}, half=False)
-    encoder = shipped.load_encoder(path)
+    path = pretrained.save_encoder(model, VOCABULARY, tmp_path / "e.safetensors", {"steps": 1}, half=False)
+    encoder = pretrained.load_encoder(path)
     assert encoder.made == {"steps": 1} and encoder.vocabulary == VOCABULARY
-    looked = shipped.look(encoder, "Mary went to the [MASK].", "She is in the garden.")
+    looked = pretrained.look(encoder, "Mary went to the [MASK].", "She is in the garden.")
     assert looked.tokens[:3] == ("[CLS]", "mary", "went") and looked.weights.shape[:2] == (2, 2)
     assert torch.allclose(looked.weights.sum(-1), torch.ones(1))
     assert looked.guesses[0].place == 5 and 0 <= looked.follows <= 1
@@ -305,23 +314,24 @@ def test_an_encoder_is_kept_as_it_was(tmp_path):
     with torch.no_grad():
         direct = model(
             pack(
-                [(shipped.split("mary went to the _ ."), shipped.split("she is in the garden."))], VOCABULARY
+                [(pretrained.split("mary went to the _ ."), pretrained.split("she is in the garden."))],
+                VOCABULARY,
             )
         )
     torch.testing.assert_close(
         looked.guesses[0].words[0][1], float(direct.words[0, 5].softmax(-1).max()), atol=1e-6, rtol=1e-5
     )
     with pytest.raises(UserError, match="the text must not be empty"):
-        shipped.look(encoder, "")
+        pretrained.look(encoder, "")
     with pytest.raises(UserError, match="the text must have at most 96 tokens, got"):
-        shipped.look(encoder, "mary " * 200)
+        pretrained.look(encoder, "mary " * 200)
     with pytest.raises(UserError, match=r"there is no story encoder at .*give the path"):
-        shipped.load_encoder(tmp_path / "none.safetensors")
+        pretrained.load_encoder(tmp_path / "none.safetensors")
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(UserError):
-        shipped.load_encoder(path)
+        pretrained.load_encoder(path)
     with pytest.raises(ValueError, match="vocabulary must have the model's"):
-        shipped.save_encoder(model, words_of(["more"]), path, {})
+        pretrained.save_encoder(model, words_of(["more"]), path, {})
 
 
 def test_the_places_asked_for_can_be_chosen():

@@ -1,6 +1,7 @@
 """Claims of this topic as its chapters show them."""
 
-from reasonlib import claims, findings
+from reasonlib.display import findings
+from reasonlib.tracking import claims
 
 
 def test_a_claim_that_fails_at_this_setting_is_shown_with_its_numbers_and_its_reason(tmp_path):

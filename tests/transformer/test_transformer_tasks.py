@@ -6,9 +6,9 @@ import torch
 from reasonlib.errors import DataError, UserError
 from reasonlib.nn import Decoder, TransformerConfig
 from reasonlib.training import parameter_count
-from reasonlib.transformer import corpus, parts
-from reasonlib.transformer.simulate import FORK, SIMULATORS, TASKS, Example, shares, simulate, symbols
-from reasonlib.transformer.tasks import (
+from reasonlib.transformer.data import corpus
+from reasonlib.transformer.data.simulator import FORK, SIMULATORS, TASKS, Example, shares, simulate, symbols
+from reasonlib.transformer.experiments.tasks import (
     LENGTHS,
     RECIPES,
     TAGGED,
@@ -19,7 +19,8 @@ from reasonlib.transformer.tasks import (
     learn,
     solve,
 )
-from reasonlib.transformer.translator import Tagger, Translator, TranslatorConfig
+from reasonlib.transformer.models import ablations
+from reasonlib.transformer.models.translator import Tagger, Translator, TranslatorConfig
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -131,8 +132,8 @@ def test_parts_are_taken_out_and_nothing_else():
     config = TranslatorConfig(vocabulary=12, layers=2, width=16, heads=2, hidden=16)
     whole = Translator(config, seed=0)
     source, given = torch.randint(3, 12, (2, 5)), torch.randint(3, 12, (2, 4))
-    for part in parts.PARTS:
-        model = parts.without(Translator(config, seed=0), part)
+    for part in ablations.PARTS:
+        model = ablations.without(Translator(config, seed=0), part)
         with torch.no_grad():
             assert not torch.allclose(model(source, given).logits, whole(source, given).logits), part
         kept = dict(model.state_dict())
@@ -143,9 +144,9 @@ def test_parts_are_taken_out_and_nothing_else():
         lost = parameter_count(whole) - parameter_count(model)
         assert (lost > 0) == (part == "feed-forward")
     with pytest.raises(ValueError, match=r"part must be one of positions, .*, got 'dropout'"):
-        parts.without(whole, "dropout")
+        ablations.without(whole, "dropout")
     with pytest.raises(ValueError, match="Tagger has no decoder"):
-        parts.without(Tagger(config), "causal-mask")
+        ablations.without(Tagger(config), "causal-mask")
 
 
 def _wrapped(name):
@@ -159,18 +160,21 @@ def test_each_part_does_what_it_says():
     later = x.clone()
     later[:, -1] += 1
     with torch.no_grad():
-        same = parts.Blind(decoder)(x, memory).output, parts.Blind(decoder)(x, memory + 1).output
+        same = ablations.Blind(decoder)(x, memory).output, ablations.Blind(decoder)(x, memory + 1).output
         assert torch.equal(*same)
-        peeked = parts.Peeking(decoder)(x, memory).output, parts.Peeking(decoder)(later, memory).output
+        peeked = (
+            ablations.Peeking(decoder)(x, memory).output,
+            ablations.Peeking(decoder)(later, memory).output,
+        )
         assert not torch.allclose(peeked[0][:, 0], peeked[1][:, 0])
         assert torch.equal(decoder(x, memory).output[:, 0], decoder(later, memory).output[:, 0])
-        weights = parts.Alone(Translator(TranslatorConfig(vocabulary=5)).encoder)(torch.randn(1, 4, 32))
+        weights = ablations.Alone(Translator(TranslatorConfig(vocabulary=5)).encoder)(torch.randn(1, 4, 32))
         assert torch.equal(weights.attention[0].weights[0, 0], torch.eye(4))
 
 
 def test_without_the_scale_scores_are_larger_by_the_root_of_a_heads_width():
     config = TranslatorConfig(vocabulary=12, layers=1, width=16, heads=1, hidden=16)
-    whole, bare = Tagger(config), parts.without(Tagger(config), "scale")
+    whole, bare = Tagger(config), ablations.without(Tagger(config), "scale")
     x = torch.randint(3, 12, (1, 5))
     with torch.no_grad():
         even, sharp = (model(x).encoded.attention[0].weights.log() for model in (whole, bare))

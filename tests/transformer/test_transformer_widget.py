@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from reasonlib.errors import UserError
-from reasonlib.transformer.live import Text, parts, written
-from reasonlib.transformer.pretraining import Bert, BertConfig, words_of
-from reasonlib.transformer.shipped import ShippedEncoder, look
-from reasonlib.transformer.widget import Looker
+from reasonlib.transformer.models.pretrained import ShippedEncoder, look
+from reasonlib.transformer.models.pretraining import Bert, BertConfig, words_of
+from reasonlib.transformer.page.live import Text, parts, written
+from reasonlib.transformer.page.widget import Looker
 
 TEXTS = (Text("One", "mary ran to the _.", ("park",)), Text("Two", "bill took the cup.\nhe has the _."))
 

@@ -3,9 +3,8 @@
 import pytest
 from sacrebleu.metrics import BLEU
 
-from reasonlib.transformer import tokenising
-from reasonlib.transformer.bleu import brevity, by_hand, corpus_bleu, ngrams, precision
-from reasonlib.transformer.tokenising import (
+from reasonlib.transformer.data import tokenizers
+from reasonlib.transformer.data.tokenizers import (
     UNKNOWN,
     characters,
     measure,
@@ -15,6 +14,7 @@ from reasonlib.transformer.tokenising import (
     stories,
     words,
 )
+from reasonlib.transformer.experiments.bleu import brevity, by_hand, corpus_bleu, ngrams, precision
 
 WRITTEN = ["the cat sat on the mat".split(), "a dog ran in the park today".split()]
 WANTED = ["the cat is on the mat".split(), "the dog ran in the park yesterday and today".split()]
@@ -87,6 +87,6 @@ def test_ways_of_cutting():
 def test_news_that_are_not_there_are_missed_clearly(monkeypatch, tmp_path):
     monkeypatch.setattr("gensim.test.utils.datapath", lambda name: str(tmp_path / name))
     with pytest.raises(
-        tokenising.DataError, match=r"lee_background.cor: cannot be read; install gensim again"
+        tokenizers.DataError, match=r"lee_background.cor: cannot be read; install gensim again"
     ):
         news.__wrapped__()

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from reasonlib.visual_iq import answers
-from reasonlib.visual_iq.answers import ANSWERS, CHANGED, available
-from reasonlib.visual_iq.grammar import CONSTANT, root_range
-from reasonlib.visual_iq.puzzle import CONFIGURATIONS, GOVERNED, KEYS
-from reasonlib.visual_iq.simulate import simulate
-from reasonlib.visual_iq.statistics import modified
+from reasonlib.visual_iq.data import distractors
+from reasonlib.visual_iq.data.distractors import ANSWERS, CHANGED, available
+from reasonlib.visual_iq.data.example import CONFIGURATIONS, GOVERNED, KEYS
+from reasonlib.visual_iq.data.grammar import CONSTANT, root_range
+from reasonlib.visual_iq.data.simulator import simulate
+from reasonlib.visual_iq.data.simulator_fit import modified
 
 NUMBER = 300
 SINGLE = [key for key in KEYS if "distribute" not in key]
@@ -113,4 +113,4 @@ def test_the_outer_figure_never_changes_its_colour(key):
 
 
 def test_public_names():
-    assert all(hasattr(answers, name) for name in answers.__all__)
+    assert all(hasattr(distractors, name) for name in distractors.__all__)

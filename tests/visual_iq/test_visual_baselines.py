@@ -7,7 +7,7 @@ from torch.nn import functional
 from transformers import ResNetConfig, ResNetModel
 
 from reasonlib.training import parameter_count
-from reasonlib.visual_iq.baselines import (
+from reasonlib.visual_iq.models.baselines import (
     BasicBlock,
     BlindCNN,
     BlindResNet,

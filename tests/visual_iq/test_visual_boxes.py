@@ -5,9 +5,9 @@ import pytest
 import torch
 from torch.nn import functional
 
-from reasonlib.visual_iq.detector.boxes import area, clip, decode, encode, iou, nms, sides
-from reasonlib.visual_iq.detector.proposals import anchors, balanced, best, match
-from reasonlib.visual_iq.detector.roi import bilinear, level_of, roi_align
+from reasonlib.visual_iq.models.detector.boxes import area, clip, decode, encode, iou, nms, sides
+from reasonlib.visual_iq.models.detector.proposals import anchors, balanced, best, match
+from reasonlib.visual_iq.models.detector.roi import bilinear, level_of, roi_align
 
 
 def some_boxes(*shape, seed=0, side=100.0):

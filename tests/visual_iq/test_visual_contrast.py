@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from reasonlib.visual_iq.contrast import LOSSES, Contrast, choice_loss
+from reasonlib.visual_iq.models.contrast import LOSSES, Contrast, choice_loss
 
 
 def draw(*shape, seed=0):

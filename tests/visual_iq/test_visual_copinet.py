@@ -6,8 +6,8 @@ from torch import nn
 from torch.nn import functional
 
 from reasonlib.training import parameter_count
-from reasonlib.visual_iq.contrast import choice_loss
-from reasonlib.visual_iq.copinet import CoPINet, CoPINetConfig, RuleContrast, rows_and_columns
+from reasonlib.visual_iq.models.contrast import choice_loss
+from reasonlib.visual_iq.models.copinet import CoPINet, CoPINetConfig, RuleContrast, rows_and_columns
 
 SIZE = 24
 

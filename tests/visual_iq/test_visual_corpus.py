@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from reasonlib.errors import DataError, UserError
-from reasonlib.visual_iq import corpus, render
-from reasonlib.visual_iq.corpus import read, read_images, released, write
-from reasonlib.visual_iq.puzzle import CONFIGURATIONS, GOVERNED, GROUPS, KEYS, RULES, Problems
-from reasonlib.visual_iq.simulate import simulate
+from reasonlib.visual_iq.data import corpus, render
+from reasonlib.visual_iq.data.corpus import read, read_images, released, write
+from reasonlib.visual_iq.data.example import CONFIGURATIONS, GOVERNED, GROUPS, KEYS, RULES, Problems
+from reasonlib.visual_iq.data.simulator import simulate
 
 FIELDS = ("configuration", "entities", "uniformity", "target")
 

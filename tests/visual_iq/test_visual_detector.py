@@ -7,14 +7,14 @@ import pytest
 import torch
 
 from reasonlib.errors import UserError
-from reasonlib.experiment import Trial
-from reasonlib.visual_iq import render, seeing
-from reasonlib.visual_iq.detector import Detector, DetectorConfig, Targets
-from reasonlib.visual_iq.detector.backbone import STRIDES, Pyramid, ResNet, SmallBackbone, ink_of
-from reasonlib.visual_iq.detector.detector import Found, unpacked
-from reasonlib.visual_iq.detector.perceive import SHIPPED, read_detector, save_detector
-from reasonlib.visual_iq.experiments import EXPERIMENTS
-from reasonlib.visual_iq.puzzle import CONFIGURATIONS, LEVELS, PLACE_OF, TYPES, configuration_index
+from reasonlib.tracking.experiment import Trial
+from reasonlib.visual_iq.data import render
+from reasonlib.visual_iq.data.example import CONFIGURATIONS, LEVELS, PLACE_OF, TYPES, configuration_index
+from reasonlib.visual_iq.experiments import EXPERIMENTS, train_detector
+from reasonlib.visual_iq.models.detector import Detector, DetectorConfig, Targets
+from reasonlib.visual_iq.models.detector.backbone import STRIDES, Pyramid, ResNet, SmallBackbone, ink_of
+from reasonlib.visual_iq.models.detector.detector import Found, unpacked
+from reasonlib.visual_iq.models.detector.perceive import SHIPPED, read_detector, save_detector
 
 TINY = {"widths": (4, 8, 8, 8, 8), "width": 8, "hidden": 16, "looked_at": 40, "kept": 12}
 
@@ -26,7 +26,7 @@ def tiny(seed=0, **changes):
 
 
 def some_panels(number=6, seed=0, weights=None):
-    return seeing.random_panels(number, np.random.default_rng(seed), weights)
+    return train_detector.random_panels(number, np.random.default_rng(seed), weights)
 
 
 def drawn(panels):
@@ -80,7 +80,7 @@ def test_ink_keeps_the_grey():
 
 def test_losses_are_finite_and_reach_every_weight():
     model, panels = tiny(), some_panels(8)
-    losses = model(drawn(panels), seeing.targets(panels))
+    losses = model(drawn(panels), train_detector.targets(panels))
     assert list(losses) == ["objectness", "proposal", "type", "box", "size", "colour", "angle"]
     assert all(loss.shape == () and torch.isfinite(loss) and loss > 0 for loss in losses.values())
     sum(losses.values()).backward()
@@ -90,7 +90,7 @@ def test_losses_are_finite_and_reach_every_weight():
 
 def test_absent_objects_and_levels_of_vacant_slots_do_not_count():
     model, panels = tiny(), some_panels(6, weights=(0, 1, 0, 1, 0, 0, 0))
-    given = seeing.targets(panels)
+    given = train_detector.targets(panels)
 
     def losses(given):
         torch.manual_seed(3)
@@ -112,7 +112,7 @@ def test_absent_objects_and_levels_of_vacant_slots_do_not_count():
 def test_features_in_half_precision_give_losses_in_full_precision():
     model, panels = tiny(), some_panels(4)
     with torch.autocast("cpu", torch.bfloat16):
-        losses = model(drawn(panels), seeing.targets(panels))
+        losses = model(drawn(panels), train_detector.targets(panels))
     assert all(loss.dtype == torch.float32 for loss in losses.values())
 
 
@@ -172,7 +172,7 @@ def test_it_learns_a_handful_of_panels():
         tiny(widths=(8, 8, 16, 16, 16), width=16, hidden=32),
         some_panels(4, weights=(1, 0, 0, 1, 1, 0, 0)),
     )
-    images, given = drawn(panels), seeing.targets(panels)
+    images, given = drawn(panels), train_detector.targets(panels)
     optimiser = torch.optim.AdamW(model.parameters(), 5e-3)
     course = []
     with torch.random.fork_rng():
@@ -210,7 +210,7 @@ def test_a_resnet_of_the_transformers_library_serves_as_backbone(resnet):
         (16, 5, 5),
     ]
     model, panels = tiny(backbone=str(resnet)), some_panels(3)
-    assert torch.isfinite(sum(model(drawn(panels), seeing.targets(panels)).values()))
+    assert torch.isfinite(sum(model(drawn(panels), train_detector.targets(panels)).values()))
 
 
 # Weights ----------------------------------------------------------------------------------------------------
@@ -218,7 +218,7 @@ def test_a_resnet_of_the_transformers_library_serves_as_backbone(resnet):
 
 def test_weights_come_back_with_their_sizes(tmp_path):
     model, images = tiny(), drawn(some_panels(3))
-    model(images, seeing.targets(some_panels(3)))  # moves the statistics of the normalisation
+    model(images, train_detector.targets(some_panels(3)))  # moves the statistics of the normalisation
     again = read_detector(save_detector(model, tmp_path / "d.safetensors", {"steps": 3}, half=False))
     assert again.config == model.config and not again.training
     for one, other in zip(
@@ -228,7 +228,7 @@ def test_weights_come_back_with_their_sizes(tmp_path):
 
 
 def test_damaged_and_foreign_weights_are_refused_in_one_line(tmp_path):
-    from reasonlib.checkpoints import load_weights, save_weights, weights_metadata
+    from reasonlib.training.checkpoints import load_weights, save_weights, weights_metadata
 
     with pytest.raises(UserError, match=r"there is no detector at .*give the path that save_detector wrote"):
         read_detector(tmp_path / "none.safetensors")
@@ -266,7 +266,7 @@ def test_random_panels_repeat_with_their_generator_and_take_weights():
 
 
 def test_levels_that_look_alike_are_drawn_alike():
-    same = seeing.alike("angle")
+    same = train_detector.alike("angle")
     centre = int(PLACE_OF[0, 0])
     kinds = {name: same[centre, TYPES.index(name), 3].sum(-1) for name in TYPES[1:]}
     assert (kinds["triangle"] == 1).all() and (kinds["pentagon"] == 1).all()
@@ -276,12 +276,12 @@ def test_levels_that_look_alike_are_drawn_alike():
         table = same[centre, kind, 3]
         assert table.diagonal().all() and np.array_equal(table, table.T)
     grid = int(PLACE_OF[configuration_index("O-IG"), 1])
-    squares = seeing.alike("size")[grid, TYPES.index("square"), :, 3]
+    squares = train_detector.alike("size")[grid, TYPES.index("square"), :, 3]
     assert np.array_equal(squares, squares.transpose(1, 0)) and squares.diagonal().all()
 
 
 def test_angles_are_the_same_to_the_eye_where_the_shape_is():
-    same = seeing.symmetric()
+    same = train_detector.symmetric()
     assert same[1:].sum(-1).tolist() == [[number] * 8 for number in (1, 4, 1, 2, 8)]
     assert same[TYPES.index("square"), 0, 2] and not same[TYPES.index("square"), 0, 1]
     assert not same[0].any()
@@ -289,7 +289,7 @@ def test_angles_are_the_same_to_the_eye_where_the_shape_is():
 
 def test_targets_spread_an_angle_over_those_that_look_the_same():
     panels = some_panels(40)
-    given = seeing.targets(panels)
+    given = train_detector.targets(panels)
     filled = given.entities[..., 0] > 0
     assert torch.allclose(given.angles[filled].sum(-1), torch.ones(int(filled.sum())))
     own = torch.gather(given.angles, -1, given.entities[..., 3:])[..., 0]
@@ -314,7 +314,7 @@ class Oracle:
 
 def test_a_detector_that_sees_all_is_right_in_everything():
     panels = some_panels(600)
-    result = seeing.measure(Oracle(panels), panels)
+    result = train_detector.measure(Oracle(panels), panels)
     limits = {name: result.pop(name) for name in ("size_limit", "angle_limit", "angle_blind")}
     assert result.pop("box_l1") == 0
     assert set(result.values()) == {1.0}
@@ -327,7 +327,7 @@ def test_each_measure_falls_with_its_own_mistake():
     half = torch.arange(100) < 50
 
     def result(**changes):
-        return seeing.measure(Oracle(panels, **changes), panels)
+        return train_detector.measure(Oracle(panels, **changes), panels)
 
     missed = result(scores=torch.where(half[:, None], 0.0, plain.scores))
     assert (missed["recall"], missed["precision"], missed["panel"]) == (0.5, 1, 0.5)
@@ -345,7 +345,7 @@ def test_each_measure_falls_with_its_own_mistake():
     square.entities[:, 0, 0] = TYPES.index("square")
     levels = Oracle(square).found.levels.clone()
     levels[..., 3] = (levels[..., 3] + 2) % 8  # a quarter turn
-    turned = seeing.measure(Oracle(square, levels=levels), square)
+    turned = train_detector.measure(Oracle(square, levels=levels), square)
     assert (turned["angle"], turned["angle_fair"]) == (0, 1)
 
 
@@ -366,16 +366,16 @@ def test_detections_are_unpacked_in_order():
 )
 def test_bad_recipes_are_refused(changes, message):
     with pytest.raises(ValueError, match=message):
-        seeing.Recipe(**changes)
+        train_detector.Recipe(**changes)
 
 
 def test_training_repeats_and_resumes_to_the_same_bits(tmp_path):
-    recipe = seeing.Recipe(steps=4, every=2, batch_size=2, warmup=1)
+    recipe = train_detector.Recipe(steps=4, every=2, batch_size=2, warmup=1)
     whole, again, resumed = tiny(), tiny(), tiny()
-    history = seeing.learn(whole, recipe, progress=False)
+    history = train_detector.learn(whole, recipe, progress=False)
     assert len(history) == 2 and history.stopped == "finished"
-    seeing.learn(again, recipe, progress=False, minutes=0, checkpoint=tmp_path)
-    seeing.learn(resumed, recipe, progress=False, checkpoint=tmp_path)
+    train_detector.learn(again, recipe, progress=False, minutes=0, checkpoint=tmp_path)
+    train_detector.learn(resumed, recipe, progress=False, checkpoint=tmp_path)
     for one, other in zip(whole.state_dict().values(), resumed.state_dict().values(), strict=True):
         assert torch.equal(one, other)
 
@@ -395,7 +395,7 @@ def trial(**settings):
 def test_a_trial_measures_what_the_source_reports():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # nothing is found after two steps
-        measured = seeing.run_detector(trial())
+        measured = train_detector.run_detector(trial())
     wanted = {"recall", "precision", "type", "size", "colour", "angle", "angle_fair", "position", "box_l1"}
     assert wanted <= set(measured.metrics)
     assert (measured.steps_done, measured.steps_planned, measured.stopped) == (2, 2, "finished")
@@ -406,7 +406,7 @@ def test_a_trial_measures_what_the_source_reports():
 
 def test_the_shipped_detector_sees_what_there_is():
     assert SHIPPED.stat().st_size < 5e6
-    result = seeing.measure(read_detector(SHIPPED), seeing.test_panels(112))
+    result = train_detector.measure(read_detector(SHIPPED), train_detector.test_panels(112))
     assert result["recall"] > 0.97 and result["precision"] > 0.97 and result["position"] > 0.97
     assert min(result["size_fair"], result["colour"], result["angle_fair"]) > 0.93
     assert result["box_l1"] < 0.6

@@ -5,8 +5,9 @@ import torch
 from torch.nn import functional
 
 from reasonlib.errors import DataError
-from reasonlib.visual_iq.baselines import PanelResNet
-from reasonlib.visual_iq.drt import (
+from reasonlib.visual_iq.data.example import CONFIGURATIONS
+from reasonlib.visual_iq.models.baselines import PanelResNet
+from reasonlib.visual_iq.models.drt import (
     LEVELS,
     WORDS,
     DynamicResidualTree,
@@ -15,7 +16,6 @@ from reasonlib.visual_iq.drt import (
     parse,
     structure_of,
 )
-from reasonlib.visual_iq.puzzle import CONFIGURATIONS
 
 ALL = [structure_of(one) for one in range(7)]
 

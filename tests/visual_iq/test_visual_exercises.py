@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from reasonlib import check
-from reasonlib.visual_iq import exercises
-from reasonlib.visual_iq.puzzle import ANGLES
+from reasonlib.grading import checks
+from reasonlib.visual_iq.data.example import ANGLES
+from reasonlib.visual_iq.page import exercises
 
-ALL = check.exercises("visual_iq")
+ALL = checks.exercises("visual_iq")
 
 
 def row_rules(rows, *, both=True):
@@ -99,7 +99,7 @@ def test_every_exercise_is_tried():
 @pytest.mark.parametrize("one", ALL, ids=lambda one: one.name)
 def test_stub_solution_mistake(one):
     solution, mistake, told = TRIED[one.name]
-    assert one(check.stub()).untouched
+    assert one(checks.stub()).untouched
     assert one(solution).passed, one(solution).message
     found = one(mistake)
     assert not found.passed and not found.untouched

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from reasonlib.plotting import Picture
-from reasonlib.visual_iq import drawing, figures, render
-from reasonlib.visual_iq.puzzle import (
+from reasonlib.display.plotting import Picture
+from reasonlib.visual_iq.data import render
+from reasonlib.visual_iq.data.example import (
     ANGLES,
     CONFIGURATIONS,
     CONTEXT,
@@ -22,7 +22,9 @@ from reasonlib.visual_iq.puzzle import (
     SIZES,
     Problems,
 )
-from reasonlib.visual_iq.simulate import simulate
+from reasonlib.visual_iq.data.simulator import simulate
+from reasonlib.visual_iq.page import figures
+from reasonlib.visual_iq.page import svg as drawing
 
 SETS = ("raven", "i-raven", "raven-fair")
 

@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from reasonlib.visual_iq import grammar
-from reasonlib.visual_iq.grammar import OPTIONS, draw, index_of, possible, root_range, tree
-from reasonlib.visual_iq.puzzle import CONFIGURATIONS, GOVERNED, GROUPS, KEYS, RULES
+from reasonlib.visual_iq.data import grammar
+from reasonlib.visual_iq.data.example import CONFIGURATIONS, GOVERNED, GROUPS, KEYS, RULES
+from reasonlib.visual_iq.data.grammar import OPTIONS, draw, index_of, possible, root_range, tree
 
 COMPONENTS = [component for one in CONFIGURATIONS for component in one.components]
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch.nn import functional
 
-from reasonlib.visual_iq.grid_reasoner import GridReasoner
-from reasonlib.visual_iq.reasoner import ReasonerConfig
+from reasonlib.visual_iq.models.grid_reasoner import GridReasoner
+from reasonlib.visual_iq.models.reasoner import ReasonerConfig
 
 SIZE = 47  # two by two cells
 SMALL = {"width": 8, "hidden": 8, "entity_layers": 1, "panel_layers": 1, "output": 8}

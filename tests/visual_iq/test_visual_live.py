@@ -12,15 +12,15 @@ import pytest
 import torch
 from browsing import Opened
 
+from reasonlib.display.plotting import Picture
 from reasonlib.errors import UserError
-from reasonlib.plotting import Picture
-from reasonlib.visual_iq import drawing
-from reasonlib.visual_iq.live import LARGEST, live, network_code, pack, some_problems
-from reasonlib.visual_iq.puzzle import CONFIGURATIONS, KEYS, Problems
-from reasonlib.visual_iq.reasoner import Reasoner, ReasonerConfig
-from reasonlib.visual_iq.relational import Relational, RelationalConfig
-from reasonlib.visual_iq.shortcut import context_blind
-from reasonlib.visual_iq.solving import SHIPPED, encode, load_solver
+from reasonlib.visual_iq.data.example import CONFIGURATIONS, KEYS, Problems
+from reasonlib.visual_iq.experiments.train_reasoners import SHIPPED, encode, load_solver
+from reasonlib.visual_iq.models.candidates_only import context_blind
+from reasonlib.visual_iq.models.reasoner import Reasoner, ReasonerConfig
+from reasonlib.visual_iq.models.relational import Relational, RelationalConfig
+from reasonlib.visual_iq.page import svg as drawing
+from reasonlib.visual_iq.page.live import LARGEST, live, network_code, pack, some_problems
 
 SETS = ("i-raven", "raven")
 SMALL = {"width": 12, "hidden": 10, "entity_heads": 3, "output": 7}

@@ -2,17 +2,19 @@
 
 import pytest
 
-from reasonlib import claims, findings, records
-from reasonlib.visual_iq import measured, statistics
+from reasonlib.display import findings
+from reasonlib.tracking import claims, records
+from reasonlib.visual_iq.data import simulator_fit
+from reasonlib.visual_iq.data.example import CONFIGURATIONS
 from reasonlib.visual_iq.experiments import EXPERIMENTS
-from reasonlib.visual_iq.puzzle import CONFIGURATIONS
-from reasonlib.visual_iq.words import METRICS
+from reasonlib.visual_iq.page import tables
+from reasonlib.visual_iq.page.labels import METRICS
 
 TITLES = [one.title for one in CONFIGURATIONS]
 
 
 def test_table_3_2_has_published_and_ours_of_every_method():
-    table = measured.table_3_2()
+    table = tables.table_3_2()
     assert list(table.columns) == ["overall", *TITLES]
     assert table.loc[("CoPINet", "published"), "overall"] == "91.42"
     assert table.loc[("Proposed Model", "published"), "2x2Grid"] == "–"  # illegible
@@ -30,28 +32,28 @@ def test_a_baseline_at_a_processors_budget_is_called_small(monkeypatch):
         mine = (experiment, row) == ("visual_iq/small-pixels", "cnn")
         return found if mine else best(experiment, row, **where)
 
-    monkeypatch.setattr(measured.records, "best", small)
-    kinds = [kind for name, kind in measured.table_3_2().index if name == "CNN"]
+    monkeypatch.setattr(tables.records, "best", small)
+    kinds = [kind for name, kind in tables.table_3_2().index if name == "CNN"]
     assert kinds == ["published", "ours, small"]
-    line = measured.budgets().loc["CNN"]
+    line = tables.budgets().loc["CNN"]
     assert (line["run"], line["passes"]) == ("small", str(found.records[-1].config["epochs"]))
 
 
 def test_small_models_stand_beside_what_was_published_of_them(monkeypatch):
-    table = measured.small_models()
+    table = tables.small_models()
     line = table.loc["CoPINet"]
     assert (line["RAVEN, published"], line["I-RAVEN, published"]) == ("91.4", "46.1")
     for name in ("RAVEN", "I-RAVEN", "RAVEN-FAIR"):
         shares = [float(share) for share in table[f"{name}, small"] if share != "–"]
         assert all(0 < share < 100 for share in shares)
-    monkeypatch.setattr(measured.records, "best", lambda *_, **__: None)
+    monkeypatch.setattr(tables.records, "best", lambda *_, **__: None)
     with pytest.raises(ValueError, match="reasonlib run"):
-        measured.small_models()
+        tables.small_models()
 
 
 def test_budgets_say_what_stands_behind_each_line_of_table_3_2():
-    behind = measured.budgets()
-    methods = [name for name in measured.table_3_2().index.unique(0) if name != "Human"]
+    behind = tables.budgets()
+    methods = [name for name in tables.table_3_2().index.unique(0) if name != "Human"]
     assert list(behind.index) == [*methods, "CoPINet's authors", "the source"]
     assert list(behind.loc["the source"]) == ["published", "400", "42,000", "tables", "–"]
     assert behind.loc["Proposed Model", "parameters"] == "115,937"
@@ -60,10 +62,10 @@ def test_budgets_say_what_stands_behind_each_line_of_table_3_2():
 
 def test_what_is_missed_leaves_out_what_was_not_measured():
     known = ("a vote, untrained", "visual_iq/shortcut:vote")
-    drawn = str(measured.missed([known, ("never run", "visual_iq/longer:no-such-row")]))
+    drawn = str(tables.missed([known, ("never run", "visual_iq/longer:no-such-row")]))
     assert "a vote, untrained: 2.53 % of all" in drawn and "never run" not in drawn
     with pytest.raises(ValueError, match="reasonlib run"):
-        measured.missed([("never run", "visual_iq/longer:no-such-row")])
+        tables.missed([("never run", "visual_iq/longer:no-such-row")])
 
 
 def test_longer_runs_appear_once_they_are_measured(monkeypatch):
@@ -72,58 +74,58 @@ def test_longer_runs_appear_once_they_are_measured(monkeypatch):
     def found(experiment, row, **where):
         return best(experiment, "full" if experiment == "visual_iq/longer" else row, **where)
 
-    monkeypatch.setattr(measured.records, "best", found)
-    assert "cross-entropy, 50 passes" in str(measured.missed())
+    monkeypatch.setattr(tables.records, "best", found)
+    assert "cross-entropy, 50 passes" in str(tables.missed())
 
 
 def test_models_are_told_apart_by_candidates_they_were_not_trained_on():
-    shown = str(measured.elsewhere())
+    shown = str(tables.elsewhere())
     for model in ("the hierarchy, 50 passes", "prediction, row by row, 25 passes"):
         assert f"{model}: RAVEN " in shown
     with pytest.raises(ValueError, match="reasonlib run"):
-        measured.elsewhere([("never run", "visual_iq/longer:no-such-row")])
+        tables.elsewhere([("never run", "visual_iq/longer:no-such-row")])
 
 
 def test_angles_stand_in_order_with_the_published_one_among_them():
-    table = measured.angles()
+    table = tables.angles()
     shares = [float(share) for share in table["angles named, %"]]
     assert shares == sorted(shares) and len(shares) == 5
     assert table.loc["the source's detector", "angles named, %"] == "85.20"
 
 
 def test_table_3_3_names_the_parts_as_the_source_does():
-    table = measured.table_3_3()
+    table = tables.table_3_3()
     assert list(table.index) == ["CNN", *["detector"] * 4]
     assert list(table["published"]) == ["85.86", "86.19", "87.19", "97.10", "99.62"]
     assert all(run.endswith(" passes") for run in table["our run"])
     for claim in claims.load("visual_iq"):
-        if claim.id in measured.ABLATIONS:
+        if claim.id in tables.ABLATIONS:
             without = {"neither": "no no", "no-entity": "no yes", "no-panel": "yes no"}
-            assert " ".join(measured.ABLATIONS[claim.id][1:]) == without.get(claim.row, "yes yes")
+            assert " ".join(tables.ABLATIONS[claim.id][1:]) == without.get(claim.row, "yes yes")
 
 
 def test_steps_compare_what_was_measured_at_one_scale():
-    table = measured.steps()
+    table = tables.steps()
     assert [name.partition(":")[0] for name in table.columns] == ["quick", "paper"]
-    assert list(table.index) == [*measured.STEPS, "none: the hierarchy"]
-    assert not (table.loc[list(measured.STEPS)] == "–").any(axis=None)
+    assert list(table.index) == [*tables.STEPS, "none: the hierarchy"]
+    assert not (table.loc[list(tables.STEPS)] == "–").any(axis=None)
 
 
 def test_steps_of_nothing(monkeypatch):
-    monkeypatch.setattr(measured.records, "best", lambda *names, **where: None)
+    monkeypatch.setattr(tables.records, "best", lambda *names, **where: None)
     with pytest.raises(ValueError, match="reasonlib run visual_iq/relational"):
-        measured.steps()
+        tables.steps()
 
 
 def test_people_and_problems_with_two_answers():
-    assert list(measured.people().columns) == ["overall", *TITLES]
-    assert measured.people().loc["people", "overall"] == "84.41"
-    assert list(measured.two_right().columns) == [*TITLES, "perfect reader"]
-    assert list(measured.two_right().index) == ["RAVEN", "I-RAVEN", "RAVEN-FAIR"]
+    assert list(tables.people().columns) == ["overall", *TITLES]
+    assert tables.people().loc["people", "overall"] == "84.41"
+    assert list(tables.two_right().columns) == [*TITLES, "perfect reader"]
+    assert list(tables.two_right().index) == ["RAVEN", "I-RAVEN", "RAVEN-FAIR"]
 
 
 def test_who_only_counts_finds_most_where_changes_are_motley():
-    table = measured.counted(60)
+    table = tables.counted(60)
     assert list(table.columns) == ["all", *TITLES, "motley, right", "motley, wrong"]
     share = table.astype(float)
     assert share.loc["RAVEN-FAIR", "motley, wrong"] > 2 * share.loc["RAVEN-FAIR", "motley, right"]
@@ -132,8 +134,8 @@ def test_who_only_counts_finds_most_where_changes_are_motley():
 
 def test_works_have_names():
     told = {claim.source for claim in claims.load("visual_iq") if claim.where == "I-RAVEN"}
-    assert told == set(measured.WORKS)
-    solved = [float(share) for share in measured.fair()["solved, %"]]
+    assert told == set(tables.WORKS)
+    solved = [float(share) for share in tables.fair()["solved, %"]]
     assert len(solved) > len(told) and solved == sorted(solved)
 
 
@@ -143,7 +145,7 @@ def test_words_know_how_many_passes_there_were():
 
 
 def test_the_text_knows_how_many_public_problems_were_counted():
-    counted = {answers: set(each.values()) for answers, each in statistics.public()["problems"].items()}
+    counted = {answers: set(each.values()) for answers, each in simulator_fit.public()["problems"].items()}
     assert counted == {"raven": {500}, "i-raven": {500}, "raven-fair": {110}}  # book/visual_iq/puzzles.md
 
 

@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from reasonlib.visual_iq import render
-from reasonlib.visual_iq.detector import Detector, DetectorConfig, perceive
-from reasonlib.visual_iq.detector.detector import Found
-from reasonlib.visual_iq.detector.perceive import (
+from reasonlib.visual_iq.data import render
+from reasonlib.visual_iq.data.example import CONFIGURATIONS, LEVELS, PLACE_OF, PLACES, Problems
+from reasonlib.visual_iq.data.simulator import simulate
+from reasonlib.visual_iq.experiments.train_detector import panels_of
+from reasonlib.visual_iq.models.detector import Detector, DetectorConfig, perceive
+from reasonlib.visual_iq.models.detector.detector import Found
+from reasonlib.visual_iq.models.detector.perceive import (
     arranged,
     box_table,
     load_detector,
@@ -15,9 +18,6 @@ from reasonlib.visual_iq.detector.perceive import (
     places,
     slot_of,
 )
-from reasonlib.visual_iq.puzzle import CONFIGURATIONS, LEVELS, PLACE_OF, PLACES, Problems
-from reasonlib.visual_iq.seeing import panels_of
-from reasonlib.visual_iq.simulate import simulate
 
 ALL = range(len(CONFIGURATIONS))
 

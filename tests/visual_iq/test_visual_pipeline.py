@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from reasonlib.experiment import Trial, run
-from reasonlib.visual_iq import pipeline, render, sets, solving
-from reasonlib.visual_iq.detector.detector import Found
-from reasonlib.visual_iq.experiments import PIPELINE
-from reasonlib.visual_iq.pipeline import (
+from reasonlib.tracking.experiment import Trial, run
+from reasonlib.visual_iq.data import datasets, render
+from reasonlib.visual_iq.data.example import CONFIGURATIONS, PLACE_OF, TYPES, Problems
+from reasonlib.visual_iq.data.simulator import simulate
+from reasonlib.visual_iq.experiments import PIPELINE, pipeline, train_reasoners
+from reasonlib.visual_iq.experiments.pipeline import (
     ANGLE,
     drawn_like_the_right_one,
     open_sizes,
@@ -23,9 +24,8 @@ from reasonlib.visual_iq.pipeline import (
     weights_version,
     without_angles,
 )
-from reasonlib.visual_iq.puzzle import CONFIGURATIONS, PLACE_OF, TYPES, Problems
-from reasonlib.visual_iq.seeing import panels_of
-from reasonlib.visual_iq.simulate import simulate
+from reasonlib.visual_iq.experiments.train_detector import panels_of
+from reasonlib.visual_iq.models.detector.detector import Found
 
 
 class Oracle:
@@ -73,9 +73,9 @@ def test_nothing_but_the_pictures_is_used(asked):
 
 
 def test_leaving_out_the_angles_costs_the_shipped_reasoner_nothing(asked):
-    model = solving.load_solver("relational").model
+    model = train_reasoners.load_solver("relational").model
     right = [
-        (solving.scores(model, tables).argmax(1) == asked.target).mean()
+        (train_reasoners.scores(model, tables).argmax(1) == asked.target).mean()
         for tables in (asked, read(asked, Oracle(asked)))
     ]
     assert right[1] >= right[0] - 1 / len(asked) and right[1] > 0.9
@@ -110,17 +110,19 @@ def test_reading_both_ways_mends_what_one_way_breaks():
     table = grids.entities.copy()
     table[..., 1] = open_sizes(grids)[1]  # always the larger of two
     seen = replace(grids, entities=table)
-    model = solving.load_solver("relational").model
-    one, both = ((how(model, seen).argmax(1) == grids.target).mean() for how in (solving.scores, scores))
+    model = train_reasoners.load_solver("relational").model
+    one, both = (
+        (how(model, seen).argmax(1) == grids.target).mean() for how in (train_reasoners.scores, scores)
+    )
     assert both > one + 0.02 and both > 0.93
 
 
 def test_the_right_reading_makes_sense_of_the_upper_rows_too(monkeypatch):
-    grids = sets.load("raven", per_configuration=1000, configurations=["O-IG"]).valid[np.array([49])]
+    grids = datasets.load("raven", per_configuration=1000, configurations=["O-IG"]).valid[np.array([49])]
     table = without_angles(grids.entities)
     low, high = open_sizes(grids)
     table[..., 1] = np.where(low < high, low, table[..., 1])
-    seen, model = replace(grids, entities=table), solving.load_solver("relational").model
+    seen, model = replace(grids, entities=table), train_reasoners.load_solver("relational").model
     assert scores(model, seen).argmax(1) == grids.target
     drawn = replace(grids, entities=without_angles(grids.entities))
     assert upper_rows(model, drawn)[0, grids.target[0]] > -1

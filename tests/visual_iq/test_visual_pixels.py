@@ -8,11 +8,13 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from reasonlib.experiment import Trial, run
+from reasonlib.tracking.experiment import Trial, run
 from reasonlib.training import parameter_count
-from reasonlib.visual_iq import sets
+from reasonlib.visual_iq.data import datasets
+from reasonlib.visual_iq.data.example import CONFIGURATIONS, GOVERNED, RULES, Problems
+from reasonlib.visual_iq.data.render import problem_images
 from reasonlib.visual_iq.experiments import PIXELS
-from reasonlib.visual_iq.pixels import (
+from reasonlib.visual_iq.experiments.train_pixels import (
     META,
     PixelSet,
     Recipe,
@@ -24,15 +26,13 @@ from reasonlib.visual_iq.pixels import (
     run_pixels,
     shrink,
 )
-from reasonlib.visual_iq.puzzle import CONFIGURATIONS, GOVERNED, RULES, Problems
-from reasonlib.visual_iq.render import problem_images
 
 ROWS, SCALES = PIXELS.rows, PIXELS.scales
 
 
 @pytest.fixture(scope="module")
 def splits():
-    return sets.load("raven", per_configuration=10)
+    return datasets.load("raven", per_configuration=10)
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def test_each_picture_is_drawn_once(problems, monkeypatch):
         drawn.append(len(some))
         return problem_images(some)
 
-    monkeypatch.setattr("reasonlib.visual_iq.pixels.problem_images", counted)
+    monkeypatch.setattr("reasonlib.visual_iq.experiments.train_pixels.problem_images", counted)
     pixels = PixelSet(problems)
     for items in ([0, 1], [1, 2, 1], [0, 2]):
         pixels.batch(items)

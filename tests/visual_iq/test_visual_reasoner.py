@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from reasonlib.nn.transformer import Encoder, PreNorm, TransformerConfig
-from reasonlib.visual_iq.puzzle import KEYS, Problems
-from reasonlib.visual_iq.reasoner import Reasoner, ReasonerConfig, encode_fused
-from reasonlib.visual_iq.simulate import simulate
-from reasonlib.visual_iq.tokens import STREAMS, TokenSet
+from reasonlib.visual_iq.data.encoding import STREAMS, TokenSet
+from reasonlib.visual_iq.data.example import KEYS, Problems
+from reasonlib.visual_iq.data.simulator import simulate
+from reasonlib.visual_iq.models.reasoner import Reasoner, ReasonerConfig, encode_fused
 
 PARTS = {
     "whole": {},

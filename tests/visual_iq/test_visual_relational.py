@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from reasonlib.visual_iq.puzzle import KEYS, LEVELS, PLACE_OF, Problems
-from reasonlib.visual_iq.relational import (
+from reasonlib.visual_iq.data.example import KEYS, LEVELS, PLACE_OF, Problems
+from reasonlib.visual_iq.data.simulator import simulate
+from reasonlib.visual_iq.models.relational import (
     OFFSETS,
     SHARED,
     SYMBOLS,
@@ -16,7 +17,6 @@ from reasonlib.visual_iq.relational import (
     SymbolSet,
     symbols,
 )
-from reasonlib.visual_iq.simulate import simulate
 
 MIXED = np.array(LEVELS)
 STEPS = {

@@ -5,10 +5,19 @@ import hashlib
 import numpy as np
 import pytest
 
-from reasonlib.visual_iq import raster, render
-from reasonlib.visual_iq.puzzle import CANVAS, COLOURS, CONFIGURATIONS, KEYS, LEVELS, PLACE_OF, PLACES, SLOTS
-from reasonlib.visual_iq.render import boxes, panels, problem_images
-from reasonlib.visual_iq.simulate import simulate
+from reasonlib.visual_iq.data import raster, render
+from reasonlib.visual_iq.data.example import (
+    CANVAS,
+    COLOURS,
+    CONFIGURATIONS,
+    KEYS,
+    LEVELS,
+    PLACE_OF,
+    PLACES,
+    SLOTS,
+)
+from reasonlib.visual_iq.data.render import boxes, panels, problem_images
+from reasonlib.visual_iq.data.simulator import simulate
 
 TRIANGLE, SQUARE, PENTAGON, HEXAGON, CIRCLE = range(1, 6)
 UPRIGHT, QUARTER, EIGHTH = 3, 5, 4  # levels of the angles 0, 90 and 45

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from reasonlib.visual_iq.puzzle import KEYS
-from reasonlib.visual_iq.sets import load, split
-from reasonlib.visual_iq.simulate import simulate
+from reasonlib.visual_iq.data.datasets import load, split
+from reasonlib.visual_iq.data.example import KEYS
+from reasonlib.visual_iq.data.simulator import simulate
 
 
 def test_six_to_two_to_two_of_every_configuration():

@@ -5,10 +5,10 @@ import pytest
 import torch
 
 from reasonlib import training
-from reasonlib.experiment import run
-from reasonlib.visual_iq.detector import Detector, DetectorConfig
+from reasonlib.tracking.experiment import run
 from reasonlib.visual_iq.experiments import SHIP
-from reasonlib.visual_iq.sharpen import AHEAD, PROPOSED, Recipe, box_error, cut, sharpen
+from reasonlib.visual_iq.experiments.finetune_boxes import AHEAD, PROPOSED, Recipe, box_error, cut, sharpen
+from reasonlib.visual_iq.models.detector import Detector, DetectorConfig
 
 TINY = {"widths": (4, 4, 8, 8, 8), "width": 8, "hidden": 16, "bins": 3}
 
@@ -61,7 +61,7 @@ def test_numbers_below_one_are_refused(name):
 
 
 def test_a_trial_at_smoke_measures_and_leaves_the_shipped_file():
-    from reasonlib.visual_iq.detector.perceive import SHIPPED
+    from reasonlib.visual_iq.models.detector.perceive import SHIPPED
 
     before = SHIPPED.read_bytes()
     (record,) = run(SHIP, rows=["detector-boxes"], scale="smoke")

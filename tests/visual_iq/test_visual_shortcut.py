@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from reasonlib.visual_iq.reasoner import ReasonerConfig
-from reasonlib.visual_iq.shortcut import context_blind
-from reasonlib.visual_iq.simulate import simulate
-from reasonlib.visual_iq.solving import Recipe, accuracy, learn
-from reasonlib.visual_iq.tokens import TokenSet
+from reasonlib.visual_iq.data.encoding import TokenSet
+from reasonlib.visual_iq.data.simulator import simulate
+from reasonlib.visual_iq.experiments.train_reasoners import Recipe, accuracy, learn
+from reasonlib.visual_iq.models.candidates_only import context_blind
+from reasonlib.visual_iq.models.reasoner import ReasonerConfig
 
 
 @pytest.fixture(scope="module", autouse=True)

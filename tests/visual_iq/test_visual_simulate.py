@@ -8,12 +8,12 @@ import pytest
 from typer.testing import CliRunner
 
 from reasonlib.cli import app
-from reasonlib.visual_iq import corpus
-from reasonlib.visual_iq import simulate as simulating
-from reasonlib.visual_iq.answers import ANSWERS
-from reasonlib.visual_iq.grammar import ARITHMETIC, CONSTANT, DISTRIBUTE_THREE, PROGRESSION, root_range
-from reasonlib.visual_iq.puzzle import CONFIGURATIONS, CONTEXT, GOVERNED, KEYS, LEVELS
-from reasonlib.visual_iq.simulate import CHUNK, SIMULATORS, simulate
+from reasonlib.visual_iq.data import corpus
+from reasonlib.visual_iq.data import simulator as simulating
+from reasonlib.visual_iq.data.distractors import ANSWERS
+from reasonlib.visual_iq.data.example import CONFIGURATIONS, CONTEXT, GOVERNED, KEYS, LEVELS
+from reasonlib.visual_iq.data.grammar import ARITHMETIC, CONSTANT, DISTRIBUTE_THREE, PROGRESSION, root_range
+from reasonlib.visual_iq.data.simulator import CHUNK, SIMULATORS, simulate
 
 NUMBER = 400
 NUMBERS, POSITIONS = GOVERNED.index("number"), GOVERNED.index("position")

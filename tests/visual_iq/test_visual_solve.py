@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from reasonlib.errors import UserError
-from reasonlib.visual_iq.answers import ANSWERS
-from reasonlib.visual_iq.grammar import index_of
-from reasonlib.visual_iq.puzzle import CONTEXT, GOVERNED, KEYS, RULES, Problems
-from reasonlib.visual_iq.simulate import simulate
-from reasonlib.visual_iq.solve import (
+from reasonlib.visual_iq.data.distractors import ANSWERS
+from reasonlib.visual_iq.data.example import CONTEXT, GOVERNED, KEYS, RULES, Problems
+from reasonlib.visual_iq.data.grammar import index_of
+from reasonlib.visual_iq.data.rule_solver import (
     check,
     consistent,
     derive,
@@ -18,6 +17,7 @@ from reasonlib.visual_iq.solve import (
     solve,
     votes,
 )
+from reasonlib.visual_iq.data.simulator import simulate
 
 NUMBER = 250
 

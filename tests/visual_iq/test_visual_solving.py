@@ -8,13 +8,11 @@ import torch
 
 from reasonlib import training
 from reasonlib.errors import UserError
-from reasonlib.experiment import Trial
-from reasonlib.visual_iq import solving
-from reasonlib.visual_iq.puzzle import CONFIGURATIONS, KEYS, Problems
-from reasonlib.visual_iq.reasoner import Reasoner, ReasonerConfig
-from reasonlib.visual_iq.relational import Relational, RelationalConfig
-from reasonlib.visual_iq.simulate import simulate
-from reasonlib.visual_iq.solving import (
+from reasonlib.tracking.experiment import Trial
+from reasonlib.visual_iq.data.example import CONFIGURATIONS, KEYS, Problems
+from reasonlib.visual_iq.data.simulator import simulate
+from reasonlib.visual_iq.experiments import train_reasoners
+from reasonlib.visual_iq.experiments.train_reasoners import (
     BRISK,
     SHORT,
     Recipe,
@@ -28,6 +26,8 @@ from reasonlib.visual_iq.solving import (
     save_solver,
     scores,
 )
+from reasonlib.visual_iq.models.reasoner import Reasoner, ReasonerConfig
+from reasonlib.visual_iq.models.relational import Relational, RelationalConfig
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -102,7 +102,7 @@ def test_accuracy_by_configuration(mixture):
     assert set(by_configuration(only, np.ones(8, dtype=bool))) == {"accuracy", "accuracy_3x3Grid"}
 
 
-@pytest.mark.parametrize("name", solving.MODELS)
+@pytest.mark.parametrize("name", train_reasoners.MODELS)
 def test_scores_do_not_depend_on_the_batches(name, mixture):
     model = build({"model": name})
     whole = scores(model, mixture)
@@ -122,7 +122,7 @@ def test_measuring_leaves_a_model_in_its_mode(mixture):
 # Training
 
 
-@pytest.mark.parametrize("name", solving.MODELS)
+@pytest.mark.parametrize("name", train_reasoners.MODELS)
 def test_the_same_seed_is_the_same_training_stopped_or_not(name, mixture, tmp_path):
     recipe = Recipe(epochs=2, batch_size=16, lr=0.01, schedule="linear")
 
@@ -143,13 +143,13 @@ def test_the_same_seed_is_the_same_training_stopped_or_not(name, mixture, tmp_pa
 
 def test_rows_swap_in_training_only_where_asked(mixture, monkeypatch):
     seen = []
-    batch = solving.TokenSet.batch
+    batch = train_reasoners.TokenSet.batch
 
     def spy(self, items, swap=None):
         seen.append(swap)
         return batch(self, items, swap)
 
-    monkeypatch.setattr(solving.TokenSet, "batch", spy)
+    monkeypatch.setattr(train_reasoners.TokenSet, "batch", spy)
     for swap in (True, False):
         learn(build({}), mixture, Recipe(epochs=1, swap=swap), progress=False)
     assert [one is None for one in seen] == [False, False, True, True]
@@ -214,7 +214,9 @@ def trial(**changes):
 
 @pytest.fixture
 def shelf(tmp_path, monkeypatch):
-    monkeypatch.setattr(solving, "SHIPPED", {name: tmp_path / name for name in solving.SHIPPED})
+    monkeypatch.setattr(
+        train_reasoners, "SHIPPED", {name: tmp_path / name for name in train_reasoners.SHIPPED}
+    )
     return tmp_path
 
 
@@ -243,7 +245,7 @@ def test_a_paper_trial_of_the_right_data_replaces_the_shipped_model(shelf):
 # On disk
 
 
-@pytest.mark.parametrize("name", solving.MODELS)
+@pytest.mark.parametrize("name", train_reasoners.MODELS)
 def test_a_model_is_read_as_it_was_written(name, mixture, tmp_path):
     model = build({"model": name, "hidden": 24})
     path = save_solver(tmp_path / "one.safetensors", model, {"steps": 3}, half=False)

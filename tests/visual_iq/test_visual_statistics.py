@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from reasonlib.visual_iq.answers import ANSWERS
-from reasonlib.visual_iq.puzzle import CONFIGURATIONS, KEYS, Problems
-from reasonlib.visual_iq.simulate import simulate
-from reasonlib.visual_iq.solve import majority_vote
-from reasonlib.visual_iq.statistics import (
+from reasonlib.visual_iq.data.distractors import ANSWERS
+from reasonlib.visual_iq.data.example import CONFIGURATIONS, KEYS, Problems
+from reasonlib.visual_iq.data.rule_solver import majority_vote
+from reasonlib.visual_iq.data.simulator import simulate
+from reasonlib.visual_iq.data.simulator_fit import (
     MIXED,
     against_public,
     answer_table,

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from reasonlib.visual_iq.puzzle import CONFIGURATIONS, KEYS, PLACE_OF, Problems
-from reasonlib.visual_iq.simulate import simulate
-from reasonlib.visual_iq.tokens import OFFSETS, STREAMS, TOKENS, TokenSet, stream_tokens
+from reasonlib.visual_iq.data.encoding import OFFSETS, STREAMS, TOKENS, TokenSet, stream_tokens
+from reasonlib.visual_iq.data.example import CONFIGURATIONS, KEYS, PLACE_OF, Problems
+from reasonlib.visual_iq.data.simulator import simulate
 
 
 @pytest.fixture(scope="module")

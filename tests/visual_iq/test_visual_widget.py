@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from reasonlib.errors import UserError
-from reasonlib.visual_iq import widget
-from reasonlib.visual_iq.drawing import rules_in_words
-from reasonlib.visual_iq.puzzle import GOVERNED, GROUPS, KEYS, RULES
-from reasonlib.visual_iq.reasoner import Reasoner, ReasonerConfig
-from reasonlib.visual_iq.relational import Relational, RelationalConfig
-from reasonlib.visual_iq.simulate import simulate
-from reasonlib.visual_iq.solve import majority_vote
+from reasonlib.visual_iq.data.example import GOVERNED, GROUPS, KEYS, RULES
+from reasonlib.visual_iq.data.rule_solver import majority_vote
+from reasonlib.visual_iq.data.simulator import simulate
+from reasonlib.visual_iq.models.reasoner import Reasoner, ReasonerConfig
+from reasonlib.visual_iq.models.relational import Relational, RelationalConfig
+from reasonlib.visual_iq.page import widget
+from reasonlib.visual_iq.page.svg import rules_in_words
 
 
 def third(problems):

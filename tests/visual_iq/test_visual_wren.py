@@ -5,7 +5,7 @@ import torch
 from torch.nn import functional
 
 from reasonlib.training import parameter_count
-from reasonlib.visual_iq.wren import WReN, WReNConfig, position_tags
+from reasonlib.visual_iq.models.wren import WReN, WReNConfig, position_tags
 
 SIZE = 31
 

@@ -1,0 +1,1 @@
+"""How numbers reach a page: figures, tables, code excerpts, the scoreboard."""

@@ -1,0 +1,166 @@
+"""Figures that any topic can make from its records: what was measured, and where it comes from.
+
+Every number that a chapter shows and does not compute in a cell of its own comes from ``records/``; each
+picture says at which scale and on which data it was measured.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from reasonlib.display import plotting
+from reasonlib.errors import UserError
+from reasonlib.tracking import claims, records
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["best", "by_metric", "grid", "origin", "rows"]
+
+
+def best(experiment: str, row: str, **where: Any) -> records.Group:
+    """Find the best group of records of a row; see `reasonlib.tracking.records.best`.
+
+    Raises
+    ------
+    UserError
+        When nothing was measured yet; says how to.
+    """
+    group = records.best(experiment, row, **where)
+    if group is None:
+        options = "".join(f" --{name} {value}" for name, value in where.items() if value is not None)
+        raise UserError(
+            f"no record of {experiment}, row {row}; make one: reasonlib run {experiment} --row {row}{options}"
+        )
+    return group
+
+
+def origin(group: records.Group) -> str:
+    """Say where a number comes from: scale, data, seeds, and whether its code has changed since."""
+    seeds = f"{len(group.records)} seed{'s' * (len(group.records) > 1)}"
+    stale = f", stale ({group.stale})" if group.stale else ""
+    kind = "" if group.data.name == group.data.kind else f" ({group.data.kind})"
+    return f"{group.scale} scale, {group.data.name}{kind}, {seeds}{stale}"
+
+
+def by_metric(
+    series: Mapping[str, str],
+    metrics: Mapping[str, str],
+    *,
+    unit: str,
+    data: str | None = None,
+    scale: str | None = None,
+) -> plotting.Picture:
+    """Draw several metrics of some rows side by side, such as accuracy by task or by layout.
+
+    Parameters
+    ----------
+    series
+        From what the legend says to ``experiment:row``.
+    metrics
+        From what the axis says to the record's metric.
+    unit
+        Of the values.
+    data, scale
+        Only records of this data set and scale.
+    """
+    found: dict[str, dict[str, float]] = {}
+    origins = []
+    for name, row in series.items():
+        experiment, _, word = row.partition(":")
+        group = best(experiment, word, data=data, scale=scale)
+        values = {label: group.summary(metric) for label, metric in metrics.items()}
+        found[name] = {label: value.mean for label, value in values.items() if value is not None}
+        origins.append(f"{name}: {origin(group)}")
+    return plotting.show(
+        plotting.bars(found, unit=unit, limits=(0, 1)),
+        alt=f"{unit} by {len(metrics)} kinds for " + " and ".join(found),
+        caption="; ".join(origins) + ".",
+    )
+
+
+def rows(
+    experiment: str,
+    *,
+    metric: str = "accuracy",
+    unit: str = "accuracy",
+    names: Mapping[str, str] | None = None,
+    only: Sequence[str] | None = None,
+    scale: str | None = None,
+    data: str | None = None,
+) -> plotting.Picture:
+    """Draw what each row of an experiment reaches, best first: rows measured alike, as many as there are.
+
+    Parameters
+    ----------
+    experiment
+        Its name.
+    metric, unit
+        What is drawn.
+    names
+        What to call a row.
+    only
+        These rows alone.
+    scale, data
+        Only records of this scale and data set.
+    """
+    settings: dict[tuple[str, str], dict[str, records.Group]] = {}
+    for group in records.groups(experiment, scale=scale, data=data):
+        if only is None or group.row in only:  # best first: of two settings as full the better is met first
+            settings.setdefault((group.scale, group.data.name), {}).setdefault(group.row, group)
+    if not settings:
+        raise UserError(f"no record of {experiment}; make some: reasonlib run {experiment}")
+    chosen = max(settings.values(), key=len)
+    found = {row: summary.mean for row, group in chosen.items() if (summary := group.summary(metric))}
+    ordered = {(names or {}).get(row, row): found[row] for row in sorted(found, key=lambda row: -found[row])}
+    shares = all(0 <= value <= 1 for value in found.values())
+    return plotting.show(
+        plotting.bars(ordered, unit=unit, limits=(0, 1) if shares else None),
+        alt=f"{unit} of the rows of {experiment}",
+        caption=f"{experiment}: {origin(next(iter(chosen.values())))}.",
+    )
+
+
+def grid(topic: str, *, table: str, only: Sequence[str] | None = None, decimals: int = 1) -> "pd.DataFrame":
+    """Set a published table out as its source does, each cell *published / ours* in per cent.
+
+    Parameters
+    ----------
+    topic, table
+        Whose claims: those of this table whose rows are named ``system, column``.
+    only
+        These systems alone, in this order.
+    decimals
+        Of each number.
+
+    Returns
+    -------
+    DataFrame
+        A row for each system, a column for each of its cells, and the run that ours come from. A dash stands
+        where the source is illegible, or nothing was measured.
+
+    Raises
+    ------
+    UserError
+        If the table has no such system.
+    """
+    import pandas as pd
+
+    lines: dict[str, dict[str, str]] = {}
+    for row in claims.table(topic, table=table):
+        system, _, column = row["row"].rpartition(", ")
+        line = lines.setdefault(system, {})
+        ours = row["ours"]["mean"] if row["ours"] else None
+        line[column] = f"{_percent(row['published'], decimals)} / {_percent(ours, decimals)}"
+        if row["scale"]:
+            line["our run"] = f"{row['scale']}, {row['data']['kind']}"
+    if absent := [name for name in only or () if name not in lines]:
+        raise UserError(f"{table} has no row {absent[0]!r}; there are: {', '.join(lines)}")
+    chosen = {name: lines[name] for name in only} if only else lines
+    columns = [column for column in dict.fromkeys(key for line in chosen.values() for key in line)]
+    columns = [*(column for column in columns if column != "our run"), "our run"]
+    found = pd.DataFrame(chosen).T.reindex(columns=columns).fillna("–")
+    return found.rename_axis("published / ours, %")
+
+
+def _percent(share: float | None, decimals: int) -> str:
+    return "–" if share is None else f"{100 * share:.{decimals}f}"

@@ -1,0 +1,1 @@
+"""The data of goal-oriented dialogue: examples, simulators, corpus readers, encodings."""

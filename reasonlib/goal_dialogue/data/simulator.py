@@ -1,0 +1,381 @@
+"""Dialogues like the released tasks 1 to 5, of any number and from any seed (Bordes et al. 2017).
+
+A user who wants a table and a system that books one say what the released set says, in the same order::
+
+    goal --> request --> questions --> api_call --> updates --> api_call     what each task keeps
+             =========== task 1 ==============                               1  to the first API call
+             request, whole ------------------------------ task 2            2  all four slots given at once
+             facts --> options, best rating first                            3  facts come first
+             facts --> phone and address                                     4  restaurant known
+             all of it                                                       5
+
+The same seed gives the same dialogues on every machine. As in the released files, which never say so, the API
+calls of the training set and those of the validation and test sets are disjoint halves of all calls (the
+first call, in tasks 2 and 5), and so are the restaurants of task 4.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from reasonlib.goal_dialogue.data.example import SILENCE, Dialogue, Event, Fact, KnowledgeBase, Split, Turn
+from reasonlib.goal_dialogue.data.world import (
+    SLOTS,
+    WORLD,
+    Draw,
+    Goal,
+    World,
+    facts_of,
+    make_candidates,
+    make_knowledge,
+    results,
+)
+
+__all__ = ["ACCEPT", "OPTIONS", "SIMULATORS", "Setting", "make_split", "simulate"]
+
+OPTIONS = 3
+"""Restaurants that the final API call of tasks 3 and 5 finds, at least."""
+
+ACCEPT = 0.25
+"""Probability that a user takes an option; the last one is always taken. As counted in the released set."""
+
+GREETINGS = ("hi", "hello", "good morning")
+REQUESTS = (
+    "may i have a table",
+    "can you book a table",
+    "i'd like to book a table",
+    "can you make a restaurant reservation",
+)
+WISHES: Mapping[str, Sequence[str]] = {
+    "cuisine": ("with {} cuisine", "with {} food"),
+    "location": ("in {}",),
+    "number": ("for {}", "for {} people"),
+    "price": ("in a {} price range",),
+}
+"""How a request or an update names a slot."""
+
+QUESTIONS: Mapping[str, str] = {
+    "cuisine": "any preference on a type of cuisine",
+    "location": "where should it be",
+    "number": "how many people would be in your party",
+    "price": "which price range are looking for",
+}
+ANSWERS: Mapping[str, Sequence[str]] = {
+    "cuisine": ("with {} cuisine", "with {} food", "i love {} food"),
+    "location": ("in {}", "{} please"),
+    "number": ("for {} please", "for {} people please", "we will be {}"),
+    "price": ("in a {} price range please", "i am looking for a {} restaurant"),
+}
+UPDATES = ("instead could it be", "actually i would prefer")
+REFUSALS = ("no this does not work for me", "no i don't like that", "do you have something else")
+CONSENTS = ("i love that", "it's perfect", "let's do it", "that looks great")
+DETAILS: Mapping[str, Sequence[str]] = {
+    "phone": (
+        "may i have the phone number of the restaurant",
+        "what is the phone number of the restaurant",
+        "do you have its phone number",
+    ),
+    "address": (
+        "may i have the address of the restaurant",
+        "can you provide the address",
+        "do you have its address",
+    ),
+}
+THANKS = ("thanks", "thank you", "you rock")
+FAREWELLS = ("no thanks", "no thank you")
+
+Moves = Iterator[Event]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """What the dialogues of one file are drawn from.
+
+    Attributes
+    ----------
+    world, knowledge
+        The entities, and what is known about the restaurants.
+    goals
+        What users want, to begin with.
+    found
+        API calls that find at least `OPTIONS` restaurants, with the restaurants.
+    restaurants
+        Those asked for in task 4.
+    unseen
+        Whether all this is from the unseen half.
+    finals
+        Those of `found` that are the goals of task 3 and the final goals of task 5.
+    facts
+        Restaurant to its facts, in the order of the dialogues.
+    """
+
+    world: World
+    knowledge: KnowledgeBase
+    goals: Sequence[Goal]
+    found: Mapping[Goal, Sequence[str]]
+    restaurants: Sequence[str]
+    unseen: bool
+    finals: Sequence[Goal]
+    facts: Mapping[str, Sequence[Fact]]
+
+
+# Parts of a dialogue
+
+
+def _greet(draw: Draw) -> Moves:
+    yield Turn(draw.pick(GREETINGS), "hello what can i help you with today")
+
+
+def _wish(draw: Draw, goal: Goal, slot: str) -> str:
+    return draw.pick(WISHES[slot]).format(getattr(goal, slot))
+
+
+def _request(draw: Draw, goal: Goal, given: int) -> Moves:
+    """Ask for a table with `given` slots named; the system asks for the others."""
+    named = draw.shuffled(SLOTS)[:given]
+    request = [draw.pick(REQUESTS), *(_wish(draw, goal, slot) for slot in named)]
+    yield Turn(" ".join(request), "i'm on it")
+    said = SILENCE
+    for slot in SLOTS:
+        if slot not in named:
+            yield Turn(said, QUESTIONS[slot])
+            said = draw.pick(ANSWERS[slot]).format(getattr(goal, slot))
+    yield Turn(said, "ok let me look into some options for you")
+
+
+def _call(goal: Goal) -> Moves:
+    yield Turn(SILENCE, goal.call)
+
+
+def _update(draw: Draw, goal: Goal, slots: Sequence[str]) -> Moves:
+    """Change slots to the values in `goal`, one a turn, and call again."""
+    for slot in slots:
+        yield Turn(f"{draw.pick(UPDATES)} {_wish(draw, goal, slot)}", "sure is there anything else to update")
+    yield Turn("no", "ok let me look into some options for you")
+    yield from _call(goal)
+
+
+def _facts(draw: Draw, setting: Setting, names: Sequence[str]) -> Moves:
+    for name in draw.shuffled(names):
+        yield from setting.facts[name]
+
+
+def _options(draw: Draw, setting: Setting, names: Sequence[str], chosen: list[str]) -> Moves:
+    """Offer restaurants, best rating first, until one is taken; it ends up in `chosen`."""
+    ratings = setting.knowledge.facts
+    ranked = sorted(names, key=lambda name: -int(ratings[name]["R_rating"]))
+    for place, name in enumerate(ranked):
+        yield Turn(SILENCE, f"what do you think of this option: {name}")
+        if place == len(ranked) - 1 or draw.chance(ACCEPT):
+            chosen.append(name)
+            yield Turn(draw.pick(CONSENTS), "great let me do the reservation")
+            return
+        yield Turn(draw.pick(REFUSALS), "sure let me find an other option for you")
+
+
+def _details(draw: Draw, setting: Setting, name: str) -> Moves:
+    """Ask for phone number, address, or both in either order."""
+    for detail in draw.shuffled(tuple(DETAILS))[: 1 + draw.below(len(DETAILS))]:
+        value = setting.knowledge.facts[name][f"R_{detail}"]
+        yield Turn(draw.pick(DETAILS[detail]), f"here it is {value}")
+
+
+def _changed(draw: Draw, world: World, goal: Goal, slots: Sequence[str], unseen: bool) -> Goal:
+    """Give these slots of a goal other values of the same half."""
+    half = world.half(unseen)
+    values = dict(zip(SLOTS, (half.cuisines, half.locations, world.numbers, world.prices), strict=True))
+    new = {
+        slot: draw.pick([value for value in values[slot] if value != getattr(goal, slot)]) for slot in slots
+    }
+    return goal._replace(**new)
+
+
+# The tasks
+
+
+def issue_calls(draw: Draw, setting: Setting) -> Moves:
+    """Task 1: none to four slots are given, the system asks for the others and calls."""
+    goal = draw.pick(setting.goals)
+    yield from _greet(draw)
+    yield from _request(draw, goal, draw.below(5))
+    yield from _call(goal)
+
+
+def update_calls(draw: Draw, setting: Setting) -> Moves:
+    """Task 2: a whole request, then one to four slots are changed."""
+    goal = draw.pick(setting.goals)
+    slots = draw.shuffled(SLOTS)[: 1 + draw.below(4)]
+    yield from _greet(draw)
+    yield from _request(draw, goal, 4)
+    yield from _call(goal)
+    yield from _update(draw, _changed(draw, setting.world, goal, slots, setting.unseen), slots)
+    yield Turn(draw.pick(THANKS), "you're welcome")
+
+
+def display_options(draw: Draw, setting: Setting) -> Moves:
+    """Task 3: the facts are known; options are shown by falling rating until one is taken."""
+    goal = draw.pick(setting.finals)
+    yield from _facts(draw, setting, setting.found[goal])
+    yield from _greet(draw)
+    yield from _request(draw, goal, draw.below(5))
+    yield from _options(draw, setting, setting.found[goal], [])
+
+
+def give_details(draw: Draw, setting: Setting) -> Moves:
+    """Task 4: the restaurant is named and its facts are known; phone, address or both are asked for."""
+    name = draw.pick(setting.restaurants)
+    yield from _facts(draw, setting, (name,))
+    yield from _greet(draw)
+    yield Turn(f"{draw.pick(REQUESTS)} at {name}", "great let me do the reservation")
+    yield from _details(draw, setting, name)
+
+
+def full_dialogues(draw: Draw, setting: Setting) -> Moves:
+    """Task 5: one to three slots given, one to three updated, options, details."""
+    while True:
+        final = draw.pick(setting.finals)
+        slots = draw.shuffled(SLOTS)[: 1 + draw.below(3)]
+        first = _changed(draw, setting.world, final, slots, setting.unseen)
+        if first in setting.goals:
+            break
+    chosen: list[str] = []
+    yield from _greet(draw)
+    yield from _request(draw, first, 1 + draw.below(3))
+    yield from _call(first)
+    yield from _update(draw, final, slots)
+    yield from _facts(draw, setting, setting.found[final])
+    yield from _options(draw, setting, setting.found[final], chosen)
+    yield from _details(draw, setting, chosen[0])
+    yield Turn(draw.pick(THANKS), "is there anything i can help you with")
+    yield Turn(draw.pick(FAREWELLS), "you're welcome")
+
+
+TASKS: dict[int, Callable[[Draw, Setting], Moves]] = {
+    1: issue_calls,
+    2: update_calls,
+    3: display_options,
+    4: give_details,
+    5: full_dialogues,
+}
+
+
+# Whole sets
+
+
+def make_setting(
+    task: int, split: str, *, seed: int = 0, world: World = WORLD, knowledge: KnowledgeBase | None = None
+) -> Setting:
+    """Choose what the dialogues of one split are about.
+
+    Half of all goals, drawn at random, belong to the training set and the other half to the validation and
+    test sets; the out-of-vocabulary set takes half of its own. In task 4 this holds for restaurants.
+    """
+    if task not in TASKS:
+        raise ValueError(f"task must be 1 to {len(TASKS)}, got {task}")
+    if split not in ("train", "valid", "test", "oov"):
+        raise ValueError(f"split must be one of train, valid, test, oov, got {split!r}")
+    if knowledge is None:
+        knowledge = make_knowledge(world, seed=seed)
+    unseen = split == "oov"
+    draw = Draw(f"goals {task} {unseen} {seed}")
+
+    def mine(items: Sequence) -> list:
+        mixed = draw.shuffled(items)
+        middle = (len(mixed) + 1) // 2
+        return mixed[middle:] if split in ("valid", "test") else mixed[:middle]
+
+    locations = world.half(unseen).locations
+    found = {
+        goal: names
+        for goal, names in results(knowledge).items()
+        if goal.location in locations and len(names) >= OPTIONS
+    }
+    if task in (3, 5) and len(found) < 2:
+        raise ValueError(
+            f"task {task} needs two API calls that find {OPTIONS} restaurants, got {len(found)}; "
+            "make the world larger or choose another seed"
+        )
+    restaurants = [name for name, values in knowledge.facts.items() if values["R_location"] in locations]
+    return Setting(
+        world=world,
+        knowledge=knowledge,
+        goals=mine(world.goals(unseen)),
+        found=found,
+        finals=mine(sorted(found)) if task == 3 else list(found),
+        restaurants=mine(restaurants),
+        facts={name: tuple(facts_of(name, knowledge.facts[name])) for name in restaurants},
+        unseen=unseen,
+    )
+
+
+def simulate(
+    task: int,
+    dialogues: int,
+    *,
+    split: str = "train",
+    seed: int = 0,
+    world: World = WORLD,
+    knowledge: KnowledgeBase | None = None,
+) -> list[Dialogue]:
+    """Make up dialogues of one task.
+
+    Parameters
+    ----------
+    task
+        1 to 5.
+    dialogues
+        How many.
+    split
+        "train", "valid", "test" or "oov": what the dialogues are about (see `make_setting`).
+    seed
+        The same seed gives the same dialogues; those of two splits differ.
+    world, knowledge
+        The entities, and what is known about them: by default made from `world` and `seed`.
+
+    Raises
+    ------
+    ValueError
+        If `task`, `split` or `dialogues` breaks its rule.
+
+    Examples
+    --------
+    >>> simulate(1, 1, seed=0)[0].turns[0].bot
+    'hello what can i help you with today'
+    """
+    if dialogues < 1:
+        raise ValueError(f"dialogues must be at least 1, got {dialogues}")
+    setting = make_setting(task, split, seed=seed, world=world, knowledge=knowledge)
+    draw = Draw(f"dialogues {task} {split} {seed}")
+    tell = TASKS[task]
+    return [Dialogue(task=task, events=tuple(tell(draw, setting))) for _ in range(dialogues)]
+
+
+def make_split(task: int, *, dialogues: int = 1000, seed: int = 0, world: World = WORLD) -> Split:
+    """Make training, validation, test and out-of-vocabulary sets of one task, of the same size.
+
+    Tasks of one seed share their knowledge base and their candidates.
+    """
+    knowledge = make_knowledge(world, seed=seed)
+
+    def told(split: str) -> list[Dialogue]:
+        return simulate(task, dialogues, split=split, seed=seed, world=world, knowledge=knowledge)
+
+    return Split(
+        task=task,
+        train=told("train"),
+        valid=told("valid"),
+        test=told("test"),
+        oov=told("oov"),
+        candidates=make_candidates(world, knowledge, seed=seed),
+        knowledge=knowledge,
+    )
+
+
+def _of(task: int) -> Callable[[int, int], list[Dialogue]]:
+    def simulator(dialogues: int, seed: int) -> list[Dialogue]:
+        return simulate(task, dialogues, seed=seed)
+
+    simulator.__doc__ = TASKS[task].__doc__
+    return simulator
+
+
+SIMULATORS: dict[str, Callable[[int, int], list[Dialogue]]] = {f"task{task}": _of(task) for task in TASKS}

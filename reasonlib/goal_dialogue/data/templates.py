@@ -1,0 +1,224 @@
+"""What the system says, taken apart: words of its own, and names that it only repeats.
+
+Nobody tells a listener which words are names (Hermann et al. 2015 are told, and replace them by marks without
+a meaning of their own). Two habits give them away:
+
+1. the system repeats them: whenever it says one, it had been said in this dialogue before, and in an
+   otherwise equal response another one stands in its place;
+2. both people and facts use them: *italian* is said, and a fact's value; *please* is only said, a rating only
+   stored.
+
+A response whose names are replaced by gaps is a *template*::
+
+    api_call italian paris six cheap                                   api_call _ _ _ _
+    what do you think of this option: resto_paris_cheap_thai_2stars    what do you think of this option: _
+    here it is resto_paris_cheap_thai_2stars_phone                     here it is _
+
+A `Language` is what one training set teaches of this. It is learnt from dialogues alone: no list of entities,
+no types, no knowledge base. Words that it has not heard often enough to know are names to it too; so every
+unheard name is one.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from reasonlib.goal_dialogue.data.example import Dialogue, Event, Fact, Turn
+
+__all__ = ["GAP", "Derivation", "Language", "Template", "learn_language", "said"]
+
+GAP = "_"
+"""What stands for a gap when a template is written out."""
+
+Template = tuple[str | None, ...]
+"""A response word for word; ``None`` is a gap."""
+
+
+class Derivation(NamedTuple):
+    """One way to say a response: a template, and what fills its gaps in order."""
+
+    template: int
+    fillers: tuple[str, ...]
+
+
+def said(event: Event) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Give the lines of an event: who speaks (``user``, ``system``, ``fact`` or ``note``) and the words.
+
+    >>> list(said(Turn("in paris", "for how many")))
+    [('user', ('in', 'paris')), ('system', ('for', 'how', 'many'))]
+    """
+    if isinstance(event, Turn):
+        yield "user", tuple(event.user.split())
+        yield "system", tuple(event.bot.split())
+    elif isinstance(event, Fact):
+        yield "fact", (event.subject, event.relation, event.value)
+    else:
+        yield "note", tuple(event.text.split())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Language:
+    """What a listener knows after a training set.
+
+    Attributes
+    ----------
+    words
+        The words it knows, in alphabetical order. Whatever is not among them is a name.
+    names
+        The names it has heard, in alphabetical order; there are others.
+    templates
+        The responses it has heard, names replaced by gaps, the most frequent first.
+    """
+
+    words: tuple[str, ...]
+    names: tuple[str, ...]
+    templates: tuple[Template, ...]
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """The words it knows, for look-up."""
+        return frozenset(self.words)
+
+    @cached_property
+    def _by_frame(self) -> dict[tuple[int, ...], dict[tuple[str, ...], int]]:
+        """Templates by the places of their gaps and their number of words, then by what is not a gap."""
+        frames: dict[tuple[int, ...], dict[tuple[str, ...], int]] = defaultdict(dict)
+        for number, template in enumerate(self.templates):
+            frame = (len(template), *(place for place, word in enumerate(template) if word is None))
+            frames[frame][tuple(word for word in template if word is not None)] = number
+        return dict(frames)
+
+    @property
+    def gaps(self) -> tuple[int, ...]:
+        """How many gaps each template has."""
+        return tuple(template.count(None) for template in self.templates)
+
+    def derive(self, response: str) -> tuple[Derivation, ...]:
+        """List every way to say a response: the templates that fit it, their gaps filled with names.
+
+        Parameters
+        ----------
+        response
+            As it is written; words are separated by spaces.
+
+        Returns
+        -------
+        tuple of Derivation
+            Empty for a response that no template fits.
+        """
+        spoken = response.split()
+        found = []
+        for (length, *gaps), templates in self._by_frame.items():
+            if length != len(spoken) or any(spoken[place] in self.known for place in gaps):
+                continue
+            number = templates.get(tuple(word for place, word in enumerate(spoken) if place not in gaps))
+            if number is not None:
+                found.append(Derivation(number, tuple(spoken[place] for place in gaps)))
+        return tuple(sorted(found))
+
+    def write(self, template: int, fillers: Sequence[str] | None = None) -> str:
+        """Write a template out, its gaps filled or left open.
+
+        >>> Language(words=("call",), names=(), templates=(("call", None),)).write(0)
+        'call _'
+
+        Raises
+        ------
+        ValueError
+            If there are not as many fillers as gaps.
+        """
+        pattern = self.templates[template]
+        if fillers is None:
+            fillers = (GAP,) * pattern.count(None)
+        if len(fillers) != pattern.count(None):
+            raise ValueError(
+                f"fillers must be as many as the template's gaps, {pattern.count(None)}, got {len(fillers)}"
+            )
+        rest = iter(fillers)
+        return " ".join(next(rest) if word is None else word for word in pattern)
+
+
+def learn_language(
+    dialogues: Iterable[Dialogue],
+    *,
+    repeated: float = 1.0,
+    common: float = 0.05,
+    numbers: bool = True,
+) -> Language:
+    """Learn words, names and templates from dialogues.
+
+    Parameters
+    ----------
+    dialogues
+        The training set.
+    repeated
+        Share of a name's uses by the system that must have been heard before; 1 where data is clean.
+    common
+        Share of the dialogues a word must occur in to be known as a word. Names that the system has not said
+        yet fall below it.
+    numbers
+        Know whole numbers as words. Without them a rating is one more name.
+
+    Returns
+    -------
+    Language
+
+    Raises
+    ------
+    ValueError
+        If there are no dialogues or a share is out of range.
+    """
+    for name, share in (("repeated", repeated), ("common", common)):
+        if not 0 <= share <= 1:
+            raise ValueError(f"{name} must be between 0 and 1, got {share}")
+    uses, echoes, spread = Counter[str](), Counter[str](), Counter[str]()
+    spoken: set[str] = set()
+    stored: set[str] = set()
+    responses: list[tuple[tuple[str, ...], frozenset[str]]] = []
+    count = 0
+    for dialogue in dialogues:
+        count += 1
+        heard: set[str] = set()
+        for event in dialogue.events:
+            for speaker, words in said(event):
+                if speaker == "system":
+                    responses.append((words, frozenset(word for word in words if word in heard)))
+                    uses.update(words)
+                    echoes.update(word for word in words if word in heard)
+                heard.update(words)
+                if isinstance(event, Fact):
+                    stored.update((event.subject, event.value))
+                else:
+                    spoken.update(words)
+        spread.update(heard)
+    if not count:
+        raise ValueError("dialogues must hold at least one dialogue, got none")
+    echoed = {word for word in uses if echoes[word] >= repeated * uses[word]}
+    names = _exchanged(responses, echoed) | (spoken & stored)
+    known = {
+        word
+        for word, dialogues_with in spread.items()
+        if word not in names and dialogues_with >= common * count and (numbers or not word.isdecimal())
+    }
+    templates = Counter(
+        tuple(None if word in heard_before and word in names else word for word in response)
+        for response, heard_before in responses
+    )
+    return Language(
+        words=tuple(sorted(known)),
+        names=tuple(sorted(spread.keys() - known)),
+        templates=tuple(sorted(templates, key=lambda one: (-templates[one], [word or "" for word in one]))),
+    )
+
+
+def _exchanged(responses: Iterable[tuple[tuple[str, ...], frozenset[str]]], echoed: set[str]) -> set[str]:
+    """Keep those echoed words that stand where another one stands in an otherwise equal response."""
+    seen: dict[tuple[Template, int], set[str]] = defaultdict(set)
+    for response, heard in responses:
+        frame = tuple(None if word in echoed and word in heard else word for word in response)
+        for place, word in enumerate(response):
+            if frame[place] is None:
+                seen[frame, place].add(word)
+    return set().union(*(words for words in seen.values() if len(words) > 1))

@@ -1,0 +1,1 @@
+"""The models of goal-oriented dialogue, one system a file."""

@@ -1,0 +1,460 @@
+r"""One memory network over candidates, and the parts that make it N2N, GN2N or UN2N.
+
+::
+
+    sentences --encoder--> T vectors each --tying--> keys, values of K hops     candidates --answers--> W
+                                                        |                                              |
+    question --encoder--> u_1 --read--> o_1 --step--> u_2 --read--> o_2 --step--> ... u_{K+1} --> scores
+
+.. math:: p_i = \mathrm{softmax}(u^\top m_i),\quad o = \sum_i p_i c_i,\quad
+          u_{k+1} = \mathrm{step}(u_k, o_k),\quad a = \mathrm{softmax}(W u_{K+1})
+
+What makes a variant is which parts are put in; `NETWORKS` is the whole list. Sources: N2N, Sukhbaatar et al.
+(2015) for dialogues by Bordes et al. (2017); GN2N, Liu and Perez (2017); UN2N, Liu et al. (2017). Equation
+numbers are those of the thesis reproduced here.
+
+Axes: B turns, S memory slots, U distinct sentences, C candidates, V words, D width, K hops, T word tables.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from reasonlib.goal_dialogue.data.encoding import Bags, Batch, Encoded
+from reasonlib.goal_dialogue.models.match_features import Match
+from reasonlib.nn.memory import Reading, read
+from reasonlib.nn.sums import sum_groups
+
+__all__ = [
+    "NETWORKS",
+    "Adjacent",
+    "Answered",
+    "Candidates",
+    "Gate",
+    "Layerwise",
+    "Linear",
+    "MemoryNetwork",
+    "NetworkConfig",
+    "Residual",
+    "Tied",
+    "Unified",
+    "UnifiedStep",
+    "WordBags",
+    "build",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkConfig:
+    """Which network, and its sizes.
+
+    Raises
+    ------
+    ValueError
+        If there is no such network or a size is out of range.
+    """
+
+    network: str = "n2n"  # a key of NETWORKS
+    width: int = 32  # D; section 5.3.1 of the source finds 32 best
+    hops: int = 3  # K
+    slots: int = 50  # S; section 5.3.1 finds 50 better than 100
+    match: bool = False  # add match features
+    spread: float = 0.1  # standard deviation of the first weights
+
+    def __post_init__(self) -> None:
+        if self.network not in NETWORKS:
+            raise ValueError(f"network must be one of {', '.join(NETWORKS)}, got {self.network!r}")
+        for name, least in (("width", 1), ("hops", 1), ("slots", 0)):
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
+
+
+# Sentences --------------------------------------------------------------------------------------------------
+
+
+class WordBags(nn.Module):
+    """A sentence is the sum of its words' vectors, once for each of T tables.
+
+    Any module with this call can stand in its place: vectors of whole paragraphs, words beside their tags.
+
+    Parameters
+    ----------
+    vocabulary
+        V. A word that a bag leaves out counts as zeros.
+    tables, width
+        T and D.
+    draw
+        Draws the first vectors from N(0, spread).
+    """
+
+    def __init__(
+        self, vocabulary: int, tables: int, width: int, *, draw: torch.Generator, spread: float = 0.1
+    ) -> None:
+        super().__init__()
+        self.tables = nn.ParameterList(
+            torch.randn((vocabulary, width), generator=draw) * spread for _ in range(tables)
+        )
+
+    def forward(self, sentences: Bags, tables: Iterable[int]) -> tuple[Float[Tensor, "U D"], ...]:
+        """Embed U sentences with each of some tables."""
+        return tuple(sum_groups(self.tables[table], sentences.words) for table in tables)
+
+
+# Tying: which table is whose --------------------------------------------------------------------------------
+
+
+class Tied(NamedTuple):
+    """What a tying makes of the embedded sentences.
+
+    Attributes
+    ----------
+    query : (B, D)
+        The first state, ``u``.
+    keys, values : K of (B, S, D)
+        Input and output memories of every hop.
+    shares : tuple of (B, D), or None
+        How much of each answer table W is made of, for each turn; None where W is one table.
+    gate : (B, D) or None
+        The gating vector ``z``.
+    """
+
+    query: Float[Tensor, "B D"]
+    keys: tuple[Float[Tensor, "B S D"], ...]
+    values: tuple[Float[Tensor, "B S D"], ...]
+    shares: tuple[Float[Tensor, "B D"], ...] | None = None
+    gate: Float[Tensor, "B D"] | None = None
+
+
+class Adjacent(nn.Module):
+    """The output table of a hop is the input table of the next; B = A_1, W = C_K (K + 1 tables)."""
+
+    def __init__(self, hops: int) -> None:
+        super().__init__()
+        self.tables, self.query, self.memory, self.answers = hops + 1, 0, range(hops + 1), (hops,)
+
+    def forward(
+        self,
+        question: Float[Tensor, "B D"],
+        memory: tuple[Float[Tensor, "B S D"], ...],
+        filled: Bool[Tensor, "B S"],
+    ) -> Tied:
+        """Hand out the tables."""
+        return Tied(question, memory[:-1], memory[1:])
+
+
+class Layerwise(nn.Module):
+    """Every hop has the same A and C, as in a recurrent network; B and W stand alone (4 tables)."""
+
+    def __init__(self, hops: int) -> None:
+        super().__init__()
+        self.hops = hops
+        self.tables, self.query, self.memory, self.answers = 4, 2, (0, 1), (3,)
+
+    def forward(
+        self,
+        question: Float[Tensor, "B D"],
+        memory: tuple[Float[Tensor, "B S D"], ...],
+        filled: Bool[Tensor, "B S"],
+    ) -> Tied:
+        """Hand out the tables."""
+        keys, values = memory
+        return Tied(question, (keys,) * self.hops, (values,) * self.hops)
+
+
+class Unified(nn.Module):
+    r"""A gate of the question and the story chooses between both, column by column (eq. 3.12 to 3.15).
+
+    .. math:: A^{k+1} = A^k \odot z + C^k \odot (1 - z),\quad
+              C^{k+1} = C^k \odot z + \hat C^{k+1} \odot (1 - z),\quad
+              z = \sigma(W_z [u^0; h_T] + b_z)
+
+    z scales whole columns of a table, so a gated table's sentence is the gated sentence of the table, and
+    the tables of each turn need never be made. With z = 1 every hop has the A and C of the first; with z = 0
+    it is `Adjacent`. The tables are A_1, C_1 and the unconstrained C of the hops 2 to K; B = A_1, W = C_K.
+
+    Notes
+    -----
+    As printed, eq. 3.13 gives :math:`C^{k+1} = C^k`; its last term is the unconstrained table, as the text
+    below it says.
+    """
+
+    def __init__(self, hops: int, width: int, *, draw: torch.Generator, spread: float = 0.1) -> None:
+        super().__init__()
+        self.tables, self.query, self.memory = hops + 1, 0, range(hops + 1)
+        self.answers = tuple(range(1, hops + 1))
+        self.story = nn.GRU(width, width, batch_first=True)
+        self.gate = nn.Linear(2 * width, width)
+        for parameter in self.parameters():
+            with torch.no_grad():
+                parameter.copy_(torch.randn(parameter.shape, generator=draw) * spread)
+
+    def forward(
+        self,
+        question: Float[Tensor, "B D"],
+        memory: tuple[Float[Tensor, "B S D"], ...],
+        filled: Bool[Tensor, "B S"],
+    ) -> Tied:
+        """Read the story, decide how to tie, mix the tables."""
+        keys, *fresh = memory
+        told = self.story(keys)[0]  # (B, S, D), after each sentence
+        last = (filled.sum(1) - 1).clamp(min=0)
+        told = told[torch.arange(len(told), device=told.device), last] * filled[:, :1]  # nothing told: zeros
+        z = self.gate(torch.cat([question, told], dim=1)).sigmoid()  # (B, D)
+        mix = z.unsqueeze(1)
+        all_keys, all_values, shares = [keys], [fresh[0]], [torch.ones_like(z)]
+        for table in fresh[1:]:
+            all_keys.append(all_keys[-1] * mix + all_values[-1] * (1 - mix))
+            all_values.append(all_values[-1] * mix + table * (1 - mix))
+            shares = [share * z for share in shares] + [1 - z]
+        return Tied(question, tuple(all_keys), tuple(all_values), tuple(shares), z)
+
+
+# Steps: from a hop to the next ------------------------------------------------------------------------------
+
+
+class Stepped(NamedTuple):
+    """The next state (B, D), and the gate (B, D) that made it or None."""
+
+    state: Float[Tensor, "B D"]
+    gate: Float[Tensor, "B D"] | None = None
+
+
+class Residual(nn.Module):
+    """Add what was read: u + o (eq. 3.4)."""
+
+    def forward(self, state: Tensor, output: Tensor, tied: Tied) -> Stepped:
+        """Take a step."""
+        return Stepped(state + output)
+
+
+class Linear(nn.Module):
+    """Map the state, then add what was read: H u + o, the update Sukhbaatar et al. give layer-wise tying."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.map = nn.Parameter(torch.eye(width))
+
+    def forward(self, state: Tensor, output: Tensor, tied: Tied) -> Stepped:
+        """Take a step."""
+        return Stepped(state @ self.map.T + output)
+
+
+class Gate(nn.Module):
+    r"""Choose, unit by unit, how much of what was read to take (eq. 3.10, 3.11).
+
+    .. math:: T = \sigma(W_T u + b_T),\quad u' = o \odot T + u \odot (1 - T)
+    """
+
+    def __init__(self, width: int, *, draw: torch.Generator, spread: float = 0.1) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn((width, width), generator=draw) * spread)
+        self.bias = nn.Parameter(torch.zeros(width))
+
+    def forward(self, state: Tensor, output: Tensor, tied: Tied) -> Stepped:
+        """Take a step."""
+        gate = (state @ self.weight.T + self.bias).sigmoid()
+        return Stepped(output * gate + state * (1 - gate), gate)
+
+
+class UnifiedStep(nn.Module):
+    r"""Map the state where tying is adjacent: :math:`o + (G \odot (1 - z)) u` (eq. 3.16)."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.map = nn.Parameter(torch.eye(width))
+
+    def forward(self, state: Tensor, output: Tensor, tied: Tied) -> Stepped:
+        """Take a step."""
+        if tied.gate is None:
+            raise ValueError("UnifiedStep needs the gate of Unified tying, got none")
+        return Stepped(output + ((1 - tied.gate) * state) @ self.map.T)
+
+
+# The network ------------------------------------------------------------------------------------------------
+
+
+class Candidates(nn.Module):
+    """Score every candidate by its match with the last state, W u.
+
+    Parameters
+    ----------
+    candidates
+        All of them as bags of words.
+    tables
+        The tables of the encoder that embed them.
+    """
+
+    def __init__(self, candidates: Bags, tables: Sequence[int]) -> None:
+        super().__init__()
+        self.candidates, self.tables = candidates, tuple(tables)
+
+    def forward(self, encoder: nn.Module, state: Float[Tensor, "B D"], tied: Tied) -> Float[Tensor, "B C"]:
+        """Score them; the match with a gated table is the match of the gated state with the table."""
+        if self.candidates.text.device != state.device:
+            self.candidates = self.candidates.to(state.device)
+        vectors = encoder(self.candidates, self.tables)  # T of (C, D)
+        if tied.shares is None:
+            return state @ vectors[0].T
+        asked = torch.cat([share * state for share in tied.shares], dim=1)
+        return asked @ torch.cat(vectors, dim=1).T
+
+
+class Answered(NamedTuple):
+    """What the network says, where it looked and what its gates did.
+
+    Attributes
+    ----------
+    logits : (B, C)
+        Score of every candidate.
+    readings : K of Reading
+        Output (B, D), weights (B, S) and scores (B, S) of each hop.
+    gates : (B, K, D) or None
+        The gates of GN2N at every hop; of UN2N the gating vector z, K = 1.
+    """
+
+    logits: Float[Tensor, "B C"]
+    readings: tuple[Reading, ...]
+    gates: Float[Tensor, "B K D"] | None = None
+
+    @property
+    def weights(self) -> Float[Tensor, "B K S"]:
+        """The attention of every hop over the memory slots."""
+        return torch.stack([reading.weights for reading in self.readings], dim=1)
+
+
+class MemoryNetwork(nn.Module):
+    """Read the dialogue K times, then score every candidate.
+
+    Parameters
+    ----------
+    encoder
+        From `Bags` of U sentences and some tables to (U, D) each, see `WordBags`.
+    tying
+        Names the tables of question and memory, and makes keys and values of what they give, see `Adjacent`.
+    steps
+        K modules from state and output to the next state, see `Residual`; the same one may stand for all.
+    answers
+        From encoder and last state to scores, see `Candidates`.
+    match
+        Adds match features to the scores.
+    slots
+        S, how much of a dialogue's memory to give it.
+    """
+
+    def __init__(
+        self,
+        *,
+        encoder: nn.Module,
+        tying: Any,
+        steps: list[nn.Module],
+        answers: nn.Module,
+        match: Match | None = None,
+        slots: int = 50,
+    ) -> None:
+        super().__init__()
+        self.encoder, self.answers, self.match = encoder, answers, match
+        self.tying: Any = tying
+        self.steps = nn.ModuleList(dict.fromkeys(steps))  # a shared one is kept once
+        self.order = [list(self.steps).index(step) for step in steps]
+        self.slots = slots
+
+    def forward(self, batch: Batch) -> Answered:
+        """Answer a batch of turns."""
+        tables = dict.fromkeys((self.tying.query, *self.tying.memory))
+        embedded = dict(zip(tables, self.encoder(batch.sentences, tables), strict=True))  # (U, D) each
+        slots = batch.memory.flatten()
+        memory = tuple(
+            embedded[table].index_select(0, slots).unflatten(0, batch.memory.shape)  # (B, S, D)
+            for table in self.tying.memory
+        )
+        question = embedded[self.tying.query].index_select(0, batch.question)
+        tied: Tied = self.tying(question, memory, batch.filled)
+        state, readings, gates = tied.query, [], [] if tied.gate is None else [tied.gate]
+        for place, keys, values in zip(self.order, tied.keys, tied.values, strict=True):
+            reading = read(state, keys, values, batch.filled)
+            state, gate = self.steps[place](state, reading.output, tied)
+            readings.append(reading)
+            gates += [] if gate is None else [gate]
+        logits = self.answers(self.encoder, state, tied)
+        if self.match is not None:
+            if batch.mentioned is None:
+                raise ValueError("match features need turns encoded with entities, got none")
+            logits = logits + self.match(state, batch.mentioned)
+        return Answered(logits, tuple(readings), torch.stack(gates, dim=1) if gates else None)
+
+
+# The variants -----------------------------------------------------------------------------------------------
+
+Parts = tuple[Any, list[nn.Module]]
+
+
+def _adjacent(config: NetworkConfig, draw: torch.Generator) -> Parts:
+    return Adjacent(config.hops), [Residual()] * config.hops
+
+
+def _layerwise(config: NetworkConfig, draw: torch.Generator) -> Parts:
+    return Layerwise(config.hops), [Linear(config.width)] * config.hops
+
+
+def _gated(config: NetworkConfig, draw: torch.Generator) -> Parts:
+    return Layerwise(config.hops), [
+        Gate(config.width, draw=draw, spread=config.spread) for _ in range(config.hops)
+    ]
+
+
+def _gate_shared(config: NetworkConfig, draw: torch.Generator) -> Parts:
+    return Layerwise(config.hops), [Gate(config.width, draw=draw, spread=config.spread)] * config.hops
+
+
+def _gated_adjacent(config: NetworkConfig, draw: torch.Generator) -> Parts:
+    return Adjacent(config.hops), [
+        Gate(config.width, draw=draw, spread=config.spread) for _ in range(config.hops)
+    ]
+
+
+def _unified(config: NetworkConfig, draw: torch.Generator) -> Parts:
+    tying = Unified(config.hops, config.width, draw=draw, spread=config.spread)
+    return tying, [UnifiedStep(config.width)] * config.hops
+
+
+NETWORKS: dict[str, Callable[[NetworkConfig, torch.Generator], Parts]] = {
+    "n2n": _layerwise,
+    "n2n-adjacent": _adjacent,
+    "gn2n": _gated,
+    "gn2n-shared": _gate_shared,
+    "gn2n-adjacent": _gated_adjacent,
+    "un2n": _unified,
+}
+"""Tying and steps of each variant; encoder, candidates and match features are the same for all."""
+
+
+def build(config: NetworkConfig, task: Encoded, *, seed: int = 0) -> MemoryNetwork:
+    """Put a network together for a task.
+
+    Parameters
+    ----------
+    config
+        Which network, how large.
+    task
+        Its vocabulary and candidates; encoded with types where the network has match features.
+    seed
+        Draws the first weights.
+    """
+    draw = torch.Generator().manual_seed(seed)
+    tying, steps = NETWORKS[config.network](config, draw)
+    encoder = WordBags(len(task.vocabulary), tying.tables, config.width, draw=draw, spread=config.spread)
+    match = None
+    if config.match:
+        match = Match(task.candidates, task.types, config.width, draw=draw, spread=config.spread)
+    return MemoryNetwork(
+        encoder=encoder,
+        tying=tying,
+        steps=steps,
+        answers=Candidates(task.bags, tying.answers),
+        match=match,
+        slots=config.slots,
+    )

@@ -1,0 +1,312 @@
+r"""Paragraph vectors in place of bags of words: DbowN2N (Taraldsen and Vatne 2019, section 4.1).
+
+PV-DBOW (Le and Mikolov 2014) gives sentence s a vector :math:`v_s` and word w a vector :math:`o_w`, and
+learns both so that the words of the sentence are likelier than words drawn at random (negative sampling):
+
+.. math:: \max_{v, o} \sum_s \sum_{w \in s} \Big[ \log \sigma(v_s \cdot o_w)
+          + \sum_{n \sim \text{noise}} \log \sigma(-v_s \cdot o_n) \Big]
+
+A sentence never seen gets its vector by *inference*: the same steps, with all :math:`o_w` held fixed. Words
+that were not in training are passed over, so a sentence is as well understood as its known words.
+
+::
+
+    training sentences --PV-DBOW--> o_w             trained first, apart
+    every sentence, o_w --inference--> one vector   key, value and query of every hop: no A, B, C
+                                          |
+                                    memory network --W--> score of each candidate     only W and H are learned
+
+The vectors are those of `gensim <https://radimrehurek.com/gensim/>`_.
+
+Axes: B turns, S memory slots, U sentences, X distinct texts, D width of a vector, K hops.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from zlib import crc32
+
+import numpy as np
+import torch
+from gensim.models.doc2vec import (  # type: ignore[import-untyped]
+    Doc2Vec,
+    TaggedDocument,
+    train_document_dbow,
+)
+from jaxtyping import Bool, Float
+from numpy import ndarray
+from torch import Tensor, nn
+
+from reasonlib.goal_dialogue.data.encoding import Bags, Encoded
+from reasonlib.goal_dialogue.data.text_index import Texts
+from reasonlib.goal_dialogue.models.keytags import OwnAnswers
+from reasonlib.goal_dialogue.models.match_features import Match
+from reasonlib.goal_dialogue.models.memory_network import Linear, MemoryNetwork, NetworkConfig, Residual, Tied
+
+__all__ = [
+    "Fixed",
+    "ParagraphConfig",
+    "ParagraphVectors",
+    "Paragraphs",
+    "build_paragraphs",
+    "learn_paragraphs",
+    "sentences_to_learn",
+    "stable_hash",
+]
+
+# Vectors ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParagraphConfig:
+    """How paragraph vectors are trained and inferred.
+
+    Raises
+    ------
+    ValueError
+        If a number is below 1.
+    """
+
+    width: int = 100  # D; the source began at 20 and ended here
+    epochs: int = 100  # passes over the training sentences, apart from the memory network
+    inference: int = 50  # passes over a sentence to infer its vector; the source gives no number
+    negative: int = 5  # words drawn at random for each word of a sentence
+
+    def __post_init__(self) -> None:
+        for name in ("width", "epochs", "inference", "negative"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+
+
+class ParagraphVectors:
+    """Vectors of sentences, inferred once each.
+
+    Parameters
+    ----------
+    model
+        Trained by `learn_paragraphs`.
+    config
+        How to infer.
+    seed
+        Draws each sentence's first vector and its noise words, together with the sentence itself.
+
+    Notes
+    -----
+    The source infers every occurrence of a sentence anew, so that the same sentence has slightly different
+    vectors, and hopes that this noise helps the network to generalise. Here a sentence has one vector;
+    `repeated` shows the noise.
+    """
+
+    def __init__(self, model: Doc2Vec, config: ParagraphConfig, *, seed: int = 0) -> None:
+        self.model = model
+        self.config = config
+        self.seed = seed
+        self._found: dict[tuple[str, ...], Float[ndarray, " D"]] = {}
+
+    def __call__(self, sentences: Iterable[Sequence[str]]) -> Float[ndarray, "U D"]:
+        """Give each sentence, split into words, its vector."""
+        rows = []
+        for sentence in sentences:
+            words = tuple(sentence)
+            if words not in self._found:
+                self._found[words] = self._infer(words, self.seed)
+            rows.append(self._found[words])
+        return np.stack(rows) if rows else np.zeros((0, self.config.width), dtype=np.float32)
+
+    def repeated(self, sentence: Sequence[str], times: int) -> Float[ndarray, "times D"]:
+        """Infer one sentence again and again, each time with other noise, as the source does.
+
+        Raises
+        ------
+        ValueError
+            If `times` is below 1.
+        """
+        if times < 1:
+            raise ValueError(f"times must be at least 1, got {times}")
+        return np.stack([self._infer(tuple(sentence), self.seed + number) for number in range(times)])
+
+    def _infer(self, words: tuple[str, ...], seed: int) -> Float[ndarray, " D"]:
+        """Infer a vector that depends on the words and the seed, and on nothing that came before.
+
+        This is the loop of gensim's ``infer_vector``, which draws the first vector from Python's `hash` of
+        the sentence, another in every process, and its noise words from one stream for all sentences.
+        """
+        model = self.model
+        draw = np.random.RandomState((crc32(" ".join(words).encode()) + seed) % 2**32)
+        vector = ((draw.random_sample((1, self.config.width)) - 0.5) / self.config.width).astype(np.float32)
+        model.random = draw
+        work = np.zeros(model.layer1_size, dtype=np.float32)
+        free = np.ones(1, dtype=np.float32)
+        for rate in np.linspace(model.alpha, model.min_alpha, self.config.inference):
+            train_document_dbow(
+                model,
+                list(words),
+                [0],
+                float(rate),
+                work,
+                learn_words=False,
+                learn_hidden=False,
+                doctag_vectors=vector,
+                doctags_lockf=free,
+            )
+        return vector[0]
+
+
+def learn_paragraphs(
+    sentences: Iterable[Sequence[str]], config: ParagraphConfig | None = None, *, seed: int = 0
+) -> ParagraphVectors:
+    """Train PV-DBOW on the distinct sentences of a corpus.
+
+    Parameters
+    ----------
+    sentences
+        Split into words. A sentence that comes again is passed over: dialogues repeat a few of theirs
+        thousands of times.
+    config
+        Width and passes.
+    seed
+        Draws the first vectors, the noise words and which words are read.
+
+    Raises
+    ------
+    ValueError
+        If there is no sentence with a word in it.
+    """
+    config = config or ParagraphConfig()
+    distinct = sorted({tuple(sentence) for sentence in sentences} - {()})
+    if not distinct:
+        raise ValueError("sentences must hold at least one with a word in it, got none")
+    model = Doc2Vec(
+        vector_size=config.width,
+        dm=0,
+        min_count=1,
+        sample=0,
+        negative=config.negative,
+        epochs=config.epochs,
+        seed=seed,
+        workers=1,
+        hashfxn=stable_hash,
+    )
+    documents = [TaggedDocument(list(sentence), [number]) for number, sentence in enumerate(distinct)]
+    model.build_vocab(documents)
+    model.train(documents, total_examples=model.corpus_count, epochs=model.epochs)
+    return ParagraphVectors(model, config, seed=seed)
+
+
+def stable_hash(text: str) -> int:
+    """Hash a word alike in every process, which Python's own `hash` does not."""
+    return crc32(text.encode())
+
+
+# The network ------------------------------------------------------------------------------------------------
+
+
+class Paragraphs(nn.Module):
+    """A sentence is its paragraph vector, which nothing trains any more.
+
+    Parameters
+    ----------
+    vectors : (X, D)
+        Of every text.
+    """
+
+    vectors: Tensor
+
+    def __init__(self, vectors: Float[ndarray, "X D"]) -> None:
+        super().__init__()
+        self.register_buffer("vectors", torch.as_tensor(vectors, dtype=torch.float), persistent=False)
+
+    def extend(self, vectors: Float[ndarray, "more D"]) -> None:
+        """Take the vectors of further texts."""
+        self.vectors = torch.cat([self.vectors, torch.as_tensor(vectors).to(self.vectors)])
+
+    def forward(self, sentences: Bags, tables: Iterable[int]) -> tuple[Float[Tensor, "U D"], ...]:
+        """Look sentences up; every table is the same."""
+        found = self.vectors[sentences.text]
+        return tuple(found for _ in tables)
+
+
+class Fixed(nn.Module):
+    """Query, keys and values of all hops are the one vector that a sentence has: A, B and C are gone."""
+
+    def __init__(self, hops: int) -> None:
+        super().__init__()
+        self.hops = hops
+        self.tables, self.query, self.memory, self.answers = 1, 0, (0,), (0,)
+
+    def forward(
+        self,
+        question: Float[Tensor, "B D"],
+        memory: tuple[Float[Tensor, "B S D"], ...],
+        filled: Bool[Tensor, "B S"],
+    ) -> Tied:
+        """Hand it out."""
+        return Tied(question, memory * self.hops, memory * self.hops)
+
+
+def sentences_to_learn(task: Encoded, *, marks: bool = True) -> list[list[str]]:
+    """List the distinct sentences of a task's training dialogues, split into words.
+
+    Parameters
+    ----------
+    task
+        From `tensors.encode_split`; task 6's for the source's external corpus.
+    marks
+        As in `build_paragraphs`.
+    """
+    turns = Texts(task.vocabulary, marks=marks).of_turns(task.train)
+    return [text.split() for text in turns.texts]
+
+
+def build_paragraphs(
+    config: NetworkConfig,
+    task: Encoded,
+    vectors: ParagraphVectors,
+    *,
+    marks: bool = True,
+    mapped: bool = True,
+    seed: int = 0,
+) -> tuple[MemoryNetwork, Encoded, Texts]:
+    """Put a memory network together whose sentences are paragraph vectors (figure 4.2).
+
+    Parameters
+    ----------
+    config
+        Hops, slots and match features. The width is that of the vectors, and there is one way to tie.
+    task
+        From `tensors.encode_split`; with types where the network has match features.
+    vectors
+        Trained on `sentences_to_learn` of this task, or of another.
+    marks
+        Let a sentence's speaker and turn be words of it, as they are of its bag elsewhere.
+    mapped
+        Learn the map H between hops, beside the output matrix W.
+    seed
+        Draws the first weights.
+
+    Returns
+    -------
+    MemoryNetwork
+        Its encoder knows the vector of every text of the task.
+    Encoded
+        The task, with its texts numbered as that encoder knows them: train and measure on this one.
+    Texts
+        That numbering; `Texts.of_turns` makes the network read other dialogues.
+    """
+    texts = Texts(task.vocabulary, marks=marks)
+    task = texts.of_task(task)
+    encoder = Paragraphs(vectors(text.split() for text in texts.numbers))
+    texts.met = lambda new: encoder.extend(vectors(text.split() for text in new))
+    width = vectors.config.width
+    draw = torch.Generator().manual_seed(seed)
+    match = None
+    if config.match:
+        match = Match(task.candidates, task.types, width, draw=draw, spread=config.spread)
+    model = MemoryNetwork(
+        encoder=encoder,
+        tying=Fixed(config.hops),
+        steps=[Linear(width) if mapped else Residual()] * config.hops,
+        answers=OwnAnswers(task.bags, len(task.vocabulary), width, draw=draw, spread=config.spread),
+        match=match,
+        slots=config.slots,
+    )
+    return model, task, texts

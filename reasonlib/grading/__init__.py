@@ -1,0 +1,1 @@
+"""Exercises that check themselves, and the grading of notebooks."""

@@ -1,0 +1,488 @@
+"""What the source says of losses, activations and optimisers, as experiments.
+
+Data called ``worked``, ``number``, ``skewed`` (its example of targets of which 95 in 100 are 1000) and the
+surfaces are what the source itself speaks of and stand in for nothing: they count as real, as do the digits
+(moved by a pixel or two where many are wanted), the patients and the tumours that come with scikit-learn.
+``widening`` is drawn.
+"""
+
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any
+
+from torch import Tensor
+
+from reasonlib.optimisation.experiments import descent, losses, networks
+from reasonlib.optimisation.models.activations import ACTIVATIONS
+from reasonlib.tracking.experiment import Experiment
+
+__all__ = ["EXPERIMENTS"]
+
+PACKAGE = "reasonlib.optimisation"
+
+
+@lru_cache(maxsize=32)
+def _version(name: str) -> str | None:
+    """Name the state of a data set: a hash of its numbers, or of some heights of a surface."""
+    tensors: list[Tensor]
+    if name == "digits":
+        from reasonlib.optimisation.models.network import digits
+
+        tensors = [part for examples in digits() for part in examples]
+    elif name == "moved-digits":
+        tensors = list(networks.moved_digits(0))
+    elif name == "diabetes":
+        tensors = [part for examples in losses.regression_data(0) for part in examples]
+    elif name == "skewed":
+        tensors = list(losses.skewed_data(0))
+    elif name == "widening":
+        tensors = list(losses.interval_data(0))
+    elif name in descent.ARENA:
+        tensors = [descent.ARENA[name].grid(9)[2]]
+    elif name == "pits":
+        tensors = [descent.many_pits(0).grid(9)[2]]
+    else:
+        return None
+    drawn = sha256()
+    for tensor in tensors:
+        drawn.update((1e4 * tensor.double()).round().numpy().astype("int64").tobytes())
+    return drawn.hexdigest()[:12]
+
+
+def _experiment(word: str, **given: Any) -> Experiment:
+    code = (
+        *(f"{PACKAGE}.{module}" for module in given.pop("code")),
+        f"{PACKAGE}.{given['run'].__module__.rpartition('.')[2]}:{given['run'].__name__}",
+    )
+    return Experiment(name=f"optimisation/{word}", code=code, version=_version, **given)
+
+
+def _row(name: str) -> str:
+    return name.replace(" ", "-")
+
+
+# Losses -----------------------------------------------------------------------------------------------------
+
+WORKED = _experiment(
+    "worked",
+    title="The cross-entropy of single predictions, and eq. 2.2 of the same",
+    rows={
+        "sure-and-wrong": {"p": [0.99, 0.01], "right": 1},
+        "undecided": {"p": [0.5, 0.5], "right": 1},
+        "three-classes": {"p": [0.7, 0.2, 0.1], "right": 0},
+    },
+    scales={"smoke": {}, "quick": {}, "paper": {}},
+    data={"worked": "real"},
+    run=losses.run_worked,
+    code=("models.losses", "models.as_printed:cross_entropy"),
+)
+
+APPROACH = _experiment(
+    "approach",
+    title="A number walks to its target at a fixed rate",
+    rows={
+        **{
+            loss: {"loss": loss, "target": 100.0, "distance": 10.0, "rate": 0.3}
+            for loss in ("mse", "mae", "huber", "log-cosh")
+        },
+        "giant-steps": {"loss": "mae", "target": 100.0, "distance": 10.0, "rate": 20.0},
+    },
+    scales={"smoke": {"steps": 60}, "quick": {"steps": 200}, "paper": {"steps": 1000}},
+    data={"number": "real"},
+    run=losses.run_approach,
+    code=("models.losses", "experiments.losses:approach", "models.optimisers:GradientDescent"),
+)
+
+OUTLIERS = _experiment(
+    "outliers",
+    title="How far a tenth of corrupted targets pulls a line",
+    rows={loss: {"loss": loss, "share": 0.1, "size": 10.0} for loss in ("mse", "mae", "huber", "log-cosh")},
+    scales={"smoke": {"steps": 30}, "quick": {"steps": 200}, "paper": {"steps": 600}},
+    data={"diabetes": "real"},
+    run=losses.run_outliers,
+    code=(
+        "models.losses",
+        "experiments.losses:fit_line",
+        "experiments.losses:regression_data",
+        "models.optimisers:Adam",
+    ),
+)
+
+SKEWED = _experiment(
+    "skewed",
+    title="Targets of which 95 in 100 are the same",
+    rows={
+        **{loss: {"loss": loss} for loss in ("mse", "mae", "log-cosh")},
+        "huber": {"loss": "huber", "delta": 0.1},  # in thousands
+        "huber-tight": {"loss": "huber", "delta": 0.02},
+        "huber-wide": {"loss": "huber", "delta": 0.5},
+    },
+    scales={"smoke": {"steps": 30}, "quick": {"steps": 200}, "paper": {"steps": 600}},
+    data={"skewed": "real"},
+    run=losses.run_skewed,
+    code=(
+        "models.losses",
+        "experiments.losses:fit_line",
+        "experiments.losses:skewed_data",
+        "models.optimisers:Adam",
+    ),
+)
+
+INTERVALS = _experiment(
+    "intervals",
+    title="An interval for nine targets in ten where the noise grows",
+    rows={
+        "quantiles": {"by": "quantiles"},
+        "spread": {"by": "spread"},
+        "as-printed": {"by": "printed"},
+    },
+    scales={"smoke": {"steps": 30}, "quick": {"steps": 200}, "paper": {"steps": 600}},
+    data={"widening": "simulated"},
+    run=losses.run_intervals,
+    code=(
+        "models.losses",
+        "models.as_printed:quantile",
+        "experiments.losses:fit_line",
+        "experiments.losses:interval_data",
+    ),
+)
+
+MARGIN = _experiment(
+    "margin",
+    title="A line between two classes: margin, logarithm or square",
+    rows={_row(loss): {"loss": loss} for loss in ("hinge", "log loss", "mse")},
+    scales={"smoke": {"steps": 30}, "quick": {"steps": 200}, "paper": {"steps": 1000}},
+    data={"tumours": "real"},
+    run=losses.run_margin,
+    code=("models.losses", "experiments.losses:fit_line", "models.optimisers:Adam"),
+)
+
+IMBALANCE = _experiment(
+    "imbalance",
+    title="Fifteen eights among eight hundred digits, found by focal losses",
+    rows={
+        "log-loss": {"gamma": 0.0, "alpha": None, "positives": 15},
+        "gamma-0.5": {"gamma": 0.5, "alpha": None, "positives": 15},
+        "gamma-1": {"gamma": 1.0, "alpha": None, "positives": 15},
+        "gamma-2": {"gamma": 2.0, "alpha": None, "positives": 15},
+        "gamma-5": {"gamma": 5.0, "alpha": None, "positives": 15},
+        "gamma-2-balanced": {"gamma": 2.0, "alpha": 0.75, "positives": 15},
+    },
+    scales={"smoke": {"epochs": 1}, "quick": {"epochs": 6}, "paper": {"epochs": 20}},
+    data={"digits": "real"},
+    run=losses.run_imbalance,
+    code=("models.losses", "models.network", "models.optimisers:Adam"),
+)
+
+# Activations ------------------------------------------------------------------------------------------------
+
+NAMES = (*ACTIVATIONS, "maxout")
+RATES = (0.01, 0.03, 0.1, 0.3)
+
+ACTIVATION = _experiment(
+    "activations",
+    title="Digits read by three hidden layers, one activation each, at its best rate",
+    rows={
+        **{_row(name): {"activation": name} for name in NAMES},
+        "ReLU-dropout": {"activation": "ReLU", "dropout": 0.3},
+    },
+    scales={
+        "smoke": {"epochs": 1, "rates": [0.1]},
+        "quick": {"epochs": 6, "rates": [0.03, 0.3]},
+        "paper": {"epochs": 12, "rates": list(RATES)},
+    },
+    data={"digits": "real"},
+    run=networks.run_activation,
+    code=(
+        "models.activations",
+        "models.network",
+        "models.losses:cross_entropy",
+        "models.optimisers:Momentum",
+    ),
+)
+
+OVERFITTING = _experiment(
+    "overfitting",
+    title="The same networks, trained until they know their five hundred digits by heart",
+    rows={
+        "sigmoid": {"activation": "sigmoid", "rates": [0.03, 0.1, 0.3]},
+        "softplus": {"activation": "softplus", "rates": [0.03, 0.1, 0.3]},
+        "ReLU": {"activation": "ReLU", "rates": [0.003, 0.01, 0.03]},
+        "ReLU-dropout": {"activation": "ReLU", "dropout": 0.3, "rates": [0.003, 0.01, 0.03]},
+    },
+    scales={"smoke": {"epochs": 1}, "quick": {"epochs": 20}, "paper": {"epochs": 80}},
+    data={"digits": "real"},
+    run=networks.run_activation,
+    code=(
+        "models.activations",
+        "models.network",
+        "models.losses:cross_entropy",
+        "models.optimisers:Momentum",
+    ),
+)
+
+DEEP = ("sigmoid", "tanh", "softsign", "ReLU", "leaky ReLU", "softplus", "ELU", "swish", "ELiSH", "maxout")
+
+DEPTH = _experiment(
+    "depth",
+    title="How much of the gradient reaches the foot of a deep stack",
+    rows={
+        **{_row(name): {"activation": name, "scaled": True} for name in DEEP},
+        **{f"{_row(name)}-plain": {"activation": name, "scaled": False} for name in DEEP},
+    },
+    scales={
+        "smoke": {"depth": 4, "epochs": 1, "rates": [0.03]},
+        "quick": {"depth": 15, "epochs": 2, "rates": [0.01]},
+        "paper": {"depth": 15, "epochs": 10, "rates": [0.003, 0.01]},
+    },
+    data={"digits": "real"},
+    run=networks.run_depth,
+    code=(
+        "models.activations",
+        "models.network",
+        "models.losses:cross_entropy",
+        "models.optimisers:Momentum",
+    ),
+)
+
+DEEPER = _experiment(
+    "deep",
+    title="Digits read by fifteen hidden layers, one activation each, at its best rate",
+    rows={name: {"activation": name, "depth": 15} for name in ("ReLU", "swish")},
+    scales={
+        "smoke": {"epochs": 1, "rates": [0.003]},
+        "quick": {"epochs": 5, "rates": [0.003, 0.01]},
+        "paper": {"epochs": 40, "rates": [0.003, 0.01, 0.03]},
+    },
+    data={"digits": "real"},
+    run=networks.run_activation,
+    code=(
+        "models.activations",
+        "models.network",
+        "models.losses:cross_entropy",
+        "models.optimisers:Momentum",
+    ),
+)
+
+DYING = _experiment(
+    "dying",
+    title="Units that no example moves any more, after steps that were too large",
+    rows={
+        **{
+            _row(name): {"activation": name, "rate": 2.0}
+            for name in ("ReLU", "leaky ReLU", "softplus", "ELU", "swish", "HardELiSH", "sigmoid", "tanh")
+        },
+        "ReLU-half": {"activation": "ReLU", "rate": 0.5},
+        "maxout-half": {"activation": "maxout", "rate": 0.5},
+    },
+    scales={"smoke": {"epochs": 1}, "quick": {"epochs": 5}, "paper": {"epochs": 20}},
+    data={"digits": "real"},
+    run=networks.run_dying,
+    code=(
+        "models.activations",
+        "models.network",
+        "models.losses:cross_entropy",
+        "models.optimisers:GradientDescent",
+    ),
+)
+
+COST = _experiment(
+    "cost",
+    title="Time that an activation takes on this machine",
+    rows={_row(name): {"activation": name} for name in networks.TIMED},
+    scales={"smoke": {"tries": 3}, "quick": {"tries": 50}, "paper": {"tries": 500}},
+    data={"normal": "real"},
+    run=networks.run_cost,
+    code=("experiments.networks:TIMED",),
+)
+
+# Optimisers -------------------------------------------------------------------------------------------------
+
+SEARCH = _experiment(
+    "search",
+    title="Weights found by chance, by trying steps, and by following the slope",
+    rows={way: {"way": way} for way in ("random", "stepping", "each-weight", "gradient")},
+    scales={"smoke": {"evaluations": 20}, "quick": {"evaluations": 300}, "paper": {"evaluations": 2000}},
+    data={"digits": "real"},
+    run=networks.run_search,
+    code=("models.network", "models.losses:cross_entropy", "experiments.networks:search"),
+)
+
+BATCHES = _experiment(
+    "batches",
+    title="The gradient of all, of some and of single examples",
+    rows={
+        "batch": {"batch_size": 500, "falling": False, "rate": 0.1},
+        "mini-batch": {"batch_size": 32, "falling": False, "rate": 0.1},
+        "stochastic": {"batch_size": 1, "falling": False, "rate": 0.1},
+        "mini-batch-falling": {"batch_size": 32, "falling": True, "rate": 0.1},
+        "stochastic-falling": {"batch_size": 1, "falling": True, "rate": 0.1},
+    },
+    scales={
+        "smoke": {"epochs": 1, "rates": [0.1], "budget": 0.01},
+        "quick": {"epochs": 2, "rates": [0.03, 0.3], "budget": 0.1},
+        "paper": {"epochs": 10, "rates": [0.03, 0.3, 1.0], "budget": 0.3},
+    },
+    data={"digits": "real"},
+    run=networks.run_batches,
+    code=("models.network", "models.losses:cross_entropy", "models.optimisers:GradientDescent"),
+)
+
+CROWD = _experiment(
+    "crowd",
+    title="The gradient of all, of some and of single examples, of twenty thousand pictures",
+    rows={
+        "batch": {"batch_size": None},
+        "mini-batch": {"batch_size": 32},
+        "stochastic": {"batch_size": 1},
+    },
+    scales={
+        "smoke": {"rates": [0.1], "budget": 0.01},
+        "quick": {"rates": [0.03, 0.3], "budget": 0.1},
+        "paper": {"rates": [0.01, 0.03, 0.1, 0.3, 1.0], "budget": 0.3},
+    },
+    data={"moved-digits": "real"},
+    run=networks.run_crowd,
+    code=("models.network", "models.losses:cross_entropy", "experiments.networks:moved_digits"),
+)
+
+RATE = _experiment(
+    "rates",
+    title="A rate that is too low, too high, in between, and one that falls",
+    rows={
+        "low": {"rate": 0.001, "end": 0.001},
+        "middle": {"rate": 0.3, "end": 0.3},
+        "high": {"rate": 3.0, "end": 3.0},
+        "falling": {"rate": 1.0, "end": 0.03},
+    },
+    scales={"smoke": {"epochs": 1}, "quick": {"epochs": 8}, "paper": {"epochs": 40}},
+    data={"digits": "real"},
+    run=networks.run_rates,
+    code=(
+        "models.activations:relu",
+        "models.network",
+        "models.losses:cross_entropy",
+        "models.optimisers:GradientDescent",
+    ),
+)
+
+NETWORK = _experiment(
+    "networks",
+    title="Digits read by two hidden layers, one optimiser each, at its best rate",
+    rows={
+        "gradient-descent": {"optimiser": "gradient descent", "between": [0.03, 3.0]},
+        "momentum": {"optimiser": "momentum", "between": [0.003, 0.3]},
+        "Nesterov": {"optimiser": "Nesterov", "between": [0.003, 0.3]},
+        "Adagrad": {"optimiser": "Adagrad", "between": [0.001, 0.3]},
+        "rootless-Adagrad": {"optimiser": "rootless Adagrad", "between": [1e-6, 1.0]},
+        "Adadelta": {"optimiser": "Adadelta", "between": [0.1, 10.0]},
+        "Adadelta-as-given": {"optimiser": "Adadelta", "between": [1.0, 1.0]},  # its paper has no rate
+        "Adam": {"optimiser": "Adam", "between": [0.0003, 0.03]},
+        "AMSGrad": {"optimiser": "AMSGrad", "between": [0.0003, 0.03]},
+        "AdamW": {"optimiser": "AdamW", "between": [0.0003, 0.03], "options": {"decay": 1.0}},
+    },
+    scales={
+        "smoke": {"epochs": 1, "rates": 1},
+        "quick": {"epochs": 5, "rates": 3},
+        "paper": {"epochs": 20, "rates": 5},
+    },
+    data={"digits": "real"},
+    run=networks.run_network,
+    code=("models.activations:relu", "models.network", "models.losses:cross_entropy", "models.optimisers"),
+)
+
+GROUND = {"saddle": "real", "ravine": "real", "beale": "real", "rosenbrock": "real", "bowl": "real"}
+RACERS = ("gradient descent", "momentum", "Nesterov", "Adagrad", "Adadelta", "Adam")
+
+RACE = _experiment(
+    "race",
+    title="Down a surface, each optimiser at its best rate",
+    rows={
+        **{_row(name): {"optimiser": name, "tune": name} for name in (*RACERS, "rootless Adagrad")},
+        "momentum-same-rate": {"optimiser": "momentum", "tune": "gradient descent"},
+    },
+    scales={
+        "smoke": {"starts": 2, "steps": 20, "choices": 2},
+        "quick": {"starts": 5, "steps": 200, "choices": 11},
+        "paper": {"starts": 20, "steps": 500, "choices": 21},
+    },
+    data=GROUND,
+    run=descent.run_race,
+    code=("experiments.descent", "models.optimisers", "models.surfaces"),
+)
+
+RACE_AS_GIVEN = _experiment(
+    "race-as-given",
+    title="Down a surface, all at a rate of 0.01, and Adadelta at its own",
+    rows={_row(name): {"optimiser": name, "rate": 1.0 if name == "Adadelta" else 0.01} for name in RACERS},
+    scales={
+        "smoke": {"starts": 2, "steps": 20},
+        "quick": {"starts": 5, "steps": 400},
+        "paper": {"starts": 20, "steps": 2000},
+    },
+    data=GROUND,
+    run=descent.run_race,
+    code=("experiments.descent", "models.optimisers", "models.surfaces"),
+)
+
+PITS = _experiment(
+    "pits",
+    title="In which pit a descent ends that may start anywhere",
+    rows={
+        "gradient-descent": {"optimiser": "gradient descent", "rate": 0.05, "noise": None},
+        "noisy": {"optimiser": "gradient descent", "rate": 0.05, "noise": 2.0},
+        "momentum": {"optimiser": "momentum", "rate": 0.05, "noise": None},
+        "Adam": {"optimiser": "Adam", "rate": 0.05, "noise": None},
+    },
+    scales={
+        "smoke": {"starts": 10, "steps": 20},
+        "quick": {"starts": 100, "steps": 300},
+        "paper": {"starts": 400, "steps": 500},
+    },
+    data={"pits": "real", "flat-and-sharp": "real"},
+    run=descent.run_pits,
+    code=("experiments.descent", "models.optimisers", "models.surfaces"),
+)
+
+RARE = _experiment(
+    "rare",
+    title="One batch in a hundred says what matters",
+    rows={
+        "Adam": {"optimiser": "Adam", "rate": 5.0},
+        "AMSGrad": {"optimiser": "AMSGrad", "rate": 5.0},
+        "gradient-descent": {"optimiser": "gradient descent", "rate": 0.05},
+        "Adagrad": {"optimiser": "Adagrad", "rate": 5.0},
+    },
+    scales={"smoke": {"steps": 100}, "quick": {"steps": 3000}, "paper": {"steps": 10_000}},
+    data={"reddi": "real"},
+    run=descent.run_rare,
+    code=("experiments.descent", "models.optimisers"),
+)
+
+EXPERIMENTS = {
+    experiment.name: experiment
+    for experiment in (
+        WORKED,
+        APPROACH,
+        OUTLIERS,
+        SKEWED,
+        INTERVALS,
+        MARGIN,
+        IMBALANCE,
+        ACTIVATION,
+        OVERFITTING,
+        DEPTH,
+        DEEPER,
+        DYING,
+        COST,
+        SEARCH,
+        BATCHES,
+        CROWD,
+        RATE,
+        NETWORK,
+        RACE,
+        RACE_AS_GIVEN,
+        PITS,
+        RARE,
+    )
+}

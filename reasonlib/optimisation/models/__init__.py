@@ -1,0 +1,1 @@
+"""The models of losses, activations and optimisers, one system a file."""

@@ -1,0 +1,1 @@
+"""What the chapters on losses, activations and optimisers show: figures, tables, live figures, exercises."""

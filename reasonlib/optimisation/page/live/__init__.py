@@ -1,0 +1,132 @@
+"""Losses, optimisers and activations to play with in the page: three figures that need no kernel.
+
+- `losses`: drag a prediction, a target or an outlier, and watch every loss with its slope;
+- `race`: six optimisers in a ravine, on a saddle, on Beale's function, on a surface that the reader draws;
+- `saturation`: the activations and gradients of a deep stack, layer by layer, while it learns.
+
+Each is one piece of HTML: some JavaScript without a library (``stage.js`` holds what the three share), and a
+picture, drawn from the library's numbers, for a page where scripts are off. It asks the network for nothing
+and works from a file on disk, in Jupyter and on Colab. With a kernel, `page.widget` does
+the same.
+
+>>> race()
+Six optimisers from one point on a surface (ravine, ...
+"""
+
+import html
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from reasonlib.display.plotting import Picture
+from reasonlib.optimisation.page.live import stills
+from reasonlib.optimisation.page.live.stack import TRIES
+from reasonlib.optimisation.page.live.tracks import LAND, OUTLIER, POINTS, SPOILT, TRACKS, Track, surface_of
+
+__all__ = ["LARGEST", "code", "losses", "race", "saturation"]
+
+LARGEST = 150_000  # bytes: what one of these figures may weigh, its picture included
+
+
+def race(**changes: Mapping[str, Any]) -> Picture:
+    """Race six optimisers; the reader picks the surface, or draws one, the starting point and the rates.
+
+    Parameters
+    ----------
+    **changes
+        Other starts or rates than those of `TRACKS`, such as ``ravine={"start": [-2, 1], "rate": 0.02}``.
+
+    Returns
+    -------
+    Picture
+        To be shown at the end of a cell, or written as a page of its own by ``save``.
+
+    Raises
+    ------
+    ValueError
+        If there is no such surface, or it has no such setting.
+    """
+    tracks = {key: asdict(track) for key, track in TRACKS.items()}
+    for key, one in changes.items():
+        if key not in tracks:
+            raise ValueError(f"the surface must be one of {', '.join(tracks)}, got {key!r}")
+        for name in one:
+            if name not in tracks[key]:
+                raise ValueError(f"a track has {', '.join(tracks[key])}, got {name!r}")
+        tracks[key] |= one
+    return _figure(
+        "race",
+        ("optimisers.js", "race.js"),
+        stills.race(Track(**tracks["ravine"]), surface_of("ravine")),
+        {"tracks": tracks, "land": LAND},
+        "Race the optimisers",
+        "With scripts you can choose surface, starting point and rates, and draw a surface of your own.",
+    )
+
+
+def losses() -> Picture:
+    """Drag a prediction, a target, a point or a probability, and watch every loss with its slope.
+
+    Returns
+    -------
+    Picture
+        To be shown at the end of a cell, or written as a page of its own by ``save``.
+    """
+    return _figure(
+        "losses",
+        ("losses.js", "target.js"),
+        stills.losses(),
+        {"points": POINTS, "spoilt": SPOILT, "outlier": OUTLIER},
+        "Losses and their slopes",
+        "With scripts you can drag the prediction, its target, points of a line and a probability.",
+    )
+
+
+def saturation() -> Picture:
+    """Watch activations and gradients pass through a deep stack, layer by layer, while it learns.
+
+    Returns
+    -------
+    Picture
+        To be shown at the end of a cell, or written as a page of its own by ``save``.
+    """
+    tries = {key: {"title": one.title, "settings": one.settings} for key, one in TRIES.items()}
+    config = TRIES["travels"].config
+    return _figure(
+        "saturation",
+        ("stack.js", "saturation.js"),
+        stills.saturation(config),
+        {"tries": tries, "momentum": config.momentum, "width": config.width},
+        "Saturation through a deep stack",
+        "With scripts you can choose activation, depth and weights, and watch the stack learn.",
+    )
+
+
+def code(name: str) -> str:
+    """Give one of the figures' files, such as ``"optimisers.js"``, to be read beside the library's."""
+    return (Path(__file__).parent / name).read_text(encoding="utf-8")
+
+
+def _figure(
+    kind: str,
+    files: tuple[str, ...],
+    still: Picture,
+    data: Mapping[str, Any],
+    label: str,
+    offer: str,
+) -> Picture:
+    """Put a figure together: its look, its picture for a page without scripts, its data, its code."""
+    written = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    scripts = "\n".join(code(name) for name in ("stage.js", *files))
+    body = (
+        f"<style>{code('figure.css')}</style>"
+        f'<div class="rr rr-opt rr-opt-{kind} mathjax_ignore" role="group" aria-label="{html.escape(label)}" '
+        f'data-lm-suppress-shortcuts="true"><div class="rr-opt-still">{still.html}</div>'
+        "<noscript><p>Scripts are off: this is a picture, computed beforehand. "
+        f"{html.escape(offer)}</p></noscript>"
+        f'<script type="application/json">{written}</script></div>'
+        f"<script>(() => {{\n{scripts}}})();</script>"
+    )
+    return Picture(body, alt=still.alt)

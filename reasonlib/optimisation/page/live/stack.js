@@ -1,0 +1,143 @@
+// A deep stack of equal layers, as in stack.py: drawn, passed forward and back, and trained in the page.
+
+const sigma = (z) => (z < 0 ? Math.exp(z) / (1 + Math.exp(z)) : 1 / (1 + Math.exp(-z)));
+const cut = (z, low, high) => Math.min(high, Math.max(low, z));
+
+/** Every activation f with its slope, as in reasonlib.optimisation.models.activations. */
+const ACTIVATIONS = {
+  sigmoid: [sigma, (z) => sigma(z) * (1 - sigma(z))],
+  "hard sigmoid": [(z) => cut((z + 1) / 2, 0, 1), (z) => (Math.abs(z) <= 1 ? 0.5 : 0)],
+  dSiLU: [(z) => sigma(z) * (1 + z * (1 - sigma(z))), (z) => sigma(z) * (1 - sigma(z)) * (2 + z * (1 - 2 * sigma(z)))],
+  tanh: [Math.tanh, (z) => 1 - Math.tanh(z) ** 2],
+  "hard tanh": [(z) => cut(z, -1, 1), (z) => (Math.abs(z) <= 1 ? 1 : 0)],
+  softsign: [(z) => z / (1 + Math.abs(z)), (z) => 1 / (1 + Math.abs(z)) ** 2],
+  ReLU: [(z) => (z > 0 ? z : 0), (z) => (z > 0 ? 1 : 0)],
+  "leaky ReLU": [(z) => (z > 0 ? z : 0.01 * z), (z) => (z > 0 ? 1 : 0.01)],
+  softplus: [(z) => Math.max(z, 0) + Math.log1p(Math.exp(-Math.abs(z))), sigma],
+  ELU: [(z) => (z > 0 ? z : Math.expm1(z)), (z) => (z > 0 ? 1 : Math.exp(z))],
+  swish: [(z) => z * sigma(z), (z) => sigma(z) * (1 + z * (1 - sigma(z)))],
+  ELiSH: [(z) => (z >= 0 ? z : Math.expm1(z)) * sigma(z),
+    (z) => sigma(z) * (z >= 0 ? 1 + z * (1 - sigma(z)) : Math.exp(z) + Math.expm1(z) * (1 - sigma(z)))],
+  HardELiSH: [(z) => (z >= 0 ? z : Math.expm1(z)) * cut((z + 1) / 2, 0, 1),
+    (z) => (z >= 0 ? 1 : Math.exp(z)) * cut((z + 1) / 2, 0, 1) + (Math.abs(z) <= 1 ? 0.5 : 0) * (z >= 0 ? z : Math.expm1(z))],
+};
+
+const FADED = 0.1, POINTS = 64;
+
+/** Normal numbers from a seed: mulberry32, then Box and Muller. */
+function normals(seed) {
+  let state = seed >>> 0, spare = null;
+  const uniform = () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), state | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return (((t ^ (t >>> 14)) >>> 0) + 0.5) / 2 ** 32;
+  };
+  return () => {
+    if (spare !== null) {
+      const kept = spare;
+      spare = null;
+      return kept;
+    }
+    const radius = Math.sqrt(-2 * Math.log(uniform())), angle = 2 * Math.PI * uniform();
+    spare = radius * Math.sin(angle);
+    return radius * Math.cos(angle);
+  };
+}
+
+/** The points of the plane, one after the other, and their truth: 1 for the half that is farther out. */
+function somePoints() {
+  const draw = normals(7), x = Float64Array.from({ length: 2 * POINTS }, () => draw());
+  const distance = Array.from({ length: POINTS }, (_, i) => Math.hypot(x[2 * i], x[2 * i + 1]));
+  const middle = [...distance].sort((a, b) => a - b)[POINTS / 2 - 1];
+  return { x, truth: distance.map((one) => (one > middle ? 1 : 0)) };
+}
+
+class Stack {
+  constructor({ activation, depth, scale, rate, momentum, width, seed }) {
+    Object.assign(this, { depth, width, rate, momentum, steps: 0, points: somePoints() });
+    [this.f, this.slope] = ACTIVATIONS[activation];
+    const draw = normals(seed);
+    this.sizes = [2, ...Array(depth).fill(width), 1];
+    this.weights = this.sizes.slice(1).map((outs, l) => Float64Array.from({ length: outs * this.sizes[l] }, () => draw() * (scale / Math.sqrt(this.sizes[l]))));
+    this.biases = this.sizes.slice(1).map((outs) => new Float64Array(outs));
+    this.velocities = [...this.weights, ...this.biases].map((one) => new Float64Array(one.length));
+    this.steepest = 0;
+    for (let i = 0; i <= 3200; i += 1) this.steepest = Math.max(this.steepest, Math.abs(this.slope(-8 + i / 200)));
+  }
+
+  /** One pass forward and back. It leaves the gradients of the weights for `learn`. */
+  look() {
+    const { sizes, depth, weights, biases, points: { x, truth } } = this;
+    const as = [x], slopes = [];
+    for (let l = 0; l <= depth; l += 1) {
+      const ins = sizes[l], outs = sizes[l + 1], from = as[l], w = weights[l], b = biases[l];
+      const a = new Float64Array(POINTS * outs), slope = new Float64Array(POINTS * outs);
+      for (let p = 0; p < POINTS; p += 1) {
+        for (let u = 0; u < outs; u += 1) {
+          let z = b[u];
+          for (let i = 0; i < ins; i += 1) z += w[u * ins + i] * from[p * ins + i];
+          a[p * outs + u] = l < depth ? this.f(z) : z;
+          slope[p * outs + u] = l < depth ? this.slope(z) : 1;
+        }
+      }
+      as.push(a);
+      slopes.push(slope);
+    }
+    const scores = as[depth + 1];
+    let loss = 0, right = 0, back = new Float64Array(POINTS);
+    for (let p = 0; p < POINTS; p += 1) {
+      const z = scores[p];
+      loss += (Math.max(z, 0) + Math.log1p(Math.exp(-Math.abs(z))) - z * truth[p]) / POINTS;
+      right += (z > 0) === (truth[p] > 0.5) ? 1 / POINTS : 0;
+      back[p] = (sigma(z) - truth[p]) / POINTS;
+    }
+    this.gradients = [];
+    for (let l = depth; l >= 0; l -= 1) {
+      const ins = sizes[l], outs = sizes[l + 1], from = as[l], w = weights[l];
+      const gw = new Float64Array(w.length), gb = new Float64Array(outs), below = new Float64Array(POINTS * ins);
+      for (let p = 0; p < POINTS; p += 1) {
+        for (let u = 0; u < outs; u += 1) {
+          const push = back[p * outs + u];
+          gb[u] += push;
+          for (let i = 0; i < ins; i += 1) {
+            gw[u * ins + i] += push * from[p * ins + i];
+            below[p * ins + i] += push * w[u * ins + i];
+          }
+        }
+      }
+      if (l > 0) for (let k = 0; k < below.length; k += 1) below[k] *= slopes[l - 1][k];
+      this.gradients[l] = [gw, gb];
+      back = below;
+    }
+    const layers = Array.from({ length: depth }, (_, l) => {
+      const a = as[l + 1], slope = slopes[l], faded = FADED * this.steepest, width = this.width;
+      let sum = 0, saturated = 0, dead = 0;
+      for (let k = 0; k < a.length; k += 1) {
+        sum += a[k];
+        saturated += !(Math.abs(slope[k]) >= faded);
+      }
+      for (let u = 0; u < width; u += 1) {
+        let alive = false;
+        for (let p = 0; p < POINTS; p += 1) alive ||= slope[p * width + u] !== 0;
+        dead += !alive;
+      }
+      const gradient = Math.sqrt(this.gradients[l][0].reduce((total, one) => total + one ** 2, 0));
+      return { values: a, slopes: slope, mean: sum / a.length, saturated: saturated / a.length, dead, gradient };
+    });
+    return { loss, accuracy: right, layers };
+  }
+
+  /** One step of momentum down the gradients of the last look. */
+  learn() {
+    const moved = [...this.weights, ...this.biases], by = [...this.gradients.map(([w]) => w), ...this.gradients.map(([, b]) => b)];
+    moved.forEach((one, n) => {
+      const v = this.velocities[n], g = by[n];
+      for (let k = 0; k < one.length; k += 1) {
+        v[k] = this.momentum * v[k] + this.rate * g[k];
+        one[k] -= v[k];
+      }
+    });
+    this.steps += 1;
+  }
+}

@@ -1,0 +1,1 @@
+"""The data of story question answering: examples, simulators, corpus readers, encodings."""

@@ -1,0 +1,115 @@
+"""Stories like the released bAbI tasks, of any number and from any seed (Weston et al. 2015).
+
+A small world of people, places, objects, times, sizes and motives is moved at random, told in the released
+words, and asked about; the sentences that support each answer are recorded::
+
+    seed --> draw --> task_1 ... task_20 --> Story --> Example --> corpus.write --> a bAbI file
+                      one story a call
+
+The same seed gives the same examples on every machine. Where the released set shows its rule (which of
+several answers counts, what is asked when, how many sentences pass before a question), the rule is kept; each
+task's docstring says where it is not.
+"""
+
+from collections.abc import Callable
+from random import Random
+
+from reasonlib.story_qa.data.example import TASKS, Example
+from reasonlib.story_qa.data.simulator import carrying, puzzles, reports
+from reasonlib.story_qa.data.simulator.vocabulary import Draw, Story
+
+__all__ = ["SIMULATORS", "TELLERS", "simulate"]
+
+TELLERS: dict[int, Callable[[Draw], Story]] = {
+    1: carrying.task_1,
+    2: carrying.task_2,
+    3: carrying.task_3,
+    4: puzzles.task_4,
+    5: carrying.task_5,
+    6: carrying.task_6,
+    7: carrying.task_7,
+    8: carrying.task_8,
+    9: reports.task_9,
+    10: reports.task_10,
+    11: reports.task_11,
+    12: reports.task_12,
+    13: reports.task_13,
+    14: reports.task_14,
+    15: puzzles.task_15,
+    16: puzzles.task_16,
+    17: puzzles.task_17,
+    18: puzzles.task_18,
+    19: puzzles.task_19,
+    20: puzzles.task_20,
+}
+
+
+def simulate(
+    task: int, questions: int | None = None, *, stories: int | None = None, seed: int = 0
+) -> list[Example]:
+    """Make up stories for one task.
+
+    Parameters
+    ----------
+    task
+        1 to 20.
+    questions
+        Number of examples; the last story may be cut short to meet it, as in the released files.
+    stories
+        Number of whole stories, instead of `questions`.
+    seed
+        Different seeds give unrelated stories, so a training, validation and test set need three.
+
+    Returns
+    -------
+    list of Example
+        Examples in order, with `group` counting the stories from 0.
+
+    Raises
+    ------
+    ValueError
+        If `task` is not 1 to 20, or not exactly one of `questions` and `stories` is given and at least 1.
+
+    Examples
+    --------
+    >>> simulate(1, questions=1, seed=0)[0].question
+    'Where is Sandra?'
+    """
+    if task not in TELLERS:
+        raise ValueError(f"task must be {TASKS[0]} to {TASKS[-1]}, got {task}")
+    if (questions is None) == (stories is None):
+        raise ValueError(f"give questions or stories, one of them, got {questions} and {stories}")
+    for name, value in (("questions", questions), ("stories", stories)):
+        if value is not None and value < 1:
+            raise ValueError(f"{name} must be at least 1, got {value}")
+    draw = Random(f"bAbI {task} {seed}").random  # a text seed: tasks and seeds share no sequence
+    tell = TELLERS[task]
+    examples: list[Example] = []
+    group = 0
+    while (stories is not None and group < stories) or (questions is not None and len(examples) < questions):
+        sentences, asked = tell(draw)
+        told = tuple(sentences)
+        for count, question, answer, support in asked:
+            examples.append(
+                Example(
+                    task=task,
+                    story=told[:count],
+                    question=question,
+                    answer=answer,
+                    support=support,
+                    group=group,
+                )
+            )
+        group += 1
+    return examples if questions is None else examples[:questions]
+
+
+def _of(task: int) -> Callable[[int, int], list[Example]]:
+    def simulator(questions: int, seed: int) -> list[Example]:
+        return simulate(task, questions, seed=seed)
+
+    simulator.__doc__ = TELLERS[task].__doc__
+    return simulator
+
+
+SIMULATORS: dict[str, Callable[[int, int], list[Example]]] = {f"qa{task}": _of(task) for task in TASKS}

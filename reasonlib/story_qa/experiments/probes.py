@@ -1,0 +1,288 @@
+"""A look inside an encoder: which words it puts in the place of hidden ones, and at which sentences it looks.
+
+::
+
+    [CLS] mary went to the [MASK] . [SEP] where is mary ? [MASK] . [SEP]
+                             |                               |
+                      garden 0.31, office 0.19 ...    garden 0.84, office 0.07 ...
+
+An encoder is kept without the two heads of its pre-training. `guesser` gives it new ones, which
+`pretrain.pretrain` teaches in seconds while the encoder itself stays as it was; `guess` and `hide_each` then
+ask it about hidden words.
+
+Axes: N token sequences, T tokens, V words, L layers, S sentences.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from reasonlib import training
+from reasonlib.errors import UserError
+from reasonlib.story_qa.data.example import Example
+from reasonlib.story_qa.models.bert import AnswerReader, Pair, StoryTokens, stack
+
+__all__ = [
+    "Guess",
+    "Hidden",
+    "attention_by_sentence",
+    "continuing",
+    "guess",
+    "guesser",
+    "hidden_answer",
+    "hide_each",
+    "scores_of",
+]
+
+
+# Hidden words -----------------------------------------------------------------------------------------------
+
+
+class Guess(NamedTuple):
+    """A word and the probability that it is the hidden one."""
+
+    word: str
+    share: float
+
+
+class Hidden(NamedTuple):
+    """One word of a text, hidden, with what the encoder puts in its place.
+
+    Attributes
+    ----------
+    place
+        Where the word stands among the tokens of its `Pair`.
+    word
+        The word.
+    guesses
+        The likeliest words, best first.
+    """
+
+    place: int
+    word: str
+    guesses: tuple[Guess, ...]
+
+
+def guesser(encoder: Any, *, seed: int = 0) -> Any:
+    """Put new pre-training heads on an encoder and freeze the encoder.
+
+    Parameters
+    ----------
+    encoder
+        A BERT encoder (see `bert.load_encoder`); it is used as it is, not copied.
+    seed
+        Draws the heads' weights.
+
+    Returns
+    -------
+    transformers.BertForPreTraining
+        Its word head scores words with the encoder's own embeddings, as the source's does.
+
+    Raises
+    ------
+    UserError
+        If the encoder is not a BERT.
+    """
+    from transformers import BertForPreTraining
+
+    if encoder.config.model_type != "bert":
+        raise UserError(f"guessing needs an encoder of type bert, got {encoder.config.model_type}")
+    with training.seeded(seed):
+        model = BertForPreTraining(encoder.config)
+    model.bert = encoder
+    model.tie_weights()
+    encoder.requires_grad_(False)
+    return model
+
+
+@torch.no_grad()
+def scores_of(
+    model: Any, tokenizer: Any, pairs: Sequence[Pair], *, size: int = 64
+) -> tuple[list[Float[Tensor, "T V"]], Float[Tensor, "N 2"]]:
+    """Run both heads over some pairs.
+
+    Parameters
+    ----------
+    model
+        From `guesser`, or any `transformers.BertForPreTraining`.
+    tokenizer
+        Of its encoder.
+    pairs
+        N pairs; ``[MASK]`` may stand for a word.
+    size
+        Pairs in a batch.
+
+    Returns
+    -------
+    words : N tensors (T, V)
+        Logarithm of the probability (nats) of every word at every place.
+    follows : (N, 2)
+        Score that the second part continues the first, and that it does not.
+    """
+    model.eval()
+    words: list[Tensor] = []
+    follows: list[Tensor] = []
+    for start in range(0, len(pairs), size):
+        some = pairs[start : start + size]
+        batch = stack(some, tokenizer.pad_token_id or 0)
+        output = model(
+            input_ids=batch.tokens, token_type_ids=batch.segments, attention_mask=batch.mask.long()
+        )
+        spoken = output.prediction_logits.log_softmax(-1)
+        words += [row[: len(pair.tokens)] for row, pair in zip(spoken, some, strict=True)]
+        follows.append(output.seq_relationship_logits)
+    return words, torch.cat(follows) if follows else torch.empty(0, 2)
+
+
+def guess(
+    model: Any, tokenizer: Any, pairs: Sequence[Pair], places: Sequence[int], *, top: int = 5
+) -> list[tuple[Guess, ...]]:
+    """Name the likeliest words at one place of each pair.
+
+    Marks such as [SEP] are no guesses; the shares are of the words that remain.
+
+    Parameters
+    ----------
+    model, tokenizer
+        As for `scores_of`.
+    pairs, places
+        N pairs and, in each, the place that is asked for.
+    top
+        How many guesses.
+    """
+    words, _ = scores_of(model, tokenizer, pairs)
+    marks = sorted(set(tokenizer.all_special_ids))
+    found = []
+    for spoken, place in zip(words, places, strict=True):
+        shares = spoken[place].exp()
+        shares[marks] = 0.0
+        best = (shares / shares.sum()).topk(top)
+        named = tokenizer.convert_ids_to_tokens(best.indices.tolist())
+        found.append(
+            tuple(Guess(word, share) for word, share in zip(named, best.values.tolist(), strict=True))
+        )
+    return found
+
+
+def hide_each(model: Any, tokenizer: Any, pair: Pair, *, top: int = 5) -> list[Hidden]:
+    """Hide every word of a text in turn, the others in view, and name the likeliest words for it.
+
+    Parameters
+    ----------
+    model, tokenizer
+        As for `scores_of`.
+    pair
+        The text; marks and punctuation are not hidden.
+    top
+        How many guesses.
+    """
+    names = tokenizer.convert_ids_to_tokens(pair.tokens)
+    places = [place for place, name in enumerate(names) if name[0].isalnum()]
+    guesses = guess(
+        model, tokenizer, [_masked(pair, place, tokenizer.mask_token_id) for place in places], places, top=top
+    )
+    return [Hidden(place, names[place], found) for place, found in zip(places, guesses, strict=True)]
+
+
+def _masked(pair: Pair, place: int, mask: int) -> Pair:
+    tokens = list(pair.tokens)
+    tokens[place] = mask
+    return pair._replace(tokens=tokens)
+
+
+def hidden_answer(tokens: StoryTokens, example: Example) -> tuple[Pair, int]:
+    """Tell a story with its question and hide the answer, to ask an encoder that was never taught to answer.
+
+    Returns
+    -------
+    Pair
+        ``[CLS] story [SEP] question [MASK] . [SEP]``.
+    int
+        The place of [MASK].
+
+    Raises
+    ------
+    ValueError
+        If the answer is not one word.
+    """
+    if len(example.answer) != 1:
+        raise ValueError(f"example must have one word for an answer, got {' '.join(example.answer)}")
+    mask = tokens.tokenizer.mask_token
+    pair = tokens.pair(" ".join(example.story), (f"{example.question} {mask}.",))
+    return pair, pair.tokens.index(tokens.tokenizer.mask_token_id)
+
+
+def continuing(
+    stories: Sequence[Sequence[str]], others: Sequence[Sequence[str]], tokens: StoryTokens
+) -> tuple[list[Pair], Int[Tensor, " N"]]:
+    """Cut each story in the middle and give its first half two second parts: its own and another story's.
+
+    Parameters
+    ----------
+    stories
+        Stories of two sentences or more.
+    others
+        As many; the second half of each takes the place of the true one.
+    tokens
+        Tokenises.
+
+    Returns
+    -------
+    pairs : 2 N pairs
+        First the true ones, then the exchanged ones.
+    wrong : (2 N,)
+        0 where the second part continues the first, 1 where it does not.
+    """
+    true = [(" ".join(one[: len(one) // 2]), one[len(one) // 2 :]) for one in stories]
+    false = [(first, other[len(other) // 2 :]) for (first, _), other in zip(true, others, strict=True)]
+    pairs = [tokens.pair(first, second) for first, second in (*true, *false)]
+    return pairs, torch.tensor([0] * len(true) + [1] * len(false))
+
+
+# Attention --------------------------------------------------------------------------------------------------
+
+
+@torch.no_grad()
+def attention_by_sentence(
+    model: AnswerReader, tokens: StoryTokens, examples: Sequence[Example], *, size: int = 32
+) -> list[np.ndarray]:
+    """Measure how [CLS] looks at the sentences of each story, layer by layer.
+
+    Parameters
+    ----------
+    model
+        A fine-tuned reader.
+    tokens
+        Of its encoder.
+    examples
+        N questions.
+    size
+        Questions in a batch.
+
+    Returns
+    -------
+    list of ndarray
+        For each question shape (L, S kept): attention averaged over heads and summed over the tokens of a
+        sentence, as shares of what falls on the story. `evaluation.attention_on_support` reads it.
+    """
+    model.eval()
+    pairs = [tokens.pair(one.question, one.story) for one in examples]
+    order = sorted(range(len(pairs)), key=lambda place: len(pairs[place].tokens))
+    found: list[np.ndarray] = [np.empty(0)] * len(pairs)
+    for start in range(0, len(order), size):
+        some = order[start : start + size]
+        batch = stack([pairs[place] for place in some], tokens.tokenizer.pad_token_id or 0)
+        attention = model(batch, attention=True).attention
+        heard = attention[:, :, :, 0].mean(2).numpy()  # (B, L, H, T, T) -> (B, L, T)
+        for row, place in enumerate(some):
+            kept = examples[place].story[pairs[place].dropped :]
+            lengths = [len(tokens.sentence(sentence)) for sentence in kept]
+            first = pairs[place].segments.index(1)
+            edges = first + np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(int)
+            summed = np.add.reduceat(heard[row, :, : first + sum(lengths)], edges, axis=1)  # (L, S)
+            found[place] = summed / summed.sum(1, keepdims=True)
+    return found

@@ -1,0 +1,1 @@
+"""The models of story question answering, one system a file."""

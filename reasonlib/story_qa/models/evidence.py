@@ -1,0 +1,391 @@
+r"""A reader of sentences that also says which of them its answer rests on, and is told so in training.
+
+Source: Yang et al. (2018), "HotpotQA", section 5, whose reader learns to mark supporting sentences while it
+learns to answer. https://arxiv.org/abs/1809.09600
+
+::
+
+    every sentence                      the story                                  what is learned
+
+    s_i = [CLS] of BERT          -->    document layer, run N times      -->       answer, from the question
+        + its words, each by place        looks first at what is alike,            needed or not, from every
+          (position encoding)             and how far away it stands               sentence's vector
+
+The sentence encoder and the shared document layer are those of `hibert`. Three things are new: the mark of
+every sentence, sentence vectors in which words can still be told apart, and attention that begins as a
+comparison (Trockman and Kolter 2023, https://arxiv.org/abs/2305.09828).
+
+The labels of needed sentences are used in training alone. To answer, the reader is given no more than a story
+and a question.
+
+Axes: B questions, S sentences, U distinct sentences, T tokens, D width, A answers, N steps, H heads.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+from torch.nn import functional
+
+from reasonlib import training
+from reasonlib.nn.attention import MultiHeadAttention
+from reasonlib.nn.positions import sinusoidal_positions
+from reasonlib.nn.transformer import FeedForward, initialise
+from reasonlib.story_qa.data.encoding import Batch, StorySet
+from reasonlib.story_qa.models.hibert import (
+    SentenceReaderConfig,
+    SentenceRecipe,
+    accuracy,
+    choose,
+    practice_shares,
+)
+from reasonlib.training.batching import LengthBuckets
+
+__all__ = [
+    "ComparingLayer",
+    "EvidenceBatch",
+    "EvidenceReader",
+    "EvidenceRecipe",
+    "Grounded",
+    "evidence_batch",
+    "evidence_loss",
+    "ground",
+    "marks_scores",
+    "train_evidence",
+]
+
+LONGEST = 64  # tokens of a sentence that have a place of their own
+GROUPS = 4  # of sentences of like length, encoded one after another: less padding
+
+
+# Data -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class EvidenceBatch(Batch):
+    """A batch that knows which sentences are needed.
+
+    Attributes
+    ----------
+    needed : (B, S)
+        1.0 where a slot holds a supporting sentence, as the data mark them.
+    """
+
+    needed: Float[Tensor, "B S"]
+
+    def shard(self, index: int, count: int) -> "EvidenceBatch":
+        """Keep the questions of one of `count` processes; the table of sentences stays whole."""
+        names = ("story", "filled", "question", "answer", "needed")
+        return EvidenceBatch(self.sentences, *(getattr(self, name)[index::count] for name in names))
+
+    def to(self, device: torch.device | str) -> "EvidenceBatch":
+        """Move every tensor to a device."""
+        return EvidenceBatch(*(getattr(self, name).to(device) for name in self.__dataclass_fields__))
+
+
+def evidence_batch(
+    stories: StorySet,
+    items: Sequence[int] | np.ndarray,
+    *,
+    slots: int,
+    noise: float = 0.0,
+    rng: np.random.Generator | None = None,
+) -> EvidenceBatch:
+    """Gather questions as `StorySet.batch` does, with the marks of their supporting sentences."""
+    batch = stories.batch(items, slots=slots, noise=noise, rng=rng)
+    filled = batch.filled.numpy()
+    needed = np.zeros(filled.shape, dtype=np.float32)
+    for row, item in enumerate(items):
+        story = stories.examples[item]
+        ages = [len(story.story) - 1 - sentence for sentence in story.support]
+        places = np.flatnonzero(filled[row])
+        needed[row, places[[age for age in ages if age < len(places)]]] = 1.0
+    return EvidenceBatch(
+        batch.sentences, batch.story, batch.filled, batch.question, batch.answer, torch.from_numpy(needed)
+    )
+
+
+# The model --------------------------------------------------------------------------------------------------
+
+
+class ComparingLayer(nn.Module):
+    r"""A pre-norm encoder layer whose attention begins as a comparison, and knows who stands where.
+
+    .. math:: w_{ij} = \mathrm{softmax}_j \left( \frac{(W_Q x_i)^\top W_K x_j}{\sqrt{D / H}}
+                        + r_{i - j} \right), \quad j \ne i
+
+    At the start W_Q = W_K is a rotation times `sharpness`, so that vectors which share a word look at each
+    other, and the output map turns back what the values turned: a share `carry` of what was looked at is
+    added. `r` is learned for each distance and head, and starts at zero (Raffel et al. 2020). No vector looks
+    at itself: it would always be the most alike.
+
+    Parameters
+    ----------
+    width, heads, hidden
+        D, H and the width between the two maps of the feed-forward part.
+    slots
+        Sentences at most.
+    sharpness, carry
+        Of the first attention.
+    """
+
+    def __init__(
+        self, width: int, heads: int, hidden: int, slots: int, *, sharpness: float = 1.4, carry: float = 0.3
+    ) -> None:
+        super().__init__()
+        self.attention = MultiHeadAttention(width, heads)
+        self.feed_forward = FeedForward(width, hidden, functional.gelu)
+        self.before_attention, self.before_feeding = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.distance = nn.Parameter(torch.zeros(heads, 2 * slots + 1))
+        initialise(self)
+        with torch.no_grad():
+            nn.init.orthogonal_(self.attention.query.weight, gain=sharpness)
+            self.attention.key.weight.copy_(self.attention.query.weight)
+            nn.init.orthogonal_(self.attention.value.weight)
+            self.attention.output.weight.copy_(carry * self.attention.value.weight.T)
+
+    def bias(self, told: Bool[Tensor, "B T"]) -> Float[Tensor, "B H T T"]:
+        """Score each distance; what is hidden gets less than any score can make good, empty slots least."""
+        here = torch.arange(told.shape[1], device=told.device)
+        apart = here[:, None] - here + self.distance.shape[1] // 2
+        bias = self.distance[:, apart].masked_fill(torch.eye(len(here), device=told.device) > 0, -1e8)
+        return bias.masked_fill(~told[:, None, None], -1e9)  # so that a question alone looks at itself
+
+    def forward(
+        self, x: Float[Tensor, "B T D"], bias: Float[Tensor, "B H T T"]
+    ) -> tuple[Float[Tensor, "B T D"], Float[Tensor, "B H T T"]]:
+        """Return the new vectors, and where each head of each vector looked."""
+        inner = self.before_attention(x)
+        known = self.attention.project(inner, inner)
+        query = self.attention.split(self.attention.query(inner))
+        scores = query @ known.keys.transpose(-2, -1) / math.sqrt(query.shape[-1])
+        weights = (scores + bias).softmax(-1)
+        x = x + self.attention.output((weights @ known.values).transpose(1, 2).flatten(2))
+        return x + self.feed_forward(self.before_feeding(x)), weights
+
+
+class Grounded(NamedTuple):
+    """What the reader makes of a batch.
+
+    Attributes
+    ----------
+    logits : (B, A)
+        Score of every answer class.
+    needed : (B, S)
+        Log-odds that a sentence is needed, latest first; means nothing where a slot is empty.
+    attention : (B, N, H, S + 1, S + 1) or None
+        Every head's weights at every step, if they were asked for; the question comes first.
+    """
+
+    logits: Float[Tensor, "B A"]
+    needed: Float[Tensor, "B S"]
+    attention: Float[Tensor, "B N H S+1 S+1"] | None
+
+
+class EvidenceReader(nn.Module):
+    r"""Encode sentences and stories, answer from the question's vector, mark from the sentences' vectors.
+
+    .. math::
+        s_i &= \mathrm{BERT}(w_i)_{\text{[CLS]}} + \mathrm{LayerNorm}\Big(\sum_j f_j \circ e_{ij}\Big) \\
+        h^{n+1} &= \mathrm{Layer}(h^n + a + t_n), \quad h^0_i = s_i + e_{\text{kind}(i)} \\
+        \hat a &= \mathrm{softmax}(W\, \mathrm{LayerNorm}(h^N_0) + b), \quad
+        m_i = \sigma(v^\top \mathrm{LayerNorm}(h^N_i) + c)
+
+    :math:`e_{ij}` is the embedding of word j of sentence i, and :math:`f_j` a learned vector for place j, the
+    position encoding of memory networks set free; :math:`m_i` is the chance that sentence i is needed.
+
+    Parameters
+    ----------
+    encoder
+        A `transformers` encoder for single sentences.
+    config
+        Sizes of the document level; its layer is always shared.
+    seed
+        Draws the first weights of all but the encoder.
+    """
+
+    def __init__(self, encoder: Any, config: SentenceReaderConfig, *, seed: int = 0) -> None:
+        super().__init__()
+        self.config = config
+        self.encoder = encoder
+        width = encoder.config.hidden_size
+        with training.seeded(seed):
+            self.layer = ComparingLayer(width, config.heads, config.hidden, config.slots)
+            self.places = nn.Parameter(0.25 + 0.4 * torch.randn(LONGEST, width))
+            self.spelt = nn.LayerNorm(width)
+            self.ages = nn.Parameter(0.3 * sinusoidal_positions(config.slots + 1, width))
+            self.step = nn.Parameter(0.02 * torch.randn(config.steps, width))
+            self.kind = nn.Parameter(0.1 * torch.randn(2, width))  # question, sentence
+            self.end = nn.LayerNorm(width)
+            self.answer = nn.Linear(width, config.answers)
+            self.mark = nn.Linear(width, 1)
+
+    def sentences(self, tokens: Int[Tensor, "U T"]) -> Float[Tensor, "U D"]:
+        """Encode each sentence by itself: its [CLS], and the sum of its words, each weighed by its place."""
+        lengths = (tokens != 0).sum(1)
+        order = lengths.argsort(stable=True)
+        found = []
+        for rows in order.chunk(GROUPS):
+            group = tokens[rows, : int(lengths[rows[-1]])]
+            mask = group != 0
+            read = self.encoder(input_ids=group, attention_mask=mask.long()).last_hidden_state[:, 0]
+            words = self.encoder.embeddings(input_ids=group)[:, :LONGEST] * mask[:, :LONGEST, None]
+            found.append(read + self.spelt((words * self.places[: words.shape[1]]).sum(1)))
+        return torch.cat(found)[order.argsort()]
+
+    def forward(self, batch: Batch, *, attention: bool = False) -> Grounded:
+        """Score every answer and every sentence.
+
+        Parameters
+        ----------
+        batch
+            From an `encode_sentences` set, with at most ``config.slots`` sentences a story.
+        attention
+            Whether to keep the weights.
+        """
+        places = torch.cat([batch.question[:, None], batch.story], dim=1)  # (B, S + 1)
+        told = torch.cat([batch.filled.new_ones(len(places), 1), batch.filled], dim=1)
+        kinds = self.kind[(torch.arange(places.shape[1], device=places.device) > 0).long()]
+        hidden = functional.embedding(places, self.sentences(batch.sentences)) + kinds
+        ages, bias = self.ages[: places.shape[1]], self.layer.bias(told)
+        kept = []
+        for number in range(self.config.steps):
+            hidden, weights = self.layer(hidden + ages + self.step[number], bias)
+            if attention:
+                kept.append(weights)
+        ended = self.end(hidden)
+        looked = torch.stack(kept, dim=1) if attention else None
+        return Grounded(self.answer(ended[:, 0]), self.mark(ended[:, 1:]).squeeze(-1), looked)
+
+
+# Training ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvidenceRecipe(SentenceRecipe):
+    """How the reader is trained: as a `SentenceRecipe` says, and with a weight for the marks.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+    """
+
+    told: float = 1.0  # weight of the marks' loss; 0: only answers are taught
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.told < 0:
+            raise ValueError(f"told must be at least 0, got {self.told}")
+
+
+def evidence_loss(read: Grounded, batch: EvidenceBatch, told: float) -> Float[Tensor, ""]:
+    """Cross-entropy of the answers, and of the marks: needed sentences together weigh as much as the others.
+
+    A long story has two or three needed sentences among a hundred; without the balance their part of the loss
+    would be too small to be felt.
+    """
+    loss = functional.cross_entropy(read.logits, batch.answer)
+    if not told:
+        return loss
+    each = functional.binary_cross_entropy_with_logits(read.needed, batch.needed, reduction="none")
+    needed, others = batch.needed, batch.filled * (1 - batch.needed)
+    marks = sum((each * part).sum(1) / part.sum(1).clamp(min=1) for part in (needed, others))
+    return loss + told * torch.as_tensor(marks).mean()
+
+
+def train_evidence(
+    model: EvidenceReader,
+    train: StorySet,
+    recipe: EvidenceRecipe,
+    *,
+    valid: StorySet | None = None,
+    seed: int = 0,
+    minutes: float | None = None,
+    checkpoint: Path | None = None,
+    progress: bool | None = None,
+    on_epoch: Callable[[dict[str, Any]], None] | None = None,
+) -> training.History:
+    """Train in place; the arguments are those of `hibert.train_reader`."""
+    slots = model.config.slots
+    lengths = np.minimum(train.lengths, slots)
+    steps = len(LengthBuckets(lengths, batch_size=recipe.batch_size, seed=seed))
+    latest: dict[str, float] = {}
+
+    def start(epoch: int, rows: list[dict[str, float]]) -> None:
+        latest.clear()
+        latest.update(rows[-1] if rows else {})
+
+    def batches(epoch: int) -> Iterator[EvidenceBatch]:
+        rng = np.random.default_rng([seed, epoch])
+        items = np.arange(len(train))
+        if latest and valid is not None and recipe.practice is not None:
+            errors = {int(task): 1 - latest[f"accuracy.qa{task}"] for task in np.unique(valid.task)}
+            items = choose(train.task, practice_shares(errors, recipe.practice), rng)
+        for rows in LengthBuckets(lengths[items], batch_size=recipe.batch_size, seed=seed).plan(epoch):
+            batch = evidence_batch(train, items[rows], slots=slots, noise=recipe.noise, rng=rng)
+            yield batch.to(model.ages.device)
+
+    return training.fit(
+        model,
+        batches,
+        loss=lambda model, batch: evidence_loss(model(batch), batch, recipe.told),
+        config=training.TrainingConfig(
+            epochs=recipe.epochs,
+            lr=recipe.lr,
+            optimiser="adamw",
+            betas=(0.9, 0.98),  # as in Vaswani et al. (2017), section 5.3
+            weight_decay=recipe.weight_decay,
+            schedule="linear",
+            warmup=round(recipe.warmup * steps * recipe.epochs),
+            clip=recipe.clip,
+            seed=seed,
+            minutes=minutes,
+        ),
+        validate=None if valid is None else lambda model: accuracy(model, valid),
+        monitor="loss" if valid is None else "accuracy",
+        mode="min" if valid is None else "max",
+        checkpoint=checkpoint,
+        identity={"recipe": repr(recipe), "model": repr(model.config), "questions": len(train)},
+        steps_per_epoch=steps,
+        on_epoch_start=start,
+        on_epoch=on_epoch,
+        progress=progress,
+    )
+
+
+# Measuring --------------------------------------------------------------------------------------------------
+
+
+@torch.no_grad()
+def ground(model: EvidenceReader, stories: StorySet, *, size: int = 256) -> list[np.ndarray]:
+    """Estimate how likely each sentence of every question is needed, oldest first; 0 if forgotten."""
+    model.eval()
+    slots = model.config.slots
+    found: list[np.ndarray] = [np.zeros(0)] * len(stories)
+    for items in LengthBuckets(stories.lengths.tolist(), batch_size=size).plan(0):
+        needed = model(stories.batch(items, slots=slots).to(model.ages.device)).needed.sigmoid().cpu().numpy()
+        for row, item in enumerate(items):
+            length = int(stories.lengths[item])
+            kept = min(length, slots)
+            found[item] = np.concatenate([np.zeros(length - kept), needed[row, :kept][::-1]])
+    return found
+
+
+def marks_scores(stories: StorySet, chances: Sequence[np.ndarray]) -> dict[str, float]:
+    """Compare the marks with the labels: of all marked sentences how many are needed, and the reverse."""
+    marked = np.concatenate([one > 0.5 for one in chances])
+    needed = np.zeros(len(marked), dtype=bool)
+    for start, example in zip(stories.starts, stories.examples, strict=False):
+        needed[[int(start) + sentence for sentence in example.support]] = True
+    both = float((marked & needed).sum())
+    return {
+        "marks.precision": both / max(1.0, float(marked.sum())),
+        "marks.recall": both / max(1.0, float(needed.sum())),
+    }

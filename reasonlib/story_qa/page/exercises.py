@@ -1,0 +1,493 @@
+"""Graded exercises of the chapters "Stories and memory" and "BERT on the same stories".
+
+Each check tries what a student wrote on cases of its own and answers with a `checks.Result`.
+
+Axes: B questions, S sentences in memory, D width, J words in a sentence, T tokens.
+"""
+
+import random
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from reasonlib.grading.checks import exercise, expect, expect_close, expect_equal
+from reasonlib.nn.memory import read
+from reasonlib.nn.positions import position_encoding
+from reasonlib.story_qa.data.encoding import StorySet, build_vocabulary, encode
+from reasonlib.story_qa.data.example import Example, words
+from reasonlib.story_qa.data.simulator import simulate
+from reasonlib.story_qa.experiments.pretrain import UNSCORED
+from reasonlib.story_qa.experiments.train_memory import Recipe, accuracy, learn
+from reasonlib.story_qa.models.memory_network import MemoryConfig, MemoryNetwork
+
+__all__ = [
+    "MOST_EPOCHS",
+    "MOST_WEIGHTS",
+    "PASS_MARK",
+    "check_best_span",
+    "check_hide_words",
+    "check_pack",
+    "check_position_weights",
+    "check_read_once",
+    "check_two_hops",
+    "check_where",
+    "two_facts",
+]
+
+PASS_MARK = 0.85  # share of right answers that two hops must reach in `check_two_hops`
+ONE_HOP_MARK = 0.7  # and that one hop must not
+MOST_WEIGHTS = 5000  # numbers the network of two hops may learn
+MOST_EPOCHS = 10
+
+
+# Chapter "Stories and memory" -------------------------------------------------------------------------------
+
+
+@exercise(
+    title="Read a memory",
+    minutes=5,
+    points=1,
+    hint="Multiply every key with the query, take the softmax of the scores, and mix the values with it.",
+)
+def check_read_once(answer: Callable[..., Any]) -> None:
+    """Check ``read_once(query, keys, values)``, one hop: returns output (B, D) and weights (B, S).
+
+    ``query`` is (B, D), ``keys`` and ``values`` are (B, S, D).
+    """
+    draw = torch.Generator().manual_seed(1)
+    query = torch.randn(3, 4, generator=draw)
+    keys, values = torch.randn(2, 3, 5, 4, generator=draw).unbind(0)
+    right = read(query, keys, values)
+    got = answer(query.clone(), keys.clone(), values.clone())
+    expect(
+        isinstance(got, (tuple, list)) and len(got) == 2,
+        "return two things, the output and the weights: `return output, weights`",
+    )
+    output, weights = got
+    expect_close(
+        weights,
+        right.weights,
+        "the weights are not the softmax of the scores",
+        wrong={
+            "these are the scores: a softmax turns them into weights that sum to one": right.scores,
+            "the softmax runs over the questions: it must run over the sentences, the last axis": (
+                right.scores.softmax(0)
+            ),
+            "there is no division by the root of the width in a memory network: leave it out": (
+                right.scores / 2
+            ).softmax(-1),
+        },
+        what="the weights",
+    )
+    expect_close(
+        output,
+        right.output,
+        "the output is not the sum of the values, each times its weight",
+        wrong={
+            "you mixed the keys: the weights come from the keys, what is read are the values": read(
+                query, keys, keys
+            ).output,
+            "the question is added after the hop, by whoever calls: return the mixture alone": (
+                right.output + query
+            ),
+            "that is the plain mean of the values: use the weights": values.mean(1),
+        },
+        what="the output",
+    )
+
+
+@exercise(
+    title="Keep the order of words",
+    minutes=10,
+    points=2,
+    hint="Make a column of j/J for j = 1..J and a row of k/D for k = 1..D, and let them broadcast.",
+)
+def check_position_weights(answer: Callable[..., Any]) -> None:
+    """Check ``position_weights(words, width)``: l of shape (J, D), l[j, k] = (1 - j/J) - (k/D)(1 - 2j/J)."""
+    for length, width in ((4, 6), (1, 3), (7, 5)):
+        right = position_encoding(torch.tensor([length]), width)[0]
+        place = torch.arange(length)[:, None] / length  # what counting from zero gives
+        unit = torch.arange(width) / width
+        last, end = place + 1 / length, unit + 1 / width
+        expect_close(
+            answer(length, width),
+            right,
+            f"the weights of a sentence of {length} words at width {width} are not l of the formula",
+            wrong={
+                "the axes are exchanged: a row for each word, a column for each unit": right.T,
+                "words and units are counted from 1: the last word has j = J, the last unit k = D": (
+                    (1 - place) - unit * (1 - 2 * place)
+                ),
+                "the words are counted from 0: the first word has j = 1, the last j = J": (
+                    (1 - place) - end * (1 - 2 * place)
+                ),
+                "the units are counted from 0: the first unit has k = 1, the last k = D": (
+                    (1 - last) - unit * (1 - 2 * last)
+                ),
+            }
+            if length > 1
+            else None,
+            what="the result",
+        )
+
+
+@exercise(
+    title="Answer by rule",
+    minutes=20,
+    points=3,
+    hint="Who is asked about? Walk through the story from its end until that name comes up.",
+)
+def check_where(answer: Callable[..., Any]) -> None:
+    """Check ``where(story, question)``: the place at which the person of a question of task 1 is now.
+
+    ``story`` is a tuple of sentences, oldest first. The answer is one word such as ``"kitchen"``.
+    """
+    for example in simulate(1, 400, seed=20_001):
+        told = [words(sentence) for sentence in example.story]
+        person = words(example.question)[-1]
+        seen = [sentence[-1] for sentence in told if sentence[0] == person]
+        right = example.answer[0]
+        if seen[0] == told[-1][-1] != right:
+            continue  # two mistakes of one result: the next story tells them apart
+        got = answer(example.story, example.question)
+        shown = f"asked {example.question!r} after {' '.join(example.story[-4:])!r}"
+        if isinstance(got, str) and got != right and got.strip(" .").lower() == right:
+            expect(False, f"give one lower-case word without its full stop, {right!r} and not {got!r}")
+        expect_equal(
+            got,
+            right,
+            f"{shown}, the answer is {right!r}",
+            wrong={
+                f"{shown}, you gave the first place of {person.title()}: people move on, so the latest "
+                "sentence with the name counts": seen[0],
+                f"{shown}, you gave the place of the last sentence, whoever it is about: look for the name": (
+                    told[-1][-1]
+                ),
+            },
+        )
+
+
+def two_facts(questions: int, seed: int, longest: int = 8) -> list[Example]:
+    """Simulate questions of task 2 (where is the thing that somebody carries?) about short stories.
+
+    Parameters
+    ----------
+    questions
+        How many.
+    seed
+        Draws the stories.
+    longest
+        Sentences in a story at most.
+    """
+    examples: list[Example] = []
+    more = 2 * questions
+    while len(examples) < questions:
+        more *= 2
+        examples = [one for one in simulate(2, more, seed=seed) if len(one.story) <= longest]
+    return examples[:questions]
+
+
+@cache
+def _two_facts() -> tuple[StorySet, StorySet]:
+    """Make 1,000 questions of task 2 to learn from and 500 others, of one vocabulary."""
+    train, fresh = two_facts(1000, seed=20_002), two_facts(500, seed=20_003)
+    vocabulary = build_vocabulary((*train, *fresh))
+    return encode(train, vocabulary), encode(fresh, vocabulary)
+
+
+def _trained(config: MemoryConfig, recipe: Recipe) -> float:
+    """Train a network and return its share of right answers to fresh questions."""
+    train, fresh = _two_facts()
+    model = MemoryNetwork(config, seed=0)
+    learn(model, train, recipe, seed=0, progress=False)
+    return accuracy(model, fresh)["accuracy"]
+
+
+@exercise(
+    title="Two hops where one fails",
+    minutes=180,
+    points=5,
+    hint="Return `MemoryConfig(vocabulary=vocabulary, hops=hops, ...), Recipe(...)`; begin with "
+    "`optimiser='adam', summed=False, lr=0.01` and watch where training gets stuck.",
+)
+def check_two_hops(answer: Callable[..., Any]) -> None:
+    """Check ``two_hops(vocabulary, hops)``: returns a `MemoryConfig` and a `Recipe`.
+
+    The check trains what they describe on 1,000 questions of `two_facts`, once with two hops and once with
+    one, and asks 500 fresh questions. Two hops must answer `PASS_MARK` of them and one hop must not, with at
+    most `MOST_WEIGHTS` weights and `MOST_EPOCHS` epochs.
+    """
+    size = len(_two_facts()[0].vocabulary)
+    plans = {}
+    for hops in (2, 1):
+        got = answer(size, hops)
+        expect(
+            isinstance(got, (tuple, list))
+            and len(got) == 2
+            and isinstance(got[0], MemoryConfig)
+            and isinstance(got[1], Recipe),
+            "return a MemoryConfig and a Recipe: `return config, recipe`",
+        )
+        plans[hops] = got
+        expect(
+            got[0].hops == hops,
+            f"asked for {hops} hops, your configuration has {got[0].hops}: build it with `hops=hops`",
+        )
+        expect(
+            got[0].vocabulary == size,
+            f"the vocabulary holds {size} words, your configuration {got[0].vocabulary}: "
+            "build it with `vocabulary=vocabulary`",
+        )
+    config, recipe = plans[2]
+    weights = sum(one.numel() for one in MemoryNetwork(config).parameters())
+    expect(
+        weights <= MOST_WEIGHTS,
+        f"your network of two hops learns {weights:,} numbers and may learn {MOST_WEIGHTS:,}: make `width` "
+        "or `slots` smaller; no story here has more than eight sentences",
+    )
+    for _, one in plans.values():
+        expect(
+            one.epochs <= MOST_EPOCHS,
+            f"your recipe takes {one.epochs} epochs and may take {MOST_EPOCHS}: try a higher rate with Adam",
+        )
+    two = _trained(config, recipe)
+    if two < PASS_MARK:
+        if not config.temporal:
+            why = "without `temporal` a memory does not know what came last"
+        elif config.slots < 8:
+            why = f"{config.slots} slots forget the beginning of a story of eight sentences"
+        elif recipe.linear_start == 0:
+            why = (
+                "if training is stuck near one half, begin without the softmax (`linear_start`) or with "
+                "larger first weights (`spread`)"
+            )
+        elif recipe.linear_start == 1:
+            why = "the softmax is never put in: let `linear_start` be a part of the epochs"
+        else:
+            why = "try another rate, another width or a few more epochs"
+        expect(False, f"two hops answer {two:.2f} of fresh questions, {PASS_MARK} are asked for: {why}")
+    one = _trained(*plans[1])
+    expect(
+        one < ONE_HOP_MARK,
+        f"one hop answers {one:.2f} of fresh questions, so two are not what makes the difference",
+    )
+
+
+# Chapter "BERT on the same stories" -------------------------------------------------------------------------
+
+
+@exercise(
+    title="Hide words by the 80/10/10 rule",
+    minutes=10,
+    points=2,
+    hint="Draw one number a token to choose 15 % of the words, and a second one for what becomes of each.",
+)
+def check_hide_words(answer: Callable[..., Any]) -> None:
+    """Check ``hide_words(tokens, specials, mask, words, generator)``: returns hidden and labels, both (B, T).
+
+    Ids below ``specials`` are marks and are never hidden; ``mask`` is the id of [MASK]; ids of words run from
+    ``specials`` to ``words - 1``. Labels are -100 where nothing is asked.
+    """
+    specials, mask, count = 5, 4, 105
+    tokens = torch.randint(specials, count, (400, 102), generator=torch.Generator().manual_seed(2))
+    tokens[:, 0], tokens[:, 30], tokens[:, -1] = 2, 3, 0  # [CLS], [SEP] and padding
+    before = tokens.clone()
+    got = answer(tokens, specials, mask, count, torch.Generator().manual_seed(3))
+    expect(torch.equal(tokens, before), "`tokens` itself was changed: work on a copy, `tokens.clone()`")
+    expect(
+        isinstance(got, (tuple, list)) and len(got) == 2,
+        "return two tensors, what the encoder reads and what it must say: `return hidden, labels`",
+    )
+    hidden, labels = (torch.as_tensor(part) for part in got)
+    for name, part in (("hidden", hidden), ("labels", labels)):
+        expect(
+            part.shape == tokens.shape and not part.is_floating_point() and part.dtype != torch.bool,
+            f"`{name}` must hold one id for every token, in shape {tuple(tokens.shape)}",
+        )
+    asked = labels != UNSCORED
+    word = tokens >= specials
+    expect(
+        not (asked & ~word).any(),
+        "marks or padding are asked for: choose among ids of at least `specials` alone",
+    )
+    expect(not asked[word].all(), f"every word is asked for: set the label to {UNSCORED} where none is")
+    share = asked[word].float().mean().item()
+    expect(abs(share - 0.15) < 0.015, f"15 % of the words should be asked for, yours are {share:.1%}")
+    expect(
+        torch.equal(labels[asked], tokens[asked]),
+        "a label must be the word that was hidden, not what now stands in its place",
+    )
+    expect(torch.equal(hidden[~asked], tokens[~asked]), "a token that is not asked for must stay as it is")
+    _fates(hidden[asked], tokens[asked], specials=specials, mask=mask, words=count)
+    again = answer(tokens, specials, mask, count, torch.Generator().manual_seed(3))
+    expect(
+        torch.equal(torch.as_tensor(again[0]), hidden) and torch.equal(torch.as_tensor(again[1]), labels),
+        "the same generator should give the same words: hand `generator=generator` to everything that draws",
+    )
+
+
+def _fates(hidden: Tensor, truth: Tensor, *, specials: int, mask: int, words: int) -> None:
+    """Complain unless 80 % of the words asked for became [MASK], 10 % another word, and 10 % stayed."""
+    masked = (hidden == mask).float().mean().item()
+    same = (hidden == truth).float().mean().item()
+    other = 1 - masked - same
+    expect(
+        masked < 0.97,
+        "every word asked for became [MASK]: 10 % should become a random word and 10 % stay, because [MASK] "
+        "never comes up when the encoder is used",
+    )
+    expect(
+        same > 0.05,
+        f"{same:.0%} of the words asked for stay as they are, 10 % should",
+    )
+    expect(
+        other > 0.05,
+        f"{other:.0%} of the words asked for became another word, 10 % should",
+    )
+    drawn = hidden[(hidden != mask) & (hidden != truth)]
+    expect(
+        ((drawn >= specials) & (drawn < words)).all(),
+        "a random word must be a word: draw ids from `specials` to `words` - 1",
+    )
+    expect(
+        abs(masked - 0.8) < 0.03 and abs(same - 0.1) < 0.03,
+        f"of the words asked for, {masked:.0%} became [MASK], {other:.0%} another word and {same:.0%} stay; "
+        "the rule is 80, 10 and 10: compare one number a word with 0.8 and with 0.9",
+    )
+
+
+@exercise(
+    title="Pack a question and its story",
+    minutes=15,
+    points=2,
+    hint="Count the room that the question and three marks leave, then take sentences from the story's end.",
+)
+def check_pack(answer: Callable[..., Any]) -> None:
+    """Check ``pack(question, story, longest)``: returns tokens and segments, two lists of one length.
+
+    ``question`` is a list of words and ``story`` a list of such lists, oldest sentence first. Tokens are
+    ``[CLS] question [SEP] story [SEP]``; a story that does not fit loses whole sentences, oldest first.
+    """
+    draw = random.Random(4)
+    name, place = ["mary", "john", "daniel"], ["kitchen", "garden", "hallway", "office"]
+    for case in range(60):
+        question = ["where", "is", draw.choice(name), "?"]
+        story = [
+            [draw.choice(name), "went", *["back"] * draw.randint(0, 1), "to", draw.choice(place), "."]
+            for _ in range(draw.randint(1, 9))
+        ]
+        told = sum(map(len, story))
+        longest = told + len(question) + 3 + (draw.randint(0, 5) if case < 15 else -draw.randint(1, told - 1))
+        right = _packed(question, story, longest)
+        given = [list(sentence) for sentence in story]
+        got = answer(list(question), given, longest)
+        expect(
+            isinstance(got, (tuple, list)) and len(got) == 2,
+            "return two lists, tokens and segments: `return tokens, segments`",
+        )
+        tokens, segments = (list(part) for part in got)
+        expect(
+            len(tokens) <= longest,
+            f"{len(tokens)} tokens came back where {longest} fit: leave out the oldest sentences",
+        )
+        flat = [word for sentence in story for word in sentence]
+        room = longest - len(question) - 3
+        head = ["[CLS]", *question, "[SEP]"]
+        expect_equal(
+            tokens,
+            right[0],
+            f"{len(story)} sentences with room for {longest} tokens are not packed as "
+            "[CLS] question [SEP] story [SEP]",
+            wrong={
+                "you kept the beginning of the story: leave out the oldest sentences and keep the latest": (
+                    [*head, *_fitting(story, room), "[SEP]"]
+                ),
+                "a sentence was cut in two: leave out whole sentences": [*head, *flat[-room:], "[SEP]"],
+                "the words were cut at the story's end: leave out whole sentences, the oldest first": (
+                    [*head, *flat[:room], "[SEP]"]
+                ),
+                "the last [SEP] is missing: it ends the story": right[0][:-1],
+            },
+        )
+        expect_equal(
+            segments,
+            right[1],
+            "segments are 0 for the question and 1 for the story, each with the marks that belong to it",
+            wrong={
+                "the first [SEP] ends the question, so it belongs to segment 0": (
+                    [0] * (len(question) + 1) + [1] * (len(right[0]) - len(question) - 1)
+                ),
+                "segments are exchanged: 0 for the question, 1 for the story": [1 - one for one in right[1]],
+            },
+        )
+
+
+def _packed(question: list[str], story: list[list[str]], longest: int) -> tuple[list[str], list[int]]:
+    """Pack as the exercise asks."""
+    newest_first = _fitting(story[::-1], longest - len(question) - 3, backwards=True)
+    return (
+        ["[CLS]", *question, "[SEP]", *newest_first, "[SEP]"],
+        [0] * (len(question) + 2) + [1] * (len(newest_first) + 1),
+    )
+
+
+def _fitting(story: Sequence[list[str]], room: int, *, backwards: bool = False) -> list[str]:
+    """Take sentences in the given order while there is room; return their words in the order of the story."""
+    kept: list[list[str]] = []
+    for sentence in story:
+        if len(sentence) > room:
+            break
+        kept.append(sentence)
+        room -= len(sentence)
+    return [word for sentence in (kept[::-1] if backwards else kept) for word in sentence]
+
+
+@exercise(
+    title="Find the best span",
+    minutes=15,
+    points=3,
+    hint="Try every start with every end that does not come before it; keep the pair of the highest sum.",
+)
+def check_best_span(answer: Callable[..., Any]) -> None:
+    """Check ``best_span(start, end, longest)``: the pair (first, last) with the highest start + end score.
+
+    ``start`` and ``end`` are (T,) tensors; a span runs from first to last, both included, and holds at most
+    ``longest`` tokens.
+    """
+    draw = torch.Generator().manual_seed(5)
+    for case in range(80):
+        length = 3 + case % 12
+        longest = length if case < 20 else 1 + case % 5
+        start, end = torch.randn(2, length, generator=draw).unbind(0)
+        spans = [(one, two) for one in range(length) for two in range(one, min(one + longest, length))]
+        right = max(spans, key=lambda span: (start[span[0]] + end[span[1]]).item())
+        got = answer(start.clone(), end.clone(), longest)
+        expect(
+            isinstance(got, (tuple, list, Tensor)) and len(got) == 2,
+            "return two positions, the first and the last token of the span: `return first, last`",
+        )
+        one, two = (int(place) for place in got)
+        expect(
+            0 <= one < length and 0 <= two < length,
+            f"({one}, {two}) does not lie within {length} tokens",
+        )
+        expect(
+            two >= one,
+            f"the span ends at token {two}, before it starts at token {one}: start and end cannot be chosen "
+            "apart from each other",
+        )
+        expect(two - one < longest, f"({one}, {two}) holds {two - one + 1} tokens, {longest} are allowed")
+        first = int(start.argmax())
+        expect_equal(
+            (one, two),
+            right,
+            f"another span of {longest} tokens or fewer has a higher sum of start and end",
+            wrong={
+                "the best start is not always part of the best span: compare the sums of all pairs": (
+                    (first, first + int(end[first : first + longest].argmax()))
+                ),
+            },
+        )

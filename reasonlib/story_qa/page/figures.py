@@ -1,0 +1,155 @@
+"""The tables and figures of this topic's chapters, made from records.
+
+Every number that a chapter shows and does not compute in a cell of its own passes through here, and comes
+from ``records/story_qa``; each picture says at which scale and on which data it was measured.
+"""
+
+from typing import Any
+
+from reasonlib.display import plotting
+from reasonlib.display.results import best, origin
+from reasonlib.story_qa.data.example import TASK_NAMES, TASKS
+from reasonlib.tracking import claims, records
+
+__all__ = ["beside", "facts", "joint", "labels", "tasks", "world"]
+
+LEARNT_FROM = {"babi-10k": "10,000 released", "babi-1k": "1,000 released", "simulated": "simulated"}
+MOST_FACTS = 6  # six of the 20,000 released test questions need more
+
+
+def labels() -> dict[int, str]:
+    """Name the tasks as the figures do: number and name."""
+    return {task: f"{task} {name}" for task, name in TASK_NAMES.items()}
+
+
+def joint() -> Any:
+    """Set the joint-training table of the report beside ours as a data frame, one row a cell of it.
+
+    Each of our figures is of the fullest run there is, and the table says what that learned from. The last
+    column is of the same code at `quick`.
+    """
+    import pandas as pd
+
+    lines = {}
+    for cell in claims.table("story_qa", table="Accuracy on joint training"):
+        short = records.best("story_qa/joint", cell["experiment_row"], scale="quick")
+        few = short.summary("accuracy") if short is not None else None
+        lines[cell["row"]] = {
+            "published": claims.number(cell["published"]),
+            "measured here": claims.number(cell["ours"]["mean"] if cell["ours"] else None),
+            "questions a task": LEARNT_FROM[cell["data"]["name"]] if cell["data"] else "–",
+            "from 500 simulated": claims.number(few.mean if few is not None else None),
+        }
+    return pd.DataFrame(lines).T.rename_axis("width, hops")
+
+
+def tasks(*rows: str, names: dict[str, str] | None = None, data: str | None = None) -> plotting.Picture:
+    """Draw the accuracy of each of the twenty tasks, one series a row.
+
+    Parameters
+    ----------
+    rows
+        ``experiment:row``, such as ``story_qa/recipe:full``.
+    names
+        What to call a row in the legend.
+    data
+        Only records of this data set.
+    """
+    series: dict[str, dict[str, Any]] = {}
+    origins = []
+    for row in rows:
+        experiment, _, name = row.partition(":")
+        group = best(experiment, name, data=data)
+        found = {labels()[task]: group.summary(f"accuracy.qa{task}") for task in TASKS}
+        series[(names or {}).get(row, name)] = {task: value.mean for task, value in found.items() if value}
+        origins.append(f"{(names or {}).get(row, name)}: {origin(group)}")
+    drawing = plotting.bars(series, unit="accuracy", limits=(0, 1))
+    return plotting.show(
+        drawing,
+        alt="Accuracy on each of the twenty tasks for " + " and ".join(series),
+        caption="Accuracy by task. " + "; ".join(origins) + ".",
+    )
+
+
+def facts(row: str = "story_qa/recipe:full", *, data: str | None = None) -> plotting.Picture:
+    """Draw accuracy against the number of supporting facts, up to `MOST_FACTS`.
+
+    Parameters
+    ----------
+    row
+        ``experiment:row``.
+    data
+        Only records of this data set.
+    """
+    experiment, _, name = row.partition(":")
+    group = best(experiment, name, data=data)
+    found = {
+        f"{count} fact{'s' * (count > 1)}": summary.mean
+        for count in range(1, MOST_FACTS + 1)
+        if (summary := group.summary(f"facts.{count}")) is not None
+    }
+    return plotting.show(
+        plotting.bars(found, unit="accuracy", limits=(0, 1)),
+        alt="Accuracy for questions that need one, two, three and more supporting facts",
+        caption=f"Accuracy by number of supporting facts. {origin(group)}.",
+    )
+
+
+def world() -> Any:
+    """Set the simulator beside the released stories as a data frame, one row a task."""
+    import pandas as pd
+
+    lines = []
+    for task in TASKS:
+        group = best("story_qa/world", f"qa{task}")
+        found = {name: summary.mean for name in group.metrics if (summary := group.summary(name))}
+        lines.append(
+            {
+                "task": labels()[task],
+                "words": f"{found['simulated.vocabulary']:.0f} / {found['released.vocabulary']:.0f}",
+                "sentences": f"{found['simulated.story_mean']:.1f} / {found['released.story_mean']:.1f}",
+                "supports": f"{found['simulated.support_mean']:.2f} / {found['released.support_mean']:.2f}",
+                "answers apart": round(found["answer_distance"], 3),
+            }
+        )
+    return pd.DataFrame(lines).set_index("task")
+
+
+def beside(scale: str | None = None) -> Any:
+    """Set our networks for one task beside the public one, as both were measured in one run (see `port`).
+
+    Errors in per cent; speeds in questions a second of processor time, over those of the public one. The last
+    rows are the mean over the tasks, and one network of each side for all tasks at once, with how often both
+    passed over the questions.
+
+    Parameters
+    ----------
+    scale
+        Only records of this scale.
+    """
+    import pandas as pd
+
+    errors = {
+        "error, theirs": "port.error",
+        "error, ours": "one.error",
+        "error, best of ten": "together.error",
+    }
+    speeds = {"speed": "one.speed", "speed, ten": "together.speed"}
+    lines = {}
+    for task in TASKS:
+        group = records.best("story_qa/beside", f"qa{task}", scale=scale)
+        if group is None:
+            continue
+        means = {metric: summary.mean for metric in group.metrics if (summary := group.summary(metric))}
+        lines[labels()[task]] = {name: 100 * means[metric] for name, metric in errors.items()} | {
+            name: means[metric] for name, metric in speeds.items()
+        }
+    found = pd.DataFrame(lines).T
+    found.loc["mean"] = found[list(errors)].mean()
+    group = records.best("story_qa/beside-jointly", "all", scale=scale)
+    if group is not None:
+        name = f"all at once, {group.records[0].config['epochs']} passes ({group.scale})"
+        for column, metric in (errors | speeds).items():
+            if summary := group.summary(metric):
+                found.loc[name, column] = summary.mean * (100 if column in errors else 1)
+    return found.map("{:.1f}".format).replace("nan", "").rename_axis("task")

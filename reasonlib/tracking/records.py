@@ -1,0 +1,686 @@
+"""What was measured: one JSON line a run, appended and never edited.
+
+``records/<topic>/<experiment word>.jsonl`` holds the runs of one experiment. A record says what was asked
+(experiment, row, scale, seed, settings), on which data, by which code and machine, and what came out. A
+record whose experiment, settings, data or code no longer exist is *stale*: `stale` says why.
+
+    append -> records/<topic>/<word>.jsonl -> read -> groups (one per row, scale and data) -> best -> summary
+"""
+
+import ast
+import json
+import math
+import os
+import statistics
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from functools import lru_cache
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import reasonlib
+from reasonlib.errors import DataError, UserError
+
+if TYPE_CHECKING:
+    from reasonlib.tracking.experiment import Experiment
+
+try:
+    import fcntl
+except ImportError:  # Windows: a single appended write is all there is
+    fcntl = None  # type: ignore[assignment]
+
+SCALES = ("smoke", "quick", "paper")
+KINDS = ("real", "simulated")
+ENDINGS = ("finished", "early", "minutes")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Data:
+    """The examples a run saw: their name, ``real`` or ``simulated``, and their version where one is known."""
+
+    name: str
+    kind: str
+    version: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steps:
+    """How far a run came.
+
+    Attributes
+    ----------
+    done, planned
+        Optimiser steps, or whatever unit the experiment counts in.
+    stopped
+        ``finished``, ``early`` (validation stopped improving) or ``minutes`` (the budget was spent).
+    """
+
+    done: int
+    planned: int
+    stopped: str = "finished"
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run ended by itself and not because its time was up."""
+        return self.stopped != "minutes"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """One measured run.
+
+    Attributes
+    ----------
+    experiment, row, scale, seed
+        What was run; `experiment` is ``topic/word``.
+    data
+        On which examples.
+    metrics
+        Name to value; None where the value was not a finite number.
+    config
+        The settings of the row and the scale, merged, as JSON values.
+    steps
+        How far it came.
+    seconds
+        Wall clock of training and measuring, over all sessions of a run that was resumed.
+    device
+        ``cpu (...)`` or ``cuda (name of the card)``.
+    versions
+        Of Python, this package and the libraries that make the number.
+    commit
+        Git commit of the code, with ``+dirty`` where the package had uncommitted changes; None outside git.
+    code
+        Fingerprint of each module whose code makes the number; see `fingerprint`.
+    when
+        UTC time at the end of the run, ISO 8601.
+    details
+        Anything else an experiment wants to keep, as JSON values.
+    where
+        ``records/<topic>/<word>.jsonl:<line>`` once read from a file; not written.
+    """
+
+    experiment: str
+    row: str
+    scale: str
+    seed: int
+    data: Data
+    metrics: Mapping[str, float | None]
+    config: Mapping[str, Any]
+    steps: Steps
+    seconds: float
+    device: str
+    versions: Mapping[str, str]
+    commit: str | None
+    code: Mapping[str, str]
+    when: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+    where: str | None = field(default=None, compare=False)
+
+    @property
+    def topic(self) -> str:
+        """The word before the slash of the experiment's name."""
+        return self.experiment.partition("/")[0]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the record as plain JSON values, without `where`."""
+        values = asdict(self)
+        del values["where"]
+        return values
+
+    @classmethod
+    def from_json(cls, values: Any, *, where: str | None = None) -> "Record":
+        """Build a record from parsed JSON.
+
+        Raises
+        ------
+        ValueError
+            If a field is missing or is not what it should be. Fields this version does not know are ignored.
+        """
+        if not isinstance(values, Mapping):
+            raise ValueError(f"a record must be a JSON object, got {type(values).__name__}")
+        for name, kinds in _FIELDS.items():
+            if name not in values:
+                if name == "details":
+                    continue
+                raise ValueError(f"field {name!r} is missing")
+            _expect(name, values[name], kinds)
+        metrics = {name: _number(f"metrics.{name}", value) for name, value in values["metrics"].items()}
+        known = {f.name for f in fields(cls)} - {"where", "data", "steps", "metrics"}
+        record = cls(
+            **{name: value for name, value in values.items() if name in known},
+            metrics=metrics,
+            data=_part(
+                Data, "data", values["data"], {"name": (str,), "kind": (str,), "version": (str, type(None))}
+            ),
+            steps=_part(
+                Steps, "steps", values["steps"], {"done": (int,), "planned": (int,), "stopped": (str,)}
+            ),
+            where=where,
+        )
+        for name, value, allowed in (
+            ("scale", record.scale, SCALES),
+            ("data.kind", record.data.kind, KINDS),
+            ("steps.stopped", record.steps.stopped, ENDINGS),
+        ):
+            if value not in allowed:
+                raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
+        if "/" not in record.experiment:
+            raise ValueError(f"experiment must be topic/word, got {record.experiment!r}")
+        return record
+
+
+_FIELDS: dict[str, tuple[type, ...]] = {
+    "experiment": (str,),
+    "row": (str,),
+    "scale": (str,),
+    "seed": (int,),
+    "data": (Mapping,),
+    "metrics": (Mapping,),
+    "config": (Mapping,),
+    "steps": (Mapping,),
+    "seconds": (int, float),
+    "device": (str,),
+    "versions": (Mapping,),
+    "commit": (str, type(None)),
+    "code": (Mapping,),
+    "when": (str,),
+    "details": (Mapping,),
+}
+
+
+def _expect(name: str, value: Any, kinds: tuple[type, ...]) -> None:
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+        wanted = " or ".join("null" if kind is type(None) else kind.__name__.lower() for kind in kinds)
+        raise ValueError(f"{name} must be {wanted}, got {value!r}")
+
+
+def _number(name: str, value: Any) -> float | None:
+    _expect(name, value, (int, float, type(None)))
+    return None if value is None else float(value)
+
+
+def _part(cls: type, name: str, values: Mapping, kinds: Mapping[str, tuple[type, ...]]) -> Any:
+    for key, allowed in kinds.items():
+        if key not in values:
+            raise ValueError(f"field '{name}.{key}' is missing")
+        _expect(f"{name}.{key}", values[key], allowed)
+    return cls(**{key: values[key] for key in kinds})
+
+
+# Files ------------------------------------------------------------------------------------------------------
+
+
+def folder() -> Path:
+    """Return the folder of all records.
+
+    ``REASONLIB_RECORDS`` where it is set, ``records/`` beside the package in a checkout, and the copy inside
+    an installed package otherwise.
+    """
+    if chosen := os.environ.get("REASONLIB_RECORDS"):
+        return Path(chosen).expanduser()
+    package = Path(reasonlib.__file__).parent
+    if (package.parent / "pyproject.toml").is_file():
+        return package.parent / "records"
+    return package / "_records"
+
+
+def path(experiment: str, *, records: Path | str | None = None) -> Path:
+    """Return the file that holds the runs of one experiment, ``topic/word``."""
+    topic, _, word = experiment.partition("/")
+    return (folder() if records is None else Path(records)) / topic / f"{word}.jsonl"
+
+
+def prepare(experiment: str, *, records: Path | str | None = None) -> list[Record]:
+    """Return what an experiment's file holds, after making sure that `append` can add to it.
+
+    Raises
+    ------
+    UserError
+        If a line is not a record, or the folder cannot be written: better known before a long run than after.
+    """
+    file = path(experiment, records=records)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{file.parent}: records cannot be kept here ({error.strerror or error})") from error
+    if not os.access(file if file.exists() else file.parent, os.W_OK):
+        raise UserError(f"{file}: records cannot be written here (no permission)")
+    return read(experiment, records=records)
+
+
+def append(record: Record, *, records: Path | str | None = None) -> Path:
+    """Append one record to its file and return the file.
+
+    The line is one write to a file opened for appending, then synced to disk, so that runs in several
+    processes do not mix. After a line that was cut off (a full disk, a lost machine) it starts a new one.
+
+    Raises
+    ------
+    UserError
+        If the folder cannot be written.
+    """
+    file = path(record.experiment, records=records)
+    line = (json.dumps(record.to_json(), ensure_ascii=False, allow_nan=False) + "\n").encode()
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            if fcntl is not None:
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            end = os.lseek(handle, 0, os.SEEK_END)
+            if end:
+                os.lseek(handle, end - 1, os.SEEK_SET)
+                if os.read(handle, 1) != b"\n":
+                    line = b"\n" + line
+            if os.write(handle, line) != len(line):
+                raise OSError("the disk took only part of the line")
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        raise UserError(f"{file}: the record could not be written ({error.strerror or error})") from error
+    return file
+
+
+def read(name: str | None = None, *, records: Path | str | None = None) -> list[Record]:
+    """Return the records of one experiment (``topic/word``), of one topic, or of all, in file order.
+
+    Raises
+    ------
+    DataError
+        If a line is not a record, or belongs to another experiment; names the file and the line.
+    """
+    root = folder() if records is None else Path(records)
+    if name is None:
+        files = sorted(root.glob("*/*.jsonl"))
+    elif "/" in name:
+        files = [path(name, records=root)]
+    else:
+        files = sorted((root / name).glob("*.jsonl"))
+    return [record for file in files if file.is_file() for record in _read_file(file)]
+
+
+def _read_file(file: Path) -> list[Record]:
+    found = []
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{file}: cannot be read as text ({error}); restore it from git") from error
+    experiment = f"{file.parent.name}/{file.stem}"
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            record = Record.from_json(
+                json.loads(line, parse_constant=_refuse), where=f"records/{experiment}.jsonl:{number}"
+            )
+            if record.experiment != experiment:
+                raise ValueError(f"it belongs to experiment {record.experiment!r}")
+        except ValueError as error:
+            reason = (
+                f"{error.msg} at column {error.colno}"
+                if isinstance(error, json.JSONDecodeError)
+                else str(error)
+            )
+            raise DataError(
+                f"{file}:{number}: not a record: {reason}; delete the line or restore the file"
+            ) from error
+        found.append(record)
+    return found
+
+
+def _refuse(name: str) -> float:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+# Code -------------------------------------------------------------------------------------------------------
+
+
+def fingerprint(code: Iterable[str]) -> dict[str, str]:
+    """Return a fingerprint of each piece of code: 16 hexadecimal digits of the SHA-256 of what it does.
+
+    Comments, docstrings, line breaks and quotes do not count, and neither does the version of Python. No
+    module is imported.
+
+    Parameters
+    ----------
+    code
+        ``package.module``, a package (it and every module inside), or ``package.module:name`` for one
+        function, class or constant at the top of a module.
+
+    Raises
+    ------
+    UserError
+        If there is no such module or name.
+    """
+    return {name: _fingerprint(name) for name in code}
+
+
+def _fingerprint(name: str) -> str:
+    module, _, member = name.partition(":")
+    files = _files(module)
+    digest = sha256()
+    for key, file in files:
+        status = file.stat()
+        digest.update(f"{key}\n{_normalised(file, status.st_mtime_ns, status.st_size, member)}\n".encode())
+    return digest.hexdigest()[:16]
+
+
+def _files(module: str) -> list[tuple[str, Path]]:
+    """Return the source files of a module as (name, path), found without importing it."""
+    top, *parts = module.split(".")
+    if top in sys.modules and hasattr(sys.modules[top], "__path__"):
+        folders = [Path(folder) for folder in sys.modules[top].__path__]
+    else:
+        spec = find_spec(top)
+        if spec is None or (parts and not spec.submodule_search_locations):
+            raise UserError(f"there is no module {module!r}")
+        if not spec.submodule_search_locations:
+            return [("", Path(str(spec.origin)))]
+        folders = [Path(folder) for folder in spec.submodule_search_locations]
+    for index, part in enumerate(parts):
+        if index == len(parts) - 1:
+            for place in folders:
+                if (place / f"{part}.py").is_file():
+                    return [("", place / f"{part}.py")]
+        folders = [place / part for place in folders if (place / part).is_dir()]
+    for place in folders:
+        if (place / "__init__.py").is_file():
+            return [(file.relative_to(place).as_posix(), file) for file in sorted(place.rglob("*.py"))]
+    raise UserError(f"there is no module {module!r}")
+
+
+@lru_cache(maxsize=1024)
+def _normalised(file: Path, mtime: int, size: int, member: str) -> str:
+    """Hash what a file, or one member of it, does; cached for as long as the file is not written to."""
+    try:
+        tree = ast.parse(file.read_bytes(), filename=str(file))
+    except SyntaxError as error:
+        raise UserError(f"{file}:{error.lineno}: {error.msg}") from error
+    if not member:
+        return sha256(_canonical(tree).encode()).hexdigest()
+    nodes = [node for node in tree.body if member in _names(node)]
+    if not nodes:
+        raise UserError(f"there is no {member!r} at the top of {file.name}")
+    return sha256("\n".join(_canonical(node) for node in nodes).encode()).hexdigest()
+
+
+def _names(node: ast.stmt) -> set[str]:
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return {node.name}
+    targets = (
+        node.targets
+        if isinstance(node, ast.Assign)
+        else [node.target]
+        if isinstance(node, ast.AnnAssign)
+        else []
+    )
+    return {target.id for target in targets if isinstance(target, ast.Name)}
+
+
+def _canonical(node: Any) -> str:
+    """Write a syntax tree as text that is the same under every version of Python that can parse it."""
+    if isinstance(node, list):
+        return "[" + ",".join(_canonical(item) for item in node) + "]"
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    parts = []
+    for name in node._fields:
+        value = getattr(node, name, None)
+        if name in ("body", "orelse", "finalbody") and isinstance(value, list):
+            value = [item for item in value if not _is_text(item)]
+            if name == "body" and not value:
+                value = [ast.Pass()]
+        elif isinstance(node, ast.JoinedStr) and name == "values":
+            value = _merged(value)
+        if value is None or value == [] or name in ("ctx", "kind", "type_comment", "type_ignores"):
+            continue
+        parts.append(f"{name}={_canonical(value)}")
+    return f"{type(node).__name__}({','.join(parts)})"
+
+
+def _is_text(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
+
+
+def _merged(values: Any) -> list:
+    """Join neighbouring constants of an f-string, which versions of Python cut differently."""
+    merged: list = []
+    for value in values:
+        if isinstance(value, ast.Constant) and merged and isinstance(merged[-1], ast.Constant):
+            merged[-1] = ast.Constant(str(merged[-1].value) + str(value.value))
+        else:
+            merged.append(value)
+    return [value for value in merged if not (isinstance(value, ast.Constant) and value.value == "")]
+
+
+# Selection --------------------------------------------------------------------------------------------------
+
+
+def stale(record: Record, experiment: "Experiment | None" = None) -> str | None:
+    """Say why a record no longer describes what its experiment would do today; None if it does.
+
+    Parameters
+    ----------
+    record
+        The record.
+    experiment
+        The experiment of today; found by the record's name if None.
+    """
+    from reasonlib.tracking.experiment import find, settings
+
+    if experiment is None:
+        try:
+            experiment = find(record.experiment)
+        except UserError:
+            return f"experiment {record.experiment} is gone"
+    if record.row not in experiment.rows:
+        return f"row {record.row} is gone"
+    if record.scale not in experiment.scales:
+        return f"scale {record.scale} is gone"
+    today = settings(experiment, record.row, record.scale)
+    missing = object()
+    for key in sorted({*today, *record.config}):
+        was, now = record.config.get(key, missing), today.get(key, missing)
+        if was != now:
+            if was is missing:
+                return f"setting {key} is new ({now!r})"
+            return f"setting {key} was {was!r}, " + ("is gone" if now is missing else f"is {now!r}")
+    if record.data.name not in experiment.data:
+        return f"data {record.data.name} is gone"
+    if record.data.kind != experiment.data[record.data.name]:
+        return f"data {record.data.name} was {record.data.kind}, is {experiment.data[record.data.name]}"
+    if experiment.version is not None:
+        version = experiment.version(record.data.name)  # None: the corpus is not on this machine
+        if version is not None and record.data.version != version:
+            return f"data {record.data.name} was version {record.data.version}, is {version}"
+    changed = []
+    for name in experiment.code:
+        try:
+            now = fingerprint([name])[name]
+        except UserError:
+            return f"code {name} is gone"
+        if record.code.get(name) != now:
+            changed.append(name)
+    return f"code changed: {', '.join(changed)}" if changed else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary:
+    """Mean, sample standard deviation (None for one seed) and number of seeds."""
+
+    mean: float
+    sd: float | None
+    n: int
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Summary":
+        """Summarise at least one value."""
+        mean = math.fsum(values) / len(values)
+        return cls(mean=mean, sd=statistics.stdev(values) if len(values) > 1 else None, n=len(values))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """The records, one a seed, that measure one row at one scale on one data set.
+
+    Attributes
+    ----------
+    records
+        In the order of the seeds; all made by the same settings, code and version of the data.
+    stale
+        Why they are stale, or None.
+    """
+
+    experiment: str
+    row: str
+    scale: str
+    data: Data
+    records: tuple[Record, ...]
+    stale: str | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether every run ended by itself and not because its time was up."""
+        return all(record.steps.complete for record in self.records)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics that every record has."""
+        first, *rest = self.records
+        return tuple(
+            name
+            for name, value in first.metrics.items()
+            if value is not None and all(other.metrics.get(name) is not None for other in rest)
+        )
+
+    def summary(self, metric: str) -> Summary | None:
+        """Summarise one metric over the seeds; None if a record lacks it."""
+        values = [record.metrics.get(metric) for record in self.records]
+        numbers = [value for value in values if value is not None]
+        return Summary.of(numbers) if len(numbers) == len(values) else None
+
+    def _preference(self, names: Sequence[str]) -> tuple:
+        """Sort key: fresh before stale, the larger scale, real data, then the experiment's order."""
+        order = names.index(self.data.name) if self.data.name in names else len(names)
+        return (
+            self.stale is not None,
+            -SCALES.index(self.scale),
+            KINDS.index(self.data.kind),
+            order,
+        )
+
+
+def groups(
+    experiment: "Experiment | str",
+    row: str | None = None,
+    *,
+    scale: str | None = None,
+    data: str | None = None,
+    records: Path | str | Sequence[Record] | None = None,
+) -> list[Group]:
+    """Group the records of an experiment, best first.
+
+    Fresh groups come before stale ones, then ``paper`` before ``quick`` before ``smoke``, then real before
+    simulated data, then data in the experiment's order. Within a group each seed counts once: its newest
+    complete run, or its newest run where no seed was run to the end.
+
+    Parameters
+    ----------
+    experiment
+        The experiment or its name.
+    row, scale, data
+        Only these, if given.
+    records
+        Folder of records, or records already read; the usual folder if None.
+    """
+    from reasonlib.tracking.experiment import Experiment, find
+
+    known: Experiment | None
+    if isinstance(experiment, Experiment):
+        name, known = experiment.name, experiment
+    else:
+        name = experiment
+        try:
+            known = find(name)
+        except UserError:
+            known = None
+    everything = (
+        read(name, records=records) if records is None or isinstance(records, str | Path) else list(records)
+    )
+    piles: dict[tuple[str, str, str], list[Record]] = {}
+    for record in everything:
+        if (
+            record.experiment == name
+            and row in (None, record.row)
+            and scale in (None, record.scale)
+            and data in (None, record.data.name)
+        ):
+            piles.setdefault((record.row, record.scale, record.data.name), []).append(record)
+    found = [_group(pile, known) for pile in piles.values()]
+    names = list(known.data) if known is not None else []
+    return sorted(found, key=lambda group: group._preference(names))
+
+
+def _group(pile: list[Record], experiment: "Experiment | None") -> Group:
+    """Choose, from the records of one row, scale and data name, those that belong together."""
+    reasons = [stale(record, experiment) for record in pile]
+    if None in reasons:
+        pile = [record for record, reason in zip(pile, reasons, strict=True) if reason is None]
+        reason = None
+    pile = sorted(pile, key=lambda record: record.when)  # stable: the later line is the newer of two equals
+    newest = pile[-1]
+    if None not in reasons:
+        reason = stale(newest, experiment)
+    pile = [r for r in pile if (r.config, r.code, r.data) == (newest.config, newest.code, newest.data)]
+    complete = [record for record in pile if record.steps.complete]
+    seeds = {record.seed: record for record in complete or pile}
+    return Group(
+        experiment=newest.experiment,
+        row=newest.row,
+        scale=newest.scale,
+        data=newest.data,
+        records=tuple(seeds[seed] for seed in sorted(seeds)),
+        stale=reason,
+    )
+
+
+def best(
+    experiment: "Experiment | str",
+    row: str,
+    *,
+    scale: str | None = None,
+    data: str | None = None,
+    records: Path | str | Sequence[Record] | None = None,
+) -> Group | None:
+    """Return the group a reader should be shown for one row, None if it was never run; see `groups`."""
+    found = groups(experiment, row, scale=scale, data=data, records=records)
+    return found[0] if found else None
+
+
+def latest(
+    experiment: str,
+    row: str | None = None,
+    *,
+    scale: str | None = None,
+    data: str | None = None,
+    seed: int | None = None,
+    records: Path | str | None = None,
+) -> Record | None:
+    """Return the newest record that fits, stale or not; None if there is none."""
+    fitting = [
+        record
+        for record in read(experiment, records=records)
+        if row in (None, record.row)
+        and scale in (None, record.scale)
+        and data in (None, record.data.name)
+        and seed in (None, record.seed)
+    ]
+    return max(reversed(fitting), key=lambda record: record.when, default=None)

@@ -1,0 +1,1 @@
+"""The data of the Transformer: examples, simulators, corpus readers, encodings."""

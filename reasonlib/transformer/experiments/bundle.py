@@ -1,0 +1,173 @@
+"""Make the pre-trained encoder that travels with the library, from simulated stories alone.
+
+    reasonlib run transformer/ship --row encoder --scale paper     weights/encoder.safetensors
+
+A run at ``paper`` replaces the file; at a smaller scale it only measures. The record of the run says how the
+file was made.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+
+import torch
+
+from reasonlib.tracking.experiment import Measured, Trial
+from reasonlib.training.vocabulary import Vocabulary
+from reasonlib.transformer.data.stories import NAMES, OBJECTS, PLACES, Story, report, simulate_stories
+from reasonlib.transformer.models import pretrained, pretraining
+
+__all__ = ["head_patterns", "make", "recalled"]
+
+SEED = 77  # of the stories it is measured on
+
+
+def make(trial: Trial) -> Measured:
+    """Pre-train the encoder on stories with reports, and write it if the scale is ``paper``.
+
+    First on hidden words alone, until it finds a report's words in the story; then on both tasks, hidden
+    words and next sentences. With both from the start, half of the reports belong to another story, and it
+    takes far longer. Two texts of five are not cut in two at first, so that it reads a single one as well. No
+    text has a question in it: whoever fine-tunes this encoder on questions shows it the first.
+    """
+    settings = trial.settings
+    words = pretraining.words_of()
+    model = pretraining.Bert(
+        pretraining.BertConfig(vocabulary=len(words), hidden=settings["hidden"], layers=settings["layers"]),
+        seed=trial.seed,
+    )
+    histories = [
+        pretraining.pretrain(
+            model,
+            _uncut if phase == "masked" else partial(_texts, 500_000),
+            words,
+            pretraining.Pretraining(
+                steps=settings[phase], batch=settings["batch"], lr=lr, following=phase == "both"
+            ),
+            seed=trial.seed,
+            minutes=trial.minutes,
+            checkpoint=trial.folder and trial.folder / phase,
+            progress=trial.progress,
+        )
+        for phase, lr in (("masked", 3e-3), ("both", 2e-3))
+        if settings[phase]
+    ]
+    stopped = next((one.stopped for one in histories if one.stopped != "finished"), "finished")
+    metrics = {
+        **pretraining.masked_accuracy(model, _texts(0, -1, stories=settings["asked"]), words),
+        **recalled(model, settings["asked"]),
+        **head_patterns(model, min(200, settings["asked"])),
+    }
+    if trial.scale == "paper" and stopped == "finished":
+        made = {
+            "command": f"reasonlib run transformer/ship --row {trial.row} --scale paper --seed {trial.seed}",
+            "steps": [settings["masked"], settings["both"]],
+            **{name: round(value, 4) for name, value in metrics.items()},
+        }
+        pretrained.save_encoder(model, words, pretrained.ENCODER, made)
+    return Measured(
+        metrics=metrics,
+        steps_done=sum(one.steps_done for one in histories),
+        steps_planned=sum(one.steps_planned for one in histories),
+        stopped=stopped,
+        details={"loss": [[row["loss"] for row in one] for one in histories]},
+    )
+
+
+def _texts(first: int, number: int, stories: int = 640) -> list[list[tuple[str, ...]]]:
+    from reasonlib.transformer.experiments import texts
+
+    return texts(first + number, stories=stories)
+
+
+def _uncut(number: int) -> list[list[tuple[str, ...]]]:
+    """Tell texts of which two in five are a single part: all their sentences in one, and nothing after it."""
+    return [
+        [tuple(word for sentence in text for word in sentence), ()] if place % 5 < 2 else text
+        for place, text in enumerate(_texts(0, number))
+    ]
+
+
+def recalled(model: pretraining.Bert, asked: int) -> dict[str, float]:
+    """Measure what is recalled: the share of reports whose one hidden word, the news in it, is guessed.
+
+    Parameters
+    ----------
+    model
+        Pre-trained.
+    asked
+        How many stories.
+    """
+    words = pretraining.words_of()
+    stories, pairs = _asked(asked, words)
+    wanted = torch.tensor([words.id_of(story.answer) for story in stories])
+    place = pairs.tokens == pretraining.MASK
+    with torch.no_grad():
+        guessed = model(pairs).words[place].argmax(-1)
+    right = guessed == wanted
+    metrics = {"reports": float(right.float().mean())}
+    for kind in sorted({story.kind for story in stories}):
+        chosen = torch.tensor([story.kind == kind for story in stories])
+        metrics[f"reports.{kind}"] = float(right[chosen].float().mean())
+    return metrics
+
+
+def _asked(number: int, words: Vocabulary) -> tuple[list[Story], pretraining.Pairs]:
+    """Tell stories, each with a report of what could be asked about it, and hide that in the report."""
+    stories = simulate_stories(number, shortest=2, longest=4, seed=SEED)
+    reports = [
+        report(story.kind, story.question[3 if story.kind == "holder" else 2], "[MASK]") for story in stories
+    ]
+    texts = [(*story.words, *one) for story, one in zip(stories, reports, strict=True)]
+    return stories, pretraining.pack([(text, ()) for text in texts], words)
+
+
+def head_patterns(model: pretraining.Bert, asked: int) -> dict[str, float]:
+    """Measure the clearest head of each kind: the mean weight it gives where the pattern says.
+
+    Parameters
+    ----------
+    model
+        Pre-trained.
+    asked
+        How many stories with a report; what it reports is hidden.
+
+    Returns
+    -------
+    dict
+        ``head.before``, to the token just before; ``head.after``, to the one just after; ``head.same``, from
+        a name or a thing to the same word elsewhere; ``head.fact``, from the hidden word to a word of the
+        sentence that says it. Each the largest over all heads.
+    """
+    words = pretraining.words_of()
+    stories, pairs = _asked(asked, words)
+    weights = pretraining.attention_of(model, pairs)  # (L, B, H, T, T)
+    tokens = pairs.tokens
+    length = tokens.shape[1]
+    real = tokens != 0
+    place = torch.arange(length)
+    inside = real.unsqueeze(2) & real.unsqueeze(1)  # (B, T, T)
+    named = _among(tokens, [words.id_of(word) for word in (*NAMES, *OBJECTS, *PLACES)])
+    same = (tokens.unsqueeze(2) == tokens.unsqueeze(1)) & named.unsqueeze(2) & ~torch.eye(length).bool()
+    fact = torch.zeros_like(inside)
+    for row, story in enumerate(stories):
+        start = 1 + sum(len(sentence) for sentence in story.sentences[: story.support])
+        end = start + len(story.sentences[story.support])
+        hidden = int((tokens[row] == pretraining.MASK).nonzero()[0])
+        fact[row, hidden, start:end] = True
+    patterns = {
+        "before": (place.unsqueeze(1) - place == 1) & inside,
+        "after": (place - place.unsqueeze(1) == 1) & inside,
+        "same": same & inside,
+        "fact": fact & inside,
+    }
+    found = {}
+    for name, pattern in patterns.items():
+        looking = pattern.any(-1)  # (B, T): tokens that have somewhere to look
+        given = (weights * pattern.unsqueeze(1)).sum(-1)  # (L, B, H, T)
+        share = (given * looking.unsqueeze(1)).sum((1, 3)) / looking.sum()  # (L, H)
+        found[f"head.{name}"] = float(share.max())
+    return found
+
+
+def _among(tokens: torch.Tensor, ids: Sequence[int]) -> torch.Tensor:
+    return torch.isin(tokens, torch.tensor(list(ids)))

@@ -1,0 +1,1 @@
+"""The models of the Transformer, one system a file."""

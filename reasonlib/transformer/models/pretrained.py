@@ -1,0 +1,178 @@
+"""The small pre-trained encoder that travels with the library, with the words it knows and how it was made.
+
+::
+
+    weights/encoder.safetensors   half precision; sizes, words and making as metadata
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+from reasonlib.errors import UserError
+from reasonlib.training.checkpoints import load_weights, save_weights, weights_metadata
+from reasonlib.training.vocabulary import Vocabulary
+from reasonlib.transformer.models.pretraining import MASK, Bert, BertConfig, Pretrained, pack
+
+__all__ = ["ENCODER", "Guess", "Looked", "ShippedEncoder", "load_encoder", "look", "save_encoder", "split"]
+
+ENCODER = Path(__file__).parents[1] / "weights" / "encoder.safetensors"
+KIND = "reasonlib story encoder"
+
+
+class ShippedEncoder(NamedTuple):
+    """An encoder with what is needed to ask it.
+
+    Attributes
+    ----------
+    model
+        In float32, on the CPU.
+    vocabulary
+        The words it knows.
+    made
+        How it was trained, and what it was measured to do.
+    """
+
+    model: Bert
+    vocabulary: Vocabulary
+    made: Mapping[str, Any]
+
+
+class Guess(NamedTuple):
+    """What could stand at a hidden word: its place, and the likeliest words with their probabilities."""
+
+    place: int
+    words: tuple[tuple[str, float], ...]
+
+
+class Looked(NamedTuple):
+    """What the encoder makes of a text.
+
+    Attributes
+    ----------
+    tokens
+        Words and marks as it read them, T of them.
+    weights : (L, H, T, T)
+        Where each head of each layer looks: row the looking token, column the one looked at.
+    guesses
+        One for each ``[MASK]``.
+    follows
+        Probability that the second text continues the first; None for a single text.
+    """
+
+    tokens: tuple[str, ...]
+    weights: torch.Tensor
+    guesses: tuple[Guess, ...]
+    follows: float | None
+
+
+def save_encoder(
+    model: Bert, vocabulary: Vocabulary, path: str | Path, made: Mapping[str, Any], *, half: bool = True
+) -> Path:
+    """Write an encoder with its words as one safetensors file: whole, or not at all.
+
+    Parameters
+    ----------
+    model
+        Pre-trained.
+    vocabulary
+        Its words, in the order of its table.
+    path
+        The file.
+    made
+        How it was trained: anything JSON can hold.
+    half
+        Store 16 bits a number.
+    """
+    if len(vocabulary) != model.config.vocabulary:
+        raise ValueError(
+            f"vocabulary must have the model's {model.config.vocabulary} words, got {len(vocabulary)}"
+        )
+    about = {
+        "kind": KIND,
+        "config": asdict(model.config),
+        "tokens": list(vocabulary.tokens),
+        "made": dict(made),
+    }
+    return save_weights(path, model, half=half, metadata=about)
+
+
+def load_encoder(path: str | Path | None = None) -> ShippedEncoder:
+    """Read what `save_encoder` wrote; by default the encoder that ships.
+
+    Raises
+    ------
+    UserError
+        If the file is absent, damaged, or holds something else.
+    """
+    path = ENCODER if path is None else Path(path)
+    if not path.is_file():
+        remedy = "install the library again" if path == ENCODER else "give the path that save_encoder wrote"
+        raise UserError(f"there is no story encoder at {path}; {remedy}")
+    about: dict[str, Any] = dict(weights_metadata(path))
+    if about.get("kind") != KIND:
+        raise UserError(f"{path}: holds no story encoder; give the path that save_encoder wrote")
+    try:
+        about |= {name: json.loads(about[name]) for name in ("config", "tokens", "made")}
+        model = Bert(BertConfig(**about["config"]))
+        vocabulary = Vocabulary(about["tokens"])
+        model.load_state_dict({name: tensor.float() for name, tensor in load_weights(path).items()})
+        if len(vocabulary) != model.config.vocabulary:
+            raise ValueError(f"{len(vocabulary)} words for {model.config.vocabulary} rows")
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        line = (str(error).strip().splitlines() or [type(error).__name__])[-1].strip()
+        raise UserError(f"{path}: a damaged story encoder ({line}); make it again") from error
+    return ShippedEncoder(model.eval(), vocabulary, about["made"])
+
+
+def split(text: str) -> tuple[str, ...]:
+    """Cut a sentence as the encoder's words are cut; ``[MASK]`` or ``_`` is a hidden word.
+
+    >>> split("Mary went to the _.")
+    ('mary', 'went', 'to', 'the', '[MASK]', '.')
+    """
+    text = text.replace("[MASK]", "_")
+    for mark in ".?!,_":
+        text = text.replace(mark, f" {mark} ")
+    return tuple("[MASK]" if word == "_" else word for word in text.lower().split())
+
+
+def look(encoder: ShippedEncoder, first: str | Sequence[str], second: str | Sequence[str] = "") -> Looked:
+    """Show a text, or two, to the encoder: where its heads look, and what it guesses at hidden words.
+
+    Parameters
+    ----------
+    encoder
+        From `load_encoder`.
+    first, second
+        Text, cut by `split`, or words.
+
+    Raises
+    ------
+    UserError
+        If there is no text, or more than the encoder can read.
+    """
+    one, two = (split(text) if isinstance(text, str) else tuple(text) for text in (first, second))
+    if not one:
+        raise UserError("the text must not be empty")
+    pairs = pack([(one, two)], encoder.vocabulary)
+    longest = encoder.model.config.longest
+    if pairs.tokens.shape[1] > longest:
+        raise UserError(f"the text must have at most {longest} tokens, got {pairs.tokens.shape[1]}")
+    with torch.no_grad():
+        output: Pretrained = encoder.model(pairs)
+    guesses = []
+    for place in (pairs.tokens[0] == MASK).nonzero().flatten().tolist():
+        shares, ids = output.words[0, place].softmax(-1).topk(5)
+        words = encoder.vocabulary.decode(ids.tolist())
+        guesses.append(Guess(place, tuple(zip(words, shares.tolist(), strict=True))))
+    return Looked(
+        tuple(encoder.vocabulary.decode(pairs.tokens[0].tolist())),
+        torch.stack([layer.weights[0] for layer in output.encoded.attention]),
+        tuple(guesses),
+        float(output.follows[0].softmax(-1)[0]) if two else None,
+    )

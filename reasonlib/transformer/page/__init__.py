@@ -1,0 +1,1 @@
+"""What the chapters on the Transformer show: figures, tables, live figures, exercises."""

@@ -1,0 +1,288 @@
+"""Graded exercises of the three chapters on the Transformer.
+
+Each check tries what a student wrote on cases of its own and answers with a `checks.Result`.
+
+Axes: Q queries, N keys, T tokens, D width.
+"""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from reasonlib.grading.checks import exercise, expect, expect_close, expect_equal
+from reasonlib.nn import scaled_dot_product_attention, sinusoidal_positions
+from reasonlib.transformer.data.stories import simulate_stories
+from reasonlib.transformer.models.pretraining import halves
+
+__all__ = [
+    "check_attend",
+    "check_best_pair",
+    "check_continues",
+    "check_hide",
+    "check_may_see",
+    "check_next_beam",
+    "check_pair",
+    "check_shared",
+    "check_waves",
+]
+
+
+# Chapter "Attention" ----------------------------------------------------------------------------------------
+
+
+@exercise(
+    title="Attention in three lines",
+    minutes=10,
+    points=2,
+    hint="Scores are dot products, divided by the root of the width; the softmax runs over the keys.",
+)
+def check_attend(answer: Callable[..., Any]) -> None:
+    """Check ``attend(query, key, value)``: scaled dot-product attention, (Q, D), (N, D), (N, D) to (Q, D)."""
+    draw = torch.Generator().manual_seed(2)
+    query, key, value = (torch.randn(rows, 6, generator=draw) for rows in (3, 5, 5))
+    scores = query @ key.T
+    expect_close(
+        answer(query.clone(), key.clone(), value.clone()),
+        scaled_dot_product_attention(query, key, value).output,
+        "the mixture is not right",
+        wrong={
+            "the scores are not divided by the root of the width": scores.softmax(-1) @ value,
+            "divide by the root of the width, not by the width": (scores / 6).softmax(-1) @ value,
+            "the softmax must run over the keys, the last axis of the scores": (
+                (scores / 6**0.5).softmax(0) @ value
+            ),
+            "the keys were mixed instead of the values": (scores / 6**0.5).softmax(-1) @ key,
+        },
+    )
+
+
+@exercise(
+    title="Who may see whom",
+    minutes=5,
+    points=1,
+    hint="Row i is token i; it may see column j where j is not later than i.",
+)
+def check_may_see(answer: Callable[..., Any]) -> None:
+    """Check ``may_see(length)``: the causal mask of T tokens, True where a token may look, (T, T)."""
+    for length in (1, 4):
+        got = torch.as_tensor(answer(length))
+        right = torch.tril(torch.ones(length, length, dtype=torch.bool))
+        expect(got.dtype == torch.bool, f"return booleans, got {got.dtype}")
+        expect(got.shape == (length, length), f"for {length} tokens the shape must be {(length, length)}")
+        expect(
+            length == 1 or not torch.equal(got, right.T),
+            "rows and columns are exchanged: token i may look back, not ahead",
+        )
+        expect(
+            length == 1 or not torch.equal(got, right & ~torch.eye(length, dtype=torch.bool)),
+            "a token may see itself, or the first one would see nothing",
+        )
+        expect_equal(got.tolist(), right.tolist(), f"for {length} tokens")
+
+
+@exercise(
+    title="A wave for each unit",
+    minutes=20,
+    points=3,
+    hint="Units 2i and 2i + 1 are a sine and a cosine of the same angle, t / 10000 ** (2 i / D).",
+)
+def check_waves(answer: Callable[..., Any]) -> None:
+    """Check ``waves(length, width)``: the sinusoidal positions of T places in D units, (T, D)."""
+    for length, width in ((5, 8), (3, 2)):
+        place = torch.arange(length)[:, None]
+        speeds = {power: 10_000.0 ** (-torch.arange(0, width, 2) * power / width) for power in (0.5, 1, 2)}
+        angle = {power: place * speed for power, speed in speeds.items()}
+        pairs = {power: torch.stack([one.sin(), one.cos()], -1).flatten(1) for power, one in angle.items()}
+        got = torch.as_tensor(answer(length, width))
+        expect(got.shape == (length, width), f"the shape must be {(length, width)}, got {tuple(got.shape)}")
+        expect_close(
+            got,
+            sinusoidal_positions(length, width),
+            f"for {length} places in {width} units",
+            wrong={
+                "sines and cosines take turns, unit by unit; here all sines come first": torch.cat(
+                    [angle[1].sin(), angle[1].cos()], 1
+                ),
+                "the sine comes before the cosine of the same angle": torch.stack(
+                    [angle[1].cos(), angle[1].sin()], -1
+                ).flatten(1),
+                "the exponent is 2i / D where 2i is the number of the unit, not twice that": pairs[2],
+                "the exponent is 2i / D, not i / D": pairs[0.5],
+            }
+            if width > 2
+            else {},
+        )
+
+
+# Chapter "What each part is for" ----------------------------------------------------------------------------
+
+
+@exercise(
+    title="The next merge",
+    minutes=15,
+    points=2,
+    hint="Count every pair of neighbours, as often as its word occurs; the first pair in order wins a tie.",
+)
+def check_best_pair(answer: Callable[..., Any]) -> None:
+    """Check ``best_pair(words)``: the pair of neighbouring pieces that byte-pair encoding merges next.
+
+    ``words`` maps a word, as a tuple of pieces, to how often it occurs. Of pairs that are as frequent, the
+    one that comes first in alphabetical order is returned.
+    """
+    cases: list[tuple[dict[tuple[str, ...], int], tuple[str, str], str]] = [
+        ({("l", "o", "w"): 5, ("l", "o", "t"): 2, ("n", "e", "w"): 6}, ("l", "o"), "7 times, in two words"),
+        ({("a", "b"): 1, ("c", "d"): 3}, ("c", "d"), "a word counts as often as it occurs"),
+        ({("a", "b", "a", "b"): 2}, ("a", "b"), "twice in each of two words"),
+        ({("lo", "w"): 2, ("w", "lo"): 2}, ("lo", "w"), "a tie: the first in alphabetical order"),
+        ({("a", "a", "a"): 1, ("b", "c"): 1}, ("a", "a"), "neighbours may overlap"),
+    ]
+    for words, right, why in cases:
+        expect_equal(tuple(answer(dict(words))), right, f"for {words}: {why}")
+
+
+@exercise(
+    title="One step of a beam",
+    minutes=20,
+    points=3,
+    hint="Every kept answer grows by every token; of all of them keep the `width` best by their sum.",
+)
+def check_next_beam(answer: Callable[..., Any]) -> None:
+    """Check ``next_beam(beam, scores, width)``: the best continuations of some answers.
+
+    ``beam`` is a list of pairs, an answer (a tuple of tokens) and its log-probability; ``scores[i][t]`` is
+    the log-probability of token t after answer i. The result is such a list again, best first.
+    """
+    beam = [((0,), -1.0), ((1,), -1.5)]
+    scores = [[-0.2, -3.0, -2.0], [-0.1, -0.4, -9.0]]
+    grown = sorted(
+        (
+            ((*tokens, token), total + scores[row][token])
+            for row, (tokens, total) in enumerate(beam)
+            for token in range(3)
+        ),
+        key=lambda one: -one[1],
+    )
+    for width in (1, 2, 4):
+        got = [(tuple(tokens), float(total)) for tokens, total in answer(list(beam), scores, width)]
+        expect(len(got) == width, f"keep {width} answers, got {len(got)}")
+        expect(
+            [tokens for tokens, _ in got] != [(0, 0), (1, 0)][:width] or width != 2 or grown[1][0] == (1, 0),
+            "keep the best of all continuations, not the best of each answer",
+        )
+        expect_equal([one for one, _ in got], [one for one, _ in grown[:width]], f"with a width of {width}")
+        expect_close(
+            [one for _, one in got],
+            [one for _, one in grown[:width]],
+            "an answer's score is its own so far plus that of its new token",
+            what="the list of scores",
+        )
+
+
+@exercise(
+    title="What is shared",
+    minutes=10,
+    points=2,
+    hint="Count each word of both; of every word the smaller count is shared. Divide by the words written.",
+)
+def check_shared(answer: Callable[..., Any]) -> None:
+    """Check ``shared(written, reference)``: the share of words written that the reference has too.
+
+    Both are lists of words. A word counts at most as often as it stands in the reference: BLEU's precision of
+    single words.
+    """
+    cases = [
+        ("the cat sat", "the cat sat on the mat", 1.0, "every word is in the reference"),
+        ("the the the the", "the cat on the mat", 0.5, "a word counts at most as often as in the reference"),
+        ("a dog sat", "the cat sat", 1 / 3, "one word of three"),
+        ("sat cat the", "the cat sat", 1.0, "the order of single words does not matter"),
+        ("the cat sat on a mat", "cat", 1 / 6, "divide by the words written, not by those of the reference"),
+    ]
+    for written, reference, right, why in cases:
+        got = float(answer(written.split(), reference.split()))
+        expect_close(got, right, f"for {written!r} and {reference!r}: {why}")
+
+
+# Chapter "BERT in miniature" --------------------------------------------------------------------------------
+
+
+@exercise(
+    title="Eighty, ten, ten",
+    minutes=15,
+    points=2,
+    hint="Where `asked` is true: the mask for a fate below 0.8, `other` from there to 0.9, else the token.",
+)
+def check_hide(answer: Callable[..., Any]) -> None:
+    """Check ``hide(tokens, asked, fate, other, mask)``: what the encoder reads by the 80/10/10 rule.
+
+    ``tokens`` and ``other`` are ids (B, T), ``asked`` is boolean (B, T), ``fate`` is drawn evenly from 0 to 1
+    for each token, ``mask`` is an id. The answer is (B, T).
+    """
+    draw = torch.Generator().manual_seed(9)
+    tokens, other = torch.randint(5, 50, (2, 6, 40), generator=draw)
+    asked = torch.rand(6, 40, generator=draw) < 0.5
+    fate = torch.rand(6, 40, generator=draw)
+    right = torch.where(asked & (fate < 0.8), torch.full_like(tokens, 4), tokens)
+    right = torch.where(asked & (fate >= 0.8) & (fate < 0.9), other, right)
+    every = torch.where(fate < 0.8, torch.full_like(tokens, 4), tokens)
+    every = torch.where((fate >= 0.8) & (fate < 0.9), other, every)
+    expect_close(
+        answer(tokens.clone(), asked.clone(), fate.clone(), other.clone(), 4),
+        right,
+        "some tokens are not what the encoder should read",
+        wrong={
+            "only words that are asked for may change": every,
+            "one in ten stays as it is, one in ten becomes another word": torch.where(
+                asked & (fate < 0.8),
+                torch.full_like(tokens, 4),
+                torch.where(asked & (fate >= 0.8), other, tokens),
+            ),
+            "that hides every word that is asked for": torch.where(asked, torch.full_like(tokens, 4), tokens),
+        },
+    )
+
+
+@exercise(
+    title="Two texts in one sequence",
+    minutes=10,
+    points=2,
+    hint="[CLS] first [SEP] second [SEP]; the first [SEP] still belongs to the first part.",
+)
+def check_pair(answer: Callable[..., Any]) -> None:
+    """Check ``pair(first, second)``: the tokens of a pair as BERT reads them, and the part each is of.
+
+    ``first`` and ``second`` are lists of words. The answer is two lists of one length: tokens with the marks
+    ``[CLS]`` and ``[SEP]``, and 0 or 1 for each.
+    """
+    for first, second in ((["mary", "ran", "."], ["she", "sat", "."]), (["yes"], ["no", "."])):
+        tokens, parts = map(list, answer(list(first), list(second)))
+        right = ["[CLS]", *first, "[SEP]", *second, "[SEP]"]
+        expect_equal(tokens, right, f"the tokens of {first} and {second}")
+        ones = len(second) + 1
+        expect(len(parts) == len(tokens), f"one number a token: {len(tokens)}, got {len(parts)}")
+        expect(parts[len(first) + 1] == 0, "the first [SEP] ends the first part and belongs to it")
+        expect_equal(parts, [0] * (len(right) - ones) + [1] * ones, f"the parts of {first} and {second}")
+
+
+@exercise(
+    title="Next sentences by hand",
+    minutes=20,
+    points=3,
+    hint="Stories have people of their own. `reasonlib.transformer.data.stories.NAMES` lists all there are.",
+)
+def check_continues(answer: Callable[..., Any]) -> None:
+    """Check ``continues(first, second)``: whether the second part belongs to the first, without a network.
+
+    Both are tuples of words. On parts never shown, at least 85 in 100 must be right.
+    """
+    texts = [list(one.sentences) for one in simulate_stories(400, shortest=1, reports=3, seed=4_021)]
+    parts = halves(texts, random.Random(11))
+    said = [bool(answer(first, second)) for first, second, _ in parts]
+    right = [continues for *_, continues in parts]
+    share = sum(one == other for one, other in zip(said, right, strict=True)) / len(parts)
+    expect(len(set(said)) > 1, f"the answer is always {said[0]}: that is right for half of the pairs")
+    expect(
+        share >= 0.85,
+        f"{share:.0%} of the pairs are told apart; 85% can be. Which words would a continuation share?",
+    )

@@ -1,0 +1,169 @@
+"""Tables and pictures of this topic's records: mean ± standard deviation over seeds, and how many.
+
+Nothing here is measured: every number is read from ``records/transformer``, and each table says at which
+scale and over how many seeds it was measured. Records whose code has changed since do not count: what they
+measured is shown as not run.
+"""
+
+import html
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from reasonlib.display import plotting, results
+from reasonlib.tracking import records
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["few_labels", "solved", "table"]
+
+
+def _fresh(experiment: str, row: str, scale: str | None = None) -> records.Group | None:
+    group = records.best(experiment, row, scale=scale)
+    return None if group is None or group.stale else group
+
+
+def _cell(group: records.Group, metric: str, decimals: int) -> str:
+    found = group.summary(metric)
+    if found is None:
+        return "–"
+    spread = "" if found.sd is None else f" ± {found.sd:.{decimals}f}"
+    return f"{found.mean:.{decimals}f}{spread}"
+
+
+def table(
+    experiment: str,
+    rows: Mapping[str, str],
+    metrics: Mapping[str, str],
+    *,
+    decimals: int = 2,
+    scale: str | None = None,
+) -> "pd.DataFrame":
+    """List rows of an experiment with some of their metrics: mean ± standard deviation over seeds.
+
+    Parameters
+    ----------
+    experiment
+        Its name.
+    rows
+        From what the table says to the experiment's row.
+    metrics
+        From a column's head to the record's metric.
+    decimals
+        Of every number.
+    scale
+        Only records of this scale; by default the fullest.
+    """
+    import pandas as pd
+
+    lines = []
+    for name, row in rows.items():
+        group = _fresh(experiment, row, scale)
+        if group is None:
+            lines.append({"": name, **dict.fromkeys(metrics, "–"), "seeds": 0, "scale": "not run"})
+            continue
+        told = {head: _cell(group, metric, decimals) for head, metric in metrics.items()}
+        lines.append({"": name, **told, "seeds": len(group.records), "scale": group.scale})
+    return pd.DataFrame(lines).set_index("")
+
+
+def solved(
+    tasks: Sequence[str], removed: Mapping[str, str], *, experiment: str = "transformer/parts"
+) -> plotting.Picture:
+    """Lay out every task with every part taken out of its model, the darker the more of it is solved.
+
+    Parameters
+    ----------
+    tasks
+        The columns: rows of the experiment.
+    removed
+        The rows: from what the table says to what stands after the task's name in the record's row, as in
+        ``copy.no-scale``; empty for the whole model.
+    experiment
+        Whose records.
+    """
+    lines, groups = [], []
+    for name, end in removed.items():
+        cells = []
+        for task in tasks:
+            group = _fresh(experiment, f"{task}{end}")
+            found = None if group is None else group.summary("exact")
+            if group is None or found is None:
+                cells.append('<td style="text-align:center">–</td>')
+                continue
+            groups.append(group)
+            spread = "" if found.sd is None else f"<br><small>± {found.sd:.2f}</small>"
+            cells.append(
+                f'<td style="text-align:center;background:rgba(35,137,215,{0.4 * found.mean:.2f})">'
+                f"{found.mean:.2f}{spread}</td>"
+            )
+        lines.append(
+            f'<tr><th scope="row" style="text-align:left">{html.escape(name)}</th>{"".join(cells)}</tr>'
+        )
+    heads = "".join(f'<th scope="col">{html.escape(task)}</th>' for task in tasks)
+    counts = sorted({len(group.records) for group in groups})
+    if not groups:
+        counts = [0]
+    seeds = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    scales = " and ".join(sorted({group.scale for group in groups}))
+    said = (
+        "Share of answers without a slip, mean ± standard deviation over "
+        f"{seeds} seeds, {scales} scale, simulated; – where the model has no such part."
+    )
+    body = (
+        f'<div class="rr" style="overflow-x:auto" tabindex="0" role="region" aria-label="Tasks and parts">'
+        f'<table class="rr-solved"><thead><tr><th scope="col"></th>{heads}</tr></thead>'
+        f"<tbody>{''.join(lines)}</tbody></table></div><p><small>{said}</small></p>"
+    )
+    return plotting.Picture(body, alt=said)
+
+
+def few_labels(
+    names: Mapping[str, str], examples: Sequence[int], *, metric: str = "answers", scale: str | None = None
+) -> plotting.Picture:
+    """Draw what fine-tuning reaches against the number of labelled examples, with a band of one deviation.
+
+    Parameters
+    ----------
+    names
+        From what the legend says to the beginning of the row, as ``pre-trained`` of ``pre-trained-200``.
+    examples
+        Numbers of labelled examples.
+    metric
+        Of the record.
+    scale
+        Only records of this scale; by default the fullest.
+    """
+    series: dict[str, list[list[float]]] = {}
+    groups = []
+    for name, row in names.items():
+        columns: list[list[float]] = [[], [], [], []]
+        for count in examples:
+            group = _fresh("transformer/fine-tuning", f"{row}-{count}", scale)
+            found = None if group is None else group.summary(metric)
+            if group is None or found is None:
+                continue
+            groups.append(group)
+            sd = found.sd or 0.0
+            for column, value in zip(
+                columns, (count, found.mean, found.mean - sd, found.mean + sd), strict=True
+            ):
+                column.append(value)
+        if columns[0]:
+            series[name] = columns
+    if not groups:
+        said = "Not run: reasonlib run transformer/fine-tuning"
+        return plotting.Picture(f"<p>{said}</p>", alt=said)
+    counts = sorted(len(group.records) for group in groups)
+    most = max(groups, key=lambda group: len(group.records))
+    origin = results.origin(most)
+    if counts[0] < counts[-1]:
+        origin = origin.replace(f"{counts[-1]} seeds", f"{counts[0]} to {counts[-1]} seeds")
+    return plotting.show(
+        plotting.lines(
+            series, x="labelled examples", y="share of questions answered", limits=(0, 1), log=True
+        ),
+        alt="Share of questions answered against the number of labelled examples, for "
+        + " and ".join(series),
+        caption=f"Mean and, over several seeds, standard deviation; {origin}.",
+    )

@@ -1,0 +1,1 @@
+"""The data of visual IQ tests: examples, simulators, corpus readers, encodings."""

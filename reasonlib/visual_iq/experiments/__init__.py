@@ -1,0 +1,373 @@
+"""The tables of this topic as experiments: what each row is, how it is trained, what is measured."""
+
+from dataclasses import fields, replace
+from functools import lru_cache
+from hashlib import sha256
+
+from reasonlib.tracking.experiment import Experiment, Measured, Trial
+from reasonlib.visual_iq.data import datasets
+from reasonlib.visual_iq.data.example import KEYS
+from reasonlib.visual_iq.data.rule_solver import consistent, majority_vote
+from reasonlib.visual_iq.data.simulator import simulate
+from reasonlib.visual_iq.experiments.train_reasoners import BRISK, SHORT, by_configuration, run_reasoner
+
+__all__ = ["DATA", "EXPERIMENTS"]
+
+DATA = {"raven": "simulated", "i-raven": "simulated", "raven-fair": "simulated"}
+PACKAGE = "reasonlib.visual_iq"
+
+
+@lru_cache(maxsize=8)
+def _version(name: str) -> str:
+    """Name the state of a data set, all of which are simulated: a hash of its first problems."""
+    drawn = sha256()
+    for key in KEYS:
+        problems = simulate(key, 500, seed=1, answers=name)
+        for field in fields(problems):
+            drawn.update(getattr(problems, field.name).astype("int16").tobytes())
+    return drawn.hexdigest()[:12]
+
+
+# Perception -------------------------------------------------------------------------------------------------
+
+
+def run_detector(trial: Trial) -> Measured:
+    """Train or only measure a detector; see `reasonlib.visual_iq.experiments.train_detector.run_detector`."""
+    from reasonlib.visual_iq.experiments import (
+        train_detector,  # here, so that a chapter on reasoning does not rest on it
+    )
+
+    return train_detector.run_detector(trial)
+
+
+DETECTOR = Experiment(
+    name="visual_iq/detector",
+    title="The detector of entities and their attributes",
+    rows={
+        "small": {"backbone": "small"},
+        "resnet-50": {"backbone": "microsoft/resnet-50", "width": 256, "hidden": 1024, "lr": 2e-4},
+        "shipped": {"start": "shipped", "steps": 0},
+    },
+    scales={
+        "smoke": {"steps": 2, "batch_size": 4, "every": 2, "warmup": 1, "panels": 28},
+        "quick": {"steps": 30, "every": 10, "warmup": 5, "panels": 560},
+        "paper": {"panels": 14_000},
+    },
+    data={"raven": "simulated"},
+    run=run_detector,
+    code=(f"{PACKAGE}.models.detector", f"{PACKAGE}.experiments.train_detector", f"{PACKAGE}.data.render"),
+    version=_version,
+)
+
+# Reasoning --------------------------------------------------------------------------------------------------
+
+REASONING = (
+    *(
+        f"{PACKAGE}.{module}"
+        for module in ("data.encoding", "models.contrast", "models.reasoner", "experiments.train_reasoners")
+    ),
+    "reasonlib.nn.transformer:Encoder",
+    "reasonlib.nn.transformer:EncoderLayer",
+    "reasonlib.nn.attention:MultiHeadAttention",
+)
+
+STEADY = {**SHORT, "lr": 0.002, "warmup": 500}  # at 0.005 it falls to a constant answer in the second pass
+
+REASONER = Experiment(
+    name="visual_iq/reasoner",
+    title="The hierarchy of Transformers and its ablations, in few passes at a falling rate",
+    rows={
+        "full": {"model": "reasoner", "ship": True, **STEADY},
+        "no-panel": {"model": "reasoner", "panel_layers": 0, **STEADY},
+        "no-entity": {"model": "reasoner", "entity_layers": 0, **STEADY},
+        "neither": {"model": "reasoner", "panel_layers": 0, "entity_layers": 0, **STEADY},
+        "no-contrast": {"model": "reasoner", "contrast": False, **STEADY},
+        "no-separators": {"model": "reasoner", "separators": False, **STEADY},
+        "no-swap": {"model": "reasoner", "swap": False, **STEADY},
+        "cross-entropy": {"model": "reasoner", "loss": "ce", **STEADY},
+    },
+    scales={
+        "smoke": {"per_configuration": 20, "epochs": 1, "warmup": 1},
+        "quick": {"per_configuration": 500, "epochs": 20, "warmup": 100},
+        "paper": {"per_configuration": 10_000, "epochs": 10},
+    },
+    data=DATA,
+    run=run_reasoner,
+    code=REASONING,
+    version=_version,
+)
+
+AS_PUBLISHED = Experiment(
+    name="visual_iq/as-published",
+    title="The hierarchy of Transformers with the source's recipe: 400 passes, the rate halved on a plateau",
+    rows={"full": {"model": "reasoner"}},
+    scales={
+        "smoke": {"per_configuration": 20, "epochs": 1},
+        "quick": {"per_configuration": 500, "epochs": 20},
+        "paper": {"per_configuration": 10_000, "epochs": 400},
+    },
+    data=DATA,
+    run=run_reasoner,
+    code=REASONING,
+    version=_version,
+)
+
+LONGER = Experiment(
+    name="visual_iq/longer",
+    title="The hierarchy of Transformers, whole, in more passes than its ablations",
+    rows={
+        "full": {"model": "reasoner", "ship": True, **STEADY},
+        "cross-entropy": {"model": "reasoner", "loss": "ce", **STEADY},
+    },
+    scales={
+        "smoke": {"per_configuration": 20, "epochs": 1, "warmup": 1},
+        "quick": {"per_configuration": 500, "epochs": 40, "warmup": 100},
+        "paper": {"per_configuration": 10_000, "epochs": 50},
+    },
+    data=DATA,
+    run=run_reasoner,
+    code=REASONING,
+    version=_version,
+)
+
+RELATIONAL = Experiment(
+    name="visual_iq/relational",
+    title="A reasoner that predicts the missing panel, and each step to it",
+    rows={
+        "full": {"model": "relational", "ship": True, **BRISK},
+        "no-rows": {"model": "relational", "rows": False, **BRISK},
+        "no-alike": {"model": "relational", "alike": False, **BRISK},
+        "third-row": {"model": "relational", "every_row": False, **BRISK},
+        "choose": {"model": "relational", "predict": False, "every_row": False, **BRISK},
+    },
+    scales={
+        "smoke": {"per_configuration": 20, "epochs": 1, "warmup": 1},
+        "quick": {"per_configuration": 500, "epochs": 40},
+        "paper": {"per_configuration": 10_000, "epochs": 25},
+    },
+    data={"i-raven": "simulated", "raven": "simulated", "raven-fair": "simulated"},
+    run=run_reasoner,
+    code=(*REASONING, f"{PACKAGE}.models.relational"),
+    version=_version,
+)
+
+# From pictures to answers -----------------------------------------------------------------------------------
+
+
+def run_pipeline(trial: Trial) -> Measured:
+    """Let the shipped models answer from pictures; see `pipeline.run_pipeline`."""
+    from reasonlib.visual_iq.experiments import pipeline
+
+    return pipeline.run_pipeline(trial)
+
+
+def _with_weights(name: str) -> str:
+    """Name the state of a data set and of the shipped weights."""
+    from reasonlib.visual_iq.experiments import pipeline
+
+    return f"{_version(name)}+{pipeline.weights_version()}"
+
+
+PIPELINE = Experiment(
+    name="visual_iq/pipeline",
+    title="The shipped detector and the shipped reasoners together: from pictures to answers",
+    rows={
+        "reasoner": {"solver": "reasoner"},
+        "relational": {"solver": "relational"},
+        "vote": {"solver": "vote"},
+    },
+    scales={
+        "smoke": {"per_configuration": 1},
+        "quick": {"per_configuration": 20},
+        "paper": {"per_configuration": 600},
+    },
+    data=DATA,
+    run=run_pipeline,
+    code=(
+        *REASONING,
+        *(
+            f"{PACKAGE}.{module}"
+            for module in (
+                "models.relational",
+                "experiments.pipeline",
+                "models.detector",
+                "experiments.train_detector",
+                "data.render",
+                "data.rule_solver",
+            )
+        ),
+    ),
+    version=_with_weights,
+)
+
+# The shortcut -----------------------------------------------------------------------------------------------
+
+
+def run_shortcut(trial: Trial) -> Measured:
+    """Measure what the candidates alone give away: to a vote, or to a model that never sees the context."""
+    if trial.settings["model"] != "vote":
+        measured = run_reasoner(trial)
+        return replace(measured, metrics={**measured.metrics, "chance": 0.125})
+    problems = datasets.load(trial.data, per_configuration=trial.settings["per_configuration"]).test
+    fits = consistent(problems)
+    return Measured(
+        metrics={
+            **by_configuration(problems, majority_vote(problems) == problems.target),
+            "sound": float((fits.argmax(1) == problems.target)[fits.sum(1) == 1].sum() / len(problems)),
+            "chance": 0.125,
+        },
+        steps_done=1,
+        steps_planned=1,
+    )
+
+
+SHORTCUT = Experiment(
+    name="visual_iq/shortcut",
+    title="What the eight candidates give away without the puzzle",
+    rows={"vote": {"model": "vote"}, "blind": {"model": "context-blind", **STEADY}},
+    scales={
+        "smoke": {"per_configuration": 20, "epochs": 1, "warmup": 1},
+        "quick": {"per_configuration": 500, "epochs": 20, "warmup": 100},
+        "paper": {"per_configuration": 10_000, "epochs": 4},
+    },
+    data=DATA,
+    run=run_shortcut,
+    code=(
+        *REASONING,
+        f"{PACKAGE}.models.candidates_only",
+        f"{PACKAGE}.data.rule_solver",
+        f"{PACKAGE}.experiments:run_shortcut",
+    ),
+    version=_version,
+)
+
+# Pixels -----------------------------------------------------------------------------------------------------
+
+
+def run_pixels(trial: Trial) -> Measured:
+    """Train one of the models on pictures; see `reasonlib.visual_iq.experiments.train_pixels.run_pixels`."""
+    from reasonlib.visual_iq.experiments import train_pixels
+
+    return train_pixels.run_pixels(trial)
+
+
+PIXELS = Experiment(
+    name="visual_iq/pixels",
+    title="Models that see pictures: the baselines",
+    rows={
+        "lstm": {"model": "lstm", "lr": 1e-4},
+        "lstm-by-candidate": {"model": "lstm-by-candidate", "lr": 1e-4},
+        "wren": {"model": "wren", "tags": True, "auxiliary": 0.0, "lr": 1e-4},
+        "wren-notag-aux": {"model": "wren", "tags": False, "auxiliary": 10.0, "lr": 1e-4},
+        "wren-tag-aux": {"model": "wren", "tags": True, "auxiliary": 10.0, "lr": 1e-4},
+        "cnn": {"model": "cnn", "lr": 1e-4},
+        "resnet": {"model": "resnet", "lr": 1e-4},
+        "resnet-drt": {"model": "resnet-drt", "lr": 1e-4},
+        "copinet": {"model": "copinet", "loss": "bce"},
+        "copinet-ce": {"model": "copinet", "loss": "ce"},
+        "copinet-no-inference": {"model": "copinet", "inference": False, "loss": "bce"},
+        "copinet-no-inference-ce": {"model": "copinet", "inference": False, "loss": "ce"},
+        "copinet-no-contrast": {"model": "copinet", "inference": False, "contrast": False, "loss": "ce"},
+        "cnn-reasoner": {"model": "grid-reasoner", "loss": "bce"},
+        "blind-cnn": {"model": "blind-cnn"},
+        "blind-resnet": {"model": "blind-resnet", "lr": 1e-4},
+    },
+    scales={
+        "smoke": {"problems": 20, "epochs": 1, "narrow": 16, "size": 40, "lr": 1e-3, "keep": 256},
+        "quick": {"problems": 1000, "epochs": 4, "narrow": 4, "size": 40, "lr": 3e-3, "keep": 512},
+        "paper": {"problems": 10_000, "epochs": 200, "narrow": 1, "size": 80, "keep": 8192},
+    },
+    data=DATA,
+    run=run_pixels,
+    code=tuple(
+        f"{PACKAGE}.{module}"
+        for module in (
+            "experiments.train_pixels",
+            "models.baselines",
+            "models.wren",
+            "models.drt",
+            "models.copinet",
+            "models.grid_reasoner",
+            "data.render",
+        )
+    ),
+    version=_version,
+)
+
+FEW = {  # passes over the problems: what some minutes on one processor core allow
+    "lstm": 4,
+    "wren": 4,
+    "wren-notag-aux": 4,
+    "cnn": 20,
+    "resnet": 6,
+    "resnet-drt": 6,
+    "copinet": 2,
+    "cnn-reasoner": 3,
+    "blind-cnn": 5,
+    "blind-resnet": 5,
+}
+
+SMALL_PIXELS = Experiment(
+    name="visual_iq/small-pixels",
+    title="The baselines at a processor's budget: a quarter as wide, 40 x 40 pixels, a few passes",
+    rows={row: {**PIXELS.rows[row], "epochs": epochs} for row, epochs in FEW.items()},
+    scales={
+        "smoke": {"problems": 20, "epochs": 1, "narrow": 16, "size": 40, "lr": 1e-3, "keep": 256},
+        "quick": {"problems": 1000, "epochs": 1, "narrow": 4, "size": 40, "lr": 1e-3, "keep": 512},
+        "paper": {"problems": 10_000, "narrow": 4, "size": 40, "lr": 1e-3, "keep": 2048},
+    },
+    data=DATA,
+    run=run_pixels,
+    code=PIXELS.code,
+    version=_version,
+)
+
+# The models that travel with the library --------------------------------------------------------------------
+
+
+def run_ship(trial: Trial) -> Measured:
+    """Train one of the models that travel with the library, and write it at ``paper``."""
+    if trial.settings["model"] == "detector":
+        from reasonlib.visual_iq.experiments import train_detector
+
+        return train_detector.make_detector(trial)
+    if trial.settings["model"] == "detector-boxes":
+        from reasonlib.visual_iq.experiments import finetune_boxes
+
+        return finetune_boxes.make_sharp(trial)
+    raise ValueError(f"no such model is made here: {trial.settings['model']!r}")
+
+
+SHIP = Experiment(
+    name="visual_iq/ship",
+    title="The trained models that travel with the library",
+    rows={
+        "detector": {"model": "detector", "backbone": "small"},
+        "detector-boxes": {"model": "detector-boxes"},  # after it: goes on from what it wrote
+    },
+    scales={
+        "smoke": {"warmup": 1, "steps": 2, "panels": 28, "test_panels": 28},
+        "quick": {"steps": 30, "panels": 560, "test_panels": 560},
+        "paper": {"steps": 6000, "panels": 3000, "test_panels": 2800},
+    },
+    data=DATA,
+    run=run_ship,
+    code=(*DETECTOR.code, f"{PACKAGE}.experiments.finetune_boxes"),
+    version=_version,
+)
+
+EXPERIMENTS = {
+    experiment.name: experiment
+    for experiment in (
+        DETECTOR,
+        REASONER,
+        AS_PUBLISHED,
+        LONGER,
+        RELATIONAL,
+        PIPELINE,
+        SHORTCUT,
+        PIXELS,
+        SMALL_PIXELS,
+        SHIP,
+    )
+}

@@ -1,0 +1,1 @@
+"""The models of visual IQ tests, one system a file."""

@@ -1,0 +1,232 @@
+r"""Dynamic residual tree: the structure of a picture decides how its features are put together.
+
+Source: Zhang et al. (2019a), "RAVEN: A Dataset for Relational and Analogical Visual Reasoning", section 5.2,
+eq. 1 to 3, and its authors' published code. https://arxiv.org/abs/1903.02741
+
+A problem's annotation names the parts of its pictures, as a tree of four levels:
+
+    Scene ── Out_In ──┬── Out ── Out_Center_Single         leaf: relu(W [word; features])
+                      └── In ─── In_Distribute_Four        above: relu(W [word; sum of children])
+
+Each level has its own W; the root's state is added to the features, a residual:
+``answer(features + tree(features))``. The tree is given at test time too: the model is told what it looks at.
+
+Axes: B problems, N nodes of one level in the whole batch, T width of a word, F features, P 16 panels.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int, Shaped
+from torch import Tensor, nn
+
+from reasonlib.errors import DataError
+from reasonlib.visual_iq.data.example import CONFIGURATIONS, PANELS
+from reasonlib.visual_iq.models.baselines import ResNet18, answer_head, as_panels
+
+__all__ = [
+    "LEVELS",
+    "WORDS",
+    "DynamicResidualTree",
+    "Forest",
+    "ResNetDRT",
+    "TreeScores",
+    "forest",
+    "parse",
+    "structure_of",
+]
+
+LEVELS = ("scene", "structure", "component", "layout")
+WORDS = (
+    "Scene",
+    *dict.fromkeys(one.structure for one in CONFIGURATIONS),
+    *dict.fromkeys(part.name for one in CONFIGURATIONS for part in one.components),
+    *dict.fromkeys(part.layout for one in CONFIGURATIONS for part in one.components),
+)
+"""What a node can be called: 1 scene, 4 structures, 7 components, 10 layouts."""
+
+
+# Structure annotations --------------------------------------------------------------------------------------
+
+
+def structure_of(configuration: int) -> tuple[str, ...]:
+    """Write a configuration's tree as the released files do: names from the root down, ``/`` closes one.
+
+    >>> " ".join(structure_of(0))
+    'Scene Singleton Grid Center_Single / / / /'
+    """
+    one = CONFIGURATIONS[configuration]
+    parts = [token for part in one.components for token in (part.name, part.layout, "/", "/")]
+    return ("Scene", one.structure, *parts, "/", "/")
+
+
+@dataclass(frozen=True)
+class Node:
+    """One node of a structure tree: its name, its level (0 to 3) and which node is above it (-1: none)."""
+
+    name: str
+    level: int
+    above: int
+
+
+@lru_cache(maxsize=256)
+def parse(tokens: tuple[str, ...]) -> tuple[Node, ...]:
+    """Read a structure annotation.
+
+    Parameters
+    ----------
+    tokens
+        Names from the root down, each closed by ``/``, as in `structure_of`.
+
+    Returns
+    -------
+    tuple of Node
+        In the order of the names.
+
+    Raises
+    ------
+    DataError
+        If the tokens do not make one tree of a scene, a structure, components and a layout in each of them.
+    """
+    nodes: list[Node] = []
+    path: list[int] = []
+    has_child: set[int] = set()
+
+    def wrong(what: str) -> DataError:
+        given, right = " ".join(tokens), " ".join(structure_of(0))
+        return DataError(f"structure does not parse, {what}: {given!r}; it reads like {right!r}")
+
+    for place, token in enumerate(tokens):
+        if token == "/":
+            if not path:
+                raise wrong(f"token {place} closes nothing")
+            closed = path.pop()
+            if nodes[closed].level < 3 and closed not in has_child:
+                raise wrong(f"{nodes[closed].name!r} holds nothing")
+            continue
+        if nodes and not path:
+            raise wrong(f"{token!r} stands after the end of the tree")
+        if token not in WORDS:
+            raise wrong(f"{token!r} is no name of a part")
+        if len(path) == len(LEVELS):
+            raise wrong(f"{token!r} is too deep")
+        has_child.update(path[-1:])
+        nodes.append(Node(token, len(path), path[-1] if path else -1))
+        path.append(len(nodes) - 1)
+    if path or not nodes:
+        raise wrong(f"{len(path)} names are not closed" if path else "it is empty")
+    return tuple(nodes)
+
+
+class Forest(NamedTuple):
+    """The trees of a batch, level by level: for each node its word, and the number of its parent.
+
+    A parent is counted within the level above; the parent of a root is the problem itself.
+    """
+
+    words: tuple[Int[Tensor, " N"], ...]
+    parents: tuple[Int[Tensor, " N"], ...]
+
+    def to(self, device: torch.device | str) -> "Forest":
+        """Move all of it."""
+        return Forest(*(tuple(part.to(device) for part in side) for side in self))
+
+
+def forest(structures: Sequence[Sequence[str]]) -> Forest:
+    """Gather the trees of a batch of problems.
+
+    Raises
+    ------
+    DataError
+        If one of them does not parse.
+    """
+    words: list[list[int]] = [[] for _ in LEVELS]
+    parents: list[list[int]] = [[] for _ in LEVELS]
+    for problem, tokens in enumerate(structures):
+        place: list[int] = []  # of each node within its level
+        for node in parse(tuple(tokens)):
+            place.append(len(words[node.level]))
+            words[node.level].append(WORDS.index(node.name))
+            parents[node.level].append(problem if node.above < 0 else place[node.above])
+    return Forest(*(tuple(torch.tensor(level) for level in side) for side in (words, parents)))
+
+
+# Model ------------------------------------------------------------------------------------------------------
+
+
+class DynamicResidualTree(nn.Module):
+    """Put features together along a tree (eq. 1 to 3).
+
+    Parameters
+    ----------
+    features
+        F.
+    word
+        T; the source takes 300.
+
+    Notes
+    -----
+    The source maps fixed GloVe vectors of the names by a linear layer. Ours are learnt from scratch, and
+    could be the same: a table of 22 free vectors holds whatever such a map can give.
+    """
+
+    def __init__(self, features: int, word: int = 300) -> None:
+        super().__init__()
+        self.words = nn.Embedding(len(WORDS), word)
+        self.levels = nn.ModuleList(nn.Linear(word + features, features) for _ in LEVELS)
+
+    def forward(self, features: Float[Tensor, "B F"], trees: Forest) -> Float[Tensor, "B F"]:
+        """Give the states of the roots."""
+        problem = trees.parents[0]
+        for parents in trees.parents[1:]:
+            problem = problem[parents]
+        below = features[problem]  # (N, F): each leaf begins with the features of its problem
+        for level in (3, 2, 1, 0):
+            state = self.levels[level](torch.cat([self.words(trees.words[level]), below], 1)).relu()
+            count = len(trees.words[level - 1]) if level else len(features)
+            below = state.new_zeros(count, state.shape[1]).index_add(0, trees.parents[level], state)
+        return below
+
+
+class TreeScores(NamedTuple):
+    """Scores of the candidates, the features of the pictures, and what the tree adds to them."""
+
+    logits: Float[Tensor, "B 8"]
+    features: Float[Tensor, "B F"]
+    residual: Float[Tensor, "B F"]
+
+
+class ResNetDRT(nn.Module):
+    """A ResNet-18 over sixteen panels with a dynamic residual tree before its last layers (section 5.2).
+
+    Parameters
+    ----------
+    width, dropout
+        As of `baselines.PanelResNet`, which this is without the tree.
+    word
+        T.
+    """
+
+    def __init__(self, width: int = 64, dropout: float = 0.5, word: int = 300) -> None:
+        super().__init__()
+        self.see = ResNet18(PANELS, width)
+        self.tree = DynamicResidualTree(self.see.features, word)
+        self.answer = answer_head(self.see.features, self.see.features, dropout)
+
+    def forward(self, images: Shaped[Tensor, "B P H W"], trees: Forest) -> TreeScores:
+        """Score the candidates.
+
+        Raises
+        ------
+        ValueError
+            If there is not one tree a problem.
+        """
+        panels = as_panels(images)
+        if len(trees.words[0]) != len(panels):
+            raise ValueError(f"trees must be {len(panels)}, one a problem, got {len(trees.words[0])}")
+        features = self.see(panels)  # (B, F)
+        residual = self.tree(features, trees)
+        return TreeScores(self.answer(features + residual), features, residual)

@@ -1,0 +1,1 @@
+"""What the chapters on visual IQ tests show: figures, tables, live figures, exercises."""

@@ -1,0 +1,411 @@
+"""From numbers to a verdict: the one rule of the ledger, without files, records or topics.
+
+::
+
+    Sample (the runs of a row) --level, bar, difference--> Comparison --p_value, holm, judge--> verdict
+
+A `Comparison` sets our runs beside a published level, beside a bound, or one row beside another, and says how
+strongly the runs speak for the claim and against it. `judge` turns the comparisons of a claim into a verdict.
+
+Methods
+-------
+A published number is one run of somebody else's. Whether it could be a run of ours is asked
+of the 95 % *prediction interval* for one more run (Patil, Peng and Leek 2016; Spence and Stanley 2016), which
+is wider than the confidence interval of our mean by the spread of that one run. That both *agree* is not the
+absence of a difference: it is shown by equivalence, two one-sided tests at 5 % (Schuirmann 1987), so that few
+runs cannot agree by being vague. Few runs of a random system carry t intervals and no point estimates alone
+(Agarwal et al. 2021). Orderings use the paired t interval where rows share seeds, else Welch's. The
+comparisons of one claim are joined by Simes (1986), those of one table corrected by Holm (1979).
+
+References
+----------
+Agarwal, Schwarzer, Castro, Courville, Bellemare (2021), Deep reinforcement learning at the edge of the
+statistical precipice. Holm (1979), A simple sequentially rejective multiple test procedure. Patil, Peng, Leek
+(2016), What should researchers expect when they replicate studies? Schuirmann (1987), A comparison of the two
+one-sided tests procedure. Simes (1986), An improved Bonferroni procedure. Spence, Stanley (2016), Prediction
+interval: what to expect when you're expecting ... a replication.
+"""
+
+import math
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from scipy.special import ndtr, ndtri, stdtr, stdtrit  # scipy.stats takes a second to import
+
+VERDICTS = ("reproduced", "exceeded", "supported", "inconclusive", "challenged", "contradicted", "not run")
+
+ALPHA = 0.05  # two-sided, of every decision; 95 % intervals
+MIN_RUNS = 3  # of a random system: fewer never decide
+TIE = 1e-6  # of the larger number: what is closer is a tie, and rounding no ordering
+_NORMAL = float(ndtri(1 - ALPHA / 2))  # 1.96
+_SLACK = 1e-9  # of a comparison with a tolerance: 0.3 - 0.25 is a little less than 0.05
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """What the runs of one row measured.
+
+    Attributes
+    ----------
+    values
+        One number a run.
+    seeds
+        Of the runs, in the same order, to pair them with another row's; empty if they pair with nothing.
+    deterministic
+        Whether another run would give the same bits. Such a system needs one run.
+    examples
+        Number of test examples where the metric is a share of them; None otherwise.
+    drawn
+        Whether the test examples are another draw than the source's own, so that their sampling error counts.
+    """
+
+    values: tuple[float, ...]
+    seeds: tuple[int, ...] = ()
+    deterministic: bool = False
+    examples: int | None = None
+    drawn: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.values or not all(math.isfinite(value) for value in self.values):
+            raise ValueError(f"values must be at least one finite number, got {self.values}")
+        if self.seeds and len(self.seeds) != len(self.values):
+            raise ValueError(
+                f"seeds must be one a value, got {len(self.seeds)} for {len(self.values)} values"
+            )
+        if self.examples is not None and self.examples < 1:
+            raise ValueError(f"examples must be at least 1, got {self.examples}")
+
+    @property
+    def n(self) -> int:
+        """Number of runs."""
+        return len(self.values)
+
+    @property
+    def mean(self) -> float:
+        """Mean of the runs."""
+        return math.fsum(self.values) / self.n
+
+    @property
+    def enough(self) -> bool:
+        """Whether the runs may decide anything."""
+        return self.deterministic or self.n >= MIN_RUNS
+
+    def variance(self, scale: float) -> list[tuple[float, float]]:
+        """Variance of one run times `scale`, in parts with their degrees of freedom.
+
+        The variance over seeds has n - 1. It is filled up to that of a share of `examples` that are answered
+        by chance, which is known (infinite freedom), so that three equal runs do not pass for a system
+        without spread. Empty for a deterministic system.
+        """
+        if self.deterministic:
+            return []
+        spread = _spread(self)
+        lack = max(0.0, _binomial(self.mean, self.examples) - spread)
+        return [(scale * spread, self.n - 1), (scale * lack, math.inf)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Our runs beside a published level, a bound, or another row.
+
+    Attributes
+    ----------
+    kind
+        ``level``, ``bar`` or ``difference``.
+    estimate
+        Our mean for a level or a bar; the difference of the two means otherwise.
+    low, high
+        95 % interval: for one more run (level), of the mean (bar), of the difference. None where the runs are
+        too few for one.
+    p_for, p_against
+        One-sided: how probable evidence as strong as ours would be if the claim were just false, just true.
+    enough
+        Whether every side is deterministic or has `MIN_RUNS` runs.
+    exact
+        Whether no chance is involved: all sides are deterministic.
+    tie
+        Whether the sides of a difference are equal.
+    better
+        Whether our level deviates from the published one on the better side.
+    """
+
+    kind: str
+    estimate: float
+    low: float | None
+    high: float | None
+    p_for: float
+    p_against: float
+    enough: bool
+    exact: bool = False
+    tie: bool = False
+    better: bool = False
+
+
+def level(
+    sample: Sample,
+    published: float,
+    *,
+    tolerance: float,
+    higher_is_better: bool = True,
+    published_examples: int | None = None,
+) -> Comparison:
+    """Compare our runs with a published number.
+
+    They agree if the mean lies within `tolerance` of the published number beyond doubt. Where one run of ours
+    varies by more than that, so may the one run that was published: the room is then 1.96 standard deviations
+    of a run, at most twice the tolerance. They disagree if the prediction interval for one more run lies
+    wholly beyond the tolerance. An interval between the two decides nothing.
+
+    Parameters
+    ----------
+    sample
+        Our runs.
+    published
+        The source's number.
+    tolerance
+        What the table allows between two runs that count as the same result.
+    higher_is_better
+        Which side of the published number is the better one.
+    published_examples
+        Test examples behind the published number, whose sampling error counts where ours are another draw.
+    """
+    if tolerance < 0:
+        raise ValueError(f"tolerance must be at least 0, got {tolerance}")
+    distance = sample.mean - published
+    drawn = []
+    if sample.drawn:
+        shares = ((sample.mean, sample.examples), (published, published_examples))
+        drawn = [(_binomial(share, examples), math.inf) for share, examples in shares]
+    error, error_freedom = _error([*sample.variance(1 / sample.n), *drawn])
+    reach, reach_freedom = _error([*sample.variance(1 + 1 / sample.n), *drawn])
+    room = max(tolerance, min(_NORMAL * math.sqrt(_spread(sample)), 2 * tolerance))
+    interval = _interval(sample.mean, reach, reach_freedom, sample.enough)
+    return Comparison(
+        kind="level",
+        estimate=sample.mean,
+        low=interval[0],
+        high=interval[1],
+        p_for=_tail(room + _SLACK - abs(distance), error, error_freedom),
+        p_against=_tail(abs(distance) - tolerance - _SLACK, reach, reach_freedom),
+        enough=sample.enough,
+        exact=sample.deterministic and reach == 0,
+        better=(distance > 0) == higher_is_better,
+    )
+
+
+def bar(sample: Sample, bound: float, *, above: bool = True) -> Comparison:
+    """Ask whether the mean of our runs lies at or above a bound (or at or below it).
+
+    For statements without a published number, such as "the gradient vanishes", whose bound the ledger states.
+    """
+    sampling = _binomial(sample.mean, sample.examples) if sample.drawn else 0.0
+    error, freedom = _error([*sample.variance(1 / sample.n), (sampling, math.inf)])
+    ahead = (sample.mean - bound if above else bound - sample.mean) + _SLACK
+    low, high = _interval(sample.mean, error, freedom, sample.enough)
+    return Comparison(
+        kind="bar",
+        estimate=sample.mean,
+        low=low,
+        high=high,
+        p_for=_tail(ahead, error, freedom),
+        p_against=_tail(-ahead, error, freedom),
+        enough=sample.enough,
+        exact=sample.deterministic and not sampling,
+    )
+
+
+def difference(high: Sample, low: Sample, *, by: float = 0.0) -> Comparison:
+    """Ask whether one row lies above another, by more than `by`.
+
+    It speaks for the claim that the difference is above `by`, and against it that the difference is below 0:
+    a lead that is only smaller than asked for contradicts nothing. Runs that share at least three seeds are
+    paired; otherwise the interval is Welch's. Two deterministic rows are compared exactly, unless the test
+    examples are another draw than the source's own.
+    """
+    gap = high.mean - low.mean
+    drawn = high.drawn or low.drawn
+    exact = high.deterministic and low.deterministic
+    shared = sorted(set(high.seeds) & set(low.seeds))
+    floor = _apart(gap, high, low)
+    parts: list[tuple[float, float]]
+    if not exact and len(shared) >= MIN_RUNS and not (high.deterministic or low.deterministic):
+        left, right = (dict(zip(side.seeds, side.values, strict=True)) for side in (high, low))
+        gaps = [left[seed] - right[seed] for seed in shared]
+        gap = math.fsum(gaps) / len(gaps)
+        parts = _filled([(statistics.variance(gaps), len(gaps), len(gaps) - 1)], floor)
+    else:
+        sides = [side for side in (high, low) if not side.deterministic]
+        parts = _filled([(_spread(side), side.n, side.n - 1) for side in sides], floor)
+    if drawn and floor:
+        parts.append((floor, math.inf))
+        exact = False
+    error, freedom = _error(parts)
+    tie = abs(gap) <= TIE * max(abs(high.mean), abs(low.mean))
+    enough = high.enough and low.enough
+    bounds = _interval(gap, error, freedom, enough)
+    return Comparison(
+        kind="difference",
+        estimate=gap,
+        low=bounds[0],
+        high=bounds[1],
+        p_for=1.0 if tie else _tail(gap - by + (_SLACK if by else 0.0), error, freedom),
+        p_against=1.0 if tie else _tail(-gap, error, freedom),
+        enough=enough,
+        exact=exact,
+        tie=tie,
+    )
+
+
+def p_value(comparisons: Sequence[Comparison]) -> float | None:
+    """Return the two-sided p-value of what the comparisons of one claim decide together.
+
+    For the claim the weakest comparison speaks, since every one must hold; against it all of them, by Simes.
+    None where chance has no part in it, which takes no place in a table's correction: too few runs, or exact
+    ones.
+    """
+    if not comparisons or not all(part.enough for part in comparisons) or all(p.exact for p in comparisons):
+        return None
+    ordered = [part.p_for for part in comparisons if part.kind != "level"]
+    return min(1.0, 2 * min(_simes([part.p_against for part in comparisons]), max(ordered, default=1.0)))
+
+
+def holm(values: Iterable[float | None]) -> list[float | None]:
+    """Correct the p-values of one table (Holm 1979); None stays None and does not count.
+
+    >>> holm([0.01, None, 0.04, 0.03])
+    [0.03, None, 0.06, 0.06]
+    """
+    values = list(values)
+    order = sorted((value, index) for index, value in enumerate(values) if value is not None)
+    adjusted: list[float | None] = [None] * len(values)
+    largest = 0.0
+    for rank, (value, index) in enumerate(order):
+        largest = max(largest, min(1.0, (len(order) - rank) * value))
+        adjusted[index] = largest
+    return adjusted
+
+
+def judge(comparisons: Sequence[Comparison], *, same_conditions: bool, adjusted: float | None = None) -> str:
+    """Give the verdict on a claim: the one rule.
+
+    Parameters
+    ----------
+    comparisons
+        Everything the claim asks for: at most one level, any number of bars and differences. Empty if nothing
+        was measured, or there is nothing to compare with.
+    same_conditions
+        Whether the runs have the source's conditions: released or regenerated data, the settings it prints,
+        and an end where the source ends.
+    adjusted
+        The claim's `p_value` after `holm` over its table; the p-value itself if None.
+
+    Returns
+    -------
+    str
+        ==================================================  ==============  ==============
+        what the comparisons say                            same conditions otherwise
+        ==================================================  ==============  ==============
+        every one holds beyond chance                       reproduced      supported
+        a level fails beyond chance, on the better side     exceeded        challenged
+        any other fails beyond chance                       contradicted    challenged
+        fewer than three runs of a random system            inconclusive    inconclusive
+        a tie                                               inconclusive    inconclusive
+        an interval that holds both answers                 inconclusive    inconclusive
+        nothing was measured, or nothing to compare with    not run         not run
+        ==================================================  ==============  ==============
+
+    Notes
+    -----
+    *Beyond chance*: the corrected p-value is at most 0.05. The agreement of a level alone is not
+    a difference, and is tested at 5 % without correction for its table. Exact comparisons need no test.
+    """
+    if not comparisons:
+        return "not run"
+    if not all(part.enough for part in comparisons):
+        return "inconclusive"
+    p = p_value(comparisons) if adjusted is None else adjusted
+    beyond = p is not None and p <= ALPHA
+    exact = all(part.exact for part in comparisons)
+    against = _simes([part.p_against for part in comparisons])
+    ordered = max((part.p_for for part in comparisons if part.kind != "level"), default=None)
+    if (exact or beyond) and against <= ALPHA / 2 and (ordered is None or against < ordered):
+        failing = [part for part in comparisons if part.p_against <= ALPHA / 2]
+        if failing and all(part.kind == "level" and part.better for part in failing):
+            return "exceeded" if same_conditions else "challenged"
+        return "contradicted" if same_conditions else "challenged"
+    levels_hold = all(part.p_for <= ALPHA for part in comparisons if part.kind == "level")
+    if levels_hold and (ordered is None or ((exact or beyond) and ordered <= ALPHA / 2)):
+        return "reproduced" if same_conditions else "supported"
+    return "inconclusive"
+
+
+def doubt(comparisons: Sequence[Comparison]) -> str:
+    """Say in a few words why comparisons that were measured decide nothing."""
+    if not all(part.enough for part in comparisons):
+        return f"fewer than {MIN_RUNS} runs of a system that varies from run to run"
+    if any(part.tie for part in comparisons):
+        return "a tie"
+    return "the interval holds both answers"
+
+
+# Parts ------------------------------------------------------------------------------------------------------
+
+
+def _binomial(share: float, examples: int | None) -> float:
+    """Variance of a share of `examples`, two successes and two failures added (Agresti and Coull 1998)."""
+    if examples is None or not 0 <= share <= 1:
+        return 0.0
+    share = (share * examples + 2) / (examples + 4)
+    return share * (1 - share) / examples
+
+
+def _apart(gap: float, high: Sample, low: Sample) -> float:
+    """Least variance of the difference of two shares of the same examples: at least `gap` of them differ."""
+    if high.examples is None or low.examples is None:
+        return 0.0
+    return _binomial(abs(gap), min(high.examples, low.examples))
+
+
+def _filled(sides: Sequence[tuple[float, int, float]], floor: float) -> list[tuple[float, float]]:
+    """Divide variances of one run by the number of runs, filled up to the known `floor`."""
+    lack = max(0.0, floor - math.fsum(spread for spread, _, _ in sides)) / max(1, len(sides))
+    parts: list[tuple[float, float]] = []
+    for spread, runs, freedom in sides:
+        parts += [(spread / runs, freedom), (lack / runs, math.inf)]
+    return parts
+
+
+def _spread(sample: Sample) -> float:
+    """Variance of one run as it was seen."""
+    return 0.0 if sample.deterministic or sample.n < 2 else statistics.variance(sample.values)
+
+
+def _error(parts: Iterable[tuple[float, float]]) -> tuple[float, float]:
+    """Join variances, each with its degrees of freedom: standard error, and Satterthwaite's freedom."""
+    parts = [(variance, freedom) for variance, freedom in parts if variance > 0]
+    total = math.fsum(variance for variance, _ in parts)
+    lost = math.fsum(variance**2 / max(freedom, 1) for variance, freedom in parts)
+    return math.sqrt(total), total**2 / lost if lost > 0 else math.inf
+
+
+def _tail(ahead: float, error: float, freedom: float) -> float:
+    """Probability of lying so far ahead by chance; exact without an error."""
+    if error == 0:
+        return 0.0 if ahead > 0 else 1.0
+    ratio = -ahead / error
+    return float(ndtr(ratio) if math.isinf(freedom) else stdtr(freedom, ratio))
+
+
+def _interval(centre: float, error: float, freedom: float, enough: bool) -> tuple[float | None, float | None]:
+    """Return the two-sided interval of level 1 - ALPHA; none for too few runs."""
+    if not enough:
+        return None, None
+    quantile = ndtri(1 - ALPHA / 2) if math.isinf(freedom) else stdtrit(freedom, 1 - ALPHA / 2)
+    half = float(quantile) * error
+    return centre - half, centre + half
+
+
+def _simes(values: Sequence[float]) -> float:
+    """Join p-values of which any may count (Simes 1986)."""
+    return min(len(values) * value / rank for rank, value in enumerate(sorted(values), start=1))

@@ -1,0 +1,384 @@
+"""The rule: ties, single runs and straddling intervals decide nothing, and errors stay at the stated rate."""
+
+import math
+import random
+import re
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from reasonlib.tracking import verdicts
+from reasonlib.tracking.verdicts import (
+    VERDICTS,
+    Comparison,
+    Sample,
+    bar,
+    difference,
+    doubt,
+    holm,
+    judge,
+    level,
+    p_value,
+)
+
+DECIDED = {"reproduced", "contradicted", "exceeded"}
+MIRROR = {"reproduced": "contradicted", "contradicted": "reproduced", "inconclusive": "inconclusive"}
+DRAWS = 2000
+
+
+def sample(*values, **fields):
+    """Runs of a random system with seeds 0, 1, ..."""
+    return Sample(values=tuple(map(float, values)), seeds=tuple(range(len(values))), **fields)
+
+
+def exact(value, **fields):
+    """One run of a deterministic system."""
+    return sample(value, deterministic=True, **fields)
+
+
+def verdict(*comparisons, same=True, **options):
+    return judge(comparisons, same_conditions=same, **options)
+
+
+# The table in the docstring
+
+
+def comparison(kind="difference", p_for=0.5, p_against=0.5, **fields):
+    return Comparison(
+        kind=kind, estimate=0, low=0, high=0, p_for=p_for, p_against=p_against, **{"enough": True, **fields}
+    )
+
+
+CASES = {
+    "every one holds beyond chance": [
+        [comparison(p_for=0.01, p_against=0.99)],
+        [comparison("level", p_for=0.04, p_against=1)],
+        [comparison("level", p_for=0.04, p_against=1), comparison(p_for=0.01, p_against=0.99)],
+        [comparison("level", 0.0, 1.0, exact=True)],
+    ],
+    "a level fails beyond chance, on the better side": [
+        [comparison("level", p_for=1, p_against=0.01, better=True)],
+        [comparison("level", 1, 0.01, better=True), comparison(p_for=0.2, p_against=0.8)],
+    ],
+    "any other fails beyond chance": [
+        [comparison(p_for=0.99, p_against=0.01)],
+        [comparison("level", p_for=1, p_against=0.01)],
+        [comparison("bar", p_for=1, p_against=0.01, better=True)],
+        [comparison("level", 1, 0.001, better=True), comparison(p_for=0.999, p_against=0.001)],
+        [comparison("difference", 1.0, 0.0, exact=True)],
+    ],
+    "fewer than three runs of a random system": [
+        [comparison(p_for=0.0, p_against=1, enough=False)],
+        [comparison(p_for=0.0), comparison("level", 0.0, enough=False)],
+    ],
+    "a tie": [
+        [comparison(p_for=1.0, p_against=1.0, tie=True)],
+        [comparison(p_for=1.0, p_against=1.0, tie=True, exact=True)],
+    ],
+    "an interval that holds both answers": [
+        [comparison(p_for=0.2, p_against=0.8)],
+        [comparison("level", p_for=0.2, p_against=0.3)],
+        [comparison("level", p_for=0.01, p_against=1), comparison(p_for=0.2, p_against=0.8)],
+    ],
+    "nothing was measured, or nothing to compare with": [[]],
+}
+
+
+def test_the_rule_is_what_its_docstring_says():
+    lines = [re.split(r"\s{2,}", line.strip()) for line in judge.__doc__.splitlines()]
+    start, end = (i for i, line in enumerate(lines) if len(line) == 3 and line[1].startswith("===")), None
+    marks = [i for i, line in enumerate(lines) if line[0].startswith("=====")]
+    assert len(marks) == 3, (start, end)
+    table = {line[0]: line[1:] for line in lines[marks[1] + 1 : marks[2]]}
+    assert table.keys() == CASES.keys()
+    assert {word for pair in table.values() for word in pair} == set(VERDICTS)
+    for said, (same, other) in table.items():
+        for comparisons in CASES[said]:
+            assert judge(comparisons, same_conditions=True) == same, said
+            assert judge(comparisons, same_conditions=False) == other, said
+
+
+def test_a_correction_can_only_take_a_verdict_back():
+    lead = difference(sample(0.8, 0.81, 0.82), sample(0.7, 0.71, 0.73))
+    assert verdict(lead) == "reproduced"
+    assert verdict(lead, adjusted=0.04) == "reproduced"
+    assert verdict(lead, adjusted=0.06) == "inconclusive"
+
+
+# Properties
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("same", [True, False])
+def test_one_or_two_runs_of_a_random_system_never_decide(count, same):
+    draw = random.Random(count)
+    for _ in range(50):
+        few = sample(*(draw.random() for _ in range(count)))
+        many = sample(*(draw.random() for _ in range(5)))
+        assert verdict(level(few, 0.5, tolerance=draw.random()), same=same) == "inconclusive"
+        assert verdict(bar(few, draw.random()), same=same) == "inconclusive"
+        assert verdict(difference(few, many), same=same) == "inconclusive"
+        assert verdict(difference(many, few), same=same) == "inconclusive"
+        assert verdict(difference(exact(9), few), same=same) == "inconclusive"
+    assert doubt([difference(few, many)]) == "fewer than 3 runs of a system that varies from run to run"
+
+
+@pytest.mark.parametrize("value", [0.0, 0.3, 1.0, 1e6])
+def test_a_tie_is_never_an_ordering(value):
+    nearly = value * (1 + 1e-8)
+    for one, other in [
+        (exact(value), exact(value)),
+        (exact(value), exact(nearly)),
+        (sample(value, value, value), sample(value, value, value)),
+        (sample(value, value, value), sample(nearly, nearly, nearly)),
+    ]:
+        for comparison in (difference(one, other), difference(other, one)):
+            assert verdict(comparison) == "inconclusive"
+            assert doubt([comparison]) == "a tie"
+
+
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("examples", [None, 500])
+def test_a_straddling_interval_never_decides_and_swapping_sides_mirrors_the_verdict(shared, examples):
+    draw = np.random.default_rng(2016)
+    other = {"reproduced": "supported", "contradicted": "challenged", "inconclusive": "inconclusive"}
+    seen = set()
+    for _ in range(200):
+        sides = [
+            Sample(
+                values=(
+                    values := tuple(0.5 + draw.normal(0.03 * draw.normal(), 0.01, size=draw.integers(1, 7)))
+                ),
+                seeds=tuple(range(len(values))) if shared else (),
+                examples=examples,
+                drawn=examples is not None,
+            )
+            for _ in range(2)
+        ]
+        there, back = difference(*sides), difference(*reversed(sides))
+        if there.low is not None and there.low <= 0 <= there.high:
+            assert verdict(there) == "inconclusive"
+        assert verdict(back) == MIRROR[verdict(there)]
+        assert verdict(there, same=False) == other[verdict(there)]
+        seen.add(verdict(there))
+    assert seen == set(MIRROR)
+
+
+def test_a_level_that_straddles_its_tolerance_decides_nothing():
+    draw = np.random.default_rng(1987)
+    seen = set()
+    for _ in range(1000):
+        runs = sample(*draw.normal(0.7, 0.02 * draw.random(), size=draw.integers(3, 8)))
+        published = 0.7 + 0.05 * draw.normal()
+        result = level(runs, published, tolerance=0.02)
+        seen.add(verdict(result))
+        if verdict(result) in ("contradicted", "exceeded"):
+            assert result.high < published - 0.02 or result.low > published + 0.02
+            assert (verdict(result) == "exceeded") == (runs.mean > published)
+            lower = level(runs, published, tolerance=0.02, higher_is_better=False)
+            assert (verdict(lower) == "exceeded") == (runs.mean < published)
+        if verdict(result) == "reproduced":
+            assert abs(runs.mean - published) <= 0.04
+    assert seen == {"reproduced", "contradicted", "exceeded", "inconclusive"}
+
+
+def flips(first, then):
+    """Count claims decided by few runs and decided the other way by more."""
+    opposite = {("reproduced", "contradicted"), ("contradicted", "reproduced"), ("reproduced", "exceeded")}
+    opposite |= {("exceeded", "reproduced"), ("exceeded", "contradicted"), ("contradicted", "exceeded")}
+    return sum(pair in opposite for pair in zip(first, then, strict=True)) / len(first)
+
+
+@pytest.mark.parametrize(
+    ("spread", "offset"), [(0.005, 0.0), (0.005, 4.0), (0.02, 0.0), (0.02, 1.0), (0.02, 2.5), (0.05, 2.5)]
+)
+def test_more_seeds_do_not_turn_a_level_into_its_opposite(spread, offset):
+    """2,000 draws: a published number `offset` spreads beside one draw of our own distribution."""
+    draw = np.random.default_rng(14)
+    runs = draw.normal(0.7, spread, size=(DRAWS, 10))
+    published = draw.normal(0.7, spread, size=DRAWS) + offset * spread
+    seen = {
+        count: [
+            verdict(level(sample(*row[:count]), value, tolerance=0.02))
+            for row, value in zip(runs, published, strict=True)
+        ]
+        for count in (3, 10)
+    }
+    assert flips(seen[3], seen[10]) <= 0.05
+    if offset == 0:  # the published number is one of our own runs
+        for count, words in seen.items():
+            wrong = sum(word in ("contradicted", "exceeded") for word in words) / DRAWS
+            assert wrong <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / DRAWS), count
+
+
+@pytest.mark.parametrize("lead", [0.0, 1.0])
+@pytest.mark.parametrize("shared", [True, False])
+def test_more_seeds_do_not_turn_an_ordering_into_its_opposite(lead, shared):
+    """2,000 draws: one row leads by `lead` spreads of a run."""
+    draw = np.random.default_rng(14)
+    common = draw.normal(0, 0.01, size=(DRAWS, 10)) if shared else 0.0
+    above = 0.7 + 0.01 * lead + draw.normal(0, 0.01, size=(DRAWS, 10)) + common
+    below = 0.7 + draw.normal(0, 0.02, size=(DRAWS, 10)) + common
+
+    def side(values):
+        return Sample(values=tuple(values), seeds=tuple(range(len(values))) if shared else ())
+
+    seen = {
+        count: [
+            verdict(difference(side(a[:count]), side(b[:count]))) for a, b in zip(above, below, strict=True)
+        ]
+        for count in (3, 10)
+    }
+    assert flips(seen[3], seen[10]) <= 0.05
+    for count, words in seen.items():
+        assert words.count("contradicted") / DRAWS <= 0.025 + 3 * math.sqrt(0.025 / DRAWS), count
+        if lead == 0:
+            assert sum(word in DECIDED for word in words) / DRAWS <= 0.05 + 3 * math.sqrt(0.05 / DRAWS)
+
+
+def test_many_comparisons_of_equal_rows_rarely_decide_anything():
+    """A table of twenty orderings between equal systems: at most one table in twenty shows one."""
+    draw = np.random.default_rng(14)
+    tables = 300
+    wrong = 0
+    for _ in range(tables):
+        comparisons = [
+            difference(sample(*draw.normal(0, 1, 5)), sample(*draw.normal(0, 1, 5))) for _ in range(20)
+        ]
+        adjusted = holm([p_value([part]) for part in comparisons])
+        words = [verdict(part, adjusted=p) for part, p in zip(comparisons, adjusted, strict=True)]
+        wrong += any(word in DECIDED for word in words)
+    assert wrong / tables <= 0.05 + 3 * math.sqrt(0.05 / tables)
+
+
+# Intervals
+
+
+def test_the_interval_of_a_level_is_the_prediction_interval_for_one_more_run():
+    values = [0.70, 0.72, 0.75, 0.71]
+    result = level(sample(*values), 0.8, tolerance=0.02)
+    half = stats.t.ppf(0.975, 3) * np.std(values, ddof=1) * math.sqrt(1 + 1 / 4)
+    assert (result.low, result.high) == pytest.approx((0.72 - half, 0.72 + half))
+    assert result.estimate == pytest.approx(0.72)
+
+
+def test_an_ordering_is_paired_by_shared_seeds_else_welch():
+    high, low = [0.9, 0.8, 0.7, 0.6], [0.88, 0.79, 0.69, 0.57]
+    paired = difference(sample(*high), sample(*low))
+    assert 2 * paired.p_for == pytest.approx(stats.ttest_rel(high, low).pvalue)
+    assert verdict(paired) == "reproduced"
+    loose = difference(Sample(values=tuple(high)), Sample(values=tuple(low)))
+    assert 2 * loose.p_for == pytest.approx(stats.ttest_ind(high, low, equal_var=False).pvalue)
+    assert verdict(loose) == "inconclusive"
+    some = Sample(values=tuple(low), seeds=(1, 2, 3, 9))
+    shared = difference(sample(*high), some)
+    assert 2 * shared.p_against == pytest.approx(stats.ttest_rel(high[1:], low[:3]).pvalue)
+
+
+def test_a_deterministic_row_beside_a_random_one_is_a_test_of_one_sample():
+    values = [0.5, 0.52, 0.51]
+    result = difference(exact(0.55), sample(*values))
+    assert result.p_for == pytest.approx(stats.ttest_1samp(values, 0.55, alternative="less").pvalue)
+    assert not result.exact
+
+
+def test_deterministic_rows_are_compared_exactly():
+    assert verdict(difference(exact(0.5001), exact(0.5))) == "reproduced"
+    assert verdict(difference(exact(0.5), exact(0.5001))) == "contradicted"
+    assert verdict(level(exact(0.98), 1.0, tolerance=0.02)) == "reproduced"
+    assert verdict(level(exact(0.97), 1.0, tolerance=0.02)) == "contradicted"
+    assert verdict(level(exact(0.97), 0.9, tolerance=0.02)) == "exceeded"
+    assert verdict(level(exact(0.97), 0.9, tolerance=0.02), same=False) == "challenged"
+    assert verdict(bar(exact(0.5), 0.5)) == verdict(bar(exact(0.5), 0.5, above=False)) == "reproduced"
+    assert p_value([difference(exact(0.5), exact(0.4))]) is None
+
+
+def test_three_equal_runs_are_not_a_system_without_spread():
+    equal = sample(0.95, 0.95, 0.95, examples=200)
+    chance = (192 / 204) * (12 / 204) / 200
+    result = level(equal, 0.95, tolerance=0.02)
+    assert result.high - result.low == pytest.approx(2 * stats.norm.ppf(0.975) * math.sqrt(4 / 3 * chance))
+    assert verdict(level(equal, 0.95, tolerance=0.01)) == "inconclusive"
+    assert verdict(level(sample(0.95, 0.95, 0.95, examples=20000), 0.95, tolerance=0.02)) == "reproduced"
+    ahead = difference(equal, sample(0.945, 0.945, 0.945, examples=200))
+    assert ahead.low < 0 < ahead.high and verdict(ahead) == "inconclusive"
+    perfect = level(sample(1.0, 1.0, 1.0, examples=200), 1.0, tolerance=0.02)
+    assert perfect.low < 1 < perfect.high
+
+
+def test_another_draw_of_the_test_set_widens_every_interval():
+    values = (0.90, 0.91, 0.905)
+    own, drawn = (sample(*values, examples=500, drawn=drawn) for drawn in (False, True))
+
+    def width(result):
+        return result.high - result.low
+
+    assert width(level(drawn, 0.9, tolerance=0.02)) > width(level(own, 0.9, tolerance=0.02))
+    wide = level(drawn, 0.9, tolerance=0.02, published_examples=500)
+    assert width(wide) > width(level(drawn, 0.9, tolerance=0.02))
+    assert width(bar(drawn, 0.9)) > width(bar(own, 0.9))
+    below = {name: sample(0.89, 0.90, 0.90, examples=500, drawn=name) for name in (False, True)}
+    assert width(difference(drawn, below[True])) > width(difference(own, below[False]))
+    fixed = difference(exact(0.9, examples=500, drawn=True), exact(0.899, examples=500, drawn=True))
+    assert not fixed.exact and verdict(fixed) == "inconclusive"
+
+
+def test_a_wide_spread_gives_room_for_the_one_published_run_but_no_more_than_twice_the_tolerance():
+    draw = np.random.default_rng(1)
+    runs = sample(*draw.normal(0.7, 0.02, size=40))
+    assert verdict(level(runs, runs.mean + 0.025, tolerance=0.02)) == "reproduced"
+    assert verdict(level(runs, runs.mean + 0.045, tolerance=0.02)) == "inconclusive"
+    vague = sample(*draw.normal(0.7, 0.2, size=20))
+    assert verdict(level(vague, vague.mean, tolerance=0.02)) == "inconclusive"
+
+
+def test_a_lead_smaller_than_asked_for_contradicts_nothing():
+    above, below = sample(0.80, 0.81, 0.80, 0.81), sample(0.70, 0.70, 0.71, 0.71)
+    assert verdict(difference(above, below, by=0.05)) == "reproduced"
+    assert verdict(difference(above, below, by=0.2)) == "inconclusive"
+    assert verdict(difference(below, above, by=0.05)) == "contradicted"
+
+
+def test_a_chain_holds_if_every_link_holds_and_fails_if_one_is_reversed():
+    low, middle, high = (sample(*(x + d for d in (0.0, 0.001, 0.002))) for x in (0.1, 0.5, 0.9))
+    wide = sample(0.1, 0.5, 0.9)
+    assert verdict(difference(high, middle), difference(middle, low)) == "reproduced"
+    assert verdict(difference(high, middle), difference(low, middle)) == "contradicted"
+    assert verdict(difference(high, middle), difference(wide, low)) == "inconclusive"
+
+
+def test_holm_agrees_with_its_definition():
+    assert holm([]) == []
+    assert holm([None, 0.5]) == [None, 0.5]
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.6, 0.7]) == [1.0, 1.0]
+    draw = random.Random(0)
+    for values in product([0.001, 0.02, 0.3], repeat=3):
+        shuffled = list(values)
+        draw.shuffle(shuffled)
+        assert sorted(holm(values)) == pytest.approx(sorted(holm(shuffled)))
+        assert all(after >= before for before, after in zip(values, holm(values), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Sample(values=()), "values must be at least one finite number"),
+        (lambda: Sample(values=(math.nan,)), "values must be at least one finite number"),
+        (lambda: Sample(values=(1.0, 2.0), seeds=(0,)), "seeds must be one a value, got 1 for 2"),
+        (lambda: Sample(values=(1.0,), examples=0), "examples must be at least 1, got 0"),
+        (lambda: level(sample(1.0), 1.0, tolerance=-1), "tolerance must be at least 0, got -1"),
+    ],
+)
+def test_what_cannot_be_a_sample(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_quantiles_are_those_of_scipy_stats():
+    for freedom in (1, 2, 7.5, math.inf):
+        assert verdicts._tail(1.7, 1.0, freedom) == pytest.approx(stats.t.sf(1.7, freedom))
+        low, high = verdicts._interval(0.0, 2.0, freedom, True)
+        assert high == pytest.approx(2 * stats.t.ppf(0.975, freedom)) and low == -high

@@ -1,4 +1,8 @@
-"""What tests of every topic share: one headless browser a process."""
+"""What tests of every topic share: one headless browser a process, and JavaScript in it and in node."""
+
+import json
+import shutil
+import subprocess
 
 import pytest
 from browsing import chromium
@@ -8,3 +12,28 @@ from browsing import chromium
 def browser():
     with chromium() as opened:
         yield opened
+
+
+@pytest.fixture(params=[pytest.param("chromium", marks=pytest.mark.browser), "node"])
+def javascript(request):
+    """A function ``(code, body, given)``: runs code, then the body of a function of `given`; gives its result."""
+
+    def in_browser(code, body, given=None):
+        page = request.getfixturevalue("browser").new_page()
+        try:
+            return page.evaluate(f"(given) => {{\n{code}\n{body}\n}}", given)
+        finally:
+            page.close()
+
+    def in_node(code, body, given=None):
+        node = shutil.which("node")
+        if node is None:
+            pytest.skip("no node on this machine")
+        script = f"const run = (given) => {{\n{code}\n{body}\n}};\n"
+        script += f"console.log(JSON.stringify(run({json.dumps(given)}) ?? null));"
+        done = subprocess.run([node, "-"], input=script, capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(done.stderr)
+        return json.loads(done.stdout)
+
+    return in_browser if request.param == "chromium" else in_node

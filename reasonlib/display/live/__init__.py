@@ -1,0 +1,169 @@
+"""The shell of every live figure: a trained model that answers in the reader's own browser, from a static page.
+
+A figure is one piece of HTML: a picture for pages where scripts are off, data, weights (16 or 8 bits a number,
+as base64), the shared scripts of this package and the figure's own. It asks the network for nothing and works
+from a file on disk, in Jupyter and on Colab.
+
+A topic keeps ``page/live/echo.py`` and, beside it, ``echo.js`` (and ``echo.css`` if it needs one)::
+
+    from pathlib import Path
+    from reasonlib.display import live
+
+    def echo(model, vocabulary) -> Picture:
+        return live.figure(
+            "echo",                                        # also the class rr-echo and the name in echo.js
+            label="Ask the echo model",                    # what a screen reader calls the figure
+            static=plotting.heatmap(...),                  # a Picture: shown where scripts are off, and its alt text
+            scripts=[Path(__file__).with_name("echo.js")],
+            data={"tokens": vocabulary.tokens},            # anything that JSON can hold
+            models={"echo": live.pack_weights(model.state_dict())},
+            offer="With scripts you can type a word and see the answer.",
+        )
+
+``echo.js`` builds the figure in `stage`, from the parts in ``core.js``, ``text.js`` and ``layers.js``::
+
+    live("echo", ({ root, stage, data, weights }) => {
+      const model = weights("echo"), vocabulary = new Vocabulary(data.tokens);
+      const said = announcer(), remarks = make("ul", { class: "rr-live-notes" });
+      function answer() {
+        const ids = wordsIn(input.value).map((word) => vocabulary.id(vocabulary.spelling(word)));
+        const { result, ms } = timed(() => linear(model.part("output"), model.matrix("words.weight").take(ids)));
+        said.replaceChildren(`${vocabulary.tokens[argmax(result.row(0))]}. ${took(ms)}`);
+      }
+      const input = field("Word", { value: "hello", entered: answer });
+      stage.append(input.element, button("Ask", answer, { main: true }), said, remarks);
+      root.echo = { answer };                              // for tests and for the browser's console
+      answer();
+    });
+
+Test it with the fixture ``javascript`` (`tests/conftest.py`), which runs `code` in Chromium and in node, against
+PyTorch with `round_weights`. Layers and their names are those of `reasonlib.nn`.
+"""
+
+import html
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from matplotlib.colors import to_rgb
+
+from reasonlib.display.live.packing import pack_weights, round_weights
+from reasonlib.display.plotting import HEAT, STRONGEST, Picture
+from reasonlib.errors import UserError
+
+__all__ = ["CORE", "LARGEST", "code", "figure", "pack_weights", "round_weights"]
+
+LARGEST = 1_000_000  # bytes: what a figure may weigh, all in all
+
+CORE = ("core", "text", "layers")
+"""The shared scripts that every figure gets. ``plot`` (axes, lines, handles to drag) comes on demand."""
+
+FOLDER = Path(__file__).parent
+
+
+def figure(
+    name: str,
+    *,
+    label: str,
+    scripts: Sequence[Path],
+    static: Picture | None = None,
+    body: str = "",
+    alt: str = "",
+    data: Any = None,
+    models: Mapping[str, Mapping[str, Any]] | None = None,
+    styles: Sequence[Path] = (),
+    modules: Sequence[str] = (),
+    about: str = "",
+    offer: str = "With scripts you can play with it.",
+    largest: int = LARGEST,
+) -> Picture:
+    """Put a live figure together.
+
+    Parameters
+    ----------
+    name
+        Letters and hyphens. The figure has the class ``rr-<name>``; its script starts it with
+        ``live("<name>", start)``.
+    label
+        What the figure is, for a screen reader.
+    scripts
+        The figure's own scripts, in this order, after the shared ones.
+    static
+        What stands there until the script has started, and for good where scripts are off.
+    body
+        In place of `static`: HTML that the script works on and does not replace. Parts with the attribute
+        ``data-scripted hidden`` are shown once the script has started.
+    alt
+        What the figure shows, in words; by default that of `static`.
+    data
+        What the script gets as ``data``: anything that JSON can hold.
+    models
+        From the name of a model to what `pack_weights` gave.
+    styles
+        The figure's own style sheets, after the shared one.
+    modules
+        Shared scripts beyond `CORE`, such as ``"plot"``.
+    about
+        One line under the figure: what answers here. The script may add to ``.rr-live-took``.
+    offer
+        What the figure offers where scripts run, said where they do not.
+    largest
+        Bytes at most.
+
+    Returns
+    -------
+    Picture
+        To be shown at the end of a cell, or written as a page of its own by ``save``.
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to show without scripts, or no words for it.
+    UserError
+        If the figure is larger than `largest`.
+    """
+    if static is None and not body:
+        raise ValueError("a live figure needs static=... or body=..., to be seen where scripts are off")
+    alt = alt or (static.alt if static is not None else "")
+    if not alt:
+        raise ValueError("a live figure needs alt=..., or a static picture that has it")
+    given = json.dumps({"data": data, "models": models or {}}, ensure_ascii=False, separators=(",", ":"))
+    given = given.replace("<", "\\u003c")  # so that no text ends the script element
+    still = "" if static is None else f'<div class="rr-live-static">{static.html}</div>'
+    red, green, blue = (round(255 * channel) for channel in to_rgb(HEAT))
+    text = (
+        f"<style>{''.join(map(_read, (FOLDER / 'base.css', *styles)))}</style>"
+        f'<div class="rr rr-live rr-{name} mathjax_ignore" role="group" aria-label="{html.escape(label)}" '
+        f'data-lm-suppress-shortcuts="true" style="--heat:{red} {green} {blue};--strongest:{STRONGEST}">'
+        f'{still}{body}<p class="rr-live-about">{html.escape(about)} <span class="rr-live-took"></span></p>'
+        "<noscript><p>Scripts are off: this was computed beforehand. "
+        f"{html.escape(offer)}</p></noscript>"
+        f'<script type="application/json">{given}</script></div>'
+        f"<script>(() => {{\n{code(*scripts, modules=modules)}}})();</script>"
+    )
+    size = len(text.encode())
+    if size > largest:
+        raise UserError(
+            f"the figure would weigh {size / 1e6:.1f} MB, and it may weigh {largest / 1e6:.1f} MB; "
+            "choose a smaller model, fewer examples, or 8 bits a weight"
+        )
+    return Picture(text, alt=alt)
+
+
+def code(*scripts: Path, modules: Sequence[str] = ()) -> str:
+    """Give the JavaScript of a figure: the shared scripts, then its own.
+
+    Parameters
+    ----------
+    *scripts
+        The figure's own.
+    modules
+        Shared scripts beyond `CORE`.
+    """
+    shared = [FOLDER / f"{module}.js" for module in (*CORE, *modules)]
+    return "\n".join(map(_read, (*shared, *scripts)))
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")

@@ -1,0 +1,336 @@
+// Weights and layers: the sums of reasonlib.nn, one for one, on the weights that were trained there.
+//
+// T tokens, D width, H heads, C = D / H width of a head. A Matrix holds its rows one after another.
+// A layer reads its weights from a part of the model, by the names of its state_dict: linear(model.part("pool"), x).
+
+class Matrix {
+  constructor(rows, columns, data = new Float32Array(rows * columns)) {
+    Object.assign(this, { rows, columns, data });
+  }
+
+  static of(vectors) {
+    const matrix = new Matrix(vectors.length, vectors[0]?.length ?? 0);
+    vectors.forEach((vector, row) => matrix.row(row).set(vector));
+    return matrix;
+  }
+
+  row(row) {
+    return this.data.subarray(row * this.columns, (row + 1) * this.columns);
+  }
+
+  /** Some of the rows, in this order; a row may be taken twice. */
+  take(rows) {
+    return Matrix.of(rows.map((row) => this.row(row)));
+  }
+
+  map(each) {
+    return new Matrix(this.rows, this.columns, this.data.map(each));
+  }
+
+  /** Rows of this matrix, then those of another. */
+  then(other) {
+    const data = new Float32Array(this.data.length + other.data.length);
+    data.set(this.data);
+    data.set(other.data, this.data.length);
+    return new Matrix(this.rows + other.rows, this.columns, data);
+  }
+
+  toArray() {
+    return range(this.rows, (row) => Array.from(this.row(row)));
+  }
+}
+
+// Weights ----------------------------------------------------------------------------------------------------
+
+/** Two bytes a number (IEEE 754 half precision, little-endian) to numbers. */
+function halfFloats(bytes) {
+  const numbers = new Float32Array(bytes.length >> 1), bits = new Uint32Array(numbers.buffer);
+  for (let at = 0; at < numbers.length; at++) {
+    const half = bytes[2 * at] | (bytes[2 * at + 1] << 8), sign = (half & 0x8000) << 16, rest = half & 0x7fff;
+    if (rest >= 0x400) bits[at] = sign | ((rest + 0x1c000) << 13);
+    else numbers[at] = (sign ? -1 : 1) * rest * 2 ** -24; // subnormal, or zero
+  }
+  return numbers;
+}
+
+/** One byte a number, each row with a factor of its own, in half precision, before all of them. */
+function wholeNumbers(bytes, rows) {
+  const factors = halfFloats(bytes.subarray(0, 2 * rows)), width = (bytes.length - 2 * rows) / rows;
+  const numbers = new Float32Array(rows * width);
+  for (let at = 0; at < numbers.length; at++) numbers[at] = ((bytes[2 * rows + at] << 24) >> 24) * factors[Math.floor(at / width)];
+  return numbers;
+}
+
+/** What pack_weights wrote: tensors by the names of a state_dict. */
+class Weights {
+  constructor({ tensors, bytes }, prefix = "") {
+    this.prefix = prefix;
+    this.tensors = new Map();
+    if (bytes === undefined) return;
+    const all = Uint8Array.from(atob(bytes), (letter) => letter.charCodeAt(0));
+    let at = 0;
+    for (const [name, shape, bits] of tensors) {
+      const count = shape.reduce((product, size) => product * size, 1);
+      const length = bits === 8 ? count + 2 * shape[0] : 2 * count;
+      const own = all.subarray(at, (at += length));
+      this.tensors.set(name, { shape, data: bits === 8 ? wholeNumbers(own, shape[0]) : halfFloats(own) });
+    }
+  }
+
+  /** Weights whose names begin with `name.`, called by what comes after it. */
+  part(name) {
+    const part = new Weights({}, `${this.prefix}${name}.`);
+    part.tensors = this.tensors;
+    return part;
+  }
+
+  has(name) {
+    return this.tensors.has(this.prefix + name);
+  }
+
+  tensor(name) {
+    const tensor = this.tensors.get(this.prefix + name);
+    if (!tensor) throw new Error(`no weights named ${this.prefix}${name}`);
+    return tensor;
+  }
+
+  vector(name) {
+    return this.tensor(name).data;
+  }
+
+  /** A tensor as a matrix: its last axis are the columns, all others the rows. */
+  matrix(name) {
+    const { shape, data } = this.tensor(name), columns = shape.at(-1);
+    return new Matrix(data.length / columns, columns, data);
+  }
+}
+
+// Vectors and activations ------------------------------------------------------------------------------------
+
+function dot(a, b) {
+  let total = 0;
+  for (let k = 0; k < a.length; k++) total += a[k] * b[k];
+  return total;
+}
+
+/** Scores to weights that sum to one; a score may be hidden by a mask. Where nothing may be seen all weights are zero. */
+function softmax(scores, mask = null) {
+  const seen = (value, at) => !mask || mask[at];
+  const highest = scores.reduce((most, score, at) => (seen(score, at) && score > most ? score : most), -Infinity);
+  const raised = scores.map((score, at) => (seen(score, at) ? Math.exp(score - highest) : 0));
+  const total = raised.reduce((all, value) => all + value, 0);
+  return total ? raised.map((value) => value / total) : raised;
+}
+
+/** The error function to seven digits (Abramowitz and Stegun 1964, 7.1.26). */
+function erf(x) {
+  const t = 1 / (1 + 0.3275911 * Math.abs(x));
+  const series = ((((1.061405429 * t - 1.453152027) * t + 1.421413741) * t - 0.284496736) * t + 0.254829592) * t;
+  return Math.sign(x) * (1 - series * Math.exp(-x * x));
+}
+
+const gelu = (x) => 0.5 * x * (1 + erf(x / Math.SQRT2));
+const relu = (x) => Math.max(x, 0);
+const sigmoid = (x) => 1 / (1 + Math.exp(-x));
+
+/** The sum of matrices of one shape. */
+function add(first, ...others) {
+  const total = new Matrix(first.rows, first.columns, first.data.slice());
+  for (const { data } of others) for (let k = 0; k < data.length; k++) total.data[k] += data[k];
+  return total;
+}
+
+/** A B^T: every row of a with every row of b. */
+function matmul(a, b) {
+  const product = new Matrix(a.rows, b.rows), width = a.columns;
+  for (let i = 0, at = 0; i < a.rows; i++) {
+    for (let j = 0; j < b.rows; j++) {
+      let total = 0;
+      for (let k = 0, p = i * width, q = j * width; k < width; k++) total += a.data[p + k] * b.data[q + k];
+      product.data[at++] = total;
+    }
+  }
+  return product;
+}
+
+// Layers -----------------------------------------------------------------------------------------------------
+
+/** W x + b for every row x. */
+function linear(part, x) {
+  const product = matmul(x, part.matrix("weight"));
+  if (!part.has("bias")) return product;
+  const bias = part.vector("bias");
+  for (let at = 0; at < product.data.length; at++) product.data[at] += bias[at % bias.length];
+  return product;
+}
+
+/** Each row to mean 0 and variance 1, then a learned scale and shift. */
+function layerNorm(part, x, eps = 1e-5) {
+  const weight = part.vector("weight"), bias = part.vector("bias"), result = new Matrix(x.rows, x.columns);
+  for (let row = 0; row < x.rows; row++) {
+    const from = x.row(row), to = result.row(row), mean = sum(from) / x.columns;
+    const variance = from.reduce((total, value) => total + (value - mean) ** 2, 0) / x.columns;
+    from.forEach((value, k) => { to[k] = ((value - mean) / Math.sqrt(variance + eps)) * weight[k] + bias[k]; });
+  }
+  return result;
+}
+
+/** The sum of some rows of a table, each times its share: a bag of words. */
+function embeddingSum(table, ids, shares = null) {
+  const total = new Float32Array(table.columns);
+  ids.forEach((id, at) => table.row(id).forEach((value, k) => { total[k] += (shares ? shares[at] : 1) * value; }));
+  return total;
+}
+
+/** Sines and cosines of falling frequency (Vaswani et al. 2017, section 3.5), for positions from `start`. */
+function sinusoidalPositions(length, width, start = 0) {
+  const table = new Matrix(length, width);
+  for (let t = 0; t < length; t++) {
+    for (let k = 0; k < width; k++) {
+      const angle = (t + start) / 10000 ** ((k - (k % 2)) / width);
+      table.data[t * width + k] = k % 2 ? Math.cos(angle) : Math.sin(angle);
+    }
+  }
+  return table;
+}
+
+/** A query sees the keys up to its own position; `past` keys stand before the first query. */
+const causal = (past = 0) => (query, key) => key <= query + past;
+
+/**
+ * softmax(q k / sqrt C) v for H heads side by side. `mask(query, key)` says what may be seen; `bias(head, query, key)`
+ * is added to the scores. Gives scores and weights of each head (H of T x T), and the mixtures, joined (T x D).
+ */
+function attend(query, keys, values, heads, { mask = null, bias = null } = {}) {
+  const size = query.columns / heads, joined = new Matrix(query.rows, values.columns), width = values.columns / heads;
+  const all = range(heads, (head) => {
+    const scores = new Matrix(query.rows, keys.rows), weights = new Matrix(query.rows, keys.rows);
+    for (let i = 0; i < query.rows; i++) {
+      const q = query.row(i).subarray(head * size, (head + 1) * size), row = scores.row(i);
+      for (let j = 0; j < keys.rows; j++) {
+        let total = 0;
+        for (let k = 0, at = j * keys.columns + head * size; k < size; k++) total += q[k] * keys.data[at + k];
+        row[j] = total / Math.sqrt(size) + (bias ? bias(head, i, j) : 0);
+      }
+      weights.row(i).set(softmax(row, mask && range(keys.rows, (j) => mask(i, j))));
+      const mixed = joined.row(i).subarray(head * width, (head + 1) * width);
+      weights.row(i).forEach((weight, j) => {
+        for (let k = 0, at = j * values.columns + head * width; k < width; k++) mixed[k] += weight * values.data[at + k];
+      });
+    }
+    return { scores, weights };
+  });
+  return { joined, scores: all.map((one) => one.scores), weights: all.map((one) => one.weights) };
+}
+
+/** Keys and values of a memory, projected once for many queries. */
+const project = (part, memory) => ({ keys: linear(part.part("key"), memory), values: linear(part.part("value"), memory) });
+
+/** Multi-head attention to a memory, or to keys and values that were projected before. */
+function multiHeadAttention(part, query, memory, heads, options = {}) {
+  const { keys, values } = memory instanceof Matrix ? project(part, memory) : memory;
+  const attended = attend(linear(part.part("query"), query), keys, values, heads, options);
+  return { ...attended, output: linear(part.part("output"), attended.joined) };
+}
+
+const feedForward = (part, x, activation) => linear(part.part("narrow"), linear(part.part("wide"), x).map(activation));
+
+/** x + f(x), normalised after the sum (post-norm, as published) or before f (pre-norm). */
+function residual(part, x, { norm = "post", eps = 1e-5 }, change) {
+  if (norm === "pre") return add(x, change(layerNorm(part.part("norm"), x, eps)));
+  return layerNorm(part.part("norm"), add(x, change(x)), eps);
+}
+
+/** A Transformer encoder layer; `options`: heads, and norm, eps, activation, mask where they differ from the source's. */
+function encoderLayer(part, x, options) {
+  let attention = null;
+  x = residual(part.part("attention_residual"), x, options, (inner) => {
+    attention = multiHeadAttention(part.part("attention"), inner, inner, options.heads, options);
+    return attention.output;
+  });
+  x = residual(part.part("feed_forward_residual"), x, options, (inner) => feedForward(part.part("feed_forward"), inner, options.activation ?? relu));
+  return { output: x, attention };
+}
+
+/** A stack of encoder layers: the last states, the states before and after each layer, and each layer's attention. */
+function encode(part, x, layers, options) {
+  const states = [x], attention = [];
+  for (let number = 0; number < layers; number++) {
+    const layer = encoderLayer(part.part(`layers.${number}`), x, options);
+    states.push((x = layer.output));
+    attention.push(layer.attention);
+  }
+  return { output: options.norm === "pre" ? layerNorm(part.part("end"), x, options.eps) : x, states, attention };
+}
+
+/** A decoder layer for the tokens that come next; `past` holds the keys and values of those before, and of the memory. */
+function decoderLayer(part, x, memory, options, past = null) {
+  let attention = null, memoryAttention = null, own = null, read = null;
+  x = residual(part.part("attention_residual"), x, options, (inner) => {
+    own = project(part.part("attention"), inner);
+    if (past) own = { keys: past.own.keys.then(own.keys), values: past.own.values.then(own.values) };
+    const mask = options.mask === undefined ? causal(past ? past.own.keys.rows : 0) : options.mask;
+    attention = multiHeadAttention(part.part("attention"), inner, own, options.heads, { mask });
+    return attention.output;
+  });
+  x = residual(part.part("memory_attention_residual"), x, options, (inner) => {
+    read = past ? past.read : project(part.part("memory_attention"), memory);
+    memoryAttention = multiHeadAttention(part.part("memory_attention"), inner, read, options.heads, { mask: options.memoryMask });
+    return memoryAttention.output;
+  });
+  x = residual(part.part("feed_forward_residual"), x, options, (inner) => feedForward(part.part("feed_forward"), inner, options.activation ?? relu));
+  return { output: x, attention, memoryAttention, past: { own, read } };
+}
+
+/** A stack of decoder layers; hand back its `past` to decode the next token. `options.memoryMask` hides memories. */
+function decode(part, x, memory, layers, options, past = null) {
+  const kept = [], attention = [], memoryAttention = [];
+  for (let number = 0; number < layers; number++) {
+    const layer = decoderLayer(part.part(`layers.${number}`), x, memory, options, past?.[number]);
+    x = layer.output;
+    kept.push(layer.past);
+    attention.push(layer.attention);
+    memoryAttention.push(layer.memoryAttention);
+  }
+  return { output: options.norm === "pre" ? layerNorm(part.part("end"), x, options.eps) : x, attention, memoryAttention, past: kept };
+}
+
+// Recurrent cells: one direction of one layer of torch.nn.GRU or LSTM, such as suffix "l0" or "l0_reverse" ---------
+
+function gates(part, x, h, suffix) {
+  const one = (vector, of) => {
+    const row = matmul(new Matrix(1, vector.length, Float32Array.from(vector)), part.matrix(`weight_${of}_${suffix}`)).data;
+    const bias = part.vector(`bias_${of}_${suffix}`);
+    return row.map((value, k) => value + bias[k]);
+  };
+  return [one(x, "ih"), one(h, "hh")];
+}
+
+/** From the state before and an input to the next state. */
+function gruCell(part, x, h, suffix = "l0") {
+  const [given, kept] = gates(part, x, h, suffix), size = h.length;
+  return Float32Array.from(h, (before, k) => {
+    const reset = sigmoid(given[k] + kept[k]), update = sigmoid(given[size + k] + kept[size + k]);
+    const fresh = Math.tanh(given[2 * size + k] + reset * kept[2 * size + k]);
+    return (1 - update) * fresh + update * before;
+  });
+}
+
+/** From state and cell before, and an input, to the next { h, c }. */
+function lstmCell(part, x, { h, c }, suffix = "l0") {
+  const [given, kept] = gates(part, x, h, suffix), size = h.length, gate = (number, k) => given[number * size + k] + kept[number * size + k];
+  const cell = Float32Array.from(c, (before, k) => sigmoid(gate(1, k)) * before + sigmoid(gate(0, k)) * Math.tanh(gate(2, k)));
+  return { h: cell.map((value, k) => sigmoid(gate(3, k)) * Math.tanh(value)), c: cell };
+}
+
+/** A recurrent layer over the rows of a matrix: its state after each row, in the order of the rows. */
+function recur(kind, part, x, { reverse = false, layer = 0 } = {}) {
+  const suffix = `l${layer}${reverse ? "_reverse" : ""}`, size = part.matrix(`weight_hh_${suffix}`).columns;
+  const states = new Matrix(x.rows, size), zeros = new Float32Array(size);
+  let state = kind === "lstm" ? { h: zeros, c: zeros } : zeros;
+  for (const row of reverse ? range(x.rows).reverse() : range(x.rows)) {
+    state = kind === "lstm" ? lstmCell(part, x.row(row), state, suffix) : gruCell(part, x.row(row), state, suffix);
+    states.row(row).set(state.h ?? state);
+  }
+  return states;
+}

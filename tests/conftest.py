@@ -16,7 +16,7 @@ def browser():
 
 @pytest.fixture(params=[pytest.param("chromium", marks=pytest.mark.browser), "node"])
 def javascript(request):
-    """A function ``(code, body, given)``: runs code, then the body of a function of `given`; gives its result."""
+    """A function ``(code, body, given)``: run code, then the body of a function of `given`."""
 
     def in_browser(code, body, given=None):
         page = request.getfixturevalue("browser").new_page()

@@ -1,4 +1,4 @@
-"""The shell of live figures: one small piece of HTML, a picture without scripts, JavaScript as PyTorch computes."""
+"""The shell of live figures: one small piece of HTML, a static picture, the same numbers as PyTorch."""
 
 import json
 import re
@@ -18,35 +18,9 @@ from reasonlib.errors import UserError
 
 STILL = Picture("<p>hello, computed beforehand</p>", alt="What the model says to hello.")
 
-SCRIPT = """
-live("echo", ({ root, stage, data, weights, find }) => {
-  const model = weights("echo"), vocabulary = new Vocabulary(data.tokens), said = announcer();
-  const remarks = make("ul", { class: "rr-live-notes" });
-  const row = new TokenRow({ label: "Words", choose: (at) => { row.press(at); row.shade(root.shares ?? [], at); } });
-  function answer() {
-    const words = wordsIn(input.value), spelled = words.map((word) => vocabulary.spelling(word));
-    const known = spelled.filter(Boolean).map((word) => vocabulary.id(word));
-    const { result, ms } = timed(() => (known.length ? softmax(linear(model, model.matrix("words").take(known)).row(0)) : []));
-    said.replaceChildren(known.length ? make("strong", {}, vocabulary.tokens[argmax(result)]) : "Type a word it knows.");
-    find("took").textContent = known.length ? took(ms) : "";
-    root.shares = spelled.map((word) => (word ? 1 / words.length : 0));
-    row.set(words.map((text, at) => ({ text, unknown: !spelled[at] })));
-    row.press(0);
-    row.shade(root.shares, 0);
-    list.replaceChildren(bars("Words", ranked(result).map((id) => [vocabulary.tokens[id], result[id]])));
-    remark(remarks, [spelled.includes(null) && "It does not know every word."]);
-  }
-  const input = field("Word", { value: "Hello", entered: answer }), list = make("div");
-  const pick = menu("Example", { hello: "Hello", bye: "Bye" }, "hello", (value) => { input.value = value; answer(); });
-  const kind = choices("Read as", { words: "words", letters: "letters" }, "words", answer);
-  const size = new Slider("Size", { min: 1, max: 9, step: 1, value: 3 }, answer);
-  const loud = tick("Loud", true, answer);
-  stage.append(pick.element, input.element, button("Ask", answer, { main: true }), kind.element, size.element, loud.element, row.element, said, list, remarks);
-  shortcuts(root, { n: () => { input.value = "bye"; answer(); } });
-  Object.assign(root, { controls: { pick, kind, size, loud }, model });
-  answer();
-});
-"""
+ECHO = Path(__file__).with_name("echo.js")
+PRESSED = "all => all.findIndex(one => one.ariaPressed === 'true')"
+FOCUSED = "all => all.indexOf(document.activeElement)"
 
 
 def echo_state():
@@ -57,13 +31,11 @@ def echo_state():
     }
 
 
-def echo(tmp_path, script=SCRIPT, **settings):
-    path = tmp_path / "echo.js"
-    path.write_text(script, encoding="utf-8")
+def echo(**settings):
     given = {
         "label": "Ask the echo",
         "static": STILL,
-        "scripts": [path],
+        "scripts": [ECHO],
         "data": {"tokens": ["hello", "bye", "four"], "text": "</script><b>"},
         "models": {"echo": live.pack_weights(echo_state())},
         "about": "An echo of 27 numbers.",
@@ -79,8 +51,8 @@ class Echo(Opened):
 # The shell
 
 
-def test_a_figure_is_one_small_piece_that_asks_for_nothing(tmp_path):
-    figure = echo(tmp_path)
+def test_a_figure_is_one_small_piece_that_asks_for_nothing():
+    figure = echo()
     page = figure._repr_html_()
     assert not re.search(
         r"https?://(?!www\.w3\.org/2000/svg)|\bsrc=|\bhref=|url\(|@import|\bfetch\b|XMLHttp", page
@@ -91,13 +63,13 @@ def test_a_figure_is_one_small_piece_that_asks_for_nothing(tmp_path):
     assert figure.alt == STILL.alt and STILL.html in page and "Scripts are off" in page
 
 
-def test_mistakes(tmp_path):
-    with pytest.raises(ValueError, match="needs static=... or body=..., to be seen where scripts are off"):
-        echo(tmp_path, static=None)
+def test_mistakes():
+    with pytest.raises(ValueError, match=r"needs static=... or body=..., to be seen where scripts are off"):
+        echo(static=None)
     with pytest.raises(ValueError, match=r"needs alt=..., or a static picture that has it"):
-        echo(tmp_path, static=None, body="<p>hello</p>")
+        echo(static=None, body="<p>hello</p>")
     with pytest.raises(UserError, match=r"the figure would weigh 0.0 MB, and it may weigh 0.0 MB; choose a"):
-        echo(tmp_path, largest=1000)
+        echo(largest=1000)
     with pytest.raises(ValueError, match="bits must be 8 or 16, got 4"):
         live.pack_weights(echo_state(), bits=4)
     with pytest.raises(UserError, match="weight has weights that 16 bits cannot hold"):
@@ -106,7 +78,7 @@ def test_mistakes(tmp_path):
 
 @pytest.mark.browser
 def test_a_figure_is_played_with(browser, tmp_path):
-    echo(tmp_path).save(tmp_path / "echo.html")
+    echo().save(tmp_path / "echo.html")
     with Echo(browser, tmp_path / "echo.html", **DESKTOP) as opened:
         figure = opened.figure
         assert figure.locator(".rr-live-static").count() == 0
@@ -125,9 +97,8 @@ def test_a_figure_is_played_with(browser, tmp_path):
         tokens.locator("button").first.focus()
         for key, chosen in (("ArrowRight", 1), ("End", 2), ("ArrowRight", 2), ("Home", 0)):
             opened.page.keyboard.press(key)
-            assert tokens.locator("button").evaluate_all(
-                "all => [all.findIndex(one => one.ariaPressed === 'true'), all.indexOf(document.activeElement)]"
-            ) == [chosen, chosen]
+            buttons = tokens.locator("button")
+            assert [buttons.evaluate_all(PRESSED), buttons.evaluate_all(FOCUSED)] == [chosen, chosen]
         opened.page.keyboard.press("n")
         assert figure.get_by_role("textbox", name="Word").input_value() == "bye"
         figure.get_by_role("textbox", name="Word").press("n")
@@ -149,7 +120,7 @@ def test_a_figure_is_played_with(browser, tmp_path):
 @pytest.mark.browser
 @pytest.mark.parametrize(("scheme", "screen"), [("dark", PHONE), ("light", DESKTOP)])
 def test_a_figure_fits_and_can_be_read(browser, tmp_path, scheme, screen):
-    echo(tmp_path).save(tmp_path / "echo.html")
+    echo().save(tmp_path / "echo.html")
     with Echo(browser, tmp_path / "echo.html", color_scheme=scheme, **screen) as opened:
         opened.figure.get_by_role("textbox").fill("hello and goodbye " * 9)
         opened.figure.get_by_role("button", name="Ask").click()
@@ -159,7 +130,7 @@ def test_a_figure_fits_and_can_be_read(browser, tmp_path, scheme, screen):
 
 @pytest.mark.browser
 def test_without_scripts_the_static_picture_is_read(browser, tmp_path):
-    echo(tmp_path).save(tmp_path / "echo.html")
+    echo().save(tmp_path / "echo.html")
     with Echo(browser, tmp_path / "echo.html", java_script_enabled=False) as opened:
         assert "computed beforehand" in opened.figure.locator(".rr-live-static").inner_text()
         assert "With scripts you can type." in opened.figure.locator("noscript").inner_text()
@@ -167,8 +138,9 @@ def test_without_scripts_the_static_picture_is_read(browser, tmp_path):
 
 @pytest.mark.browser
 def test_a_figure_that_cannot_start_keeps_its_picture_and_lets_others_start(browser, tmp_path):
-    broken = echo(tmp_path, 'live("echo", ({ stage }) => { stage.append("half"); missing(); });')
-    whole = echo(tmp_path)
+    (tmp_path / "broken.js").write_text('live("echo", ({ stage }) => { stage.append("half"); missing(); });')
+    broken = echo(scripts=[tmp_path / "broken.js"])
+    whole = echo()
     pages = broken._repr_html_() + whole._repr_html_() + whole._repr_html_()
     (tmp_path / "all.html").write_text(f"<!doctype html><meta charset=utf-8><title>x</title>{pages}", "utf-8")
     with Echo(browser, tmp_path / "all.html") as opened:
@@ -212,9 +184,13 @@ def run(javascript, expression, state=None, **given):
     return javascript(live.code(), code, names)
 
 
-PLAIN = """(value) => (value instanceof Matrix ? value.toArray() : value instanceof Float32Array ? [...value]
-  : Array.isArray(value) ? value.map(plain)
-  : value && typeof value === 'object' ? Object.fromEntries(Object.entries(value).map(([k, v]) => [k, plain(v)])) : value)"""
+PLAIN = """(value) => {
+  if (value instanceof Matrix) return value.toArray();
+  if (value instanceof Float32Array) return [...value];
+  if (Array.isArray(value)) return value.map(plain);
+  if (value === null || typeof value !== "object") return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, plain(one)]));
+}"""
 
 
 def close(found, expected, atol=2e-5):
@@ -415,10 +391,9 @@ def test_chance_begins_at_a_seed(javascript):
     assert one == two and len(set(one)) == 5 and all(0 <= draw < 1 for draw in one)
     counts = run(
         javascript,
-        "(() => { const random = new Random(3), counts = { a: 0, b: 0, c: 0 };"
-        "for (const _ of range(3000)) counts[random.choice(['a', 'b', 'c'], [1, 2, 0])] += 1; return counts; })()",
+        "((random) => range(3000, () => random.choice(['a', 'b', 'c'], [1, 2, 0])))(new Random(3))",
     )
-    assert counts["c"] == 0 and abs(counts["a"] - 1000) < 120
+    assert counts.count("c") == 0 and abs(counts.count("a") - 1000) < 120
     draws = run(
         javascript, "(() => { const random = new Random(1); return range(4000, () => random.normal()); })()"
     )

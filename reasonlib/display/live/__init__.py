@@ -1,43 +1,42 @@
-"""The shell of every live figure: a trained model that answers in the reader's own browser, from a static page.
+"""The shell of every live figure: a trained model that answers in the reader's browser, from a static page.
 
-A figure is one piece of HTML: a picture for pages where scripts are off, data, weights (16 or 8 bits a number,
-as base64), the shared scripts of this package and the figure's own. It asks the network for nothing and works
-from a file on disk, in Jupyter and on Colab.
+A figure is one piece of HTML: a picture for pages where scripts are off, data, weights (16 or 8 bits a
+number, as base64), the shared scripts of this package and the figure's own. It asks the network for nothing
+and works from a file on disk, in Jupyter and on Colab.
 
 A topic keeps ``page/live/echo.py`` and, beside it, ``echo.js`` (and ``echo.css`` if it needs one)::
 
-    from pathlib import Path
-    from reasonlib.display import live
-
     def echo(model, vocabulary) -> Picture:
         return live.figure(
-            "echo",                                        # also the class rr-echo and the name in echo.js
-            label="Ask the echo model",                    # what a screen reader calls the figure
-            static=plotting.heatmap(...),                  # a Picture: shown where scripts are off, and its alt text
+            "echo",  # also the class rr-echo, and the name that echo.js starts
+            label="Ask the echo model",  # what a screen reader calls the figure
+            static=plotting.heatmap(...),  # a Picture: shown where scripts are off; its alt text is used too
             scripts=[Path(__file__).with_name("echo.js")],
-            data={"tokens": vocabulary.tokens},            # anything that JSON can hold
+            data={"tokens": vocabulary.tokens},  # anything that JSON can hold
             models={"echo": live.pack_weights(model.state_dict())},
             offer="With scripts you can type a word and see the answer.",
         )
 
 ``echo.js`` builds the figure in `stage`, from the parts in ``core.js``, ``text.js`` and ``layers.js``::
 
-    live("echo", ({ root, stage, data, weights }) => {
-      const model = weights("echo"), vocabulary = new Vocabulary(data.tokens);
-      const said = announcer(), remarks = make("ul", { class: "rr-live-notes" });
+    live("echo", ({ root, stage, data, weights, find }) => {
+      const model = weights("echo"), vocabulary = new Vocabulary(data.tokens), said = announcer();
       function answer() {
         const ids = wordsIn(input.value).map((word) => vocabulary.id(vocabulary.spelling(word)));
-        const { result, ms } = timed(() => linear(model.part("output"), model.matrix("words.weight").take(ids)));
-        said.replaceChildren(`${vocabulary.tokens[argmax(result.row(0))]}. ${took(ms)}`);
+        const words = model.matrix("words.weight").take(ids);
+        const { result, ms } = timed(() => linear(model.part("output"), words));
+        said.replaceChildren(make("strong", {}, vocabulary.tokens[argmax(result.row(0))]));
+        find("took").textContent = took(ms);
       }
       const input = field("Word", { value: "hello", entered: answer });
-      stage.append(input.element, button("Ask", answer, { main: true }), said, remarks);
-      root.echo = { answer };                              // for tests and for the browser's console
+      stage.append(input.element, button("Ask", answer, { main: true }), said);
+      root.echo = { answer }; // for tests and for the browser's console
       answer();
     });
 
-Test it with the fixture ``javascript`` (`tests/conftest.py`), which runs `code` in Chromium and in node, against
-PyTorch with `round_weights`. Layers and their names are those of `reasonlib.nn`.
+Layers are those of `reasonlib.nn` and read their weights by the names of its ``state_dict``. Test a figure
+with the fixture ``javascript`` of ``tests/conftest.py``, which runs `code` in Chromium and in node, against
+PyTorch with `round_weights`; ``tests/display/echo.js`` uses every shared part.
 """
 
 import html

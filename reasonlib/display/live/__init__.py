@@ -131,8 +131,9 @@ def figure(
     given = given.replace("<", "\\u003c")  # so that no text ends the script element
     still = "" if static is None else f'<div class="rr-live-static">{static.html}</div>'
     red, green, blue = (round(255 * channel) for channel in to_rgb(HEAT))
+    sheets = [FOLDER / f"{module}.css" for module in ("base", *modules)]
     text = (
-        f"<style>{''.join(map(_read, (FOLDER / 'base.css', *styles)))}</style>"
+        f"<style>{''.join(map(_read, (*sheets, *styles)))}</style>"
         f'<div class="rr rr-live rr-{name} mathjax_ignore" role="group" aria-label="{html.escape(label)}" '
         f'data-lm-suppress-shortcuts="true" style="--heat:{red} {green} {blue};--strongest:{STRONGEST}">'
         f'{still}{body}<p class="rr-live-about">{html.escape(about)} <span class="rr-live-took"></span></p>'

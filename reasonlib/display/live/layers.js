@@ -115,11 +115,11 @@ function dot(a, b) {
 
 /** Scores to weights that sum to one; a score may be hidden by a mask. Where nothing may be seen all weights are zero. */
 function softmax(scores, mask = null) {
-  const seen = (value, at) => !mask || mask[at];
-  const highest = scores.reduce((most, score, at) => (seen(score, at) && score > most ? score : most), -Infinity);
-  const raised = scores.map((score, at) => (seen(score, at) ? Math.exp(score - highest) : 0));
-  const total = raised.reduce((all, value) => all + value, 0);
-  return total ? raised.map((value) => value / total) : raised;
+  const weights = scores.map(() => 0);
+  let highest = -Infinity, total = 0;
+  for (let at = 0; at < scores.length; at++) if ((!mask || mask[at]) && scores[at] > highest) highest = scores[at];
+  for (let at = 0; at < scores.length; at++) if (!mask || mask[at]) total += weights[at] = Math.exp(scores[at] - highest);
+  return total ? weights.map((weight) => weight / total) : weights;
 }
 
 /** The error function to seven digits (Abramowitz and Stegun 1964, 7.1.26). */
@@ -199,24 +199,26 @@ const causal = (past = 0) => (query, key) => key <= query + past;
 
 /**
  * softmax(q k / sqrt C) v for H heads side by side. `mask(query, key)` says what may be seen; `bias(head, query, key)`
- * is added to the scores. Gives scores and weights of each head (H of T x T), and the mixtures, joined (T x D).
+ * is added to the scores; `scale` divides them. Gives scores and weights of each head (H of T x T), and the
+ * mixtures of all heads, joined (T x D).
  */
-function attend(query, keys, values, heads, { mask = null, bias = null } = {}) {
-  const size = query.columns / heads, joined = new Matrix(query.rows, values.columns), width = values.columns / heads;
+function attend(query, keys, values, heads, { mask = null, bias = null, scale = Math.sqrt(query.columns / heads) } = {}) {
+  const size = query.columns / heads, width = values.columns / heads, joined = new Matrix(query.rows, values.columns);
   const all = range(heads, (head) => {
     const scores = new Matrix(query.rows, keys.rows), weights = new Matrix(query.rows, keys.rows);
     for (let i = 0; i < query.rows; i++) {
-      const q = query.row(i).subarray(head * size, (head + 1) * size), row = scores.row(i);
+      const row = scores.row(i), mixed = joined.row(i), from = i * query.columns + head * size;
       for (let j = 0; j < keys.rows; j++) {
         let total = 0;
-        for (let k = 0, at = j * keys.columns + head * size; k < size; k++) total += q[k] * keys.data[at + k];
-        row[j] = total / Math.sqrt(size) + (bias ? bias(head, i, j) : 0);
+        for (let k = 0, at = j * keys.columns + head * size; k < size; k++) total += query.data[from + k] * keys.data[at + k];
+        row[j] = total / scale + (bias ? bias(head, i, j) : 0);
       }
       weights.row(i).set(softmax(row, mask && range(keys.rows, (j) => mask(i, j))));
-      const mixed = joined.row(i).subarray(head * width, (head + 1) * width);
-      weights.row(i).forEach((weight, j) => {
-        for (let k = 0, at = j * values.columns + head * width; k < width; k++) mixed[k] += weight * values.data[at + k];
-      });
+      for (let j = 0; j < keys.rows; j++) {
+        const weight = weights.data[i * keys.rows + j];
+        if (!weight) continue;
+        for (let k = 0, at = j * values.columns; k < width; k++) mixed[head * width + k] += weight * values.data[at + head * width + k];
+      }
     }
     return { scores, weights };
   });

@@ -1,1 +1,1 @@
-"""Experiments, records, claims and verdicts: from a run to a judged number."""
+"""Experiments, records, fingerprints, claims and verdicts: from a run to a judged number."""

@@ -14,6 +14,7 @@ import os
 import statistics
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from functools import lru_cache
 from hashlib import sha256
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import reasonlib
 from reasonlib.errors import DataError, UserError
+from reasonlib.tracking import renames
 
 if TYPE_CHECKING:
     from reasonlib.tracking.experiment import Experiment
@@ -288,22 +290,25 @@ def append(record: Record, *, records: Path | str | None = None) -> Path:
 def read(name: str | None = None, *, records: Path | str | None = None) -> list[Record]:
     """Return the records of one experiment (``topic/word``), of one topic, or of all, in file order.
 
+    What had another name when it was written reads as today's; see `reasonlib.tracking.renames`.
+
     Raises
     ------
     DataError
         If a line is not a record, or belongs to another experiment; names the file and the line.
     """
     root = folder() if records is None else Path(records)
+    names = renames.load(root if (root / renames.FILE).is_file() else folder())
     if name is None:
         files = sorted(root.glob("*/*.jsonl"))
     elif "/" in name:
-        files = [path(name, records=root)]
+        files = [path(one, records=root) for one in (*names.former(name), name)]
     else:
         files = sorted((root / name).glob("*.jsonl"))
-    return [record for file in files if file.is_file() for record in _read_file(file)]
+    return [record for file in files if file.is_file() for record in _read_file(file, names)]
 
 
-def _read_file(file: Path) -> list[Record]:
+def _read_file(file: Path, names: renames.Renames) -> list[Record]:
     found = []
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
@@ -314,10 +319,11 @@ def _read_file(file: Path) -> list[Record]:
         if not line.strip():
             continue
         try:
-            record = Record.from_json(
-                json.loads(line, parse_constant=_refuse), where=f"records/{experiment}.jsonl:{number}"
-            )
-            if record.experiment != experiment:
+            values = json.loads(line, parse_constant=_refuse)
+            with suppress(KeyError, TypeError, AttributeError):  # not a record, as from_json says better
+                values = names.apply(values)
+            record = Record.from_json(values, where=f"records/{experiment}.jsonl:{number}")
+            if record.experiment != names.experiment(experiment):
                 raise ValueError(f"it belongs to experiment {record.experiment!r}")
         except ValueError as error:
             reason = (

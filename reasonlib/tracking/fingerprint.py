@@ -1,0 +1,220 @@
+"""A fingerprint of all library code that a run function can reach: equal fingerprints, equal results.
+
+    run -> closure: every definition that it refers to, and what those refer to -> one hash
+
+A definition is hashed by what it computes, with each reference to another definition replaced by the hash
+of that one. So the fingerprint changes with whatever a number depends on, and only with that: comments,
+layout and annotations are free, and so is moving a module or renaming a module, a function, a class, a
+constant or a local variable. Arguments, fields, attributes and strings count.
+
+Nothing is imported. References are followed by name; what is only reached by a name that is made while the
+program runs (``getattr(module, name)``) counts as the whole module.
+"""
+
+import ast
+import functools
+import inspect
+import textwrap
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import reasonlib
+from reasonlib.errors import UserError
+from reasonlib.tracking.canonical import Token, write, write_node
+from reasonlib.tracking.source import WHOLE, Definition, Library
+
+__all__ = ["OUTSIDE", "Closure", "fingerprint"]
+
+PACKAGE = "reasonlib"
+
+OUTSIDE = tuple(f"reasonlib.{part}" for part in ("tracking", "errors", "display", "grading", "data", "cli"))
+"""What is around a run and not in it: it plans, records, shows, grades and fetches, and changes no number.
+
+`reasonlib.data` finds files and checks their checksums; a record names them by their version.
+"""
+
+
+class Closure:
+    """The definitions that code under a folder refers to, and their hashes.
+
+    Parameters
+    ----------
+    root
+        The folder that holds the package; the one that is imported if None.
+    packages
+        Whose code counts.
+    outside
+        Modules and packages of it whose code does not; see `OUTSIDE`.
+    """
+
+    def __init__(
+        self,
+        root: Path | str | None = None,
+        *,
+        packages: Iterable[str] = (PACKAGE,),
+        outside: Iterable[str] = OUTSIDE,
+    ) -> None:
+        root = Path(reasonlib.__file__).parents[1] if root is None else Path(root)
+        self.library = Library(root, packages, outside)
+        self._tokens: dict[Definition, list[Token]] = {}
+        self._hashes: dict[Definition, str] = {}
+
+    def hash(self, name: str) -> str:
+        """Return the hash of ``module:name``, 64 hexadecimal digits.
+
+        Raises
+        ------
+        UserError
+            If there is no such module or name, or a file on the way is not Python.
+        """
+        return self._hash(self._definition(name))
+
+    def hash_node(self, module: str, node: ast.AST) -> str:
+        """Return the hash of a function that is not at the top of its module."""
+        return self._digest(write_node(self.library, module, node))
+
+    def definitions(self, name: str) -> dict[str, str]:
+        """Return all that ``module:name`` depends on, itself included: ``module:name`` to hash."""
+        start = self._definition(name)
+        self._hash(start)
+        found = {start}
+        waiting = [start]
+        while waiting:
+            new = {ref for ref in self._references(waiting.pop()) if ref not in found}
+            found |= new
+            waiting += new
+        return {str(definition): self._hashes[definition] for definition in sorted(found)}
+
+    def _definition(self, name: str) -> Definition:
+        module_name, _, member = name.partition(":")
+        module = self.library.module(module_name)
+        if module is None:
+            raise UserError(f"there is no module {module_name!r}")
+        if not member:
+            return Definition(module_name, WHOLE)
+        target = self.library.resolve(module, member)
+        if not isinstance(target, Definition):
+            raise UserError(f"there is no {member!r} at the top of {module_name}")
+        return target
+
+    def _references(self, definition: Definition) -> list[Definition]:
+        if definition not in self._tokens:
+            self._tokens[definition] = write(self.library, definition)
+        return [token for token in self._tokens[definition] if isinstance(token, Definition)]
+
+    def _hash(self, start: Definition) -> str:
+        if start not in self._hashes:
+            for group in _components(start, self._references, self._hashes):
+                self._hash_group(group)
+        return self._hashes[start]
+
+    def _hash_group(self, group: list[Definition]) -> None:
+        """Hash definitions that refer to one another in a circle; most often one that refers to none.
+
+        In a circle nobody's hash is known first. Each begins with the hash of what it says by itself; as
+        many rounds as there are definitions carry what the others say all the way round.
+        """
+        known: dict[Definition, str] = dict.fromkeys(group, "")
+        for _ in group:
+            known = {definition: self._digest(self._tokens[definition], known) for definition in group}
+        self._hashes.update(known)
+
+    def _digest(self, tokens: Iterable[Token], inside: dict[Definition, str] | None = None) -> str:
+        digest = sha256()
+        for token in tokens:
+            if isinstance(token, str):
+                digest.update(token.encode())
+            else:
+                known = inside[token] if inside and token in inside else self._hash(token)
+                digest.update(f"<{known}>".encode())
+        return digest.hexdigest()
+
+
+def _components(
+    start: Definition,
+    references: Callable[[Definition], list[Definition]],
+    done: dict[Definition, str],
+) -> Iterator[list[Definition]]:
+    """Yield the strongly connected components that `start` reaches, each after those it refers to.
+
+    Tarjan's algorithm, with a list in place of recursion. What is in `done` is left out.
+    """
+    order: dict[Definition, int] = {start: 0}
+    lowest: dict[Definition, int] = {start: 0}
+    open_: list[Definition] = [start]
+    path: list[tuple[Definition, Iterator[Definition]]] = [(start, iter(references(start)))]
+    closed: set[Definition] = set()
+    while path:
+        current, following = path[-1]
+        for other in following:
+            if other in done or other in closed:
+                continue
+            if other not in order:
+                order[other] = lowest[other] = len(order)
+                open_.append(other)
+                path.append((other, iter(references(other))))
+                break
+            lowest[current] = min(lowest[current], order[other])
+        else:
+            path.pop()
+            if path:
+                lowest[path[-1][0]] = min(lowest[path[-1][0]], lowest[current])
+            if lowest[current] == order[current]:
+                cut = open_.index(current)
+                group = open_[cut:]
+                del open_[cut:]
+                closed.update(group)
+                yield group
+
+
+# Of a function ----------------------------------------------------------------------------------------------
+
+_kept: Closure | None = None
+
+
+def fingerprint(run: Callable[..., Any] | str) -> str:
+    """Return the fingerprint of a run function, 16 hexadecimal digits.
+
+    Parameters
+    ----------
+    run
+        A function, or its name, ``package.module:name``. A `functools.partial` counts with its arguments. A
+        function that is not part of the package, in a notebook or a test, counts by its own source and what
+        it uses of its file and of the package.
+
+    Raises
+    ------
+    UserError
+        If there is no such module or name, or a file on the way is not Python.
+    """
+    global _kept
+    if _kept is None or _kept.library.changed():
+        _kept = Closure()
+    return _hash_of(run, _kept)[:16]
+
+
+def _hash_of(run: Callable[..., Any] | str, closure: Closure) -> str:
+    if isinstance(run, str):
+        return closure.hash(run)
+    if isinstance(run, functools.partial):
+        given = f"{_hash_of(run.func, closure)} {run.args!r} {sorted(run.keywords.items())!r}"
+        return sha256(given.encode()).hexdigest()
+    run = inspect.unwrap(run)
+    if not hasattr(run, "__qualname__"):  # an object that can be called
+        run = type(run)
+    module, name = run.__module__, run.__qualname__
+    if not closure.library.counts(module):
+        try:
+            closure.library.add(module, Path(inspect.getfile(run)))
+        except (OSError, TypeError):  # in a notebook
+            closure.library.add(module, None)
+    top = name.partition(".")[0]
+    if "<locals>" not in name and closure.library.is_top(module, top):
+        return closure.hash(f"{module}:{top}")
+    try:
+        (node,) = ast.parse(textwrap.dedent(inspect.getsource(run))).body
+    except (OSError, TypeError, SyntaxError, ValueError):  # a lambda within a line, or typed into a shell
+        return sha256(f"{module}:{name}".encode()).hexdigest()
+    return closure.hash_node(module, node)

@@ -13,6 +13,7 @@ from reasonlib.errors import DataError, UserError
 from reasonlib.tracking import claims, records
 from reasonlib.tracking.claims import judge, load, show, table, verdicts
 from reasonlib.tracking.experiment import find, settings
+from reasonlib.tracking.fingerprint import fingerprint
 from reasonlib.tracking.records import Data, Record, Steps
 
 EXPERIMENTS = """
@@ -25,7 +26,7 @@ EXPERIMENTS = """
 
     def experiment(word, rows):
         return Experiment(
-            name=f"toy_claims/{word}", title=word, rows=rows, run=measure, code=("json.scanner",),
+            name=f"toy_claims/{word}", title=word, rows=rows, run=measure,
             scales={"smoke": {"steps": 1}, "quick": {"steps": 10}, "paper": {"steps": 100}},
             data={"made": "simulated", "found": "real", "other": "real"},
         )
@@ -76,7 +77,7 @@ def measured(name="net", row="small", accuracy=0.7, scale="paper", data="found",
         "device": "cpu",
         "versions": {},
         "commit": None,
-        "code": records.fingerprint(experiment.code),
+        "code": {"run": fingerprint(experiment.run)},
         "when": "2025-01-01T00:00:00+00:00",
     }
     records.append(Record(**{**values, **changes}))
@@ -305,10 +306,10 @@ def test_means_over_seeds_are_compared(topic):
 
 
 def test_fresh_then_paper_then_real(topic):
-    measured(accuracy=0.1, code={"json.scanner": "0" * 16})
+    measured(accuracy=0.1, code={"run": "0" * 16})
     stale = one(topic, LEVEL)
-    assert stale.stale == "code changed: json.scanner" and stale.verdict == "contradicted"
-    assert stale.notes == ("stale: code changed: json.scanner",)
+    assert stale.stale == "code changed" and stale.verdict == "contradicted"
+    assert stale.notes == ("stale: code changed",)
     for scale, data, value in [("quick", "made", 0.2), ("quick", "found", 0.3), ("paper", "made", 0.4)]:
         measured(accuracy=value, scale=scale, data=data)
         assert one(topic, LEVEL).ours.mean == value

@@ -54,13 +54,13 @@ FILES = {
 
         EXPERIMENTS = {
             "walks": Experiment(
-                name="toy_cli/walks", title="Random walks", code=("json.scanner",), run=walk,
+                name="toy_cli/walks", title="Random walks", run=walk,
                 rows={"short": {"stride": 1}, "long": {"stride": 9}},
                 scales={"smoke": {"steps": 3}, "quick": {"steps": 20}},
                 data={"made": "simulated", "found": "real"},
             ),
             "broken": Experiment(
-                name="toy_cli/broken", title="Broken", code=("json.scanner",), run=walk, scales={"quick": {}},
+                name="toy_cli/broken", title="Broken", run=walk, scales={"quick": {}},
                 rows={name: {"broken": name} for name in ("user", "stop", "bug", "file")},
                 data={"made": "simulated"},
             ),

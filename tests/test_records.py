@@ -1,15 +1,16 @@
 """Records: written whole, read strictly, chosen fairly, and flagged when what made them is gone."""
 
 import json
-import textwrap
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
 
 from reasonlib.errors import DataError, UserError
-from reasonlib.tracking import records
+from reasonlib.tracking import equivalence, records
+from reasonlib.tracking.equivalence import Equivalence
 from reasonlib.tracking.experiment import Experiment, settings
+from reasonlib.tracking.fingerprint import fingerprint
 from reasonlib.tracking.records import Data, Record, Steps, Summary
 
 EXPERIMENT = Experiment(
@@ -19,7 +20,6 @@ EXPERIMENT = Experiment(
     scales={"smoke": {"steps": 1}, "quick": {"steps": 10}, "paper": {"steps": 100}},
     data={"made": "simulated", "found": "real"},
     run=lambda trial: {"accuracy": 1.0},
-    code=("reasonlib.errors",),
     version={"made": "2", "found": "9"}.get,
 )
 
@@ -46,7 +46,7 @@ def record(
         "device": "cpu",
         "versions": {"python": "3.11.2"},
         "commit": None,
-        "code": records.fingerprint(EXPERIMENT.code),
+        "code": {"run": fingerprint(EXPERIMENT.run)},
         "when": when,
     }
     return Record(**{**values, **changes})
@@ -158,93 +158,6 @@ def test_the_folder_can_be_chosen(tmp_path, monkeypatch):
     assert records.folder().name in ("records", "_records")
 
 
-# Code
-
-
-@pytest.fixture
-def source(tmp_path, monkeypatch):
-    def write(text, name="module_to_hash"):
-        (tmp_path / f"{name}.py").write_text(textwrap.dedent(text))
-        return records.fingerprint([name])[name]
-
-    monkeypatch.syspath_prepend(tmp_path)
-    return write
-
-
-CODE = '''
-    """Doc."""
-    RATE = 0.001
-
-    def double(x):
-        """Twice."""
-        return {"twice": 2 * x, 'note': f"it's {x} now"}
-    '''
-
-
-def test_comments_docstrings_and_layout_do_not_count(source):
-    before = source(CODE)
-    after = source(
-        '''
-        # A comment.
-        RATE = 1e-3
-        """What RATE is."""
-        def double(
-            x,
-        ):
-            return {
-                'twice': 2 * x,  # why
-                "note": f"it's {x} " "now",
-            }
-        '''
-    )
-    assert before == after and len(before) == 16
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [("2 * x", "3 * x"), ("0.001", "0.01"), ("2 * x", "x * 2"), ("now", "then"), ("double", "triple")],
-)
-def test_what_the_code_does_counts(source, old, new):
-    assert source(CODE) != source(CODE.replace(old, new))
-
-
-def test_a_body_of_documentation_alone_is_a_pass(source):
-    assert source('def f():\n    "Nothing."') == source("def f():\n    pass")
-
-
-def test_one_function_of_a_module(source, tmp_path):
-    source(CODE)
-    before = records.fingerprint(["module_to_hash:double", "module_to_hash:RATE"])
-    source(CODE.replace("0.001", "0.5"))
-    after = records.fingerprint(["module_to_hash:double", "module_to_hash:RATE"])
-    assert before["module_to_hash:double"] == after["module_to_hash:double"]
-    assert before["module_to_hash:RATE"] != after["module_to_hash:RATE"]
-    with pytest.raises(UserError, match="no 'absent' at the top of module_to_hash"):
-        records.fingerprint(["module_to_hash:absent"])
-
-
-def test_a_package_stands_for_every_module_inside(tmp_path, monkeypatch):
-    inner = tmp_path / "package_to_hash" / "inner"
-    inner.mkdir(parents=True)
-    (inner.parent / "__init__.py").write_text("")
-    (inner / "__init__.py").write_text("raise RuntimeError('a fingerprint imports nothing')")
-    (inner / "deep.py").write_text("x = 1")
-    monkeypatch.syspath_prepend(tmp_path)
-    whole, one = "package_to_hash", "package_to_hash.inner.deep"
-    before = records.fingerprint([whole, one])
-    (inner / "deep.py").write_text("x = 23")
-    after = records.fingerprint([whole, one])
-    assert before[whole] != after[whole] and before[one] != after[one]
-
-
-@pytest.mark.parametrize(
-    "name", ["no_such_package", "reasonlib.no_such_module", "json.no.such", "no_such.module"]
-)
-def test_code_that_is_not_there(name):
-    with pytest.raises(UserError, match="there is no module"):
-        records.fingerprint([name])
-
-
 # Staleness
 
 
@@ -265,8 +178,9 @@ def test_a_record_of_today_is_not_stale():
         ({"data": Data(name="lost", kind="real")}, "data lost is gone"),
         ({"data": Data(name="found", kind="simulated", version="9")}, "data found was simulated, is real"),
         ({"data": Data(name="found", kind="real", version="8")}, "data found was version 8, is 9"),
-        ({"code": {"reasonlib.errors": "0" * 16}}, "code changed: reasonlib.errors"),
-        ({"code": {}}, "code changed: reasonlib.errors"),
+        ({"code": {"run": "0" * 16}}, "code changed"),
+        ({"code": {"reasonlib.errors": "0" * 16}}, "code changed"),
+        ({"code": {}}, "code changed"),
     ],
 )
 def test_a_stale_record_says_why(changes, reason):
@@ -278,11 +192,9 @@ def test_a_stale_record_says_why(changes, reason):
     assert re.fullmatch(reason, records.stale(replace(whole, **changes), EXPERIMENT))
 
 
-def test_scales_code_and_experiments_go_too():
+def test_scales_and_experiments_go_too():
     smaller = replace(EXPERIMENT, scales={"paper": {"steps": 100}})
     assert records.stale(record(), smaller) == "scale quick is gone"
-    moved = replace(EXPERIMENT, code=("reasonlib.errors", "reasonlib.gone"))
-    assert records.stale(record(), moved) == "code reasonlib.gone is gone"
     assert records.stale(record()) == "experiment toy/sums is gone"
 
 
@@ -328,7 +240,7 @@ def test_a_run_to_the_end_comes_before_one_that_ran_out_of_time():
     assert records.best(EXPERIMENT, "small", records=[early]).complete
 
 
-OLD = {"code": {"reasonlib.errors": "0" * 16}}
+OLD = {"code": {"run": "0" * 16}}
 PREFERENCE = [
     {"scale": "paper", "data": "found"},
     {"scale": "paper", "data": "made"},
@@ -348,7 +260,7 @@ def test_preference_fresh_then_scale_then_real(first):
     assert (group.scale, group.data.name) == (PREFERENCE[first]["scale"], PREFERENCE[first]["data"])
     assert (group.stale is None) == ("code" not in PREFERENCE[first])
     if group.stale:
-        assert group.stale == "code changed: reasonlib.errors"
+        assert group.stale == "code changed"
 
 
 def test_fresh_and_stale_seeds_do_not_mix():
@@ -358,7 +270,7 @@ def test_fresh_and_stale_seeds_do_not_mix():
     ]
     group = records.best(EXPERIMENT, "small", records=runs)
     assert group.stale is None and group.summary("accuracy") == Summary(mean=0.2, sd=None, n=1)
-    older = record(seed=2, accuracy=0.4, code={"reasonlib.errors": "1" * 16})
+    older = record(seed=2, accuracy=0.4, code={"run": "1" * 16})
     group = records.best(EXPERIMENT, "small", records=[older, runs[1]])
     assert [r.seed for r in group.records] == [1]
 
@@ -389,3 +301,39 @@ def test_latest_by_time_then_by_line(tmp_path):
 def test_data_that_is_not_here_makes_no_record_stale():
     elsewhere = replace(EXPERIMENT, version=lambda name: None)
     assert records.stale(record(), elsewhere) is None
+
+
+# Code that gives the same bits
+
+
+def test_records_of_equivalent_code_count_and_are_summarised_together(tmp_path, monkeypatch):
+    monkeypatch.setenv("REASONLIB_RECORDS", str(tmp_path))
+    hashes = {"reasonlib.errors": "0" * 16}
+    runs = {
+        "first": {"commit": "a" * 40 + "+dirty", "code": hashes},
+        "second": {"commit": "b" * 40, "code": hashes},
+        "third": {"code": {"run": "3" * 16}},
+        "today": {},
+    }
+    for seed, changes in enumerate(runs.values()):
+        records.append(record(seed=seed, **changes))
+    found = records.groups(EXPERIMENT)
+    assert [[one.seed for one in group.records] for group in found] == [[3]]
+    lines = [
+        (equivalence.key(hashes, "a" * 40), "2" * 16),
+        ("2" * 16, "3" * 16),
+        ("3" * 16, fingerprint(EXPERIMENT.run)),
+    ]
+    for before, after in lines:
+        line = Equivalence(experiment="toy/sums", before=before, after=after, evidence="the same bits")
+        equivalence.append(tmp_path, line)
+    (group,) = records.groups(EXPERIMENT)
+    assert group.stale is None and [one.seed for one in group.records] == [0, 2, 3]
+    assert records.stale(records.read("toy/sums")[1], EXPERIMENT) == "code changed"
+
+
+def test_a_line_that_is_no_equivalence_says_where(tmp_path, monkeypatch):
+    monkeypatch.setenv("REASONLIB_RECORDS", str(tmp_path))
+    (tmp_path / equivalence.FILE).write_text('{"experiment": "toy/sums"}\n')
+    with pytest.raises(DataError, match=r"equivalent\.jsonl:1: not an equivalence"):
+        records.read()

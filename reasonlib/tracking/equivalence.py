@@ -11,8 +11,9 @@ in `before` by `key`.
 """
 
 import json
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -20,7 +21,7 @@ from pathlib import Path
 from reasonlib.errors import DataError
 from reasonlib.tracking.renames import Renames
 
-__all__ = ["FILE", "Equivalence", "Equivalences", "key", "load"]
+__all__ = ["FILE", "RUN", "Equivalence", "Equivalences", "append", "key", "load", "read"]
 
 FILE = "equivalent.jsonl"
 RUN = "run"
@@ -93,6 +94,18 @@ def load(folder: Path, renames: Renames) -> Equivalences:
 @lru_cache(maxsize=16)
 def _load(file: Path, renames: Renames, mtime: int, size: int) -> Equivalences:
     return Equivalences(read(file), renames)
+
+
+def append(folder: Path, line: Equivalence) -> Path:
+    """Append a line to the file of a folder of records, and return the file."""
+    file = folder / FILE
+    text = json.dumps(asdict(line), ensure_ascii=False) + "\n"
+    handle = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        os.write(handle, text.encode())
+    finally:
+        os.close(handle)
+    return file
 
 
 def read(file: Path) -> list[Equivalence]:

@@ -29,6 +29,8 @@ from typing import Any
 import reasonlib
 from reasonlib.errors import UserError
 from reasonlib.tracking import records as _records
+from reasonlib.tracking.equivalence import RUN
+from reasonlib.tracking.fingerprint import fingerprint
 from reasonlib.tracking.records import ENDINGS, KINDS, SCALES, Data, Record, Steps
 
 BACKENDS = ("loky", "threading", "dask")
@@ -117,12 +119,11 @@ class Experiment:
         Data name to ``real`` or ``simulated``; the first is the default.
     run
         Trains and measures one trial. Returns `Measured`, or only the metrics.
-    code
-        The code that makes the number: modules, packages, or ``module:name``; see
-        `reasonlib.tracking.records.fingerprint`.
+        Records keep its fingerprint; see `reasonlib.tracking.fingerprint`.
     version
-        From a data name to its version today (a checksum, say), to tell records of older data; None for data
-        that is not on this machine, of which nothing can be told. Optional.
+        From a data name to the version today (a checksum) of the files that are read: a corpus, bundled
+        weights. None for files that are not on this machine, of which nothing can be told, and for data that
+        code alone makes. Several are joined by ``+``. Optional.
     """
 
     name: str
@@ -131,7 +132,6 @@ class Experiment:
     scales: Mapping[str, Mapping[str, Any]]
     data: Mapping[str, str]
     run: Callable[[Trial], Measured | Mapping[str, float]]
-    code: tuple[str, ...]
     version: Callable[[str], str | None] | None = None
 
     def __post_init__(self) -> None:
@@ -142,7 +142,6 @@ class Experiment:
             ("rows", self.rows),
             ("scales", self.scales),
             ("data", self.data),
-            ("code", self.code),
         ):
             if not names or isinstance(names, str):
                 raise ValueError(f"{what} must name at least one thing, got {names!r}")
@@ -392,7 +391,7 @@ def _known(what: str, name: str, names: Iterable[str], experiment: Experiment) -
 def _folder(experiment: Experiment, row: str, scale: str, seed: int, data: str) -> str:
     facts = (
         settings(experiment, row, scale),
-        _records.fingerprint(experiment.code),
+        fingerprint(experiment.run),
         _version(experiment, data),
     )
     return f"{scale}-{data}-{seed}-{sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:8]}"
@@ -636,7 +635,7 @@ def _facts(experiment: Experiment) -> dict[str, Any]:
             versions[library] = version(library)
         except PackageNotFoundError:
             continue
-    return {"versions": versions, "commit": _commit(), "code": _records.fingerprint(experiment.code)}
+    return {"versions": versions, "commit": _commit(), "code": {RUN: fingerprint(experiment.run)}}
 
 
 def _commit() -> str | None:

@@ -168,10 +168,19 @@ def _components(
                 closed.update(group)
                 yield group
 
+    def texts(self, name: str) -> dict[str, str]:
+        """Return what ``module:name`` depends on by what each says itself, references left open."""
+        self.definitions(name)
+        return {
+            str(definition): "".join(token if isinstance(token, str) else "<>" for token in tokens)
+            for definition, tokens in self._tokens.items()
+            if str(definition) in self.definitions(name)
+        }
+
 
 # Of a function ----------------------------------------------------------------------------------------------
 
-_kept: Closure | None = None
+_closures: dict[Path | None, Closure] = {}  # of the package; of each file of a run function that is not in it
 
 
 def fingerprint(run: Callable[..., Any] | str) -> str:
@@ -181,40 +190,56 @@ def fingerprint(run: Callable[..., Any] | str) -> str:
     ----------
     run
         A function, or its name, ``package.module:name``. A `functools.partial` counts with its arguments. A
-        function that is not part of the package, in a notebook or a test, counts by its own source and what
-        it uses of its file and of the package.
+        function that is not part of the package, in a notebook or a test, counts by its own source and by
+        what it uses of its file and of the package.
 
     Raises
     ------
     UserError
         If there is no such module or name, or a file on the way is not Python.
     """
-    global _kept
-    if _kept is None or _kept.library.changed():
-        _kept = Closure()
-    return _hash_of(run, _kept)[:16]
+    return _hash(run)[:16]
 
 
-def _hash_of(run: Callable[..., Any] | str, closure: Closure) -> str:
+def _closure(file: Path | None = None) -> Closure:
+    """Return what was read before, or begin anew if a file changed since."""
+    if file not in _closures or _closures[file].library.changed():
+        _closures[file] = Closure()
+    return _closures[file]
+
+
+def _hash(run: Callable[..., Any] | str) -> str:
     if isinstance(run, str):
-        return closure.hash(run)
+        return _closure().hash(run)
     if isinstance(run, functools.partial):
-        given = f"{_hash_of(run.func, closure)} {run.args!r} {sorted(run.keywords.items())!r}"
-        return sha256(given.encode()).hexdigest()
+        return _digest(_hash(run.func), repr(run.args), repr(sorted(run.keywords.items())))
     run = inspect.unwrap(run)
     if not hasattr(run, "__qualname__"):  # an object that can be called
         run = type(run)
     module, name = run.__module__, run.__qualname__
-    if not closure.library.counts(module):
+    closure = _closure()
+    if not closure.library.counts(module) or closure.library.module(module) is None:
         try:
-            closure.library.add(module, Path(inspect.getfile(run)))
+            file = Path(inspect.getfile(run))
+            closure = _closure(file)
+            closure.library.add(module, file)
         except (OSError, TypeError):  # in a notebook
-            closure.library.add(module, None)
+            return _of_source(run)
     top = name.partition(".")[0]
-    if "<locals>" not in name and closure.library.is_top(module, top):
+    if "<" not in name and top in closure.library.tops(module):  # not <locals>, not <lambda>
         return closure.hash(f"{module}:{top}")
+    line = run.__code__.co_firstlineno if inspect.isfunction(run) else 0
+    inner = closure.library.functions_at(module, line)
+    return closure.hash_node(module, inner[0]) if len(inner) == 1 else _of_source(run)
+
+
+def _of_source(run: Any) -> str:
+    """Hash a function by its text alone."""
     try:
-        (node,) = ast.parse(textwrap.dedent(inspect.getsource(run))).body
-    except (OSError, TypeError, SyntaxError, ValueError):  # a lambda within a line, or typed into a shell
-        return sha256(f"{module}:{name}".encode()).hexdigest()
-    return closure.hash_node(module, node)
+        return _digest(ast.dump(ast.parse(textwrap.dedent(inspect.getsource(run)))))
+    except (OSError, TypeError, SyntaxError):  # typed into a shell
+        return _digest(run.__module__, run.__qualname__)
+
+
+def _digest(*texts: str) -> str:
+    return sha256("\n".join(texts).encode()).hexdigest()

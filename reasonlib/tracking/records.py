@@ -7,24 +7,20 @@ record whose experiment, settings, data or code no longer exist is *stale*: `sta
     append -> records/<topic>/<word>.jsonl -> read -> groups (one per row, scale and data) -> best -> summary
 """
 
-import ast
 import json
 import math
 import os
 import statistics
-import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
-from functools import lru_cache
-from hashlib import sha256
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import reasonlib
 from reasonlib.errors import DataError, UserError
-from reasonlib.tracking import renames
+from reasonlib.tracking import equivalence, renames
+from reasonlib.tracking.fingerprint import fingerprint
 
 if TYPE_CHECKING:
     from reasonlib.tracking.experiment import Experiment
@@ -95,7 +91,8 @@ class Record:
     commit
         Git commit of the code, with ``+dirty`` where the package had uncommitted changes; None outside git.
     code
-        Fingerprint of each module whose code makes the number; see `fingerprint`.
+        ``{"run": fingerprint}``, of all library code that the run function can reach; see
+        `reasonlib.tracking.fingerprint`. Older records kept a hash for each of some modules.
     when
         UTC time at the end of the run, ISO 8601.
     details
@@ -290,7 +287,8 @@ def append(record: Record, *, records: Path | str | None = None) -> Path:
 def read(name: str | None = None, *, records: Path | str | None = None) -> list[Record]:
     """Return the records of one experiment (``topic/word``), of one topic, or of all, in file order.
 
-    What had another name when it was written reads as today's; see `reasonlib.tracking.renames`.
+    What had another name when it was written reads as today's (see `reasonlib.tracking.renames`), and so does
+    the fingerprint of code that gives the same bits (see `reasonlib.tracking.equivalence`).
 
     Raises
     ------
@@ -299,16 +297,17 @@ def read(name: str | None = None, *, records: Path | str | None = None) -> list[
     """
     root = folder() if records is None else Path(records)
     names = renames.load(root if (root / renames.FILE).is_file() else folder())
+    same = _same_bits()
     if name is None:
         files = sorted(root.glob("*/*.jsonl"))
     elif "/" in name:
         files = [path(one, records=root) for one in (*names.former(name), name)]
     else:
         files = sorted((root / name).glob("*.jsonl"))
-    return [record for file in files if file.is_file() for record in _read_file(file, names)]
+    return [record for file in files if file.is_file() for record in _read_file(file, names, same)]
 
 
-def _read_file(file: Path, names: renames.Renames) -> list[Record]:
+def _read_file(file: Path, names: renames.Renames, same: equivalence.Equivalences) -> list[Record]:
     found = []
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
@@ -322,6 +321,7 @@ def _read_file(file: Path, names: renames.Renames) -> list[Record]:
             values = json.loads(line, parse_constant=_refuse)
             with suppress(KeyError, TypeError, AttributeError):  # not a record, as from_json says better
                 values = names.apply(values)
+                values["code"] = same.code(values["experiment"], values["code"], values["commit"])
             record = Record.from_json(values, where=f"records/{experiment}.jsonl:{number}")
             if record.experiment != names.experiment(experiment):
                 raise ValueError(f"it belongs to experiment {record.experiment!r}")
@@ -340,131 +340,6 @@ def _read_file(file: Path, names: renames.Renames) -> list[Record]:
 
 def _refuse(name: str) -> float:
     raise ValueError(f"{name} is not a JSON number")
-
-
-# Code -------------------------------------------------------------------------------------------------------
-
-
-def fingerprint(code: Iterable[str]) -> dict[str, str]:
-    """Return a fingerprint of each piece of code: 16 hexadecimal digits of the SHA-256 of what it does.
-
-    Comments, docstrings, line breaks and quotes do not count, and neither does the version of Python. No
-    module is imported.
-
-    Parameters
-    ----------
-    code
-        ``package.module``, a package (it and every module inside), or ``package.module:name`` for one
-        function, class or constant at the top of a module.
-
-    Raises
-    ------
-    UserError
-        If there is no such module or name.
-    """
-    return {name: _fingerprint(name) for name in code}
-
-
-def _fingerprint(name: str) -> str:
-    module, _, member = name.partition(":")
-    files = _files(module)
-    digest = sha256()
-    for key, file in files:
-        status = file.stat()
-        digest.update(f"{key}\n{_normalised(file, status.st_mtime_ns, status.st_size, member)}\n".encode())
-    return digest.hexdigest()[:16]
-
-
-def _files(module: str) -> list[tuple[str, Path]]:
-    """Return the source files of a module as (name, path), found without importing it."""
-    top, *parts = module.split(".")
-    if top in sys.modules and hasattr(sys.modules[top], "__path__"):
-        folders = [Path(folder) for folder in sys.modules[top].__path__]
-    else:
-        spec = find_spec(top)
-        if spec is None or (parts and not spec.submodule_search_locations):
-            raise UserError(f"there is no module {module!r}")
-        if not spec.submodule_search_locations:
-            return [("", Path(str(spec.origin)))]
-        folders = [Path(folder) for folder in spec.submodule_search_locations]
-    for index, part in enumerate(parts):
-        if index == len(parts) - 1:
-            for place in folders:
-                if (place / f"{part}.py").is_file():
-                    return [("", place / f"{part}.py")]
-        folders = [place / part for place in folders if (place / part).is_dir()]
-    for place in folders:
-        if (place / "__init__.py").is_file():
-            return [(file.relative_to(place).as_posix(), file) for file in sorted(place.rglob("*.py"))]
-    raise UserError(f"there is no module {module!r}")
-
-
-@lru_cache(maxsize=1024)
-def _normalised(file: Path, mtime: int, size: int, member: str) -> str:
-    """Hash what a file, or one member of it, does; cached for as long as the file is not written to."""
-    try:
-        tree = ast.parse(file.read_bytes(), filename=str(file))
-    except SyntaxError as error:
-        raise UserError(f"{file}:{error.lineno}: {error.msg}") from error
-    if not member:
-        return sha256(_canonical(tree).encode()).hexdigest()
-    nodes = [node for node in tree.body if member in _names(node)]
-    if not nodes:
-        raise UserError(f"there is no {member!r} at the top of {file.name}")
-    return sha256("\n".join(_canonical(node) for node in nodes).encode()).hexdigest()
-
-
-def _names(node: ast.stmt) -> set[str]:
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return {node.name}
-    targets = (
-        node.targets
-        if isinstance(node, ast.Assign)
-        else [node.target]
-        if isinstance(node, ast.AnnAssign)
-        else []
-    )
-    return {target.id for target in targets if isinstance(target, ast.Name)}
-
-
-def _canonical(node: Any) -> str:
-    """Write a syntax tree as text that is the same under every version of Python that can parse it."""
-    if isinstance(node, list):
-        return "[" + ",".join(_canonical(item) for item in node) + "]"
-    if not isinstance(node, ast.AST):
-        return repr(node)
-    parts = []
-    for name in node._fields:
-        value = getattr(node, name, None)
-        if name in ("body", "orelse", "finalbody") and isinstance(value, list):
-            value = [item for item in value if not _is_text(item)]
-            if name == "body" and not value:
-                value = [ast.Pass()]
-        elif isinstance(node, ast.JoinedStr) and name == "values":
-            value = _merged(value)
-        if value is None or value == [] or name in ("ctx", "kind", "type_comment", "type_ignores"):
-            continue
-        parts.append(f"{name}={_canonical(value)}")
-    return f"{type(node).__name__}({','.join(parts)})"
-
-
-def _is_text(node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )
-
-
-def _merged(values: Any) -> list:
-    """Join neighbouring constants of an f-string, which versions of Python cut differently."""
-    merged: list = []
-    for value in values:
-        if isinstance(value, ast.Constant) and merged and isinstance(merged[-1], ast.Constant):
-            merged[-1] = ast.Constant(str(merged[-1].value) + str(value.value))
-        else:
-            merged.append(value)
-    return [value for value in merged if not (isinstance(value, ast.Constant) and value.value == "")]
 
 
 # Selection --------------------------------------------------------------------------------------------------
@@ -504,18 +379,23 @@ def stale(record: Record, experiment: "Experiment | None" = None) -> str | None:
     if record.data.kind != experiment.data[record.data.name]:
         return f"data {record.data.name} was {record.data.kind}, is {experiment.data[record.data.name]}"
     if experiment.version is not None:
-        version = experiment.version(record.data.name)  # None: the corpus is not on this machine
-        if version is not None and record.data.version != version:
+        version = experiment.version(record.data.name)  # None: the files are not on this machine
+        if version is not None and not _agree(version, record.data.version or ""):
             return f"data {record.data.name} was version {record.data.version}, is {version}"
-    changed = []
-    for name in experiment.code:
-        try:
-            now = fingerprint([name])[name]
-        except UserError:
-            return f"code {name} is gone"
-        if record.code.get(name) != now:
-            changed.append(name)
-    return f"code changed: {', '.join(changed)}" if changed else None
+    same = _same_bits().same(record.experiment, fingerprint(experiment.run))
+    return None if record.code.get(equivalence.RUN) == same else "code changed"
+
+
+def _agree(version: str | None, other: str | None) -> bool:
+    """Whether two versions name the same files; older records also kept a hash of simulators' code."""
+    if version is None or other is None:
+        return True
+    files, others = set(version.split("+")), set(other.split("+"))
+    return files <= others or others <= files
+
+
+def _same_bits() -> equivalence.Equivalences:
+    return equivalence.load(folder(), renames.load(folder()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -645,7 +525,12 @@ def _group(pile: list[Record], experiment: "Experiment | None") -> Group:
     newest = pile[-1]
     if None not in reasons:
         reason = stale(newest, experiment)
-    pile = [r for r in pile if (r.config, r.code, r.data) == (newest.config, newest.code, newest.data)]
+    pile = [
+        record
+        for record in pile
+        if (record.config, record.code, record.data.kind) == (newest.config, newest.code, newest.data.kind)
+        and _agree(record.data.version, newest.data.version)
+    ]
     complete = [record for record in pile if record.steps.complete]
     seeds = {record.seed: record for record in complete or pile}
     return Group(

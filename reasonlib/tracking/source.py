@@ -112,16 +112,28 @@ class Library:
             self._modules[name] = None if file is None else _parse(name, file, self.read(file))
         return self._modules[name]
 
-    def add(self, name: str, file: Path | None) -> None:
-        """Take in a module that is in none of the packages; an empty one without a file."""
+    def add(self, name: str, file: Path) -> None:
+        """Take in a module that is not under the folder."""
         if self._modules.get(name) is None:
-            empty = Module(name=name, file=Path())
-            self._modules[name] = empty if file is None else _parse(name, file, self.read(file))
+            self._modules[name] = _parse(name, file, self.read(file))
 
-    def is_top(self, module: str, name: str) -> bool:
-        """Whether a name is defined at the top of a module."""
+    def tops(self, module: str) -> set[str]:
+        """Return the names of the definitions of a module."""
         known = self.module(module)
-        return known is not None and name in known.definitions
+        return set() if known is None else set(known.definitions)
+
+    def functions_at(self, module: str, line: int) -> list[ast.AST]:
+        """Return the functions that begin at a line, inside others or not."""
+        known = self.module(module)
+        statements = [] if known is None else [part for parts in known.definitions.values() for part in parts]
+        found = {
+            id(node): node
+            for statement in statements
+            for node in ast.walk(statement)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            and line == min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
+        }
+        return list(found.values())
 
     def read(self, file: Path) -> bytes:
         """Read a file, with line ends of one kind, and remember its state for `changed`."""

@@ -7,7 +7,6 @@ from torch import Tensor
 from torch.nn import functional
 
 from reasonlib import training
-from reasonlib.tracking import records
 from reasonlib.tracking.experiment import Experiment, Measured, Trial
 
 __all__ = ["EXPERIMENTS", "tensors"]
@@ -59,8 +58,6 @@ VOTE = Experiment(
     },
     data={"simulated": "simulated"},
     run=run_vote,
-    code=("reasonlib.TOPIC.model", "reasonlib.TOPIC.experiments:run_vote"),
-    version=lambda name: records.fingerprint(("reasonlib.TOPIC.simulate",))["reasonlib.TOPIC.simulate"],
 )
 
 EXPERIMENTS = {VOTE.name: VOTE}

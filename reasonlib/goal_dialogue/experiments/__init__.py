@@ -1,33 +1,27 @@
 """The tables of this topic as experiments: what each row is, how it is trained, what is measured."""
 
 from functools import lru_cache
-from hashlib import sha256
 from typing import Any
 
 from reasonlib import data
-from reasonlib.tracking import records
 from reasonlib.tracking.experiment import Experiment, Measured, Trial
 
 __all__ = ["DATA", "EXPERIMENTS"]
 
 DATA = {"simulated": "simulated", "dialog-babi": "real"}
-PACKAGE = "reasonlib.goal_dialogue"
-MEASURING = f"{PACKAGE}.experiments.runs"
 
 
 @lru_cache(maxsize=4)
 def _version(name: str) -> str | None:
-    """Name the state of a data set: the released files, or the simulators' code."""
-    if name == "dialog-babi":
-        from reasonlib.goal_dialogue.data import corpus
+    """Name the state of the released files, None where they are not on this machine."""
+    if name != "dialog-babi":
+        return None
+    from reasonlib.goal_dialogue.data import corpus
 
-        try:
-            return data.version(corpus.locate())
-        except data.DataError:
-            return None
-    modules = tuple(f"{PACKAGE}.{module}" for module in ("data.world", "data.simulator"))
-    code = records.fingerprint(modules)
-    return sha256("".join(sorted(code.values())).encode()).hexdigest()[:12]
+    try:
+        return data.version(corpus.locate())
+    except data.DataError:
+        return None
 
 
 def _network(trial: Trial) -> Measured:
@@ -63,18 +57,6 @@ def _scales(*tasks: int, quick: dict[str, Any] | None = None, **paper: Any) -> d
         "paper": {"tasks": tasks, **paper},
     }
 
-
-NETWORK = (
-    "reasonlib.nn.memory",
-    "reasonlib.nn.sums",
-    f"{PACKAGE}.models.memory_network",
-    f"{PACKAGE}.data.encoding",
-    f"{PACKAGE}.models.match_features",
-    f"{PACKAGE}.experiments.train_memory",
-    f"{MEASURING}:each_task",
-    f"{MEASURING}:_network",
-    f"{MEASURING}:make_network",
-)
 
 # Table 3.1 --------------------------------------------------------------------------------------------------
 
@@ -112,7 +94,6 @@ NETWORKS = Experiment(
     scales=_scales(1, 2, 3, 4, 5, 6),
     data=DATA,
     run=_network,
-    code=NETWORK,
     version=_version,
 )
 
@@ -158,7 +139,6 @@ UNHEARD = Experiment(
     },
     data=DATA,
     run=_unheard,
-    code=(*NETWORK, f"{PACKAGE}.experiments.oov_validation"),
     version=_version,
 )
 
@@ -180,14 +160,6 @@ BASELINES = Experiment(
     },
     data=DATA,
     run=_baseline,
-    code=(
-        f"{PACKAGE}.models.rules",
-        f"{PACKAGE}.models.retrieval",
-        f"{PACKAGE}.models.supervised",
-        f"{PACKAGE}.experiments.metrics",
-        f"{MEASURING}:each_task",
-        f"{MEASURING}:_baseline",
-    ),
     version=_version,
 )
 
@@ -212,20 +184,10 @@ TUNING = Experiment(
     },
     data=DATA,
     run=_network,
-    code=NETWORK,
     version=_version,
 )
 
 # Two ideas about words --------------------------------------------------------------------------------------
-
-KEYTAGS = (
-    *NETWORK,
-    f"{PACKAGE}.models.keytags",
-    f"{PACKAGE}.models.tagger",
-    f"{PACKAGE}.experiments.train_tagger",
-    f"{PACKAGE}.data.text_index",
-    f"{MEASURING}:_with_tags",
-)
 
 # Twice as wide as the source's: better on the validation dialogues of task 5.
 KTN2N = {"network": "n2n", "sentences": "keytags", "hops": 5, "width": 64}
@@ -241,7 +203,6 @@ TAGS = Experiment(
     scales=_scales(1, 2, 3, 4, 5),
     data=DATA,
     run=_network,
-    code=KEYTAGS,
     version=_version,
 )
 
@@ -262,11 +223,6 @@ TAGGERS = Experiment(
     },
     data=DATA,
     run=_tagger,
-    code=(
-        f"{PACKAGE}.models.tagger",
-        f"{PACKAGE}.experiments.train_tagger",
-        f"{PACKAGE}.experiments.tagger_trial:run_tagger",
-    ),
     version=_version,
 )
 
@@ -291,7 +247,6 @@ TAG_VARIANTS = Experiment(
     },
     data=DATA,
     run=_network,
-    code=KEYTAGS,
     version=_version,
 )
 
@@ -311,7 +266,6 @@ SWAPPED = Experiment(
     },
     data=DATA,
     run=_network,
-    code=KEYTAGS,
     version=_version,
 )
 
@@ -325,12 +279,6 @@ PARAGRAPHS = Experiment(
     scales=_scales(1, 2, 3, 4, 5, 6),
     data=DATA,
     run=_network,
-    code=(
-        *NETWORK,
-        f"{PACKAGE}.models.paragraph",
-        f"{PACKAGE}.data.text_index",
-        f"{MEASURING}:_of_paragraphs",
-    ),
     version=_version,
 )
 
@@ -345,12 +293,6 @@ WORD2VEC = Experiment(
     },
     data=DATA,
     run=_network,
-    code=(
-        *NETWORK,
-        f"{PACKAGE}.models.word2vec",
-        f"{PACKAGE}.models.paragraph",
-        f"{MEASURING}:_from_word2vec",
-    ),
     version=_version,
 )
 
@@ -376,14 +318,6 @@ COPYING = Experiment(
     },
     data=DATA,
     run=_copying,
-    code=(
-        f"{PACKAGE}.experiments.train_copying",
-        f"{PACKAGE}.models.copying",
-        f"{PACKAGE}.data.encode_mentions",
-        f"{PACKAGE}.data.templates",
-        f"{MEASURING}:each_task",
-        f"{MEASURING}:_copying",
-    ),
     version=_version,
 )
 
@@ -405,14 +339,6 @@ SPEAKING = Experiment(
     },
     data=DATA,
     run=_speaking,
-    code=(
-        f"{PACKAGE}.experiments.train_copying",
-        f"{PACKAGE}.models.copying",
-        f"{PACKAGE}.data.encode_mentions",
-        f"{PACKAGE}.data.templates",
-        f"{MEASURING}:each_task",
-        f"{PACKAGE}.experiments.generation",
-    ),
     version=_version,
 )
 
@@ -441,7 +367,6 @@ BOUND = Experiment(
     },
     data=DATA,
     run=_bound,
-    code=(f"{PACKAGE}.experiments.analysis:ceiling", f"{PACKAGE}.experiments:_bound"),
     version=_version,
 )
 
@@ -462,7 +387,6 @@ ADVICE = Experiment(
     },
     data={"advice": "simulated"},
     run=_network,
-    code=(*KEYTAGS, f"{PACKAGE}.models.paragraph", f"{MEASURING}:_of_paragraphs"),
     version=_version,
 )
 
@@ -486,7 +410,6 @@ SHIP = Experiment(
     },
     data={"simulated": "simulated"},
     run=_ship,
-    code=(*NETWORK, f"{PACKAGE}.experiments.bundle:run_ship"),
     version=_version,
 )
 
@@ -508,14 +431,6 @@ SHIP_COPYING = Experiment(
     },
     data=DATA,
     run=_ship_copying,
-    code=(
-        f"{PACKAGE}.experiments.train_copying",
-        f"{PACKAGE}.models.copying",
-        f"{PACKAGE}.data.encode_mentions",
-        f"{PACKAGE}.data.templates",
-        f"{PACKAGE}.data.paraphrase",
-        f"{PACKAGE}.experiments.bundle:run_ship_copying",
-    ),
     version=_version,
 )
 

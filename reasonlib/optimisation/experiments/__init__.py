@@ -6,11 +6,7 @@ surfaces are what the source itself speaks of and stand in for nothing: they cou
 ``widening`` is drawn.
 """
 
-from functools import lru_cache
-from hashlib import sha256
 from typing import Any
-
-from torch import Tensor
 
 from reasonlib.optimisation.experiments import descent, losses, networks
 from reasonlib.optimisation.models.activations import ACTIVATIONS
@@ -18,43 +14,9 @@ from reasonlib.tracking.experiment import Experiment
 
 __all__ = ["EXPERIMENTS"]
 
-PACKAGE = "reasonlib.optimisation"
-
-
-@lru_cache(maxsize=32)
-def _version(name: str) -> str | None:
-    """Name the state of a data set: a hash of its numbers, or of some heights of a surface."""
-    tensors: list[Tensor]
-    if name == "digits":
-        from reasonlib.optimisation.models.network import digits
-
-        tensors = [part for examples in digits() for part in examples]
-    elif name == "moved-digits":
-        tensors = list(networks.moved_digits(0))
-    elif name == "diabetes":
-        tensors = [part for examples in losses.regression_data(0) for part in examples]
-    elif name == "skewed":
-        tensors = list(losses.skewed_data(0))
-    elif name == "widening":
-        tensors = list(losses.interval_data(0))
-    elif name in descent.ARENA:
-        tensors = [descent.ARENA[name].grid(9)[2]]
-    elif name == "pits":
-        tensors = [descent.many_pits(0).grid(9)[2]]
-    else:
-        return None
-    drawn = sha256()
-    for tensor in tensors:
-        drawn.update((1e4 * tensor.double()).round().numpy().astype("int64").tobytes())
-    return drawn.hexdigest()[:12]
-
 
 def _experiment(word: str, **given: Any) -> Experiment:
-    code = (
-        *(f"{PACKAGE}.{module}" for module in given.pop("code")),
-        f"{PACKAGE}.{given['run'].__module__.rpartition('.')[2]}:{given['run'].__name__}",
-    )
-    return Experiment(name=f"optimisation/{word}", code=code, version=_version, **given)
+    return Experiment(name=f"optimisation/{word}", **given)
 
 
 def _row(name: str) -> str:
@@ -74,7 +36,6 @@ WORKED = _experiment(
     scales={"smoke": {}, "quick": {}, "paper": {}},
     data={"worked": "real"},
     run=losses.run_worked,
-    code=("models.losses", "models.as_printed:cross_entropy"),
 )
 
 APPROACH = _experiment(
@@ -90,7 +51,6 @@ APPROACH = _experiment(
     scales={"smoke": {"steps": 60}, "quick": {"steps": 200}, "paper": {"steps": 1000}},
     data={"number": "real"},
     run=losses.run_approach,
-    code=("models.losses", "experiments.losses:approach", "models.optimisers:GradientDescent"),
 )
 
 OUTLIERS = _experiment(
@@ -100,12 +60,6 @@ OUTLIERS = _experiment(
     scales={"smoke": {"steps": 30}, "quick": {"steps": 200}, "paper": {"steps": 600}},
     data={"diabetes": "real"},
     run=losses.run_outliers,
-    code=(
-        "models.losses",
-        "experiments.losses:fit_line",
-        "experiments.losses:regression_data",
-        "models.optimisers:Adam",
-    ),
 )
 
 SKEWED = _experiment(
@@ -120,12 +74,6 @@ SKEWED = _experiment(
     scales={"smoke": {"steps": 30}, "quick": {"steps": 200}, "paper": {"steps": 600}},
     data={"skewed": "real"},
     run=losses.run_skewed,
-    code=(
-        "models.losses",
-        "experiments.losses:fit_line",
-        "experiments.losses:skewed_data",
-        "models.optimisers:Adam",
-    ),
 )
 
 INTERVALS = _experiment(
@@ -139,12 +87,6 @@ INTERVALS = _experiment(
     scales={"smoke": {"steps": 30}, "quick": {"steps": 200}, "paper": {"steps": 600}},
     data={"widening": "simulated"},
     run=losses.run_intervals,
-    code=(
-        "models.losses",
-        "models.as_printed:quantile",
-        "experiments.losses:fit_line",
-        "experiments.losses:interval_data",
-    ),
 )
 
 MARGIN = _experiment(
@@ -154,7 +96,6 @@ MARGIN = _experiment(
     scales={"smoke": {"steps": 30}, "quick": {"steps": 200}, "paper": {"steps": 1000}},
     data={"tumours": "real"},
     run=losses.run_margin,
-    code=("models.losses", "experiments.losses:fit_line", "models.optimisers:Adam"),
 )
 
 IMBALANCE = _experiment(
@@ -171,7 +112,6 @@ IMBALANCE = _experiment(
     scales={"smoke": {"epochs": 1}, "quick": {"epochs": 6}, "paper": {"epochs": 20}},
     data={"digits": "real"},
     run=losses.run_imbalance,
-    code=("models.losses", "models.network", "models.optimisers:Adam"),
 )
 
 # Activations ------------------------------------------------------------------------------------------------
@@ -193,12 +133,6 @@ ACTIVATION = _experiment(
     },
     data={"digits": "real"},
     run=networks.run_activation,
-    code=(
-        "models.activations",
-        "models.network",
-        "models.losses:cross_entropy",
-        "models.optimisers:Momentum",
-    ),
 )
 
 OVERFITTING = _experiment(
@@ -213,12 +147,6 @@ OVERFITTING = _experiment(
     scales={"smoke": {"epochs": 1}, "quick": {"epochs": 20}, "paper": {"epochs": 80}},
     data={"digits": "real"},
     run=networks.run_activation,
-    code=(
-        "models.activations",
-        "models.network",
-        "models.losses:cross_entropy",
-        "models.optimisers:Momentum",
-    ),
 )
 
 DEEP = ("sigmoid", "tanh", "softsign", "ReLU", "leaky ReLU", "softplus", "ELU", "swish", "ELiSH", "maxout")
@@ -237,12 +165,6 @@ DEPTH = _experiment(
     },
     data={"digits": "real"},
     run=networks.run_depth,
-    code=(
-        "models.activations",
-        "models.network",
-        "models.losses:cross_entropy",
-        "models.optimisers:Momentum",
-    ),
 )
 
 DEEPER = _experiment(
@@ -256,12 +178,6 @@ DEEPER = _experiment(
     },
     data={"digits": "real"},
     run=networks.run_activation,
-    code=(
-        "models.activations",
-        "models.network",
-        "models.losses:cross_entropy",
-        "models.optimisers:Momentum",
-    ),
 )
 
 DYING = _experiment(
@@ -278,12 +194,6 @@ DYING = _experiment(
     scales={"smoke": {"epochs": 1}, "quick": {"epochs": 5}, "paper": {"epochs": 20}},
     data={"digits": "real"},
     run=networks.run_dying,
-    code=(
-        "models.activations",
-        "models.network",
-        "models.losses:cross_entropy",
-        "models.optimisers:GradientDescent",
-    ),
 )
 
 COST = _experiment(
@@ -293,7 +203,6 @@ COST = _experiment(
     scales={"smoke": {"tries": 3}, "quick": {"tries": 50}, "paper": {"tries": 500}},
     data={"normal": "real"},
     run=networks.run_cost,
-    code=("experiments.networks:TIMED",),
 )
 
 # Optimisers -------------------------------------------------------------------------------------------------
@@ -305,7 +214,6 @@ SEARCH = _experiment(
     scales={"smoke": {"evaluations": 20}, "quick": {"evaluations": 300}, "paper": {"evaluations": 2000}},
     data={"digits": "real"},
     run=networks.run_search,
-    code=("models.network", "models.losses:cross_entropy", "experiments.networks:search"),
 )
 
 BATCHES = _experiment(
@@ -325,7 +233,6 @@ BATCHES = _experiment(
     },
     data={"digits": "real"},
     run=networks.run_batches,
-    code=("models.network", "models.losses:cross_entropy", "models.optimisers:GradientDescent"),
 )
 
 CROWD = _experiment(
@@ -343,7 +250,6 @@ CROWD = _experiment(
     },
     data={"moved-digits": "real"},
     run=networks.run_crowd,
-    code=("models.network", "models.losses:cross_entropy", "experiments.networks:moved_digits"),
 )
 
 RATE = _experiment(
@@ -358,12 +264,6 @@ RATE = _experiment(
     scales={"smoke": {"epochs": 1}, "quick": {"epochs": 8}, "paper": {"epochs": 40}},
     data={"digits": "real"},
     run=networks.run_rates,
-    code=(
-        "models.activations:relu",
-        "models.network",
-        "models.losses:cross_entropy",
-        "models.optimisers:GradientDescent",
-    ),
 )
 
 NETWORK = _experiment(
@@ -388,7 +288,6 @@ NETWORK = _experiment(
     },
     data={"digits": "real"},
     run=networks.run_network,
-    code=("models.activations:relu", "models.network", "models.losses:cross_entropy", "models.optimisers"),
 )
 
 GROUND = {"saddle": "real", "ravine": "real", "beale": "real", "rosenbrock": "real", "bowl": "real"}
@@ -408,7 +307,6 @@ RACE = _experiment(
     },
     data=GROUND,
     run=descent.run_race,
-    code=("experiments.descent", "models.optimisers", "models.surfaces"),
 )
 
 RACE_AS_GIVEN = _experiment(
@@ -422,7 +320,6 @@ RACE_AS_GIVEN = _experiment(
     },
     data=GROUND,
     run=descent.run_race,
-    code=("experiments.descent", "models.optimisers", "models.surfaces"),
 )
 
 PITS = _experiment(
@@ -441,7 +338,6 @@ PITS = _experiment(
     },
     data={"pits": "real", "flat-and-sharp": "real"},
     run=descent.run_pits,
-    code=("experiments.descent", "models.optimisers", "models.surfaces"),
 )
 
 RARE = _experiment(
@@ -456,7 +352,6 @@ RARE = _experiment(
     scales={"smoke": {"steps": 100}, "quick": {"steps": 3000}, "paper": {"steps": 10_000}},
     data={"reddi": "real"},
     run=descent.run_rare,
-    code=("experiments.descent", "models.optimisers"),
 )
 
 EXPERIMENTS = {

@@ -5,7 +5,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +33,6 @@ from reasonlib.story_qa.experiments.restarts import (
 from reasonlib.story_qa.experiments.train_memory import Recipe, accuracy, learn
 from reasonlib.story_qa.models.baselines import BagOfWords, MostFrequent, StoryLSTM
 from reasonlib.story_qa.models.memory_network import MemoryConfig, MemoryNetwork
-from reasonlib.tracking import records
 from reasonlib.tracking.experiment import Experiment, Measured, Trial
 from reasonlib.training.batching import LengthBuckets, pad
 
@@ -101,22 +99,15 @@ def _released(folder: Path, task: int, size: str) -> list[Example]:
     return simulate(3, 9000, seed=1) + read(folder, task, "train", "en")
 
 
-@lru_cache(maxsize=1)
-def _simulator_version() -> str:
-    code = records.fingerprint(("reasonlib.story_qa.data.simulator",))
-    return sha256("".join(sorted(code.values())).encode()).hexdigest()[:12]
-
-
 @lru_cache(maxsize=4)
 def _version(name: str) -> str | None:
-    """Name the state of a data set: the simulator's code, and the released files where they are used."""
+    """Name the state of the released files, None where they are not on this machine."""
     if name == "simulated":
-        return _simulator_version()
+        return None
     try:
-        released = data.version(data.locate(CORPORA["babi"]))
+        return data.version(data.locate(CORPORA["babi"]))
     except data.DataError:
         return None
-    return f"{released}+{_simulator_version()}" if name == "babi-10k" else released
 
 
 # Memory networks --------------------------------------------------------------------------------------------
@@ -180,13 +171,6 @@ def run_memory(trial: Trial) -> Measured:
     )
 
 
-MEMORY_CODE = (
-    "reasonlib.nn.memory",
-    "reasonlib.story_qa.models.memory_network",
-    "reasonlib.story_qa.data.encoding",
-    "reasonlib.story_qa.experiments.train_memory",
-)
-
 # The source's model: words as a bag, ages, one A and one C for all hops, no H (its sections "Multiple layers"
 # and "Temporal encoding"). It gives rate, schedule and spread; batch and memory are from Sukhbaatar et al.
 SOURCE = {"encoding": "bag", "tying": "layerwise", "slots": 50, "optimiser": "sgd", "lr": 0.01, "clip": 40.0}
@@ -224,7 +208,6 @@ JOINT = Experiment(
     },
     data=DATA,
     run=run_memory,
-    code=(*MEMORY_CODE, "reasonlib.story_qa.experiments:run_memory"),
     version=_version,
 )
 
@@ -235,7 +218,6 @@ RATE = Experiment(
     scales=JOINT.scales,
     data=DATA,
     run=run_memory,
-    code=JOINT.code,
     version=_version,
 )
 
@@ -260,7 +242,6 @@ RECIPE = Experiment(
     },
     data=DATA,
     run=run_memory,
-    code=JOINT.code,
     version=_version,
 )
 
@@ -340,12 +321,6 @@ PER_TASK = Experiment(
     },
     data=DATA,
     run=run_alone,
-    code=(
-        "reasonlib.story_qa.experiments.restarts",
-        "reasonlib.story_qa.models.memory_gradient",
-        "reasonlib.story_qa.data.encoding",
-        "reasonlib.story_qa.experiments:run_alone",
-    ),
     version=_version,
 )
 
@@ -360,12 +335,6 @@ BESIDE = Experiment(
     },
     data={"babi-1k": "real"},
     run=peer.run_beside,
-    code=(
-        "reasonlib.story_qa.experiments.restarts",
-        "reasonlib.story_qa.models.memory_gradient",
-        "reasonlib.story_qa.data.encoding",
-        "reasonlib.story_qa.experiments.peer",
-    ),
     version=_version,
 )
 
@@ -407,12 +376,6 @@ BESIDE_JOINTLY = Experiment(
     },
     data={"babi-1k": "real"},
     run=run_beside_jointly,
-    code=(
-        *MEMORY_CODE,
-        "reasonlib.story_qa.experiments.peer:Port",
-        "reasonlib.story_qa.experiments.peer:trained",
-        "reasonlib.story_qa.experiments:run_beside_jointly",
-    ),
     version=_version,
 )
 
@@ -535,7 +498,6 @@ BASELINES = Experiment(
     },
     data=DATA,
     run=run_baseline,
-    code=("reasonlib.story_qa.models.baselines", "reasonlib.story_qa.experiments:run_baseline"),
     version=_version,
 )
 
@@ -608,11 +570,6 @@ BERT = Experiment(
     },
     data=DATA,
     run=run_bert,
-    code=(
-        "reasonlib.story_qa.models.bert",
-        "reasonlib.story_qa.experiments.finetune",
-        "reasonlib.story_qa.experiments:run_bert",
-    ),
     version=_version,
 )
 
@@ -681,12 +638,6 @@ HIBERT = Experiment(
     },
     data=DATA,
     run=run_hibert,
-    code=(
-        "reasonlib.nn.attention",
-        "reasonlib.nn.transformer",
-        "reasonlib.story_qa.models.hibert",
-        "reasonlib.story_qa.experiments:run_hibert",
-    ),
     version=_version,
 )
 
@@ -758,13 +709,6 @@ EVIDENCE = Experiment(
     },
     data=DATA,
     run=run_evidence,
-    code=(
-        "reasonlib.nn.attention",
-        "reasonlib.nn.transformer",
-        "reasonlib.story_qa.models.hibert",
-        "reasonlib.story_qa.models.evidence",
-        "reasonlib.story_qa.experiments:run_evidence",
-    ),
     version=_version,
 )
 
@@ -795,7 +739,6 @@ WORLD = Experiment(
     scales={"smoke": {"questions": 100}, "quick": {"questions": 1000}, "paper": {"questions": 10000}},
     data={"babi-10k": "real", "babi-1k": "real"},
     run=run_world,
-    code=("reasonlib.story_qa.data.simulator", "reasonlib.story_qa.data.simulator_fit"),
     version=_version,
 )
 
@@ -824,7 +767,6 @@ SHIP = Experiment(
     },
     data={"simulated": "simulated"},
     run=run_ship,
-    code=("reasonlib.story_qa.experiments.bundle", "reasonlib.story_qa.experiments.pretrain", *MEMORY_CODE),
     version=_version,
 )
 

@@ -3,13 +3,12 @@
 import copy
 from collections.abc import Mapping
 from dataclasses import fields
-from functools import lru_cache, partial
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
 import torch
 
-from reasonlib.tracking import records
 from reasonlib.tracking.experiment import Experiment, Measured, Trial
 from reasonlib.training import History
 from reasonlib.transformer.data import tokenizers
@@ -20,40 +19,6 @@ from reasonlib.transformer.experiments.tasks import LENGTHS, RECIPES, TAGGED, Re
 from reasonlib.transformer.models import decoding, lookup, pretrained, pretraining
 
 __all__ = ["EXPERIMENTS", "LABELS", "texts"]
-
-NN = ("reasonlib.nn.attention", "reasonlib.nn.transformer", "reasonlib.nn.positions")
-PRETRAINED = (
-    *NN,
-    "reasonlib.transformer.data.stories",
-    *(
-        f"reasonlib.transformer.models.pretraining:{name}"
-        for name in (
-            "SPECIALS", "words_of", "pack", "BertConfig", "Bert", "hide", "halves", "Pretraining", "pretrain",
-            "masked_accuracy",
-        )
-    ),
-    "reasonlib.transformer.experiments:texts",
-)  # fmt: skip
-TUNED = (
-    *PRETRAINED,
-    *(
-        f"reasonlib.transformer.models.pretraining:{name}"
-        for name in (
-            "labelled_answers", "labelled_gaps", "labelled_claims", "Classifier", "Cloze", "share_right",
-            "fine_tune",
-        )
-    ),
-    "reasonlib.transformer.experiments:_told",
-    "reasonlib.transformer.experiments:TUNED_AT",
-)  # fmt: skip
-SOLVING = (
-    *NN,
-    "reasonlib.transformer.data.simulator",
-    "reasonlib.transformer.models.translator",
-    "reasonlib.transformer.models.ablations",
-    "reasonlib.transformer.experiments.tasks",
-    "reasonlib.transformer.models.decoding:greedy",
-)
 
 
 def _measured(history: History, metrics: Mapping[str, float]) -> Measured:
@@ -69,20 +34,6 @@ def _measured(history: History, metrics: Mapping[str, float]) -> Measured:
 def _pick(kind: type, settings: Mapping[str, Any]) -> dict[str, Any]:
     names = {field.name for field in fields(kind)}
     return {name: value for name, value in settings.items() if name in names}
-
-
-@lru_cache(maxsize=8)
-def _digest(*code: str) -> str:
-    found = records.fingerprint(code)
-    return sha256("".join(sorted(found.values())).encode()).hexdigest()[:12]
-
-
-def _version_of_tasks(name: str) -> str:
-    return _digest("reasonlib.transformer.data.simulator")
-
-
-def _version_of_stories(name: str) -> str:
-    return _digest("reasonlib.transformer.data.stories")
 
 
 # What the scale is for --------------------------------------------------------------------------------------
@@ -120,11 +71,6 @@ SATURATION = Experiment(
     },
     data={"normal": "real"},  # the source speaks of such vectors: they stand in for nothing
     run=run_saturation,
-    code=(
-        "reasonlib.transformer.models.lookup:saturation",
-        "reasonlib.transformer.models.lookup:slope",
-        "reasonlib.transformer.experiments:run_saturation",
-    ),
 )
 
 
@@ -190,8 +136,6 @@ PARTS = Experiment(
     },
     data={"simulated": "simulated"},
     run=run_task,
-    code=(*SOLVING, "reasonlib.transformer.experiments:run_task"),
-    version=_version_of_tasks,
 )
 
 
@@ -236,8 +180,6 @@ POSITIONS = Experiment(
     },
     data={"simulated": "simulated"},
     run=run_positions,
-    code=(*SOLVING, "reasonlib.transformer.experiments:run_positions"),
-    version=_version_of_tasks,
 )
 
 
@@ -289,12 +231,6 @@ NORM = Experiment(
     },
     data={"simulated": "simulated"},
     run=run_norm,
-    code=(
-        *SOLVING,
-        "reasonlib.transformer.models.lookup:gradient_norms",
-        "reasonlib.transformer.experiments:run_norm",
-    ),
-    version=_version_of_tasks,
 )
 
 
@@ -328,13 +264,6 @@ COST = Experiment(
     },
     data={"normal": "simulated"},
     run=run_cost,
-    code=(
-        "reasonlib.nn.attention",
-        "reasonlib.transformer.models.lookup:attention_seconds",
-        "reasonlib.transformer.models.lookup:cost",
-        "reasonlib.transformer.models.lookup:exponent",
-        "reasonlib.transformer.experiments:run_cost",
-    ),
 )
 
 
@@ -411,13 +340,6 @@ DECODING = Experiment(
     },
     data={"simulated": "simulated"},
     run=run_decoding,
-    code=(
-        *SOLVING,
-        "reasonlib.transformer.models.decoding",
-        "reasonlib.transformer.experiments.bleu:corpus_bleu",
-        "reasonlib.transformer.experiments:run_decoding",
-    ),
-    version=_version_of_tasks,
 )
 
 
@@ -445,8 +367,9 @@ def run_tokenising(trial: Trial) -> dict[str, float]:
 
 
 def _version_of_texts(name: str) -> str | None:
+    """Name the state of the news that are fetched, None where they are not on this machine."""
     if name == "stories":
-        return _version_of_stories(name)
+        return None
     try:
         text = tokenizers.news()
     except OSError:
@@ -468,7 +391,6 @@ TOKENISING = Experiment(
     scales={"smoke": {"words": 300}, "quick": {"words": 20_000}, "paper": {"words": 1_000_000}},
     data={"news": "real", "stories": "simulated"},
     run=run_tokenising,
-    code=("reasonlib.transformer.data.tokenizers", "reasonlib.transformer.experiments:run_tokenising"),
     version=_version_of_texts,
 )
 
@@ -600,12 +522,6 @@ PRETRAINING = Experiment(
     },
     data={"simulated": "simulated"},
     run=run_pretraining,
-    code=(
-        *TUNED,
-        "reasonlib.transformer.experiments:_later",
-        "reasonlib.transformer.experiments:run_pretraining",
-    ),
-    version=_version_of_stories,
 )  # fmt: skip
 
 
@@ -650,10 +566,10 @@ def run_fine_tuning(trial: Trial) -> Measured:
 
 
 def _version_of_encoder(name: str) -> str | None:
+    """Name the state of the bundled encoder, which is part of what this experiment is given."""
     if not pretrained.ENCODER.is_file():
         return None
-    weights = sha256(pretrained.ENCODER.read_bytes()).hexdigest()[:12]
-    return f"{_version_of_stories(name)}+{weights}"
+    return sha256(pretrained.ENCODER.read_bytes()).hexdigest()[:12]
 
 
 FINE_TUNING = Experiment(
@@ -677,10 +593,6 @@ FINE_TUNING = Experiment(
     },
     data={"simulated": "simulated"},
     run=run_fine_tuning,
-    code=(
-        *TUNED,
-        "reasonlib.transformer.experiments:run_fine_tuning",
-    ),
     version=_version_of_encoder,
 )
 
@@ -706,8 +618,6 @@ SHIP = Experiment(
     },
     data={"simulated": "simulated"},
     run=run_ship,
-    code=(*PRETRAINED, "reasonlib.transformer.experiments.bundle"),
-    version=_version_of_stories,
 )
 
 EXPERIMENTS = {

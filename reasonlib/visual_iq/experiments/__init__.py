@@ -1,33 +1,15 @@
 """The tables of this topic as experiments: what each row is, how it is trained, what is measured."""
 
-from dataclasses import fields, replace
-from functools import lru_cache
-from hashlib import sha256
+from dataclasses import replace
 
 from reasonlib.tracking.experiment import Experiment, Measured, Trial
 from reasonlib.visual_iq.data import datasets
-from reasonlib.visual_iq.data.example import KEYS
 from reasonlib.visual_iq.data.rule_solver import consistent, majority_vote
-from reasonlib.visual_iq.data.simulator import simulate
 from reasonlib.visual_iq.experiments.train_reasoners import BRISK, SHORT, by_configuration, run_reasoner
 
 __all__ = ["DATA", "EXPERIMENTS"]
 
 DATA = {"raven": "simulated", "i-raven": "simulated", "raven-fair": "simulated"}
-PACKAGE = "reasonlib.visual_iq"
-
-
-@lru_cache(maxsize=8)
-def _version(name: str) -> str:
-    """Name the state of a data set, all of which are simulated: a hash of its first problems."""
-    drawn = sha256()
-    for key in KEYS:
-        problems = simulate(key, 500, seed=1, answers=name)
-        for field in fields(problems):
-            drawn.update(getattr(problems, field.name).astype("int16").tobytes())
-    return drawn.hexdigest()[:12]
-
-
 # Perception -------------------------------------------------------------------------------------------------
 
 
@@ -55,21 +37,9 @@ DETECTOR = Experiment(
     },
     data={"raven": "simulated"},
     run=run_detector,
-    code=(f"{PACKAGE}.models.detector", f"{PACKAGE}.experiments.train_detector", f"{PACKAGE}.data.render"),
-    version=_version,
 )
 
 # Reasoning --------------------------------------------------------------------------------------------------
-
-REASONING = (
-    *(
-        f"{PACKAGE}.{module}"
-        for module in ("data.encoding", "models.contrast", "models.reasoner", "experiments.train_reasoners")
-    ),
-    "reasonlib.nn.transformer:Encoder",
-    "reasonlib.nn.transformer:EncoderLayer",
-    "reasonlib.nn.attention:MultiHeadAttention",
-)
 
 STEADY = {**SHORT, "lr": 0.002, "warmup": 500}  # at 0.005 it falls to a constant answer in the second pass
 
@@ -93,8 +63,6 @@ REASONER = Experiment(
     },
     data=DATA,
     run=run_reasoner,
-    code=REASONING,
-    version=_version,
 )
 
 AS_PUBLISHED = Experiment(
@@ -108,8 +76,6 @@ AS_PUBLISHED = Experiment(
     },
     data=DATA,
     run=run_reasoner,
-    code=REASONING,
-    version=_version,
 )
 
 LONGER = Experiment(
@@ -126,8 +92,6 @@ LONGER = Experiment(
     },
     data=DATA,
     run=run_reasoner,
-    code=REASONING,
-    version=_version,
 )
 
 RELATIONAL = Experiment(
@@ -147,8 +111,6 @@ RELATIONAL = Experiment(
     },
     data={"i-raven": "simulated", "raven": "simulated", "raven-fair": "simulated"},
     run=run_reasoner,
-    code=(*REASONING, f"{PACKAGE}.models.relational"),
-    version=_version,
 )
 
 # From pictures to answers -----------------------------------------------------------------------------------
@@ -162,10 +124,10 @@ def run_pipeline(trial: Trial) -> Measured:
 
 
 def _with_weights(name: str) -> str:
-    """Name the state of a data set and of the shipped weights."""
+    """Name the state of the bundled weights, which are part of what this experiment is given."""
     from reasonlib.visual_iq.experiments import pipeline
 
-    return f"{_version(name)}+{pipeline.weights_version()}"
+    return pipeline.weights_version()
 
 
 PIPELINE = Experiment(
@@ -183,20 +145,6 @@ PIPELINE = Experiment(
     },
     data=DATA,
     run=run_pipeline,
-    code=(
-        *REASONING,
-        *(
-            f"{PACKAGE}.{module}"
-            for module in (
-                "models.relational",
-                "experiments.pipeline",
-                "models.detector",
-                "experiments.train_detector",
-                "data.render",
-                "data.rule_solver",
-            )
-        ),
-    ),
     version=_with_weights,
 )
 
@@ -232,13 +180,6 @@ SHORTCUT = Experiment(
     },
     data=DATA,
     run=run_shortcut,
-    code=(
-        *REASONING,
-        f"{PACKAGE}.models.candidates_only",
-        f"{PACKAGE}.data.rule_solver",
-        f"{PACKAGE}.experiments:run_shortcut",
-    ),
-    version=_version,
 )
 
 # Pixels -----------------------------------------------------------------------------------------------------
@@ -279,19 +220,6 @@ PIXELS = Experiment(
     },
     data=DATA,
     run=run_pixels,
-    code=tuple(
-        f"{PACKAGE}.{module}"
-        for module in (
-            "experiments.train_pixels",
-            "models.baselines",
-            "models.wren",
-            "models.drt",
-            "models.copinet",
-            "models.grid_reasoner",
-            "data.render",
-        )
-    ),
-    version=_version,
 )
 
 FEW = {  # passes over the problems: what some minutes on one processor core allow
@@ -318,8 +246,6 @@ SMALL_PIXELS = Experiment(
     },
     data=DATA,
     run=run_pixels,
-    code=PIXELS.code,
-    version=_version,
 )
 
 # The models that travel with the library --------------------------------------------------------------------
@@ -352,8 +278,6 @@ SHIP = Experiment(
     },
     data=DATA,
     run=run_ship,
-    code=(*DETECTOR.code, f"{PACKAGE}.experiments.finetune_boxes"),
-    version=_version,
 )
 
 EXPERIMENTS = {

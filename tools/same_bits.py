@@ -1,0 +1,473 @@
+"""Did a change of code change a number? Train both at smoke, and compare every metric bit for bit.
+
+    python tools/same_bits.py --before COMMIT [--experiment NAME ...] [--all-rows] [--jobs N] [--why]
+
+A record keeps a fingerprint of all code that its number depends on, so whatever touches that code makes it
+stale. Where the code was only rewritten (an argument renamed, a function split), this shows it and says so:
+
+1. The fingerprint of each experiment's run function is worked out at COMMIT and in the present tree. Equal
+   fingerprints need no run. `--why` lists the definitions that differ, and runs nothing.
+2. Otherwise the experiment is run in both, at smoke, from seeds 0 and 1: enough rows that each setting with
+   words in it is tried in each of its values (`--all-rows`: all), and one of them on each other data set
+   that is on this machine (`REASONLIB_DATA`). Names that changed since are looked up in
+   `records/renames.yaml`. Times and speeds are not compared, nor any number that one of the two trees does
+   not give twice the same.
+3. Where all the rest is equal, a line with the evidence is appended to `records/equivalent.jsonl`: records
+   made by the code of then count as made by the code of now. Commit that file.
+
+An experiment whose metrics differ is reported with the first of them, and the command fails; its records are
+stale: measure them again (`reasonlib run`), or find what changed.
+
+What was run is kept in `_run/same_bits`, so that a command that was stopped goes on when started again.
+`--jobs` is the number of experiments at a time; each takes two processes of one thread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import tarfile
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock, local
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+KEPT = ROOT / "_run" / "same_bits"
+SEEDS = (0, 1)
+TIMES = re.compile(r"(^|[._])(\w*per_second|seconds|milliseconds|rate|speed|memory|bytes)($|[._])")
+
+BEFORE_THE_MOVE = tuple(
+    f"reasonlib.{module}"
+    for module in (
+        "experiment", "records", "campaign", "claims", "plotting", "results", "findings", "scoreboard",
+        "show", "check", "grading", "cli",
+    )
+)  # fmt: skip
+"""What lay around a run before it moved into `reasonlib.tracking`, `display` and `grading`."""
+
+
+class SameBitsError(Exception):
+    """What stops the command; the message is printed as it is."""
+
+
+# Two trees --------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Tree:
+    """A working tree, what its experiments are, and a process in it for each of our threads."""
+
+    folder: Path
+    name: str
+    experiments: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _threads: local = field(default_factory=local)
+
+    def ask(self, **question: Any) -> Any:
+        """Let a process in the tree answer one question; see `serve`."""
+        process = getattr(self._threads, "process", None)
+        if process is None or process.poll() is not None:
+            process = self._threads.process = self._start()
+        process.stdin.write(json.dumps(question) + "\n")
+        process.stdin.flush()
+        line = process.stdout.readline()
+        if not line:
+            raise SameBitsError(f"{self.name}: the process ended with {process.wait()} at {question}")
+        return json.loads(line)
+
+    def _start(self) -> subprocess.Popen[str]:
+        environment = {
+            **os.environ, "PYTHONPATH": str(self.folder), "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0",
+            "CUDA_VISIBLE_DEVICES": "", "PYTHONDONTWRITEBYTECODE": "1",
+        }  # fmt: skip
+        return subprocess.Popen(
+            [sys.executable, "-W", "ignore", __file__, "--serve"],
+            cwd=self.folder,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def weights(self, topic: str) -> str:
+        """Return a hash of a topic's bundled weights: they too make numbers."""
+        digest = hashlib.sha256()
+        for file in sorted((self.folder / "reasonlib" / topic).rglob("*.safetensors")):
+            digest.update(file.read_bytes())
+        return digest.hexdigest()[:12]
+
+
+def git(*arguments: str) -> bytes:
+    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True)
+    if done.returncode:
+        raise SameBitsError(f"git {' '.join(arguments)}: {done.stderr.decode().strip()}")
+    return done.stdout
+
+
+def at(commit: str) -> Tree:
+    """Unpack the library as it was at a commit."""
+    full = git("rev-parse", "--verify", f"{commit}^{{commit}}").decode().strip()
+    folder = KEPT / "trees" / full[:12]
+    if not (folder / ".complete").exists():
+        with tarfile.open(fileobj=io.BytesIO(git("archive", full, "--", "reasonlib"))) as archive:
+            archive.extractall(folder, filter="data")
+        (folder / ".complete").touch()
+    return Tree(folder, full[:12])
+
+
+# Inside a tree ----------------------------------------------------------------------------------------------
+
+
+def serve() -> None:
+    """Answer questions, one JSON line each: what experiments there are, and what a trial measures."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # whatever a trial prints does not mix with the answers
+    for line in sys.stdin:
+        question = json.loads(line)
+        try:
+            answer = _trial(**question) if question else _list()
+        except Exception as error:  # whatever it is, it is the answer
+            answer = {"error": f"{type(error).__name__}: {' '.join(str(error).split())}"}
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+
+def _module() -> Any:
+    try:
+        from reasonlib.tracking import experiment
+    except ImportError:
+        from reasonlib import experiment  # type: ignore[attr-defined, no-redef]
+    return experiment
+
+
+def _list() -> dict[str, Any]:
+    module = _module()
+    try:
+        from reasonlib.tracking.fingerprint import fingerprint
+    except ImportError:
+        fingerprint = None
+    return {
+        name: {
+            "run": f"{one.run.__module__}:{one.run.__qualname__}",
+            "fingerprint": fingerprint and fingerprint(one.run),
+            "rows": {row: module.settings(one, row, "smoke") for row in one.rows},
+            "data": dict(one.data),
+        }
+        for name, one in module.experiments().items()
+        if "smoke" in one.scales
+    }
+
+
+def _trial(experiment: str, row: str, data: str, seed: int) -> dict[str, Any]:
+    import random
+
+    import numpy
+    import torch
+
+    random.seed(0)
+    numpy.random.seed(0)
+    torch.manual_seed(0)
+    (record,) = _module().run(experiment, rows=row, data=data, seeds=seed, scale="smoke", device="cpu")
+    return {"metrics": dict(record.metrics), "steps": record.steps.done}
+
+
+# Comparing --------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Pair:
+    """One experiment in both trees.
+
+    Attributes
+    ----------
+    before, after
+        Its fingerprints; `own` is the one that the tree of then gave itself, where it could.
+    rows
+        Today's name of each row that both have with the same settings, to the name it had.
+    changed
+        Rows whose settings differ: nothing can be said of them, and their records are stale anyhow.
+    """
+
+    name: str
+    old_name: str
+    before: str
+    after: str
+    own: str | None
+    rows: dict[str, str]
+    changed: list[str]
+    data: dict[str, str]
+    settings: Mapping[str, Mapping[str, Any]]
+
+
+def pairs(before: Tree, after: Tree, closures: tuple[Any, Any], wanted: list[str]) -> Iterator[Pair]:
+    """Match the experiments of two trees by the names they have today."""
+    from reasonlib.tracking.renames import load
+
+    renames = load(ROOT / "records")
+    old = {renames.experiment(name): (name, one) for name, one in before.experiments.items()}
+    unknown = [name for name in wanted if name not in after.experiments]
+    if unknown:
+        raise SameBitsError(f"there is no experiment {', '.join(unknown)}; see: reasonlib list")
+    for name, now in after.experiments.items():
+        if name not in old or (wanted and name not in wanted):
+            continue
+        old_name, then = old[name]
+        rows, changed, data = {}, [], {}
+        for row, settings in then["rows"].items():
+            for kept, kind in then["data"].items():
+                record = renames.apply(
+                    {
+                        "experiment": old_name, "row": row, "config": settings, "metrics": {},
+                        "data": {"name": kept, "kind": kind},
+                    }
+                )  # fmt: skip
+                if record["data"]["name"] in now["data"]:
+                    data[record["data"]["name"]] = kept
+            if record["row"] not in now["rows"]:
+                continue
+            if record["config"] == now["rows"][record["row"]]:
+                rows[record["row"]] = row
+            else:
+                changed.append(record["row"])
+        yield Pair(
+            name=name,
+            old_name=old_name,
+            before=closures[0].hash(then["run"])[:16],
+            after=closures[1].hash(now["run"])[:16],
+            own=then["fingerprint"],
+            rows=rows,
+            changed=changed,
+            data={one: data[one] for one in now["data"] if one in data},
+            settings=now["rows"],
+        )
+
+
+def chosen(pair: Pair, *, all_rows: bool) -> list[tuple[str, str]]:
+    """Choose rows and data: each setting, and each word, truth or nothing it can be, at least once."""
+    if not pair.rows or not pair.data:
+        return []
+    first, *others = pair.data
+    if all_rows:
+        return [(row, data) for data in pair.data for row in pair.rows]
+    shapes = {row: set(_shape(pair.settings[row])) for row in pair.rows}
+    rows, left = [], set().union(*shapes.values())
+    while left or not rows:
+        row = max(shapes, key=lambda name: len(shapes[name] & left))
+        rows.append(row)
+        left -= shapes.pop(row)
+    return [*((row, first) for row in rows), *((rows[0], data) for data in others)]
+
+
+def _shape(settings: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(settings, Mapping):
+        for key, value in settings.items():
+            yield from _shape(value, f"{path}.{key}")
+    elif isinstance(settings, list):
+        yield path, len(settings) > 0
+        for value in settings:
+            yield from _shape(value, path)
+    else:
+        yield path, settings if isinstance(settings, str | bool | None) else "number"
+
+
+@dataclass
+class Finding:
+    """What the runs of one experiment showed."""
+
+    compared: set[str] = field(default_factory=set)
+    times: set[str] = field(default_factory=set)
+    unsteady: set[str] = field(default_factory=set)
+    gone: set[str] = field(default_factory=set)
+    new: set[str] = field(default_factory=set)
+    different: list[str] = field(default_factory=list)
+    absent: dict[str, str] = field(default_factory=dict)  # data that cannot be had here, and why
+    trials: list[str] = field(default_factory=list)
+
+
+def compare(pair: Pair, before: Tree, after: Tree, *, all_rows: bool, steady: bool = False) -> Finding:
+    """Run an experiment in both trees and compare its metrics."""
+    from reasonlib.tracking.renames import load
+
+    renames = load(ROOT / "records")
+    finding = Finding()
+    for row, data in chosen(pair, all_rows=all_rows):
+        for seed in SEEDS:
+            if data in finding.absent:
+                break
+            asked = {
+                "experiment": pair.old_name,
+                "row": pair.rows[row],
+                "data": pair.data[data],
+                "seed": seed,
+            }
+            then = kept(before, pair.before, asked)
+            asked_now = {"experiment": pair.name, "row": row, "data": data, "seed": seed}
+            now = kept(after, pair.after, asked_now)
+            trial = f"{row} on {data}, seed {seed}"
+            if "error" in then or "error" in now:
+                if then.get("error", "").startswith("DataError") and "error" in now:
+                    finding.absent[data] = then["error"]
+                else:
+                    finding.different.append(f"{trial}: {then.get('error')} | {now.get('error')}")
+                continue
+            old = renames.apply(
+                {
+                    "experiment": pair.old_name, "row": row, "config": {}, "metrics": then["metrics"],
+                    "data": {"name": data, "kind": ""},
+                }
+            )["metrics"]  # fmt: skip
+            new = now["metrics"]
+            finding.gone |= {*old} - {*new}
+            finding.new |= {*new} - {*old}
+            finding.trials.append(trial)
+            unequal = [name for name in old if name in new and repr(old[name]) != repr(new[name])]
+            finding.times |= {name for name in unequal if TIMES.search(name)}
+            unequal = [name for name in unequal if not TIMES.search(name)]
+            if unequal:
+                unsteady = unrepeated(after, pair.after, asked_now)
+                finding.unsteady |= unsteady
+                finding.different += [
+                    f"{trial}: {name} was {old[name]!r}, is {new[name]!r}"
+                    for name in unequal
+                    if name not in unsteady
+                ]
+            finding.compared |= {*old} & {*new}
+    finding.compared -= finding.times | finding.unsteady
+    return finding
+
+
+def kept(tree: Tree, fingerprint: str, asked: dict[str, Any], *, again: bool = False) -> dict[str, Any]:
+    """Run a trial, or take what it gave when it was run before by the same code."""
+    topic = asked["experiment"].partition("/")[0]
+    facts = json.dumps([fingerprint, tree.weights(topic), asked, "again" if again else ""], sort_keys=True)
+    file = KEPT / "trials" / topic / f"{hashlib.sha256(facts.encode()).hexdigest()[:24]}.json"
+    if file.is_file():
+        return json.loads(file.read_text())
+    answer = tree.ask(**asked)
+    if "error" not in answer:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        temporary = file.with_suffix(f".{os.getpid()}.tmp")
+        temporary.write_text(json.dumps(answer))
+        os.replace(temporary, file)
+    return answer
+
+
+def unrepeated(tree: Tree, fingerprint: str, asked: dict[str, Any]) -> set[str]:
+    """Return the metrics that a trial does not give twice the same."""
+    first, second = (kept(tree, fingerprint, asked, again=again)["metrics"] for again in (False, True))
+    return {name for name in first if repr(first[name]) != repr(second.get(name))}
+
+
+# The command ------------------------------------------------------------------------------------------------
+
+
+def evidence(pair: Pair, finding: Finding, before: Tree) -> str:
+    """Say in one line what was compared."""
+    parts = [
+        f"smoke, seeds {' and '.join(map(str, SEEDS))}",
+        f"{len(finding.trials)} trials ({'; '.join(sorted({t.rpartition(',')[0] for t in finding.trials}))})",
+        f"{len(finding.compared)} metrics equal bit for bit at {before.name} and after",
+    ]
+    for what, names in (
+        ("times, not compared", finding.times),
+        ("not the same twice, not compared", finding.unsteady),
+        ("metrics no longer measured", finding.gone),
+        ("metrics measured since", finding.new),
+        ("data that was not here", set(finding.absent)),
+    ):
+        if names:
+            parts.append(f"{what}: {', '.join(sorted(names))}")
+    return "; ".join(parts)
+
+
+def why(pair: Pair, closures: tuple[Any, Any], runs: tuple[str, str]) -> list[str]:
+    """List the definitions of one closure whose own text the other does not have."""
+    texts = [closure.texts(run) for closure, run in zip(closures, runs, strict=True)]
+    (old, new) = texts
+    return [
+        *(f"- {name}" for name, text in old.items() if text not in set(new.values())),
+        *(f"+ {name}" for name, text in new.items() if text not in set(old.values())),
+    ]
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--before", metavar="COMMIT", help="the code that made the records")
+    parser.add_argument("--experiment", nargs="+", default=[], metavar="NAME", help="only these")
+    parser.add_argument("--all-rows", action="store_true", help="every row on every data set")
+    parser.add_argument("--jobs", type=int, default=1, help="experiments at a time")
+    parser.add_argument("--why", action="store_true", help="list what differs and run nothing")
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if not chosen.serve and not chosen.before:
+        parser.error("--before is missing: the commit whose code made the records")
+    return chosen
+
+
+def main() -> int:
+    """Check the experiments that were named, or all; 1 if one of them measures otherwise."""
+    asked = arguments()
+    if asked.serve:
+        serve()
+        return 0
+    sys.path.insert(0, str(ROOT))
+    from reasonlib.tracking import equivalence
+    from reasonlib.tracking.fingerprint import OUTSIDE, Closure
+    from reasonlib.tracking.renames import load
+
+    before, after = at(asked.before), Tree(ROOT, "now")
+    before.experiments, after.experiments = before.ask(), after.ask()
+    outside = (*OUTSIDE, *BEFORE_THE_MOVE)
+    closures = (Closure(before.folder, outside=outside), Closure(ROOT, outside=outside))
+    known = equivalence.load(ROOT / "records", load(ROOT / "records"))
+    lock, failed = Lock(), []
+
+    def check(pair: Pair) -> None:
+        then = {pair.before, *([pair.own] if pair.own else [])}
+        open_ = [
+            one for one in sorted(then) if known.same(pair.name, one) != known.same(pair.name, pair.after)
+        ]
+        if asked.why:
+            said = ["same code"] if pair.before == pair.after else why(pair, closures, _runs(pair))
+        elif not open_:
+            said = ["same code" if pair.before == pair.after else "known to give the same bits"]
+        else:
+            proof = "the same code, fingerprinted otherwise"
+            if pair.before != pair.after:
+                finding = compare(pair, before, after, all_rows=asked.all_rows)
+                proof = evidence(pair, finding, before)
+                if finding.different or not finding.compared:
+                    failed.append(pair.name)
+                    open_ = []
+                    proof = finding.different[0] if finding.different else "nothing to compare: " + proof
+            for one in open_:
+                equivalence.append(ROOT / "records", pair.name, before=one, after=pair.after, evidence=proof)
+            said = [proof if open_ else f"NOT THE SAME: {proof}"]
+        if pair.changed:
+            said.append(f"settings changed, not compared: {', '.join(pair.changed)}")
+        with lock:
+            print(f"{pair.name}: " + "\n    ".join(said), flush=True)
+
+    def _runs(pair: Pair) -> tuple[str, str]:
+        return before.experiments[pair.old_name]["run"], after.experiments[pair.name]["run"]
+
+    with ThreadPoolExecutor(asked.jobs) as pool:
+        list(pool.map(check, pairs(before, after, closures, asked.experiment)))
+    if failed:
+        print(f"\n{len(failed)} of them measure otherwise: {', '.join(failed)}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except SameBitsError as error:
+        sys.exit(str(error))

@@ -449,7 +449,10 @@ def main() -> int:
                     open_ = []
                     proof = finding.different[0] if finding.different else "nothing to compare: " + proof
             for one in open_:
-                equivalence.append(ROOT / "records", pair.name, before=one, after=pair.after, evidence=proof)
+                line = equivalence.Equivalence(
+                    experiment=pair.name, before=one, after=pair.after, evidence=proof
+                )
+                equivalence.append(ROOT / "records", line)
             said = [proof if open_ else f"NOT THE SAME: {proof}"]
         if pair.changed:
             said.append(f"settings changed, not compared: {', '.join(pair.changed)}")

@@ -1,20 +1,12 @@
 """Training: one loop for every system, batches, vocabularies, checkpoints."""
 
 from reasonlib.training.checkpoints import load_weights, save_weights, weights_metadata
-from reasonlib.training.loop import (
-    OPTIMISERS,
-    History,
-    TrainingConfig,
-    batch_weight,
-    denormals_flushed,
-    device,
-    fit,
-    learning_rate,
-    make_optimiser,
-    parameter_count,
-    seeded,
-    split_batch,
-)
+from reasonlib.training.config import TrainingConfig
+from reasonlib.training.devices import denormals_flushed, device, parameter_count, seeded
+from reasonlib.training.history import History
+from reasonlib.training.loop import fit
+from reasonlib.training.nested import batch_weight, map_tensors, split_batch, to_device
+from reasonlib.training.optimisers import OPTIMISERS, learning_rate, make_optimiser
 
 __all__ = [
     "OPTIMISERS",
@@ -27,9 +19,11 @@ __all__ = [
     "learning_rate",
     "load_weights",
     "make_optimiser",
+    "map_tensors",
     "parameter_count",
     "save_weights",
     "seeded",
     "split_batch",
+    "to_device",
     "weights_metadata",
 ]

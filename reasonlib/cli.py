@@ -1,14 +1,15 @@
-"""The command ``reasonlib``: list, run, claims, data and ask.
+"""The command ``reasonlib``: list, run, claims, data, ask, grade, and the commands of topics.
+
+A topic adds its own commands by a module ``page/commands.py`` with ``COMMANDS``, name to function.
 
 Exit codes: 0 all went well; 1 something failed (a download, a check, a run); 2 a mistake in what was asked,
 told in one line on standard error; 130 stopped by the user. ``--json`` prints what a program would read.
 """
 
-import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,6 +18,8 @@ import typer
 from typer.core import TyperGroup
 
 import reasonlib
+from reasonlib.display.asking import ask
+from reasonlib.display.terminal import Json, make_table, print_json, print_table, say
 from reasonlib.errors import DataError, UserError
 
 if TYPE_CHECKING:
@@ -27,29 +30,50 @@ if TYPE_CHECKING:
     from reasonlib.tracking.records import Record
 
 FAILED, MISTAKE, STOPPED = 1, 2, 130
-WIDTH = 160  # columns of a table that does not go to a terminal
 
 
 class Commands(TyperGroup):
     """A group of commands that tells a user's mistake in one line and never by a traceback."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the commands of this module, then those of the topics."""
+        own = super().list_commands(ctx)
+        return own if ctx.parent else [*own, *topic_commands()]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command of this module or, on the first level, of a topic."""
+        command = super().get_command(ctx, cmd_name)
+        if command is None and not ctx.parent and cmd_name in (found := topic_commands()):
+            single = typer.Typer(add_completion=False)
+            single.command(cmd_name)(found[cmd_name])
+            command = typer.main.get_command(single)
+        return command
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; turn what a user can mend into a message and an exit code."""
         try:
             return super().invoke(ctx)
         except UserError as error:
-            _say(f"error: {error}")
+            say(f"error: {error}")
             raise typer.Exit(MISTAKE) from error
         except BrokenPipeError:
             raise
         except OSError as error:
             if error.filename is None:
                 raise
-            _say(f"error: {error.filename}: {error.strerror}")
+            say(f"error: {error.filename}: {error.strerror}")
             raise typer.Exit(MISTAKE) from error
         except KeyboardInterrupt as error:
-            _say("stopped")
+            say("stopped")
             raise typer.Exit(STOPPED) from error
+
+
+def topic_commands() -> dict[str, Callable[..., None]]:
+    """Return the commands that topics bring along, by name."""
+    from reasonlib.tracking.experiment import part, topics
+
+    modules = (part(topic, "page.commands") for topic in topics())
+    return {name: run for module in modules if module for name, run in module.COMMANDS.items()}
 
 
 app = typer.Typer(
@@ -59,10 +83,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Reasoning, Reproduced: run the experiments, read the verdicts, ask the models.",
 )
+app.command()(ask)
 data_app = typer.Typer(cls=Commands, no_args_is_help=True, help="Corpora and simulated stories.")
 app.add_typer(data_app, name="data")
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 Records = Annotated[
     Path | None,
     typer.Option("--records", help="Folder of records.", envvar="REASONLIB_RECORDS", file_okay=False),
@@ -108,11 +132,11 @@ def list_(
     names = topics() if topic is None else [topic]
     found = {name: experiments(name) for name in names}
     if as_json:
-        _print_json(
+        print_json(
             [{"topic": name, "experiments": [_listed(e) for e in found[name].values()]} for name in names]
         )
         return
-    table = _table("Experiment", "What it is", "Rows", "Scales", "Data")
+    table = make_table("Experiment", "What it is", "Rows", "Scales", "Data")
     for name in names:
         for one in found[name].values():
             data = ", ".join(f"{data} ({kind})" for data, kind in one.data.items())
@@ -120,7 +144,7 @@ def list_(
         if not found[name]:
             table.add_row(name, "no experiments", "", "", "")
     if names:
-        _print(table)
+        print_table(table)
     else:
         typer.echo("there are no topics")
 
@@ -204,9 +228,9 @@ def run(
         **folders,
     )
     if as_json:
-        _print_json([record.to_json() for record in found])
+        print_json([record.to_json() for record in found])
     else:
-        _print(_measured(found))
+        print_table(_measured(found))
 
 
 def _run_topic(
@@ -223,15 +247,15 @@ def _run_topic(
             parts[part.trial] = part
             if not show(part):
                 if part.state == "failed":
-                    _say(f"{part.experiment} {part.row} seed {part.seed}: {part.problem}")
+                    say(f"{part.experiment} {part.row} seed {part.seed}: {part.problem}")
                 elif part.record is not None:
                     _tell(part.record)
 
         done = campaign.carry_out(parts.values(), on_change=changed, **how)
     if as_json:
-        _print_json([part.record.to_json() for part in done if part.record is not None])
+        print_json([part.record.to_json() for part in done if part.record is not None])
     else:
-        _print(_states(done, title))
+        print_table(_states(done, title))
     if any(part.state == "failed" for part in done):
         raise typer.Exit(FAILED)
 
@@ -274,7 +298,7 @@ def _states(
     from reasonlib.tracking.campaign import STATES, main_metric
 
     colours = {"there": "cyan", "waiting": "dim", "running": "yellow", "done": "green", "failed": "red"}
-    table = _table("Experiment", "Row", "Seed", "Data", "State", "Seconds", "Result")
+    table = make_table("Experiment", "Row", "Seed", "Data", "State", "Seconds", "Result")
     for part in parts:
         seconds, result, state = "", part.problem, part.state
         if part.record is not None:
@@ -315,13 +339,13 @@ def _tell(record: "Record") -> None:
     ends = {"finished": "finished", "early": "stopped early", "minutes": "stopped by its budget"}
     steps = f"{record.steps.done} of {record.steps.planned} steps, " if record.steps.planned else ""
     end = f"{ends[record.steps.stopped]}, {steps}{record.seconds:.1f} s"
-    _say(f"{record.experiment} {record.row} seed {record.seed}: {end}")
+    say(f"{record.experiment} {record.row} seed {record.seed}: {end}")
 
 
 def _measured(records: Sequence["Record"]) -> "Table":
     names = list(dict.fromkeys(name for record in records for name in record.metrics))
     shown = names[:6]
-    table = _table("Row", "Seed", *shown, "Steps", "Seconds")
+    table = make_table("Row", "Seed", *shown, "Steps", "Seconds")
     for record in records:
         values = ["–" if (value := record.metrics.get(name)) is None else f"{value:.4g}" for name in shown]
         steps = f"{record.steps.done}/{record.steps.planned}"
@@ -356,16 +380,16 @@ def claims(
         raise UserError(f"there is no folder {records}")
     rows = [found.to_json() for found in verdicts(topic, records=records) if found.verdict in wanted]
     if as_json:
-        _print_json(rows)
+        print_json(rows)
         return
     colours = {"reproduced": "green", "trend": "cyan", "contradicted": "red", "not run": ""}
     board = Board(rows=tuple(rows), caption="")
-    table = _table("Claim", *board.HEADINGS[1:])
+    table = make_table("Claim", *board.HEADINGS[1:])
     for row, cells in zip(rows, board.cells(), strict=True):
         table.add_row(row["id"], *cells[1:], style=colours[row["verdict"]])
     counts = [f"{sum(row['verdict'] == one for row in rows)} {one}" for one in VERDICTS if one in wanted]
     table.caption = ", ".join(counts)
-    _print(table)
+    print_table(table)
 
 
 # Data -------------------------------------------------------------------------------------------------------
@@ -391,14 +415,14 @@ def data_list(as_json: Json = False) -> None:
             }
         )
     if as_json:
-        _print_json(rows)
+        print_json(rows)
         return
-    table = _table("Corpus", "Size", "Licence", "Here", "From")
+    table = make_table("Corpus", "Size", "Licence", "Here", "From")
     for row in rows:
         size = "–" if row["size"] is None else f"{row['size'] / 1e6:.1f} MB"
         here = "no" if row["here"] is None else row["here"]["path"]
         table.add_row(row["name"], size, row["licence"], here, row["url"])
-    _print(table)
+    print_table(table)
 
 
 @data_app.command("fetch")
@@ -417,7 +441,7 @@ def data_fetch(
             if not as_json:
                 typer.echo(f"{corpus.name}: {places[corpus.name]}")
     if as_json:
-        _print_json([{"name": one, "path": place} for one, place in places.items()])
+        print_json([{"name": one, "path": place} for one, place in places.items()])
 
 
 @data_app.command("verify")
@@ -435,7 +459,7 @@ def data_verify(
     with _failing():
         found = [data.verify(corpus) for corpus in corpora]
     if as_json:
-        _print_json(
+        print_json(
             [
                 {
                     "name": one.corpus,
@@ -455,7 +479,7 @@ def data_verify(
             more = f" and {len(one.absent) - 3} more" if len(one.absent) > 3 else ""
             typer.echo(f"{one.corpus}: not here, and not required: {', '.join(one.absent[:3])}{more}")
         for problem in one.problems:
-            _say(f"{one.corpus}: {problem}")
+            say(f"{one.corpus}: {problem}")
     if not found and not as_json:
         typer.echo("there is no corpus on this machine; see: reasonlib data list")
     if not all(one.ok for one in found):
@@ -494,7 +518,7 @@ def data_simulate(
             corpus.write(examples, out)
         except IsADirectoryError as error:
             raise UserError(f"{out} is a folder; {what} is written as one file") from error
-        _say(f"{out}: {len(examples)} examples")
+        say(f"{out}: {len(examples)} examples")
 
 
 @contextmanager
@@ -503,75 +527,11 @@ def _failing() -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        _say(f"error: {error}")
+        say(f"error: {error}")
         raise typer.Exit(FAILED) from error
 
 
-# Asking -----------------------------------------------------------------------------------------------------
-
-
-@app.command()
-def ask(
-    story: Annotated[
-        str | None, typer.Argument(help="The story, a file with it, or - for standard input.")
-    ] = None,
-    question: Annotated[list[str] | None, typer.Option(help="A question; repeat for several.")] = None,
-    model: Annotated[
-        str | None, typer.Option(help="A model's name or folder, such as bert; the shipped one by default.")
-    ] = None,
-    topic: Annotated[
-        str | None, typer.Option(help="Whose models; by default the first that answers.")
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Ask about a story, and see which sentences the model looked at.
-
-    Without a question, questions are read one a line until an empty one.
-    """
-    module = _asker(topic)
-    text = _story(story)
-    answers = []
-    for one in question or _questions():
-        if not one.strip():
-            raise UserError("a question must not be empty")
-        answers.append(_told(one, module.answer(text, one, model)))
-        if not as_json:
-            _draw(answers[-1])
-    if not answers:
-        raise UserError("there is no question; give --question")
-    if as_json:
-        _print_json(answers)
-
-
-@app.command()
-def chat(
-    topic: Annotated[
-        str | None, typer.Argument(help="Whose systems; by default the first that talks.")
-    ] = None,
-    model: Annotated[
-        str | None, typer.Option(help="A system's name, by default the topic's first; a wrong one lists all.")
-    ] = None,
-    say: Annotated[
-        list[str] | None, typer.Option(help="A line; repeat for several. By default lines are read.")
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Talk to a system, a line at a time, until an empty one.
-
-    Where a request has just been looked up, an empty line is silence: the system goes on with what it found.
-    """
-    talk = _talker(topic).open_conversation(model)
-    told = []
-    for line in say or _spoken(lambda: bool(talk.waiting)):
-        replies = talk.say(line)
-        told.append({"user": line, "system": [one.text for one in replies]})
-        if not as_json:
-            for one in replies:
-                _draw_reply(one)
-    if not told:
-        raise UserError("nothing was said; give --say, or lines on standard input")
-    if as_json:
-        _print_json(told)
+# Grading ----------------------------------------------------------------------------------------------------
 
 
 @app.command()
@@ -595,187 +555,21 @@ def grade(
         try:
             graded.append(grade_notebook(notebook, minutes=minutes))
         except UserError as error:  # the others are graded all the same
-            _say(f"error: {error}")
+            say(f"error: {error}")
     if as_json:
-        _print_json([one.as_dict() for one in graded])
+        print_json([one.as_dict() for one in graded])
     else:
         for one in graded:
-            table = _table("Exercise", "Points", "Remark")
+            table = make_table("Exercise", "Points", "Remark")
             table.title = f"{one.notebook}: {one.report.points} of {one.report.possible} points"
             for result in one.report.results.values():
                 table.add_row(
                     f"{result.mark} {result.title}", f"{result.earned} of {result.points}", result.message
                 )
             table.caption = "\n".join(one.failed) or None
-            _print(table)
+            print_table(table)
     if len(graded) < len(notebooks):
         raise typer.Exit(FAILED)
-
-
-def _asker(topic: str | None) -> Any:
-    from reasonlib.tracking.experiment import part, topics
-
-    for name in topics() if topic is None else [topic]:
-        if (module := part(name, "page.ask")) is not None:
-            return module
-    raise UserError("no topic here has a model to ask" if topic is None else f"{topic} has no model to ask")
-
-
-def _talker(topic: str | None) -> Any:
-    from reasonlib.tracking.experiment import part, topics
-
-    for name in topics() if topic is None else [topic]:
-        if (module := part(name, "page.chat")) is not None:
-            return module
-    raise UserError(
-        "no topic here has a system to talk to" if topic is None else f"{topic} has no system to talk to"
-    )
-
-
-def _spoken(waits: Callable[[], bool]) -> Iterator[str]:
-    while True:
-        if sys.stdin.isatty():
-            typer.echo("You: ", nl=False, err=True)
-        heard = sys.stdin.readline()
-        if not heard or not (heard.strip() or waits()):
-            return
-        yield heard.strip()
-
-
-def _draw_reply(said: Any) -> None:
-    typer.echo(said.text)
-    if said.found:
-        names = list(dict.fromkeys(fact.subject for fact in said.found))
-        typer.echo(f"  ({len(names)} found: {', '.join(names)})")
-        typer.echo("  (change your mind now, or say nothing to hear an offer)")
-    elif said.text.startswith("api_call"):
-        typer.echo("  (no restaurant found: ask for another one)")
-    if said.remark:
-        typer.echo(f"  (but: {said.remark})")
-    for sentence, share in said.looked:
-        typer.echo(f"  {share:.2f}  {sentence}")
-
-
-def _story(story: str | None) -> str:
-    """Return the story itself: as given, from a file, or from standard input."""
-    if story is None and sys.stdin.isatty():
-        _say("Tell a story; end it with an empty line.")
-        text = "\n".join(_lines())
-    elif story is None or story == "-":
-        text = sys.stdin.read()
-    else:
-        text = _from_file(story)
-    if not text.strip():
-        raise UserError("the story is empty; give it as text, as a file, or by - on standard input")
-    return text
-
-
-def _from_file(story: str) -> str:
-    """Return the text of a file, or the argument itself if it is no file but a story."""
-    try:
-        there = Path(story).is_file()
-    except (OSError, ValueError):  # longer than a file name can be, or with a null character
-        there = False
-    if there:
-        try:
-            return Path(story).read_text(encoding="utf-8")
-        except UnicodeDecodeError as error:
-            raise UserError(f"{story}: not UTF-8 text (byte {error.start})") from error
-    if len(story.split()) == 1:
-        raise UserError(f"there is no file {story!r}, and one word is no story")
-    return story
-
-
-def _lines() -> Iterator[str]:
-    for line in sys.stdin:
-        if not line.strip():
-            return
-        yield line.strip()
-
-
-def _questions() -> Iterator[str]:
-    while True:
-        if sys.stdin.isatty():
-            typer.echo("Question: ", nl=False, err=True)
-        line = sys.stdin.readline().strip()
-        if not line:
-            return
-        yield line
-
-
-def _told(question: str, answer: Any) -> dict[str, Any]:
-    """Bring an answer to plain values; what a topic's models do not tell is left out."""
-    told = {
-        "question": question,
-        "answer": answer.text,
-        "sentences": list(answer.sentences),
-        "weights": _plain(answer.weights),
-    }
-    for name in ("look", "confidence", "others", "notes"):
-        if hasattr(answer, name):
-            told[name] = _plain(getattr(answer, name))
-    return told
-
-
-def _plain(weights: Any) -> Any:
-    """Return attention weights as nested lists of numbers."""
-    if hasattr(weights, "tolist"):
-        return weights.tolist()
-    if isinstance(weights, Mapping):
-        return {str(name): _plain(value) for name, value in weights.items()}
-    if isinstance(weights, Iterable) and not isinstance(weights, str):
-        return [_plain(value) for value in weights]
-    return weights
-
-
-def _draw(answer: dict[str, Any]) -> None:
-    """Print an answer, and under it the sentences with a bar for the weight of each hop."""
-    sure = f"  ({answer['confidence']:.2f})" if "confidence" in answer else ""
-    typer.echo(f"{answer['question']}  {answer['answer']}{sure}")
-    for note in answer.get("notes", ()):
-        typer.echo(f"note: {note}")
-    sentences, hops = answer["sentences"], answer["weights"]
-    if not sentences or not hops:
-        return
-    if not isinstance(hops[0], list):
-        hops = [hops]
-    look = answer.get("look", "hop").capitalize()
-    names = [look] if len(hops) == 1 else [f"{look} {number}" for number in range(1, len(hops) + 1)]
-    table = _table("Sentence", *names)
-    for place, sentence in enumerate(sentences):
-        bars = [
-            f"{'█' * round(8 * hop[place]):<8} {hop[place]:.2f}" if place < len(hop) else "" for hop in hops
-        ]
-        table.add_row(sentence, *bars)
-    _print(table)
-
-
-# Printing ---------------------------------------------------------------------------------------------------
-
-
-def _say(line: str) -> None:
-    typer.echo(line, err=True)
-
-
-def _print_json(values: Any) -> None:
-    typer.echo(json.dumps(values, indent=2, ensure_ascii=False))
-
-
-def _table(*headings: str) -> "Table":
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE, title_justify="left", caption_justify="left")
-    for heading in headings:
-        table.add_column(heading, overflow="fold")
-    return table
-
-
-def _print(table: "Table") -> None:
-    from rich.console import Console
-
-    console = Console(width=None if sys.stdout.isatty() else WIDTH, markup=False, highlight=False)
-    console.print(table)
 
 
 if __name__ == "__main__":

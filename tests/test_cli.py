@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 import reasonlib
 from reasonlib import cli, data
 from reasonlib.cli import app
+from reasonlib.display import asking
 from reasonlib.tracking import campaign, claims, experiment, records
 
 ROOT = Path(reasonlib.__file__).parent.parent
@@ -66,10 +67,10 @@ FILES = {
             ),
         }
         """,
-    "simulate.py": """
+    "data/simulator.py": """
         SIMULATORS = {"qa2": lambda questions, seed: [f"{seed}:{number}" for number in range(questions)]}
         """,
-    "corpus.py": f"""
+    "data/corpus.py": f"""
         from reasonlib.data import Corpus
 
         CORPORA = {{
@@ -86,7 +87,7 @@ FILES = {
         def write(examples, path):
             path.write_text(dumps(examples))
         """,
-    "ask.py": """
+    "page/ask.py": """
         from typing import NamedTuple
 
         class Answer(NamedTuple):
@@ -109,6 +110,7 @@ def topic(tmp_path, monkeypatch):
     folder = tmp_path / "topics" / "toy_cli"
     folder.mkdir(parents=True)
     for name, text in FILES.items():
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(textwrap.dedent(text))
     monkeypatch.setattr(reasonlib, "__path__", [str(folder.parent)])
     monkeypatch.setattr(cli, "_home", lambda: tmp_path)
@@ -446,7 +448,7 @@ def test_mistakes_in_simulate(tmp_path):
 
 def test_a_topic_without_simulator_or_corpus(topic):
     (topic / "simulate.py").unlink()
-    (topic / "corpus.py").unlink()
+    (topic / "data" / "corpus.py").unlink()
     assert "there are: none" in mistake("data", "simulate", "toy_cli/qa2")
     assert json.loads(call("data", "list", "--json").stdout) == []
 
@@ -490,7 +492,7 @@ def test_mistakes_in_ask(tmp_path):
 
 
 def test_nobody_to_ask(topic):
-    (topic / "ask.py").unlink()
+    (topic / "page" / "ask.py").unlink()
     assert "toy_cli has no model to ask" in mistake("ask", STORY, "--question", "a?", "--topic", "toy_cli")
     assert "no topic here has a model to ask" in mistake("ask", STORY, "--question", "a?")
 
@@ -498,8 +500,8 @@ def test_nobody_to_ask(topic):
 def test_weights_of_any_kind_become_lists():
     import numpy
 
-    assert cli._plain(numpy.array([[0.5]])) == cli._plain(((0.5,),)) == [[0.5]]
-    assert cli._plain({"hop": (1, 2)}) == {"hop": [1, 2]} and cli._plain(None) is None
+    assert asking._plain(numpy.array([[0.5]])) == asking._plain(((0.5,),)) == [[0.5]]
+    assert asking._plain({"hop": (1, 2)}) == {"hop": [1, 2]} and asking._plain(None) is None
 
 
 # As a program

@@ -10,8 +10,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from reasonlib.errors import DataError
 
 __all__ = ["FILE", "Renames", "load"]
@@ -178,6 +176,8 @@ def load(folder: Path) -> Renames:
 
 @lru_cache(maxsize=16)
 def _load(file: Path, mtime: int, size: int) -> Renames:
+    import yaml
+
     try:
         content = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
         return Renames(dict(_sections(content)))

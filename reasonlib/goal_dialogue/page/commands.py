@@ -1,0 +1,74 @@
+"""The command ``chat``: book a table in a terminal, and see what the system read before it replied."""
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any
+
+import typer
+
+from reasonlib.display.terminal import Json, print_json
+from reasonlib.errors import UserError
+
+__all__ = ["COMMANDS", "chat"]
+
+TOPIC = "goal_dialogue"
+
+
+def chat(
+    topic: Annotated[str, typer.Argument(help="The topic whose systems reply.")] = TOPIC,
+    model: Annotated[
+        str | None, typer.Option(help="A system's name, by default the first; a wrong one lists all.")
+    ] = None,
+    say: Annotated[
+        list[str] | None, typer.Option(help="A line; repeat for several. By default lines are read.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Talk to a system, a line at a time, until an empty one.
+
+    Where a request has just been looked up, an empty line is silence: the system goes on with its results.
+    """
+    from reasonlib.goal_dialogue.page.chat import open_conversation
+
+    if topic != TOPIC:
+        raise UserError(f"{topic} has no system to talk to; {TOPIC} has")
+    conversation = open_conversation(model)
+    turns = []
+    for line in say or _lines(lambda: bool(conversation.waiting)):
+        replies = conversation.say(line)
+        turns.append({"user": line, "system": [reply.text for reply in replies]})
+        if not as_json:
+            for reply in replies:
+                _draw(reply)
+    if not turns:
+        raise UserError("nothing was said; give --say, or lines on standard input")
+    if as_json:
+        print_json(turns)
+
+
+def _lines(is_waiting: Callable[[], bool]) -> Iterator[str]:
+    """Read what the user types; an empty line ends it unless the system is waiting."""
+    while True:
+        if sys.stdin.isatty():
+            typer.echo("You: ", nl=False, err=True)
+        line = sys.stdin.readline()
+        if not line or not (line.strip() or is_waiting()):
+            return
+        yield line.strip()
+
+
+def _draw(reply: Any) -> None:
+    typer.echo(reply.text)
+    if reply.found:
+        names = list(dict.fromkeys(fact.subject for fact in reply.found))
+        typer.echo(f"  ({len(names)} found: {', '.join(names)})")
+        typer.echo("  (change your mind now, or say nothing to hear an offer)")
+    elif reply.text.startswith("api_call"):
+        typer.echo("  (no restaurant found: ask for another one)")
+    if reply.remark:
+        typer.echo(f"  (but: {reply.remark})")
+    for sentence, weight in reply.looked:
+        typer.echo(f"  {weight:.2f}  {sentence}")
+
+
+COMMANDS = {"chat": chat}

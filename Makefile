@@ -10,12 +10,13 @@ STAMP := $(VENV)/.reasonlib-env
 
 export PYTHONUNBUFFERED := 1
 
-.PHONY: help book test serve bench env pairs outputs lock address screenshot format lint types unit notebooks site-tests clean
+.PHONY: help book test test-all newest oldest serve bench env pairs outputs lock address screenshot format lint types unit notebooks site-tests clean
 .DEFAULT_GOAL := help
 
 help:
 	@sed -n '1,2p' Makefile
 	@echo "#   make lint | types | unit | notebooks | site-tests   the parts of make test"
+	@echo "#   make test-all   also the slow tests   make newest | oldest   unit tests with other versions of the packages"
 	@echo "#   make format | outputs | lock | screenshot | address URL=https://...   upkeep"
 
 env: $(STAMP)
@@ -38,8 +39,19 @@ lint: $(STAMP)
 types: $(STAMP)
 	$(PY) -m mypy
 
+UNIT := -m pytest tests --ignore=tests/site -n 2 --dist loadscope -q --durations 20
+
 unit: $(STAMP)
-	OMP_NUM_THREADS=1 $(PY) -m pytest tests --ignore=tests/site -n 2 -q
+	OMP_NUM_THREADS=1 $(PY) $(UNIT) -m "not slow"
+
+slow: $(STAMP)
+	OMP_NUM_THREADS=1 $(PY) $(UNIT) -m slow
+
+test-all: lint types unit slow notebooks site-tests
+
+newest oldest:
+	$(PYTHON) tools/env.py .venv-$@ $@
+	OMP_NUM_THREADS=1 .venv-$@/bin/python $(UNIT)
 
 notebooks: $(STAMP)
 	$(PY) tools/notebooks.py check

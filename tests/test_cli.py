@@ -447,7 +447,7 @@ def test_mistakes_in_simulate(tmp_path):
 
 
 def test_a_topic_without_simulator_or_corpus(topic):
-    (topic / "simulate.py").unlink()
+    (topic / "data" / "simulator.py").unlink()
     (topic / "data" / "corpus.py").unlink()
     assert "there are: none" in mistake("data", "simulate", "toy_cli/qa2")
     assert json.loads(call("data", "list", "--json").stdout) == []

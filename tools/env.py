@@ -1,6 +1,10 @@
 """Make the environment: a virtual environment with the library and everything the book and its tests need.
 
-Runs on the bare interpreter of a fresh machine, so it uses the standard library alone.
+    python tools/env.py FOLDER [locked|newest|oldest]
+
+``locked`` installs the versions of constraints.txt, ``newest`` the newest that pyproject.toml allows, ``oldest``
+its lower bounds (resolved by uv, which knows how). Runs on the bare interpreter of a fresh machine, so it uses
+the standard library alone.
 """
 
 import subprocess
@@ -11,9 +15,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 EXTRAS = "book,dask,test,widgets"
+VERSIONS = ("locked", "newest", "oldest")
 
 
-def main(folder: str) -> int:
+def main(folder: str, versions: str = "locked") -> int:
+    if versions not in VERSIONS:
+        print(f"versions must be one of {', '.join(VERSIONS)}, got {versions!r}", file=sys.stderr)
+        return 2
     if sys.version_info < (3, 11):
         print(
             f"Python 3.11 or newer is needed, this is {sys.version.split()[0]}: "
@@ -35,18 +43,14 @@ def main(folder: str) -> int:
                 file=sys.stderr,
             )
             return 2
-    command = [
-        str(python),
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "-c",
-        "constraints.txt",
-        "-e",
-        f".[{EXTRAS}]",
-    ]
+    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    project = ["-e", f".[{EXTRAS}]"]
+    if versions == "oldest":
+        subprocess.run([*pip, "uv"], cwd=ROOT, check=True)
+        uv = [str(python), "-m", "uv", "pip", "install", "--quiet", "--python", str(python)]
+        command = [*uv, "--resolution", "lowest-direct", *project]
+    else:
+        command = [*pip, *(["-c", "constraints.txt"] if versions == "locked" else ["--upgrade"]), *project]
     # an index that fails to answer for a moment looks to pip like a conflict: ask once more
     if all(subprocess.run(command, cwd=ROOT).returncode for _ in range(2)):
         print(
@@ -54,10 +58,10 @@ def main(folder: str) -> int:
             file=sys.stderr,
         )
         return 1
-    (target / ".reasonlib-env").write_text("made from pyproject.toml and constraints.txt\n")
+    (target / ".reasonlib-env").write_text(f"{versions}: made from pyproject.toml and constraints.txt\n")
     print(f"environment ready in {time.monotonic() - start:.0f} s")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1] if len(sys.argv) > 1 else ".venv"))
+    sys.exit(main(*(sys.argv[1:] or [".venv"])))

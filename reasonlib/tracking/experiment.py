@@ -353,8 +353,8 @@ def _plan(
     _known("scale", scale, experiment.scales, experiment)
     _known("data", data, experiment.data, experiment)
     for seed in numbers:
-        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-            raise UserError(f"a seed must be a whole number of at least 0, got {seed!r}")
+        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**32:
+            raise UserError(f"a seed must be a whole number from 0 to {2**32 - 1}, got {seed!r}")
     if minutes is not None and not (math.isfinite(minutes) and minutes > 0):
         raise UserError(f"minutes must be a positive number, got {minutes}")
     if device is not None and not re.fullmatch(r"cpu|mps|cuda(:\d+)?", device):
@@ -534,8 +534,6 @@ def _session(folder: Path | None, fresh: bool) -> Iterator[tuple[Record | None, 
         yield None if fresh else _finished(folder), 0.0
         return
     try:
-        if fresh and folder.exists():
-            shutil.rmtree(folder)
         folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
@@ -548,6 +546,8 @@ def _session(folder: Path | None, fresh: bool) -> Iterator[tuple[Record | None, 
                 raise UserError(
                     f"{folder}: another process is running this trial; wait for it or stop it"
                 ) from error
+        if fresh:
+            _empty(folder)
         done = _finished(folder)
         try:
             clock = json.loads((folder / "clock.json").read_text(encoding="utf-8"))
@@ -562,6 +562,15 @@ def _session(folder: Path | None, fresh: bool) -> Iterator[tuple[Record | None, 
         yield done, seconds
     finally:
         os.close(handle)
+
+
+def _empty(folder: Path) -> None:
+    """Delete everything in a trial's folder but the lock, which this process holds."""
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name != "lock":
+            path.unlink()
 
 
 def _finished(folder: Path) -> Record | None:

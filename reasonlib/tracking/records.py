@@ -269,14 +269,18 @@ def append(record: Record, *, records: Path | str | None = None) -> Path:
         try:
             if fcntl is not None:
                 fcntl.flock(handle, fcntl.LOCK_EX)
-            end = os.lseek(handle, 0, os.SEEK_END)
+            end = os.fstat(handle).st_size
             if end:
                 os.lseek(handle, end - 1, os.SEEK_SET)
                 if os.read(handle, 1) != b"\n":
                     line = b"\n" + line
-            if os.write(handle, line) != len(line):
-                raise OSError("the disk took only part of the line")
-            os.fsync(handle)
+            try:
+                if os.write(handle, line) != len(line):
+                    raise OSError("the disk took only part of the line")
+                os.fsync(handle)
+            except OSError:
+                os.ftruncate(handle, end)  # half a line would make the whole file unreadable
+                raise
         finally:
             os.close(handle)
     except OSError as error:
@@ -310,7 +314,7 @@ def read(name: str | None = None, *, records: Path | str | None = None) -> list[
 def _read_file(file: Path, names: renames.Renames, same: equivalence.Equivalences) -> list[Record]:
     found = []
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        lines = file.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{file}: cannot be read as text ({error}); restore it from git") from error
     experiment = f"{file.parent.name}/{file.stem}"

@@ -1,8 +1,9 @@
-"""Weights and checkpoints on disk: safetensors and JSON, each file there whole or not at all.
+"""Weights and checkpoints on disk: safetensors and JSON, written atomically.
 
-A file is written beside its place, brought to the disk, and then moved into its place in one motion, so that
-a process killed at any moment leaves either the file that was there before or the new one. Nothing is
-pickled.
+A file is written as a draft beside the final path, synced, and then renamed, so that a process killed at any
+moment leaves either the old file or the new one. Nothing is pickled.
+
+A folder may hold ``SHA256SUMS``, as ``sha256sum`` writes it: a file listed there is checked when it is read.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from torch import Tensor, nn
 
 from reasonlib.errors import UserError
 
-__all__ = ["Checkpoints", "load_weights", "save_weights", "weights_metadata"]
+__all__ = ["SUMS", "Checkpoints", "load_weights", "save_weights", "verify", "weights_metadata"]
+
+SUMS = "SHA256SUMS"
 
 
 def save_weights(
@@ -35,7 +38,7 @@ def save_weights(
     half: bool = False,
     metadata: Mapping[str, Any] | None = None,
 ) -> Path:
-    """Write a model's weights as safetensors: whole and on the disk, or not at all.
+    """Write a model's weights as safetensors, atomically.
 
     Parameters
     ----------
@@ -56,7 +59,7 @@ def save_weights(
     Raises
     ------
     UserError
-        If a weight is not finite in half precision.
+        If a weight is not finite in half precision, or the file cannot be written.
     """
     path = Path(path)
     tensors: dict[str, Tensor] = {}
@@ -84,8 +87,36 @@ def save_weights(
     if aliases:
         header["aliases"] = json.dumps(aliases)
     with _replacing(path) as draft:
-        save_file(tensors, draft, metadata=header or None)
+        try:
+            save_file(tensors, draft, metadata=header or None)
+        except SafetensorError as error:  # a full disk, for one: safetensors does not raise an OSError
+            raise UserError(f"{path}: the weights could not be written ({error})") from error
+    if path.name in (sums := _checksums(path.parent)):
+        sums[path.name] = _sha256(path)
+        with _replacing(path.parent / SUMS) as draft:
+            draft.write_text("".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items())))
     return path
+
+
+def verify(path: str | Path) -> None:
+    """Check a file against the ``SHA256SUMS`` of its folder; a file that is not listed there passes.
+
+    Raises
+    ------
+    UserError
+        If the file is not the one that was listed.
+    """
+    path = Path(path)
+    expected = _checksums(path.parent).get(path.name)
+    if expected is not None and path.is_file() and _sha256(path) != expected:
+        raise UserError(f"{path}: damaged (its checksum differs from {SUMS}); install the library again")
+
+
+def _checksums(folder: Path) -> dict[str, str]:
+    """Return name to digest from the folder's ``SHA256SUMS``; nothing where there is none."""
+    file = folder / SUMS
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
 
 
 def load_weights(path: str | Path) -> dict[str, Tensor]:
@@ -94,12 +125,16 @@ def load_weights(path: str | Path) -> dict[str, Tensor]:
     Raises
     ------
     UserError
-        If the file is absent, cut short or not safetensors.
+        If the file is absent, cut short, not safetensors, or not the one of its checksum.
     """
+    verify(path)
     with _opened(path) as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}
-        aliases = json.loads((file.metadata() or {}).get("aliases", "{}"))
-    return tensors | {alias: tensors[name] for alias, name in aliases.items()}
+        header = (file.metadata() or {}).get("aliases", "{}")
+    try:
+        return tensors | {alias: tensors[name] for alias, name in json.loads(header).items()}
+    except (ValueError, KeyError, AttributeError) as error:
+        raise UserError(f"{path}: its list of tied weights is damaged; make it again") from error
 
 
 def weights_metadata(path: str | Path) -> dict[str, str]:

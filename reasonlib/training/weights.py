@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from reasonlib.errors import UserError
@@ -87,12 +88,14 @@ class Bundle:
         Raises
         ------
         ValueError
-            If a tensor is missing, unknown or of another shape.
+            If a tensor is missing, unknown, of another shape or not finite.
         """
         try:
             model.load_state_dict({name: tensor.float() for name, tensor in self.tensors.items()})
         except RuntimeError as error:
             raise ValueError(str(error).strip().splitlines()[-1].strip()) from error
+        if not all(bool(torch.isfinite(p).all()) for p in model.parameters()):
+            raise ValueError("a weight is not a number")
         return model.eval()
 
 

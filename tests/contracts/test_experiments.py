@@ -16,9 +16,7 @@ SPEED = ("seconds", "per_second", "milliseconds", "memory", "ratio", "times", "s
 
 def numbers(record):
     """Give the metrics of a record that must be the same in every run."""
-    return {
-        name: value for name, value in record.metrics.items() if not any(word in name for word in SPEED)
-    }
+    return {name: value for name, value in record.metrics.items() if not any(word in name for word in SPEED)}
 
 
 @pytest.mark.parametrize("experiment", RUN_FUNCTIONS.values(), ids=lambda e: e.name)

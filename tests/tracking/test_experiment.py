@@ -150,7 +150,7 @@ def test_commit_and_uncommitted_changes(tmp_path, monkeypatch):
         ({"rows": ["short", "wide"]}, "toy/walks has no row 'wide'; it has: short, long"),
         ({"scale": "paper"}, "toy/walks has no scale 'paper'; it has: smoke, quick"),
         ({"data": "lost"}, "toy/walks has no data 'lost'; it has: made, found"),
-        ({"seeds": (0, -1)}, "a seed must be a whole number of at least 0, got -1"),
+        ({"seeds": (0, -1)}, "a seed must be a whole number from 0 to 4294967295, got -1"),
         ({"seeds": "12"}, "a seed must be a whole number"),
         ({"seeds": ()}, "nothing to run"),
         ({"rows": ()}, "nothing to run"),

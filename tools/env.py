@@ -3,8 +3,8 @@
     python tools/env.py FOLDER [locked|newest|oldest]
 
 ``locked`` installs the versions of constraints.txt, ``newest`` the newest that pyproject.toml allows, and
-``oldest`` its lower bounds, which uv resolves. Runs on the bare interpreter of a fresh machine, so it uses the
-standard library alone.
+``oldest`` its lower bounds, which uv resolves. Runs on the bare interpreter of a fresh machine, so it uses
+the standard library alone.
 """
 
 import subprocess

@@ -43,7 +43,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / "_run" / "same_bits"
 SEEDS = (0, 1)
-TIMES = re.compile(r"(^|[._])(\w*per_second|seconds|milliseconds|rate|speed|memory|bytes)($|[._])")
+TIMES = re.compile(r"(^|[._])(\w*per_second|\w*seconds)($|[._])")
 
 BEFORE_THE_MOVE = tuple(
     f"reasonlib.{module}"

@@ -1,17 +1,19 @@
 """Did a change of code change a number? Train both at smoke, and compare every metric bit for bit.
 
-    python tools/same_bits.py --before COMMIT [--experiment NAME ...] [--all-rows] [--jobs N] [--why]
+    python tools/same_bits.py [--before COMMIT] [--experiment NAME ...] [--all-rows] [--jobs N] [--why]
 
 A record keeps a fingerprint of all code that its number depends on, so whatever touches that code makes it
 stale. Where the code was only rewritten (an argument renamed, a function split), this shows it and says so:
 
-1. The fingerprint of each experiment's run function is worked out at COMMIT and in the present tree. Equal
-   fingerprints need no run. `--why` lists the definitions that differ, and runs nothing.
-2. Otherwise the experiment is run in both, at smoke, from seeds 0 and 1: enough rows that each setting with
-   words in it is tried in each of its values (`--all-rows`: all), and one of them on each other data set
-   that is on this machine (`REASONLIB_DATA`). Names that changed since are looked up in
-   `records/renames.yaml`. Times and speeds are not compared, nor any number that one of the two trees does
-   not give twice the same.
+1. The fingerprint of each experiment's run function is worked out at COMMIT (the last commit that changed
+   `records/equivalent.jsonl`, if none is named) and in the present tree. Equal fingerprints need no run, and
+   neither do those that are known to give the same bits. `--why` lists the definitions that differ, and runs
+   nothing.
+2. Otherwise the experiment is run in both, with its smoke settings at COMMIT, from seeds 0 and 1: enough rows
+   that each setting with words in it is tried in each of its values (`--all-rows`: all), and one of them on
+   each other data set that is on this machine (`REASONLIB_DATA`). Names that changed since are looked up in
+   `records/renames.yaml`. Times are not compared, nor any number that the present tree does not give twice
+   the same.
 3. Where all the rest is equal, a line with the evidence is appended to `records/equivalent.jsonl`: records
    made by the code of then count as made by the code of now. Commit that file.
 
@@ -26,22 +28,18 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import io
 import json
 import os
 import re
-import subprocess
 import sys
-import tarfile
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
-from threading import Lock, local
+from threading import Lock
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-KEPT = ROOT / "_run" / "same_bits"
+from trees import KEPT, ROOT, SameBitsError, Tree, at, git
+
 SEEDS = (0, 1)
 TIMES = re.compile(r"(^|[._])(\w*per_second|\w*seconds)($|[._])")
 
@@ -53,130 +51,6 @@ BEFORE_THE_MOVE = tuple(
     )
 )  # fmt: skip
 """What lay around a run before it moved into `reasonlib.tracking`, `display` and `grading`."""
-
-
-class SameBitsError(Exception):
-    """What stops the command; the message is printed as it is."""
-
-
-# Two trees --------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Tree:
-    """A working tree, what its experiments are, and a process in it for each of our threads."""
-
-    folder: Path
-    name: str
-    experiments: dict[str, dict[str, Any]] = field(default_factory=dict)
-    _threads: local = field(default_factory=local)
-
-    def ask(self, **question: Any) -> Any:
-        """Let a process in the tree answer one question; see `serve`."""
-        process = getattr(self._threads, "process", None)
-        if process is None or process.poll() is not None:
-            process = self._threads.process = self._start()
-        process.stdin.write(json.dumps(question) + "\n")
-        process.stdin.flush()
-        line = process.stdout.readline()
-        if not line:
-            raise SameBitsError(f"{self.name}: the process ended with {process.wait()} at {question}")
-        return json.loads(line)
-
-    def _start(self) -> subprocess.Popen[str]:
-        environment = {
-            **os.environ, "PYTHONPATH": str(self.folder), "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0",
-            "CUDA_VISIBLE_DEVICES": "", "PYTHONDONTWRITEBYTECODE": "1",
-        }  # fmt: skip
-        return subprocess.Popen(
-            [sys.executable, "-W", "ignore", __file__, "--serve"],
-            cwd=self.folder,
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def weights(self, topic: str) -> str:
-        """Return a hash of a topic's bundled weights: they too make numbers."""
-        digest = hashlib.sha256()
-        for file in sorted((self.folder / "reasonlib" / topic).rglob("*.safetensors")):
-            digest.update(file.read_bytes())
-        return digest.hexdigest()[:12]
-
-
-def git(*arguments: str) -> bytes:
-    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True)
-    if done.returncode:
-        raise SameBitsError(f"git {' '.join(arguments)}: {done.stderr.decode().strip()}")
-    return done.stdout
-
-
-def at(commit: str) -> Tree:
-    """Unpack the library as it was at a commit."""
-    full = git("rev-parse", "--verify", f"{commit}^{{commit}}").decode().strip()
-    folder = KEPT / "trees" / full[:12]
-    if not (folder / ".complete").exists():
-        with tarfile.open(fileobj=io.BytesIO(git("archive", full, "--", "reasonlib"))) as archive:
-            archive.extractall(folder, filter="data")
-        (folder / ".complete").touch()
-    return Tree(folder, full[:12])
-
-
-# Inside a tree ----------------------------------------------------------------------------------------------
-
-
-def serve() -> None:
-    """Answer questions, one JSON line each: what experiments there are, and what a trial measures."""
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # whatever a trial prints does not mix with the answers
-    for line in sys.stdin:
-        question = json.loads(line)
-        try:
-            answer = _trial(**question) if question else _list()
-        except Exception as error:  # whatever it is, it is the answer
-            answer = {"error": f"{type(error).__name__}: {' '.join(str(error).split())}"}
-        answers.write(json.dumps(answer) + "\n")
-        answers.flush()
-
-
-def _module() -> Any:
-    try:
-        from reasonlib.tracking import experiment
-    except ImportError:
-        from reasonlib import experiment  # type: ignore[attr-defined, no-redef]
-    return experiment
-
-
-def _list() -> dict[str, Any]:
-    module = _module()
-    try:
-        from reasonlib.tracking.fingerprint import fingerprint
-    except ImportError:
-        fingerprint = None
-    return {
-        name: {
-            "run": f"{one.run.__module__}:{one.run.__qualname__}",
-            "fingerprint": fingerprint and fingerprint(one.run),
-            "rows": {row: module.settings(one, row, "smoke") for row in one.rows},
-            "data": dict(one.data),
-        }
-        for name, one in module.experiments().items()
-        if "smoke" in one.scales
-    }
-
-
-def _trial(experiment: str, row: str, data: str, seed: int) -> dict[str, Any]:
-    import random
-
-    import numpy
-    import torch
-
-    random.seed(0)
-    numpy.random.seed(0)
-    torch.manual_seed(0)
-    (record,) = _module().run(experiment, rows=row, data=data, seeds=seed, scale="smoke", device="cpu")
-    return {"metrics": dict(record.metrics), "steps": record.steps.done}
 
 
 # Comparing --------------------------------------------------------------------------------------------------
@@ -191,9 +65,13 @@ class Pair:
     before, after
         Its fingerprints; `own` is the one that the tree of then gave itself, where it could.
     rows
-        Today's name of each row that both have with the same settings, to the name it had.
+        Today's name of each row that both have, to the name it had.
+    settings
+        The smoke settings that a row had, by today's names.
     changed
-        Rows whose settings differ: nothing can be said of them, and their records are stale anyhow.
+        Rows whose smoke settings are others today.
+    data
+        Today's name of each data set that both have, to the name it had.
     """
 
     name: str
@@ -202,9 +80,9 @@ class Pair:
     after: str
     own: str | None
     rows: dict[str, str]
-    changed: list[str]
+    settings: dict[str, dict[str, Any]]
+    changed: set[str]
     data: dict[str, str]
-    settings: Mapping[str, Mapping[str, Any]]
 
 
 def pairs(before: Tree, after: Tree, closures: tuple[Any, Any], wanted: list[str]) -> Iterator[Pair]:
@@ -220,33 +98,30 @@ def pairs(before: Tree, after: Tree, closures: tuple[Any, Any], wanted: list[str
         if name not in old or (wanted and name not in wanted):
             continue
         old_name, then = old[name]
-        rows, changed, data = {}, [], {}
-        for row, settings in then["rows"].items():
+        rows: dict[str, str] = {}
+        settings: dict[str, dict[str, Any]] = {}
+        data: dict[str, str] = {}
+        for row, config in then["rows"].items():
             for kept, kind in then["data"].items():
                 record = renames.apply(
                     {
-                        "experiment": old_name, "row": row, "config": settings, "metrics": {},
+                        "experiment": old_name, "row": row, "config": config, "metrics": {},
                         "data": {"name": kept, "kind": kind},
                     }
                 )  # fmt: skip
-                if record["data"]["name"] in now["data"]:
-                    data[record["data"]["name"]] = kept
-            if record["row"] not in now["rows"]:
-                continue
-            if record["config"] == now["rows"][record["row"]]:
-                rows[record["row"]] = row
-            else:
-                changed.append(record["row"])
+                data[record["data"]["name"]] = kept
+            rows[record["row"]] = row
+            settings[record["row"]] = record["config"]
         yield Pair(
             name=name,
             old_name=old_name,
             before=closures[0].hash(then["run"])[:16],
             after=closures[1].hash(now["run"])[:16],
             own=then["fingerprint"],
-            rows=rows,
-            changed=changed,
+            rows={row: rows[row] for row in now["rows"] if row in rows},
+            settings=settings,
+            changed={row for row in now["rows"] if row in rows and now["rows"][row] != settings[row]},
             data={one: data[one] for one in now["data"] if one in data},
-            settings=now["rows"],
         )
 
 
@@ -310,6 +185,8 @@ def compare(pair: Pair, before: Tree, after: Tree, *, all_rows: bool, steady: bo
             }
             then = kept(before, pair.before, asked)
             asked_now = {"experiment": pair.name, "row": row, "data": data, "seed": seed}
+            if row in pair.changed:
+                asked_now["settings"] = pair.settings[row]
             now = kept(after, pair.after, asked_now)
             trial = f"{row} on {data}, seed {seed}"
             if "error" in then or "error" in now:
@@ -347,7 +224,9 @@ def compare(pair: Pair, before: Tree, after: Tree, *, all_rows: bool, steady: bo
 def kept(tree: Tree, fingerprint: str, asked: dict[str, Any], *, again: bool = False) -> dict[str, Any]:
     """Run a trial, or take what it gave when it was run before by the same code."""
     topic = asked["experiment"].partition("/")[0]
-    facts = json.dumps([fingerprint, tree.weights(topic), asked, "again" if again else ""], sort_keys=True)
+    facts = json.dumps(
+        [fingerprint, tree.beside_code(topic), asked, "again" if again else ""], sort_keys=True
+    )
     file = KEPT / "trials" / topic / f"{hashlib.sha256(facts.encode()).hexdigest()[:24]}.json"
     if file.is_file():
         return json.loads(file.read_text())
@@ -400,31 +279,36 @@ def why(pair: Pair, closures: tuple[Any, Any], runs: tuple[str, str]) -> list[st
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--before", metavar="COMMIT", help="the code that made the records")
+    parser.add_argument(
+        "--before",
+        metavar="COMMIT",
+        help="whose code made the records; by default the last to change records/equivalent.jsonl",
+    )
     parser.add_argument("--experiment", nargs="+", default=[], metavar="NAME", help="only these")
     parser.add_argument("--all-rows", action="store_true", help="every row on every data set")
     parser.add_argument("--jobs", type=int, default=1, help="experiments at a time")
     parser.add_argument("--why", action="store_true", help="list what differs and run nothing")
-    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
-    chosen = parser.parse_args()
-    if not chosen.serve and not chosen.before:
-        parser.error("--before is missing: the commit whose code made the records")
-    return chosen
+    return parser.parse_args()
 
 
 def main() -> int:
     """Check the experiments that were named, or all; 1 if one of them measures otherwise."""
     asked = arguments()
-    if asked.serve:
-        serve()
-        return 0
     sys.path.insert(0, str(ROOT))
     from reasonlib.tracking import equivalence
     from reasonlib.tracking.fingerprint import OUTSIDE, Closure
     from reasonlib.tracking.renames import load
 
-    before, after = at(asked.before), Tree(ROOT, "now")
-    before.experiments, after.experiments = before.ask(), after.ask()
+    commit = (
+        asked.before or git("log", "-1", "--format=%H", "--", "records/equivalent.jsonl").decode().strip()
+    )
+    before, after = at(commit), Tree(ROOT, "now")
+    for tree in (before, after):
+        tree.experiments = tree.ask()
+        if "error" in tree.experiments:
+            raise SameBitsError(
+                f"the experiments of {tree.name} cannot be listed: {tree.experiments['error']}"
+            )
     outside = (*OUTSIDE, *BEFORE_THE_MOVE)
     closures = (Closure(before.folder, outside=outside), Closure(ROOT, outside=outside))
     known = equivalence.load(ROOT / "records", load(ROOT / "records"))
@@ -454,8 +338,6 @@ def main() -> int:
                 )
                 equivalence.append(ROOT / "records", line)
             said = [proof if open_ else f"NOT THE SAME: {proof}"]
-        if pair.changed:
-            said.append(f"settings changed, not compared: {', '.join(pair.changed)}")
         with lock:
             print(f"{pair.name}: " + "\n    ".join(said), flush=True)
 

@@ -170,11 +170,11 @@ def _components(
 
     def texts(self, name: str) -> dict[str, str]:
         """Return what ``module:name`` depends on by what each says itself, references left open."""
-        self.definitions(name)
+        names = self.definitions(name)
         return {
             str(definition): "".join(token if isinstance(token, str) else "<>" for token in tokens)
             for definition, tokens in self._tokens.items()
-            if str(definition) in self.definitions(name)
+            if str(definition) in names
         }
 
 

@@ -1,5 +1,6 @@
 """A fingerprint changes with what is computed, and with nothing else."""
 
+import ast
 import functools
 import shutil
 from pathlib import Path
@@ -8,7 +9,8 @@ import pytest
 
 import reasonlib
 from reasonlib.errors import UserError
-from reasonlib.tracking.fingerprint import Closure, fingerprint
+from reasonlib.tracking.experiment import experiments
+from reasonlib.tracking.fingerprint import OUTSIDE, Closure, fingerprint
 
 LIBRARY = {
     "lib/__init__.py": "",
@@ -245,11 +247,40 @@ def test_functions_outside_the_package_count_too():
     assert fingerprint(lambda trial: {"a": 1})
 
 
+# The library itself
+
+
+PACKAGE = Path(reasonlib.__file__).parent
+
+
+def library_hashes(closure: Closure) -> dict[str, str]:
+    return {name: closure.hash(run) for name, run in library_runs().items()}
+
+
+def library_runs() -> dict[str, str]:
+    return {name: f"{one.run.__module__}:{one.run.__qualname__}" for name, one in experiments().items()}
+
+
 @pytest.fixture(scope="module")
-def copy(tmp_path_factory):
-    """Copy the package's code; the returned function says which run functions it changes."""
-    folder = tmp_path_factory.mktemp("copy")
-    package = Path(reasonlib.__file__).parent
+def library():
+    return Closure(PACKAGE.parent)
+
+
+def test_a_change_of_a_metric_makes_stale_exactly_the_experiments_that_depend_on_it(library, tmp_path):
     skip = shutil.ignore_patterns("*.safetensors", "__pycache__", "_records")
-    shutil.copytree(package, folder / package.name, ignore=skip)
-    return folder
+    shutil.copytree(PACKAGE, tmp_path / PACKAGE.name, ignore=skip)
+    file = tmp_path / PACKAGE.name / "story_qa" / "experiments" / "metrics.py"
+    metric = next(node for node in ast.parse(file.read_text()).body if isinstance(node, ast.FunctionDef))
+    lines = file.read_text().splitlines()
+    lines.insert(metric.body[-1].lineno - 1, " " * metric.body[-1].col_offset + "changed = True")
+    file.write_text("\n".join(lines))
+    name = f"reasonlib.story_qa.experiments.metrics:{metric.name}"
+    depend = {one for one, run in library_runs().items() if name in library.definitions(run)}
+    assert changed(library_hashes(library), library_hashes(Closure(tmp_path))) == depend
+    assert "story_qa/joint" in depend and {one.partition("/")[0] for one in depend} == {"story_qa"}
+
+
+def test_what_is_around_a_run_is_in_no_fingerprint(library):
+    reached = {name for run in library_runs().values() for name in library.definitions(run)}
+    assert not [name for name in reached if name.startswith(OUTSIDE)]
+    assert not [name for name in reached if name.endswith(":*")], "a module counts whole: name what is used"

@@ -32,10 +32,10 @@ def test_a_figure_is_one_small_piece_that_asks_for_nothing(figures, name):
     figure = figures[name]
     assert isinstance(figure, Picture)
     page = figure._repr_html_()
-    assert len(page.encode()) < live.LARGEST == 150_000
+    assert len(page.encode()) < live.LARGEST == 180_000
     assert not re.search(r"https?:(?!//www\.w3\.org/)|\bsrc=|\bhref=\"(?!#)|@import|\bfetch\(|XMLHttp", page)
     assert "setInterval" not in page
-    still = page[page.index('class="rr-opt-still"') : page.index("<noscript>")]
+    still = page[page.index('class="rr-live-static"') : page.index("<noscript>")]
     assert 'role="img"' in still and len(figure.alt) > 80
     assert "Scripts are off" in page
 
@@ -94,7 +94,7 @@ class Live(Opened):
     """A page with the three figures."""
 
     def figure_of(self, name):
-        return self.page.locator(f".rr-opt-{name}")
+        return self.page.locator(f".rr-live.rr-{name}")
 
     def said(self, name):
         self.drawn()
@@ -262,7 +262,7 @@ def test_drag_a_prediction_and_spoil_a_point(browser, path):
     with Live(browser, path) as opened:
         figure = opened.figure_of("losses")
         knob = figure.get_by_role("slider", name="Prediction")
-        box = knob.locator(".rr-opt-knob").bounding_box()
+        box = knob.locator(".rr-live-knob").bounding_box()
         x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
         opened.page.mouse.move(x, y)
         opened.page.mouse.down()
@@ -311,7 +311,7 @@ def test_race_draw_and_pause(browser, path):
         figure.get_by_role("button", name="Step", exact=True).click()
         assert opened.asks("race", state)["step"] == 1 and "After 1 step " in opened.said("race")
         figure.get_by_role("button", name="Play").click()
-        opened.page.wait_for_function("document.querySelector('.rr-opt-race').race.state.step > 3")
+        opened.page.wait_for_function("document.querySelector('.rr-race').race.state.step > 3")
         figure.get_by_role("button", name="Pause").click()
         now = opened.asks("race", state)
         assert not now["playing"] and 3 < now["step"]
@@ -325,7 +325,15 @@ def test_race_draw_and_pause(browser, path):
         assert now["start"] == pytest.approx([track.start[0] + 0.05, track.start[1] + 0.05])
         assert start.get_attribute("aria-valuetext") == "x −3.35, y 1.25"
 
+        names = figure.get_by_role("slider").evaluate_all("all => all.map(one => one.ariaLabel)")
+        assert len({name.split(",")[0] for name in names}) == len(names), "no two sliders share a name"
+        figure.get_by_role("radio", name="Saddle").check()
+        losses = opened.asks(
+            "race", "({ state }) => Object.values(state.runs).map((one) => one.losses.at(-1))"
+        )
+        assert "left the saddle" in opened.said("race") and "ahead" not in opened.said("race"), losses
         figure.get_by_role("radio", name="Draw your own").check()
+        assert figure.get_by_role("radio", name="Raise hills").is_checked(), "drawing begins with the brush"
         figure.get_by_role("radio", name="Dig valleys").check()
         box = figure.locator(".rr-opt-map svg").first.bounding_box()
         opened.page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.2 * box["height"])
@@ -366,10 +374,11 @@ def test_train_a_stack_in_the_page(browser, path):
         figure.locator("summary").click()
         figure.locator("tbody").wait_for(state="visible")
         figure.get_by_role("button", name="Train").click()
-        opened.page.wait_for_function(
-            "document.querySelector('.rr-opt-saturation').saturation.stack.steps > 5"
-        )
+        opened.page.wait_for_function("document.querySelector('.rr-saturation').saturation.stack.steps > 5")
+        assert "learning" not in opened.said("saturation")
         figure.get_by_role("button", name="Pause").click()
+        opened.drawn()
+        assert re.search(r"After \d+ steps \d+ % of the points are right", opened.said("saturation"))
         tries.select_option(label="ReLU units die")
         dead = int(Stack(TRIES["dies"].config).look().dead.sum())
         assert f"{dead} of 256 units are dead" in opened.said("saturation")
@@ -384,7 +393,7 @@ def test_train_a_stack_in_the_page(browser, path):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_on_a_phone_and_for_those_who_cannot_see_it(browser, path, scheme):
     with Live(browser, path, color_scheme=scheme, **PHONE) as opened:
-        assert opened.page.locator(".rr-opt[data-ready]").count() == 3
+        assert opened.page.locator(".rr-live[data-ready]").count() == 3
         if scheme == "dark":
             opened.asks("losses", "(figure) => figure.show('choice')")
             opened.asks("race", "(figure) => figure.choose('draw')")
@@ -398,5 +407,5 @@ def test_without_scripts_a_picture_is_seen(browser, path):
     with Live(browser, path, java_script_enabled=False) as opened:
         for name in FIGURES:
             figure = opened.figure_of(name)
-            assert figure.locator(".rr-opt-still svg").is_visible()
+            assert figure.locator(".rr-live-static svg").is_visible()
             assert "Scripts are off" in figure.locator("noscript").inner_text()

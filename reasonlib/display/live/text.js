@@ -2,7 +2,7 @@
 
 const NUMBER_WORDS = ("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
   + "sixteen seventeen eighteen nineteen twenty").split(" ");
-const TITLES = new Set(["mr.", "mrs.", "ms.", "dr.", "st."]);
+const ABBREVIATIONS = new Set(["mr.", "mrs.", "ms.", "dr.", "st."]);
 
 /** One way to write each quote, dash and space. */
 const tidy = (text) => text.normalize("NFC").replace(/[\u2018\u2019\u02bc]/g, "'").replace(/[\u201c\u201d]/g, '"')
@@ -16,7 +16,7 @@ const tokensIn = (text) => tidy(text).toLowerCase().match(/[\p{L}\p{N}]+(?:['_-]
 
 /** A text as sentences: cut at line ends and after each of . ! ? */
 function sentencesIn(text) {
-  const cut = text.replace(/(\S*[.!?]["'”’)\]]*)\s+/g, (all, end) => (TITLES.has(end.toLowerCase()) ? all : `${end}\n`));
+  const cut = text.replace(/(\S*[.!?]["'”’)\]]*)\s+/g, (all, end) => (ABBREVIATIONS.has(end.toLowerCase()) ? all : `${end}\n`));
   return cut.split(/[\r\n]+/).map((line) => line.trim()).filter((line) => /[\p{L}\p{N}_]/u.test(line));
 }
 

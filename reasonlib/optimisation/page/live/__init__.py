@@ -4,30 +4,29 @@
 - `race`: six optimisers in a ravine, on a saddle, on Beale's function, on a surface that the reader draws;
 - `saturation`: the activations and gradients of a deep stack, layer by layer, while it learns.
 
-Each is one piece of HTML: some JavaScript without a library (``stage.js`` holds what the three share), and a
-picture, drawn from the library's numbers, for a page where scripts are off. It asks the network for nothing
-and works from a file on disk, in Jupyter and on Colab. With a kernel, `page.widget` does
-the same.
+`reasonlib.display.live` puts each together, with a picture drawn from the library's numbers for a page where
+scripts are off. With a kernel, `page.widget` does the same.
 
 >>> race()
 Six optimisers from one point on a surface (ravine, ...
 """
 
-import html
-import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from reasonlib.display import live as shell
 from reasonlib.display.plotting import Picture
 from reasonlib.optimisation.page.live import stills
 from reasonlib.optimisation.page.live.stack import TRIES
 from reasonlib.optimisation.page.live.tracks import LAND, OUTLIER, POINTS, SPOILT, TRACKS, Track, surface_of
 
-__all__ = ["LARGEST", "code", "losses", "race", "saturation"]
+__all__ = ["LARGEST", "losses", "race", "saturation"]
 
-LARGEST = 150_000  # bytes: what one of these figures may weigh, its picture included
+LARGEST = 180_000  # bytes: what one of these figures may weigh, its picture included
+
+FOLDER = Path(__file__).parent
 
 
 def race(**changes: Mapping[str, Any]) -> Picture:
@@ -104,29 +103,22 @@ def saturation() -> Picture:
     )
 
 
-def code(name: str) -> str:
-    """Give one of the figures' files, such as ``"optimisers.js"``, to be read beside the library's."""
-    return (Path(__file__).parent / name).read_text(encoding="utf-8")
-
-
 def _figure(
-    kind: str,
+    name: str,
     files: tuple[str, ...],
-    still: Picture,
+    static: Picture,
     data: Mapping[str, Any],
     label: str,
     offer: str,
 ) -> Picture:
-    """Put a figure together: its look, its picture for a page without scripts, its data, its code."""
-    written = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    scripts = "\n".join(code(name) for name in ("stage.js", *files))
-    body = (
-        f"<style>{code('figure.css')}</style>"
-        f'<div class="rr rr-opt rr-opt-{kind} mathjax_ignore" role="group" aria-label="{html.escape(label)}" '
-        f'data-lm-suppress-shortcuts="true"><div class="rr-opt-still">{still.html}</div>'
-        "<noscript><p>Scripts are off: this is a picture, computed beforehand. "
-        f"{html.escape(offer)}</p></noscript>"
-        f'<script type="application/json">{written}</script></div>'
-        f"<script>(() => {{\n{scripts}}})();</script>"
+    return shell.figure(
+        name,
+        label=label,
+        static=static,
+        scripts=[FOLDER / file for file in files],
+        styles=[FOLDER / "figure.css"],
+        modules=("plot",),
+        data=data,
+        offer=offer,
+        largest=LARGEST,
     )
-    return Picture(body, alt=still.alt)

@@ -10,7 +10,6 @@ const REGRESSION = {
   mbe: (e) => [e, 1],
 };
 
-const sigmoid = (z) => (z < 0 ? Math.exp(z) / (1 + Math.exp(z)) : 1 / (1 + Math.exp(-z)));
 const softplus = (z) => Math.max(z, 0) + Math.log1p(Math.exp(-Math.abs(z)));
 const surprise = (p) => (p > 0 ? p * Math.log(p) : 0);
 

@@ -3,8 +3,7 @@
 const NAMES = Object.keys(OPTIMISERS);
 const TOUCH = { start: "Move the start", hill: "Raise hills", valley: "Dig valleys" };
 
-function startRace(root, form) {
-  const { tracks, land } = JSON.parse(root.querySelector("script[type='application/json']").textContent);
+live("race", ({ root, stage, data: { tracks, land } }) => {
   const titles = Object.fromEntries(Object.entries(tracks).map(([key, one]) => [key, one.title]));
   const state = { key: "", start: [0, 0], step: 0, playing: false, touch: "start", bumps: land.map((one) => [...one]), shown: new Set(NAMES), runs: {} };
   let field = null, frame = 0;
@@ -17,13 +16,12 @@ function startRace(root, form) {
   const curve = new Plot({ label: "Loss of every optimiser against the step", x: [0, 100], y: [0, 1], height: (width) => clamp(Math.round(width * 0.62), 165, 210),
     xTitle: "step", yTitle: "loss", left: 44 });
 
-  const pick = new Choices("Surface", titles, "ravine", (key) => choose(key));
-  const tool = new Choices("Touch the map to", TOUCH, "start", (key) => {
-    state.touch = key;
-    pen.element.setAttribute("aria-label", key === "start" ? "Starting point" : "Brush");
+  const pick = choices("Surface", titles, "ravine", (key) => choose(key));
+  const tool = choices("Touch the map to", TOUCH, "start", (key) => {
+    touch(key);
     render();
   });
-  const play = button("Play", () => (state.playing ? pause() : begin()), "rr-opt-main");
+  const play = button("Play", () => (state.playing ? pause() : begin()), { main: true });
   const once = button("Step", () => {
     pause();
     go(state.step + 1);
@@ -45,10 +43,10 @@ function startRace(root, form) {
   };
   const rate = new Slider("Rate η", { min: 0.0001, max: 1, step: 0.02, value: 0.01, log: true, note: "gradient descent, momentum, Nesterov" }, rerun);
   const momentum = new Slider("Momentum γ", { min: 0, max: 0.99, step: 0.01, value: 0.9, say: (at) => at.toFixed(2), note: "momentum, Nesterov" }, rerun);
-  const reach = new Slider("Rate η", { min: 0.001, max: 2, step: 0.02, value: 0.1, log: true, note: "Adagrad, Adam: the length of a step" }, rerun);
+  const reach = new Slider("Step size α", { min: 0.001, max: 2, step: 0.02, value: 0.1, log: true, note: "Adagrad, Adam" }, rerun);
   const epsilon = new Slider("ε", { min: 1e-8, max: 0.1, step: 0.05, value: 1e-6, log: true, note: "Adadelta, which has no rate" }, rerun);
   const brush = new Slider("Width of the brush", { min: 0.2, max: 1.2, step: 0.05, value: 0.5, say: (at) => at.toFixed(2) }, () => render());
-  const press = button("Raise here", () => dab(...state.start), "rr-opt-dab");
+  const press = button("Raise here", () => dab(...state.start));
   const undo = button("Undo", () => {
     state.bumps.pop();
     reshape();
@@ -59,7 +57,7 @@ function startRace(root, form) {
   });
   const paint = make("div", { class: "rr-opt-paint" }, tool.element,
     make("div", { class: "rr-opt-row" }, brush.element, make("div", { class: "rr-opt-buttons" }, press, undo, clear)));
-  const said = make("output", { class: "rr-opt-said", "aria-live": "polite" });
+  const said = announcer();
   const rows = NAMES.map((name, number) => {
     const toggle = make("button", { type: "button", class: "rr-opt-toggle", "aria-pressed": "true" }, swatch(number), make("span", {}, name[0].toUpperCase() + name.slice(1)));
     toggle.addEventListener("click", () => {
@@ -72,16 +70,16 @@ function startRace(root, form) {
     return { name, cells, row: make("tr", {}, cells.place, make("th", { scope: "row" }, toggle), cells.loss, cells.there) };
   });
   const head = make("th", { scope: "col" }, "There at");
-  const table = make("table", { class: "rr-opt-table" },
-    make("thead", {}, make("tr", {}, make("th", { scope: "col" }, make("span", { class: "rr-opt-hidden" }, "Place")), make("th", { scope: "col" }, "Optimiser"), make("th", { scope: "col" }, "Loss"), head)),
+  const table = make("table", { class: "rr-live-table rr-opt-table" },
+    make("thead", {}, make("tr", {}, make("th", { scope: "col" }, make("span", { class: "rr-live-hidden" }, "Place")), make("th", { scope: "col" }, "Optimiser"), make("th", { scope: "col" }, "Loss"), head)),
     make("tbody", {}, ...rows.map(({ row }) => row)));
 
-  form.append(
+  stage.append(
     pick.element, paint,
-    make("div", { class: "rr-opt-sides" },
+    make("div", { class: "rr-live-sides" },
       make("div", { class: "rr-opt-wide" }, map.element,
         make("div", { class: "rr-opt-transport" }, play, once, reset, time.element),
-        make("div", { class: "rr-opt-sliders" }, rate.element, momentum.element, reach.element, epsilon.element)),
+        make("div", { class: "rr-live-sliders" }, rate.element, momentum.element, reach.element, epsilon.element)),
       make("div", { class: "rr-opt-narrow" }, table, curve.element)),
     said);
 
@@ -89,7 +87,7 @@ function startRace(root, form) {
     label: "Starting point", axes: "xy", size: 7, mark: "circle", step: 0.05,
     get: () => state.start, ends: () => [map.x, map.y],
     set: (x, y) => (state.touch === "start" ? place(x, y) : (dabbed(x, y), render())),
-    say: () => `x ${told(state.start[0])}, y ${told(state.start[1])}`,
+    say: () => `x ${rounded(state.start[0])}, y ${rounded(state.start[1])}`,
   });
   pen.element.addEventListener("keydown", (event) => {
     if ((event.key === "Enter" || event.key === " ") && state.touch !== "start") {
@@ -99,7 +97,7 @@ function startRace(root, form) {
   });
   let brushAt = [0, 0], last = null;
   pen.get = () => (state.touch === "start" ? state.start : brushAt);
-  pen.say = () => `x ${told(pen.get()[0])}, y ${told(pen.get()[1])}`;
+  pen.say = () => `x ${rounded(pen.get()[0])}, y ${rounded(pen.get()[1])}`;
 
   function dabbed(x, y) {
     brushAt = [x, y];
@@ -122,7 +120,7 @@ function startRace(root, form) {
 
   // The map takes the pointer: it moves the start, or paints.
   map.svg.addEventListener("pointerdown", (event) => {
-    if (event.target.closest(".rr-opt-handle") && state.touch === "start") return;
+    if (event.target.closest(".rr-live-handle") && state.touch === "start") return;
     event.preventDefault();
     map.svg.setPointerCapture(event.pointerId);
     last = null;
@@ -153,6 +151,12 @@ function startRace(root, form) {
     speakSoon();
   }
 
+  /** What the map does with the pointer: move the start, raise or dig. */
+  function touch(key) {
+    state.touch = tool.value = key;
+    pen.element.setAttribute("aria-label", key === "start" ? "Starting point" : "Brush");
+  }
+
   const surface = () => (state.key === "draw" ? hills(state.bumps) : SURFACES[state.key]);
   const about = () => tracks[state.key];
   const steps = () => about().steps;
@@ -167,7 +171,7 @@ function startRace(root, form) {
     [rate.value, momentum.value, reach.value, epsilon.value] = [one.rate, one.momentum, one.reach, one.epsilon];
     time.input.max = one.steps;
     paint.hidden = key !== "draw";
-    state.touch = tool.value = "start";
+    touch(key === "draw" ? "hill" : "start");
     head.textContent = one.there;
     run();
     survey();
@@ -248,12 +252,14 @@ function startRace(root, form) {
     return left !== null && left <= state.step && !(losses.at(-1) < losses[0]);
   };
 
+  /** A slope without a lowest point: what counts is who leaves first. */
+  const endless = () => !about().minima.length && about().goal !== null;
+
   /** Who is ahead: the lowest loss first, those blown up last; on an endless slope, who was off first. */
   function order() {
-    const endless = !about().minima.length && about().goal !== null;
     const rank = (name) => {
       const arrived = reached(state.runs[name].losses);
-      return [endless && arrived >= 0 && arrived <= state.step ? arrived : Infinity, lost(name) ? Infinity : state.runs[name].losses[at(name)]];
+      return [endless() && arrived >= 0 && arrived <= state.step ? arrived : Infinity, lost(name) ? Infinity : state.runs[name].losses[at(name)]];
     };
     const keyed = NAMES.filter((name) => state.shown.has(name)).map((name) => [rank(name), name]);
     return keyed.sort(([a], [b]) => (a[0] === b[0] ? (a[1] === b[1] ? 0 : a[1] - b[1]) : a[0] - b[0])).map(([, name]) => name);
@@ -273,14 +279,14 @@ function startRace(root, form) {
       if (!state.shown.has(name)) return;
       const points = state.runs[name].points.slice(0, at(name) + 1);
       const path = map.path(points.map((one) => one[0]), points.map((one) => one[1]));
-      parts.push(draw("path", { class: "rr-opt-casing", d: path }), draw("path", { class: "rr-opt-line", d: path, stroke: COLOURS[number], "stroke-dasharray": DASHES[number] }));
+      parts.push(draw("path", { class: "rr-opt-casing", d: path }), draw("path", { class: "rr-live-line", d: path, stroke: COLOURS[number], "stroke-dasharray": DASHES[number] }));
       const [x, y] = points.at(-1);
-      heads.push(draw("path", { class: "rr-opt-mark", d: markPath(MARKS[number], 6), transform: `translate(${map.X(x).toFixed(1)} ${map.Y(y).toFixed(1)})`, fill: COLOURS[number] }));
+      heads.push(draw("path", { class: "rr-live-mark", d: markPath(MARKS[number], 6), transform: `translate(${map.X(x).toFixed(1)} ${map.Y(y).toFixed(1)})`, fill: COLOURS[number] }));
     });
     const painting = state.key === "draw" && state.touch !== "start";
     if (painting) {
       const [x, y] = brushAt, r = map.X(brush.value) - map.X(0);
-      parts.push(draw("path", { class: "rr-opt-mark", d: markPath("circle", 5), transform: `translate(${map.X(state.start[0])} ${map.Y(state.start[1])})`, fill: "currentColor" }),
+      parts.push(draw("path", { class: "rr-live-mark", d: markPath("circle", 5), transform: `translate(${map.X(state.start[0])} ${map.Y(state.start[1])})`, fill: "currentColor" }),
         draw("circle", { class: "rr-opt-brush", cx: map.X(x), cy: map.Y(y), r }));
     }
     map.inner.replaceChildren(...parts, ...heads);
@@ -304,16 +310,16 @@ function startRace(root, form) {
     const lines = NAMES.flatMap((name, number) => {
       if (!state.shown.has(name)) return [];
       const losses = state.runs[name].losses.slice(0, at(name) + 1);
-      return [draw("path", { class: "rr-opt-line", d: curve.path(losses.map((_, i) => i), losses), stroke: COLOURS[number], "stroke-dasharray": DASHES[number] }),
+      return [draw("path", { class: "rr-live-line", d: curve.path(losses.map((_, i) => i), losses), stroke: COLOURS[number], "stroke-dasharray": DASHES[number] }),
         draw("path", { d: markPath(MARKS[number], 4), transform: `translate(${curve.X(losses.length - 1).toFixed(1)} ${clamp(curve.Y(losses.at(-1)), -50, 500).toFixed(1)})`, fill: COLOURS[number] })];
     });
-    curve.inner.replaceChildren(draw("path", { class: "rr-opt-now", d: `M${curve.X(state.step)} ${curve.top}v${curve.up}` }), ...lines);
+    curve.inner.replaceChildren(draw("path", { class: "rr-live-now", d: `M${curve.X(state.step)} ${curve.top}v${curve.up}` }), ...lines);
 
     for (const { name, cells, row } of rows) {
       const { losses, left } = state.runs[name], loss = losses[at(name)], arrived = reached(losses);
       const place = places.indexOf(name);
       cells.place.textContent = place < 0 ? "" : `${place + 1}`;
-      cells.loss.textContent = lost(name) ? "blown up" : told(loss);
+      cells.loss.textContent = lost(name) ? "blown up" : rounded(loss);
       cells.there.textContent = arrived >= 0 && arrived <= state.step ? `step ${arrived}` : lost(name) ? `off at ${left}` : "–";
       row.classList.toggle("rr-opt-first", place === 0);
     }
@@ -327,13 +333,17 @@ function startRace(root, form) {
     const word = (name) => name[0].toUpperCase() + name.slice(1);
     const there = NAMES.filter((name) => state.shown.has(name) && reached(state.runs[name].losses) >= 0)
       .sort((a, b) => reached(state.runs[a].losses) - reached(state.runs[b].losses));
-    if (state.step === 0) return `All start at a loss of ${told(state.runs[places[0]].losses[0])}. Press Play.`;
-    const ahead = `After ${state.step} ${state.step === 1 ? "step" : "steps"} ${places[0]} is ahead with a loss of ${told(state.runs[places[0]].losses[at(places[0])])}.`;
+    if (state.step === 0) return `All start at a loss of ${rounded(state.runs[places[0]].losses[0])}. Press Play.`;
     const blown = NAMES.filter((name) => state.shown.has(name) && lost(name));
     const off = blown.length ? ` Blown up: ${blown.join(", ")}.` : "";
-    if (state.step < steps()) return ahead + off;
-    const firstThere = there.length ? ` ${word(there[0])} ${about().arrives} first, at step ${reached(state.runs[there[0]].losses)}.` : ` None ${about().arrives} within ${steps()} steps.`;
-    return ahead + firstThere + off;
+    const first = there.length ? ` ${word(there[0])} ${about().arrives} first, at step ${reached(state.runs[there[0]].losses)}.` : ` None ${about().arrives} within ${steps()} steps.`;
+    const after = `After ${plural(state.step, "step")}`;
+    if (endless()) {
+      const gone = there.filter((name) => reached(state.runs[name].losses) <= state.step).length;
+      return `${after} ${gone} of ${places.length} optimisers ${gone === 1 ? "has" : "have"} left the saddle.${state.step < steps() ? "" : first}${off}`;
+    }
+    const ahead = `${after} ${places[0]} is ahead with a loss of ${rounded(state.runs[places[0]].losses[at(places[0])])}.`;
+    return state.step < steps() ? ahead + off : ahead + first + off;
   }
 
   const speak = () => {
@@ -384,12 +394,10 @@ function startRace(root, form) {
   root.race = { state, choose, settings, surface, go, SURFACES, hills, follow }; // for the browser's console
   map.measure();
   choose(Object.keys(tracks)[0]);
-  return () => {
+  redrawn(stage, () => {
     const changed = map.measure();
     curve.measure();
     if (changed || !canvas.width) ground();
     render();
-  };
-}
-
-startAll("race", startRace);
+  });
+});

@@ -4,8 +4,7 @@ const WARM = "#d55e00", COOL = "#2389d7";
 const KEPT = 320; // looks back that the carpet and the curve remember
 const LONGEST = 3000; // steps after which training pauses by itself
 
-function startSaturation(root, form) {
-  const { tries, momentum, width } = JSON.parse(root.querySelector("script[type='application/json']").textContent);
+live("saturation", ({ root, stage, data: { tries, momentum, width } }) => {
   const chosen = { ...Object.values(tries)[0].settings };
   let stack, seen, first, history, every, span = null, training = false, frame = 0, drawnAt = -1;
 
@@ -24,7 +23,7 @@ function startSaturation(root, form) {
     anew();
   });
   const own = () => {
-    preset.select.value = "own";
+    preset.value = "own";
     anew();
   };
   const kind = menu("Activation", Object.fromEntries(Object.keys(ACTIVATIONS).map((name) => [name, name])), chosen.activation, (name) => {
@@ -39,9 +38,9 @@ function startSaturation(root, form) {
   const scale = slider("Weight scale", "scale", { min: 0.1, max: 6, step: 0.1, say: (at) => at.toFixed(1) });
   const rate = new Slider("Rate η", { min: 0.001, max: 10, step: 0.02, value: chosen.rate, log: true }, (value) => {
     chosen.rate = stack.rate = value;
-    preset.select.value = "own";
+    preset.value = "own";
   });
-  const train = button("Train", () => (training ? pause() : begin()), "rr-opt-main");
+  const train = button("Train", () => (training ? pause() : begin()), { main: true });
   const once = button("Step", () => {
     pause();
     advance();
@@ -53,17 +52,17 @@ function startSaturation(root, form) {
     chosen.seed = (chosen.seed % 999) + 1;
     own();
   });
-  const said = make("output", { class: "rr-opt-said", "aria-live": "polite" });
+  const said = announcer();
   const step = make("span", { class: "rr-opt-count" });
   const body = make("tbody");
   const numbers = make("details", { class: "rr-opt-numbers" }, make("summary", {}, "The numbers, layer by layer"),
-    make("table", { class: "rr-opt-table" }, make("thead", {}, make("tr", {}, ...["Layer", "Mean", "Saturated", "Dead units", "Gradient"].map((name) => make("th", { scope: "col" }, name)))), body));
+    make("table", { class: "rr-live-table rr-opt-table" }, make("thead", {}, make("tr", {}, ...["Layer", "Mean", "Saturated", "Dead units", "Gradient"].map((name) => make("th", { scope: "col" }, name)))), body));
   const key = make("p", { class: "rr-opt-legend" }, make("span", { style: `background:${COOL}` }), "responds ", make("span", { style: `background:${WARM}` }), "saturated: a slope below a tenth of the steepest ", make("span", { class: "rr-opt-dash" }), "mean");
 
-  form.append(
-    make("div", { class: "rr-opt-sliders rr-opt-top" }, preset.element, kind.element, depth.element, scale.element, rate.element),
+  stage.append(
+    make("div", { class: "rr-live-sliders rr-opt-top" }, preset.element, kind.element, depth.element, scale.element, rate.element),
     make("div", { class: "rr-opt-transport" }, train, once, reset, fresh, step),
-    make("div", { class: "rr-opt-sides" },
+    make("div", { class: "rr-live-sides" },
       make("div", { class: "rr-opt-wide" }, violins.element, key, carpet.element),
       make("div", { class: "rr-opt-narrow" }, gradients.element, curve.element)),
     said, numbers);
@@ -71,7 +70,7 @@ function startSaturation(root, form) {
   function anew() {
     pause();
     stack = new Stack({ ...chosen, momentum, width });
-    [kind.select.value, depth.value, scale.value, rate.value] = [chosen.activation, chosen.depth, chosen.scale, chosen.rate];
+    [kind.value, depth.value, scale.value, rate.value] = [chosen.activation, chosen.depth, chosen.scale, chosen.rate];
     seen = first = stack.look();
     history = [];
     every = 1;
@@ -100,7 +99,7 @@ function startSaturation(root, form) {
   function begin() {
     training = true;
     train.textContent = "Pause";
-    said.textContent = "It is learning. Pause to read where it stands.";
+    said.textContent = "Training. Pause to read where it stands.";
     let last = null, due = 0;
     const tick = (now) => {
       if (!training) return;
@@ -152,7 +151,7 @@ function startSaturation(root, form) {
     violins.y = limits();
     violins.axes({ xTicks: few });
     const bins = 36, [low, high] = violins.y, half = (violins.X(2) - violins.X(1)) * 0.44, thick = violins.up / bins;
-    const parts = [draw("path", { class: "rr-opt-axis", style: "stroke-opacity:.25", d: `M${violins.left} ${violins.Y(0)}h${violins.across}` })];
+    const parts = [draw("path", { class: "rr-live-axis", style: "stroke-opacity:.25", d: `M${violins.left} ${violins.Y(0)}h${violins.across}` })];
     const faded = FADED * stack.steepest;
     layers.forEach(({ values, slopes, mean }, l) => {
       const all = new Float64Array(bins), awake = new Float64Array(bins);
@@ -181,10 +180,10 @@ function startSaturation(root, form) {
     const least = Math.max(1e-18, Math.min(1e-3, ...positive)), most = Math.max(1, ...positive);
     gradients.y = [10 ** Math.floor(Math.log10(least) - 0.2), 10 ** Math.ceil(Math.log10(most) + 0.1)];
     gradients.axes({ xTicks: few });
-    const dots = now.flatMap((one, l) => (one > 0 ? [draw("circle", { cx: gradients.X(l + 1), cy: gradients.Y(one), r: 4, fill: COLOURS[0], class: "rr-opt-mark" })] : []));
+    const dots = now.flatMap((one, l) => (one > 0 ? [draw("circle", { cx: gradients.X(l + 1), cy: gradients.Y(one), r: 4, fill: COLOURS[0], class: "rr-live-mark" })] : []));
     gradients.inner.replaceChildren(
-      draw("path", { class: "rr-opt-line", style: "stroke:currentColor;stroke-opacity:.35;stroke-dasharray:3 3;stroke-width:1.6", d: gradients.path(whole, before) }),
-      draw("path", { class: "rr-opt-line", stroke: COLOURS[0], d: gradients.path(whole, now) }), ...dots);
+      draw("path", { class: "rr-live-line", style: "stroke:currentColor;stroke-opacity:.35;stroke-dasharray:3 3;stroke-width:1.6", d: gradients.path(whole, before) }),
+      draw("path", { class: "rr-live-line", stroke: COLOURS[0], d: gradients.path(whole, now) }), ...dots);
 
     // What has been, step by step.
     const last = Math.max(60, stack.steps);
@@ -203,24 +202,25 @@ function startSaturation(root, form) {
     curve.y = [0, Math.min(3, Math.max(0.8, ...finite)) * 1.05];
     curve.axes();
     curve.inner.replaceChildren(
-      draw("path", { class: "rr-opt-now", d: `M${curve.left} ${curve.Y(Math.LN2)}h${curve.across}` }),
-      draw("path", { class: "rr-opt-line", stroke: COLOURS[2], d: curve.path(history.map((one) => one.step), losses) }));
+      draw("path", { class: "rr-live-now", d: `M${curve.left} ${curve.Y(Math.LN2)}h${curve.across}` }),
+      draw("path", { class: "rr-live-line", stroke: COLOURS[2], d: curve.path(history.map((one) => one.step), losses) }));
     step.textContent = `step ${stack.steps}, ${Math.round(100 * seen.accuracy)} % right`;
     body.replaceChildren(...layers.map(({ mean, saturated, dead, gradient }, l) => make("tr", {}, make("th", { scope: "row" }, String(l + 1)),
-      ...[told(mean), `${(100 * saturated).toFixed(1)} %`, `${dead} of ${width}`, told(gradient)].map((text) => make("td", {}, text)))));
+      ...[rounded(mean), `${(100 * saturated).toFixed(1)} %`, `${dead} of ${width}`, rounded(gradient)].map((text) => make("td", {}, text)))));
   }
 
   function speak() {
-    const { layers, loss } = seen, top = layers.at(-1), bottom = layers[0];
+    const { layers, loss, accuracy } = seen, top = layers.at(-1), bottom = layers[0];
     if (!Number.isFinite(loss)) {
       said.textContent = "The loss has blown up: the rate is too high for these weights.";
       return;
     }
     const worst = layers.reduce((found, one, l) => (one.saturated > layers[found].saturated ? l : found), 0);
     const ratio = bottom.gradient / top.gradient, dead = layers.reduce((sum, one) => sum + one.dead, 0);
-    const faint = ratio > 0 ? `The gradient at layer 1 is ${told(ratio)} of that at layer ${layers.length}.` : "No gradient reaches layer 1.";
+    const faint = ratio > 0 ? `The gradient at layer 1 is ${rounded(ratio)} of that at layer ${layers.length}.` : "No gradient reaches layer 1.";
     const most = layers[worst].saturated > 0.005 ? `Layer ${worst + 1} is the most saturated, ${Math.round(100 * layers[worst].saturated)} % of its slopes.` : "No layer is saturated.";
-    said.textContent = `${faint} ${most}${dead ? ` ${dead} of ${layers.length * width} units are dead: no point moves them.` : ""}`;
+    const points = `${Math.round(100 * accuracy)} % of the points are right${accuracy < 0.6 ? ", about what guessing gives" : ""}.`;
+    said.textContent = `${stack.steps ? `After ${plural(stack.steps, "step")} ${points} ` : ""}${faint} ${most}${dead ? ` ${dead} of ${layers.length * width} units are dead: no point moves them.` : ""}`;
   }
 
   root.saturation = {
@@ -228,7 +228,5 @@ function startSaturation(root, form) {
     set: (changes) => { Object.assign(chosen, changes); anew(); }, make: (settings) => new Stack(settings),
   }; // for the console
   anew();
-  return render;
-}
-
-startAll("saturation", startSaturation);
+  redrawn(stage, render);
+});

@@ -1,38 +1,30 @@
 // A deep stack of equal layers, as in stack.py: drawn, passed forward and back, and trained in the page.
 
-const sigma = (z) => (z < 0 ? Math.exp(z) / (1 + Math.exp(z)) : 1 / (1 + Math.exp(-z)));
-const cut = (z, low, high) => Math.min(high, Math.max(low, z));
-
 /** Every activation f with its slope, as in reasonlib.optimisation.models.activations. */
 const ACTIVATIONS = {
-  sigmoid: [sigma, (z) => sigma(z) * (1 - sigma(z))],
-  "hard sigmoid": [(z) => cut((z + 1) / 2, 0, 1), (z) => (Math.abs(z) <= 1 ? 0.5 : 0)],
-  dSiLU: [(z) => sigma(z) * (1 + z * (1 - sigma(z))), (z) => sigma(z) * (1 - sigma(z)) * (2 + z * (1 - 2 * sigma(z)))],
+  sigmoid: [sigmoid, (z) => sigmoid(z) * (1 - sigmoid(z))],
+  "hard sigmoid": [(z) => clamp((z + 1) / 2, 0, 1), (z) => (Math.abs(z) <= 1 ? 0.5 : 0)],
+  dSiLU: [(z) => sigmoid(z) * (1 + z * (1 - sigmoid(z))), (z) => sigmoid(z) * (1 - sigmoid(z)) * (2 + z * (1 - 2 * sigmoid(z)))],
   tanh: [Math.tanh, (z) => 1 - Math.tanh(z) ** 2],
-  "hard tanh": [(z) => cut(z, -1, 1), (z) => (Math.abs(z) <= 1 ? 1 : 0)],
+  "hard tanh": [(z) => clamp(z, -1, 1), (z) => (Math.abs(z) <= 1 ? 1 : 0)],
   softsign: [(z) => z / (1 + Math.abs(z)), (z) => 1 / (1 + Math.abs(z)) ** 2],
   ReLU: [(z) => (z > 0 ? z : 0), (z) => (z > 0 ? 1 : 0)],
   "leaky ReLU": [(z) => (z > 0 ? z : 0.01 * z), (z) => (z > 0 ? 1 : 0.01)],
-  softplus: [(z) => Math.max(z, 0) + Math.log1p(Math.exp(-Math.abs(z))), sigma],
+  softplus: [(z) => Math.max(z, 0) + Math.log1p(Math.exp(-Math.abs(z))), sigmoid],
   ELU: [(z) => (z > 0 ? z : Math.expm1(z)), (z) => (z > 0 ? 1 : Math.exp(z))],
-  swish: [(z) => z * sigma(z), (z) => sigma(z) * (1 + z * (1 - sigma(z)))],
-  ELiSH: [(z) => (z >= 0 ? z : Math.expm1(z)) * sigma(z),
-    (z) => sigma(z) * (z >= 0 ? 1 + z * (1 - sigma(z)) : Math.exp(z) + Math.expm1(z) * (1 - sigma(z)))],
-  HardELiSH: [(z) => (z >= 0 ? z : Math.expm1(z)) * cut((z + 1) / 2, 0, 1),
-    (z) => (z >= 0 ? 1 : Math.exp(z)) * cut((z + 1) / 2, 0, 1) + (Math.abs(z) <= 1 ? 0.5 : 0) * (z >= 0 ? z : Math.expm1(z))],
+  swish: [(z) => z * sigmoid(z), (z) => sigmoid(z) * (1 + z * (1 - sigmoid(z)))],
+  ELiSH: [(z) => (z >= 0 ? z : Math.expm1(z)) * sigmoid(z),
+    (z) => sigmoid(z) * (z >= 0 ? 1 + z * (1 - sigmoid(z)) : Math.exp(z) + Math.expm1(z) * (1 - sigmoid(z)))],
+  HardELiSH: [(z) => (z >= 0 ? z : Math.expm1(z)) * clamp((z + 1) / 2, 0, 1),
+    (z) => (z >= 0 ? 1 : Math.exp(z)) * clamp((z + 1) / 2, 0, 1) + (Math.abs(z) <= 1 ? 0.5 : 0) * (z >= 0 ? z : Math.expm1(z))],
 };
 
 const FADED = 0.1, POINTS = 64;
 
-/** Normal numbers from a seed: mulberry32, then Box and Muller. */
+/** Normal numbers from a seed, two at a time (Box and Muller 1958), as in stack.py. */
 function normals(seed) {
-  let state = seed >>> 0, spare = null;
-  const uniform = () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), state | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return (((t ^ (t >>> 14)) >>> 0) + 0.5) / 2 ** 32;
-  };
+  const random = new Random(seed), uniform = () => random.next() + 0.5 / 2 ** 32;
+  let spare = null;
   return () => {
     if (spare !== null) {
       const kept = spare;
@@ -90,7 +82,7 @@ class Stack {
       const z = scores[p];
       loss += (Math.max(z, 0) + Math.log1p(Math.exp(-Math.abs(z))) - z * truth[p]) / POINTS;
       right += (z > 0) === (truth[p] > 0.5) ? 1 / POINTS : 0;
-      back[p] = (sigma(z) - truth[p]) / POINTS;
+      back[p] = (sigmoid(z) - truth[p]) / POINTS;
     }
     this.gradients = [];
     for (let l = depth; l >= 0; l -= 1) {

@@ -21,7 +21,7 @@ class LossTable {
       return { name, cells, row: make("tr", {}, make("th", { scope: "row" }, toggle), ...cells) };
     });
     this.heads = columns.map((column) => (column ? make("th", { scope: "col" }, column) : make("td")));
-    this.element = make("table", { class: "rr-opt-table rr-opt-slopes" },
+    this.element = make("table", { class: "rr-live-table rr-opt-table rr-opt-slopes" },
       make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "Loss"), ...this.heads)),
       make("tbody", {}, ...this.rows.map(({ row }) => row)));
   }
@@ -35,10 +35,9 @@ class LossTable {
   }
 }
 
-function startLosses(root, form) {
-  const data = JSON.parse(root.querySelector("script[type='application/json']").textContent);
+live("losses", ({ root, stage, data }) => {
   const settings = { delta: 1, gamma: 0.9, focus: 2 };
-  const said = make("output", { class: "rr-opt-said", "aria-live": "polite" });
+  const said = announcer();
   const knob = (name, key, options) => {
     const slider = new Slider(name, { value: settings[key], ...options }, (value) => {
       settings[key] = value;
@@ -52,16 +51,16 @@ function startLosses(root, form) {
     line: [knob("Huber’s δ", "delta", { min: 0.1, max: 5, step: 0.1 }), knob("Quantile γ", "gamma", share)],
     choice: [knob("Focal γ", "focus", { min: 0, max: 5, step: 0.25 })],
   };
-  const panel = (plot, side, ...below) => make("div", { class: "rr-opt-sides" },
+  const panel = (plot, side, ...below) => make("div", { class: "rr-live-sides" },
     make("div", { class: "rr-opt-wide" }, plot.element, ...below), make("div", { class: "rr-opt-narrow" }, ...side));
 
   const modes = { one: oneMode(), line: lineMode(), choice: choiceMode() };
   let mode = "one";
-  const tabs = new Choices("Losses of", MODES, mode, (key) => {
+  const tabs = choices("Losses of", MODES, mode, (key) => {
     mode = key;
     redraw();
   });
-  form.append(tabs.element, ...Object.values(modes).map((one) => one.element), said);
+  stage.append(tabs.element, ...Object.values(modes).map((one) => one.element), said);
 
   /** One prediction, one target; each loss may go its own way downhill. */
   function oneMode() {
@@ -70,7 +69,7 @@ function startLosses(root, form) {
     const plot = new Plot({ label: "Every loss against the prediction", x: [-5, 5], y: [-2.4, 9], height: (width) => clamp(Math.round(width * 0.78), 270, 390), xTitle: "prediction", yTitle: "loss", left: 30 });
     const table = new LossTable(names, ["Value", "Slope", ""], () => redraw());
     const rate = new Slider("Rate η", { min: 0.05, max: 1.2, step: 0.05, value: 0.4, say: (at) => at.toFixed(2) }, () => {});
-    const play = button("Let them descend", () => (state.playing ? stop() : begin()), "rr-opt-main");
+    const play = button("Let them descend", () => (state.playing ? stop() : begin()), { main: true });
     const once = button("Step", () => {
       stop();
       advance();
@@ -87,14 +86,14 @@ function startLosses(root, form) {
       set: (x) => {
         state.target = Number(x.toFixed(3));
         redraw();
-      }, say: () => `target ${told(state.target)}`,
+      }, say: () => `target ${rounded(state.target)}`,
     });
     const guess = new Handle(plot, {
       label: "Prediction", mark: "circle", step: 0.1, ends, get: () => [state.at[0], 0],
       set: (x) => {
         stop();
         together(Number(x.toFixed(3)));
-      }, say: () => `prediction ${told(state.at[0])}`,
+      }, say: () => `prediction ${rounded(state.at[0])}`,
     });
 
     function together(x) {
@@ -140,18 +139,18 @@ function startLosses(root, form) {
       const slopes = names.map((name, i) => REGRESSION[name](state.at[i] - state.target, settings));
       const steepest = Math.max(1, ...slopes.filter((_, i) => table.shown.has(names[i])).map(([, slope]) => Math.abs(slope)));
       const apart = state.step > 0;
-      parts.push(draw("path", { class: "rr-opt-axis", d: `M${plot.left} ${plot.Y(0)}h${plot.across}` }),
-        draw("path", { class: "rr-opt-now", d: `M${plot.X(state.target)} ${plot.top}v${plot.up}` }));
-      if (!apart) parts.push(draw("path", { class: "rr-opt-now", style: "stroke-dasharray:none", d: `M${plot.X(state.at[0])} ${plot.top}v${plot.up}` }));
+      parts.push(draw("path", { class: "rr-live-axis", d: `M${plot.left} ${plot.Y(0)}h${plot.across}` }),
+        draw("path", { class: "rr-live-now", d: `M${plot.X(state.target)} ${plot.top}v${plot.up}` }));
+      if (!apart) parts.push(draw("path", { class: "rr-live-now", style: "stroke-dasharray:none", d: `M${plot.X(state.at[0])} ${plot.top}v${plot.up}` }));
       names.forEach((name, i) => {
         const [value, slope] = slopes[i];
-        table.fill(i, [told(value), told(slope)], slope / steepest);
+        table.fill(i, [rounded(value), rounded(slope)], slope / steepest);
         if (!table.shown.has(name)) return;
-        parts.push(draw("path", { class: "rr-opt-line", d: plot.path(xs, xs.map((x) => REGRESSION[name](x - state.target, settings)[0])), stroke: COLOURS[i], "stroke-dasharray": DASHES[i] }));
+        parts.push(draw("path", { class: "rr-live-line", d: plot.path(xs, xs.map((x) => REGRESSION[name](x - state.target, settings)[0])), stroke: COLOURS[i], "stroke-dasharray": DASHES[i] }));
         const px = plot.X(state.at[i]), py = plot.Y(value), run = plot.X(1) - plot.X(0), rise = slope * (plot.Y(0) - plot.Y(1));
         const size = 26 / Math.hypot(run, rise);
         marks.push(draw("path", { class: "rr-opt-tangent", stroke: COLOURS[i], d: `M${px - run * size} ${py + rise * size}L${px + run * size} ${py - rise * size}` }),
-          draw("path", { class: "rr-opt-mark", d: markPath(MARKS[i], 6), fill: COLOURS[i], transform: `translate(${px} ${py})` }));
+          draw("path", { class: "rr-live-mark", d: markPath(MARKS[i], 6), fill: COLOURS[i], transform: `translate(${px} ${py})` }));
       });
       plot.inner.replaceChildren(...parts, ...marks);
       target.place();
@@ -159,13 +158,13 @@ function startLosses(root, form) {
       guess.element.style.display = apart ? "none" : "";
       play.textContent = state.playing ? "Pause" : "Let them descend";
       const error = state.at[0] - state.target;
-      if (!apart) return `The prediction is ${told(Math.abs(error))} too ${error < 0 ? "low" : "high"}. A descent moves it against each slope.`;
-      const off = (name) => told(Math.abs(state.at[names.indexOf(name)] - state.target));
+      if (!apart) return `The prediction is ${rounded(Math.abs(error))} too ${error < 0 ? "low" : "high"}. A descent moves it against each slope.`;
+      const off = (name) => rounded(Math.abs(state.at[names.indexOf(name)] - state.target));
       return `After ${state.step} ${state.step === 1 ? "step" : "steps"} at rate ${rate.value.toFixed(2)}: squared error is ${off("mse")} from the target, absolute error ${off("mae")}, Huber ${off("huber")}.`;
     }
 
     const buttons = make("div", { class: "rr-opt-transport" }, play, once, back, rate.element);
-    const element = panel(plot, [table.element, make("div", { class: "rr-opt-sliders" }, ...knobs.one.map((one) => one.element))], buttons);
+    const element = panel(plot, [table.element, make("div", { class: "rr-live-sliders" }, ...knobs.one.map((one) => one.element))], buttons);
     return { element, render, state, stop, table };
   }
 
@@ -181,12 +180,12 @@ function startLosses(root, form) {
       set: (x, y) => {
         state.points[i] = [Number(x.toFixed(3)), Number(y.toFixed(3))];
         redraw();
-      }, say: () => `x ${told(state.points[i][0])}, y ${told(state.points[i][1])}`,
+      }, say: () => `x ${rounded(state.points[i][0])}, y ${rounded(state.points[i][1])}`,
     }));
     const outlier = button("Spoil one point", () => {
       state.points[data.spoilt] = [...data.outlier];
       redraw();
-    }, "rr-opt-main");
+    }, { main: true });
     const straight = button("As before", () => {
       state.points = data.points.map((one) => [...one]);
       redraw();
@@ -199,9 +198,9 @@ function startLosses(root, form) {
       names.forEach((name, i) => {
         const line = fitLine(name, state.points, settings);
         state.lines[name] = line;
-        table.fill(i, line ? [told(meanLoss(name, line, state.points, settings)), `${told(line[0])} ${line[1] < 0 ? "−" : "+"} ${told(Math.abs(line[1]))} x`] : ["–", "–"]);
+        table.fill(i, line ? [rounded(meanLoss(name, line, state.points, settings)), `${rounded(line[0])} ${line[1] < 0 ? "−" : "+"} ${rounded(Math.abs(line[1]))} x`] : ["–", "–"]);
         if (!line || !table.shown.has(name)) return;
-        parts.push(draw("path", { class: "rr-opt-line", d: plot.path(plot.x, plot.x.map((x) => line[0] + line[1] * x)), stroke: COLOURS[i], "stroke-dasharray": DASHES[i] }));
+        parts.push(draw("path", { class: "rr-live-line", d: plot.path(plot.x, plot.x.map((x) => line[0] + line[1] * x)), stroke: COLOURS[i], "stroke-dasharray": DASHES[i] }));
       });
       plot.inner.replaceChildren(...parts);
       handles.forEach((one) => one.place());
@@ -210,11 +209,11 @@ function startLosses(root, form) {
       const gap = Math.max(...plot.x.map((x) => Math.abs(a[0] + a[1] * x - b[0] - b[1] * x)));
       return gap < 0.8
         ? "The lines agree. Drag a point far away, or press “Spoil one point”."
-        : `One point has moved the squares’ line ${told(gap)} away from the absolute errors’ line, at one end.`;
+        : `One point has moved the squares’ line ${rounded(gap)} away from the absolute errors’ line, at one end.`;
     }
 
     const buttons = make("div", { class: "rr-opt-transport" }, outlier, straight);
-    const element = panel(plot, [table.element, make("div", { class: "rr-opt-sliders" }, ...knobs.line.map((one) => one.element))], buttons);
+    const element = panel(plot, [table.element, make("div", { class: "rr-live-sliders" }, ...knobs.line.map((one) => one.element))], buttons);
     return { element, render, state, table };
   }
 
@@ -224,7 +223,7 @@ function startLosses(root, form) {
     const state = { z: -1.5, y: 1, axis: "p" };
     const plot = new Plot({ label: "Every loss against the answer", x: [0, 1], y: [0, 5], height: (width) => clamp(Math.round(width * 0.78), 270, 390), yTitle: "loss", left: 30 });
     const table = new LossTable(names, ["Value", "Slope", ""], () => redraw());
-    const axis = new Choices("Against", { p: "probability p", z: "score z" }, "p", (key) => {
+    const axis = choices("Against", { p: "probability p", z: "score z" }, "p", (key) => {
       state.axis = key;
       redraw();
     });
@@ -239,7 +238,7 @@ function startLosses(root, form) {
       set: (x) => {
         state.z = Number((state.axis === "p" ? logit(x) : x).toFixed(4));
         redraw();
-      }, say: () => `probability ${sigmoid(state.z).toFixed(2)}, score ${told(state.z)}`,
+      }, say: () => `probability ${sigmoid(state.z).toFixed(2)}, score ${rounded(state.z)}`,
     });
 
     function render() {
@@ -255,24 +254,24 @@ function startLosses(root, form) {
       const found = names.map((name) => CLASSIFICATION[name](state.z, state.y, settings)).map(([value, slope]) => [value, slope * per]);
       const steepest = Math.max(1, ...found.filter((_, i) => table.shown.has(names[i])).map(([, slope]) => Math.abs(slope)));
       const here = plot.X(byP ? sigmoid(state.z) : state.z);
-      const parts = [draw("path", { class: "rr-opt-now", style: "stroke-dasharray:none", d: `M${here} ${plot.top}v${plot.up}` })], marks = [];
+      const parts = [draw("path", { class: "rr-live-now", style: "stroke-dasharray:none", d: `M${here} ${plot.top}v${plot.up}` })], marks = [];
       names.forEach((name, i) => {
         const [value, slope] = found[i];
-        table.fill(i, [told(value), told(slope)], slope / steepest);
+        table.fill(i, [rounded(value), rounded(slope)], slope / steepest);
         if (!table.shown.has(name)) return;
-        parts.push(draw("path", { class: "rr-opt-line", d: plot.path(xs, xs.map((x) => CLASSIFICATION[name](z(x), state.y, settings)[0])), stroke: COLOURS[i], "stroke-dasharray": DASHES[i] }));
+        parts.push(draw("path", { class: "rr-live-line", d: plot.path(xs, xs.map((x) => CLASSIFICATION[name](z(x), state.y, settings)[0])), stroke: COLOURS[i], "stroke-dasharray": DASHES[i] }));
         const py = plot.Y(value), run = plot.X(1) - plot.X(0), rise = slope * (plot.Y(0) - plot.Y(1)), size = 26 / Math.hypot(run, rise);
         marks.push(draw("path", { class: "rr-opt-tangent", stroke: COLOURS[i], d: `M${here - run * size} ${py + rise * size}L${here + run * size} ${py - rise * size}` }),
-          draw("path", { class: "rr-opt-mark", d: markPath(MARKS[i], 6), fill: COLOURS[i], transform: `translate(${here} ${py})` }));
+          draw("path", { class: "rr-live-mark", d: markPath(MARKS[i], 6), fill: COLOURS[i], transform: `translate(${here} ${py})` }));
       });
       plot.inner.replaceChildren(...parts, ...marks);
       answer.place();
       const p = sigmoid(state.z), focal = found[1][0], log = found[0][0];
       return `It says yes with ${p.toFixed(2)}; the truth is ${state.y.toFixed(2)}. ` +
-        (log > 1e-9 ? `Focal loss counts ${told((100 * focal) / log, 2)} % of the log loss.` : "No loss is left.");
+        (log > 1e-9 ? `Focal loss counts ${rounded((100 * focal) / log, 2)} % of the log loss.` : "No loss is left.");
     }
 
-    const element = panel(plot, [table.element, make("div", { class: "rr-opt-sliders" }, truth.element, ...knobs.choice.map((one) => one.element))], axis.element);
+    const element = panel(plot, [table.element, make("div", { class: "rr-live-sliders" }, truth.element, ...knobs.choice.map((one) => one.element))], axis.element);
     return { element, render, state, table };
   }
 
@@ -285,7 +284,5 @@ function startLosses(root, form) {
   }
 
   root.losses = { modes, settings, REGRESSION, CLASSIFICATION, fitLine, meanLoss, show: (key) => { mode = tabs.value = key; redraw(); } }; // for the console
-  return redraw;
-}
-
-startAll("losses", startLosses);
+  redrawn(stage, redraw);
+});

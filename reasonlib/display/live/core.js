@@ -28,6 +28,7 @@ function fill(element, attributes, children) {
  * static picture.
  */
 function live(name, start) {
+  if (typeof document === "undefined") return; // in a test without a browser
   for (const root of document.querySelectorAll(`.rr-live.rr-${name}:not([data-ready])`)) {
     root.setAttribute("data-ready", "");
     const { data, models } = JSON.parse(root.querySelector("script[type='application/json']").textContent);

@@ -54,7 +54,7 @@ class Asker:
         except ImportError as error:
             raise UserError(
                 "the widget needs ipywidgets; install it (pip install ipywidgets), "
-                "or use reasonlib.story_qa.page.live, which needs nothing"
+                "or use reasonlib.story_qa.page.live, which needs no kernel"
             ) from error
         if stories is None:
             from reasonlib.story_qa.page.live import some_stories

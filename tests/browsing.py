@@ -1,5 +1,6 @@
 """A headless Chromium, and one page in it with all that it complained about or asked the network for."""
 
+import re
 import shutil
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,10 @@ LOCAL = ("file:", "data:", "blob:", "about:")
 KNOWN = (  # how harmless ones begin
     "Anchored content block not found.",  # of Sphinx, to which a dot in an anchor is a class
 )
+OUTSIDE = re.compile(
+    r"https?:(?!//www\.w3\.org/2000/svg)|\bsrc=|\bhref=|url\(|@import|\bfetch\b|XMLHttp|\bimport\("
+)
+"""What a figure that asks the network for nothing does not hold."""
 PHONE = {"viewport": {"width": 390, "height": 844}}
 DESKTOP = {"viewport": {"width": 1280, "height": 800}}
 ONE_FRAME = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
@@ -81,7 +86,7 @@ class Opened:
 
     def part(self, name):
         self.drawn()
-        return self.figure.locator(f".{self.prefix}-{name}")
+        return self.figure.locator(f".{self.prefix}-{name}, .rr-live-{name}")
 
     def ask(self, script, argument=None):
         """Run ``(root, argument) => ...`` on the figure."""

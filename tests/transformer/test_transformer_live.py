@@ -3,31 +3,29 @@
 import base64
 import json
 import re
-import shutil
-import subprocess
 
 import numpy as np
 import pytest
 import torch
-from browsing import Opened
+from browsing import OUTSIDE, Opened
 
+from reasonlib.display.live import code
 from reasonlib.display.plotting import HEAT, Picture
 from reasonlib.errors import UserError
 from reasonlib.transformer.data.stories import WORDS
 from reasonlib.transformer.models.pretrained import ShippedEncoder, load_encoder, look, split
 from reasonlib.transformer.models.pretraining import MASK, Bert, BertConfig, pack, words_of
 from reasonlib.transformer.page.live import (
-    LARGEST,
     Text,
     framed,
     learnt_following,
-    live,
-    network_code,
     parts,
     some_texts,
     telling_head,
     written,
 )
+from reasonlib.transformer.page.live import heads as live
+from reasonlib.transformer.page.live.heads import LARGEST, SCRIPTS
 
 STRANGE = "Rhea took the milk, quickly. Mary is in the _ .\nwhere is [MASK]? Été_Да."
 
@@ -70,9 +68,9 @@ def test_a_figure_is_one_small_piece_that_asks_for_nothing():
     assert isinstance(figure, Picture)
     page = figure._repr_html_()
     assert len(page.encode()) < LARGEST == 500_000
-    assert not re.search(r"https?:|\bsrc=|\bhref=|url\(|@import|\bfetch\b|XMLHttp|\bimport\(", page)
+    assert not OUTSIDE.search(page)
     assert not re.search(r'\bid="', page), "several figures may stand on one page"
-    assert "autoplay" not in page and "setInterval" not in page and "setTimeout" not in page
+    assert "autoplay" not in page and "setInterval" not in page
     assert live().html == figure.html
     assert HEAT == "#2389d7" and "--heat:35 137 215" in figure.html
 
@@ -88,14 +86,14 @@ def test_the_first_look_is_there_without_scripts():
     looked = look(encoder, text.text)
     layer, head, row = telling_head(looked)
     static = figure.html[figure.html.index("</form>") : figure.html.index('<script type="application/json">')]
-    drawn = [float(one) for one in re.findall(r'rr-look-token[^>]*style="--share:([\d.]+)"', static)]
+    drawn = [float(one) for one in re.findall(r'rr-live-token[^>]*style="--share:([\d.]+)"', static)]
     np.testing.assert_allclose(drawn, looked.weights[layer, head, row], atol=1e-4)
-    assert re.findall(r"rr-look-token[^>]*><span>([^<]+)<", static) == list(looked.tokens)
+    assert re.findall(r"rr-live-token[^>]*><span>([^<]+)<", static) == list(looked.tokens)
     best, share = looked.guesses[0].words[0]
     assert f"<li><span>{best}</span>" in static and f"{share:.2f}" in static
     assert "it was: garden" in static or "✓ right" in static
     assert f"layer {layer + 1}, head {head + 1}" in figure.alt.lower() and "It guesses: " in figure.alt
-    assert data_of(figure)["first"] == {"layer": layer, "head": head}
+    assert data_of(figure)["data"]["first"] == {"layer": layer, "head": head}
     words = [looked.tokens[at] in ("mary", "garden") for at in range(len(looked.tokens))]
     everywhere = looked.weights[:, :, row][..., words]
     assert everywhere.max() == looked.weights[layer, head, row][words].max(), "the head that looks hardest"
@@ -103,20 +101,21 @@ def test_the_first_look_is_there_without_scripts():
 
 def test_what_the_page_gets_is_the_encoder_in_16_bits():
     encoder = network()
-    data = data_of(live(encoder, texts=[Text("", "mary ran")]))
-    numbers = np.frombuffer(base64.b64decode(data["weights"]), dtype="<f2").astype(np.float32)
+    given = data_of(live(encoder, texts=[Text("", "mary ran")]))
+    data, packed = given["data"]["sizes"], given["models"]["encoder"]
+    numbers = np.frombuffer(base64.b64decode(packed["bytes"]), dtype="<f2").astype(np.float32)
     exact = torch.cat([tensor.flatten() for tensor in encoder.model.state_dict().values()])
     np.testing.assert_array_equal(numbers, exact)
-    assert data["tokens"] == list(words_of().tokens) and sum(size for _, size in data["tensors"]) == len(
-        numbers
-    )
+    assert data["tokens"] == list(words_of().tokens) and sum(
+        int(np.prod(shape)) for _, shape, _ in packed["tensors"]
+    ) == len(numbers)
 
 
 def test_text_cannot_break_out_of_the_page():
     nasty = Text("<b>", "</script><img src=x onerror=alert(1)> _ mary", ("<i>",))
     body = live(texts=[nasty]).html
     assert "<img" not in body and "<b>" not in body and "<i>" not in body and body.count("</script>") == 2
-    assert data_of(live(texts=[nasty]))["texts"][0]["text"] == nasty.text
+    assert data_of(live(texts=[nasty]))["data"]["texts"][0]["text"] == nasty.text
     assert "never met these words" in body
 
 
@@ -138,7 +137,7 @@ def test_mistakes():
         live(texts=[])
     with pytest.raises(UserError, match="the text must have at most 40 tokens, got 51"):
         live(network(), texts=[Text("", "mary " * 49)])
-    with pytest.raises(UserError, match=r"the figure would weigh \d\.\d MB, and a page may carry 0.5 MB"):
+    with pytest.raises(UserError, match=r"the figure would weigh \d\.\d MB, and it may weigh 0.5 MB"):
         live(network(width=128, hidden=256))
     broken = network()
     with torch.no_grad():
@@ -156,32 +155,16 @@ def test_a_frame_of_its_own():
 # The numbers, in a browser and in node
 
 
-@pytest.fixture(params=[pytest.param("chromium", marks=pytest.mark.browser), "node"])
-def looks(request, tmp_path):
-    """A function that asks a figure's own encoder, in one runtime or the other."""
+@pytest.fixture
+def looks(javascript):
+    """A function that asks a figure's own encoder."""
 
-    def in_browser(figure, asked):
-        figure.save(tmp_path / "live.html")
-        page = request.getfixturevalue("browser").new_page()
-        page.goto((tmp_path / "live.html").as_uri())
-        script = "asked => asked.map(a => document.querySelector('.rr-look').encoder.look(...a))"
-        found = page.evaluate(script, asked)
-        page.close()
-        return found
+    def ask(figure, asked):
+        body = """const bert = new Bert(new Weights(given.models.encoder), given.data.sizes);
+        return given.asked.map((one) => bert.look(...one));"""
+        return javascript(code(*SCRIPTS), body, {**data_of(figure), "asked": asked})
 
-    def in_node(figure, asked):
-        node = shutil.which("node")
-        if node is None:
-            pytest.skip("no node on this machine")
-        code = f"""{network_code()}
-        const [data, asked] = JSON.parse(require("fs").readFileSync(0, "utf8"));
-        const encoder = new Encoder(data);
-        console.log(JSON.stringify(asked.map((one) => encoder.look(...one))));"""
-        told = json.dumps([data_of(figure), asked])
-        done = subprocess.run([node, "-e", code], input=told, capture_output=True, text=True, check=True)
-        return json.loads(done.stdout)
-
-    return in_browser if request.param == "chromium" else in_node
+    return ask
 
 
 @pytest.mark.parametrize("name", ASKED)
@@ -209,7 +192,7 @@ def test_the_same_numbers_as_pytorch(looks, name):
 
 
 class Live(Opened):
-    prefix = "rr-look"
+    prefix = "rr-heads"
 
     def tokens(self):
         return self.part("token").evaluate_all("all => all.map(one => one.firstChild.textContent)")
@@ -269,7 +252,7 @@ def test_pick_a_text_a_head_and_a_token(browser, page):
         check(opened, encoder, one.text, 0, 1, 5)
         opened.page.mouse.move(1, 1)
         check(opened, encoder, one.text, 0, 1, 2)
-        assert re.search(r"Read in your browser in (less than 1|\d+) ms\.", opened.part("told").inner_text())
+        assert re.search(r"Read in your browser in (less than 1|\d+) ms\.", opened.part("took").inner_text())
         assert opened.complaints == []
 
 
@@ -350,15 +333,15 @@ def test_two_figures_and_two_parts(browser, tmp_path):
     told = "<!doctype html><title>Two</title><meta charset=utf-8>"
     (tmp_path / "two.html").write_text(told + still._repr_html_() + one._repr_html_() + other._repr_html_())
     with Live(browser, tmp_path / "two.html") as opened:
-        figures = opened.page.locator(".rr-look[role=group]")
+        figures = opened.page.locator(".rr-heads[role=group]")
         assert figures.evaluate_all("all => all.map(one => one.encoder.layers)") == [3, 1]
-        assert figures.nth(1).locator(".rr-look-head").count() == 3
+        assert figures.nth(1).locator(".rr-heads-head").count() == 3
         follows = look(network(), *parts(texts[0].text)).follows
-        shown = figures.nth(0).locator(".rr-look-guesses").inner_text()
+        shown = figures.nth(0).locator(".rr-heads-guesses").inner_text()
         assert ("✓ right" if follows > 0.5 else "✗ wrong") in shown and f"{follows:.2f}" in shown
         before = figures.nth(1).inner_text()
         assert "It was not trained to say" in before and "It was not trained to say" not in shown
-        figures.nth(0).locator(".rr-look-token").nth(2).click()
+        figures.nth(0).locator(".rr-live-token").nth(2).click()
         assert figures.nth(1).inner_text() == before
         assert opened.complaints == []
 

@@ -29,7 +29,7 @@ def looker(encoder):
 
 
 def shares(looker):
-    return [float(one) for one in re.findall(r'rr-look-token[^>]*--share:([\d.]+)"', looker.result.value)]
+    return [float(one) for one in re.findall(r'rr-live-token[^>]*--share:([\d.]+)"', looker.result.value)]
 
 
 def test_it_shows_what_the_library_computes(looker, encoder):
@@ -63,7 +63,7 @@ def test_a_mistake_is_told_in_the_form(looker):
     looker.text.value = "mary " * 40
     assert looker.result.value == "<p>The text must have at most 30 tokens, got 42.</p>"
     looker.text.value = "mary ran."
-    assert looker.looked is not None and "rr-look-token" in looker.result.value
+    assert looker.looked is not None and "rr-live-token" in looker.result.value
 
 
 def test_the_shipped_encoder_and_no_texts(encoder):

@@ -51,7 +51,7 @@ from reasonlib.display.live.packing import pack_weights, round_weights
 from reasonlib.display.plotting import HEAT, STRONGEST, Picture
 from reasonlib.errors import UserError
 
-__all__ = ["CORE", "LARGEST", "code", "figure", "pack_weights", "round_weights"]
+__all__ = ["CORE", "LARGEST", "code", "figure", "frame", "pack_weights", "round_weights"]
 
 LARGEST = 1_000_000  # bytes: what a figure may weigh, all in all
 
@@ -130,12 +130,10 @@ def figure(
     given = json.dumps({"data": data, "models": models or {}}, ensure_ascii=False, separators=(",", ":"))
     given = given.replace("<", "\\u003c")  # so that no text ends the script element
     still = "" if static is None else f'<div class="rr-live-static">{static.html}</div>'
-    red, green, blue = (round(255 * channel) for channel in to_rgb(HEAT))
-    sheets = [FOLDER / f"{module}.css" for module in ("base", *modules)]
     text = (
-        f"<style>{''.join(map(_read, (*sheets, *styles)))}</style>"
+        f"{_look(styles, modules)}"
         f'<div class="rr rr-live rr-{name} mathjax_ignore" role="group" aria-label="{html.escape(label)}" '
-        f'data-lm-suppress-shortcuts="true" style="--heat:{red} {green} {blue};--strongest:{STRONGEST}">'
+        f'data-lm-suppress-shortcuts="true" style="{_colours()}">'
         f'{still}{body}<p class="rr-live-about">{html.escape(about)} <span class="rr-live-took"></span></p>'
         "<noscript><p>Scripts are off: this was computed beforehand. "
         f"{html.escape(offer)}</p></noscript>"
@@ -151,6 +149,22 @@ def figure(
     return Picture(text, alt=alt)
 
 
+def frame(name: str, still: Picture, *, styles: Sequence[Path] = ()) -> Picture:
+    """Put a picture into the frame and look of a live figure, without its script, for a notebook's widget.
+
+    Parameters
+    ----------
+    name
+        As for `figure`.
+    still
+        What stands in it.
+    styles
+        The figure's own style sheets.
+    """
+    body = f'<div class="rr rr-live rr-{name}" data-ready style="{_colours()}">{still.html}</div>'
+    return Picture(f"{_look(styles)}{body}", alt=still.alt)
+
+
 def code(*scripts: Path, modules: Sequence[str] = ()) -> str:
     """Give the JavaScript of a figure: the shared scripts, then its own.
 
@@ -163,6 +177,16 @@ def code(*scripts: Path, modules: Sequence[str] = ()) -> str:
     """
     shared = [FOLDER / f"{module}.js" for module in (*CORE, *modules)]
     return "\n".join(map(_read, (*shared, *scripts)))
+
+
+def _look(styles: Sequence[Path], modules: Sequence[str] = ()) -> str:
+    sheets = [FOLDER / f"{module}.css" for module in ("base", *modules)]
+    return f"<style>{''.join(map(_read, (*sheets, *styles)))}</style>"
+
+
+def _colours() -> str:
+    red, green, blue = (round(255 * channel) for channel in to_rgb(HEAT))
+    return f"--heat:{red} {green} {blue};--strongest:{STRONGEST}"
 
 
 def _read(path: Path) -> str:

@@ -1,0 +1,127 @@
+// Attention, step by step: one token asks; its scores, the softmax of them, and the mixture of values they make.
+
+/** One layer's attention for a sentence; a mask hides later tokens in this layer and in those before it. */
+function attentionOf(bert, text, { layer, masked, scaled }) {
+  const mask = masked ? causal() : null, before = bert.encode(bert.embed(text), mask).states[layer];
+  const part = bert.weights.part(`encoder.layers.${layer}.attention`), width = before.columns / bert.heads;
+  const { keys, values } = project(part, before), query = linear(part.part("query"), before);
+  return { ...attend(query, keys, values, bert.heads, { mask, scale: scaled ? Math.sqrt(width) : 1 }), values, width };
+}
+
+live("attention", ({ root, stage, data, weights, find }) => {
+  const bert = new Bert(weights("encoder"), data.sizes), heads = bert.heads;
+  const state = { layer: data.first.layer, head: data.first.head, query: 0, masked: false, scaled: true, words: [], seen: null };
+
+  function read({ keep = false } = {}) {
+    state.words = bert.pack(text.value);
+    const count = state.words.length, empty = count < 3, long = count > data.longest;
+    remark(remarks, [
+      empty && "Write a sentence first.",
+      long && `The figure shows at most ${data.longest} tokens, and this text has ${count}.`,
+      ...unknown(),
+    ]);
+    body.hidden = empty || long;
+    if (body.hidden) return;
+    const hidden = state.words.indexOf("[MASK]");
+    if (!keep || state.query >= count) state.query = hidden > 0 ? hidden : Math.min(data.first.query, count - 2);
+    row.set(state.words.map((word) => ({ text: word, unknown: !bert.vocabulary.has(word) })));
+    update();
+  }
+
+  function unknown() {
+    const strange = [...new Set(state.words.filter((word) => !bert.vocabulary.has(word)))];
+    return strange.length ? [`The model has never seen ${strange.map(quoted).join(", ")} and reads [UNK] there.`] : [];
+  }
+
+  /** Compute again, and draw. */
+  function update() {
+    const { result, ms } = timed(() => attentionOf(bert, text.value, state));
+    state.seen = result;
+    find("took").textContent = took(ms, "Computed");
+    show();
+  }
+
+  function show() {
+    const { scores, weights: shares, values, joined, width } = state.seen, { head, query, words } = state;
+    const from = head * width, slice = (matrix, at) => matrix.row(at).subarray(from, from + width);
+    const largest = Math.max(...range(words.length, (at) => Math.max(...slice(values, at).map(Math.abs))));
+    const own = shares[head].row(query), hidden = (at) => state.masked && at > query;
+    const most = Math.max(1e-9, ...Array.from(scores[head].row(query), (score, at) => (hidden(at) ? 0 : Math.abs(score))));
+    table.replaceChildren(...words.map((word, at) => {
+      const score = scores[head].row(query)[at], share = own[at];
+      return make("tr", { class: hidden(at) ? "rr-attention-hidden" : null },
+        make("th", { scope: "row" }, word),
+        make("td", { class: "rr-attention-score" }, hidden(at) ? "−∞" : [fixed(score, 1), signed(score / most)]),
+        make("td", { class: "rr-live-heat", style: heat(share) }, share.toFixed(2)),
+        make("td", { class: "rr-attention-value" }, strip(slice(values, at), largest, 0.12 + 0.88 * share)),
+        range(heads, (other) => make("td", {
+          class: `rr-attention-head rr-live-heat${other === head ? " rr-attention-chosen" : ""}`,
+          style: heat(shares[other].row(query)[at]), title: `head ${other + 1}: ${shares[other].row(query)[at].toFixed(2)}`,
+        }, make("span", { class: "rr-live-hidden" }, shares[other].row(query)[at].toFixed(2)))));
+    }));
+    mixture.replaceChildren(strip(slice(joined, query), largest, 1));
+    row.press(query);
+    row.shade(own, query);
+    for (const [at, pick] of picks.entries()) pick.setAttribute("aria-pressed", at === head);
+    const best = ranked(own).slice(0, 2).filter((at) => own[at] >= 0.05);
+    const parts = best.map((at) => `${percent(own[at])} the value of ${quoted(words[at])} (token ${at + 1})`);
+    said.textContent = `Layer ${state.layer + 1}, head ${head + 1}: ${quoted(words[query])}, token ${query + 1}, reads ${listed(parts)}.`;
+  }
+
+  /** A bar from the middle to the right, or to the left where a score is below zero. */
+  const signed = (part) => make("i", { style: `left:${50 + Math.min(part, 0) * 50}%;width:${Math.abs(part) * 50}%` });
+
+  /** A vector as a row of cells: blue above zero, orange below. */
+  function strip(vector, largest, strength) {
+    const cells = Array.from(vector, (value) => make("i", {
+      style: `background:${value > 0 ? "#0072b2" : "#d55e00"};opacity:${((Math.abs(value) / largest) * 0.9 + 0.04).toFixed(2)}`,
+    }));
+    return make("span", { class: "rr-attention-strip", "aria-hidden": "true", style: `opacity:${strength.toFixed(2)}` }, cells);
+  }
+
+  const text = field("Sentence", { value: data.texts[0].text, note: "(_ hides a word)", changed: () => {
+    example.value = "own";
+    read({ keep: true });
+  } });
+  const titles = Object.fromEntries(data.texts.map(({ title }, number) => [number, title]));
+  const example = menu("Example", { ...titles, own: "Your own" }, "0", (key) => {
+    if (data.texts[key]) text.value = data.texts[key].text;
+    else text.input.focus();
+    read();
+  });
+  const layer = choices("Layer", Object.fromEntries(range(bert.layers, (number) => [number, number + 1])), String(state.layer), (key) => {
+    state.layer = Number(key);
+    update();
+  });
+  const mask = tick("Hide later tokens (causal mask)", false, (on) => {
+    state.masked = on;
+    update();
+  });
+  const scale = tick(`Divide scores by √${data.width}`, true, (on) => {
+    state.scaled = on;
+    update();
+  });
+  const row = new TokenRow({ label: "Query: the token that asks", choose: (at) => {
+    state.query = at;
+    show();
+  } });
+  const picks = range(heads, (number) => make("button", { type: "button", class: "rr-attention-pick", "aria-label": `head ${number + 1}`, onclick: () => {
+    state.head = number;
+    show();
+  } }, String(number + 1)));
+  const table = make("tbody"), mixture = make("td"), said = announcer(), remarks = make("ul", { class: "rr-live-notes" });
+  const head = (...words) => make("th", { scope: "col" }, words);
+  const grid = make("table", { class: "rr-live-table rr-attention-table" },
+    make("thead", {}, make("tr", {},
+      head("Key"), head("1 Score", make("small", {}, "query · key")), head("2 Weight", make("small", {}, "softmax")),
+      head("3 Value", make("small", {}, "weight × value")),
+      make("th", { colspan: heads, scope: "colgroup" }, "Heads", make("small", {}, picks)))),
+    table,
+    make("tfoot", {}, make("tr", {}, make("th", { scope: "row", colspan: 3 }, "4 Mixture of the values"), mixture, make("td", { colspan: heads }))));
+  const body = make("div", { class: "rr-live-stage" },
+    make("div", {}, make("p", { class: "rr-live-title" }, "Query: choose the token that asks"), row.element), said, grid,
+    make("div", { class: "rr-live-row" }, layer.element, mask.element, scale.element));
+  stage.append(make("div", { class: "rr-live-row" }, example.element, text.element), remarks, body);
+  root.attention = { bert, state, update }; // for the browser's console
+  read();
+});

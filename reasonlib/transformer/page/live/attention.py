@@ -6,7 +6,7 @@ mixture of the values that these weights make. All heads stand side by side; a c
 denominator can be switched off and on.
 
 >>> attention()
-Layer ..., head ...: “_”, token ..., reads ...
+Layer ..., head ...: “[MASK]”, token ..., reads most ...
 """
 
 from collections.abc import Sequence

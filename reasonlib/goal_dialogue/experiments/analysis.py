@@ -1,105 +1,26 @@
-"""Why task 3 stops at 74.9 and task 4 at 57.2, and what the copying network knows of a name.
-
-A network that gives every word a vector of its own can say a word only if training moved that word's vector.
-So the share of responses all of whose words the system said in training is the most it reaches but for luck:
-`ceiling`. The restaurants of tasks 3 and 4 are other ones in the released training file than in the ordinary
-test file too, so the wall of the out-of-vocabulary sets stands in those as well.
-"""
+"""Where a system is right: by template, by rank of an option; why the copying network copied a name."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
 
-from reasonlib.goal_dialogue.data.example import SILENCE, Dialogue, Example, Fact, Split, Turn
+from reasonlib.goal_dialogue.data.example import SILENCE, Dialogue, Example, Fact, Turn
 from reasonlib.goal_dialogue.data.templates import Language
-from reasonlib.goal_dialogue.experiments.train_copying import Copier
+from reasonlib.goal_dialogue.models.copier import Copier
 
 __all__ = [
-    "Ceiling",
     "Evidence",
     "Group",
     "Options",
     "by_rank",
     "by_template",
-    "ceiling",
     "evidence",
     "options",
     "rating_scores",
 ]
-
-
-class Ceiling(NamedTuple):
-    """What share of a set's responses can be learnt as a whole, or word by word.
-
-    Attributes
-    ----------
-    verbatim
-        Fraction of responses that occur in training as they are.
-    words
-        Fraction of responses each of whose words the system said in training.
-    names
-        Fraction of responses with a word never heard in training by anybody.
-    """
-
-    verbatim: float
-    words: float
-    names: float
-
-
-def ceiling(split: Split, *, learnt: str = "train") -> dict[str, Ceiling]:
-    """Compute what training on one part of a split can teach about the responses of the others.
-
-    Parameters
-    ----------
-    split
-        One task.
-    learnt
-        The part that is trained on: ``train`` or ``valid``, the source's other choice.
-
-    Returns
-    -------
-    dict
-        For ``valid``, ``test`` and, where there is one, ``oov``; and ``train`` where that is not learnt.
-
-    Raises
-    ------
-    ValueError
-        If there is no such part.
-    """
-    parts = {"train": split.train, "valid": split.valid, "test": split.test, "oov": split.oov}
-    if learnt not in ("train", "valid"):
-        raise ValueError(f"learnt must be train or valid, got {learnt!r}")
-    responses = {turn.bot for dialogue in parts[learnt] for turn in dialogue.turns}
-    spoken = {word for response in responses for word in response.split()}
-    heard = spoken | _heard(parts[learnt])
-    found = {}
-    for name, dialogues in parts.items():
-        if name == learnt or not dialogues:
-            continue
-        said = [turn.bot for dialogue in dialogues for turn in dialogue.turns]
-        found[name] = Ceiling(
-            verbatim=sum(one in responses for one in said) / len(said),
-            words=sum(spoken.issuperset(one.split()) for one in said) / len(said),
-            names=sum(not heard.issuperset(one.split()) for one in said) / len(said),
-        )
-    return found
-
-
-def _heard(dialogues: Iterable[Dialogue]) -> set[str]:
-    """Every word of what users said and of what API calls brought back."""
-    words: set[str] = set()
-    for dialogue in dialogues:
-        for event in dialogue.events:
-            if isinstance(event, Turn):
-                words.update(event.user.split())
-            elif isinstance(event, Fact):
-                words.update((event.subject, event.relation, event.value))
-            else:
-                words.update(event.text.split())
-    return words
 
 
 class Group(NamedTuple):

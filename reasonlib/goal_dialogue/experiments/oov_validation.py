@@ -1,4 +1,4 @@
-"""A validation set with names that training never says, to choose settings by without a look at a test set.
+"""A validation set with names that training never mentions, to choose settings without a look at a test set.
 
 ::
 
@@ -6,112 +6,162 @@
     renamed                i'd like korean food in seoul      resto_seoul_cheap_korean_2stars
 
 The release has an out-of-vocabulary set for testing and none for validation. But its knowledge base names
-cuisines and locations that no training dialogue does. Each that training says is exchanged for one that it
-doesn't, everywhere in the validation dialogues; so what is left of the accuracy is what unheard names leave.
+cuisines and locations that no training dialogue does. Each that training mentions is exchanged for one that
+it does not, everywhere in the validation dialogues.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from reasonlib.errors import UserError
-from reasonlib.goal_dialogue.data.encoding import encode, lines, words
 from reasonlib.goal_dialogue.data.example import Dialogue, Event, Fact, Note, Split, Turn
-from reasonlib.goal_dialogue.experiments.runs import Job, Outcome, each_task, make_network
-from reasonlib.tracking.experiment import Measured, Trial
+from reasonlib.goal_dialogue.experiments.memory_networks import build_network
+from reasonlib.goal_dialogue.experiments.tasks import (
+    DATA,
+    TaskResult,
+    TaskRun,
+    data_version,
+    run_tasks,
+)
+from reasonlib.tracking.experiment import Experiment, Measured, Trial
+from reasonlib.training.settings import select_fields
 
-__all__ = ["exchanges", "rename", "run_unheard"]
+__all__ = ["UNHEARD", "name_exchanges", "rename", "run_oov_validation"]
 
 RENAMED = ("cuisine", "location")
 """Types whose values differ between a set and its out-of-vocabulary twin."""
 
 
-def exchanges(split: Split) -> dict[str, str]:
-    """Map each cuisine and location that training says to one it never says, both in alphabetical order.
+def name_exchanges(split: Split) -> dict[str, str]:
+    """Map each cuisine and location of the training dialogues to one outside them, alphabetically.
 
     Raises
     ------
     UserError
-        If the set has no knowledge base to take unheard names from.
+        If the set has no knowledge base to take names from.
     """
+    from reasonlib.goal_dialogue.data.encoding import lines, words
+
     if split.knowledge is None:
-        raise UserError(f"task {split.task} has no knowledge base, so no names that training does not say")
+        raise UserError(
+            f"task {split.task} has no knowledge base, so no names that are not in the training set"
+        )
     sentences = (line for dialogue in split.train for event in lines(dialogue) for line in event)
-    said = {word for text, _, _ in sentences for word in words(text)}
+    training_words = {word for text, _, _ in sentences for word in words(text)}
     types = split.knowledge.types()
-    found: dict[str, str] = {}
-    for kind in RENAMED:
-        values = sorted(value for value, one in types.items() if one == kind)
-        heard = [value for value in values if value in said]
-        unheard = [value for value in values if value not in said]
-        found |= dict(zip(heard, unheard, strict=False))
-    return found
+    exchanges: dict[str, str] = {}
+    for renamed_type in RENAMED:
+        values = sorted(value for value, entity_type in types.items() if entity_type == renamed_type)
+        seen = [value for value in values if value in training_words]
+        unseen = [value for value in values if value not in training_words]
+        exchanges |= dict(zip(seen, unseen, strict=False))
+    return exchanges
 
 
 def rename(dialogues: Iterable[Dialogue], names: Mapping[str, str]) -> tuple[Dialogue, ...]:
     """Exchange names in dialogues, in the names of restaurants too (``resto_rome_cheap_thai_2stars``)."""
 
-    def text(said: str) -> str:
-        parts = ("_".join(names.get(part, part) for part in word.split("_")) for word in said.split(" "))
+    def rename_text(text: str) -> str:
+        parts = ("_".join(names.get(part, part) for part in word.split("_")) for word in text.split(" "))
         return " ".join(parts)
 
-    def event(one: Event) -> Event:
-        if isinstance(one, Turn):
-            return Turn(text(one.user), text(one.bot))
-        if isinstance(one, Fact):
-            return Fact(text(one.subject), one.relation, text(one.value))
-        return Note(text(one.text))
+    def rename_event(event: Event) -> Event:
+        if isinstance(event, Turn):
+            return Turn(rename_text(event.user), rename_text(event.bot))
+        if isinstance(event, Fact):
+            return Fact(rename_text(event.subject), event.relation, rename_text(event.value))
+        return Note(rename_text(event.text))
 
-    return tuple(replace(one, events=tuple(map(event, one.events))) for one in dialogues)
+    return tuple(
+        replace(dialogue, events=tuple(map(rename_event, dialogue.events))) for dialogue in dialogues
+    )
 
 
-def run_unheard(trial: Trial) -> Measured:
-    """Train memory networks, one a task; measure them on validation dialogues, as they are and renamed.
+def run_oov_validation(trial: Trial) -> Measured:
+    """Train memory networks, one a task; evaluate them on validation dialogues, as they are and renamed.
 
     Metrics: ``valid1``, ``renamed1``, ... right responses, and their means ``valid`` and ``renamed``.
     """
-    from reasonlib.goal_dialogue.experiments import train_memory
-
-    def run(job: Job) -> Outcome:
-        settings = job.settings
-        model, task = make_network(job.split, settings, seed=trial.seed, data=trial.data)
-        recipe = {
-            name: settings[name] for name in ("epochs", "batch_size", "lr", "patience") if name in settings
-        }
-        history = train_memory.learn(
-            model.to(trial.device),
-            task,
-            train_memory.Recipe(**recipe),
-            seed=trial.seed,
-            minutes=job.minutes,
-            checkpoint=job.folder,
-            progress=trial.progress,
-        )
-        numbers = {entity: place for place, entity in enumerate(task.types)} or None
-        renamed = encode(
-            rename(job.split.valid, exchanges(job.split)),
-            task.vocabulary,
-            task.candidates,
-            facts=settings.get("facts", True),
-            entities=numbers,
-        )
-        return Outcome(
-            scores={
-                "test": train_memory.accuracy(model, task.valid),
-                "oov": train_memory.accuracy(model, renamed),
-            },
-            done=history.steps_done,
-            planned=history.steps_planned,
-            stopped=history.stopped,
-        )
-
-    measured = each_task(trial, run)
+    measured = run_tasks(trial, _run_task)
     metrics: dict[str, float] = {}
-    for before, name in (("task", "valid"), ("oov", "renamed")):
+    for prefix, name in (("task", "valid"), ("oov", "renamed")):
         mean = {"valid": "average", "renamed": "oov"}[name]
         metrics |= {
-            f"{name}{task}": measured.metrics[f"{before}{task}"]
+            f"{name}{task}": measured.metrics[f"{prefix}{task}"]
             for task in trial.settings["tasks"]
-            if f"{before}{task}" in measured.metrics
+            if f"{prefix}{task}" in measured.metrics
         }
         metrics[name] = measured.metrics[mean]
     return replace(measured, metrics=metrics)
+
+
+def _run_task(run: TaskRun) -> TaskResult:
+    """Score the validation dialogues as ``test``, the renamed ones as ``oov``."""
+    from reasonlib.goal_dialogue.data.encoding import encode
+    from reasonlib.goal_dialogue.experiments import train_memory
+
+    model, task = build_network(run.split, run.settings, seed=run.trial.seed, data=run.trial.data)
+    history = train_memory.train_network(
+        model.to(run.trial.device),
+        task,
+        train_memory.Recipe(**select_fields(train_memory.Recipe, run.settings)),
+        seed=run.trial.seed,
+        minutes=run.minutes,
+        checkpoint=run.folder,
+        progress=run.trial.progress,
+    )
+    renamed = encode(
+        rename(run.split.valid, name_exchanges(run.split)),
+        task.vocabulary,
+        task.candidates,
+        facts=run.settings.get("facts", True),
+        entities={entity: index for index, entity in enumerate(task.types)} or None,
+    )
+    return TaskResult(
+        scores={
+            "test": train_memory.evaluate_network(model, task.valid),
+            "oov": train_memory.evaluate_network(model, renamed),
+        },
+        steps_done=history.steps_done,
+        steps_planned=history.steps_planned,
+        stopped=history.stopped,
+    )
+
+
+UNHEARD = Experiment(
+    name="goal_dialogue/unheard",
+    title="Settings chosen with unheard names in the validation set, with match features and without",
+    rows={
+        f"{name}-{width}-{spread}-{lr}{'' if match else '-alone'}": {
+            "network": name,
+            "match": match,
+            "width": width,
+            "spread": spread,
+            "lr": lr,
+        }
+        for name, width, spread, lr, match in (
+            ("gn2n-adjacent", 32, 0.1, 0.003, True),
+            ("gn2n-adjacent", 128, 0.1, 0.003, True),
+            ("gn2n", 32, 0.3, 0.003, True),
+            ("gn2n", 64, 0.3, 0.003, True),
+            ("gn2n", 128, 0.2, 0.003, True),
+            ("gn2n", 64, 0.3, 0.01, True),
+            ("un2n", 32, 0.1, 0.003, True),
+            ("un2n", 64, 0.3, 0.003, True),
+            ("un2n", 64, 0.3, 0.01, True),
+            ("n2n", 32, 0.1, 0.003, False),
+            ("gn2n-adjacent", 32, 0.1, 0.003, False),
+            ("gn2n", 64, 0.3, 0.003, False),
+            ("un2n", 32, 0.1, 0.003, False),
+            ("un2n", 64, 0.3, 0.003, False),
+        )
+    },
+    scales={
+        "smoke": {"tasks": (1,), "dialogues": 12, "epochs": 1},
+        "quick": {"tasks": (1,), "dialogues": 100, "epochs": 4},
+        "paper": {"tasks": (1,), "epochs": 5},
+    },
+    data=DATA,
+    run=run_oov_validation,
+    version=data_version,
+)

@@ -1,6 +1,6 @@
-"""Training a memory network on dialogues; how many responses and whole dialogues it gets right."""
+"""Training of a memory network on dialogues: losses, recipe, the loop."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from reasonlib import training
-from reasonlib.goal_dialogue.data.encoding import Batch, Encoded, TurnSet, encode
-from reasonlib.goal_dialogue.data.example import Dialogue, Example, Turn
-from reasonlib.goal_dialogue.models.memory_network import Answered, MemoryNetwork
+from reasonlib.goal_dialogue.data.encoding import Batch, Encoded, TurnSet
+from reasonlib.goal_dialogue.experiments.metrics import response_accuracy
+from reasonlib.goal_dialogue.models.memory_network import MemoryNetwork
+from reasonlib.goal_dialogue.models.memory_system import predict
 
-__all__ = ["LOSSES", "Learned", "Recipe", "accuracy", "answers", "hinge", "learn"]
+__all__ = ["LOSSES", "Recipe", "evaluate_network", "hinge", "train_network"]
 
 
 def hinge(logits: Tensor, response: Tensor) -> Tensor:
@@ -80,43 +81,12 @@ class Recipe:
         )
 
 
-def _device(model: nn.Module) -> torch.device:
-    return next(model.parameters()).device
+def evaluate_network(model: MemoryNetwork, turns: TurnSet) -> dict[str, float]:
+    """Evaluate a network on encoded turns; see `metrics.response_accuracy`."""
+    return response_accuracy(predict(model, turns) == turns.response, turns.dialogue)
 
 
-@torch.no_grad()
-def answers(model: MemoryNetwork, turns: TurnSet, *, size: int = 256) -> np.ndarray:
-    """Number of the candidate a network gives at every turn, shape (N,)."""
-    training_before = model.training
-    model.eval()
-    where = _device(model)
-    given = [
-        model(turns.batch(range(start, min(start + size, len(turns))), slots=model.slots).to(where))
-        .logits.argmax(1)
-        .cpu()
-        for start in range(0, len(turns), size)
-    ]
-    model.train(training_before)
-    return torch.cat(given).numpy()
-
-
-def accuracy(model: MemoryNetwork, turns: TurnSet) -> dict[str, float]:
-    """Measure a network (Bordes et al. 2017, section 5).
-
-    Returns
-    -------
-    dict
-        ``per_response``: fraction of turns answered rightly; ``per_dialogue``: fraction of dialogues of which
-        every turn is. The same as `evaluation.accuracy`.
-    """
-    right = answers(model, turns) == turns.response
-    whole = np.ones(int(turns.dialogue.max()) + 1, dtype=bool)
-    np.logical_and.at(whole, turns.dialogue, right)
-    asked = np.bincount(turns.dialogue, minlength=len(whole)) > 0
-    return {"per_response": float(right.mean()), "per_dialogue": float(whole[asked].mean())}
-
-
-def learn(
+def train_network(
     model: MemoryNetwork,
     task: Encoded,
     recipe: Recipe,
@@ -154,22 +124,22 @@ def learn(
     History
         One row an epoch: loss, and ``accuracy`` (per response) on the validation set.
     """
-    turns, size = task.train, recipe.batch_size
+    turns, batch_size = task.train, recipe.batch_size
     criterion = LOSSES[recipe.loss]
-    where = _device(model)
+    device = next(model.parameters()).device
 
     def batches(epoch: int) -> Iterator[Batch]:
         order = np.arange(len(turns))
         if recipe.shuffled:
             order = np.random.default_rng([seed, epoch]).permutation(order)
-        for start in range(0, len(order), size):
-            yield turns.batch(order[start : start + size], slots=model.slots).to(where)
+        for start in range(0, len(order), batch_size):
+            yield turns.batch(order[start : start + batch_size], slots=model.slots).to(device)
 
     def loss(model: nn.Module, batch: Batch) -> Tensor:
         return criterion(model(batch).logits, batch.response)
 
     def validate(model: MemoryNetwork) -> dict[str, float]:
-        return {"accuracy": float((answers(model, task.valid) == task.valid.response).mean())}
+        return {"accuracy": float((predict(model, task.valid) == task.valid.response).mean())}
 
     return training.fit(
         model,
@@ -181,54 +151,7 @@ def learn(
         mode="max",
         checkpoint=checkpoint,
         identity={"recipe": repr(recipe), "turns": len(turns), "slots": model.slots, "also": identity},
-        steps_per_epoch=-(-len(turns) // size),
+        steps_per_epoch=-(-len(turns) // batch_size),
         on_epoch=on_epoch,
         progress=progress,
     )
-
-
-@dataclass(frozen=True)
-class Learned:
-    """A trained network with what it needs to talk: a `evaluation.System`.
-
-    Attributes
-    ----------
-    model
-        Trained.
-    task
-        What it was trained on: its vocabulary, candidates and types are used, its sets are not.
-    facts
-        Whether it remembers what API calls brought back.
-    """
-
-    model: MemoryNetwork
-    task: Encoded
-    facts: bool = True
-
-    def batch(self, examples: Sequence[Example]) -> Batch:
-        """Gather some turns as the network reads them; the latest sentence is the last filled slot."""
-        dialogues = [
-            Dialogue(task=one.task, events=(*one.history, Turn(one.user, one.response))) for one in examples
-        ]
-        turns = encode(
-            dialogues,
-            self.task.vocabulary,
-            self.task.candidates,
-            facts=self.facts,
-            entities={entity: place for place, entity in enumerate(self.task.types)} or None,
-        )
-        last = np.flatnonzero(np.diff(turns.dialogue, append=len(dialogues)))
-        return turns.batch(last, slots=self.model.slots).to(_device(self.model))
-
-    @torch.no_grad()
-    def ask(self, examples: Sequence[Example]) -> Answered:
-        """Give logits (B, C), attention and gates at some turns."""
-        return self.model(self.batch(examples))
-
-    def answer(self, examples: Sequence[Example]) -> list[str]:
-        """Give the response to each example: one of the candidates."""
-        given: list[str] = []
-        for start in range(0, len(examples), 256):
-            logits = self.ask(examples[start : start + 256]).logits
-            given += [self.task.candidates[place] for place in logits.argmax(1).tolist()]
-        return given

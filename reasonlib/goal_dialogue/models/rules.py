@@ -1,36 +1,24 @@
 """Systems of rules: what a programmer who has read the dialogues can do (Bordes et al. 2017, section 5.1).
 
-`fit_rules` gives a system for tasks 1 to 5. It reads the state off the history (which slots are filled, what
-the knowledge base returned, what was offered) and needs the knowledge base for nothing but a list of the
+`RestaurantRules` is a system for tasks 1 to 5. It reads the state off the history (which slots are filled,
+what the knowledge base returned, what was offered) and needs the knowledge base for nothing but a list of the
 cuisines and locations there are::
 
     history, user --> State --> first rule that applies --> response
 
-Whoever wrote the simulated users could write these rules, so they are right every time, on unseen entities
-too. `fit_rules` for task 6, where people talk to a system through a recogniser of speech, does what can be
-done in the same way; the responses it misses are those that the real system chose by what it had misheard.
+Whoever wrote the simulated users could write these rules, so they are right every time, also on
+out-of-vocabulary entities. Task 6 has rules of its own, in `rules_dstc2`.
 """
 
-import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from reasonlib.goal_dialogue.data.example import SILENCE, Example, Fact, Note, Split, Turn
+from reasonlib.goal_dialogue.data.example import SILENCE, Example, Fact, Split, Turn
 from reasonlib.goal_dialogue.data.world import SLOTS, Goal
-from reasonlib.goal_dialogue.experiments.metrics import System
+from reasonlib.goal_dialogue.models.rules_dstc2 import TownRules
+from reasonlib.goal_dialogue.models.system import System
 
-__all__ = ["RestaurantRules", "State", "TownRules", "fit_rules"]
-
-
-def fit_rules(split: Split) -> System:
-    """Give the rule-based system for a task; nothing is learnt but the names of entities."""
-    if split.knowledge is None:
-        return TownRules.of(split)
-    return RestaurantRules(split.knowledge.types())
-
-
-# Tasks 1 to 5
+__all__ = ["RestaurantRules", "State", "fit_rules"]
 
 HELLO = "hello what can i help you with today"
 ON_IT = "i'm on it"
@@ -156,252 +144,8 @@ class RestaurantRules:
         return OFFER + best
 
 
-# Task 6
-
-TOWN_HELLO = (
-    "Hello , welcome to the Cambridge restaurant system . You can ask for restaurants by area , price range "
-    "or food type . How may I help you ?"
-)
-TOWN_ASK = {
-    "food": "What kind of food would you like?",
-    "area": "What part of town do you have in mind?",
-    "price": "Would you like something in the cheap , moderate , or expensive price range?",
-}
-AREAS = ("north", "south", "east", "west", "centre")
-PRICES = ("cheap", "moderate", "expensive")
-ANY = "*"  # the user does not care
-SYNONYMS = {"moderately": "moderate", "cheaply": "cheap", "center": "centre", "town": ""}
-_ANY = re.compile(r"\b(any|anything|anywhere|care|matter|matters|mind|whatever|no preference|doesnt)\b")
-_NAMED = re.compile(
-    r"^(?:The phone number of |The post code of |Sure , |The price range at )?"
-    r"(?P<name>[a-z_' ]+?) (?:is|serves|are) "
-)
-_QUESTIONS = {
-    "area": re.compile(r"\b(area|part of|where|location)\b"),
-    "price": re.compile(r"\b(price|prices|expensive|cost|pricey)\b"),
-    "food": re.compile(r"\b(food|serve|serves|type|cuisine)\b"),
-}
-_DETAILS = (
-    ("phone", re.compile(r"\b(phone|telephone|number)\b")),
-    ("address", re.compile(r"\b(address|addres)\b")),
-    ("post_code", re.compile(r"\b(post|postcode|postal|zip|code)\b")),
-)
-_BYE = re.compile(r"\b(bye|goodbye|thank you|thanks)\b")
-_OTHER = re.compile(r"\b(else|another|other|different|next)\b")
-_OPENING = {
-    ("area", "price"): "{name} is a nice place in the {area} of town and the prices are {price}",
-    ("area", "food"): "{name} is a nice place in the {area} of town serving tasty {food} food",
-    ("food", "price"): "{name} serves {food} food in the {price} price range",
-    ("area",): "{name} is a nice place in the {area} of town",
-    ("price",): "{name} is in the {price} price range",
-    ("food",): "{name} serves {food} food",
-    ("area", "food", "price"): (
-        "{name} is a great restaurant serving {price} {food} food in the {area} of town ."
-    ),
-    (): "{name} is a great restaurant",
-}
-"""How a place is first named, by what the user had asked for; the most common wording of several."""
-
-_NONE = {
-    ("area",): "Sorry but there is no other restaurant in the {area} of town",
-    ("price",): "Sorry but there is no other restaurant in the {price} price range",
-    (
-        "area",
-        "price",
-    ): "Sorry but there is no other restaurant in the {price} price range and the {area} of town",
-    ("food",): "I'm sorry but there is no restaurant serving {food} food",
-    ("area", "food"): "Sorry there is no {food} restaurant in the {area} of town",
-    ("food", "price"): "Sorry there is no {food} restaurant in the {price} price range",
-    (
-        "area",
-        "food",
-        "price",
-    ): "Sorry there is no {price} restaurant in the {area} of town serving {food} food",
-    (): "Sorry I am a bit confused ; please tell me again what you are looking for .",
-}
-
-
-@dataclass
-class TownState:
-    """What a dialogue of task 6 has come to.
-
-    Attributes
-    ----------
-    wishes
-        ``food``, ``area`` and ``price`` as the user last gave them; "*" for one that does not matter.
-    new
-        Which of them the user just gave.
-    asked
-        Which of them the system has asked for.
-    called
-        The wishes at the last API call.
-    facts
-        What that call returned: place to relation to value.
-    empty
-        Whether it returned nothing.
-    named
-        Places the system has named, the last one at the end.
-    last
-        What the system said last.
-    """
-
-    wishes: dict[str, str] = field(default_factory=dict)
-    new: set[str] = field(default_factory=set)
-    asked: set[str] = field(default_factory=set)
-    called: dict[str, str] | None = None
-    facts: dict[str, dict[str, str]] = field(default_factory=dict)
-    empty: bool = False
-    named: list[str] = field(default_factory=list)
-    last: str = ""
-
-    @property
-    def known(self) -> dict[str, str]:
-        """The wishes that have a value."""
-        return {slot: value for slot, value in sorted(self.wishes.items()) if value != ANY}
-
-
-@dataclass(frozen=True)
-class TownRules:
-    """The rules for task 6: restaurants of one town, asked for over a telephone.
-
-    Attributes
-    ----------
-    foods
-        Kinds of food, from the API calls among the candidates.
-    served
-        Those of which some place was found in a training dialogue.
-    """
-
-    foods: frozenset[str]
-    served: frozenset[str]
-
-    @classmethod
-    def of(cls, split: Split) -> "TownRules":
-        """Collect the kinds of food."""
-        calls = [one.split(" ") for one in split.candidates if one.startswith("api_call ")]
-        foods = Counter(call[1] for call in calls if len(call) == 4)
-        served = {
-            event.value
-            for dialogue in split.train
-            for event in dialogue.events
-            if isinstance(event, Fact) and event.relation == "R_cuisine"
-        }
-        return cls(foods=frozenset(foods) - {"R_cuisine"}, served=frozenset(served))
-
-    def answer(self, examples: Sequence[Example]) -> list[str]:
-        """Give the response to each example."""
-        return [self.respond(example) for example in examples]
-
-    def state(self, example: Example) -> TownState:
-        """Read the state off the history and what the user just said."""
-        state = TownState()
-        for event in example.history:
-            if isinstance(event, Turn):
-                self._hear(state, event.user)
-                self._said(state, event.bot)
-            elif isinstance(event, Note):
-                state.facts, state.empty = {}, True
-            else:
-                state.facts.setdefault(event.subject, {})[event.relation] = event.value
-        self._hear(state, example.user)
-        return state
-
-    def _hear(self, state: TownState, said: str) -> None:
-        found: dict[str, str] = {}
-        for word in said.split(" "):
-            plain = SYNONYMS.get(word, word)
-            if plain in self.foods:
-                found["food"] = plain
-            elif plain in AREAS:
-                found["area"] = plain
-            elif plain in PRICES:
-                found["price"] = plain
-        if not found and _ANY.search(said):
-            for slot, question in TOWN_ASK.items():
-                if state.last == question:
-                    found[slot] = ANY
-        state.wishes |= found
-        state.new = set(found)
-
-    def _said(self, state: TownState, bot: str) -> None:
-        state.last = bot
-        for slot, question in TOWN_ASK.items():
-            if bot == question:
-                state.asked.add(slot)
-        if bot.startswith("api_call "):
-            state.called, state.facts, state.empty = dict(state.wishes), {}, False
-        elif named := _NAMED.match(bot):
-            state.named.append(named["name"])
-
-    def respond(self, example: Example) -> str:
-        """Apply the first rule that fits."""
-        state, said = self.state(example), example.user
-        if not state.last:
-            return TOWN_HELLO
-        if said == SILENCE and state.last.startswith("api_call"):
-            return self._found(state)
-        if _BYE.search(said):
-            return " you are welcome"
-        place = state.named[-1] if state.named else ""
-        if place:
-            for detail, pattern in _DETAILS:
-                if pattern.search(said):
-                    return self._detail(place, detail)
-            asked = tuple(slot for slot, pattern in _QUESTIONS.items() if pattern.search(said))
-            if asked and not state.new:
-                return self._describe(state, place, asked)
-            if _OTHER.search(said) and not state.new:
-                return self._found(state)
-        if state.new:
-            return self._act(state)
-        if said == SILENCE and place:
-            return _OPENING[()].format(name=place)
-        return self._repeat(state)
-
-    def _detail(self, place: str, detail: str) -> str:
-        value = f"{place.replace(' ', '_')}_{detail}"
-        if detail == "address":
-            return f"Sure , {place} is on {value}"
-        return f"The {detail.replace('_', ' ')}{' number' if detail == 'phone' else ''} of {place} is {value}"
-
-    def _describe(self, state: TownState, place: str, asked: tuple[str, ...]) -> str:
-        facts = state.facts.get(place, {})
-        values = {
-            "food": facts.get("R_cuisine", state.wishes.get("food", "")),
-            "area": facts.get("R_location", state.wishes.get("area", "")),
-            "price": facts.get("R_price", state.wishes.get("price", "")),
-        }
-        return _OPENING[tuple(sorted(asked))].format(name=place, **values)
-
-    def _found(self, state: TownState) -> str:
-        """Name the best place that was not named yet, or say that there is none."""
-        left = [place for place in state.facts if place not in state.named]
-        if not left:
-            return _NONE[tuple(state.known)].format(**state.known)
-        best = max(left, key=lambda place: int(state.facts[place].get("R_rating", "0")))
-        return self._describe(state, best, tuple(state.known))
-
-    def _act(self, state: TownState) -> str:
-        """After a new wish: ask for another, or call."""
-        food = state.wishes.get("food")
-        if food is not None and food != ANY and food not in self.served:
-            return f"I'm sorry but there is no restaurant serving {food} food"
-        lacking = [slot for slot in TOWN_ASK if slot not in state.wishes and slot not in state.asked]
-        if lacking and (food is None or food == ANY) and not state.named:
-            first = "area" if set(state.wishes) == {"price"} and "area" in lacking else lacking[0]
-            return TOWN_ASK[first]
-        return self._call(state)
-
-    def _call(self, state: TownState) -> str:
-        blank = {"food": "R_cuisine", "area": "R_location", "price": "R_price"}
-        return " ".join(["api_call", *(state.known.get(slot, name) for slot, name in blank.items())])
-
-    def _repeat(self, state: TownState) -> str:
-        """Ask again, or for the first wish without a value."""
-        if state.last in TOWN_ASK.values():
-            return state.last
-        if state.last == TOWN_HELLO:
-            return TOWN_ASK["area"]
-        return next(
-            (question for slot, question in TOWN_ASK.items() if slot not in state.wishes), self._call(state)
-        )
+def fit_rules(split: Split) -> System:
+    """Give the rule-based system for a task; nothing is learnt but the names of entities."""
+    if split.knowledge is None:
+        return TownRules.of(split)
+    return RestaurantRules(split.knowledge.types())

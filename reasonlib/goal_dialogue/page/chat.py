@@ -27,7 +27,7 @@ from reasonlib.goal_dialogue.data.example import (
     Turn,
 )
 from reasonlib.goal_dialogue.data.world import WORLD, Goal, facts_of, make_knowledge, results
-from reasonlib.goal_dialogue.experiments.metrics import System
+from reasonlib.goal_dialogue.models.system import System
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -84,25 +84,19 @@ def _rules() -> System:
     return RestaurantRules(_knowledge().types())
 
 
-def _copying() -> System:
-    from reasonlib.goal_dialogue.experiments.train_copying import load_copier
-
-    return load_copier()
-
-
-def _network(name: str) -> Callable[[], System]:
+def _pretrained(name: str) -> Callable[[], System]:
     def load() -> System:
-        from reasonlib.goal_dialogue.experiments.bundle import load_network
+        from reasonlib.goal_dialogue.models.pretrained import from_pretrained
 
-        return load_network(name)
+        return from_pretrained(name)
 
     return load
 
 
 MODELS: Mapping[str, Callable[[], System]] = {
-    "copying": _copying,
+    "copying": _pretrained("copying"),
     "rules": _rules,
-    **{name: _network(name) for name in ("n2n", "gn2n", "un2n")},
+    **{name: _pretrained(name) for name in ("n2n", "gn2n", "un2n")},
 }
 """Who can be talked to, the first by default: the network that copies, rules, memory networks with match
 features."""

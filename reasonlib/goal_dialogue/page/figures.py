@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from reasonlib.goal_dialogue.experiments.train_copying import Copier
+    from reasonlib.goal_dialogue.models.copier import Copier
 
 CSS = """
 .rr-talk{max-width:36rem;margin:1rem 0;display:flex;flex-direction:column;gap:.35rem;font-size:.95em}

@@ -7,7 +7,7 @@ import pytest
 
 from reasonlib.goal_dialogue.data.example import Dialogue, Fact, Split, Turn, examples
 from reasonlib.goal_dialogue.data.simulator import make_split
-from reasonlib.goal_dialogue.experiments.metrics import measure
+from reasonlib.goal_dialogue.experiments.metrics import evaluate
 from reasonlib.goal_dialogue.models.match_features import entity_types
 from reasonlib.goal_dialogue.models.retrieval import TYPE_WEIGHT, fit_nearest_neighbour, fit_tfidf, words_of
 
@@ -59,7 +59,7 @@ def test_tfidf_is_its_definition(history, match):
 def test_types_find_the_call_that_words_alone_do_not():
     split = make_split(1, dialogues=40)
     plain, typed = (
-        measure(fit_tfidf(split, match=match), split.oov)["per_response"] for match in (False, True)
+        evaluate(fit_tfidf(split, match=match), split.oov)["per_response"] for match in (False, True)
     )
     assert typed > plain + 0.1
 
@@ -75,7 +75,7 @@ def test_nearest_neighbour_takes_the_commonest_answer_of_the_most_similar_user()
         ("one", "two", "three"),
         test=[[Turn("in paris please", "two"), Turn("bye bye", "three"), Turn("in rome please", "two")]],
     )
-    assert measure(fit_nearest_neighbour(split), split.test) == {"per_response": 1.0, "per_dialogue": 1.0}
+    assert evaluate(fit_nearest_neighbour(split), split.test) == {"per_response": 1.0, "per_dialogue": 1.0}
 
 
 def test_neighbours_hardly_suffer_from_calls_they_never_saw_but_never_make_one():
@@ -83,4 +83,4 @@ def test_neighbours_hardly_suffer_from_calls_they_never_saw_but_never_make_one()
     system = fit_nearest_neighbour(split)
     told = {turn.bot for one in split.train for turn in one.turns}
     assert set(system.answer(list(examples(split.oov)))) <= told
-    assert 0.4 < measure(system, split.test)["per_response"] < 0.85
+    assert 0.4 < evaluate(system, split.test)["per_response"] < 0.85

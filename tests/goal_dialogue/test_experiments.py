@@ -4,7 +4,9 @@ import json
 
 import pytest
 
-from reasonlib.goal_dialogue.experiments import EXPERIMENTS, runs
+from reasonlib.goal_dialogue.experiments import EXPERIMENTS
+from reasonlib.goal_dialogue.experiments.memory_networks import run_networks
+from reasonlib.goal_dialogue.experiments.tasks import TaskResult, run_tasks
 from reasonlib.tracking import claims, experiment
 from reasonlib.tracking.experiment import Measured, Trial
 
@@ -64,20 +66,20 @@ def test_each_task_has_its_settings_and_the_means_leave_task_6_out():
     def run(job):
         seen.append((job.task, job.settings.get("hops")))
         scores = {"per_response": job.task / 10, "per_dialogue": 0.0}
-        return runs.Outcome(scores={"test": scores})
+        return TaskResult(scores={"test": scores})
 
-    found = runs.each_task(trial(), run)
+    found = run_tasks(trial(), run)
     assert seen == [(1, None), (4, 1)]  # no task 6 among simulated dialogues
     assert isinstance(found, Measured) and found.metrics["average"] == pytest.approx(0.25)
     assert "oov" not in found.metrics and found.metrics["task4"] == 0.4
 
 
 def test_a_spent_budget_says_so_and_a_run_goes_on_where_it_stopped(tmp_path):
-    spent = runs.run_network(trial(minutes=0.0, folder=tmp_path / "a"))
+    spent = run_networks(trial(minutes=0.0, folder=tmp_path / "a"))
     assert spent.stopped == "minutes" and spent.metrics == {}
-    whole = runs.run_network(trial(folder=tmp_path / "b"))
-    again = runs.run_network(trial(folder=tmp_path / "b"))
-    plain = runs.run_network(trial())
+    whole = run_networks(trial(folder=tmp_path / "b"))
+    again = run_networks(trial(folder=tmp_path / "b"))
+    plain = run_networks(trial())
     same = {name for name in whole.metrics if name != "turns_per_second"}
     assert {name: again.metrics[name] for name in same} == {name: plain.metrics[name] for name in same}
     assert again.steps_done == plain.steps_done
@@ -86,6 +88,6 @@ def test_a_spent_budget_says_so_and_a_run_goes_on_where_it_stopped(tmp_path):
 def test_the_same_trial_gives_the_same_numbers_and_another_seed_others():
     settings = {"network": "un2n", "match": True, "tasks": [1], "dialogues": 6, "epochs": 2}
     one, again, other = (
-        runs.run_network(trial(settings=settings, seed=seed)).details["curves"] for seed in (0, 0, 1)
+        run_networks(trial(settings=settings, seed=seed)).details["curves"] for seed in (0, 0, 1)
     )
     assert one == again and one != other

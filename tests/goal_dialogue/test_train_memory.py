@@ -17,15 +17,14 @@ from reasonlib.goal_dialogue.data.example import Dialogue, Example, Turn, exampl
 from reasonlib.goal_dialogue.experiments import metrics
 from reasonlib.goal_dialogue.experiments.train_memory import (
     LOSSES,
-    Learned,
     Recipe,
-    accuracy,
-    answers,
+    evaluate_network,
     hinge,
-    learn,
+    train_network,
 )
 from reasonlib.goal_dialogue.models.match_features import entity_types
 from reasonlib.goal_dialogue.models.memory_network import NetworkConfig, build
+from reasonlib.goal_dialogue.models.memory_system import MemoryNetworkSystem, predict
 
 CUISINES = ("thai", "indian", "french", "british")
 PLACES = ("rome", "paris", "london")
@@ -64,22 +63,22 @@ RECIPE = Recipe(epochs=25, batch_size=16, lr=0.01)
 def trained(slots=50, network="n2n", recipe=RECIPE, **options):
     task, test = encoded()
     model = build(NetworkConfig(network=network, width=16, hops=1, slots=slots), task, seed=0)
-    history = learn(model, task, recipe, seed=0, progress=False, **options)
+    history = train_network(model, task, recipe, seed=0, progress=False, **options)
     return model, task, test, history
 
 
 def test_a_network_remembers_and_without_a_memory_it_cannot():
     model, task, _, _ = trained()
-    assert accuracy(model, task.test) == {"per_response": 1.0, "per_dialogue": 1.0}
+    assert evaluate_network(model, task.test) == {"per_response": 1.0, "per_dialogue": 1.0}
     blind, task, _, _ = trained(slots=0)
-    scores = accuracy(blind, task.test)
+    scores = evaluate_network(blind, task.test)
     assert 0.5 <= scores["per_response"] < 0.8 and scores["per_dialogue"] < 0.6
 
 
 @pytest.mark.parametrize("network", ["gn2n-adjacent", "un2n"])
 def test_gated_and_unified_networks_learn_too(network):
     model, task, _, _ = trained(network=network)
-    assert accuracy(model, task.test)["per_response"] > 0.95
+    assert evaluate_network(model, task.test)["per_response"] > 0.95
 
 
 def test_match_features_answer_with_words_training_never_heard():
@@ -88,8 +87,8 @@ def test_match_features_answer_with_words_training_never_heard():
     for match in (False, True):
         task = encode_split(split, types=entity_types(split) if match else None)
         model = build(NetworkConfig(hops=1, width=16, match=match), task, seed=0)
-        learn(model, task, Recipe(epochs=10, batch_size=16, lr=0.02), seed=0, progress=False)
-        found[match] = accuracy(model, task.oov)["per_response"]
+        train_network(model, task, Recipe(epochs=10, batch_size=16, lr=0.02), seed=0, progress=False)
+        found[match] = evaluate_network(model, task.oov)["per_response"]
     assert found[True] > 0.9 > 0.7 > found[False]
 
 
@@ -131,10 +130,10 @@ def test_losses_by_hand():
 
 def test_accuracy_is_that_of_every_other_system():
     model, task, test, _ = trained(slots=0, recipe=Recipe(epochs=3, batch_size=16, lr=0.01))
-    system = Learned(model, task)
+    system = MemoryNetworkSystem(model, task)
     asked = list(examples(test))
-    assert system.answer(asked) == [CANDIDATES[place] for place in answers(model, task.test)]
-    assert metrics.measure(system, test) == pytest.approx(accuracy(model, task.test))
+    assert system.answer(asked) == [CANDIDATES[place] for place in predict(model, task.test)]
+    assert metrics.evaluate(system, test) == pytest.approx(evaluate_network(model, task.test))
     one = Example(task=1, history=(), user="i want thai food", response="", dialogue=0, turn=0)
     assert system.ask([one]).logits.shape == (1, len(CANDIDATES))
 

@@ -13,12 +13,13 @@ from reasonlib.goal_dialogue.experiments.analysis import (
     Options,
     by_rank,
     by_template,
-    ceiling,
     evidence,
     options,
     rating_scores,
 )
-from reasonlib.goal_dialogue.experiments.train_copying import Copier, CopyRecipe, build, learn
+from reasonlib.goal_dialogue.experiments.ceiling import ceiling
+from reasonlib.goal_dialogue.experiments.train_copying import CopyRecipe, train_copier
+from reasonlib.goal_dialogue.models.copier import Copier, build_copier
 
 PUBLISHED = {  # of UN2N without match features (table 3.1)
     (3, "test"): 74.9,
@@ -34,8 +35,8 @@ def talk(*pairs: tuple[str, str]) -> Dialogue:
 
 @lru_cache
 def offering() -> Copier:
-    copier, parts = build(datasets.load("simulated", 3, dialogues=60), {"width": 32})
-    learn(copier, parts, CopyRecipe(epochs=4, lr=0.01, batch_size=16), progress=False)
+    copier, parts = build_copier(datasets.load("simulated", 3, dialogues=60), {"width": 32})
+    train_copier(copier, parts, CopyRecipe(epochs=4, lr=0.01, batch_size=16), progress=False)
     return copier
 
 

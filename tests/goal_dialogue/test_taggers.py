@@ -5,8 +5,9 @@ import torch
 
 from reasonlib.errors import UserError
 from reasonlib.goal_dialogue.data import datasets
-from reasonlib.goal_dialogue.experiments.tagger_trial import load_tagger, run_tagger, save_tagger
-from reasonlib.goal_dialogue.experiments.train_tagger import sentences_of
+from reasonlib.goal_dialogue.experiments.tagger_data import count_sentences
+from reasonlib.goal_dialogue.experiments.taggers import run_taggers
+from reasonlib.goal_dialogue.models.pretrained import from_pretrained, save_tagger
 from reasonlib.goal_dialogue.models.tagger import (
     TAGS,
     ContextTagger,
@@ -36,11 +37,11 @@ def trial(**settings):
 
 
 def test_a_row_measures_seen_and_unseen_words_apart():
-    found = run_tagger(trial())
+    found = run_taggers(trial())
     assert {"cuisine.seen", "cuisine.unseen", "location.unseen", "seen", "unseen"} <= set(found.metrics)
     assert all(0 <= share <= 1 for share in found.metrics.values())
     assert found.steps_done == 3
-    everything = run_tagger(trial(entities="all", steps=1)).metrics
+    everything = run_taggers(trial(entities="all", steps=1)).metrics
     assert "cuisine.unseen" not in everything and "cuisine.seen" in everything
 
 
@@ -48,23 +49,22 @@ def test_a_row_measures_seen_and_unseen_words_apart():
 def test_what_is_read_is_what_was_written(tmp_path, kind):
     tagger = kind(SMALL, seed=2)
     path = save_tagger(tagger, tmp_path / "tagger.safetensors", made="here", half=False)
-    name = "letters" if kind is WordTagger else "context"
-    again = load_tagger(name, path=path)
+    again = from_pretrained(path)
+    assert type(again) is kind
     spelled = spell([["in", "seoul"]])
     assert torch.equal(again(spelled), tagger(spelled))
-    with pytest.raises(UserError, match="holds no tagger"):
-        load_tagger("context" if name == "letters" else "letters", path=path)
 
 
 def test_files_that_are_no_taggers_are_named(tmp_path):
-    with pytest.raises(UserError, match=r"there is no tagger at .*; give the path that save_tagger wrote"):
-        load_tagger(path=tmp_path / "none")
+    with pytest.raises(UserError, match=r"there is no trained model '.*none'; take one of copying, .* file"):
+        from_pretrained(tmp_path / "none")
     about = {"kind": "reasonlib tagger", "tagger": "letters", "config": {"width": 3}}
     path = save_weights(tmp_path / "odd.safetensors", {"x": torch.zeros(1)}, metadata=about)
-    with pytest.raises(UserError, match=r"a damaged tagger .*; make it again"):
-        load_tagger("letters", path=path)
-    with pytest.raises(ValueError, match="tagger must be one of letters, context, got 'words'"):
-        load_tagger("words")
+    with pytest.raises(UserError, match=r"a damaged tagger .*; train it again"):
+        from_pretrained(path)
+    save_weights(path, {"x": torch.zeros(1)}, metadata={"kind": "words"})
+    with pytest.raises(UserError, match="holds no model of goal_dialogue"):
+        from_pretrained(path)
 
 
 def test_the_shipped_taggers_know_what_they_were_taught():
@@ -73,11 +73,13 @@ def test_the_shipped_taggers_know_what_they_were_taught():
     types = split.knowledge.types()
 
     def share(name, dialogues, kinds):
-        sentences = list(sentences_of(dialogues))
+        sentences = list(count_sentences(dialogues))
         wanted = [TAGS.index(kind) for kind in kinds]
         pairs = [
             (right, given)
-            for truth, guess in zip(look_up(types, sentences), tag(load_tagger(name), sentences), strict=True)
+            for truth, guess in zip(
+                look_up(types, sentences), tag(from_pretrained(f"tagger-{name}"), sentences), strict=True
+            )
             for right, given in zip(truth, guess, strict=True)
             if right in wanted
         ]

@@ -11,8 +11,9 @@ import torch
 
 from reasonlib.goal_dialogue.data import datasets
 from reasonlib.goal_dialogue.data.encoding import encode, encode_split
-from reasonlib.goal_dialogue.experiments.train_memory import Recipe, answers, learn
+from reasonlib.goal_dialogue.experiments.train_memory import Recipe, train_network
 from reasonlib.goal_dialogue.models.memory_network import NetworkConfig
+from reasonlib.goal_dialogue.models.memory_system import predict
 from reasonlib.goal_dialogue.models.paragraph import (
     ParagraphConfig,
     build_paragraphs,
@@ -114,10 +115,10 @@ def test_the_network_reads_one_fixed_vector_a_sentence():
     fresh = encode(datasets.load("simulated", 1, dialogues=6, seed=9).test, task.vocabulary, task.candidates)
     again = texts.of_turns(fresh)
     assert len(model.encoder.vectors) == len(texts.numbers) > known
-    assert answers(model, again).shape == (len(again),)
+    assert predict(model, again).shape == (len(again),)
 
     recipe = Recipe(epochs=6, lr=0.02, patience=None)
-    history = learn(model, numbered, recipe, progress=False)
+    history = train_network(model, numbered, recipe, progress=False)
     assert history.rows[-1]["loss"] < history.rows[0]["loss"] * 0.8
 
 

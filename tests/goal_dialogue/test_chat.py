@@ -10,7 +10,7 @@ from reasonlib.errors import UserError
 from reasonlib.goal_dialogue.data import datasets
 from reasonlib.goal_dialogue.data.example import Fact, Turn
 from reasonlib.goal_dialogue.data.world import WORLD, make_knowledge, results
-from reasonlib.goal_dialogue.experiments import bundle
+from reasonlib.goal_dialogue.models.pretrained import from_pretrained, save_memory_network
 from reasonlib.goal_dialogue.page.chat import MODELS, Conversation, book, lines_of, open_conversation
 from reasonlib.goal_dialogue.page.widget import Talker
 
@@ -143,16 +143,18 @@ def test_mistakes_are_told():
         open_conversation("nobody")
     with pytest.raises(UserError, match="say something"):
         open_conversation("rules").say("  ")
-    with pytest.raises(UserError, match="there is no network 'absent'; take one of n2n, gn2n, un2n"):
-        bundle.load_network("absent")
+    with pytest.raises(
+        UserError, match="there is no trained model 'absent'; take one of copying, n2n, gn2n, un2n"
+    ):
+        from_pretrained("absent")
 
 
 def test_a_damaged_file_is_told(tmp_path):
-    learned = bundle.load_network("n2n")
+    system = from_pretrained("n2n")
     path = tmp_path / "other.safetensors"
-    bundle.save_network(learned, path, {"network": "n2n", "hops": 1, "match": True, "dialogues": 8}, {})
+    save_memory_network(system, path, {"network": "n2n", "hops": 1, "match": True, "dialogues": 8}, {})
     with pytest.raises(UserError, match="a damaged memory network"):
-        bundle.load_network(str(path))
+        from_pretrained(path)
 
 
 def test_from_the_command_line():

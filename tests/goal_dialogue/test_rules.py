@@ -1,12 +1,13 @@
-"""Systems of rules, and the measure that all systems share."""
+"""Systems of rules, and the evaluate that all systems share."""
 
 import pytest
 
 from reasonlib.goal_dialogue.data.corpus import parse
 from reasonlib.goal_dialogue.data.example import Dialogue, Split, Turn, examples
 from reasonlib.goal_dialogue.data.simulator import make_split
-from reasonlib.goal_dialogue.experiments.metrics import accuracy, measure
-from reasonlib.goal_dialogue.models.rules import TOWN_ASK, TOWN_HELLO, TownRules, fit_rules
+from reasonlib.goal_dialogue.experiments.metrics import evaluate, score_answers
+from reasonlib.goal_dialogue.models.rules import fit_rules
+from reasonlib.goal_dialogue.models.rules_dstc2 import TOWN_ASK, TOWN_HELLO, TownRules
 
 TOWN = f"""\
 1 <SILENCE>\t{TOWN_HELLO}
@@ -33,7 +34,7 @@ TOWN = f"""\
 @pytest.mark.parametrize("part", ("test", "oov"))
 def test_rules_are_right_every_time(task, part):
     split = make_split(task, dialogues=40, seed=6)
-    assert measure(fit_rules(split), getattr(split, part)) == {"per_response": 1.0, "per_dialogue": 1.0}
+    assert evaluate(fit_rules(split), getattr(split, part)) == {"per_response": 1.0, "per_dialogue": 1.0}
 
 
 def test_rules_read_the_history_and_not_the_order_of_training():
@@ -50,7 +51,7 @@ def test_rules_of_the_town_ask_call_name_and_tell():
     system = fit_rules(split)
     assert isinstance(system, TownRules) and system.foods == {"italian", "swedish"}
     assert system.served == {"italian"}
-    assert measure(system, told)["per_dialogue"] == 1.0
+    assert evaluate(system, told)["per_dialogue"] == 1.0
 
 
 def test_accuracy_counts_responses_and_whole_dialogues():
@@ -59,8 +60,8 @@ def test_accuracy_counts_responses_and_whole_dialogues():
         Dialogue(task=1, events=(Turn("a", "b"),)),
     ]
     asked = list(examples(told))
-    assert accuracy(asked, ["b", "x", "b"]) == {"per_response": 2 / 3, "per_dialogue": 0.5}
+    assert score_answers(asked, ["b", "x", "b"]) == {"per_response": 2 / 3, "per_dialogue": 0.5}
     with pytest.raises(ValueError, match="one for each of 3 examples, got 1"):
-        accuracy(asked, ["b"])
-    with pytest.raises(ValueError, match="at least one example"):
-        accuracy([], [])
+        score_answers(asked, ["b"])
+    with pytest.raises(ValueError, match="at least one response"):
+        score_answers([], [])

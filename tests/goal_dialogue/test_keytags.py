@@ -9,7 +9,7 @@ import torch
 
 from reasonlib.goal_dialogue.data import datasets
 from reasonlib.goal_dialogue.data.encoding import Encoded, encode, encode_split
-from reasonlib.goal_dialogue.experiments.train_memory import Recipe, learn
+from reasonlib.goal_dialogue.experiments.train_memory import Recipe, train_network
 from reasonlib.goal_dialogue.models.keytags import ENCODERS, build_keytags
 from reasonlib.goal_dialogue.models.match_features import entity_types
 from reasonlib.goal_dialogue.models.memory_network import NetworkConfig, build
@@ -156,7 +156,7 @@ def test_it_learns_and_repeats(task, tagged):
     results = []
     for _ in range(2):
         model, numbered, _ = build_keytags(CONFIG, task, tagged, seed=0)
-        history = learn(model, numbered, recipe, seed=0, progress=False)
+        history = train_network(model, numbered, recipe, seed=0, progress=False)
         results.append([row["loss"] for row in history.rows])
     assert results[0] == results[1]
     assert results[0][-1] < results[0][0]

@@ -5,8 +5,9 @@ import torch
 
 from reasonlib.goal_dialogue.data.example import examples
 from reasonlib.goal_dialogue.data.simulator import make_split
-from reasonlib.goal_dialogue.experiments.metrics import measure
-from reasonlib.goal_dialogue.models.supervised import Settings, Supervised, fit_supervised
+from reasonlib.goal_dialogue.experiments.metrics import evaluate
+from reasonlib.goal_dialogue.experiments.train_supervised import SupervisedRecipe, fit_supervised
+from reasonlib.goal_dialogue.models.supervised import SupervisedSystem
 
 
 @pytest.fixture(scope="module")
@@ -15,20 +16,24 @@ def split():
 
 
 def test_scores_are_the_product_of_two_sums(split):
-    system = Supervised(split, Settings(width=8), match=False, seed=0)
+    system = SupervisedSystem(
+        split, width=8, history=False, match=False, generator=torch.Generator().manual_seed(0)
+    )
     (example,) = list(examples(split.train))[1:2]
     model, encode = system.model, system.vocabulary.encode
     state = model.inputs[encode(example.user.split())].sum(dim=0)
     wanted = [state @ model.outputs[encode(one.split())].sum(dim=0) for one in split.candidates[:50]]
-    scores = system._scores(system._inputs([example]))[0, :50]
+    scores = system.scores(system.encode([example]))[0, :50]
     torch.testing.assert_close(scores, torch.stack(wanted))
 
 
 def test_training_learns_greetings_but_not_a_number_it_never_saw(split):
-    system = Supervised(split, Settings(epochs=5, negatives=50), match=False, seed=0)
-    before = measure(system, split.test)["per_response"]
-    curve = system.train(list(examples(split.train)), list(examples(split.valid)))
-    after = measure(system, split.test)["per_response"]
+    untrained = SupervisedSystem(
+        split, width=32, history=False, match=False, generator=torch.Generator().manual_seed(0)
+    )
+    before = evaluate(untrained, split.test)["per_response"]
+    system, curve = fit_supervised(split, SupervisedRecipe(epochs=5, negatives=50))
+    after = evaluate(system, split.test)["per_response"]
     known = sum(not turn.bot.startswith("here") for one in split.test for turn in one.turns)
     turns = sum(len(one.turns) for one in split.test)
     assert before < 0.1 and len(curve) == 5
@@ -37,14 +42,16 @@ def test_training_learns_greetings_but_not_a_number_it_never_saw(split):
 
 def test_the_same_seed_gives_the_same_tables(split):
     small = make_split(1, dialogues=8)
-    one, other, third = (fit_supervised(small, epochs=1, match=True, seed=seed) for seed in (1, 1, 2))
+    one, other, third = (
+        fit_supervised(small, SupervisedRecipe(epochs=1), match=True, seed=seed)[0] for seed in (1, 1, 2)
+    )
     assert torch.equal(one.model.outputs, other.model.outputs)
     assert not torch.equal(one.model.outputs, third.model.outputs)
-    assert one.history and not Supervised(split, Settings(), match=False, seed=0).history
+    assert one.history
 
 
 def test_settings_are_checked():
     with pytest.raises(ValueError, match="width must be at least 1, got 0"):
-        Settings(width=0)
+        SupervisedRecipe(width=0)
     with pytest.raises(ValueError, match="margin must be above 0, got 0"):
-        Settings(margin=0)
+        SupervisedRecipe(margin=0)

@@ -6,7 +6,7 @@ from reasonlib.errors import UserError
 from reasonlib.goal_dialogue.data import datasets
 from reasonlib.goal_dialogue.data.encoding import lines, words
 from reasonlib.goal_dialogue.data.example import Dialogue, Fact, Split, Turn
-from reasonlib.goal_dialogue.experiments.oov_validation import exchanges, rename
+from reasonlib.goal_dialogue.experiments.oov_validation import name_exchanges, rename
 from reasonlib.tracking import experiment
 
 SPLIT = datasets.load("simulated", 5, dialogues=12)
@@ -18,7 +18,7 @@ def said(dialogues):
 
 
 def test_each_name_is_exchanged_for_one_of_its_type_that_training_does_not_say():
-    found, types, heard = exchanges(SPLIT), SPLIT.knowledge.types(), said(SPLIT.train)
+    found, types, heard = name_exchanges(SPLIT), SPLIT.knowledge.types(), said(SPLIT.train)
     assert 6 < len(found) == len(set(found.values())) <= 10
     for old, new in found.items():
         assert types[old] == types[new] in ("cuisine", "location")
@@ -40,7 +40,7 @@ def test_renaming_by_hand():
 
 
 def test_renamed_dialogues_keep_no_exchanged_name_and_as_many_turns():
-    names = exchanges(SPLIT)
+    names = name_exchanges(SPLIT)
     renamed = rename(SPLIT.valid, names)
     assert not said(renamed) & names.keys() and said(renamed) & set(names.values())
     assert [len(one.events) for one in renamed] == [len(one.events) for one in SPLIT.valid]
@@ -49,7 +49,7 @@ def test_renamed_dialogues_keep_no_exchanged_name_and_as_many_turns():
 def test_a_set_without_a_knowledge_base_has_no_unheard_names():
     bare = Split(task=6, train=(), valid=(), test=(), oov=(), candidates=("yes",), knowledge=None)
     with pytest.raises(UserError, match="task 6 has no knowledge base"):
-        exchanges(bare)
+        name_exchanges(bare)
 
 
 def test_rows_with_and_without_match_features_measure_both_validation_sets():

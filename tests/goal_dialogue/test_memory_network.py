@@ -8,21 +8,17 @@ import torch
 
 from reasonlib.goal_dialogue.data.encoding import Encoded, bag_texts, build_vocabulary, encode, words
 from reasonlib.goal_dialogue.data.example import Dialogue, Fact, Note, Turn
+from reasonlib.goal_dialogue.models.hop_updates import Linear, Residual, UnifiedStep
 from reasonlib.goal_dialogue.models.match_features import Match
 from reasonlib.goal_dialogue.models.memory_network import (
     NETWORKS,
-    Adjacent,
     Candidates,
-    Layerwise,
-    Linear,
     MemoryNetwork,
     NetworkConfig,
-    Residual,
-    Unified,
-    UnifiedStep,
     WordBags,
     build,
 )
+from reasonlib.goal_dialogue.models.tying import Adjacent, Layerwise, Unified
 
 DIALOGUES = [
     Dialogue(

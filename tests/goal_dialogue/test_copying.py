@@ -13,18 +13,11 @@ from reasonlib.goal_dialogue.data.encode_mentions import Batch, Candidates, enco
 from reasonlib.goal_dialogue.data.example import Dialogue, Event, Fact, Note, Turn, examples
 from reasonlib.goal_dialogue.data.templates import Derivation, Language, learn_language
 from reasonlib.goal_dialogue.experiments import metrics
-from reasonlib.goal_dialogue.experiments.train_copying import (
-    PARTS,
-    Copier,
-    CopyRecipe,
-    Listening,
-    build,
-    learn,
-    load_copier,
-    measure,
-    save_copier,
-)
+from reasonlib.goal_dialogue.experiments.copying import ABLATIONS
+from reasonlib.goal_dialogue.experiments.train_copying import CopyRecipe, evaluate_copier, train_copier
+from reasonlib.goal_dialogue.models.copier import Copier, EncodingConfig, build_copier
 from reasonlib.goal_dialogue.models.copying import CopyConfig, CopyNetwork
+from reasonlib.goal_dialogue.models.pretrained import from_pretrained, save_copier
 
 
 def told(*events: Event) -> Dialogue:
@@ -46,8 +39,10 @@ TRAIN = tuple(
 
 @lru_cache
 def trained(task: int = 4, part: str = "copying") -> tuple[Copier, dict]:
-    copier, parts = build(datasets.load("simulated", task, dialogues=80), {"width": 32, **PARTS[part]})
-    learn(copier, parts, CopyRecipe(epochs=10, lr=0.01, batch_size=16), progress=False)
+    copier, parts = build_copier(
+        datasets.load("simulated", task, dialogues=80), {"width": 32, **ABLATIONS[part]}
+    )
+    train_copier(copier, parts, CopyRecipe(epochs=10, lr=0.01, batch_size=16), progress=False)
     return copier, parts
 
 
@@ -66,7 +61,7 @@ def small(seed: int = 0, **settings: int) -> tuple[Copier, Batch]:
         model.template.normal_(generator=draw)
         model.ask.normal_(generator=draw)
     batch = turns.batch(range(len(turns)), slots=config.slots)
-    return Copier(model, language, Listening(radius=2)), batch
+    return Copier(model, language, EncodingConfig(radius=2)), batch
 
 
 def renamed(dialogue: Dialogue, names: dict[str, str]) -> Dialogue:
@@ -178,8 +173,8 @@ def test_renaming_changes_nothing() -> None:
         if name != "identity":
             first, second = (getattr(some.batch(range(len(some)), slots=9), name) for some in (before, after))
             assert torch.equal(first, second), name
-    assert [new.get(one.text.split()[-1], one.text.split()[-1]) for one in copier.speak(before)] == [
-        one.text.split()[-1] for one in copier.speak(after)
+    assert [new.get(one.text.split()[-1], one.text.split()[-1]) for one in copier.generate(before)] == [
+        one.text.split()[-1] for one in copier.generate(after)
     ]
 
 
@@ -284,7 +279,7 @@ def test_chances_of_all_responses_sum_to_one() -> None:
 def test_the_best_candidate_is_what_it_says_freely() -> None:
     copier, parts = trained()
     turns = parts["test"].take(range(40))
-    free = copier.speak(turns)
+    free = copier.generate(turns)
     assert copier.choose(turns) == [one.text for one in free] == list(turns.responses)
     texts = copier.candidates.texts  # type: ignore[union-attr]
     for items, scores in copier.scores(turns):
@@ -297,7 +292,7 @@ def test_the_best_candidate_is_what_it_says_freely() -> None:
 def test_it_answers_examples_as_any_system_does() -> None:
     copier = trained()[0]
     asked = list(examples(datasets.load("simulated", 4, dialogues=80).oov[:5]))
-    assert metrics.accuracy(asked, copier.answer(asked)) == {"per_response": 1.0, "per_dialogue": 1.0}
+    assert metrics.score_answers(asked, copier.answer(asked)) == {"per_response": 1.0, "per_dialogue": 1.0}
     assert dataclasses.replace(copier, candidates=None).answer(asked) == [one.response for one in asked]
     said = copier.ask(asked[-1])
     assert said.text == asked[-1].response and said.template == "here it is _"
@@ -307,7 +302,7 @@ def test_it_answers_examples_as_any_system_does() -> None:
 def test_it_has_words_before_any_name_was_heard() -> None:
     copier = small(seed=3)[0]
     turns = copier.encode([told(Turn("hi", "hello"))])
-    assert copier.speak(turns)[0].text == "hello"
+    assert copier.generate(turns)[0].text == "hello"
 
 
 # Learning ---------------------------------------------------------------------------------------------------
@@ -315,30 +310,30 @@ def test_it_has_words_before_any_name_was_heard() -> None:
 
 def test_unheard_names_are_no_harder_than_heard_ones() -> None:
     copier, parts = trained()
-    assert measure(copier, parts["oov"]) == {"per_response": 1.0, "per_dialogue": 1.0}
-    assert measure(copier, parts["oov"], free=True) == {"per_response": 1.0, "per_dialogue": 1.0}
-    blind, parts = trained(part="own vectors")
-    assert measure(blind, parts["oov"])["per_dialogue"] < 0.5
+    assert evaluate_copier(copier, parts["oov"]) == {"per_response": 1.0, "per_dialogue": 1.0}
+    assert evaluate_copier(copier, parts["oov"], free=True) == {"per_response": 1.0, "per_dialogue": 1.0}
+    blind, parts = trained(part="own-vectors")
+    assert evaluate_copier(blind, parts["oov"])["per_dialogue"] < 0.5
 
 
 def test_without_company_a_phone_is_no_address() -> None:
-    blind, parts = trained(part="no company")
-    assert measure(blind, parts["test"])["per_dialogue"] < 0.8
+    blind, parts = trained(part="no-company")
+    assert evaluate_copier(blind, parts["test"])["per_dialogue"] < 0.8
 
 
 def test_same_seed_same_bits_and_a_round_trip(tmp_path) -> None:  # type: ignore[no-untyped-def]
     runs = []
     for _ in range(2):
-        one, parts = build(datasets.load("simulated", 5, dialogues=4), {"width": 8}, seed=1)
-        learn(one, parts, CopyRecipe(epochs=1), seed=1, progress=False)
+        one, parts = build_copier(datasets.load("simulated", 5, dialogues=4), {"width": 8}, seed=1)
+        train_copier(one, parts, CopyRecipe(epochs=1), seed=1, progress=False)
         runs.append(one.model.state_dict())
     assert all(torch.equal(value, runs[1][name]) for name, value in runs[0].items())
     first, parts = trained()
     path = save_copier(first, tmp_path / "copying.safetensors", {"seed": 0}, half=False)
-    loaded = load_copier(path)
+    loaded = from_pretrained(path)
     turns = parts["test"].take(range(20))
     assert loaded.made == {"seed": 0}
-    assert loaded.speak(turns) == first.speak(turns)
+    assert loaded.generate(turns) == first.generate(turns)
 
 
 # Errors -----------------------------------------------------------------------------------------------------
@@ -361,18 +356,18 @@ def test_sizes_out_of_range(settings: dict, message: str) -> None:
 
 
 def test_files_that_hold_no_network(tmp_path) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(UserError, match=r"there is no copying network at .*; give the path that save_copier"):
-        load_copier(tmp_path / "none.safetensors")
+    with pytest.raises(UserError, match=r"there is no trained model .*; take one of copying, .*, or a file"):
+        from_pretrained(tmp_path / "none.safetensors")
     copier, _ = small()
     path = save_copier(copier, tmp_path / "a.safetensors", {})
     shorter = dataclasses.replace(copier, language=dataclasses.replace(copier.language, words=("one",)))
     save_copier(shorter, path, {})
-    with pytest.raises(UserError, match=r"a damaged copying network .1 words for .* rows.; make it again"):
-        load_copier(path)
+    with pytest.raises(UserError, match=r"a damaged copying network .1 words for .* rows.; train it again"):
+        from_pretrained(path)
 
 
 def test_the_shipped_network_books_a_table_in_a_town_it_never_heard_of() -> None:
-    copier = load_copier()
+    copier = from_pretrained("copying")
     turns = copier.encode(datasets.load("simulated", 5, dialogues=6).oov[:3])
-    assert [one.text for one in copier.speak(turns)] == list(turns.responses)
+    assert [one.text for one in copier.generate(turns)] == list(turns.responses)
     assert copier.made is not None and "ship-copying" in copier.made["command"]

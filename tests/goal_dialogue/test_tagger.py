@@ -10,16 +10,18 @@ from torch import nn
 from reasonlib.errors import UserError
 from reasonlib.goal_dialogue.data import datasets
 from reasonlib.goal_dialogue.data.example import Dialogue, Fact, KnowledgeBase, Split, Turn
+from reasonlib.goal_dialogue.experiments.tagger_data import (
+    TaggerData,
+    collect_tagger_data,
+    count_sentences,
+    training_entities,
+)
 from reasonlib.goal_dialogue.experiments.train_tagger import (
-    Lessons,
     TaggerRecipe,
-    accuracy,
-    gather,
-    known_half,
-    learn_lessons,
-    learn_tagger,
     make_tagger,
-    sentences_of,
+    tag_accuracy,
+    train_on_data,
+    train_tagger,
 )
 from reasonlib.goal_dialogue.models.tagger import (
     LETTERS,
@@ -105,7 +107,7 @@ def test_a_word_s_vector_is_that_of_the_cells_run_by_hand():
             torch.testing.assert_close(vectors[row], torch.cat(sides))
 
 
-def made_up_order(share=0.5) -> tuple[Lessons, dict[str, int]]:
+def made_up_order(share=0.5) -> tuple[TaggerData, dict[str, int]]:
     """Words of the same letters: a vowel first makes a cuisine, a vowel last a place."""
     rng = np.random.default_rng(5)
     words: dict[str, int] = {}
@@ -115,14 +117,14 @@ def made_up_order(share=0.5) -> tuple[Lessons, dict[str, int]]:
         words[vowel + body], words[body + vowel] = CUISINE, LOCATION
     names = sorted(words)
     seen = [name for place, name in enumerate(names) if place % 3]
-    lessons = Lessons(
+    data = TaggerData(
         patterns=((CUISINE,), (LOCATION,)),
         chance=np.array([0.5, 0.5]),
         entities={kind: tuple(name for name in seen if words[name] == kind) for kind in (CUISINE, LOCATION)},
         types={},
         ordinary=(),
     )
-    return lessons, {name: words[name] for name in names if name not in seen}
+    return data, {name: words[name] for name in names if name not in seen}
 
 
 class LetterBag(nn.Module):
@@ -143,11 +145,11 @@ class LetterBag(nn.Module):
 
 
 def test_the_order_of_letters_is_learned_and_a_bag_of_letters_cannot():
-    lessons, unseen = made_up_order()
+    data, unseen = made_up_order()
     recipe = TaggerRecipe(steps=60, batch_size=32, made_up=0.0, lr=0.02)
     right = {}
     for name, model in (("lstm", WordTagger(SMALL)), ("bag", LetterBag())):
-        learn_lessons(model, lessons, recipe, progress=False)
+        train_on_data(model, data, recipe, progress=False)
         with torch.no_grad():
             given = model(spell([[word] for word in unseen]))[:, 0].argmax(1)
         right[name] = float((given == torch.tensor(list(unseen.values()))).float().mean())
@@ -164,9 +166,9 @@ def test_context_tells_a_new_place_from_a_new_cuisine_and_letters_do_not(split):
     shares = {}
     for tagger, steps in ((ContextTagger(), 200), (WordTagger(SMALL), 60)):
         alone = isinstance(tagger, WordTagger)
-        lessons = without_restaurants(gather(split, alone=alone))
-        learn_lessons(tagger, lessons, TaggerRecipe(steps=steps, lr=0.02), progress=False)
-        rows = accuracy(tagger, split, split.oov)
+        data = without_restaurants(collect_tagger_data(split, alone=alone))
+        train_on_data(tagger, data, TaggerRecipe(steps=steps, lr=0.02), progress=False)
+        rows = tag_accuracy(tagger, split, split.oov)
         unseen = [row for row in rows if row.type in ("cuisine", "location") and not row.seen]
         assert {row.type for row in unseen} == {"cuisine", "location"}
         assert all(row.words and row.places for row in unseen)
@@ -175,38 +177,38 @@ def test_context_tells_a_new_place_from_a_new_cuisine_and_letters_do_not(split):
     assert shares["alone"] < 0.6
 
 
-def without_restaurants(lessons: Lessons) -> Lessons:
+def without_restaurants(data: TaggerData) -> TaggerData:
     """Leave the long names out, which take most of the time."""
     long = {TAGS.index(kind) for kind in ("restaurant", "phone", "address")}
-    keep = [not long & set(pattern) for pattern in lessons.patterns]
-    chance = lessons.chance[keep]
-    patterns = tuple(pattern for pattern, kept in zip(lessons.patterns, keep, strict=True) if kept)
-    return Lessons(patterns, chance / chance.sum(), lessons.entities, lessons.types, lessons.ordinary)
+    keep = [not long & set(pattern) for pattern in data.patterns]
+    chance = data.chance[keep]
+    patterns = tuple(pattern for pattern, kept in zip(data.patterns, keep, strict=True) if kept)
+    return TaggerData(patterns, chance / chance.sum(), data.entities, data.types, data.ordinary)
 
 
 def test_lessons_come_from_the_known_half_alone(split):
-    known = known_half(split).types()
-    heard = {word for sentence in sentences_of(split.train) for word in sentence}
+    known = training_entities(split).types()
+    heard = {word for sentence in count_sentences(split.train) for word in sentence}
     everything = split.knowledge.types()
     assert 0 < len(known) < len(everything)
     assert {w for w in known if known[w] in ("cuisine", "location")} <= heard
-    unseen = {word for sentence in sentences_of(split.oov) for word in sentence} - heard
+    unseen = {word for sentence in count_sentences(split.oov) for word in sentence} - heard
     cuisines = {word for word in unseen if everything.get(word) == "cuisine"}
     assert cuisines and not cuisines & set(known)
     for alone in (True, False):
-        lessons = gather(split, alone=alone)
-        assert not cuisines & {name for names in lessons.entities.values() for name in names}
-        assert not cuisines & {slot for pattern in lessons.patterns for slot in pattern}
-        assert all(len(pattern) == 1 for pattern in lessons.patterns) == alone
-        np.testing.assert_allclose(lessons.chance.sum(), 1)
+        data = collect_tagger_data(split, alone=alone)
+        assert not cuisines & {name for names in data.entities.values() for name in names}
+        assert not cuisines & {slot for pattern in data.patterns for slot in pattern}
+        assert all(len(pattern) == 1 for pattern in data.patterns) == alone
+        np.testing.assert_allclose(data.chance.sum(), 1)
 
 
 def test_same_seed_same_tagger(split):
     tagged = []
     for seed in (0, 0, 1):
         tagger = ContextTagger(SMALL, seed=seed)
-        lessons = without_restaurants(gather(split, alone=False))
-        learn_lessons(tagger, lessons, TaggerRecipe(steps=5, batch_size=8), seed=seed, progress=False)
+        data = without_restaurants(collect_tagger_data(split, alone=False))
+        train_on_data(tagger, data, TaggerRecipe(steps=5, batch_size=8), seed=seed, progress=False)
         tagged.append(tagger(spell([["in", "paris", "please"]])))
     assert torch.equal(tagged[0], tagged[1])
     assert not torch.equal(tagged[0], tagged[2])
@@ -239,13 +241,13 @@ def test_mistakes_of_the_user_are_named():
         task=6, train=[turn], valid=[turn], test=[turn], oov=[], candidates=["hello"], knowledge=None
     )
     with pytest.raises(UserError, match="task 6 has no knowledge base"):
-        learn_tagger(WordTagger(SMALL), bare)
+        train_tagger(WordTagger(SMALL), bare)
     foreign = KnowledgeBase(facts={"resto": {"R_cuisine": "greek", "R_location": "athens"}})
     lost = Split(
         task=1, train=[turn], valid=[turn], test=[turn], oov=[], candidates=["hello"], knowledge=foreign
     )
     with pytest.raises(UserError, match="task 1: no restaurant of the knowledge base"):
-        known_half(lost)
+        training_entities(lost)
     with pytest.raises(ValueError, match="width must be at least 1, got 0"):
         TaggerConfig(width=0)
     with pytest.raises(ValueError, match="made_up must be between 0 and 1, got 2"):
@@ -255,7 +257,7 @@ def test_mistakes_of_the_user_are_named():
 
 
 def test_taggers_by_name(split):
-    everything, known = split.knowledge.types(), known_half(split).types()
+    everything, known = split.knowledge.types(), training_entities(split).types()
     new = next(word for word, kind in everything.items() if kind == "cuisine" and word not in known)
     assert make_tagger(split, "look-up")([[new]]) == [(NONE,)]
     assert make_tagger(split, "look-up-all")([[new]]) == [(CUISINE,)]
@@ -270,5 +272,5 @@ def test_taggers_by_name(split):
 
 def test_facts_are_read_as_sentences():
     events = (Fact("resto", "R_price", "cheap"), Turn("hi there", "hello"))
-    counts = sentences_of([Dialogue(task=3, events=events)])
+    counts = count_sentences([Dialogue(task=3, events=events)])
     assert counts == {("resto", "R_price", "cheap"): 1, ("hi", "there"): 1, ("hello",): 1}

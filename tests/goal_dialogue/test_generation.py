@@ -1,6 +1,7 @@
 """The copying network with candidates and without, and the one that ships."""
 
-from reasonlib.goal_dialogue.experiments import bundle, train_copying
+from reasonlib.goal_dialogue.experiments import bundle
+from reasonlib.goal_dialogue.models import pretrained
 from reasonlib.tracking import experiment
 
 
@@ -14,7 +15,8 @@ def test_it_is_measured_with_candidates_and_without():
 
 
 def test_a_network_to_ship_is_written_at_paper_from_released_dialogues_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr(train_copying, "SHIPPED", tmp_path / "copying.safetensors")
+    monkeypatch.setattr(pretrained, "WEIGHTS", tmp_path)
+    path = tmp_path / "copying.safetensors"
 
     def ship(scale, kind, *, reworded=True):
         trial = experiment.Trial(
@@ -26,7 +28,7 @@ def test_a_network_to_ship_is_written_at_paper_from_released_dialogues_alone(tmp
             kind=kind,
             settings={"dialogues": 4, "epochs": 1, "reworded": reworded},
         )
-        return bundle.run_ship_copying(trial)
+        return bundle.run_bundle_copying(trial)
 
     for scale, kind, reworded in (
         ("smoke", "real", True),
@@ -35,9 +37,9 @@ def test_a_network_to_ship_is_written_at_paper_from_released_dialogues_alone(tmp
     ):
         found = ship(scale, kind, reworded=reworded).metrics
         assert {"task5", "oov5", "free.task5", "reworded.task5", "reworded.oov5"} <= found.keys()
-        assert not train_copying.SHIPPED.exists()
+        assert not path.exists()
     measured = ship("paper", "real")
-    copier = train_copying.load_copier(train_copying.SHIPPED)
+    copier = pretrained.from_pretrained(path)
     assert copier.made["command"] == (
         "reasonlib run goal_dialogue/ship-copying --scale paper --data simulated --seed 3"
     )

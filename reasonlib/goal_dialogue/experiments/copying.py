@@ -1,0 +1,151 @@
+"""The copying network: what each of its parts is worth, and what it says without candidates."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reasonlib.goal_dialogue.experiments.tasks import (
+    DATA,
+    EVALUATED,
+    TaskResult,
+    TaskRun,
+    data_version,
+    run_tasks,
+)
+from reasonlib.tracking.experiment import Experiment, Measured, Trial
+from reasonlib.training.settings import select_fields
+
+if TYPE_CHECKING:
+    from reasonlib.goal_dialogue.data.encode_mentions import MentionSet
+    from reasonlib.goal_dialogue.models.copier import Copier
+    from reasonlib.training import History
+
+__all__ = ["ABLATIONS", "COPYING", "SPEAKING", "run_copying", "run_generation"]
+
+
+def run_copying(trial: Trial) -> Measured:
+    """Train the copying network, whole or without one of its parts, one a task."""
+
+    def run_task(run: TaskRun) -> TaskResult:
+        copier, sets, history = _train(run)
+        return _result(copier, sets, history)
+
+    return run_tasks(trial, run_task)
+
+
+def _train(run: TaskRun) -> tuple["Copier", dict[str, "MentionSet"], "History"]:
+    from reasonlib.goal_dialogue.experiments import train_copying
+    from reasonlib.goal_dialogue.models.copier import build_copier
+
+    copier, sets = build_copier(run.split, run.settings["parts"], seed=run.trial.seed)
+    copier.model.to(run.trial.device)
+    history = train_copying.train_copier(
+        copier,
+        sets,
+        train_copying.CopyRecipe(**select_fields(train_copying.CopyRecipe, run.settings)),
+        seed=run.trial.seed,
+        minutes=run.minutes,
+        checkpoint=run.folder,
+        progress=run.trial.progress,
+    )
+    return copier, sets, history
+
+
+def _result(copier: "Copier", sets: Mapping[str, "MentionSet"], history: "History") -> TaskResult:
+    from reasonlib.goal_dialogue.experiments.train_copying import evaluate_copier
+
+    return TaskResult(
+        scores={name: evaluate_copier(copier, turns) for name, turns in sets.items() if name in EVALUATED},
+        steps_done=history.steps_done,
+        steps_planned=history.steps_planned,
+        stopped=history.stopped,
+        curve=tuple({"epoch": row["epoch"], "loss": row["loss"]} for row in history),
+        seconds=history.seconds,
+        examples=len(sets["train"]) * len(history),
+    )
+
+
+ABLATIONS: Mapping[str, Mapping[str, Any]] = {
+    "copying": {},
+    "own-vectors": {"own": True},
+    "no-company": {"radius": 0},
+    "no-recency": {"ages": 1},
+    "one-round": {"rounds": 1},
+    "no-echo": {"echo": False},
+    "no-numbers": {"numbers": False},
+}
+"""The model and its ablations: the settings of `build_copier` that differ from the defaults.
+
+``own-vectors`` gives each name of the training set a vector of its own in place of the words around it, as
+every other network of this topic does.
+"""
+
+
+COPYING = Experiment(
+    name="goal_dialogue/copying",
+    title="A network that copies names, and what each of its parts is worth",
+    rows={name: {"parts": settings} for name, settings in ABLATIONS.items()},
+    scales={
+        "smoke": {"tasks": (1,), "dialogues": 12, "epochs": 1},
+        "quick": {"tasks": (1, 4), "dialogues": 150, "epochs": 8, "batch_size": 16},
+        "paper": {"tasks": (1, 2, 3, 4, 5)},
+    },
+    data=DATA,
+    run=run_copying,
+    version=data_version,
+)
+
+# Without candidates -----------------------------------------------------------------------------------------
+
+NAMES = {"test": ("task", "average"), "oov": ("oov", "oov")}
+"""A set to the prefix of its metrics, and to the name of their mean."""
+
+
+def run_generation(trial: Trial) -> Measured:
+    """Train one copying network a task; evaluate it with candidates and without.
+
+    Every other system of this topic ranks candidates, so it cannot say what is not among them. This one
+    writes a template and fills its gaps; a response is right if it is the released one, word for word.
+
+    Metrics are those of `tasks.run_tasks`; ``free.task1``, ``free.oov1``, ... and their means over the tasks
+    1 to 5, ``free.average`` and ``free.oov``, of responses without candidates; ``sayable.task1``, ...: the
+    share of responses that its templates can say at all.
+    """
+    free: dict[str, float] = {}
+
+    def run_task(run: TaskRun) -> TaskResult:
+        from reasonlib.goal_dialogue.experiments.train_copying import evaluate_copier
+
+        copier, sets, history = _train(run)
+        for part in EVALUATED:
+            if part in sets:
+                name = f"{NAMES[part][0]}{run.task}"
+                free[f"free.{name}"] = evaluate_copier(copier, sets[part], free=True)["per_response"]
+                free[f"sayable.{name}"] = float(
+                    np.mean([bool(copier.language.derive(text)) for text in sets[part].responses])
+                )
+        return _result(copier, sets, history)
+
+    measured = run_tasks(trial, run_task)
+    for name, mean in NAMES.values():
+        one_to_five = [free[key] for task in range(1, 6) if (key := f"free.{name}{task}") in free]
+        if one_to_five:
+            free[f"free.{mean}"] = float(np.mean(one_to_five))
+    return replace(measured, metrics={**measured.metrics, **free})
+
+
+SPEAKING = Experiment(
+    name="goal_dialogue/speaking",
+    title="The copying network on people's own talk, and what it says without candidates",
+    rows={"copying": {"parts": {}}},
+    scales={
+        "smoke": {"tasks": (1,), "dialogues": 12, "epochs": 1},
+        "quick": {"tasks": (1, 4), "dialogues": 150, "epochs": 8, "batch_size": 16},
+        "paper": {"tasks": (1, 2, 3, 4, 5, 6)},
+    },
+    data=DATA,
+    run=run_generation,
+    version=data_version,
+)

@@ -1,0 +1,238 @@
+"""Trained models that are bundled with the library: `from_pretrained`, and how their files are written.
+
+======================================  =====================================================
+``n2n``, ``gn2n``, ``un2n``             memory networks with match features, for full dialogues
+``copying``                             the copying network, for full dialogues
+``tagger-letters``, ``tagger-context``  taggers: one reads a word's characters, one the sentence too
+======================================  =====================================================
+
+A file ``weights/<name>.safetensors`` holds the weights in half precision; its metadata says what kind of
+model they are and how to construct it. The vocabulary and the candidates of a memory network are not in its
+file: the simulator makes the same ones again. `experiments.bundle` and `experiments.taggers` train the models
+again.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from reasonlib.errors import UserError
+from reasonlib.goal_dialogue.data import datasets
+from reasonlib.goal_dialogue.data.encode_mentions import vocabulary_of
+from reasonlib.goal_dialogue.data.encoding import encode_split
+from reasonlib.goal_dialogue.data.templates import Language
+from reasonlib.goal_dialogue.models.copier import Copier, EncodingConfig
+from reasonlib.goal_dialogue.models.copying import CopyConfig, CopyNetwork
+from reasonlib.goal_dialogue.models.match_features import entity_types
+from reasonlib.goal_dialogue.models.memory_network import NetworkConfig, build
+from reasonlib.goal_dialogue.models.memory_system import MemoryNetworkSystem
+from reasonlib.goal_dialogue.models.tagger import ContextTagger, Tagger, TaggerConfig, WordTagger
+from reasonlib.training.checkpoints import load_weights, save_weights, weights_metadata
+from reasonlib.training.settings import select_fields
+
+__all__ = [
+    "BUNDLED",
+    "from_pretrained",
+    "path_of",
+    "save_copier",
+    "save_memory_network",
+    "save_tagger",
+]
+
+WEIGHTS = Path(__file__).parents[1] / "weights"
+
+BUNDLED = ("copying", "n2n", "gn2n", "un2n", "tagger-letters", "tagger-context")
+"""Names of the bundled models."""
+
+MEMORY_NETWORK = "reasonlib memory network for dialogues"
+COPYING_NETWORK = "reasonlib copying network"
+TAGGER = "reasonlib tagger"
+
+TAGGERS: Mapping[str, type[WordTagger] | type[ContextTagger]] = {
+    "letters": WordTagger,
+    "context": ContextTagger,
+}
+
+
+def path_of(name: str) -> Path:
+    """Path of the file of a bundled model."""
+    if name not in BUNDLED:
+        raise ValueError(f"name must be one of {', '.join(BUNDLED)}, got {name!r}")
+    return WEIGHTS / f"{name}.safetensors"
+
+
+def from_pretrained(name: str | Path) -> Any:
+    """Load a trained model.
+
+    Parameters
+    ----------
+    name
+        One of `BUNDLED`, or a file that one of the ``save`` functions wrote. A bundled model is read once.
+
+    Returns
+    -------
+    MemoryNetworkSystem, Copier, WordTagger or ContextTagger
+        In evaluation mode, on the CPU. The first two answer examples; the copier generates its responses.
+
+    Raises
+    ------
+    UserError
+        If there is no such model, or its file is damaged or holds something else.
+
+    Examples
+    --------
+    >>> from_pretrained("copying").language.write(1)
+    'api_call _ _ _ _'
+    """
+    if name in BUNDLED:
+        return _bundled(str(name))
+    if not Path(name).is_file():
+        raise UserError(
+            f"there is no trained model {str(name)!r}; take one of {', '.join(BUNDLED)}, or a file"
+        )
+    return _load(Path(name))
+
+
+@lru_cache(maxsize=len(BUNDLED))
+def _bundled(name: str) -> Any:
+    return _load(path_of(name))
+
+
+def _load(path: Path) -> Any:
+    metadata: dict[str, Any] = dict(weights_metadata(path))
+    load = LOADERS.get(metadata.get("kind", ""))
+    if load is None:
+        raise UserError(f"{path}: holds no model of goal_dialogue; give a file that a save function wrote")
+    try:
+        return load(path, {name: _parsed(text) for name, text in metadata.items()})
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[-1].strip()
+        kind = metadata["kind"].removeprefix("reasonlib ")
+        raise UserError(f"{path}: a damaged {kind} ({reason}); train it again") from error
+
+
+def _parsed(text: str) -> Any:
+    """Parse a value of the metadata; text that is no JSON is meant as text."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
+
+
+def _load_state(model: nn.Module, path: Path) -> None:
+    model.load_state_dict({name: tensor.float() for name, tensor in load_weights(path).items()})
+    model.eval()
+
+
+# Memory networks
+
+
+def save_memory_network(
+    system: MemoryNetworkSystem, path: str | Path, settings: Mapping[str, Any], made: Mapping[str, Any]
+) -> Path:
+    """Write a memory network in half precision, atomically.
+
+    Parameters
+    ----------
+    system
+        Trained on simulated dialogues of task 5.
+    path
+        The file.
+    settings
+        Fields of `NetworkConfig` that differ from the defaults, and ``dialogues``, the number of dialogues.
+    made
+        How it was trained: JSON values.
+    """
+    metadata = {"kind": MEMORY_NETWORK, "settings": dict(settings), "made": dict(made)}
+    return save_weights(path, system.model, half=True, metadata=metadata)
+
+
+def _load_memory_network(path: Path, metadata: Mapping[str, Any]) -> MemoryNetworkSystem:
+    settings = metadata["settings"]
+    split = datasets.load("simulated", 5, dialogues=settings["dialogues"])
+    config = NetworkConfig(**select_fields(NetworkConfig, settings))
+    task = encode_split(split, types=entity_types(split) if config.match else None)
+    model = build(config, task)
+    _load_state(model, path)
+    return MemoryNetworkSystem(model, task)
+
+
+# Copying networks
+
+
+def save_copier(copier: Copier, path: str | Path, made: Mapping[str, Any], *, half: bool = True) -> Path:
+    """Write a copying network with its language, atomically.
+
+    Parameters
+    ----------
+    copier
+        Trained; its candidates are not written.
+    path
+        The file.
+    made
+        How it was trained: JSON values.
+    half
+        Store 16 bits a number.
+    """
+    metadata = {
+        "kind": COPYING_NETWORK,
+        "config": asdict(copier.model.config),
+        "encoding": asdict(copier.encoding),
+        "words": list(copier.language.words),
+        "templates": [list(template) for template in copier.language.templates],
+        "made": dict(made),
+    }
+    return save_weights(path, copier.model, half=half, metadata=metadata)
+
+
+def _load_copier(path: Path, metadata: Mapping[str, Any]) -> Copier:
+    language = Language(
+        words=tuple(metadata["words"]),
+        names=(),
+        templates=tuple(tuple(template) for template in metadata["templates"]),
+    )
+    model = CopyNetwork(CopyConfig(**metadata["config"]))
+    if len(vocabulary_of(language)) != model.config.vocabulary:
+        raise ValueError(f"{len(language.words)} words for {model.config.vocabulary} rows")
+    _load_state(model, path)
+    return Copier(model, language, EncodingConfig(**metadata["encoding"]), None, metadata["made"])
+
+
+# Taggers
+
+
+def save_tagger(tagger: Tagger, path: str | Path, *, made: str, half: bool = True) -> Path:
+    """Write a tagger, atomically.
+
+    Parameters
+    ----------
+    tagger
+        Trained.
+    path
+        The file.
+    made
+        How it was trained.
+    half
+        Store 16 bits a number.
+    """
+    name = next(name for name, kind in TAGGERS.items() if isinstance(tagger, kind))
+    metadata = {"kind": TAGGER, "tagger": name, "config": asdict(tagger.config), "made": made}
+    return save_weights(path, tagger, half=half, metadata=metadata)
+
+
+def _load_tagger(path: Path, metadata: Mapping[str, Any]) -> Tagger:
+    tagger = TAGGERS[metadata["tagger"]](TaggerConfig(**metadata["config"]))
+    _load_state(tagger, path)
+    return tagger
+
+
+LOADERS: Mapping[str, Callable[[Path, Mapping[str, Any]], Any]] = {
+    MEMORY_NETWORK: _load_memory_network,
+    COPYING_NETWORK: _load_copier,
+    TAGGER: _load_tagger,
+}

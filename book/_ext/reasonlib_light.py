@@ -1,0 +1,118 @@
+"""Pages that load little: the icons a page shows instead of all there are, and scripts only where they act.
+
+The theme brings 1.5 MB of icons as a script and 270 kB as fonts; the site shows two dozen. Their glyphs are cut
+out of the theme's own fonts into a style sheet of a few kB. The index of the search is loaded by the search.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+from functools import cache
+from pathlib import Path
+
+import pydata_sphinx_theme
+from fontTools import subset
+
+THEME = Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_theme" / "static"
+SHEETS = THEME / "styles"
+FONTS = {
+    ("Font Awesome 6 Free", 900): "fa-solid-900.ttf",
+    ("Font Awesome 6 Brands", 400): "fa-brands-400.ttf",
+}
+ICONS = (  # what the themes show, and what their scripts add; tests/site finds any other
+    "angle-left", "angle-right", "arrow-up", "bars", "chevron-down", "chevron-up", "circle-half-stroke",
+    "download", "expand", "file", "file-pdf", "github", "lightbulb", "list", "magnifying-glass", "moon",
+    "rocket", "sun", "xmark",
+)  # fmt: skip
+SEARCH = ("searchtools.js", "language_data.js", "searchindex.js")  # of no use but on the search page
+
+
+@cache
+def theme_style() -> str:
+    """The theme's style sheet."""
+    return (SHEETS / "pydata-sphinx-theme.css").read_text(encoding="utf-8")
+
+
+def code_points(names: tuple[str, ...] = ICONS) -> set[int]:
+    """The letters that the theme writes for icons: those named, and all that it gives a variable.
+
+    Raises
+    ------
+    ValueError
+        If the theme has no icon of that name.
+    """
+    style = theme_style()
+    points = set()
+    for name in names:
+        match = re.search(rf"\.fa-{re.escape(name)}:before[^{{}}]*\{{content:\"(.+?)\"", style)
+        if not match:
+            raise ValueError(f"the theme has no icon {name!r}")
+        points.add(letter(match[1]))
+    for value in re.findall(r"--pst-icon-[\w-]+:\s*\"(.+?)\"", style):
+        points.add(letter(value))
+    return points
+
+
+def letter(written: str) -> int:
+    """The code point of a letter as a style sheet writes it: ``\\f0c9``, or the letter itself."""
+    return int(written[1:], 16) if written.startswith("\\") else ord(written)
+
+
+def icon_sheet() -> str:
+    """A style sheet that holds the icons' fonts, cut to what is shown."""
+    points = code_points()
+    folder = THEME / "vendor" / "fontawesome" / "webfonts"
+    rules = []
+    for (family, weight), name in FONTS.items():
+        font = subset.load_font(str(folder / name), subset.Options())
+        cut = subset.Subsetter(subset.Options())
+        cut.populate(unicodes=points & set(font.getBestCmap()))
+        cut.subset(font)
+        font.flavor = "woff"
+        out = io.BytesIO()
+        font.save(out)
+        data = base64.b64encode(out.getvalue()).decode()
+        rules.append(
+            f'@font-face{{font-family:"{family}";font-style:normal;font-weight:{weight};font-display:block;'
+            f'src:url("data:font/woff;base64,{data}") format("woff")}}'
+        )
+    return "/* Font Awesome Free by @fontawesome, fonts under SIL OFL 1.1, cut */\n" + "\n".join(rules) + "\n"
+
+
+def write_sheet(app, config):
+    """Leave the icons where Sphinx collects what pages load."""
+    folder = Path(app.doctreedir).parent / "icons"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "rr-icons.css").write_text(icon_sheet(), encoding="utf-8")
+    config.html_static_path.append(str(folder))
+    config.html_css_files.append("rr-icons.css")
+
+
+def lighten(app, error):
+    """Take out of every written page the scripts that it has no use for, and their files out of the site."""
+    if error or app.builder.format != "html":
+        return
+    site = Path(app.outdir)
+    unused = re.compile(r"\s*<script\b[^>]*\bsrc=\"[^\"]*scripts/fontawesome\.js[^\"]*\"[^>]*></script>")
+    search = re.compile(
+        r"\s*<script\b[^>]*\bsrc=\"[^\"]*(?:" + "|".join(map(re.escape, SEARCH)) + r")[^\"]*\"[^>]*></script>"
+    )
+    for path in site.rglob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        lighter = unused.sub("", text)
+        if path.name != "search.html":
+            lighter = search.sub("", lighter)
+        if lighter != text:
+            path.write_text(lighter, encoding="utf-8")
+    (site / "_static" / "scripts" / "fontawesome.js").unlink(missing_ok=True)
+    for font in (site / "_static" / "vendor" / "fontawesome").rglob("*.*"):
+        font.unlink()
+
+
+def setup(app):
+    """Connect both halves."""
+    app.connect("config-inited", write_sheet, priority=900)
+    app.connect("build-finished", lighten)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -67,6 +67,11 @@ class Address:
         return f"https://raw.githubusercontent.com/{self.slug}/{BRANCH}/"
 
     @property
+    def files(self) -> str:
+        """Where a reader looks at a file of the repository."""
+        return f"{self.repository}/blob/{BRANCH}/"
+
+    @property
     def colab(self) -> str:
         """What a notebook's path is appended to."""
         return f"https://colab.research.google.com/github/{self.slug}/blob/{BRANCH}/notebooks/"

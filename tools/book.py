@@ -2,6 +2,7 @@
 
     python tools/book.py build [--scale quick] [--site _build/html]
     python tools/book.py chapters [--scale quick]      the first half of build
+    python tools/book.py preview NAME ... [--as-is]    a site of these pages alone in _build/preview, at smoke
     python tools/book.py measured                      keep this machine's times in book/measured.json
     python tools/book.py serve [--port 8000]
 
@@ -27,12 +28,13 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from chapters import BUILD, ROOT, SCALES, Page, chapters, write_if_changed
+from chapters import BUILD, ROOT, SCALES, Page, chapters, pages, write_if_changed
 from uses import digest, used_files
 
 RULES = 1  # of the key below; raise it when what is compared or kept changes
@@ -55,6 +57,7 @@ class Run:
 
     page: Page
     scale: str
+    as_is: bool = False  # outputs of an older run will do
 
     @property
     def base(self) -> Path:
@@ -168,13 +171,19 @@ class Run:
         """The status of the kept result."""
         return {**json.loads(self.note.read_text(encoding="utf-8"))["status"], "ran": False}
 
+    def pairs(self, notebook: Any, ran: Any) -> list[tuple[Any, Any]]:
+        """Each code cell with the cell that ran; as it is, with one of the same source where there is one."""
+        if not self.as_is:
+            return list(zip(code_cells(notebook), code_cells(ran), strict=True))
+        known = {cell.source: cell for cell in code_cells(ran)}
+        return [(cell, known[cell.source]) for cell in code_cells(notebook) if cell.source in known]
+
     def page_notebook(self, executed: set[str]) -> str:
         """The chapter's present text with the outputs of its last run: what the site shows."""
         import nbformat
 
         notebook, ran = self.read(), nbformat.read(self.notebook, as_version=4)
-        outputs = code_cells(ran)
-        for cell, done in zip(code_cells(notebook), outputs, strict=True):
+        for cell, done in self.pairs(notebook, ran):
             cell.outputs = [kept for kept in map(page_output, done.outputs) if kept is not None]
             cell.execution_count = done.execution_count
         for number, cell in enumerate(notebook.cells):
@@ -252,9 +261,9 @@ def execute_in_this_process(work: Path, scale: str) -> int:
     return 0
 
 
-def run_chapters(scale: str) -> list[Run]:
-    """Bring every chapter up to date; say for each whether it ran and why."""
-    runs = [Run(page, scale) for page in chapters()]
+def run_chapters(scale: str, pages: Sequence[Page] | None = None) -> list[Run]:
+    """Bring every chapter up to date, or those given; say for each whether it ran and why."""
+    runs = [Run(page, scale) for page in (chapters() if pages is None else pages)]
     reasons = {run.page.short: run.reason() for run in runs}
     todo = [run for run in runs if reasons[run.page.short]]
     workers = max(1, min(len(todo), os.cpu_count() or 1, 1 if scale == "paper" else 8))
@@ -363,11 +372,18 @@ def to_chapters(text: str, name: str, executed: set[str]) -> str:
     return re.sub(r"\]\(([^()\s#:]+)\.md(#[^()\s]*)?\)", point, text)
 
 
-def build_site(runs: list[Run], site: Path, scale: str) -> str:
-    """Run Sphinx where anything it reads changed; warnings are errors. Return what was done."""
+def build_site(runs: list[Run], site: Path, scale: str, *, only: Sequence[str] | None = None) -> str:
+    """Run Sphinx where anything it reads changed; warnings are errors. Return what was done.
+
+    With `only`, the site has these pages alone, and warnings, such as of links to other pages, are none.
+    """
     work = site.with_name(site.name + ".work")
     mark = work / "built"
     key = scale + " " + stage(runs, work / "source")
+    if only is not None:
+        toc = work / "source" / "_toc.yml"
+        write_if_changed(toc, contents_of(toc.read_text(encoding="utf-8"), only))
+        key += " ".join(only)
     if mark.is_file() and mark.read_text() == key and (site / "index.html").is_file():
         return "kept"
     paths = sorted([*(ROOT / "book" / "_ext").glob("*.py"), ROOT / "constraints.txt"])
@@ -378,6 +394,7 @@ def build_site(runs: list[Run], site: Path, scale: str) -> str:
     (work / "whole").write_text(whole)
     mark.unlink(missing_ok=True)
     command = [sys.executable, __file__, "_sphinx", str(work), str(site), scale]
+    command += [] if only is None else ["--lenient"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     log = done.stdout + done.stderr
     (work / "sphinx.log").write_text(log, encoding="utf-8")
@@ -398,7 +415,37 @@ def build_site(runs: list[Run], site: Path, scale: str) -> str:
     return "built"
 
 
-def sphinx_in_this_process(work: Path, site: Path, scale: str) -> int:
+def contents_of(toc: str, only: Sequence[str]) -> str:
+    """A table of contents with the first page and these pages alone, in their parts."""
+    import yaml
+
+    book = yaml.safe_load(toc)
+    for part in book["parts"]:
+        part["chapters"] = [
+            {"file": entry["file"]}
+            for entry in part["chapters"]
+            if entry["file"].removeprefix("book/") in {*only, "glossary", "bibliography"}
+        ]
+    book["parts"] = [part for part in book["parts"] if part["chapters"]]
+    return yaml.safe_dump(book, sort_keys=False)
+
+
+def preview(names: Sequence[str], site: Path, *, as_is: bool) -> None:
+    """Build a site of the pages named, to look at while writing; `as_is` keeps outputs of older code."""
+    there = {page.short: page for page in pages()}
+    if unknown := [name for name in names if name not in there]:
+        raise BuildError(f"there is no page {unknown[0]!r}; there are: {', '.join(there)}")
+    BUILD.mkdir(exist_ok=True)
+    wanted = [there[name] for name in names if there[name].executable]
+    runs = [Run(page, "smoke", as_is=as_is) for page in wanted]
+    if not as_is or not all(run.notebook.is_file() for run in runs):
+        runs = run_chapters("smoke", wanted)
+    build_site(runs, site, "smoke", only=names)
+    for name in names:
+        say((site / "book" / f"{name}.html").resolve().as_uri())
+
+
+def sphinx_in_this_process(work: Path, site: Path, scale: str, *, lenient: bool = False) -> int:
     """The worker: Jupyter Book's own Sphinx build over the staged sources, with execution off."""
     from jupyter_book.sphinx import build_sphinx
 
@@ -415,7 +462,7 @@ def sphinx_in_this_process(work: Path, site: Path, scale: str) -> int:
             "reasonlib_scale": scale,
             "external_toc_path": str(source / "_toc.yml"),
         },
-        warningiserror=True,
+        warningiserror=not lenient,
         keep_going=True,
     )
     return result if isinstance(result, int) else 1
@@ -477,6 +524,10 @@ def main() -> int:
     each.add_argument("--site", type=Path, default=BUILD / "html")
     each = commands.add_parser("chapters", help="execute what changed")
     each.add_argument("--scale", choices=SCALES, default="quick")
+    each = commands.add_parser("preview", help="a small site of some pages, at smoke")
+    each.add_argument("names", nargs="+", metavar="NAME", help="such as story_qa/memory or intro")
+    each.add_argument("--site", type=Path, default=BUILD / "preview")
+    each.add_argument("--as-is", action="store_true", help="show the last outputs, run nothing")
     commands.add_parser("measured", help="write times and memory into book/measured.json")
     each = commands.add_parser("serve", help="serve the built site")
     each.add_argument("--site", type=Path, default=BUILD / "html")
@@ -488,12 +539,15 @@ def main() -> int:
     each.add_argument("work", type=Path)
     each.add_argument("site", type=Path)
     each.add_argument("scale")
+    each.add_argument("--lenient", action="store_true")
     given = parser.parse_args()
     try:
         if given.command == "build":
             build(given.scale, given.site.resolve())
         elif given.command == "chapters":
             run_chapters(given.scale)
+        elif given.command == "preview":
+            preview(given.names, given.site.resolve(), as_is=given.as_is)
         elif given.command == "measured":
             measured()
         elif given.command == "serve":
@@ -501,7 +555,7 @@ def main() -> int:
         elif given.command == "_execute":
             return execute_in_this_process(given.work, given.scale)
         else:
-            return sphinx_in_this_process(given.work, given.site, given.scale)
+            return sphinx_in_this_process(given.work, given.site, given.scale, lenient=given.lenient)
     except BuildError as error:
         told = str(error)
         if not sys.stderr.isatty():  # a traceback of IPython is coloured

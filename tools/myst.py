@@ -13,6 +13,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+import questions
+
+from reasonlib.display import excerpts
+from reasonlib.errors import UserError
+
 FENCE = re.compile(r"^(?P<mark>`{3,}|:{3,})\{(?P<name>[\w:.-]+)\}[ \t]*(?P<argument>.*)$")
 CODE = re.compile(r"^(?P<mark>`{3,}|~{3,})(?!\{)")
 TARGET = re.compile(r"^\((?P<label>[\w:. -]+)\)=\s*$")
@@ -64,6 +69,7 @@ class Book:
 
     site: str  # where the book is served, with a final slash
     raw: str  # where files of the repository are served as they are, for pictures
+    files: str = ""  # where a reader can look at files of the repository, for code
     labels: dict[str, Label] = field(default_factory=dict)
     citations: dict[str, tuple[str, str, str]] = field(default_factory=dict)  # key -> (authors, year, url)
 
@@ -329,7 +335,30 @@ class Converter:
             return [f"**Table {number}.** {self.prose(block.argument)}", "", *self.blocks(block.body)]
         if name == "list-table":
             return self.list_table(block)
+        if name == "excerpt":
+            return self.excerpt(block)
+        if name == "question":
+            return self.question(block)
         raise UnknownMarkup(f"the directive {{{block.name}}}")
+
+    def excerpt(self, block: Block) -> list[str]:
+        """Marked lines of the library, under a link to the whole file."""
+        file, _, names = block.argument.partition(" ")
+        try:
+            cuts = [excerpts.find(file, name.strip()) for name in names.split(",")]
+        except UserError as error:
+            raise UnknownMarkup(str(error)) from None
+        code = "\n\n\n".join(cut.code for cut in cuts).splitlines()
+        address = self.book.files + str(cuts[0].file)
+        return [f"[`{cuts[0].file}`]({address})", "", "```python", *code, "```"]
+
+    def question(self, block: Block) -> list[str]:
+        """A question with its answers folded away."""
+        try:
+            asked = questions.read(block.argument, block.body)
+        except questions.BadQuestion as error:
+            raise UnknownMarkup(str(error)) from None
+        return self.blocks(questions.as_markdown(asked))
 
     def quote(self, title: str, body: Sequence[str]) -> list[str]:
         """A box: a quote with a bold title."""

@@ -63,7 +63,7 @@ def sources(page: Page) -> list[Any]:
 def read_book() -> Book:
     """Labels of every page and the works cited."""
     address = Address.read()
-    book = Book(site=address.site, raw=address.raw, citations=citations())
+    book = Book(site=address.site, raw=address.raw, files=address.files, citations=citations())
     for page in pages():
         cells = [(cell.cell_type, cell.source, cell.metadata) for cell in sources(page)]
         book.labels.update(labels_of(page.name, cells))

@@ -147,7 +147,9 @@ def read(text: str, body: list[str], label: str = "") -> Question:
             target.text += " " + bare
         elif not options:
             more.append(line)
-    question = Question(text.strip(), _kind(marks, short), _trimmed(more), options, " ".join(whole), label=label)
+    question = Question(
+        text.strip(), _kind(marks, short), _trimmed(more), options, " ".join(whole), label=label
+    )
     _finish(question, short)
     return question
 
@@ -228,6 +230,7 @@ def as_markdown(question: Question) -> list[str]:
         lines += ["", question.feedback]
     else:
         lines += [
-            f"- {'✓' if option.right else '✗'} {option.text}: {option.feedback}" for option in question.options
+            f"- {'✓' if option.right else '✗'} {option.text}: {option.feedback}"
+            for option in question.options
         ]
     return [*lines, "", "</details>"]

@@ -1,7 +1,7 @@
 """Pages that load little: the icons a page shows instead of all there are, and scripts only where they act.
 
-The theme brings 1.5 MB of icons as a script and 270 kB as fonts; the site shows two dozen. Their glyphs are cut
-out of the theme's own fonts into a style sheet of a few kB. The index of the search is loaded by the search.
+The theme brings 1.5 MB of icons as a script and 270 kB as fonts; the site shows two dozen. Their glyphs
+are cut out of the theme's own fonts into a style sheet of a few kB. The index of the search is loaded by the search.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def code_points(names: tuple[str, ...] = ICONS) -> set[int]:
 
 
 def letter(written: str) -> int:
-    """The code point of a letter as a style sheet writes it: ``\\f0c9``, or the letter itself."""
+    r"""The code point of a letter as a style sheet writes it: ``\f0c9``, or the letter itself."""
     return int(written[1:], 16) if written.startswith("\\") else ord(written)
 
 
@@ -113,6 +113,6 @@ def lighten(app, error):
 
 def setup(app):
     """Connect both halves."""
-    app.connect("config-inited", write_sheet, priority=900)
+    app.connect("config-inited", write_sheet, priority=700)
     app.connect("build-finished", lighten)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -114,7 +114,9 @@ def prepared(node: nodes.math_block) -> str:
 
 def add_sheet(app, pagename, templatename, context, doctree):
     """Load the style sheet on pages with mathematics."""
-    if doctree is not None and next(doctree.findall(lambda n: isinstance(n, nodes.math | nodes.math_block)), 0):
+    if doctree is not None and next(
+        doctree.findall(lambda n: isinstance(n, nodes.math | nodes.math_block)), 0
+    ):
         app.add_css_file(SHEET)
 
 

@@ -18,10 +18,10 @@ class Tag(nodes.General, nodes.Inline, nodes.TextElement):
     """An element of HTML with its attributes, around parsed text."""
 
 
-def tag(name: str, *children: nodes.Node, **attributes: str) -> Tag:
+def tag(element: str, /, *children: nodes.Node, **attributes: str) -> Tag:
     """Make an element; ``class_`` is its class, an underscore in a name is a hyphen."""
     given = {key.rstrip("_").replace("_", "-"): value for key, value in attributes.items()}
-    return Tag("", "", *children, tag=name, given=given)
+    return Tag("", "", *children, tag=element, given=given)
 
 
 def visit_tag(self, node: Tag) -> None:

@@ -8,39 +8,19 @@ def words(sentence: str) -> list[str]:
     return re.findall(r"[a-z0-9']+", sentence.lower())
 """
 
-import ast
 import functools
 import importlib.metadata
 import inspect
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from reasonlib.display.excerpts import Excerpt, find, without_docstrings
+
+__all__ = ["Excerpt", "Listing", "excerpt", "repository", "source", "without_docstrings"]
+
 PACKAGE = "reasonlib"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Excerpt:
-    """The code of one object and where it stands.
-
-    Attributes
-    ----------
-    name
-        Qualified name, `MemoryNetwork.forward`.
-    code
-        Its source, dedented, without a trailing newline.
-    file
-        `reasonlib/nn/memory.py`, or `None` for an object that is not the library's.
-    lines
-        First and last line in `file`, counted from one.
-    """
-
-    name: str
-    code: str
-    file: str | None
-    lines: tuple[int, int]
 
 
 class Listing:
@@ -109,36 +89,31 @@ def source(*objects: Any, docstring: bool = False) -> Listing:
     return Listing(tuple(_excerpt(thing, docstring=docstring) for thing in objects))
 
 
-def without_docstrings(code: str) -> str:
-    r"""Remove every docstring from a piece of code; a body that was nothing else becomes `...`.
+def excerpt(file: str, *names: str) -> Listing:
+    """Show the lines that a file of the library marks with these names.
 
-    >>> print(without_docstrings('def half(x):\n    "Divide by two."\n    return x / 2  # exact'))
-    def half(x):
-        return x / 2  # exact
+    Parameters
+    ----------
+    file
+        Path below the package, ``nn/memory.py``.
+    *names
+        As in the markers, ``# excerpt: read``; shown in this order.
+
+    Raises
+    ------
+    ValueError
+        With no name.
+    UserError
+        If there is no such file, or no excerpt of that name in it.
+
+    Examples
+    --------
+    >>> print(excerpt("nn/attention.py", "attention").excerpts[0].name)
+    attention
     """
-    lines = code.splitlines()
-    cuts: list[tuple[ast.stmt, bool]] = []
-    for node in ast.walk(ast.parse(code)):
-        if not isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
-            continue
-        if ast.get_docstring(node, clean=False) is not None:
-            cuts.append((node.body[0], len(node.body) == 1 and not isinstance(node, ast.Module)))
-    for statement, alone in sorted(cuts, key=lambda cut: cut[0].lineno, reverse=True):
-        first, last = statement.lineno - 1, (statement.end_lineno or statement.lineno) - 1
-        before = lines[first].encode()[: statement.col_offset].decode()
-        after = lines[last].encode()[statement.end_col_offset :].decode()
-        if alone:
-            lines[first : last + 1] = [before + "..." + after]
-        elif before.strip():  # def f(): "text"; return 1
-            lines[first : last + 1] = [before + after.lstrip(" ;")]
-        elif after.strip():  # a comment, or a statement after a semicolon
-            lines[first : last + 1] = [before + after.lstrip(" ;")]
-        else:
-            end = last + 1
-            while end < len(lines) and not lines[end].strip():
-                end += 1
-            lines[first:end] = []
-    return "\n".join(lines)
+    if not names:
+        raise ValueError("excerpt needs the name of at least one excerpt to show")
+    return Listing(tuple(find(file, name) for name in names))
 
 
 @functools.cache

@@ -165,10 +165,13 @@ def scaled_dot_product_attention(
     >>> weights, output
     (tensor([[0.9442, 0.0558]]), tensor([[1.0558]]))
     """
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])  # (..., Tq, Tk)
-    weights = masked_softmax(scores, mask)
+    # excerpt: attention
+    # the match of every query with every key: (..., Tq, Tk)
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    weights = masked_softmax(scores, mask)  # each row sums to one
     used = functional.dropout(weights, dropout) if dropout else weights
-    return Attended(used @ value, weights)
+    return Attended(used @ value, weights)  # a mixture of values for each query
+    # end excerpt
 
 
 class MultiHeadAttention(nn.Module):

@@ -9,14 +9,10 @@ SIZES = {"desktop": DESKTOP, "phone": PHONE}
 
 
 class Page(Opened):
-    """A page of the book, its mathematics typeset."""
+    """A page of the book."""
 
     def __init__(self, browser, url, *, size="desktop", scheme="light", **settings):
         super().__init__(browser, url, color_scheme=scheme, **SIZES[size], **settings)
-        if self.scripts and self.page.locator(".math").count():
-            self.page.wait_for_function("() => window.MathJax?.startup?.promise !== undefined")
-            self.page.evaluate("() => MathJax.startup.promise")
-            self.drawn()
 
 
 VIEWS = {"desktop-light": ("desktop", "light"), "phone-dark": ("phone", "dark")}
@@ -28,11 +24,10 @@ def test_a_page_opens_from_disk_without_the_network(browser, site, page_name, si
         assert opened.complaints == []
         page = opened.page
         bare = page.evaluate(
-            "() => [...document.querySelectorAll('.math')].filter(e => !e.querySelector('mjx-container svg'))"
+            "() => [...document.querySelectorAll('.math')].filter(e => !e.querySelector('.katex-html'))"
             ".map(e => e.textContent)"
         )
         assert bare == [], "mathematics that was not typeset"
-        assert page.locator("mjx-merror").count() == 0
         wide = opened.overflow()
         assert wide <= 0, f"the page is {wide} pixels wider than the window"
         broken = page.evaluate(
@@ -54,6 +49,75 @@ def test_a_page_reads_without_scripts(browser, site):
         with Page(browser, (site / f"{chapter.name}.html").as_uri(), java_script_enabled=False) as opened:
             assert opened.page.locator("article h1").is_visible()
             assert len(opened.page.locator("article").inner_text()) > 300
+
+
+def answered(form, page):
+    """What a question says of the last answer."""
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(done))")
+    return form.locator(".rr-said").inner_text()
+
+
+def test_a_question_answers_every_option(browser, site):
+    from chapters import chapters
+
+    asked = 0
+    for chapter in chapters():
+        if "{question}" not in chapter.text:
+            continue
+        with Page(browser, (site / f"{chapter.name}.html").as_uri()) as opened:
+            for form in opened.page.locator(".rr-question").all():
+                asked += 1
+                options = form.locator("[data-option]").all()
+                kind = form.get_attribute("data-kind")
+                if kind == "choose":
+                    for option, box in zip(options, form.locator("input").all(), strict=True):
+                        box.check()
+                        said = answered(form, opened.page)
+                        assert said.startswith("✓" if option.get_attribute("data-right") is not None else "✗")
+                elif kind == "number":
+                    for option in options:
+                        form.locator("input").fill(option.get_attribute("data-number"))
+                        form.get_by_role("button", name="Check").click()
+                        said = answered(form, opened.page)
+                        assert said.startswith("✓" if option.get_attribute("data-right") is not None else "✗")
+                    form.locator("input").fill("many")
+                    form.get_by_role("button", name="Check").click()
+                    assert answered(form, opened.page).startswith("Type a number")
+                elif kind == "order":
+                    steps = form.locator(".rr-steps li")
+                    form.get_by_role("button", name="Check").click()
+                    assert answered(form, opened.page).startswith("✗")
+                    for at in range(steps.count()):
+                        moved = form.locator(f".rr-steps li[data-step='{at}']")
+                        while (
+                            steps.evaluate_all(
+                                "(all, one) => all.findIndex(e => e.dataset.step === one)", str(at)
+                            )
+                            > at
+                        ):
+                            moved.get_by_role("button", name="Move up").click()
+                    form.get_by_role("button", name="Check").click()
+                    assert answered(form, opened.page).startswith("✓")
+                else:
+                    for option, box in zip(options, form.locator("input").all(), strict=True):
+                        box.set_checked(option.get_attribute("data-right") is not None)
+                    form.get_by_role("button", name="Check").click()
+                    assert answered(form, opened.page).startswith("✓")
+            assert opened.complaints == []
+    assert asked >= 3
+
+
+def test_icons_are_drawn_by_the_few_letters_that_pages_load(browser, site):
+    """Every icon of a page is in the style sheet of icons, so no font of all icons is fetched."""
+    with Page(browser, (site / "book/intro.html").as_uri()) as opened:
+        loaded = opened.page.evaluate(
+            "() => performance.getEntriesByType('resource').map(each => each.name.split('/').pop())"
+        )
+        assert not [name for name in loaded if name.startswith(("fontawesome", "fa-"))]
+        widths = opened.page.locator("i.fa-solid, i.fas, i.fab").evaluate_all(
+            "icons => icons.filter(icon => icon.checkVisibility()).map(icon => icon.offsetWidth)"
+        )
+        assert widths and min(widths) > 4
 
 
 def test_search_finds_a_chapter(browser, site, served):

@@ -112,6 +112,18 @@ def test_a_page_says_what_it_is(site, page_name):
         assert 40 <= len(page.metas.get("description", "")) <= 170
 
 
+def test_pages_load_icons_mathematics_and_search_only_where_they_need_them(site, page_name):
+    from reasonlib_light import ICONS
+
+    text = (site / page_name).read_text(encoding="utf-8")
+    assert "fontawesome.js" not in text
+    known = {*ICONS, "solid", "brands", "regular", "lg"}
+    assert set(re.findall(r"\bfa-([a-z-]+)", text)) <= known
+    assert ("katex.min.css" in text) == ('class="katex"' in text)
+    assert ("searchindex.js" in text) == (page_name == "search.html")
+    assert ("questions.js" in text) == ('class="rr-question"' in text)
+
+
 def test_every_picture_has_words(site, page_name):
     bare = [
         image.get("src", "")[:80]

@@ -265,9 +265,11 @@ def huber(prediction: Tensor, target: Tensor, *, delta: float = 1.0, reduction: 
     """
     if not delta > 0:
         raise ValueError(f"delta must be above 0, got {delta}")
-    size = _alike(prediction, target).abs()
-    near = size.clamp(max=delta)
-    return _reduced(near * (size - near / 2), reduction)
+    # excerpt: huber
+    size = _alike(prediction, target).abs()  # |e|
+    near = size.clamp(max=delta)  # |e| where it is small, delta where it is not
+    return _reduced(near * (size - near / 2), reduction)  # both pieces in one
+    # end excerpt
 
 
 def log_cosh(prediction: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
@@ -283,10 +285,12 @@ def log_cosh(prediction: Tensor, target: Tensor, *, reduction: str = "mean") -> 
     which keeps its digits. The source sums over the examples; here the mean is the default, as for the
     others.
     """
+    # excerpt: log-cosh
     error = _alike(prediction, target)
-    near = torch.log1p(error.clamp(-1, 1).sinh() ** 2) / 2
-    far = torch.logaddexp(error, -error) - math.log(2)
+    near = torch.log1p(error.clamp(-1, 1).sinh() ** 2) / 2  # keeps its digits
+    far = torch.logaddexp(error, -error) - math.log(2)  # never overflows
     return _reduced(torch.where(error.abs() < 1, near, far), reduction)
+    # end excerpt
 
 
 def quantile(prediction: Tensor, target: Tensor, *, gamma: float = 0.5, reduction: str = "mean") -> Tensor:

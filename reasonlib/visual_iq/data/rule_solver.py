@@ -415,9 +415,11 @@ def majority_vote(problems: Problems, *, seed: int = 0) -> Int[ndarray, "N"]:
     seed
         Of the draw between candidates with as many votes.
     """
+    # excerpt: majority vote
     count = votes(problems)
     tie = np.random.default_rng(seed).random(count.shape)
     return (count + tie).argmax(axis=1)
+    # end excerpt
 
 
 def votes(problems: Problems) -> Int[ndarray, "N E"]:
@@ -425,14 +427,17 @@ def votes(problems: Problems) -> Int[ndarray, "N E"]:
 
     The attributes are number, position, type, size and colour of each component.
     """
-    count = np.zeros((len(problems), PANELS - CONTEXT), np.int64)
+    # excerpt: votes
+    count = np.zeros((len(problems), PANELS - CONTEXT), np.int64)  # of each
     for index, configuration in enumerate(CONFIGURATIONS):
         here = np.flatnonzero(problems.configuration == index)
         candidates = problems.entities[here, CONTEXT:]
         for place in configuration.parts:
-            for value in _values(candidates[:, :, place]):
+            for value in _values(candidates[:, :, place]):  # each attribute
+                # how many of the eight candidates show the same value as this one
                 count[here] += (value[:, :, None] == value[:, None]).sum(axis=-1)
     return count
+    # end excerpt
 
 
 def _values(entities: Int[ndarray, "N E S A"]) -> list[Int[ndarray, "N E"]]:

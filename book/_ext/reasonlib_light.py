@@ -1,7 +1,8 @@
 """Pages that load little: the icons a page shows instead of all there are, and scripts only where they act.
 
 The theme brings 1.5 MB of icons as a script and 270 kB as fonts; the site shows two dozen. Their glyphs
-are cut out of the theme's own fonts into a style sheet of a few kB. The index of the search is loaded by the search.
+are cut out of the theme's own fonts into a style sheet of a few kB. The index of the search is loaded by the
+search page alone.
 """
 
 from __future__ import annotations
@@ -66,13 +67,13 @@ def icon_sheet() -> str:
     folder = THEME / "vendor" / "fontawesome" / "webfonts"
     rules = []
     for (family, weight), name in FONTS.items():
-        font = subset.load_font(str(folder / name), subset.Options())
-        cut = subset.Subsetter(subset.Options())
-        cut.populate(unicodes=points & set(font.getBestCmap()))
-        cut.subset(font)
-        font.flavor = "woff"
-        out = io.BytesIO()
-        font.save(out)
+        with subset.load_font(str(folder / name), subset.Options()) as font:
+            cut = subset.Subsetter(subset.Options())
+            cut.populate(unicodes=points & set(font.getBestCmap()))
+            cut.subset(font)
+            font.flavor = "woff"
+            out = io.BytesIO()
+            font.save(out)
         data = base64.b64encode(out.getvalue()).decode()
         rules.append(
             f'@font-face{{font-family:"{family}";font-style:normal;font-weight:{weight};font-display:block;'

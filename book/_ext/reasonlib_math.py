@@ -6,6 +6,7 @@ environment of the book has anyway. A formula that KaTeX cannot read is a warnin
 
 from __future__ import annotations
 
+import atexit
 import html
 import json
 import shutil
@@ -45,9 +46,11 @@ def node_program() -> str:
 def process() -> subprocess.Popen:
     """Start KaTeX once; it ends with this process."""
     command = [node_program(), str(HERE / "render.js")]
-    return subprocess.Popen(
+    katex = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8", bufsize=1
     )
+    atexit.register(katex.communicate)  # closes its input, which ends it
+    return katex
 
 
 @cache

@@ -18,18 +18,6 @@ from docutils import nodes
 
 SCALES = ("smoke", "quick", "paper")
 
-# What scrolls sideways can be reached and scrolled with the keyboard.
-REACHABLE = """
-addEventListener("load", () => {
-  const boxes = "article mjx-container[display], article .rr-scroll";
-  const mark = () => document.querySelectorAll(boxes).forEach(box => {
-    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0; else box.removeAttribute("tabindex");
-  });
-  (window.MathJax?.startup?.promise ?? Promise.resolve()).then(mark);
-  addEventListener("resize", mark);
-});
-"""
-
 
 def number_by_page(app, env):
     """Restart figures, tables, exercises and statements at 1 in every page, as the notebooks number them."""
@@ -313,5 +301,5 @@ def setup(app):
     app.connect("doctree-read", say_cost)
     app.connect("env-get-updated", number_by_page, priority=900)
     app.connect("html-page-context", fix_page, priority=900)
-    app.add_js_file(None, body=REACHABLE, loading_method="defer")
+    app.add_js_file("../rr/page.js", loading_method="defer")
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -39,7 +39,6 @@ def main() -> int:
             page = context.new_page()
             page.goto(path.as_uri())
             page.wait_for_load_state("networkidle")
-            page.evaluate("() => window.MathJax?.startup?.promise")
             page.evaluate(f"() => window.scrollTo(0, {below})")
             shots.append(Image.open(io.BytesIO(page.screenshot())).convert("RGB"))
             context.close()

@@ -153,12 +153,14 @@ def test_a_committed_notebook_opens_on_colab(chapter):
 
 
 @pytest.mark.parametrize("chapter", chapters(), ids=lambda chapter: chapter.short)
-def test_a_chapter_begins_with_its_parameters(chapter):
+def test_a_chapter_has_its_parameters_before_they_are_used(chapter):
     code = [cell for cell in notebooks.sources(chapter) if cell.cell_type == "code"]
-    assert "parameters" in code[0].metadata["tags"]
-    names = {target.id for node in ast.parse(code[0].source).body for target in node.targets}
+    first = next(at for at, cell in enumerate(code) if "parameters" in cell.metadata.get("tags", []))
+    names = {target.id for node in ast.parse(code[first].source).body for target in node.targets}
     assert {"scale", "seed"} <= names
-    assert 'scale = "quick"' in code[0].source
+    assert 'scale = "quick"' in code[first].source
+    before = [node for cell in code[:first] for node in ast.walk(ast.parse(cell.source))]
+    assert not names & {node.id for node in before if isinstance(node, ast.Name)}
 
 
 def test_the_template_of_a_chapter_makes_a_notebook():

@@ -200,8 +200,8 @@ def assignment(page: Page, book: Book) -> Any | None:
     )
     install = INSTALL.format(archive=address.archive).rstrip()
     listed = "".join(f'    "{one.name}",\n' for one in wanted)
-    graded = f'check.grade("{page.topic}", globals(), names=names)'
-    last = f"from reasonlib import check\n\nnames = [\n{listed}]\n{graded}"
+    graded = f'checks.grade("{page.topic}", globals(), names=names)'
+    last = f"from reasonlib.grading import checks\n\nnames = [\n{listed}]\n{graded}"
     return assembled(
         [
             ("markdown", f"# Exercises: {title}", {}),

@@ -147,7 +147,8 @@ def asked(cells: list[Mapping[str, Any]], name: str = "the notebook") -> Asked:
     names: list[str] = []
     for cell in cells:
         code = _python(cell)
-        topics += re.findall(rf"^\s*from {checks.PACKAGE}\.(\w+)(?:\.page)? import .*\bexercises\b", code, re.M)
+        begin = rf"^\s*from {checks.PACKAGE}\.(\w+)(?:\.page)? import "
+        topics += re.findall(begin + r".*\bexercises\b", code, re.M)
         topics += re.findall(rf"\b{checks.PACKAGE}\.(\w+)(?:\.page)?\.exercises\b", code)
         names += re.findall(r"\bexercises\.check_(\w+)\s*\(", code)
     if not topics or not names:

@@ -20,20 +20,14 @@ from torch.nn import functional
 
 from reasonlib import data
 from reasonlib.story_qa.data import corpus
-from reasonlib.story_qa.data.encoding import build_vocabulary, encode
+from reasonlib.story_qa.data.encoding import build_vocabulary, encode, encode_ordered
 from reasonlib.story_qa.data.example import TASKS, words
 from reasonlib.story_qa.data.simulator import simulate
-from reasonlib.story_qa.experiments.peer import VARIABLE, Port, checkout
-from reasonlib.story_qa.experiments.restarts import (
-    Restarts,
-    RestartsConfig,
-    RestartsRecipe,
-    encode_ordered,
-    learn_restarts,
-    try_all,
-)
-from reasonlib.story_qa.experiments.train_memory import Recipe, learn
+from reasonlib.story_qa.experiments.memory import Recipe, learn
+from reasonlib.story_qa.experiments.peer import VARIABLE, PeerNetwork, checkout
+from reasonlib.story_qa.experiments.per_task import RestartsRecipe, evaluate_restarts, train_restarts
 from reasonlib.story_qa.models.memory_network import MemoryConfig, MemoryNetwork
+from reasonlib.story_qa.models.restarts import Restarts, RestartsConfig
 
 PEER_TASKS = (1, 2, 15)  # stories of up to 10, 88 and 8 sentences
 EPOCHS = 2  # of each call that compares with the peer
@@ -229,7 +223,9 @@ def ours(examples, held, port):
         models = Restarts(RestartsConfig(restarts=starts, **sizes))
 
         def train(models=models):
-            learn_restarts(models, ordered, plan, progress=False, on_epoch=lambda row: try_all(models, asked))
+            train_restarts(
+                models, ordered, plan, progress=False, on_epoch=lambda row: evaluate_restarts(models, asked)
+            )
 
         drawn = len(stories) // port.batch * port.batch  # the few that fill no batch are left out
         yield f"{starts} as the authors have it", drawn, starts, train
@@ -241,7 +237,7 @@ def peers(folder):
             files = task_files(task, made)
             examples = corpus.read_file(files[0], task)
             held = len(examples) // 10  # the last tenth of the questions, in both
-            with Port(folder, files[:1], files[1:]) as port:
+            with PeerNetwork(folder, files[:1], files[1:]) as port:
                 for what, questions, count, call in ours(examples, held, port):
                     mine = Clocked(call, count * EPOCHS * questions)
                     theirs = Clocked(

@@ -14,9 +14,10 @@ from reasonlib.cli import app
 from reasonlib.errors import UserError
 from reasonlib.story_qa.data.corpus import dumps
 from reasonlib.story_qa.data.encoding import build_vocabulary, encode
+from reasonlib.story_qa.data.masking import word_tokenizer
 from reasonlib.story_qa.data.simulator import simulate
 from reasonlib.story_qa.experiments.metrics import predict
-from reasonlib.story_qa.experiments.pretrain import EncoderSize, new_model, word_tokenizer
+from reasonlib.story_qa.experiments.pretrain import EncoderSize, new_model
 from reasonlib.story_qa.models import pretrained
 from reasonlib.story_qa.models.bert import AnswerReader
 from reasonlib.story_qa.models.memory_network import MemoryConfig, MemoryNetwork
@@ -213,7 +214,7 @@ def reader():
     answers = Vocabulary(["<unk>", "office", "garden", "kitchen"])
     with training.seeded(5):
         model = AnswerReader(encoder, len(answers)).eval()
-    return pretrained.ShippedReader(model, tokenizer, answers, {})
+    return pretrained.PretrainedReader(model, tokenizer, answers, {})
 
 
 def test_the_encoder_answers_with_the_attention_of_each_layer(reader):

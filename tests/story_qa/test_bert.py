@@ -16,21 +16,15 @@ from transformers import (
 )
 
 from reasonlib.errors import UserError
+from reasonlib.story_qa.data.masking import word_tokenizer
 from reasonlib.story_qa.data.simulator import simulate
+from reasonlib.story_qa.data.tokens import Pair, StoryTokens, stack
 from reasonlib.story_qa.experiments import pretrain
 from reasonlib.story_qa.models import bert
-from reasonlib.story_qa.models.bert import (
-    AnswerReader,
-    Pair,
-    Span,
-    SpanReader,
-    StoryTokens,
-    load_encoder,
-    stack,
-)
+from reasonlib.story_qa.models.bert import AnswerReader, SpanOutput, SpanReader, load_encoder
 
 EXAMPLES = [one for task in (1, 3, 8) for one in simulate(task, 5, seed=3)]
-TOKENIZER = pretrain.word_tokenizer([text for one in EXAMPLES for text in (*one.story, one.question)])
+TOKENIZER = word_tokenizer([text for one in EXAMPLES for text in (*one.story, one.question)])
 CLS, SEP = TOKENIZER.cls_token_id, TOKENIZER.sep_token_id
 SIZES = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 32}
 
@@ -242,18 +236,18 @@ def test_the_best_span_is_the_best_of_all(longest):
     generator = torch.Generator().manual_seed(longest)
     start, end = torch.randn(2, 20, 15, generator=generator)
     start[:, :4] = end[:, :4] = -torch.inf
-    spans = Span(start, end).best(longest)
+    spans = SpanOutput(start, end).best(longest)
     for row, span in enumerate(spans):
         every = itertools.product(range(15), range(15))
         allowed = [(i, j) for i, j in every if i <= j < i + longest]
         assert span == max(allowed, key=lambda ij: (start[row, ij[0]] + end[row, ij[1]]).item())
-    assert Span(start, end).best() == Span(start, end).best(12)
+    assert SpanOutput(start, end).best() == SpanOutput(start, end).best(12)
 
 
 def test_an_answer_does_not_end_before_it_starts():
     start, end = torch.full((2, 1, 6), -5.0)
     start[0, 4], end[0, 1] = 9.0, 8.0
-    assert Span(start, end).best() == [(4, 4)]
+    assert SpanOutput(start, end).best() == [(4, 4)]
 
 
 # Encoders from folders

@@ -8,28 +8,28 @@ import torch
 from transformers import BertConfig, BertModel
 
 from reasonlib.errors import UserError
+from reasonlib.story_qa.data.encoding import evidence_batch
 from reasonlib.story_qa.data.example import Example
+from reasonlib.story_qa.data.masking import word_tokenizer
 from reasonlib.story_qa.data.simulator import simulate
-from reasonlib.story_qa.experiments import EVIDENCE, pretrain
-from reasonlib.story_qa.experiments.finetune import answer_classes
-from reasonlib.story_qa.models import hibert, pretrained
-from reasonlib.story_qa.models.evidence import (
-    ComparingLayer,
-    EvidenceReader,
+from reasonlib.story_qa.data.tokens import answer_classes, encode_sentences
+from reasonlib.story_qa.experiments.evidence import (
     EvidenceRecipe,
-    Grounded,
-    evidence_batch,
     evidence_loss,
-    ground,
-    marks_scores,
+    evidence_scores,
+    predict_evidence,
     train_evidence,
 )
-from reasonlib.story_qa.models.hibert import SentenceReaderConfig, encode_sentences, read_stories
+from reasonlib.story_qa.experiments.hibert import predict_answers
+from reasonlib.story_qa.models import hibert, pretrained
+from reasonlib.story_qa.models.evidence import ComparingLayer, EvidenceReader, EvidenceReaderOutput
+from reasonlib.story_qa.models.hibert import SentenceReaderConfig
+from reasonlib.story_qa.models.pretrained import EVIDENCE
 from reasonlib.story_qa.page import ask
 from reasonlib.tracking import experiment
 
 EXAMPLES = [one for task in (1, 3, 8, 19) for one in simulate(task, 4, seed=3)]
-TOKENIZER = pretrain.word_tokenizer([text for one in EXAMPLES for text in (*one.story, one.question)])
+TOKENIZER = word_tokenizer([text for one in EXAMPLES for text in (*one.story, one.question)])
 ANSWERS = answer_classes(EXAMPLES)
 STORIES = encode_sentences(EXAMPLES, TOKENIZER, ANSWERS)
 SLOTS = 12
@@ -46,7 +46,7 @@ def bert(tokenizer=TOKENIZER):
         attention_probs_dropout_prob=0.0,
         max_position_embeddings=40,
     )
-    return hibert.fresh(BertModel(config), seed=0, spread=0.3)
+    return hibert.reinitialise(BertModel(config), seed=0, spread=0.3)
 
 
 def reader(answers=ANSWERS, tokenizer=TOKENIZER):
@@ -87,7 +87,7 @@ def test_the_loss_weighs_needed_and_other_sentences_alike(batch):
     lone = replace(batch, **{name: getattr(batch, name)[:1] for name in ("story", "question", "answer")})
     lone = replace(lone, filled=torch.ones(1, 4, dtype=torch.bool), needed=torch.tensor([[1.0, 0, 0, 0]]))
     scores = torch.tensor([[2.0, -1.0, 0.0, 3.0]])
-    read = Grounded(torch.zeros(1, len(ANSWERS)), scores, None)
+    read = EvidenceReaderOutput(torch.zeros(1, len(ANSWERS)), scores, None)
     sure = torch.cat([scores[0, :1], -scores[0, 1:]]).sigmoid().log()
     expected = np.log(len(ANSWERS)) - float(sure[0]) - float(sure[1:].mean())
     assert float(evidence_loss(read, lone, 1.0)) == pytest.approx(expected, abs=1e-5)
@@ -98,10 +98,10 @@ def test_marks_are_counted_over_all_sentences():
     sure = [
         np.array([float(n in one.support) for n in range(len(one.story))]) * 0.8 + 0.1 for one in EXAMPLES
     ]
-    assert marks_scores(STORIES, sure) == {"marks.precision": 1.0, "marks.recall": 1.0}
+    assert evidence_scores(STORIES, sure) == {"marks.precision": 1.0, "marks.recall": 1.0}
     every = [np.ones(len(one.story)) for one in EXAMPLES]
     needed = sum(len(one.support) for one in EXAMPLES)
-    found = marks_scores(STORIES, every)
+    found = evidence_scores(STORIES, every)
     assert found["marks.recall"] == 1 and found["marks.precision"] == needed / sum(STORIES.lengths)
 
 
@@ -189,7 +189,7 @@ def places(count, seed):
 
 def learn(epochs=10, checkpoint=None, minutes=None):
     train, test = places(640, 0), places(100, 1)
-    tokenizer = pretrain.word_tokenizer([text for one in train for text in (*one.story, one.question)])
+    tokenizer = word_tokenizer([text for one in train for text in (*one.story, one.question)])
     answers = answer_classes(train)
     learnt, held = (encode_sentences(part, tokenizer, answers) for part in (train, test))
     model = reader(answers, tokenizer)
@@ -203,8 +203,8 @@ def learn(epochs=10, checkpoint=None, minutes=None):
 def test_it_learns_to_answer_and_to_mark():
     model, held, history = learn()
     assert history[-1]["accuracy"] > 0.9
-    assert (read_stories(model, held) == held.answer).mean() == history[-1]["accuracy"]
-    found = marks_scores(held, ground(model, held))
+    assert (predict_answers(model, held) == held.answer).mean() == history[-1]["accuracy"]
+    found = evidence_scores(held, predict_evidence(model, held))
     assert found["marks.precision"] > 0.9 and found["marks.recall"] > 0.9
 
 
@@ -240,7 +240,7 @@ def test_it_comes_back_and_answers(tmp_path):
     said = ask.ask_evidence(found, one.story, one.question)
     assert said.look == "mark" and said.weights.shape == (1, len(one.story))
     assert (said.weights[0, :-SLOTS] == 0).all() and (said.weights[0, -SLOTS:] > 0).all()
-    chances = ground(found.model, encode_sentences([one], TOKENIZER, ANSWERS))[0]
+    chances = predict_evidence(found.model, encode_sentences([one], TOKENIZER, ANSWERS))[0]
     np.testing.assert_allclose(said.weights[0], chances, atol=1e-6)
     assert said.notes == (f"it remembers the latest {SLOTS} sentences and has forgotten those before",)
     assert "Weight at mark" in said.picture().html

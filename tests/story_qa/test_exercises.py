@@ -9,9 +9,9 @@ import torch
 from reasonlib.grading import checks
 from reasonlib.nn.positions import position_encoding
 from reasonlib.story_qa.data.example import words
-from reasonlib.story_qa.experiments import pretrain
-from reasonlib.story_qa.experiments.train_memory import Recipe
-from reasonlib.story_qa.models.bert import Span
+from reasonlib.story_qa.data.masking import mask_tokens
+from reasonlib.story_qa.experiments.memory import Recipe
+from reasonlib.story_qa.models.bert import SpanOutput
 from reasonlib.story_qa.models.memory_network import MemoryConfig
 from reasonlib.story_qa.page import exercises
 
@@ -54,7 +54,7 @@ def two_hops(vocabulary, hops, *, width=30, slots=8, temporal=True, linear_start
 
 
 def hide_words(tokens, specials, mask, words, generator):
-    return pretrain.mask_words(tokens, specials=specials, mask=mask, words=words, generator=generator)
+    return mask_tokens(tokens, specials=specials, mask=mask, words=words, generator=generator)
 
 
 def pack(question, story, longest):
@@ -68,7 +68,7 @@ def pack(question, story, longest):
 
 
 def best_span(start, end, longest):
-    return Span(start[None], end[None]).best(longest)[0]
+    return SpanOutput(start[None], end[None]).best(longest)[0]
 
 
 SOLUTIONS = {

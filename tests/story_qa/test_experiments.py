@@ -9,11 +9,13 @@ import torch
 
 from reasonlib import data
 from reasonlib.errors import DataError
-from reasonlib.story_qa import experiments
 from reasonlib.story_qa.data import corpus
+from reasonlib.story_qa.data.datasets import load, version
 from reasonlib.story_qa.data.example import TASKS
+from reasonlib.story_qa.data.masking import word_tokenizer
 from reasonlib.story_qa.data.simulator import simulate
-from reasonlib.story_qa.experiments import EXPERIMENTS, FULL, build, bundle, finetune, load, pretrain
+from reasonlib.story_qa.experiments import EXPERIMENTS, bundle, evidence, finetune, hibert, pretrain
+from reasonlib.story_qa.experiments.memory import FULL, build
 from reasonlib.story_qa.models import bert, pretrained
 from reasonlib.tracking import claims, experiment, records
 from reasonlib.tracking.experiment import run
@@ -43,21 +45,22 @@ def world(tmp_path_factory):
     told = [
         text for task in TASKS for one in simulate(task, 30, seed=1) for text in (*one.story, one.question)
     ]
-    tokenizer = pretrain.word_tokenizer(told)
+    tokenizer = word_tokenizer(told)
     size = pretrain.EncoderSize(layers=1, heads=2, width=8)
     pretrain.save_encoder(pretrain.new_model(size, len(tokenizer), seed=7), tokenizer, encoder)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("REASONLIB_DATA", str(root))
         load_encoder = bert.load_encoder
-        patch.setattr(bert, "load_encoder", lambda name=None: load_encoder(encoder))  # of whatever name
+        for module in (bert, finetune, hibert, evidence):  # whatever encoder they ask for
+            patch.setattr(module, "load_encoder", lambda name=None: load_encoder(encoder))
         patch.setattr(pretrained, "MEMORY", root / "memory.safetensors")
         patch.setattr(pretrained, "READER", root / "reader")
         patch.setattr(bundle, "simulate", lambda task, stories, seed: simulate(task, stories=2, seed=seed))
-        for cached in (load, experiments._version):
+        for cached in (load, version):
             cached.cache_clear()
         yield root
-    for cached in (load, experiments._version):
+    for cached in (load, version):
         cached.cache_clear()
 
 
@@ -175,18 +178,18 @@ def test_without_the_released_files(tmp_path, monkeypatch):
     monkeypatch.setenv("REASONLIB_DATA", str(tmp_path))
     monkeypatch.setenv("REASONLIB_CACHE", str(tmp_path / "cache"))
     load.cache_clear()
-    experiments._version.cache_clear()
+    version.cache_clear()
     with pytest.raises(DataError, match=r"babi.*reasonlib data fetch babi") as caught:
         run(EXPERIMENTS["story_qa/joint"], rows="d20-n3", scale="smoke", data="babi-1k", device="cpu")
     assert "\n" not in str(caught.value)
-    assert experiments._version("babi-1k") is None
-    experiments._version.cache_clear()
+    assert version("babi-1k") is None
+    version.cache_clear()
 
 
 def test_versions_name_the_released_files(world):
     released = data.version(world / corpus.FOLDER)
-    assert experiments._version("babi-1k") == experiments._version("babi-10k") == released
-    assert experiments._version("simulated") is None
+    assert version("babi-1k") == version("babi-10k") == released
+    assert version("simulated") is None
 
 
 # Every row
@@ -225,7 +228,7 @@ def test_every_row_runs_on_simulated_stories(smoke, name, row):
 def test_rows_run_on_released_files(smoke, name, row, source):
     record = smoke(name, row, source)
     assert (record.data.name, record.data.kind) == (source, "real")
-    assert record.data.version == experiments._version(source)
+    assert record.data.version == version(source)
     assert records.stale(record, EXPERIMENTS[name]) is None
     if name != "story_qa/world":
         assert all(0 <= record.metrics[f"accuracy.qa{task}"] <= 1 for task in TASKS)

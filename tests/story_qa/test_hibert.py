@@ -9,23 +9,22 @@ import torch
 from transformers import BertConfig, BertModel
 
 from reasonlib.story_qa.data.example import Example
+from reasonlib.story_qa.data.masking import word_tokenizer
 from reasonlib.story_qa.data.simulator import simulate
-from reasonlib.story_qa.experiments import HIBERT, pretrain
-from reasonlib.story_qa.experiments.finetune import answer_classes
-from reasonlib.story_qa.models import hibert
-from reasonlib.story_qa.models.hibert import (
-    SentenceReader,
-    SentenceReaderConfig,
+from reasonlib.story_qa.data.tokens import answer_classes, encode_sentences
+from reasonlib.story_qa.experiments.hibert import (
+    HIBERT,
     SentenceRecipe,
-    choose,
-    encode_sentences,
-    practice_shares,
-    read_stories,
+    predict_answers,
+    sample_questions,
+    task_shares,
     train_reader,
 )
+from reasonlib.story_qa.models import hibert
+from reasonlib.story_qa.models.hibert import SentenceReader, SentenceReaderConfig
 
 EXAMPLES = [one for task in (1, 3, 8, 19) for one in simulate(task, 4, seed=3)]
-TOKENIZER = pretrain.word_tokenizer([text for one in EXAMPLES for text in (*one.story, one.question)])
+TOKENIZER = word_tokenizer([text for one in EXAMPLES for text in (*one.story, one.question)])
 ANSWERS = answer_classes(EXAMPLES)
 STORIES = encode_sentences(EXAMPLES, TOKENIZER, ANSWERS)
 SLOTS = 12
@@ -106,18 +105,18 @@ def test_fewer_sentences_than_groups():
 
 
 def test_the_lowest_layers_are_those_of_the_whole_encoder():
-    whole, cut = bert(), hibert.lowest_layers(bert(), 1)
+    whole, cut = bert(), hibert.keep_layers(bert(), 1)
     with torch.no_grad():
         tokens = STORIES.bags[:3]
         states = whole(input_ids=tokens, output_hidden_states=True).hidden_states
         torch.testing.assert_close(cut(input_ids=tokens).last_hidden_state, states[1])
     with pytest.raises(ValueError, match="between 1 and 1, got 2"):
-        hibert.lowest_layers(cut, 2)
+        hibert.keep_layers(cut, 2)
 
 
 def test_a_fresh_encoder_has_the_size_and_none_of_the_weights():
     old = bert()
-    new, again = hibert.fresh(old, seed=1), hibert.fresh(old, seed=1)
+    new, again = hibert.reinitialise(old, seed=1), hibert.reinitialise(old, seed=1)
     word = "embeddings.word_embeddings.weight"
     assert new.state_dict()[word].shape == old.state_dict()[word].shape
     assert torch.equal(new.state_dict()[word], again.state_dict()[word])
@@ -189,14 +188,14 @@ def test_sizes_are_checked():
 
 
 def test_tasks_that_are_mastered_keep_a_share():
-    shares = practice_shares({1: 0.0, 2: 0.0, 19: 0.8}, 0.1)
+    shares = task_shares({1: 0.0, 2: 0.0, 19: 0.8}, 0.1)
     assert sum(shares.values()) == pytest.approx(1.0)
     assert shares[1] == shares[2] == pytest.approx(0.1 / 1.1) and shares[19] == pytest.approx(0.9 / 1.1)
 
 
 def test_choose_draws_by_share_and_repeats_only_what_has_come_up():
     tasks = np.repeat([1, 2, 19], 100)
-    chosen = choose(tasks, {1: 0.1, 2: 0.1, 19: 0.8}, np.random.default_rng(0))
+    chosen = sample_questions(tasks, {1: 0.1, 2: 0.1, 19: 0.8}, np.random.default_rng(0))
     assert len(chosen) == 300
     counts = {task: np.bincount(chosen, minlength=300)[tasks == task] for task in (1, 2, 19)}
     assert [int(counts[task].sum()) for task in (1, 2, 19)] == [30, 30, 240]
@@ -205,7 +204,7 @@ def test_choose_draws_by_share_and_repeats_only_what_has_come_up():
 
 def test_a_task_may_get_nothing():
     tasks = np.repeat([1, 2], 10)
-    assert (tasks[choose(tasks, {1: 0.0, 2: 1.0}, np.random.default_rng(0))] == 2).all()
+    assert (tasks[sample_questions(tasks, {1: 0.0, 2: 1.0}, np.random.default_rng(0))] == 2).all()
 
 
 @pytest.mark.parametrize(
@@ -240,11 +239,11 @@ def places(count, seed):
 
 def learn(checkpoint=None, epochs=8, minutes=None):
     train, test = places(400, 0), places(100, 1)
-    tokenizer = pretrain.word_tokenizer([text for one in train for text in (*one.story, one.question)])
+    tokenizer = word_tokenizer([text for one in train for text in (*one.story, one.question)])
     answers = answer_classes(train)
     learnt, held = (encode_sentences(part, tokenizer, answers) for part in (train, test))
     config = SentenceReaderConfig(answers=len(answers), steps=2, heads=2, hidden=32, slots=6)
-    model = SentenceReader(hibert.fresh(bert(tokenizer, 1)), config, seed=0)
+    model = SentenceReader(hibert.reinitialise(bert(tokenizer, 1)), config, seed=0)
     recipe = SentenceRecipe(epochs=epochs, batch_size=32, lr=0.005, practice=0.1)
     history = train_reader(
         model, learnt, recipe, valid=held, checkpoint=checkpoint, minutes=minutes, progress=False
@@ -255,7 +254,7 @@ def learn(checkpoint=None, epochs=8, minutes=None):
 def test_it_learns_to_name_the_place():
     model, held, history = learn()
     assert history[-1]["accuracy"] > 0.95
-    assert (read_stories(model, held) == held.answer).mean() == history[-1]["accuracy"]
+    assert (predict_answers(model, held) == held.answer).mean() == history[-1]["accuracy"]
 
 
 def test_an_interrupted_run_ends_where_a_whole_one_does(tmp_path):

@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from reasonlib.nn import masked_softmax
-from reasonlib.story_qa.data.encoding import build_vocabulary, encode, sentence_bags
+from reasonlib.story_qa.data.bags import sentence_bags
+from reasonlib.story_qa.data.encoding import build_vocabulary, encode
 from reasonlib.story_qa.data.example import words
 from reasonlib.story_qa.data.simulator import simulate
 from reasonlib.story_qa.models.memory_network import MemoryConfig, MemoryNetwork, Tying, averaged_scores

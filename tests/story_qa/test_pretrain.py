@@ -9,20 +9,23 @@ from torch.nn import functional
 
 from reasonlib import training
 from reasonlib.story_qa.data.example import TASKS, Example
-from reasonlib.story_qa.data.simulator import simulate
-from reasonlib.story_qa.experiments.pretrain import (
-    EncoderSize,
-    Masked,
-    Pretraining,
-    mask_words,
-    new_model,
+from reasonlib.story_qa.data.masking import (
+    MaskedBatch,
+    mask_tokens,
     next_sentence_pairs,
-    pretrain,
-    retell,
-    save_encoder,
+    tell_with_answers,
     word_tokenizer,
 )
-from reasonlib.story_qa.models.bert import StoryTokens, load_encoder
+from reasonlib.story_qa.data.simulator import simulate
+from reasonlib.story_qa.data.tokens import StoryTokens
+from reasonlib.story_qa.experiments.pretrain import (
+    EncoderSize,
+    PretrainingRecipe,
+    new_model,
+    pretrain,
+    save_encoder,
+)
+from reasonlib.story_qa.models.bert import load_encoder
 
 # Words
 
@@ -42,7 +45,7 @@ def test_ids_do_not_depend_on_the_order_of_the_text():
 
 def test_every_word_of_the_twenty_tasks_is_known():
     examples = [one for task in TASKS for one in simulate(task, 20, seed=0)]
-    stories = retell(examples)
+    stories = tell_with_answers(examples)
     tokenizer = word_tokenizer([text for story in stories for text in story])
     assert tokenizer.unk_token_id not in {
         token for one in examples for token in tokenizer(one.question + " ".join(one.story))["input_ids"]
@@ -56,7 +59,7 @@ def test_a_story_is_told_with_its_questions_where_they_were_asked():
     def asked(story, answer, group=0):
         return Example(task=8, story=story, question="What has Mary?", answer=answer, support=(), group=group)
 
-    told = retell(
+    told = tell_with_answers(
         [
             asked(("A.", "B."), ("milk",)),
             asked(("A.", "B."), ("milk", "apple")),
@@ -79,7 +82,7 @@ def stories():
 
 
 def test_half_of_the_pairs_continue(stories):
-    told = retell(stories)
+    told = tell_with_answers(stories)
     pairs = next_sentence_pairs(stories, random.Random(0))
     assert len(pairs) == len(told) == 600
     assert 250 < sum(continues for _, _, continues in pairs) < 350  # four standard deviations
@@ -103,7 +106,7 @@ def test_half_of_the_pairs_continue(stories):
 def test_every_cut_is_drawn(stories):
     cuts = set()
     for story, (first, _, _) in zip(
-        retell(stories), next_sentence_pairs(stories, random.Random(1)), strict=True
+        tell_with_answers(stories), next_sentence_pairs(stories, random.Random(1)), strict=True
     ):
         if len(story) == 15:  # those of task 1
             cuts.add(next(cut for cut in range(1, 15) if " ".join(story[:cut]) == first))
@@ -115,7 +118,7 @@ def test_a_part_has_its_longest_length():
     pairs = next_sentence_pairs(examples, random.Random(0), longest=3)
     assert max(len(second) for _, second, _ in pairs) == 3
     assert max(first.count(".") for first, _, _ in pairs) == 3
-    for story, (first, _, _) in zip(retell(examples), pairs, strict=True):
+    for story, (first, _, _) in zip(tell_with_answers(examples), pairs, strict=True):
         ends = [" ".join(story[max(0, cut - 3) : cut]) for cut in range(1, len(story))]
         assert first in ends  # the sentences just before the cut
 
@@ -138,7 +141,7 @@ RULE = {"specials": 5, "mask": 4, "words": 100}
 
 def test_fifteen_per_cent_are_asked_and_hidden_by_80_10_10():
     tokens = torch.randint(0, 100, (400, 500), generator=torch.Generator().manual_seed(0))
-    hidden, labels = mask_words(tokens, **RULE, generator=torch.Generator().manual_seed(1))
+    hidden, labels = mask_tokens(tokens, **RULE, generator=torch.Generator().manual_seed(1))
     marks, asked = tokens < 5, labels != -100
     assert not (asked & marks).any() and torch.equal(hidden[~asked], tokens[~asked])
     assert torch.equal(labels[asked], tokens[asked])
@@ -159,19 +162,19 @@ def test_fifteen_per_cent_are_asked_and_hidden_by_80_10_10():
 def test_the_share_is_what_was_asked_for():
     tokens = torch.full((200, 200), 7)
     for share in (0.05, 0.5):
-        labels = mask_words(tokens, **RULE, share=share, generator=torch.Generator().manual_seed(0))[1]
+        labels = mask_tokens(tokens, **RULE, share=share, generator=torch.Generator().manual_seed(0))[1]
         assert (labels != -100).float().mean().item() == pytest.approx(share, abs=0.01)
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0, -0.2])
 def test_a_share_is_between_none_and_all(share):
     with pytest.raises(ValueError, match=f"share must be between 0 and 1, got {share}"):
-        mask_words(torch.ones(1, 1), **RULE, share=share)
+        mask_tokens(torch.ones(1, 1), **RULE, share=share)
 
 
 def test_the_same_generator_hides_the_same_words():
     tokens = torch.arange(100).reshape(2, 50)
-    one, other = (mask_words(tokens, **RULE, generator=torch.Generator().manual_seed(2)) for _ in range(2))
+    one, other = (mask_tokens(tokens, **RULE, generator=torch.Generator().manual_seed(2)) for _ in range(2))
     assert torch.equal(one[0], other[0]) and torch.equal(one[1], other[1])
     assert torch.equal(tokens, torch.arange(100).reshape(2, 50))  # the tokens themselves stay
 
@@ -179,17 +182,19 @@ def test_the_same_generator_hides_the_same_words():
 # Training
 
 SIZE = EncoderSize(layers=1, heads=2, width=32)
-TOKENIZER = word_tokenizer([text for story in retell(simulate(1, stories=60, seed=0)) for text in story])
-HOW = Pretraining(steps=30, tokens=1024, lr=0.01)
+TOKENIZER = word_tokenizer(
+    [text for story in tell_with_answers(simulate(1, stories=60, seed=0)) for text in story]
+)
+HOW = PretrainingRecipe(steps=30, tokens=1024, lr=0.01)
 
 
-def fresh(number):
+def simulated(number):
     return simulate(1, stories=12, seed=100 + number)
 
 
 def trained(how=HOW, **options):
     model = new_model(SIZE, len(TOKENIZER), seed=0)
-    history = pretrain(model, TOKENIZER, fresh, how, progress=False, **options)
+    history = pretrain(model, TOKENIZER, simulated, how, progress=False, **options)
     return model, history
 
 
@@ -204,7 +209,7 @@ def losses(model):
         for first, second, continues in parts:
             pair = tokens.pair(first, second)
             ids = torch.tensor([pair.tokens])
-            hidden, labels = mask_words(
+            hidden, labels = mask_tokens(
                 ids, specials=5, mask=4, words=len(TOKENIZER), share=0.3, generator=generator
             )
             output = model(input_ids=hidden, token_type_ids=torch.tensor([pair.segments]))
@@ -217,7 +222,7 @@ def losses(model):
 
 
 def test_a_tiny_bert_learns_to_fill_gaps():
-    model, history = trained(Pretraining(steps=150, tokens=1024, lr=0.01))
+    model, history = trained(PretrainingRecipe(steps=150, tokens=1024, lr=0.01))
     before, after = losses(new_model(SIZE, len(TOKENIZER), seed=0))[0], losses(model)[0]
     assert before > 3  # nats; ln 31 = 3.4
     assert after < 0.6 * before
@@ -238,7 +243,7 @@ def test_the_loss_is_the_sum_of_both_heads(monkeypatch):
             next_sentence_label=batch.continues,
         )
         first.update(ours=loss(model, batch), theirs=theirs.loss, batch=batch)
-        nothing = Masked(batch.pairs, torch.full_like(batch.words, -100), batch.continues)
+        nothing = MaskedBatch(batch.pairs, torch.full_like(batch.words, -100), batch.continues)
         first["nothing hidden"] = loss(model, nothing)
 
     monkeypatch.setattr(training, "fit", peek)
@@ -295,7 +300,7 @@ def test_rounds_of_stories_follow_one_another():
 
     def examples(number):
         asked.append(number)
-        return fresh(number)
+        return simulated(number)
 
     pretrain(new_model(SIZE, len(TOKENIZER)), TOKENIZER, examples, HOW, progress=False)
     assert len(asked) == len(set(asked)) > 10  # no epoch sees another's stories
@@ -304,8 +309,8 @@ def test_rounds_of_stories_follow_one_another():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Pretraining(steps=0), "steps must be at least 1, got 0"),
-        (lambda: Pretraining(tokens=0), "tokens must be at least 1, got 0"),
+        (lambda: PretrainingRecipe(steps=0), "steps must be at least 1, got 0"),
+        (lambda: PretrainingRecipe(tokens=0), "tokens must be at least 1, got 0"),
         (lambda: EncoderSize(heads=3, width=32), "width must be a multiple of heads, got 32 and 3"),
     ],
 )

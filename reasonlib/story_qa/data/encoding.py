@@ -12,19 +12,27 @@ Axes: N questions, U distinct sentences, V words, B questions in a batch, S memo
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from reasonlib.story_qa.data.bags import position_bags_as_released, sentence_bags
 from reasonlib.story_qa.data.example import Example, words
 from reasonlib.training.vocabulary import PAD, UNKNOWN, Vocabulary
 
-__all__ = ["ENCODINGS", "Batch", "StorySet", "answer_token", "build_vocabulary", "encode", "sentence_bags"]
-
-ENCODINGS = ("position", "bag")
+__all__ = [
+    "Batch",
+    "EvidenceBatch",
+    "StorySet",
+    "answer_token",
+    "build_vocabulary",
+    "encode",
+    "encode_ordered",
+    "evidence_batch",
+]
 
 
 def answer_token(answer: Sequence[str]) -> str:
@@ -59,50 +67,6 @@ def build_vocabulary(examples: Iterable[Example]) -> Vocabulary:
     for sentence in sentences:
         tokens.update(words(sentence))
     return Vocabulary([PAD, UNKNOWN, *sorted(tokens)])
-
-
-def sentence_bags(
-    sentences: Sequence[Sequence[int]], vocabulary: int, encoding: str = "position"
-) -> Float[Tensor, "U 2 V"]:
-    r"""Weigh the words of each sentence so that a sentence vector is two matrix products.
-
-    Position encoding (Sukhbaatar et al. 2015, section 4.1) weighs word j of J at unit k of D by
-    :math:`l_{kj} = (1 - j/J) - (k/D)(1 - 2j/J)`. It is a straight line in :math:`k/D`, so
-
-    .. math:: \sum_j l_{j} \circ A x_j = P A + \tfrac{k}{D} \circ (Q A),\quad
-              P_v = \sum_{j: x_j = v} (1 - j/J),\quad Q_v = -\sum_{j: x_j = v} (1 - 2j/J).
-
-    A bag of words is the special case where P counts the words and Q is zero.
-
-    Parameters
-    ----------
-    sentences
-        Word ids of each sentence; id 0 (padding) weighs nothing, which keeps the null symbol at zero.
-    vocabulary
-        V, the number of words.
-    encoding
-        ``"position"`` or ``"bag"``.
-
-    Returns
-    -------
-    Float (U, 2, V)
-        P and Q of each sentence.
-
-    Raises
-    ------
-    ValueError
-        If the encoding is unknown.
-    """
-    if encoding not in ENCODINGS:
-        raise ValueError(f"encoding must be one of {', '.join(ENCODINGS)}, got {encoding!r}")
-    bags = np.zeros((len(sentences), 2, vocabulary), dtype=np.float32)
-    for row, sentence in enumerate(sentences):
-        length = len(sentence)
-        for place, word in enumerate(sentence, start=1):
-            bags[row, 0, word] += 1 - place / length if encoding == "position" else 1.0
-            bags[row, 1, word] -= 1 - 2 * place / length if encoding == "position" else 0.0
-    bags[:, :, 0] = 0.0
-    return torch.from_numpy(bags)
 
 
 @dataclass(frozen=True)
@@ -281,4 +245,80 @@ def encode(examples: Iterable[Example], vocabulary: Vocabulary, encoding: str = 
         answer=np.asarray(answer, dtype=np.int64),
         task=np.asarray([example.task for example in examples], dtype=np.int64),
         examples=examples,
+    )
+
+
+def encode_ordered(
+    examples: Iterable[Example], vocabulary: Vocabulary, width: int, *, like: StorySet | None = None
+) -> StorySet:
+    """Turn examples into a `StorySet` whose sentences are weighed by `position_bags_as_released`.
+
+    Parameters
+    ----------
+    examples, vocabulary
+        As in `tensors.encode`.
+    width
+        D of the network.
+    like
+        The training set, whose longest sentence gives J; by default the examples' own. J is one more than
+        that sentence has words: the released code counts the word that names a sentence's age.
+
+    Raises
+    ------
+    ValueError
+        If there are no examples.
+    """
+    stories = encode(examples, vocabulary)
+    rows = [vocabulary.encode(words(sentence)) for sentence in _sentences(stories.examples)]
+    longest = max(len(words(sentence)) for sentence in _sentences((like or stories).examples)) + 1
+    return replace(stories, bags=position_bags_as_released(rows, len(vocabulary), width, longest))
+
+
+def _sentences(examples: Sequence[Example]) -> list[str]:
+    """List every sentence and question once, in the order of `tensors.encode`."""
+    told = dict.fromkeys(sentence for one in examples for sentence in one.story)
+    return list(told | dict.fromkeys(one.question for one in examples))
+
+
+@dataclass(frozen=True)
+class EvidenceBatch(Batch):
+    """A batch that knows which sentences are needed.
+
+    Attributes
+    ----------
+    needed : (B, S)
+        1.0 where a slot holds a supporting sentence, as the data mark them.
+    """
+
+    needed: Float[Tensor, "B S"]
+
+    def shard(self, index: int, count: int) -> "EvidenceBatch":
+        """Keep the questions of one of `count` processes; the table of sentences stays whole."""
+        names = ("story", "filled", "question", "answer", "needed")
+        return EvidenceBatch(self.sentences, *(getattr(self, name)[index::count] for name in names))
+
+    def to(self, device: torch.device | str) -> "EvidenceBatch":
+        """Move every tensor to a device."""
+        return EvidenceBatch(*(getattr(self, name).to(device) for name in self.__dataclass_fields__))
+
+
+def evidence_batch(
+    stories: StorySet,
+    items: Sequence[int] | np.ndarray,
+    *,
+    slots: int,
+    noise: float = 0.0,
+    rng: np.random.Generator | None = None,
+) -> EvidenceBatch:
+    """Gather questions as `StorySet.batch` does, with the marks of their supporting sentences."""
+    batch = stories.batch(items, slots=slots, noise=noise, rng=rng)
+    filled = batch.filled.numpy()
+    needed = np.zeros(filled.shape, dtype=np.float32)
+    for row, item in enumerate(items):
+        story = stories.examples[item]
+        ages = [len(story.story) - 1 - sentence for sentence in story.support]
+        places = np.flatnonzero(filled[row])
+        needed[row, places[[age for age in ages if age < len(places)]]] = 1.0
+    return EvidenceBatch(
+        batch.sentences, batch.story, batch.filled, batch.question, batch.answer, torch.from_numpy(needed)
     )

@@ -12,27 +12,29 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reasonlib import training
+from reasonlib.story_qa.data.datasets import load, version
 from reasonlib.story_qa.data.example import TASKS, Example
+from reasonlib.story_qa.data.masking import tell_with_answers, word_tokenizer
 from reasonlib.story_qa.data.simulator import simulate
-from reasonlib.story_qa.experiments import _pick, build, finetune, load, measure
-from reasonlib.story_qa.experiments import metrics as evaluation
+from reasonlib.story_qa.data.tokens import PairSet, StoryTokens, answer_classes
+from reasonlib.story_qa.experiments import finetune
+from reasonlib.story_qa.experiments.memory import FULL, Recipe, build, learn, measure
+from reasonlib.story_qa.experiments.metrics import scores
 from reasonlib.story_qa.experiments.pretrain import (
     EncoderSize,
-    Pretraining,
+    PretrainingRecipe,
     new_model,
     pretrain,
-    retell,
     save_encoder,
-    word_tokenizer,
 )
-from reasonlib.story_qa.experiments.train_memory import Recipe, learn
 from reasonlib.story_qa.models import bert, pretrained
-from reasonlib.tracking.experiment import Measured, Trial
+from reasonlib.tracking.experiment import Experiment, Measured, Trial
+from reasonlib.tracking.trials import measured, settings_for
 
-__all__ = ["make"]
+__all__ = ["run_ship"]
 
 
-def make(trial: Trial) -> Measured:
+def run_ship(trial: Trial) -> Measured:
     """Train what the row names, and write it where the library looks for it if the scale is ``paper``."""
     makers = {"memory": _memory, "encoder": _encoder, "reader": _reader}
     return makers[trial.settings["model"]](trial)
@@ -53,7 +55,7 @@ def _memory(trial: Trial) -> Measured:
     history = learn(
         model.to(trial.device),
         sets["train"],
-        Recipe(**_pick(Recipe, settings)),
+        Recipe(**settings_for(Recipe, settings)),
         valid=sets["valid"],
         seed=trial.seed,
         minutes=trial.minutes,
@@ -66,7 +68,7 @@ def _memory(trial: Trial) -> Measured:
         pretrained.save_memory(
             model, sets["train"].vocabulary, pretrained.MEMORY, made, encoding=settings["encoding"]
         )
-    return _measured(history, metrics)
+    return measured(history, metrics, curve=("epoch", "loss"))
 
 
 def _encoder(trial: Trial) -> Measured:
@@ -77,13 +79,13 @@ def _encoder(trial: Trial) -> Measured:
         share = {task: 400 if task in few else 40 if task in long else 100 for task in TASKS}
         return [one for task in TASKS for one in simulate(task, stories=share[task], seed=1000 + number)]
 
-    tokenizer = word_tokenizer([sentence for story in retell(examples(-1)) for sentence in story])
-    model = new_model(EncoderSize(**_pick(EncoderSize, settings)), len(tokenizer), seed=trial.seed)
+    tokenizer = word_tokenizer([sentence for story in tell_with_answers(examples(-1)) for sentence in story])
+    model = new_model(EncoderSize(**settings_for(EncoderSize, settings)), len(tokenizer), seed=trial.seed)
     history = pretrain(
         model.to(trial.device),
         tokenizer,
         examples,
-        Pretraining(**_pick(Pretraining, settings)),
+        PretrainingRecipe(**settings_for(PretrainingRecipe, settings)),
         seed=trial.seed,
         minutes=trial.minutes,
         checkpoint=trial.folder,
@@ -91,39 +93,52 @@ def _encoder(trial: Trial) -> Measured:
     )
     if trial.scale == "paper" and history.stopped == "finished":
         save_encoder(model.cpu(), tokenizer, bert.SHIPPED)
-    return _measured(history, {"loss": history[-1]["loss"] if len(history) else float("nan")})
+    return measured(
+        history, {"loss": history[-1]["loss"] if len(history) else float("nan")}, curve=("epoch", "loss")
+    )
 
 
 def _reader(trial: Trial) -> Measured:
     settings = trial.settings
     splits = load(trial.data, settings["questions"], settings["asked"])
     encoder, tokenizer = bert.load_encoder()
-    answers = finetune.answer_classes(splits.train)
-    tokens = bert.StoryTokens(tokenizer)
-    train, test = (finetune.PairSet.encode(part, tokens, answers) for part in (splits.train, splits.test))
+    answers = answer_classes(splits.train)
+    tokens = StoryTokens(tokenizer)
+    train, test = (PairSet.encode(part, tokens, answers) for part in (splits.train, splits.test))
     with training.seeded(trial.seed):
         model = bert.AnswerReader(encoder, len(answers), 0.0).to(trial.device)
     history = finetune.fine_tune(
         model,
         train,
-        finetune.FineTuning(**_pick(finetune.FineTuning, settings) | {"epochs": settings["passes"]}),
+        finetune.FineTuningRecipe(
+            **settings_for(finetune.FineTuningRecipe, settings) | {"epochs": settings["passes"]}
+        ),
         seed=trial.seed,
         minutes=trial.minutes,
         checkpoint=trial.folder,
         progress=trial.progress,
     )
-    metrics = evaluation.scores(test.task, finetune.read_answers(model, test) == test.answer)
+    metrics = scores(test.task, finetune.predict_answers(model, test) == test.answer)
     if trial.scale == "paper" and history.stopped == "finished":
         made = _made(trial, history, metrics)
         pretrained.save_reader(model.cpu(), tokenizer, answers, pretrained.READER, made)
-    return _measured(history, metrics)
+    return measured(history, metrics, curve=("epoch", "loss"))
 
 
-def _measured(history: training.History, metrics: Mapping[str, float]) -> Measured:
-    return Measured(
-        metrics=metrics,
-        steps_done=history.steps_done,
-        steps_planned=history.steps_planned,
-        stopped=history.stopped,
-        details={"curve": [{"epoch": row["epoch"], "loss": row["loss"]} for row in history]},
-    )
+SHIP = Experiment(
+    name="story_qa/ship",
+    title="The trained models that travel with the library",
+    rows={
+        "memory": {"model": "memory", **FULL},
+        "encoder": {"model": "encoder", "layers": 4, "heads": 4, "width": 64, "lr": 0.002, "tokens": 4096},
+        "reader": {"model": "reader", "lr": 0.001, "tokens": 4096},
+    },
+    scales={
+        "smoke": {"questions": 20, "asked": 10, "epochs": 1, "passes": 1, "steps": 10},
+        "quick": {"questions": 500, "asked": 100, "epochs": 2, "passes": 1, "steps": 200},
+        "paper": {"questions": 10000, "asked": 1000, "epochs": 60, "passes": 3, "steps": 5000},
+    },
+    data={"simulated": "simulated"},
+    run=run_ship,
+    version=version,
+)

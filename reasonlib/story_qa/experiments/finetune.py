@@ -1,9 +1,9 @@
 """Fine-tuning an encoder on stories: pairs of question and story, batches of like length, accuracy."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,90 +11,20 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from reasonlib import training
-from reasonlib.errors import UserError
-from reasonlib.story_qa.data.encoding import answer_token
-from reasonlib.story_qa.data.example import Example
-from reasonlib.story_qa.experiments.metrics import scores
-from reasonlib.story_qa.models.bert import AnswerReader, Pair, PairBatch, StoryTokens, stack
+from reasonlib.story_qa.data.datasets import DATA, load, version
+from reasonlib.story_qa.data.example import TASKS
+from reasonlib.story_qa.data.tokens import LabelledPairs, PairSet, StoryTokens, answer_classes
+from reasonlib.story_qa.experiments.metrics import by_support, scores
+from reasonlib.story_qa.models.bert import AnswerReader, load_encoder
+from reasonlib.tracking.experiment import Experiment, Measured, Trial
+from reasonlib.tracking.trials import measured, settings_for
 from reasonlib.training.batching import LengthBuckets
-from reasonlib.training.vocabulary import Vocabulary
 
-__all__ = ["FineTuning", "Labelled", "PairSet", "accuracy", "answer_classes", "fine_tune", "read_answers"]
-
-
-def answer_classes(examples: Sequence[Example]) -> Vocabulary:
-    """List the answer classes of a training set, in alphabetical order, behind ``<unk>``."""
-    return Vocabulary(["<unk>", *sorted({answer_token(example.answer) for example in examples})])
-
-
-class Labelled(NamedTuple):
-    """A batch of pairs with the class of each answer, shape (B,)."""
-
-    pairs: PairBatch
-    answer: Tensor
-
-    def __len__(self) -> int:
-        return len(self.answer)
-
-    def to(self, device: torch.device | str) -> "Labelled":
-        """Move every tensor to a device."""
-        return Labelled(self.pairs.to(device), self.answer.to(device))
-
-
-@dataclass(frozen=True)
-class PairSet:
-    """Questions and stories as pairs of token sequences.
-
-    Attributes
-    ----------
-    pairs
-        N pairs; `Pair.dropped` counts the sentences that did not fit.
-    answer, task : (N,)
-        Class of the answer and task number.
-    padding
-        The tokenizer's ``pad_token_id``.
-    """
-
-    pairs: tuple[Pair, ...]
-    answer: np.ndarray
-    task: np.ndarray
-    padding: int
-
-    @classmethod
-    def encode(cls, examples: Sequence[Example], tokens: StoryTokens, answers: Vocabulary) -> "PairSet":
-        """Tokenise every question with its story.
-
-        Raises
-        ------
-        UserError
-            If there are no examples.
-        """
-        if not examples:
-            raise UserError("examples must hold at least one question, got none")
-        return cls(
-            tuple(tokens.pair(example.question, example.story) for example in examples),
-            np.asarray(answers.encode([answer_token(example.answer) for example in examples])),
-            np.asarray([example.task for example in examples]),
-            tokens.tokenizer.pad_token_id or 0,
-        )
-
-    def __len__(self) -> int:
-        return len(self.pairs)
-
-    @property
-    def lengths(self) -> list[int]:
-        """Tokens in each pair."""
-        return [len(pair.tokens) for pair in self.pairs]
-
-    def batch(self, items: Sequence[int]) -> Labelled:
-        """Pad some pairs to one length."""
-        return Labelled(
-            stack([self.pairs[item] for item in items], self.padding), torch.from_numpy(self.answer[items])
-        )
+__all__ = ["FineTuningRecipe", "accuracy", "fine_tune", "predict_answers"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class FineTuning:
+class FineTuningRecipe:
     """How an encoder is fine-tuned; Devlin et al. (2019), appendix A.3, with a rate for a small encoder."""
 
     epochs: int = 3
@@ -112,7 +42,7 @@ class FineTuning:
 
 
 @torch.no_grad()
-def read_answers(model: AnswerReader, pairs: PairSet, *, tokens: int = 16384) -> np.ndarray:
+def predict_answers(model: AnswerReader, pairs: PairSet, *, tokens: int = 16384) -> np.ndarray:
     """Answer every question; returns the classes, shape (N,)."""
     model.eval()
     device = next(model.parameters()).device
@@ -123,14 +53,14 @@ def read_answers(model: AnswerReader, pairs: PairSet, *, tokens: int = 16384) ->
 
 
 def accuracy(model: AnswerReader, pairs: PairSet) -> dict[str, float]:
-    """Measure the share of right answers (see `evaluation.scores`)."""
-    return scores(pairs.task, read_answers(model, pairs) == pairs.answer)
+    """Measure the share of right answers (see `metrics.scores`)."""
+    return scores(pairs.task, predict_answers(model, pairs) == pairs.answer)
 
 
 def fine_tune(
     model: AnswerReader,
     train: PairSet,
-    how: FineTuning,
+    how: FineTuningRecipe,
     *,
     valid: PairSet | None = None,
     seed: int = 0,
@@ -158,11 +88,11 @@ def fine_tune(
     steps = len(buckets)
     device = next(model.parameters()).device
 
-    def batches(epoch: int) -> Iterator[Labelled]:
+    def batches(epoch: int) -> Iterator[LabelledPairs]:
         for items in buckets.plan(epoch):
             yield train.batch(items).to(device)
 
-    def loss(model: nn.Module, batch: Labelled) -> Tensor:
+    def loss(model: nn.Module, batch: LabelledPairs) -> Tensor:
         return functional.cross_entropy(model(batch.pairs).logits, batch.answer)
 
     def validate(model: AnswerReader) -> dict[str, float]:
@@ -192,3 +122,61 @@ def fine_tune(
         on_epoch=on_epoch,
         progress=progress,
     )
+
+
+def run_bert(trial: Trial) -> Measured:
+    """Fine-tune one encoder on all tasks together and test it on each."""
+    settings = trial.settings
+    splits = load(trial.data, settings["questions"], settings["asked"], tuple(settings.get("tasks", TASKS)))
+    encoder, tokenizer = load_encoder(settings["encoder"])
+    if settings["scratch"]:
+        with training.seeded(trial.seed):
+            encoder = type(encoder)(encoder.config)
+    tokens = StoryTokens(tokenizer)
+    answers = answer_classes(splits.train)
+    sets = {
+        part: PairSet.encode(getattr(splits, part), tokens, answers) for part in ("train", "valid", "test")
+    }
+    with training.seeded(trial.seed):
+        model = AnswerReader(encoder, len(answers), settings["dropout"]).to(trial.device)
+    history = fine_tune(
+        model,
+        sets["train"],
+        FineTuningRecipe(**settings_for(FineTuningRecipe, settings)),
+        valid=sets["valid"],
+        seed=trial.seed,
+        minutes=trial.minutes,
+        checkpoint=trial.folder,
+        progress=trial.progress,
+    )
+    right = predict_answers(model, sets["test"]) == sets["test"].answer
+    metrics = {
+        **scores(sets["test"].task, right),
+        **by_support(splits.test, right),
+        "forgotten": float(np.mean([pair.dropped > 0 for pair in sets["test"].pairs])),
+    }
+    return measured(history, metrics, curve=("epoch", "loss", "accuracy"))
+
+
+BERT = Experiment(
+    name="story_qa/bert",
+    title="BERT fine-tuned on all twenty tasks at once: the source's and a small one of ours",
+    rows={
+        "bert-base": {
+            "encoder": "google-bert/bert-base-uncased",
+            "scratch": False,
+            "dropout": 0.1,
+            "lr": 5e-5,
+        },
+        "pre-trained": {"encoder": None, "scratch": False, "dropout": 0.0, "lr": 0.001},
+        "from-scratch": {"encoder": None, "scratch": True, "dropout": 0.0, "lr": 0.001},
+    },
+    scales={
+        "smoke": {"questions": 20, "asked": 10, "epochs": 1},
+        "quick": {"questions": 1000, "asked": 200, "epochs": 4},
+        "paper": {"questions": 10000, "asked": 1000, "epochs": 3},
+    },
+    data=DATA,
+    run=run_bert,
+    version=version,
+)

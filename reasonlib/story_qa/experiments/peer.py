@@ -13,27 +13,26 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from reasonlib import data
 from reasonlib.errors import UserError
 from reasonlib.story_qa.data.corpus import CORPORA, path_of, read
-from reasonlib.story_qa.data.encoding import build_vocabulary
-from reasonlib.story_qa.experiments.restarts import (
-    Restarts,
-    RestartsConfig,
-    RestartsRecipe,
-    encode_ordered,
-    kept,
-    learn_restarts,
-    try_all,
-)
-from reasonlib.tracking.experiment import Measured, Trial
+from reasonlib.story_qa.data.datasets import load, version
+from reasonlib.story_qa.data.encoding import build_vocabulary, encode_ordered
+from reasonlib.story_qa.data.example import TASKS
+from reasonlib.story_qa.experiments.memory import FULL, Recipe, accuracy, build, learn
+from reasonlib.story_qa.experiments.per_task import RestartsRecipe, evaluate_restarts, kept, train_restarts
+from reasonlib.story_qa.models.restarts import Restarts, RestartsConfig
+from reasonlib.tracking.experiment import Experiment, Measured, Trial
+from reasonlib.tracking.trials import settings_for
 
-__all__ = ["VARIABLE", "Port", "checkout", "one_thread", "run_beside", "trained"]
+__all__ = ["VARIABLE", "PeerNetwork", "checkout", "one_thread", "run_beside", "trained"]
 
 VARIABLE = "REASONLIB_PEER_MEMN2N"
 
@@ -91,7 +90,7 @@ def checkout() -> Path:
     return Path(name).resolve()
 
 
-class Port:
+class PeerNetwork:
     """The other implementation's network for one task or for several at once, in a process of its own.
 
     Parameters
@@ -155,7 +154,7 @@ class Port:
         self.process.wait()
         self.process.stdout.close()
 
-    def __enter__(self) -> "Port":
+    def __enter__(self) -> "PeerNetwork":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -171,7 +170,7 @@ def run_beside(trial: Trial) -> Measured:
     recipe = RestartsRecipe(epochs=settings["epochs"], halve_every=settings["halve_every"])
     learnt, asked = (read(folder, settings["task"], split, "en") for split in ("train", "test"))
     files = ([path_of(folder, settings["task"], split, "en")] for split in ("train", "test"))
-    with Port(checkout(), *files, seed=trial.seed) as port:
+    with PeerNetwork(checkout(), *files, seed=trial.seed) as port:
         rate, errors = trained(port, recipe.epochs - settings["port_linear"], settings["port_linear"])
         metrics = {"port.error": errors[0], "port.rate": rate}
 
@@ -187,16 +186,19 @@ def run_beside(trial: Trial) -> Measured:
         model = Restarts(RestartsConfig(vocabulary=len(vocabulary), **sizes), seed=trial.seed)
 
         def validate(_: dict[str, Any], model: Restarts = model) -> None:
-            try_all(model, valid)  # as the other one does after every epoch
+            evaluate_restarts(model, valid)  # as the other one does after every epoch
 
         with one_thread():
             clock = time.process_time()
             plan = RestartsRecipe(epochs=1) if name == "warm" else recipe
-            history = learn_restarts(model, train, plan, seed=trial.seed, progress=False, on_epoch=validate)
+            history = train_restarts(model, train, plan, seed=trial.seed, progress=False, on_epoch=validate)
             seconds = time.process_time() - clock
         if name == "warm":  # what the first call in a process makes is made
             continue
-        tried, best = try_all(model, test), kept(try_all(model, train), try_all(model, valid))
+        tried, best = (
+            evaluate_restarts(model, test),
+            kept(evaluate_restarts(model, train), evaluate_restarts(model, valid)),
+        )
         rate = starts * history.steps_done * recipe.batch_size / seconds
         metrics |= {f"{name}.error": float(tried.error[best]), f"{name}.rate": rate}
         metrics |= {f"{name}.speed": rate / metrics["port.rate"]}
@@ -205,7 +207,7 @@ def run_beside(trial: Trial) -> Measured:
     return Measured(metrics=metrics, steps_done=steps, steps_planned=steps)
 
 
-def trained(port: Port, epochs: int, linear: int) -> tuple[float, list[float]]:
+def trained(port: PeerNetwork, epochs: int, linear: int) -> tuple[float, list[float]]:
     """Train the other network; its questions a second of processor time, and its errors."""
     seconds = port.train(epochs, linear=linear)
     questions = (epochs + linear) * (port.questions // port.batch) * port.batch
@@ -221,3 +223,59 @@ def one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+BESIDE = Experiment(
+    name="story_qa/beside",
+    title="A public memory network and ours on the same questions, errors and speeds in one run",
+    rows={f"qa{task}": {"task": task, "width": 32} for task in TASKS},
+    scales={
+        "smoke": {"epochs": 6, "restarts": 2, "halve_every": 2, "port_linear": 1},
+        "quick": {"epochs": 30, "restarts": 10, "halve_every": 10, "port_linear": 5},
+        "paper": {"epochs": 120, "restarts": 10, "halve_every": 40, "port_linear": 20},
+    },
+    data={"babi-1k": "real"},
+    run=run_beside,
+    version=version,
+)
+
+
+def run_beside_jointly(trial: Trial) -> Measured:
+    """Train the public network on all tasks at once, as it does so, then ours; measure errors and speeds."""
+    settings, folder = trial.settings, data.locate(CORPORA["babi"])
+    tasks, linear = settings["tasks"], settings["port_linear"]
+    files = ([path_of(folder, task, split, "en") for task in tasks] for split in ("train", "test"))
+    with PeerNetwork(checkout(), *files, seed=trial.seed) as other:
+        rate, errors = trained(other, settings["port_epochs"], linear)
+    metrics = {"port.error": float(np.mean(errors)), "port.rate": rate}
+    metrics |= {f"port.error.qa{task}": error for task, error in zip(tasks, errors, strict=True)}
+
+    splits, recipe = load("babi-1k", tasks=tasks), Recipe(**settings_for(Recipe, settings))
+    with one_thread():
+        model, sets = build(splits, settings, trial.seed)
+        # what the first call in a process makes is made before the clock starts
+        learn(model, sets["valid"], replace(recipe, epochs=1), progress=False)
+        model, sets = build(splits, settings, trial.seed)
+        clock = time.process_time()
+        history = learn(model, sets["train"], recipe, valid=sets["valid"], seed=trial.seed, progress=False)
+        seconds = time.process_time() - clock
+    told = accuracy(model, sets["test"])
+    rate = len(sets["train"]) * len(history) / seconds
+    metrics |= {"one.error": 1 - told["accuracy"], "one.rate": rate, "one.speed": rate / metrics["port.rate"]}
+    metrics |= {f"one.error.qa{task}": 1 - told[f"accuracy.qa{task}"] for task in tasks}
+    return Measured(metrics=metrics, steps_done=history.steps_done, steps_planned=history.steps_planned)
+
+
+BESIDE_JOINTLY = Experiment(
+    name="story_qa/beside-jointly",
+    title="A public memory network and ours trained on all tasks at once, errors and speeds in one run",
+    rows={"all": {**FULL, "tasks": TASKS}},
+    scales={
+        "smoke": {"epochs": 2, "warmup": 5, "port_epochs": 1, "port_linear": 1},
+        "quick": {"epochs": 9, "port_epochs": 6, "port_linear": 3},
+        "paper": {"epochs": 90, "port_epochs": 60, "port_linear": 30},
+    },
+    data={"babi-1k": "real"},
+    run=run_beside_jointly,
+    version=version,
+)

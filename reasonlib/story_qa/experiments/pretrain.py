@@ -15,33 +15,19 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
-from jaxtyping import Int
 from torch import Tensor, nn
 from torch.nn import functional
 
 from reasonlib import training
 from reasonlib.story_qa.data.example import Example
-from reasonlib.story_qa.models.bert import PairBatch, StoryTokens, stack
+from reasonlib.story_qa.data.masking import SPECIALS, UNSCORED, MaskedBatch, mask_tokens, next_sentence_pairs
+from reasonlib.story_qa.data.tokens import StoryTokens, stack
 from reasonlib.training.batching import LengthBuckets
 
-__all__ = [
-    "EncoderSize",
-    "Masked",
-    "Pretraining",
-    "mask_words",
-    "new_model",
-    "next_sentence_pairs",
-    "pretrain",
-    "retell",
-    "save_encoder",
-    "word_tokenizer",
-]
-
-SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-UNSCORED = -100  # label of a token whose word is not asked for
+__all__ = ["EncoderSize", "PretrainingRecipe", "new_model", "pretrain", "save_encoder"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,33 +42,6 @@ class EncoderSize:
     def __post_init__(self) -> None:
         if self.width % self.heads:
             raise ValueError(f"width must be a multiple of heads, got {self.width} and {self.heads}")
-
-
-def word_tokenizer(sentences: Sequence[str]) -> Any:
-    """Make a tokenizer whose tokens are lower-case words and punctuation marks.
-
-    The closed world of the stories has under two hundred words, so that pieces of words would gain nothing.
-
-    Parameters
-    ----------
-    sentences
-        Text that holds every word to be known; others become ``[UNK]``.
-
-    Returns
-    -------
-    transformers.PreTrainedTokenizerFast
-    """
-    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
-    from transformers import PreTrainedTokenizerFast
-
-    split = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Punctuation()])
-    known = sorted({piece for text in set(sentences) for piece, _ in split.pre_tokenize_str(text.lower())})
-    ids = {token: number for number, token in enumerate([*SPECIALS, *known])}
-    tokenizer = Tokenizer(models.WordLevel(ids, unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.Lowercase()
-    tokenizer.pre_tokenizer = split
-    names = {f"{token[1:-1].lower()}_token": token for token in SPECIALS}
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names)
 
 
 def new_model(size: EncoderSize, words: int, *, seed: int = 0) -> Any:
@@ -113,144 +72,8 @@ def new_model(size: EncoderSize, words: int, *, seed: int = 0) -> Any:
         return BertForPreTraining(config)
 
 
-def retell(examples: Sequence[Example]) -> list[tuple[str, ...]]:
-    """Tell each story once, with its questions and their answers where they were asked.
-
-    This is how the released files read; an encoder trained on it has met questions, and must recall the story
-    to guess a hidden answer.
-
-    Parameters
-    ----------
-    examples
-        Questions; those of one story follow one another and share a growing list of sentences.
-
-    Returns
-    -------
-    list of tuple of str
-        The sentences of each story, "Where is Mary? garden." among them.
-    """
-    stories: dict[tuple[int, int], list[str]] = {}
-    heard: dict[tuple[int, int], int] = {}
-    for example in examples:
-        key = (example.task, example.group)
-        told = stories.setdefault(key, [])
-        told += example.story[heard.get(key, 0) :]
-        heard[key] = len(example.story)
-        told.append(f"{example.question} {' '.join(example.answer)}.")
-    return [tuple(story) for story in stories.values()]
-
-
-def next_sentence_pairs(
-    examples: Sequence[Example], draw: random.Random, longest: int = 40
-) -> list[tuple[str, tuple[str, ...], bool]]:
-    """Cut each story in two and keep or exchange the second part.
-
-    Parameters
-    ----------
-    examples
-        Questions (see `retell`).
-    draw
-        Chooses where to cut and whether to exchange.
-    longest
-        Sentences in each part at most.
-
-    Returns
-    -------
-    list of (first part, second part, continues)
-        Half of the second parts continue their first part, half come from another story.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two stories to cut.
-    """
-    told = [story for story in retell(examples) if len(story) > 1]
-    if len(told) < 2:
-        raise ValueError(f"examples must hold at least two stories, got {len(told)}")
-    cuts = [draw.randrange(1, len(story)) for story in told]
-    pairs = []
-    for place, (story, cut) in enumerate(zip(told, cuts, strict=True)):
-        continues = draw.random() < 0.5
-        other = (place + draw.randrange(1, len(told))) % len(told)
-        second = story[cut:] if continues else told[other][cuts[other] :]
-        pairs.append((" ".join(story[:cut][-longest:]), second[:longest], continues))
-    return pairs
-
-
-class Masked(NamedTuple):
-    """A batch to pre-train on.
-
-    Attributes
-    ----------
-    pairs
-        Token sequences in which some words are hidden.
-    words : (B, T)
-        The hidden words; -100 wherever nothing is asked.
-    continues : (B,)
-        0 where the second part continues the first, 1 where it does not, as in the source's code.
-    """
-
-    pairs: PairBatch
-    words: Int[Tensor, "B T"]
-    continues: Int[Tensor, " B"]
-
-    def __len__(self) -> int:
-        return len(self.continues)
-
-    def to(self, device: torch.device | str) -> "Masked":
-        """Move every tensor to a device."""
-        return Masked(self.pairs.to(device), self.words.to(device), self.continues.to(device))
-
-
-def mask_words(
-    tokens: Int[Tensor, "B T"],
-    *,
-    specials: int,
-    mask: int,
-    words: int,
-    share: float = 0.15,
-    generator: torch.Generator | None = None,
-) -> tuple[Int[Tensor, "B T"], Int[Tensor, "B T"]]:
-    """Hide words by the 80/10/10 rule of the source.
-
-    Of all words, `share` are asked for; of those, 80 % are replaced by [MASK], 10 % by a random word, and
-    10 % stay as they are, so that the encoder must keep a picture of every word it sees.
-
-    Parameters
-    ----------
-    tokens
-        Ids; those below `specials` are marks and padding and are never hidden.
-    specials
-        Number of marks; words have the ids from there on.
-    mask, words
-        Id of [MASK], and V.
-    share
-        Probability that a word is asked for.
-    generator
-        Draws.
-
-    Returns
-    -------
-    hidden, labels : (B, T)
-        What the encoder reads, and what it must say (-100 where it is not asked).
-
-    Raises
-    ------
-    ValueError
-        If `share` is not between 0 and 1.
-    """
-    if not 0 < share < 1:
-        raise ValueError(f"share must be between 0 and 1, got {share}")
-    asked = (torch.rand(tokens.shape, generator=generator) < share) & (tokens >= specials)
-    fate = torch.rand(tokens.shape, generator=generator)
-    other = torch.randint(specials, words, tokens.shape, generator=generator)
-    hidden = torch.where(asked & (fate < 0.8), torch.full_like(tokens, mask), tokens)
-    hidden = torch.where(asked & (fate >= 0.8) & (fate < 0.9), other, hidden)
-    return hidden, torch.where(asked, tokens, torch.full_like(tokens, UNSCORED))
-
-
 @dataclass(frozen=True, kw_only=True)
-class Pretraining:
+class PretrainingRecipe:
     """How long and how fast to pre-train."""
 
     steps: int = 2000  # optimiser steps
@@ -269,7 +92,7 @@ def pretrain(
     model: Any,
     tokenizer: Any,
     examples: Callable[[int], Sequence[Example]],
-    how: Pretraining,
+    how: PretrainingRecipe,
     *,
     seed: int = 0,
     minutes: float | None = None,
@@ -299,7 +122,7 @@ def pretrain(
     epochs = 10
     each = -(-how.steps // epochs)
 
-    def rounds(first: int) -> Iterator[Masked]:
+    def rounds(first: int) -> Iterator[MaskedBatch]:
         number = first * 1_000_000
         while True:
             generator = torch.Generator().manual_seed(seed * 1_000_003 + number)
@@ -309,7 +132,7 @@ def pretrain(
                 [len(pair.tokens) for pair in pairs], max_tokens=how.tokens, seed=seed
             ).plan(0):
                 batch = stack([pairs[item] for item in items], tokenizer.pad_token_id)
-                hidden, labels = mask_words(
+                hidden, labels = mask_tokens(
                     batch.tokens,
                     specials=len(SPECIALS),
                     mask=tokenizer.mask_token_id,
@@ -318,14 +141,14 @@ def pretrain(
                     generator=generator,
                 )
                 follows = torch.tensor([0 if parts[item][2] else 1 for item in items])
-                yield Masked(batch._replace(tokens=hidden), labels, follows).to(device)
+                yield MaskedBatch(batch._replace(tokens=hidden), labels, follows).to(device)
             number += 1
 
-    def batches(epoch: int) -> Iterator[Masked]:
+    def batches(epoch: int) -> Iterator[MaskedBatch]:
         for _, batch in zip(range(each), rounds(epoch), strict=False):
             yield batch
 
-    def loss(model: nn.Module, batch: Masked) -> Tensor:
+    def loss(model: nn.Module, batch: MaskedBatch) -> Tensor:
         output = model(
             input_ids=batch.pairs.tokens,
             token_type_ids=batch.pairs.segments,

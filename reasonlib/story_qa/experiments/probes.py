@@ -6,9 +6,9 @@
                              |                               |
                       garden 0.31, office 0.19 ...    garden 0.84, office 0.07 ...
 
-An encoder is kept without the two heads of its pre-training. `guesser` gives it new ones, which
-`pretrain.pretrain` teaches in seconds while the encoder itself stays as it was; `guess` and `hide_each` then
-ask it about hidden words.
+The bundled encoder comes without the two heads of its pre-training. `masked_language_model` adds new ones,
+which `pretrain.pretrain` trains in seconds while the encoder stays frozen; `predict_masked_words` and
+`mask_each_word` then ask it about masked words.
 
 Axes: N token sequences, T tokens, V words, L layers, S sentences.
 """
@@ -24,32 +24,33 @@ from torch import Tensor
 from reasonlib import training
 from reasonlib.errors import UserError
 from reasonlib.story_qa.data.example import Example
-from reasonlib.story_qa.models.bert import AnswerReader, Pair, StoryTokens, stack
+from reasonlib.story_qa.data.tokens import Pair, StoryTokens, stack
+from reasonlib.story_qa.models.bert import AnswerReader
 
 __all__ = [
-    "Guess",
-    "Hidden",
+    "MaskedWord",
+    "Prediction",
     "attention_by_sentence",
-    "continuing",
-    "guess",
-    "guesser",
-    "hidden_answer",
-    "hide_each",
-    "scores_of",
+    "mask_answer",
+    "mask_each_word",
+    "masked_language_model",
+    "next_sentence_test",
+    "predict_masked_words",
+    "pretraining_logits",
 ]
 
 
 # Hidden words -----------------------------------------------------------------------------------------------
 
 
-class Guess(NamedTuple):
+class Prediction(NamedTuple):
     """A word and the probability that it is the hidden one."""
 
     word: str
     share: float
 
 
-class Hidden(NamedTuple):
+class MaskedWord(NamedTuple):
     """One word of a text, hidden, with what the encoder puts in its place.
 
     Attributes
@@ -64,10 +65,10 @@ class Hidden(NamedTuple):
 
     place: int
     word: str
-    guesses: tuple[Guess, ...]
+    guesses: tuple[Prediction, ...]
 
 
-def guesser(encoder: Any, *, seed: int = 0) -> Any:
+def masked_language_model(encoder: Any, *, seed: int = 0) -> Any:
     """Put new pre-training heads on an encoder and freeze the encoder.
 
     Parameters
@@ -100,7 +101,7 @@ def guesser(encoder: Any, *, seed: int = 0) -> Any:
 
 
 @torch.no_grad()
-def scores_of(
+def pretraining_logits(
     model: Any, tokenizer: Any, pairs: Sequence[Pair], *, size: int = 64
 ) -> tuple[list[Float[Tensor, "T V"]], Float[Tensor, "N 2"]]:
     """Run both heads over some pairs.
@@ -108,7 +109,7 @@ def scores_of(
     Parameters
     ----------
     model
-        From `guesser`, or any `transformers.BertForPreTraining`.
+        From `masked_language_model`, or any `transformers.BertForPreTraining`.
     tokenizer
         Of its encoder.
     pairs
@@ -138,9 +139,9 @@ def scores_of(
     return words, torch.cat(follows) if follows else torch.empty(0, 2)
 
 
-def guess(
+def predict_masked_words(
     model: Any, tokenizer: Any, pairs: Sequence[Pair], places: Sequence[int], *, top: int = 5
-) -> list[tuple[Guess, ...]]:
+) -> list[tuple[Prediction, ...]]:
     """Name the likeliest words at one place of each pair.
 
     Marks such as [SEP] are no guesses; the shares are of the words that remain.
@@ -148,13 +149,13 @@ def guess(
     Parameters
     ----------
     model, tokenizer
-        As for `scores_of`.
+        As for `pretraining_logits`.
     pairs, places
         N pairs and, in each, the place that is asked for.
     top
         How many guesses.
     """
-    words, _ = scores_of(model, tokenizer, pairs)
+    words, _ = pretraining_logits(model, tokenizer, pairs)
     marks = sorted(set(tokenizer.all_special_ids))
     found = []
     for spoken, place in zip(words, places, strict=True):
@@ -163,18 +164,18 @@ def guess(
         best = (shares / shares.sum()).topk(top)
         named = tokenizer.convert_ids_to_tokens(best.indices.tolist())
         found.append(
-            tuple(Guess(word, share) for word, share in zip(named, best.values.tolist(), strict=True))
+            tuple(Prediction(word, share) for word, share in zip(named, best.values.tolist(), strict=True))
         )
     return found
 
 
-def hide_each(model: Any, tokenizer: Any, pair: Pair, *, top: int = 5) -> list[Hidden]:
+def mask_each_word(model: Any, tokenizer: Any, pair: Pair, *, top: int = 5) -> list[MaskedWord]:
     """Hide every word of a text in turn, the others in view, and name the likeliest words for it.
 
     Parameters
     ----------
     model, tokenizer
-        As for `scores_of`.
+        As for `pretraining_logits`.
     pair
         The text; marks and punctuation are not hidden.
     top
@@ -182,10 +183,10 @@ def hide_each(model: Any, tokenizer: Any, pair: Pair, *, top: int = 5) -> list[H
     """
     names = tokenizer.convert_ids_to_tokens(pair.tokens)
     places = [place for place, name in enumerate(names) if name[0].isalnum()]
-    guesses = guess(
+    guesses = predict_masked_words(
         model, tokenizer, [_masked(pair, place, tokenizer.mask_token_id) for place in places], places, top=top
     )
-    return [Hidden(place, names[place], found) for place, found in zip(places, guesses, strict=True)]
+    return [MaskedWord(place, names[place], found) for place, found in zip(places, guesses, strict=True)]
 
 
 def _masked(pair: Pair, place: int, mask: int) -> Pair:
@@ -194,7 +195,7 @@ def _masked(pair: Pair, place: int, mask: int) -> Pair:
     return pair._replace(tokens=tokens)
 
 
-def hidden_answer(tokens: StoryTokens, example: Example) -> tuple[Pair, int]:
+def mask_answer(tokens: StoryTokens, example: Example) -> tuple[Pair, int]:
     """Tell a story with its question and hide the answer, to ask an encoder that was never taught to answer.
 
     Returns
@@ -216,7 +217,7 @@ def hidden_answer(tokens: StoryTokens, example: Example) -> tuple[Pair, int]:
     return pair, pair.tokens.index(tokens.tokenizer.mask_token_id)
 
 
-def continuing(
+def next_sentence_test(
     stories: Sequence[Sequence[str]], others: Sequence[Sequence[str]], tokens: StoryTokens
 ) -> tuple[list[Pair], Int[Tensor, " N"]]:
     """Cut each story in the middle and give its first half two second parts: its own and another story's.
@@ -267,7 +268,7 @@ def attention_by_sentence(
     -------
     list of ndarray
         For each question shape (L, S kept): attention averaged over heads and summed over the tokens of a
-        sentence, as shares of what falls on the story. `evaluation.attention_on_support` reads it.
+        sentence, as shares of what falls on the story. `attention_on_support` reads it.
     """
     model.eval()
     pairs = [tokens.pair(one.question, one.story) for one in examples]

@@ -14,142 +14,25 @@ by `reasonlib.story_qa.experiments.pretrain`.
 Axes: B questions, T tokens, D width, A answers, L layers, H heads.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float
 from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from reasonlib.errors import UserError
-from reasonlib.training.batching import mask_of, pad
+from reasonlib.story_qa.data.tokens import PairBatch
 
-__all__ = [
-    "SHIPPED",
-    "AnswerReader",
-    "Pair",
-    "PairBatch",
-    "Read",
-    "Span",
-    "SpanReader",
-    "StoryTokens",
-    "load_encoder",
-    "stack",
-]
+__all__ = ["SHIPPED", "AnswerReader", "AnswerReaderOutput", "SpanOutput", "SpanReader", "load_encoder"]
 
 SHIPPED = Path(__file__).parents[1] / "weights" / "encoder"
 
-LONGEST = 512  # tokens; the positions BERT was pre-trained with
 
-
-class Pair(NamedTuple):
-    """Question and story as one token sequence.
-
-    Attributes
-    ----------
-    tokens : list of int
-        ``[CLS] question [SEP] story [SEP]``.
-    segments : list of int
-        0 for the question and its two marks, 1 for the story and its mark.
-    dropped : int
-        Sentences left out at the story's beginning because the sequence would have been too long.
-    """
-
-    tokens: list[int]
-    segments: list[int]
-    dropped: int
-
-
-class StoryTokens:
-    """Turn questions and stories into token ids; every distinct sentence is tokenised once.
-
-    Parameters
-    ----------
-    tokenizer
-        A `transformers` tokenizer with ``cls_token_id`` and ``sep_token_id``.
-    longest
-        Tokens in a sequence at most. A longer story loses its oldest sentences, as a reader who forgets
-        would, and `Pair.dropped` says how many.
-    """
-
-    def __init__(self, tokenizer: Any, longest: int = LONGEST) -> None:
-        self.tokenizer = tokenizer
-        self.longest = longest
-        self.known: dict[str, list[int]] = {}
-
-    def sentence(self, text: str) -> list[int]:
-        """Give the token ids of one sentence, without marks."""
-        ids = self.known.get(text)
-        if ids is None:
-            ids = self.known[text] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
-        return ids
-
-    def pair(self, question: str, story: Sequence[str]) -> Pair:
-        """Pack a question and as much of the end of its story as fits.
-
-        Raises
-        ------
-        ValueError
-            If the question alone does not fit.
-        """
-        asked = self.sentence(question)
-        room = self.longest - len(asked) - 3
-        if room < 0:
-            raise ValueError(f"question must fit into {self.longest} tokens, got {len(asked)}")
-        kept: list[list[int]] = []
-        for sentence in reversed(story):
-            ids = self.sentence(sentence)
-            if len(ids) > room:
-                break
-            kept.append(ids)
-            room -= len(ids)
-        told = [token for ids in reversed(kept) for token in ids]
-        mark = self.tokenizer.sep_token_id
-        tokens = [self.tokenizer.cls_token_id, *asked, mark, *told, mark]
-        return Pair(tokens, [0] * (len(asked) + 2) + [1] * (len(told) + 1), len(story) - len(kept))
-
-
-class PairBatch(NamedTuple):
-    """Pairs of one length, padded.
-
-    Attributes
-    ----------
-    tokens, segments : (B, T)
-        Token ids and segment ids.
-    mask : (B, T)
-        True where a token stands.
-    """
-
-    tokens: Int[Tensor, "B T"]
-    segments: Int[Tensor, "B T"]
-    mask: Bool[Tensor, "B T"]
-
-    def to(self, device: torch.device | str) -> "PairBatch":
-        """Move every tensor to a device."""
-        return PairBatch(*(tensor.to(device) for tensor in self))
-
-
-def stack(pairs: Sequence[Pair], padding: int = 0) -> PairBatch:
-    """Pad B pairs to the length of the longest.
-
-    Parameters
-    ----------
-    pairs
-        Pairs of any length.
-    padding
-        The tokenizer's ``pad_token_id``.
-    """
-    return PairBatch(
-        pad([pair.tokens for pair in pairs], padding),
-        pad([pair.segments for pair in pairs]),
-        mask_of([len(pair.tokens) for pair in pairs]),
-    )
-
-
-class Read(NamedTuple):
+class AnswerReaderOutput(NamedTuple):
     """What the encoder makes of a batch of pairs.
 
     Attributes
@@ -188,16 +71,16 @@ class AnswerReader(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.answer = nn.Linear(encoder.config.hidden_size, answers)
 
-    def forward(self, batch: PairBatch, *, attention: bool = False) -> Read:
+    def forward(self, batch: PairBatch, *, attention: bool = False) -> AnswerReaderOutput:
         """Score every answer; `attention` also returns the weights of every head."""
         with _with_weights(self.encoder) if attention else nullcontext():
             output = self.encoder(**_inputs(self.encoder, batch), output_attentions=attention)
         hidden = output.last_hidden_state
         weights = torch.stack(output.attentions, dim=1) if attention else None
-        return Read(self.answer(self.dropout(hidden[:, 0])), hidden, weights)
+        return AnswerReaderOutput(self.answer(self.dropout(hidden[:, 0])), hidden, weights)
 
 
-class Span(NamedTuple):
+class SpanOutput(NamedTuple):
     """Where the answer stands among the tokens of a pair.
 
     Attributes
@@ -238,13 +121,13 @@ class SpanReader(nn.Module):
         self.mark = mark
         self.span = nn.Linear(encoder.config.hidden_size, 2)
 
-    def forward(self, batch: PairBatch) -> Span:
+    def forward(self, batch: PairBatch) -> SpanOutput:
         """Score every token of the story as start and as end."""
         hidden = self.encoder(**_inputs(self.encoder, batch)).last_hidden_state
         scores = self.span(hidden)  # (B, T, 2)
         story = batch.mask & (batch.segments == 1) & (batch.tokens != self.mark)
         start, end = scores.masked_fill(~story.unsqueeze(-1), -torch.inf).unbind(-1)
-        return Span(start, end)
+        return SpanOutput(start, end)
 
 
 def load_encoder(name: str | Path | None = None) -> tuple[Any, Any]:

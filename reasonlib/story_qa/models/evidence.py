@@ -22,12 +22,8 @@ Axes: B questions, S sentences, U distinct sentences, T tokens, D width, A answe
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -37,78 +33,13 @@ from reasonlib import training
 from reasonlib.nn.attention import MultiHeadAttention
 from reasonlib.nn.positions import sinusoidal_positions
 from reasonlib.nn.transformer import FeedForward, initialise
-from reasonlib.story_qa.data.encoding import Batch, StorySet
-from reasonlib.story_qa.models.hibert import (
-    SentenceReaderConfig,
-    SentenceRecipe,
-    accuracy,
-    choose,
-    practice_shares,
-)
-from reasonlib.training.batching import LengthBuckets
+from reasonlib.story_qa.data.encoding import Batch
+from reasonlib.story_qa.models.hibert import SentenceReaderConfig
 
-__all__ = [
-    "ComparingLayer",
-    "EvidenceBatch",
-    "EvidenceReader",
-    "EvidenceRecipe",
-    "Grounded",
-    "evidence_batch",
-    "evidence_loss",
-    "ground",
-    "marks_scores",
-    "train_evidence",
-]
+__all__ = ["ComparingLayer", "EvidenceReader", "EvidenceReaderOutput"]
 
 LONGEST = 64  # tokens of a sentence that have a place of their own
 GROUPS = 4  # of sentences of like length, encoded one after another: less padding
-
-
-# Data -------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class EvidenceBatch(Batch):
-    """A batch that knows which sentences are needed.
-
-    Attributes
-    ----------
-    needed : (B, S)
-        1.0 where a slot holds a supporting sentence, as the data mark them.
-    """
-
-    needed: Float[Tensor, "B S"]
-
-    def shard(self, index: int, count: int) -> "EvidenceBatch":
-        """Keep the questions of one of `count` processes; the table of sentences stays whole."""
-        names = ("story", "filled", "question", "answer", "needed")
-        return EvidenceBatch(self.sentences, *(getattr(self, name)[index::count] for name in names))
-
-    def to(self, device: torch.device | str) -> "EvidenceBatch":
-        """Move every tensor to a device."""
-        return EvidenceBatch(*(getattr(self, name).to(device) for name in self.__dataclass_fields__))
-
-
-def evidence_batch(
-    stories: StorySet,
-    items: Sequence[int] | np.ndarray,
-    *,
-    slots: int,
-    noise: float = 0.0,
-    rng: np.random.Generator | None = None,
-) -> EvidenceBatch:
-    """Gather questions as `StorySet.batch` does, with the marks of their supporting sentences."""
-    batch = stories.batch(items, slots=slots, noise=noise, rng=rng)
-    filled = batch.filled.numpy()
-    needed = np.zeros(filled.shape, dtype=np.float32)
-    for row, item in enumerate(items):
-        story = stories.examples[item]
-        ages = [len(story.story) - 1 - sentence for sentence in story.support]
-        places = np.flatnonzero(filled[row])
-        needed[row, places[[age for age in ages if age < len(places)]]] = 1.0
-    return EvidenceBatch(
-        batch.sentences, batch.story, batch.filled, batch.question, batch.answer, torch.from_numpy(needed)
-    )
 
 
 # The model --------------------------------------------------------------------------------------------------
@@ -170,7 +101,7 @@ class ComparingLayer(nn.Module):
         return x + self.feed_forward(self.before_feeding(x)), weights
 
 
-class Grounded(NamedTuple):
+class EvidenceReaderOutput(NamedTuple):
     """What the reader makes of a batch.
 
     Attributes
@@ -239,7 +170,7 @@ class EvidenceReader(nn.Module):
             found.append(read + self.spelt((words * self.places[: words.shape[1]]).sum(1)))
         return torch.cat(found)[order.argsort()]
 
-    def forward(self, batch: Batch, *, attention: bool = False) -> Grounded:
+    def forward(self, batch: Batch, *, attention: bool = False) -> EvidenceReaderOutput:
         """Score every answer and every sentence.
 
         Parameters
@@ -261,131 +192,4 @@ class EvidenceReader(nn.Module):
                 kept.append(weights)
         ended = self.end(hidden)
         looked = torch.stack(kept, dim=1) if attention else None
-        return Grounded(self.answer(ended[:, 0]), self.mark(ended[:, 1:]).squeeze(-1), looked)
-
-
-# Training ---------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class EvidenceRecipe(SentenceRecipe):
-    """How the reader is trained: as a `SentenceRecipe` says, and with a weight for the marks.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
-    """
-
-    told: float = 1.0  # weight of the marks' loss; 0: only answers are taught
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.told < 0:
-            raise ValueError(f"told must be at least 0, got {self.told}")
-
-
-def evidence_loss(read: Grounded, batch: EvidenceBatch, told: float) -> Float[Tensor, ""]:
-    """Cross-entropy of the answers, and of the marks: needed sentences together weigh as much as the others.
-
-    A long story has two or three needed sentences among a hundred; without the balance their part of the loss
-    would be too small to be felt.
-    """
-    loss = functional.cross_entropy(read.logits, batch.answer)
-    if not told:
-        return loss
-    each = functional.binary_cross_entropy_with_logits(read.needed, batch.needed, reduction="none")
-    needed, others = batch.needed, batch.filled * (1 - batch.needed)
-    marks = sum((each * part).sum(1) / part.sum(1).clamp(min=1) for part in (needed, others))
-    return loss + told * torch.as_tensor(marks).mean()
-
-
-def train_evidence(
-    model: EvidenceReader,
-    train: StorySet,
-    recipe: EvidenceRecipe,
-    *,
-    valid: StorySet | None = None,
-    seed: int = 0,
-    minutes: float | None = None,
-    checkpoint: Path | None = None,
-    progress: bool | None = None,
-    on_epoch: Callable[[dict[str, Any]], None] | None = None,
-) -> training.History:
-    """Train in place; the arguments are those of `hibert.train_reader`."""
-    slots = model.config.slots
-    lengths = np.minimum(train.lengths, slots)
-    steps = len(LengthBuckets(lengths, batch_size=recipe.batch_size, seed=seed))
-    latest: dict[str, float] = {}
-
-    def start(epoch: int, rows: list[dict[str, float]]) -> None:
-        latest.clear()
-        latest.update(rows[-1] if rows else {})
-
-    def batches(epoch: int) -> Iterator[EvidenceBatch]:
-        rng = np.random.default_rng([seed, epoch])
-        items = np.arange(len(train))
-        if latest and valid is not None and recipe.practice is not None:
-            errors = {int(task): 1 - latest[f"accuracy.qa{task}"] for task in np.unique(valid.task)}
-            items = choose(train.task, practice_shares(errors, recipe.practice), rng)
-        for rows in LengthBuckets(lengths[items], batch_size=recipe.batch_size, seed=seed).plan(epoch):
-            batch = evidence_batch(train, items[rows], slots=slots, noise=recipe.noise, rng=rng)
-            yield batch.to(model.ages.device)
-
-    return training.fit(
-        model,
-        batches,
-        loss=lambda model, batch: evidence_loss(model(batch), batch, recipe.told),
-        config=training.TrainingConfig(
-            epochs=recipe.epochs,
-            lr=recipe.lr,
-            optimiser="adamw",
-            betas=(0.9, 0.98),  # as in Vaswani et al. (2017), section 5.3
-            weight_decay=recipe.weight_decay,
-            schedule="linear",
-            warmup=round(recipe.warmup * steps * recipe.epochs),
-            clip=recipe.clip,
-            seed=seed,
-            minutes=minutes,
-        ),
-        validate=None if valid is None else lambda model: accuracy(model, valid),
-        monitor="loss" if valid is None else "accuracy",
-        mode="min" if valid is None else "max",
-        checkpoint=checkpoint,
-        identity={"recipe": repr(recipe), "model": repr(model.config), "questions": len(train)},
-        steps_per_epoch=steps,
-        on_epoch_start=start,
-        on_epoch=on_epoch,
-        progress=progress,
-    )
-
-
-# Measuring --------------------------------------------------------------------------------------------------
-
-
-@torch.no_grad()
-def ground(model: EvidenceReader, stories: StorySet, *, size: int = 256) -> list[np.ndarray]:
-    """Estimate how likely each sentence of every question is needed, oldest first; 0 if forgotten."""
-    model.eval()
-    slots = model.config.slots
-    found: list[np.ndarray] = [np.zeros(0)] * len(stories)
-    for items in LengthBuckets(stories.lengths.tolist(), batch_size=size).plan(0):
-        needed = model(stories.batch(items, slots=slots).to(model.ages.device)).needed.sigmoid().cpu().numpy()
-        for row, item in enumerate(items):
-            length = int(stories.lengths[item])
-            kept = min(length, slots)
-            found[item] = np.concatenate([np.zeros(length - kept), needed[row, :kept][::-1]])
-    return found
-
-
-def marks_scores(stories: StorySet, chances: Sequence[np.ndarray]) -> dict[str, float]:
-    """Compare the marks with the labels: of all marked sentences how many are needed, and the reverse."""
-    marked = np.concatenate([one > 0.5 for one in chances])
-    needed = np.zeros(len(marked), dtype=bool)
-    for start, example in zip(stories.starts, stories.examples, strict=False):
-        needed[[int(start) + sentence for sentence in example.support]] = True
-    both = float((marked & needed).sum())
-    return {
-        "marks.precision": both / max(1.0, float(marked.sum())),
-        "marks.recall": both / max(1.0, float(needed.sum())),
-    }
+        return EvidenceReaderOutput(self.answer(ended[:, 0]), self.mark(ended[:, 1:]).squeeze(-1), looked)

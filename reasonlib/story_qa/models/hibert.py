@@ -24,12 +24,9 @@ done here.
 Axes: B questions, S sentences, U distinct sentences, T tokens, D width, A answers, N steps, H heads.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -38,69 +35,12 @@ from torch.nn import functional
 from reasonlib import training
 from reasonlib.nn.positions import sinusoidal_positions
 from reasonlib.nn.transformer import EncoderLayer, PreNorm, TransformerConfig, initialise
-from reasonlib.story_qa.data.encoding import Batch, StorySet, encode
-from reasonlib.story_qa.data.example import Example
-from reasonlib.story_qa.experiments.metrics import scores
-from reasonlib.story_qa.models.bert import StoryTokens
-from reasonlib.training.batching import LengthBuckets, pad
-from reasonlib.training.vocabulary import Vocabulary
+from reasonlib.story_qa.data.encoding import Batch
 
-__all__ = [
-    "SentenceReader",
-    "SentenceReaderConfig",
-    "SentenceRecipe",
-    "SentencesRead",
-    "accuracy",
-    "choose",
-    "encode_sentences",
-    "fresh",
-    "lowest_layers",
-    "practice_shares",
-    "read_stories",
-    "train_reader",
-]
+__all__ = ["SentenceReader", "SentenceReaderConfig", "SentenceReaderOutput", "keep_layers", "reinitialise"]
 
 
 GROUPS = 4  # of sentences of like length, encoded one after another: less padding
-
-
-# Data -------------------------------------------------------------------------------------------------------
-
-
-def encode_sentences(examples: Sequence[Example], tokenizer: Any, answers: Vocabulary) -> StorySet:
-    """Turn examples into a `StorySet` whose sentences are rows of token ids, ``[CLS]`` first, zero behind.
-
-    Parameters
-    ----------
-    examples
-        Questions with their stories.
-    tokenizer
-        Of the sentence encoder; its ``pad_token_id`` must be 0.
-    answers
-        The answer classes (see `reading.answer_classes`).
-
-    Returns
-    -------
-    StorySet
-        With ``bags`` of shape (U, T): the token ids of every distinct sentence, and `answers` as vocabulary.
-
-    Raises
-    ------
-    ValueError
-        If there are no examples or the padding has another id.
-    """
-    if tokenizer.pad_token_id != 0:
-        raise ValueError(f"tokenizer must pad with id 0, got {tokenizer.pad_token_id}")
-    stories = encode(examples, answers, "bag")
-    tokens = StoryTokens(tokenizer)
-    rows: dict[str, list[int]] = {}
-    for example in examples:  # in the order in which `encode` numbers them
-        for sentence in example.story:
-            rows.setdefault(sentence, [])
-    for example in examples:
-        rows.setdefault(example.question, [])
-    ids = [[tokenizer.cls_token_id, *tokens.sentence(sentence)] for sentence in rows]
-    return replace(stories, bags=pad(ids))
 
 
 # The model --------------------------------------------------------------------------------------------------
@@ -129,7 +69,7 @@ class SentenceReaderConfig:
                 raise ValueError(f"{name} must be at least {lowest}, got {getattr(self, name)}")
 
 
-class SentencesRead(NamedTuple):
+class SentenceReaderOutput(NamedTuple):
     """What the reader makes of a batch.
 
     Attributes
@@ -207,7 +147,7 @@ class SentenceReader(nn.Module):
             found.append(self.encoder(input_ids=group, attention_mask=mask).last_hidden_state[:, 0])
         return torch.cat(found)[order.argsort()]
 
-    def forward(self, batch: Batch, *, attention: bool = False) -> SentencesRead:
+    def forward(self, batch: Batch, *, attention: bool = False) -> SentenceReaderOutput:
         """Score every answer; `attention` also returns where each sentence looked at every step.
 
         Parameters
@@ -229,10 +169,10 @@ class SentenceReader(nn.Module):
             if attention:
                 weights.append(looked.weights)
         logits = self.answer(self.end(hidden[:, 0]))
-        return SentencesRead(logits, hidden, torch.stack(weights, dim=1) if attention else None)
+        return SentenceReaderOutput(logits, hidden, torch.stack(weights, dim=1) if attention else None)
 
 
-def lowest_layers(encoder: Any, layers: int) -> Any:
+def keep_layers(encoder: Any, layers: int) -> Any:
     """Keep the embeddings and the first layers of a BERT, in place: single sentences need few.
 
     Raises
@@ -248,7 +188,7 @@ def lowest_layers(encoder: Any, layers: int) -> Any:
     return encoder
 
 
-def fresh(encoder: Any, *, seed: int = 0, spread: float = 0.1) -> Any:
+def reinitialise(encoder: Any, *, seed: int = 0, spread: float = 0.1) -> Any:
     """Make an encoder of the same size with random weights.
 
     Parameters
@@ -265,175 +205,3 @@ def fresh(encoder: Any, *, seed: int = 0, spread: float = 0.1) -> Any:
         made = type(encoder)(config)
     made.pooler = None
     return made
-
-
-# Training ---------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class SentenceRecipe:
-    """How a reader of sentences is trained.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
-    """
-
-    epochs: int = 10
-    batch_size: int = 128
-    lr: float = 2e-3
-    weight_decay: float = 0.01
-    warmup: float = 0.05  # share of all steps
-    clip: float = 1.0
-    noise: float = 0.1  # share of empty slots put among the sentences (see `StorySet.batch`)
-    practice: float | None = None  # the floor of `practice_shares`; None: every question once an epoch
-
-    def __post_init__(self) -> None:
-        if self.batch_size < 1:
-            raise ValueError(f"batch_size must be at least 1, got {self.batch_size}")
-        if not 0 <= self.warmup < 1:
-            raise ValueError(f"warmup must be between 0 and 1, got {self.warmup}")
-        if self.noise < 0:
-            raise ValueError(f"noise must be at least 0, got {self.noise}")
-        if self.practice is not None and not self.practice > 0:
-            raise ValueError(f"practice must be above 0 or None, got {self.practice}")
-
-
-def practice_shares(errors: Mapping[int, float], floor: float) -> dict[int, float]:
-    """Share an epoch's questions among the tasks: each gets its error on held-out questions plus `floor`.
-
-    The tasks that are mastered cost most, since their stories are the longest; the tasks that are not need
-    more looks than there are questions.
-
-    >>> {task: round(share, 2) for task, share in practice_shares({1: 0.0, 17: 0.4}, 0.1).items()}
-    {1: 0.17, 17: 0.83}
-    """
-    total = sum(errors.values()) + floor * len(errors)
-    return {task: (error + floor) / total for task, error in errors.items()}
-
-
-def choose(tasks: np.ndarray, shares: Mapping[int, float], rng: np.random.Generator) -> np.ndarray:
-    """Draw as many questions as there are, each task by its share; none again before all of its task came up.
-
-    Parameters
-    ----------
-    tasks : (N,)
-        Task of every question.
-    shares
-        Of every task; they sum to 1.
-    rng
-        Draws.
-
-    Returns
-    -------
-    (N,)
-        Numbers of questions, in no useful order.
-    """
-    chosen: list[np.ndarray] = []
-    ends = np.round(np.cumsum([shares[task] for task in sorted(shares)]) * len(tasks)).astype(int)
-    ends[-1] = len(tasks)
-    for task, wanted in zip(sorted(shares), np.diff(ends, prepend=0), strict=True):
-        own = np.flatnonzero(tasks == task)
-        rounds = [rng.permutation(own) for _ in range(-(-int(wanted) // len(own)))]
-        chosen += [np.concatenate(rounds)[:wanted]] if rounds else []
-    return np.concatenate(chosen)
-
-
-@torch.no_grad()
-def read_stories(model: SentenceReader, stories: StorySet, *, size: int = 256) -> np.ndarray:
-    """Answer every question; returns the classes, shape (N,)."""
-    model.eval()
-    slots = model.config.slots
-    answers = np.zeros(len(stories), dtype=np.int64)
-    for items in LengthBuckets(stories.lengths.tolist(), batch_size=size).plan(0):
-        batch = stories.batch(items, slots=slots).to(model.ages.device)
-        answers[items] = model(batch).logits.argmax(1).cpu().numpy()
-    return answers
-
-
-def accuracy(model: SentenceReader, stories: StorySet) -> dict[str, float]:
-    """Measure the share of right answers (see `evaluation.scores`)."""
-    return scores(stories.task, read_stories(model, stories) == stories.answer)
-
-
-def train_reader(
-    model: SentenceReader,
-    train: StorySet,
-    recipe: SentenceRecipe,
-    *,
-    valid: StorySet | None = None,
-    seed: int = 0,
-    minutes: float | None = None,
-    checkpoint: Path | None = None,
-    progress: bool | None = None,
-    on_epoch: Callable[[dict[str, Any]], None] | None = None,
-) -> training.History:
-    """Train both levels together, in place.
-
-    Parameters
-    ----------
-    model
-        With a pre-trained or a fresh sentence encoder.
-    train, valid
-        From `encode_sentences`, with the same answers and the same tasks. With `recipe.practice`, what is
-        held out also says what to practise.
-    recipe
-        Batch size, rate, noise.
-    seed
-        Orders the batches and draws the empty slots.
-    minutes, checkpoint, progress, on_epoch
-        As in `reasonlib.training.fit`.
-    """
-    slots = model.config.slots
-    lengths = np.minimum(train.lengths, slots)
-    everything = np.arange(len(train))
-    steps = len(LengthBuckets(lengths, batch_size=recipe.batch_size, seed=seed))
-    device = model.ages.device
-    latest: dict[str, float] = {}
-
-    def start(epoch: int, rows: list[dict[str, float]]) -> None:
-        latest.clear()
-        latest.update(rows[-1] if rows else {})
-
-    def batches(epoch: int) -> Iterator[Batch]:
-        rng = np.random.default_rng([seed, epoch])
-        items = everything
-        if latest and valid is not None and recipe.practice is not None:
-            errors = {int(task): 1 - latest[f"accuracy.qa{task}"] for task in np.unique(valid.task)}
-            items = choose(train.task, practice_shares(errors, recipe.practice), rng)
-        for rows in LengthBuckets(lengths[items], batch_size=recipe.batch_size, seed=seed).plan(epoch):
-            yield train.batch(items[rows], slots=slots, noise=recipe.noise, rng=rng).to(device)
-
-    def loss(model: nn.Module, batch: Batch) -> Tensor:
-        return functional.cross_entropy(model(batch).logits, batch.answer)
-
-    def validate(model: SentenceReader) -> dict[str, float]:
-        return accuracy(model, valid) if valid is not None else {}
-
-    return training.fit(
-        model,
-        batches,
-        loss=loss,
-        config=training.TrainingConfig(
-            epochs=recipe.epochs,
-            lr=recipe.lr,
-            optimiser="adamw",
-            betas=(0.9, 0.98),  # as in Vaswani et al. (2017), section 5.3
-            weight_decay=recipe.weight_decay,
-            schedule="linear",
-            warmup=round(recipe.warmup * steps * recipe.epochs),
-            clip=recipe.clip,
-            seed=seed,
-            minutes=minutes,
-        ),
-        validate=None if valid is None else validate,
-        monitor="loss" if valid is None else "accuracy",
-        mode="min" if valid is None else "max",
-        checkpoint=checkpoint,
-        identity={"recipe": repr(recipe), "model": repr(model.config), "questions": len(train)},
-        steps_per_epoch=steps,
-        on_epoch_start=start,
-        on_epoch=on_epoch,
-        progress=progress,
-    )

@@ -29,10 +29,10 @@ from torch import Tensor
 from reasonlib.story_qa.data.encoding import Batch
 from reasonlib.story_qa.models.memory_network import Tying
 
-__all__ = ["loss_by_hand"]
+__all__ = ["loss_with_gradient"]
 
 
-def loss_by_hand(
+def loss_with_gradient(
     words: Float[Tensor, "T R V D"],
     ages: Float[Tensor, "T R S D"],
     batch: Batch,

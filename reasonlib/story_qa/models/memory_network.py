@@ -23,7 +23,7 @@ from reasonlib.nn.attention import masked_softmax
 from reasonlib.nn.memory import Reading, masked_identity, read_shared
 from reasonlib.story_qa.data.encoding import Batch
 
-__all__ = ["Answered", "MemoryConfig", "MemoryNetwork", "Tying", "averaged_scores"]
+__all__ = ["MemoryConfig", "MemoryNetwork", "MemoryOutput", "Tying", "averaged_scores"]
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def averaged_scores(
     return weights / (scores.shape[1] if mask is None else mask.sum(1, keepdim=True).clamp(min=1))
 
 
-class Answered(NamedTuple):
+class MemoryOutput(NamedTuple):
     """What the network says and where it looked.
 
     Attributes
@@ -177,7 +177,7 @@ class MemoryNetwork(nn.Module):
         linear = round(self.config.width * (1 - self.config.rectified))
         return torch.cat([state[:, :linear], state[:, linear:].relu()], dim=1)
 
-    def forward(self, batch: Batch, *, linear: bool = False) -> Answered:
+    def forward(self, batch: Batch, *, linear: bool = False) -> MemoryOutput:
         """Answer a batch of questions.
 
         Parameters
@@ -208,4 +208,4 @@ class MemoryNetwork(nn.Module):
             if not linear:
                 state = self.rectify(state)
             readings.append(reading)
-        return Answered(state @ self.words[self.tying.answer].T, tuple(readings))
+        return MemoryOutput(state @ self.words[self.tying.answer].T, tuple(readings))

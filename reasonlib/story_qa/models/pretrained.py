@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from reasonlib.errors import UserError
-from reasonlib.story_qa.data.encoding import ENCODINGS
+from reasonlib.story_qa.data.bags import ENCODINGS
 from reasonlib.story_qa.models.bert import AnswerReader, load_encoder
 from reasonlib.story_qa.models.evidence import EvidenceReader
 from reasonlib.story_qa.models.hibert import SentenceReaderConfig
@@ -36,9 +36,9 @@ __all__ = [
     "EVIDENCE",
     "MEMORY",
     "READER",
-    "ShippedEvidence",
-    "ShippedMemory",
-    "ShippedReader",
+    "PretrainedEvidence",
+    "PretrainedMemory",
+    "PretrainedReader",
     "load_evidence",
     "load_memory",
     "load_reader",
@@ -55,7 +55,7 @@ HEAD = "head.safetensors"
 WHOLE = "reader.safetensors"
 
 
-class ShippedMemory(NamedTuple):
+class PretrainedMemory(NamedTuple):
     """A memory network with what is needed to ask it.
 
     Attributes
@@ -76,7 +76,7 @@ class ShippedMemory(NamedTuple):
     made: Mapping[str, Any]
 
 
-class ShippedReader(NamedTuple):
+class PretrainedReader(NamedTuple):
     """A fine-tuned encoder with what is needed to ask it.
 
     Attributes
@@ -97,7 +97,7 @@ class ShippedReader(NamedTuple):
     made: Mapping[str, Any]
 
 
-class ShippedEvidence(NamedTuple):
+class PretrainedEvidence(NamedTuple):
     """A reader that marks the sentences it needs, with what is needed to ask it.
 
     Attributes
@@ -170,7 +170,7 @@ def save_memory(
     return save_weights(path, model, half=half, metadata=about)
 
 
-def load_memory(path: str | Path | None = None) -> ShippedMemory:
+def load_memory(path: str | Path | None = None) -> PretrainedMemory:
     """Read what `save_memory` wrote.
 
     Parameters
@@ -195,7 +195,7 @@ def load_memory(path: str | Path | None = None) -> ShippedMemory:
             raise ValueError(f"{len(vocabulary)} words for {model.config.vocabulary} rows")
     except (KeyError, TypeError, ValueError) as error:
         raise UserError(f"{path}: a damaged memory network ({_line(error)}); make it again") from error
-    return ShippedMemory(model.eval(), vocabulary, about["encoding"], about.get("made", {}))
+    return PretrainedMemory(model.eval(), vocabulary, about["encoding"], about.get("made", {}))
 
 
 def save_reader(
@@ -273,7 +273,7 @@ def _draft(folder: Path, holds: str) -> Iterator[Path]:
         shutil.rmtree(draft, ignore_errors=True)
 
 
-def load_reader(folder: str | Path | None = None) -> ShippedReader:
+def load_reader(folder: str | Path | None = None) -> PretrainedReader:
     """Read what `save_reader` wrote.
 
     Parameters
@@ -295,7 +295,7 @@ def load_reader(folder: str | Path | None = None) -> ShippedReader:
         _fill(model.answer, tensors)
     except (KeyError, TypeError, ValueError) as error:
         raise UserError(f"{folder}: a damaged reader ({_line(error)}); make it again") from error
-    return ShippedReader(model.eval(), tokenizer, answers, about.get("made", {}))
+    return PretrainedReader(model.eval(), tokenizer, answers, about.get("made", {}))
 
 
 def save_evidence(
@@ -322,7 +322,7 @@ def save_evidence(
     return Path(folder)
 
 
-def load_evidence(folder: str | Path | None = None) -> ShippedEvidence:
+def load_evidence(folder: str | Path | None = None) -> PretrainedEvidence:
     """Read what `save_evidence` wrote.
 
     Parameters
@@ -350,7 +350,7 @@ def load_evidence(folder: str | Path | None = None) -> ShippedEvidence:
             raise ValueError(f"{len(answers)} answers for {model.config.answers} classes")
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise UserError(f"{folder}: a damaged reader ({_line(error)}); make it again") from error
-    return ShippedEvidence(model.eval(), tokenizer, answers, about.get("made", {}))
+    return PretrainedEvidence(model.eval(), tokenizer, answers, about.get("made", {}))
 
 
 def _read(path: Path, kind: str, writer: str) -> tuple[dict[str, Any], dict[str, Tensor]]:

@@ -23,9 +23,9 @@ from jaxtyping import Float
 from reasonlib.errors import UserError
 from reasonlib.story_qa.data.encoding import encode
 from reasonlib.story_qa.data.example import Example, words
+from reasonlib.story_qa.data.tokens import StoryTokens, encode_sentences, stack
 from reasonlib.story_qa.models import pretrained
-from reasonlib.story_qa.models.bert import Span, StoryTokens, stack
-from reasonlib.story_qa.models.hibert import encode_sentences
+from reasonlib.story_qa.models.bert import SpanOutput
 from reasonlib.story_qa.models.memory_network import MemoryNetwork
 from reasonlib.training.vocabulary import Vocabulary
 
@@ -272,7 +272,7 @@ def _absent(sentences: Sequence[str], question: str) -> list[str]:
 
 
 @torch.no_grad()
-def ask_reader(reader: pretrained.ShippedReader, sentences: Sequence[str], question: str) -> Answer:
+def ask_reader(reader: pretrained.PretrainedReader, sentences: Sequence[str], question: str) -> Answer:
     """Ask an encoder that was fine-tuned on the twenty tasks.
 
     Parameters
@@ -323,7 +323,7 @@ def ask_reader(reader: pretrained.ShippedReader, sentences: Sequence[str], quest
 
 
 @torch.no_grad()
-def ask_evidence(reader: pretrained.ShippedEvidence, sentences: Sequence[str], question: str) -> Answer:
+def ask_evidence(reader: pretrained.PretrainedEvidence, sentences: Sequence[str], question: str) -> Answer:
     """Ask a BERT that reads sentence by sentence and marks those it needs.
 
     Parameters
@@ -412,7 +412,7 @@ def ask_span(model: Any, tokenizer: Any, sentences: Sequence[str], question: str
     start, end = (
         logits.float().masked_fill(~inside, -torch.inf) for logits in (scores.start_logits, scores.end_logits)
     )
-    spans = Span(start, end).best(LONGEST_SPAN)
+    spans = SpanOutput(start, end).best(LONGEST_SPAN)
     height = [float(start[row, first] + end[row, last]) for row, (first, last) in enumerate(spans)]
     row = int(np.argmax(height))
     first, last = spans[row]
@@ -446,12 +446,12 @@ def ask_span(model: Any, tokenizer: Any, sentences: Sequence[str], question: str
 
 
 @lru_cache(maxsize=1)
-def _memory() -> pretrained.ShippedMemory:
+def _memory() -> pretrained.PretrainedMemory:
     return pretrained.load_memory()
 
 
 @lru_cache(maxsize=1)
-def _evidence() -> pretrained.ShippedEvidence:
+def _evidence() -> pretrained.PretrainedEvidence:
     with _quiet():
         return pretrained.load_evidence()
 

@@ -8,8 +8,8 @@ from typing import Any
 from matplotlib.patches import FancyBboxPatch
 
 from reasonlib.display.plotting import COLOURS, INK, Picture, figure, show, theme
-from reasonlib.story_qa.experiments.probes import Hidden
-from reasonlib.story_qa.models.bert import Pair
+from reasonlib.story_qa.data.tokens import Pair
+from reasonlib.story_qa.experiments.probes import MaskedWord
 
 __all__ = ["guess_board", "pair_table", "two_steps"]
 
@@ -142,7 +142,7 @@ def pair_table(pair: Pair, tokenizer: Any) -> Picture:
     )
 
 
-def guess_board(pair: Pair, hidden: Sequence[Hidden], tokenizer: Any, *, chosen: int = 0) -> Picture:
+def guess_board(pair: Pair, hidden: Sequence[MaskedWord], tokenizer: Any, *, chosen: int = 0) -> Picture:
     """Make a text whose words can be hidden one by one, with the guesses for each; it needs no kernel.
 
     Parameters
@@ -150,7 +150,7 @@ def guess_board(pair: Pair, hidden: Sequence[Hidden], tokenizer: Any, *, chosen:
     pair
         The text.
     hidden
-        What `inside.hide_each` found for it.
+        What `inside.mask_each_word` found for it.
     tokenizer
         The one it was made with.
     chosen
@@ -190,7 +190,7 @@ def guess_board(pair: Pair, hidden: Sequence[Hidden], tokenizer: Any, *, chosen:
     )
 
 
-def _panel(hidden: Hidden, name: str) -> str:
+def _panel(hidden: MaskedWord, name: str) -> str:
     rows = "".join(
         f'<tr><th scope="row">{html.escape(one.word)}{" ✓" if one.word == hidden.word else ""}</th>'
         f'<td><span class="rr-bar" style="width:{60 * one.share:.1f}%"></span>{one.share:.2f}</td></tr>'

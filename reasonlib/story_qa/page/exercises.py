@@ -18,9 +18,9 @@ from reasonlib.nn.memory import read
 from reasonlib.nn.positions import position_encoding
 from reasonlib.story_qa.data.encoding import StorySet, build_vocabulary, encode
 from reasonlib.story_qa.data.example import Example, words
+from reasonlib.story_qa.data.masking import UNSCORED
 from reasonlib.story_qa.data.simulator import simulate
-from reasonlib.story_qa.experiments.pretrain import UNSCORED
-from reasonlib.story_qa.experiments.train_memory import Recipe, accuracy, learn
+from reasonlib.story_qa.experiments.memory import Recipe, accuracy, learn
 from reasonlib.story_qa.models.memory_network import MemoryConfig, MemoryNetwork
 
 __all__ = [
@@ -193,17 +193,17 @@ def two_facts(questions: int, seed: int, longest: int = 8) -> list[Example]:
 @cache
 def _two_facts() -> tuple[StorySet, StorySet]:
     """Make 1,000 questions of task 2 to learn from and 500 others, of one vocabulary."""
-    train, fresh = two_facts(1000, seed=20_002), two_facts(500, seed=20_003)
-    vocabulary = build_vocabulary((*train, *fresh))
-    return encode(train, vocabulary), encode(fresh, vocabulary)
+    train, test_set = two_facts(1000, seed=20_002), two_facts(500, seed=20_003)
+    vocabulary = build_vocabulary((*train, *test_set))
+    return encode(train, vocabulary), encode(test_set, vocabulary)
 
 
 def _trained(config: MemoryConfig, recipe: Recipe) -> float:
     """Train a network and return its share of right answers to fresh questions."""
-    train, fresh = _two_facts()
+    train, test_set = _two_facts()
     model = MemoryNetwork(config, seed=0)
     learn(model, train, recipe, seed=0, progress=False)
-    return accuracy(model, fresh)["accuracy"]
+    return accuracy(model, test_set)["accuracy"]
 
 
 @exercise(

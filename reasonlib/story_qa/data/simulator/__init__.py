@@ -1,14 +1,14 @@
-"""Stories like the released bAbI tasks, of any number and from any seed (Weston et al. 2015).
+"""Simulated stories like those of the released bAbI tasks (Weston et al. 2015), any number from any seed.
 
-A small world of people, places, objects, times, sizes and motives is moved at random, told in the released
-words, and asked about; the sentences that support each answer are recorded::
+A small world of people, places, objects, times, sizes and motives changes at random; the released set's words
+report it and ask about it, and each question carries the sentences that support its answer::
 
-    seed --> draw --> task_1 ... task_20 --> Story --> Example --> corpus.write --> a bAbI file
+    seed --> draw --> task_1 ... task_20 --> SimulatedStory --> Example --> corpus.write --> a bAbI file
                       one story a call
 
-The same seed gives the same examples on every machine. Where the released set shows its rule (which of
-several answers counts, what is asked when, how many sentences pass before a question), the rule is kept; each
-task's docstring says where it is not.
+The same seed gives the same examples on every machine. The rules of the released set (which of
+several answers counts, when a question comes, how many sentences precede it) are kept where they can be
+recovered; each task's docstring names the exceptions.
 """
 
 from collections.abc import Callable
@@ -16,11 +16,11 @@ from random import Random
 
 from reasonlib.story_qa.data.example import TASKS, Example
 from reasonlib.story_qa.data.simulator import carrying, puzzles, reports
-from reasonlib.story_qa.data.simulator.vocabulary import Draw, Story
+from reasonlib.story_qa.data.simulator.vocabulary import Draw, SimulatedStory
 
-__all__ = ["SIMULATORS", "TELLERS", "simulate"]
+__all__ = ["GENERATORS", "SIMULATORS", "simulate"]
 
-TELLERS: dict[int, Callable[[Draw], Story]] = {
+GENERATORS: dict[int, Callable[[Draw], SimulatedStory]] = {
     1: carrying.task_1,
     2: carrying.task_2,
     3: carrying.task_3,
@@ -47,7 +47,7 @@ TELLERS: dict[int, Callable[[Draw], Story]] = {
 def simulate(
     task: int, questions: int | None = None, *, stories: int | None = None, seed: int = 0
 ) -> list[Example]:
-    """Make up stories for one task.
+    """Simulate stories for one task.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def simulate(
     >>> simulate(1, questions=1, seed=0)[0].question
     'Where is Sandra?'
     """
-    if task not in TELLERS:
+    if task not in GENERATORS:
         raise ValueError(f"task must be {TASKS[0]} to {TASKS[-1]}, got {task}")
     if (questions is None) == (stories is None):
         raise ValueError(f"give questions or stories, one of them, got {questions} and {stories}")
@@ -83,17 +83,16 @@ def simulate(
         if value is not None and value < 1:
             raise ValueError(f"{name} must be at least 1, got {value}")
     draw = Random(f"bAbI {task} {seed}").random  # a text seed: tasks and seeds share no sequence
-    tell = TELLERS[task]
+    generate = GENERATORS[task]
     examples: list[Example] = []
     group = 0
     while (stories is not None and group < stories) or (questions is not None and len(examples) < questions):
-        sentences, asked = tell(draw)
-        told = tuple(sentences)
-        for count, question, answer, support in asked:
+        story = generate(draw)
+        for count, question, answer, support in story.questions:
             examples.append(
                 Example(
                     task=task,
-                    story=told[:count],
+                    story=tuple(story.sentences[:count]),
                     question=question,
                     answer=answer,
                     support=support,
@@ -104,12 +103,12 @@ def simulate(
     return examples if questions is None else examples[:questions]
 
 
-def _of(task: int) -> Callable[[int, int], list[Example]]:
+def _simulator(task: int) -> Callable[[int, int], list[Example]]:
     def simulator(questions: int, seed: int) -> list[Example]:
         return simulate(task, questions, seed=seed)
 
-    simulator.__doc__ = TELLERS[task].__doc__
+    simulator.__doc__ = GENERATORS[task].__doc__
     return simulator
 
 
-SIMULATORS: dict[str, Callable[[int, int], list[Example]]] = {f"qa{task}": _of(task) for task in TASKS}
+SIMULATORS: dict[str, Callable[[int, int], list[Example]]] = {f"qa{task}": _simulator(task) for task in TASKS}

@@ -7,9 +7,9 @@ from reasonlib.story_qa.data.simulator.vocabulary import (
     HOME,
     TOOK,
     WENT,
-    Asked,
     Draw,
-    Story,
+    Question,
+    SimulatedStory,
     other,
     pick,
     shuffled,
@@ -41,18 +41,18 @@ MOTIVES = (
 
 
 def _beside(draw: Draw, sides: tuple[str, ...], thing: str, way: int, hub: str, last: float) -> str:
-    """Say that `thing` lies `way` of `hub`, which is named last with that probability."""
+    """State that `thing` lies `way` of `hub`, which is named last with that probability."""
     if draw() < last:
         return f"The {thing} is {sides[way]} the {hub}."
     return f"The {hub} is {sides[(way + 2) % 4]} the {thing}."
 
 
-def task_4(draw: Draw) -> Story:
-    """Tell of two rooms on opposite sides of a third; ask what lies on one side of a room."""
-    hub, one, two = shuffled(draw, HOME)[:3]
+def task_4(draw: Draw) -> SimulatedStory:
+    """Report of two rooms on opposite sides of a third; ask what lies on one side of a room."""
+    hub, first_room, second_room = shuffled(draw, HOME)[:3]
     way = int(draw() * 4)
     facts = []  # the room named first, the direction, the room named last
-    for room, side in ((one, way), (two, (way + 2) % 4)):
+    for room, side in ((first_room, way), (second_room, (way + 2) % 4)):
         facts.append((room, side, hub) if draw() < 2 / 3 else (hub, (side + 2) % 4, room))
     sentences = [f"The {first} is {COMPASS[side]} the {last}." for first, side, last in facts]
     chosen = int(draw() * 2)
@@ -61,21 +61,21 @@ def task_4(draw: Draw) -> Story:
         question = f"What is {COMPASS[side]} the {last}?"
     else:
         question = f"What is the {last} {COMPASS[(side + 2) % 4]}?"
-    return Story(sentences, [Asked(2, question, (first,), (chosen,))])
+    return SimulatedStory(sentences, [Question(2, question, (first,), (chosen,))])
 
 
-def task_15(draw: Draw) -> Story:
-    """Tell which species fears which, and who is of which; ask four times what somebody is afraid of."""
+def task_15(draw: Draw) -> SimulatedStory:
+    """Report which species fears which, and who is of which; ask four times what somebody is afraid of."""
     fears: dict[int, int] = {}
-    told_fear: dict[int, int] = {}
+    fear_sentence: dict[int, int] = {}
     belongs: dict[int, int] = {}
-    told_name: dict[int, int] = {}
+    name_sentence: dict[int, int] = {}
     sentences: list[str] = []
     while len(sentences) < 8:
         species = int(draw() * 4)
         if species not in fears:
             fears[species] = other(draw, 4, species)
-            told_fear[species] = len(sentences)
+            fear_sentence[species] = len(sentences)
             sentences.append(
                 f"{SPECIES[species][1].capitalize()} are afraid of {SPECIES[fears[species]][1]}."
             )
@@ -83,29 +83,33 @@ def task_15(draw: Draw) -> Story:
         name = int(draw() * 4)
         if name not in belongs:
             belongs[name] = species
-            told_name[name] = len(sentences)
+            name_sentence[name] = len(sentences)
             sentences.append(f"{NAMES[name]} is a {SPECIES[species][0]}.")
-    asked = []
+    questions = []
     for _ in range(4):
         name = int(draw() * 4)
         species = belongs[name]
         question = f"What is {NAMES[name].lower()} afraid of?"
-        asked.append(Asked(8, question, (SPECIES[fears[species]][0],), (told_name[name], told_fear[species])))
-    return Story(sentences, asked)
+        questions.append(
+            Question(
+                8, question, (SPECIES[fears[species]][0],), (name_sentence[name], fear_sentence[species])
+            )
+        )
+    return SimulatedStory(sentences, questions)
 
 
-def task_16(draw: Draw) -> Story:
-    """Tell kind and colour of pets, but for one colour; ask for it: that of the last pet of its kind.
+def task_16(draw: Draw) -> SimulatedStory:
+    """Report kind and colour of pets, but for one colour; ask for it: that of the last pet of its kind.
 
     Notes
     -----
     As in the released set, each pet introduced gives its kind a new colour, which those of the kind whose
-    colour is told later have; and no question has exactly two other pets of the kind.
+    colour is reported later have; and no question has exactly two other pets of the kind.
     """
     while True:
         kind: dict[int, int] = {}  # pets in the order they are introduced
         shade: dict[int, int] = {}  # of a kind, for now
-        colour: dict[int, int] = {}  # of a pet, as told
+        colour: dict[int, int] = {}  # of a pet, as reported
         introduced: dict[int, int] = {}
         coloured: dict[int, int] = {}
         sentences: list[str] = []
@@ -120,22 +124,22 @@ def task_16(draw: Draw) -> Story:
                 colour[pet] = shade[kind[pet]]
                 coloured[pet] = len(sentences)
                 sentences.append(f"{PETS[pet]} is {COLOURS[colour[pet]]}.")
-        (asked,) = (pet for pet in kind if pet not in colour)
-        peers = [pet for pet in kind if kind[pet] == kind[asked] and pet != asked]
+        (target,) = (pet for pet in kind if pet not in colour)
+        peers = [pet for pet in kind if kind[pet] == kind[target] and pet != target]
         if len(peers) in (0, 2):
             continue
-        support = (introduced[asked], introduced[peers[-1]], coloured[peers[-1]])
+        support = (introduced[target], introduced[peers[-1]], coloured[peers[-1]])
         answer = (COLOURS[colour[peers[-1]]],)
-        return Story(sentences, [Asked(9, f"What color is {PETS[asked]}?", answer, support)])
+        return SimulatedStory(sentences, [Question(9, f"What color is {PETS[target]}?", answer, support)])
 
 
-def task_17(draw: Draw) -> Story:
-    """Tell how two shapes lie beside a third; ask eight times, yes or no, how the two lie to each other."""
+def task_17(draw: Draw) -> SimulatedStory:
+    """Report how two shapes lie beside a third; ask eight times, yes or no, how the two lie to each other."""
     hub, *pair = shuffled(draw, SHAPES)[:3]
     first = int(draw() * 4)
     ways = (first, other(draw, 4, first))
     sentences = [_beside(draw, SIDES, pair[i], ways[i], hub, last=1 / 3) for i in (0, 1)]
-    asked = []
+    questions = []
     for _ in range(8):
         subject = int(draw() * 2)
         here, there = STEPS[ways[subject]], STEPS[ways[1 - subject]]
@@ -144,21 +148,21 @@ def task_17(draw: Draw) -> Story:
         yes = draw() < 0.5
         way = pick(draw, true if yes else [way for way in range(4) if way not in true])
         question = f"Is the {pair[subject]} {SIDES[way]} the {pair[1 - subject]}?"
-        asked.append(Asked(2, question, ("yes" if yes else "no",), (subject, 1 - subject)))
-    return Story(sentences, asked)
+        questions.append(Question(2, question, ("yes" if yes else "no",), (subject, 1 - subject)))
+    return SimulatedStory(sentences, questions)
 
 
-def task_18(draw: Draw) -> Story:
-    """Tell which of two things is bigger, until two facts chain; ask five times, yes or no, about a chain."""
+def task_18(draw: Draw) -> SimulatedStory:
+    """Report which of two things is bigger, until two facts chain; ask five yes/no questions on chains."""
     things = (*SWEETS, *shuffled(draw, CONTAINERS))  # by size
     facts: list[tuple[int, int]] = []  # smaller, bigger
     sentences: list[str] = []
     while True:
         for _ in range(5):
-            one = int(draw() * 6)
-            two = other(draw, 6, one)
-            facts.append((min(one, two), max(one, two)))
-            small, big = things[min(one, two)], things[max(one, two)]
+            first = int(draw() * 6)
+            second = other(draw, 6, first)
+            facts.append((min(first, second), max(first, second)))
+            small, big = things[min(first, second)], things[max(first, second)]
             if draw() < 0.5:
                 sentences.append(f"The {small} fits inside the {big}.")
             else:
@@ -174,7 +178,7 @@ def task_18(draw: Draw) -> Story:
         up = [(i, above[facts[i][1]]) for i in recent if facts[i][1] in above]
         if down or up:
             break
-    asked = []
+    questions = []
     for _ in range(5):
         yes = bool(down) and (not up or draw() < 0.5)
         support = pick(draw, down if yes else up)
@@ -187,17 +191,17 @@ def task_18(draw: Draw) -> Story:
             if draw() < 0.5
             else f"Is the {big} bigger than the {small}?"
         )
-        asked.append(Asked(len(facts), question, ("yes" if yes else "no",), support))
-    return Story(sentences, asked)
+        questions.append(Question(len(facts), question, ("yes" if yes else "no",), support))
+    return SimulatedStory(sentences, questions)
 
 
-def task_19(draw: Draw) -> Story:
-    """Tell how six rooms lie side by side; ask for the two steps from one to another.
+def task_19(draw: Draw) -> SimulatedStory:
+    """Report how six rooms lie side by side; ask for the two steps from one to another.
 
     Notes
     -----
     The start, the room between and the goal have their three further neighbours at random free sides, as in
-    the released set; two rooms can come to lie on one spot, since only the told sides count.
+    the released set; two rooms can come to lie on one spot, since only the reported sides count.
     """
     rooms = shuffled(draw, HOME)
     start, middle, goal = rooms[:3]
@@ -218,22 +222,24 @@ def task_19(draw: Draw) -> Story:
     order = shuffled(draw, range(5))
     question = f"How do you go from the {start} to the {goal}?"
     answer = (COMPASS[first][0], COMPASS[second][0])
-    told = [sentences[i] for i in order]
-    return Story(told, [Asked(5, question, answer, (order.index(0), order.index(1)))])
+    shuffled_sentences = [sentences[i] for i in order]
+    return SimulatedStory(
+        shuffled_sentences, [Question(5, question, answer, (order.index(0), order.index(1)))]
+    )
 
 
-def task_20(draw: Draw) -> Story:
-    """Tell how people feel, where they go and what they take; after each sentence ask where to, or why."""
+def task_20(draw: Draw) -> SimulatedStory:
+    """Report how people feel, where they go and what they take; after each sentence ask where to, or why."""
     motive = [pick(draw, MOTIVES) for _ in TEAM]
     done = [0] * len(TEAM)  # of: feel, go, take
     felt = [0] * len(TEAM)
     free = {thing for _, _, thing in MOTIVES}
     sentences: list[str] = []
-    asked: list[Asked] = []
+    questions: list[Question] = []
     while True:
         able = [i for i in range(4) if done[i] < 2 or (done[i] == 2 and motive[i][2] in free)]
         if not able:
-            return Story(sentences, asked)
+            return SimulatedStory(sentences, questions)
         person = pick(draw, able)
         who, (feeling, room, thing) = TEAM[person], motive[person]
         if done[person] == 0:
@@ -248,4 +254,4 @@ def task_20(draw: Draw) -> Story:
             sentences.append(f"{who} {pick(draw, TOOK)} the {thing} there.")
             question, answer = f"Why did {who.lower()} get the {thing}?", feeling
         done[person] += 1
-        asked.append(Asked(len(sentences), question, (answer,), (felt[person],)))
+        questions.append(Question(len(sentences), question, (answer,), (felt[person],)))

@@ -1,6 +1,6 @@
-"""Tasks 9 to 14: people walk between places, told in ways that make it hard (Weston et al. 2015, section 3).
+"""Tasks 9 to 14: people walk between places, reported indirectly (Weston et al. 2015, section 3).
 
-Everybody is always somewhere, told or not. A step sends a random person to another place, and the story
+Everybody is always somewhere, reported or not. A step sends a random person to another place, and the story
 reports it as a move, a state, a negation, a choice of two places, with a pronoun, for two people at once, or
 with the time of day. Questions are about one of the last five facts; a sentence about two people is two.
 """
@@ -12,9 +12,9 @@ from reasonlib.story_qa.data.simulator.vocabulary import (
     TOWN,
     WENT,
     WINDOW,
-    Asked,
     Draw,
-    Story,
+    Question,
+    SimulatedStory,
     other,
     pick,
 )
@@ -33,18 +33,18 @@ def _is_in(draw: Draw, who: str, places: tuple[str, ...], room: int) -> tuple[st
     return f"Is {who} in the {places[room]}?", room, same
 
 
-def task_9(draw: Draw) -> Story:
-    """Tell where people go, are, and are not any more; ask whether somebody is in a room."""
-    place = [int(draw() * 6) for _ in FAMILY]
+def task_9(draw: Draw) -> SimulatedStory:
+    """Report where people go, are, and are not any more; ask whether somebody is in a room."""
+    location = [int(draw() * 6) for _ in FAMILY]
     sentences: list[str] = []
     facts: list[int] = []  # whom each sentence is about
-    known: dict[int, tuple[int, int, bool]] = {}  # person -> last sentence, its room, whether they are there
-    asked: list[Asked] = []
-    while len(asked) < QUESTIONS:
+    latest: dict[int, tuple[int, int, bool]] = {}  # person -> last sentence, its room, whether they are there
+    questions: list[Question] = []
+    while len(questions) < QUESTIONS:
         for _ in range(2):
             person = int(draw() * 4)
-            who, before = FAMILY[person], place[person]
-            room = place[person] = other(draw, 6, before)
+            who, before = FAMILY[person], location[person]
+            room = location[person] = other(draw, 6, before)
             kind = int(draw() * 8)
             if kind < 4:
                 sentence = f"{who} {pick(draw, WENT)} to the {HOME[room]}."
@@ -52,37 +52,37 @@ def task_9(draw: Draw) -> Story:
                 sentence = f"{who} is in the {HOME[room]}."
             else:
                 sentence = f"{who} is {'not' if kind < 7 else 'no longer'} in the {HOME[before]}."
-            known[person] = (len(sentences), room, True) if kind < 6 else (len(sentences), before, False)
+            latest[person] = (len(sentences), room, True) if kind < 6 else (len(sentences), before, False)
             sentences.append(sentence)
             facts.append(person)
         person = pick(draw, facts[-WINDOW:])
-        sentence_told, room, there = known[person]
+        support_sentence, room, there = latest[person]
         if there:
             question, _, there = _is_in(draw, FAMILY[person], HOME, room)
         else:
             question = f"Is {FAMILY[person]} in the {HOME[room]}?"
-        asked.append(Asked(len(sentences), question, ("yes" if there else "no",), (sentence_told,)))
-    return Story(sentences, asked)
+        questions.append(Question(len(sentences), question, ("yes" if there else "no",), (support_sentence,)))
+    return SimulatedStory(sentences, questions)
 
 
-def task_10(draw: Draw) -> Story:
-    """Tell where people are, sometimes as one of two places; ask whether somebody is in a place.
+def task_10(draw: Draw) -> SimulatedStory:
+    """Report where people are, sometimes as one of two places; ask whether somebody is in a place.
 
     Notes
     -----
     One in six of the released choices names one place twice ("either in the park or the park") and is still
     answered "maybe"; here the two places differ.
     """
-    place = [int(draw() * 6) for _ in CLASSMATES]
+    location = [int(draw() * 6) for _ in CLASSMATES]
     sentences: list[str] = []
     facts: list[int] = []
-    known: dict[int, tuple[int, tuple[int, ...]]] = {}  # person -> last sentence, where they can be
-    asked: list[Asked] = []
-    while len(asked) < QUESTIONS:
+    latest: dict[int, tuple[int, tuple[int, ...]]] = {}  # person -> last sentence, where they can be
+    questions: list[Question] = []
+    while len(questions) < QUESTIONS:
         for _ in range(2):
             person = int(draw() * 4)
             who = CLASSMATES[person]
-            room = place[person] = other(draw, 6, place[person])
+            room = location[person] = other(draw, 6, location[person])
             kind = int(draw() * 4)
             can_be: tuple[int, ...] = (room,)
             if kind < 2:
@@ -94,81 +94,83 @@ def task_10(draw: Draw) -> Story:
                 if draw() < 0.5:
                     can_be = can_be[::-1]
                 sentence = f"{who} is either in the {TOWN[can_be[0]]} or the {TOWN[can_be[1]]}."
-            known[person] = (len(sentences), can_be)
+            latest[person] = (len(sentences), can_be)
             sentences.append(sentence)
             facts.append(person)
         person = pick(draw, facts[-WINDOW:])
-        sentence_told, can_be = known[person]
+        support_sentence, can_be = latest[person]
         question, room, _ = _is_in(draw, CLASSMATES[person], TOWN, pick(draw, can_be))
         answer = "no" if room not in can_be else "yes" if len(can_be) == 1 else "maybe"
-        asked.append(Asked(len(sentences), question, (answer,), (sentence_told,)))
-    return Story(sentences, asked)
+        questions.append(Question(len(sentences), question, (answer,), (support_sentence,)))
+    return SimulatedStory(sentences, questions)
 
 
-def task_11(draw: Draw) -> Story:
-    """Tell two moves of one person, the second with "he" or "she"; ask where somebody is."""
+def task_11(draw: Draw) -> SimulatedStory:
+    """Report two moves of one person, the second with "he" or "she"; ask where somebody is."""
     return _followed(draw, pairs=False)
 
 
-def task_13(draw: Draw) -> Story:
-    """Tell two moves of two people, the second with "they"; ask where somebody is."""
+def task_13(draw: Draw) -> SimulatedStory:
+    """Report two moves of two people, the second with "they"; ask where somebody is."""
     return _followed(draw, pairs=True)
 
 
-def _followed(draw: Draw, pairs: bool) -> Story:
+def _followed(draw: Draw, pairs: bool) -> SimulatedStory:
     """Tasks 11 and 13: every second sentence has a pronoun for the people of the one before."""
-    place = [int(draw() * 6) for _ in FAMILY]
+    location = [int(draw() * 6) for _ in FAMILY]
     sentences: list[str] = []
     facts: list[int] = []
-    known: dict[int, tuple[int, int]] = {}  # person -> sentence with the pronoun, room
-    asked: list[Asked] = []
-    while len(asked) < QUESTIONS:
-        people, room = _movers(draw, place, pairs)
+    latest: dict[int, tuple[int, int]] = {}  # person -> sentence with the pronoun, room
+    questions: list[Question] = []
+    while len(questions) < QUESTIONS:
+        people, room = _movers(draw, location, pairs)
         then = other(draw, 6, room)
         for person in people:
-            place[person] = then
-            known[person] = (len(sentences) + 1, then)
+            location[person] = then
+            latest[person] = (len(sentences) + 1, then)
         pronoun = "they" if pairs else PRONOUNS[FAMILY[people[0]]]
         sentences.append(f"{_names(people)} {pick(draw, WENT)} to the {HOME[room]}.")
         sentences.append(f"{pick(draw, THEN)} {pronoun} {pick(draw, WENT)} to the {HOME[then]}.")
         facts += 2 * people
         person = pick(draw, facts[-WINDOW:])
-        second, room = known[person]
-        asked.append(
-            Asked(len(sentences), f"Where is {FAMILY[person]}?", (HOME[room],), (second - 1, second))
+        second, room = latest[person]
+        questions.append(
+            Question(len(sentences), f"Where is {FAMILY[person]}?", (HOME[room],), (second - 1, second))
         )
-    return Story(sentences, asked)
+    return SimulatedStory(sentences, questions)
 
 
-def task_12(draw: Draw) -> Story:
-    """Tell moves of two people at once; ask where one of them is."""
-    place = [int(draw() * 6) for _ in FAMILY]
+def task_12(draw: Draw) -> SimulatedStory:
+    """Report moves of two people at once; ask where one of them is."""
+    location = [int(draw() * 6) for _ in FAMILY]
     sentences: list[str] = []
     facts: list[int] = []
-    known: dict[int, tuple[int, int]] = {}
-    asked: list[Asked] = []
-    while len(asked) < QUESTIONS:
+    latest: dict[int, tuple[int, int]] = {}
+    questions: list[Question] = []
+    while len(questions) < QUESTIONS:
         for _ in range(2):
-            people, room = _movers(draw, place, pairs=True)
+            people, room = _movers(draw, location, pairs=True)
             for person in people:
-                place[person] = room
-                known[person] = (len(sentences), room)
+                location[person] = room
+                latest[person] = (len(sentences), room)
             sentences.append(f"{_names(people)} {pick(draw, WENT)} to the {HOME[room]}.")
             facts += people
         person = pick(draw, facts[-WINDOW:])
-        sentence_told, room = known[person]
-        asked.append(Asked(len(sentences), f"Where is {FAMILY[person]}?", (HOME[room],), (sentence_told,)))
-    return Story(sentences, asked)
+        support_sentence, room = latest[person]
+        questions.append(
+            Question(len(sentences), f"Where is {FAMILY[person]}?", (HOME[room],), (support_sentence,))
+        )
+    return SimulatedStory(sentences, questions)
 
 
-def _movers(draw: Draw, place: list[int], pairs: bool) -> tuple[list[int], int]:
+def _movers(draw: Draw, location: list[int], pairs: bool) -> tuple[list[int], int]:
     """Choose one person or two, and a room where none of them is; drawn again until it is so."""
     while True:
         people = [int(draw() * 4)]
         if pairs:
             people.append(other(draw, 4, people[0]))
         room = int(draw() * 6)
-        if all(place[person] != room for person in people):
+        if all(location[person] != room for person in people):
             return people, room
 
 
@@ -176,26 +178,26 @@ def _names(people: list[int]) -> str:
     return " and ".join(FAMILY[person] for person in people)
 
 
-def task_14(draw: Draw) -> Story:
-    """Tell out of order where people went at which time of day; ask where somebody was before a place.
+def task_14(draw: Draw) -> SimulatedStory:
+    """Report out of order where people went at which time of day; ask where somebody was before a place.
 
     Everybody's moves fill yesterday, this morning, this afternoon and this evening in turn. The sentences
-    told between two questions are mixed by a cyclic permutation, so none stays where time would put it.
+    between two questions are mixed by a cyclic permutation, so none stays where time would put it.
     """
     visits: list[list[int]] = [[] for _ in CLASSMATES]  # places of each person in order of time
-    told_at: dict[tuple[int, int], int] = {}  # person, time -> sentence
+    sentence_of: dict[tuple[int, int], int] = {}  # person, time -> sentence
     sentences: list[str] = []
     events: list[tuple[int, int]] = []  # person, time, in the order they happened
-    block: list[tuple[int, int]] = []  # those not yet told
-    asked: list[Asked] = []
-    while len(asked) < QUESTIONS:
+    block: list[tuple[int, int]] = []  # those not yet reported
+    questions: list[Question] = []
+    while len(questions) < QUESTIONS:
         for _ in range(2):
             person = int(draw() * 4)
             while len(visits[person]) == len(TIMES):
                 person = int(draw() * 4)
-            own = visits[person]
-            event = (person, len(own))
-            own.append(other(draw, 6, own[-1]) if own else int(draw() * 6))
+            visited = visits[person]
+            event = (person, len(visited))
+            visited.append(other(draw, 6, visited[-1]) if visited else int(draw() * 6))
             events.append(event)
             block.append(event)
         recent = [event for event in events[-WINDOW:] if event[1]]
@@ -203,25 +205,25 @@ def task_14(draw: Draw) -> Story:
             continue
         for person, time in _cycled(draw, block):
             move = f"{CLASSMATES[person]} {pick(draw, WENT)} to the {TOWN[visits[person][time]]}"
-            told_at[person, time] = len(sentences)
+            sentence_of[person, time] = len(sentences)
             if draw() < 0.5:
                 sentences.append(f"{TIMES[time].capitalize()} {move}.")
             else:
                 sentences.append(f"{move} {TIMES[time]}.")
         block.clear()
         person, time = pick(draw, recent)
-        own = visits[person]
-        room = own[time]
-        time = len(own) - 1 - own[::-1].index(room)  # the last time they were there
-        asked.append(
-            Asked(
+        visited = visits[person]
+        room = visited[time]
+        time = len(visited) - 1 - visited[::-1].index(room)  # the last time they were there
+        questions.append(
+            Question(
                 len(sentences),
                 f"Where was {CLASSMATES[person]} before the {TOWN[room]}?",
-                (TOWN[own[time - 1]],),
-                (told_at[person, time], told_at[person, time - 1]),
+                (TOWN[visited[time - 1]],),
+                (sentence_of[person, time], sentence_of[person, time - 1]),
             )
         )
-    return Story(sentences, asked)
+    return SimulatedStory(sentences, questions)
 
 
 def _cycled(draw: Draw, items: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -1,7 +1,7 @@
-"""What the simulated worlds share: their words, and how chance is drawn.
+"""Names, verbs and random draws that the simulators of all tasks share.
 
-Chance comes from one function `draw` that gives a float in [0, 1): ``random.Random(seed).random``, whose
-sequence Python promises to keep. Nothing else is random here and nothing depends on hashes, so a seed gives
+Every random choice calls one function `draw`, which returns a float in [0, 1):
+``random.Random(seed).random``, whose sequence Python guarantees. Nothing depends on hashes, so a seed gives
 the same bytes on every machine.
 """
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 HOME = ("bathroom", "bedroom", "garden", "hallway", "kitchen", "office")
 TOWN = ("bedroom", "cinema", "kitchen", "office", "park", "school")
 
-# The order matters for gifts alone: the first person near is given the first object.
+# The order matters for gifts only: the first person in the room receives the first object.
 FAMILY = ("John", "Mary", "Sandra", "Daniel")
 FRIENDS = ("Mary", "Fred", "Bill", "Jeff")
 CLASSMATES = ("Mary", "Julie", "Fred", "Bill")
@@ -26,38 +26,38 @@ TOOK = ("picked up", "got", "grabbed", "took")
 LEFT = ("put down", "left", "dropped", "discarded")
 GAVE = ("gave", "handed", "passed")
 
-WINDOW = 5  # a question is about one of the last five facts told
+WINDOW = 5  # a question is about one of the last five facts
 
 
-class Asked(NamedTuple):
-    """One question about the first `told` sentences of a story."""
+class Question(NamedTuple):
+    """One question about the first `sentences` sentences of a story."""
 
-    told: int
+    sentences: int
     question: str
     answer: tuple[str, ...]
     support: tuple[int, ...]
 
 
-class Story(NamedTuple):
-    """All sentences of a story and the questions asked on the way, in order."""
+class SimulatedStory(NamedTuple):
+    """All sentences of a story, and its questions in order."""
 
     sentences: list[str]
-    asked: list[Asked]
+    questions: list[Question]
 
 
 def pick(draw: Draw, items: Sequence[T]) -> T:
-    """Choose one item, each with equal probability."""
+    """Return one item, each with equal probability."""
     return items[int(draw() * len(items))]
 
 
-def other(draw: Draw, count: int, not_this: int) -> int:
-    """Choose one of 0 to ``count - 1`` except `not_this`, each with equal probability."""
+def other(draw: Draw, count: int, excluded: int) -> int:
+    """Return one of 0 to ``count - 1`` except `excluded`, each with equal probability."""
     chosen = int(draw() * (count - 1))
-    return chosen + (chosen >= not_this)
+    return chosen + (chosen >= excluded)
 
 
 def shuffled(draw: Draw, items: Sequence[T]) -> list[T]:
-    """Give the items in random order, each order with equal probability."""
+    """Return the items in random order, each order with equal probability."""
     order = list(items)
     for last in range(len(order) - 1, 0, -1):
         swap = int(draw() * (last + 1))

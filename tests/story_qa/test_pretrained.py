@@ -9,11 +9,13 @@ import torch
 from reasonlib import training
 from reasonlib.errors import UserError
 from reasonlib.story_qa.data.encoding import build_vocabulary, encode
+from reasonlib.story_qa.data.masking import word_tokenizer
 from reasonlib.story_qa.data.simulator import simulate
+from reasonlib.story_qa.data.tokens import StoryTokens, stack
 from reasonlib.story_qa.experiments.metrics import predict
-from reasonlib.story_qa.experiments.pretrain import EncoderSize, new_model, word_tokenizer
+from reasonlib.story_qa.experiments.pretrain import EncoderSize, new_model
 from reasonlib.story_qa.models import pretrained
-from reasonlib.story_qa.models.bert import AnswerReader, StoryTokens, stack
+from reasonlib.story_qa.models.bert import AnswerReader
 from reasonlib.story_qa.models.memory_network import MemoryConfig, MemoryNetwork
 from reasonlib.training.checkpoints import load_weights, save_weights, weights_metadata
 from reasonlib.training.vocabulary import Vocabulary

@@ -9,9 +9,11 @@ import torch
 from reasonlib import training
 from reasonlib.errors import UserError
 from reasonlib.story_qa.data.example import Example
+from reasonlib.story_qa.data.masking import word_tokenizer
 from reasonlib.story_qa.data.simulator import simulate
+from reasonlib.story_qa.data.tokens import StoryTokens
 from reasonlib.story_qa.experiments import pretrain, probes
-from reasonlib.story_qa.models.bert import AnswerReader, StoryTokens
+from reasonlib.story_qa.models.bert import AnswerReader
 from reasonlib.story_qa.page import bert_figures
 
 STORY = ("Mary went to the garden.", "John went to the office.")
@@ -20,14 +22,14 @@ STORY = ("Mary went to the garden.", "John went to the office.")
 @pytest.fixture(scope="module")
 def made():
     told = [sentence for one in simulate(1, 60, seed=1) for sentence in (*one.story, one.question)]
-    tokenizer = pretrain.word_tokenizer(told)
+    tokenizer = word_tokenizer(told)
     size = pretrain.EncoderSize(layers=2, heads=2, width=16, longest=256)
     return pretrain.new_model(size, len(tokenizer)).bert, tokenizer
 
 
 @pytest.fixture
 def model(made):
-    return probes.guesser(made[0], seed=3)
+    return probes.masked_language_model(made[0], seed=3)
 
 
 def test_new_heads_learn_and_the_encoder_stays_as_it_was(made, model):
@@ -38,7 +40,7 @@ def test_new_heads_learn_and_the_encoder_stays_as_it_was(made, model):
         model,
         tokenizer,
         lambda number: simulate(1, 30, seed=number),
-        pretrain.Pretraining(steps=10, tokens=256),
+        pretrain.PretrainingRecipe(steps=10, tokens=256),
         progress=False,
     )
     assert all(torch.equal(value, before[name]) for name, value in encoder.state_dict().items())
@@ -50,7 +52,7 @@ def test_words_are_scored_with_the_encoders_own_embeddings(made, model):
 
 
 def test_the_seed_draws_the_heads(made):
-    first, again, other = (probes.guesser(made[0], seed=seed) for seed in (1, 1, 2))
+    first, again, other = (probes.masked_language_model(made[0], seed=seed) for seed in (1, 1, 2))
     weights = [one.cls.predictions.transform.dense.weight for one in (first, again, other)]
     assert torch.equal(weights[0], weights[1])
     assert not torch.equal(weights[0], weights[2])
@@ -61,14 +63,14 @@ def test_an_encoder_that_is_no_bert_is_refused(made):
 
     size = {"embedding_size": 8, "hidden_size": 8, "num_attention_heads": 2, "intermediate_size": 8}
     with pytest.raises(UserError, match="of type bert, got albert"):
-        probes.guesser(AlbertModel(AlbertConfig(vocab_size=20, num_hidden_layers=1, **size)))
+        probes.masked_language_model(AlbertModel(AlbertConfig(vocab_size=20, num_hidden_layers=1, **size)))
 
 
 def test_scores_do_not_depend_on_what_else_is_in_the_batch(made, model):
     tokens = StoryTokens(made[1])
     pairs = [tokens.pair("Where is Mary?", STORY[:count]) for count in (0, 1, 2)]
-    together, follow = probes.scores_of(model, made[1], pairs)
-    alone, follows = probes.scores_of(model, made[1], pairs, size=1)
+    together, follow = probes.pretraining_logits(model, made[1], pairs)
+    alone, follows = probes.pretraining_logits(model, made[1], pairs, size=1)
     assert follow.shape == (3, 2)
     assert torch.allclose(follow, follows, atol=1e-5)
     for pair, one, other in zip(pairs, together, alone, strict=True):
@@ -78,19 +80,19 @@ def test_scores_do_not_depend_on_what_else_is_in_the_batch(made, model):
 
 
 def test_no_pairs_give_no_scores(made, model):
-    words, follows = probes.scores_of(model, made[1], [])
+    words, follows = probes.pretraining_logits(model, made[1], [])
     assert words == []
     assert follows.shape == (0, 2)
 
 
 def test_a_guess_is_a_word_and_the_likeliest_comes_first(made, model):
-    pair, place = probes.hidden_answer(
+    pair, place = probes.mask_answer(
         StoryTokens(made[1]),
         Example(task=1, story=STORY, question="Where is Mary?", answer=("garden",), support=(0,), group=0),
     )
-    (found,) = probes.guess(model, made[1], [pair], [place], top=len(made[1]) - 5)
-    assert not {guess.word for guess in found} & set(made[1].all_special_tokens)
-    shares = [guess.share for guess in found]
+    (found,) = probes.predict_masked_words(model, made[1], [pair], [place], top=len(made[1]) - 5)
+    assert not {predict_masked_words.word for predict_masked_words in found} & set(made[1].all_special_tokens)
+    shares = [predict_masked_words.share for predict_masked_words in found]
     assert shares == sorted(shares, reverse=True)
     assert sum(shares) == pytest.approx(1, abs=1e-4)
 
@@ -98,7 +100,7 @@ def test_a_guess_is_a_word_and_the_likeliest_comes_first(made, model):
 def test_an_answer_is_hidden_behind_its_question(made):
     tokens = StoryTokens(made[1])
     example = simulate(1, 1, seed=1)[0]
-    pair, place = probes.hidden_answer(tokens, example)
+    pair, place = probes.mask_answer(tokens, example)
     names = made[1].convert_ids_to_tokens(pair.tokens)
     assert names[place] == "[MASK]"
     assert names[place - 1 : place + 3] == ["?", "[MASK]", ".", "[SEP]"]
@@ -109,25 +111,27 @@ def test_an_answer_is_hidden_behind_its_question(made):
 def test_a_list_is_no_hidden_answer(made):
     example = Example(task=8, story=STORY, question="What?", answer=("milk", "apple"), support=(), group=0)
     with pytest.raises(ValueError, match="one word for an answer, got milk apple"):
-        probes.hidden_answer(StoryTokens(made[1]), example)
+        probes.mask_answer(StoryTokens(made[1]), example)
 
 
 def test_each_word_is_hidden_once_and_the_others_stay_in_view(made, model):
     tokens = StoryTokens(made[1])
     pair = tokens.pair(STORY[0], STORY[1:])
-    hidden = probes.hide_each(model, made[1], pair, top=3)
+    hidden = probes.mask_each_word(model, made[1], pair, top=3)
     assert [one.word for one in hidden] == "mary went to the garden john went to the office".split()
     one = hidden[0]
     masked = list(pair.tokens)
     masked[one.place] = made[1].mask_token_id
-    (alone,) = probes.guess(model, made[1], [pair._replace(tokens=masked)], [one.place], top=3)
-    assert [guess.word for guess in alone] == [guess.word for guess in one.guesses]
+    (alone,) = probes.predict_masked_words(model, made[1], [pair._replace(tokens=masked)], [one.place], top=3)
+    assert [predict_masked_words.word for predict_masked_words in alone] == [
+        predict_masked_words.word for predict_masked_words in one.guesses
+    ]
 
 
 def test_continuing_pairs_are_true_then_exchanged(made):
     tokens = StoryTokens(made[1])
     one, other = STORY, ("Mary moved to the hallway.", "John moved to the kitchen.")
-    pairs, wrong = probes.continuing([one], [other], tokens)
+    pairs, wrong = probes.next_sentence_test([one], [other], tokens)
     assert wrong.tolist() == [0, 1]
     assert pairs[0] == tokens.pair(one[0], one[1:])
     assert pairs[1] == tokens.pair(one[0], other[1:])
@@ -169,7 +173,7 @@ def test_attention_is_summed_over_the_tokens_of_each_sentence(made):
 
 def test_a_board_shows_every_word_and_one_panel_for_each(made, model):
     pair = StoryTokens(made[1]).pair(STORY[0], STORY[1:])
-    hidden = probes.hide_each(model, made[1], pair)
+    hidden = probes.mask_each_word(model, made[1], pair)
     board = bert_figures.guess_board(pair, hidden, made[1], chosen=2)
     body = board._repr_html_()
     names = re.findall(r'<input [^>]*id="([^"]+)"', body)
@@ -189,7 +193,7 @@ def test_two_boards_of_one_page_do_not_share_names(made, model):
     bodies = []
     for story in (STORY, STORY[::-1]):
         pair = StoryTokens(made[1]).pair(story[0], story[1:])
-        board = bert_figures.guess_board(pair, probes.hide_each(model, made[1], pair), made[1])
+        board = bert_figures.guess_board(pair, probes.mask_each_word(model, made[1], pair), made[1])
         bodies.append(set(re.findall(r'id="([^"]+)"', board.html)))
     assert not bodies[0] & bodies[1]
 

@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from reasonlib.nn import position_encoding
-from reasonlib.story_qa.data.encoding import answer_token, build_vocabulary, encode, sentence_bags
+from reasonlib.story_qa.data.bags import sentence_bags
+from reasonlib.story_qa.data.encoding import answer_token, build_vocabulary, encode
 from reasonlib.story_qa.data.example import Example, words
 from reasonlib.story_qa.data.simulator import simulate
 from reasonlib.training import batch_weight, split_batch

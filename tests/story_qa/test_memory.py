@@ -11,8 +11,8 @@ from reasonlib import training
 from reasonlib.errors import UserError
 from reasonlib.story_qa.data.encoding import build_vocabulary, encode
 from reasonlib.story_qa.data.simulator import simulate
+from reasonlib.story_qa.experiments.memory import Recipe, accuracy, learn
 from reasonlib.story_qa.experiments.metrics import predict
-from reasonlib.story_qa.experiments.train_memory import Recipe, accuracy, learn
 from reasonlib.story_qa.models.memory_network import MemoryConfig, MemoryNetwork
 from reasonlib.training.batching import LengthBuckets
 

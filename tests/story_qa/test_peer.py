@@ -7,8 +7,9 @@ from reasonlib.errors import UserError
 from reasonlib.story_qa.data import corpus
 from reasonlib.story_qa.data.example import TASKS
 from reasonlib.story_qa.data.simulator import simulate
-from reasonlib.story_qa.experiments import EXPERIMENTS, _version
-from reasonlib.story_qa.experiments.peer import VARIABLE, Port, checkout
+from reasonlib.story_qa.data.datasets import version
+from reasonlib.story_qa.experiments import EXPERIMENTS
+from reasonlib.story_qa.experiments.peer import VARIABLE, PeerNetwork, checkout
 from reasonlib.tracking.experiment import run
 
 STAND_IN = {
@@ -66,13 +67,13 @@ def told(tmp_path, monkeypatch):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 corpus.write(simulate(task, count if (task, size) == (1, "en") else 2, seed=seed), path)
     monkeypatch.setenv("REASONLIB_DATA", str(tmp_path))
-    _version.cache_clear()
+    version.cache_clear()
     yield tuple([corpus.path_of(tmp_path / corpus.FOLDER, 1, split, "en")] for split in ("train", "test"))
-    _version.cache_clear()
+    version.cache_clear()
 
 
 def test_the_other_network_is_trained_and_tested_in_its_own_process(stand_in, told):
-    with Port(checkout(), *told) as port:
+    with PeerNetwork(checkout(), *told) as port:
         assert (port.width, port.hops, port.batch, port.slots, port.questions) == (8, 3, 32, 10, 72)
         assert port.train(4) > 0
         assert port.errors() == [pytest.approx(0.0044)]  # 40 questions
@@ -84,7 +85,9 @@ def test_the_other_network_is_trained_and_tested_in_its_own_process(stand_in, to
 def test_several_tasks_are_learnt_at_once_and_tested_one_by_one(stand_in, told):
     (learnt,), (asked,) = told
     asked = [asked, corpus.path_of(learnt.parents[1], 2, "test", "en")]
-    with Port(checkout(), [learnt, corpus.path_of(learnt.parents[1], 2, "train", "en")], asked) as port:
+    with PeerNetwork(
+        checkout(), [learnt, corpus.path_of(learnt.parents[1], 2, "train", "en")], asked
+    ) as port:
         assert (port.width, port.questions) == (12, 73)  # nine tenths of 80 and 2
         assert port.train(3, linear=1) > 0
         assert port.errors() == [pytest.approx(0.1034), pytest.approx(0.10302)]
@@ -127,4 +130,4 @@ def test_without_a_checkout_it_says_what_is_needed(told, monkeypatch, value):
 def test_a_checkout_that_does_not_run_is_named(stand_in, told):
     (stand_in / "util.py").write_text("raise SystemExit")
     with pytest.raises(UserError, match="ended early"):
-        Port(checkout(), *told)
+        PeerNetwork(checkout(), *told)

@@ -9,7 +9,7 @@ import pytest
 
 from reasonlib.story_qa.data import corpus
 from reasonlib.story_qa.data.example import TASKS
-from reasonlib.story_qa.data.simulator import SIMULATORS, TELLERS, simulate
+from reasonlib.story_qa.data.simulator import GENERATORS, SIMULATORS, simulate
 from reasonlib.story_qa.data.simulator.vocabulary import other, pick, shuffled
 from reasonlib.story_qa.data.simulator_fit import answers, statistics, vocabulary
 
@@ -151,7 +151,7 @@ def test_a_longer_set_starts_with_the_shorter_one():
 
 
 def test_the_registry():
-    assert tuple(TELLERS) == TASKS and list(SIMULATORS) == [f"qa{task}" for task in TASKS]
+    assert tuple(GENERATORS) == TASKS and list(SIMULATORS) == [f"qa{task}" for task in TASKS]
     assert SIMULATORS["qa6"](30, 4) == simulate(6, 30, seed=4)
 
 

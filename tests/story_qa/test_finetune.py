@@ -10,17 +10,12 @@ import torch
 from reasonlib import training
 from reasonlib.errors import UserError
 from reasonlib.story_qa.data.example import Example
+from reasonlib.story_qa.data.masking import word_tokenizer
 from reasonlib.story_qa.data.simulator import simulate
+from reasonlib.story_qa.data.tokens import PairSet, StoryTokens, answer_classes
 from reasonlib.story_qa.experiments import pretrain
-from reasonlib.story_qa.experiments.finetune import (
-    FineTuning,
-    PairSet,
-    accuracy,
-    answer_classes,
-    fine_tune,
-    read_answers,
-)
-from reasonlib.story_qa.models.bert import AnswerReader, StoryTokens
+from reasonlib.story_qa.experiments.finetune import FineTuningRecipe, accuracy, fine_tune, predict_answers
+from reasonlib.story_qa.models.bert import AnswerReader
 from reasonlib.training import batch_weight, split_batch
 
 PLACES = ("kitchen", "garden", "office", "hallway")
@@ -43,7 +38,7 @@ def stays(count, seed):
     ]
 
 
-TOKENIZER = pretrain.word_tokenizer([text for one in stays(50, 0) for text in (*one.story, one.question)])
+TOKENIZER = word_tokenizer([text for one in stays(50, 0) for text in (*one.story, one.question)])
 
 
 def reader(answers=5, dropout=0.0, tokenizer=TOKENIZER):
@@ -96,7 +91,7 @@ def test_no_examples():
 )
 def test_bad_fine_tuning(values, message):
     with pytest.raises(ValueError, match=message):
-        FineTuning(**values)
+        FineTuningRecipe(**values)
 
 
 # Answers
@@ -111,7 +106,7 @@ def mixed():
         **{name: getattr(longest, name) for name in longest.__slots__} | {"story": longest.story * 8}
     )
     examples.append(endless)
-    tokenizer = pretrain.word_tokenizer([text for one in examples for text in (*one.story, one.question)])
+    tokenizer = word_tokenizer([text for one in examples for text in (*one.story, one.question)])
     model = reader(answers=8, tokenizer=tokenizer).eval()
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():
@@ -124,16 +119,16 @@ def mixed():
 def test_answers_come_in_the_order_of_the_questions(mixed):
     found, model = mixed
     assert found.pairs[-1].dropped > 0 and max(found.lengths) <= 512
-    answers = read_answers(model, found)
+    answers = predict_answers(model, found)
     assert answers.shape == (13,) and len(set(answers.tolist())) > 1
     for item in range(13):
         assert answers[item] == model(found.batch([item]).pairs).logits.argmax()
-    assert read_answers(model, found, tokens=1).tolist() == answers.tolist()  # one question a batch
+    assert predict_answers(model, found, tokens=1).tolist() == answers.tolist()  # one question a batch
 
 
 def test_accuracy_is_averaged_over_tasks(mixed):
     found, model = mixed
-    right = read_answers(model, found) == found.answer
+    right = predict_answers(model, found) == found.answer
     measured = accuracy(model, found)
     assert measured["accuracy.qa1"] == right[:6].mean() and measured["accuracy.qa3"] == right[6:].mean()
     assert measured["accuracy"] == pytest.approx((right[:6].mean() + right[6:].mean()) / 2)
@@ -141,13 +136,13 @@ def test_accuracy_is_averaged_over_tasks(mixed):
 
 def test_reading_answers_draws_nothing_and_keeps_no_gradient():
     found, model = pairs(stays(10, 0)), reader(dropout=0.9).train()
-    assert read_answers(model, found).tolist() == read_answers(model, found).tolist()
+    assert predict_answers(model, found).tolist() == predict_answers(model, found).tolist()
     assert all(parameter.grad is None for parameter in model.parameters())
 
 
 # Training
 
-HOW = FineTuning(epochs=3, tokens=512, lr=0.01)
+HOW = FineTuningRecipe(epochs=3, tokens=512, lr=0.01)
 
 
 def test_a_tiny_bert_learns_to_read_and_not_to_guess():
@@ -162,7 +157,7 @@ def test_a_tiny_bert_learns_to_read_and_not_to_guess():
         learnt, test = (pairs(part, classes) for part in parts)
         model = reader()
         history = fine_tune(
-            model, learnt, FineTuning(epochs=8, tokens=512, lr=0.01), valid=test, progress=False
+            model, learnt, FineTuningRecipe(epochs=8, tokens=512, lr=0.01), valid=test, progress=False
         )
         reached[told] = history[-1]["accuracy"]
         assert history[-1]["accuracy"] == accuracy(model, test)["accuracy"]
@@ -233,8 +228,8 @@ def test_a_batch_holds_no_more_tokens_than_asked(monkeypatch):
         return forward(batch, **options)
 
     monkeypatch.setattr(model, "forward", measure)
-    fine_tune(model, found, FineTuning(epochs=1, tokens=100), progress=False)
+    fine_tune(model, found, FineTuningRecipe(epochs=1, tokens=100), progress=False)
     assert max(sizes) <= 100 and len(sizes) > 4
     sizes.clear()
-    fine_tune(model, found, FineTuning(epochs=1, tokens=1), progress=False)
+    fine_tune(model, found, FineTuningRecipe(epochs=1, tokens=1), progress=False)
     assert len(sizes) == 40  # a pair longer than the limit is a batch of its own

@@ -7,23 +7,20 @@ import pytest
 import torch
 from torch.nn import functional
 
-from reasonlib.story_qa.data.encoding import build_vocabulary, encode
+from reasonlib.story_qa.data.bags import position_bags_as_released
+from reasonlib.story_qa.data.encoding import build_vocabulary, encode, encode_ordered
 from reasonlib.story_qa.data.example import words
 from reasonlib.story_qa.data.simulator import simulate
-from reasonlib.story_qa.experiments import restarts
-from reasonlib.story_qa.experiments.restarts import (
-    Restarts,
-    RestartsConfig,
+from reasonlib.story_qa.experiments import per_task
+from reasonlib.story_qa.experiments.per_task import (
+    RestartErrors,
     RestartsRecipe,
-    Tried,
-    encode_ordered,
+    evaluate_restarts,
     kept,
-    learn_restarts,
-    order_bags,
-    softmax_with_empty,
-    try_all,
+    train_restarts,
 )
-from reasonlib.story_qa.models.memory_gradient import loss_by_hand
+from reasonlib.story_qa.models.memory_gradient import loss_with_gradient
+from reasonlib.story_qa.models.restarts import Restarts, RestartsConfig, softmax_with_empty
 
 
 def sets(task, count, width=20, asked=100):
@@ -87,7 +84,7 @@ def test_every_restart_is_the_network_of_the_released_code(linear):
 
 
 def test_order_bags_are_the_weights_of_the_formula():
-    bags = order_bags([[3, 1, 3], [2]], 5, width=4, longest=7)
+    bags = position_bags_as_released([[3, 1, 3], [2]], 5, width=4, longest=7)
     units = torch.arange(1, 5) / 4
     got = bags[:, 0, :, None] + units * bags[:, 1, :, None]  # (U, V, D)
     want = torch.zeros(2, 5, 4)
@@ -133,7 +130,7 @@ def test_the_gradient_by_hand_is_that_of_the_network(places, hops, linear):
     batch = replace(batch, sentences=batch.sentences.double())
     logits = model(batch, linear=linear)
     each = torch.stack([functional.cross_entropy(one, batch.answer) for one in logits]) * 32
-    loss = loss_by_hand(model.words, model.ages, batch, tying=model.tying, linear=linear, size=32)
+    loss = loss_with_gradient(model.words, model.ages, batch, tying=model.tying, linear=linear, size=32)
     torch.testing.assert_close(loss, each.sum())
     want = torch.autograd.grad(each.sum(), [model.words, model.ages])
     for got, wanted in zip(torch.autograd.grad(3 * loss, [model.words, model.ages]), want, strict=True):
@@ -146,7 +143,7 @@ def test_the_gradient_by_hand_is_cut_table_by_table_and_start_by_start():
     batch = stories.batch(range(32), slots=12)
     free, cut = (
         torch.autograd.grad(
-            loss_by_hand(model.words, model.ages, batch, tying=model.tying, clip=clip),
+            loss_with_gradient(model.words, model.ages, batch, tying=model.tying, clip=clip),
             [model.words, model.ages],
         )
         for clip in (float("inf"), 0.02)
@@ -166,7 +163,7 @@ def test_restarts_do_not_touch_each_other():
         for parameter in one.parameters():
             parameter[:, 1:] = 0.0  # other companions
     for model in (together, one):
-        learn_restarts(model, train, recipe, progress=False)
+        train_restarts(model, train, recipe, progress=False)
     torch.testing.assert_close(one.words[:, 0], together.words[:, 0], atol=1e-6, rtol=1e-5)
     torch.testing.assert_close(one.ages[:, 0], together.ages[:, 0], atol=1e-6, rtol=1e-5)
 
@@ -177,9 +174,9 @@ def test_one_that_diverges_leaves_the_others_alone():
     with torch.no_grad():
         model.words[:, 1] = 1e30
     for one in (model, sound):
-        history = learn_restarts(one, train, RestartsRecipe(epochs=3), progress=False)
+        history = train_restarts(one, train, RestartsRecipe(epochs=3), progress=False)
     assert history.stopped == "finished"
-    tried = try_all(model, train)
+    tried = evaluate_restarts(model, train)
     assert not np.isfinite(tried.loss[1]) and np.isfinite(tried.loss[[0, 2]]).all()
     torch.testing.assert_close(model.words[:, 2], sound.words[:, 2], atol=1e-6, rtol=1e-5)
     assert kept(tried, tried) != 1
@@ -188,7 +185,7 @@ def test_one_that_diverges_leaves_the_others_alone():
 def test_the_gradient_of_each_table_of_each_restart_is_bounded():
     train, _ = sets(1, 64)
     model, before = networks(train, spread=0.5), networks(train, spread=0.5)
-    learn_restarts(model, train, RestartsRecipe(epochs=1, clip=0.01, batch_size=64, lr=1.0), progress=False)
+    train_restarts(model, train, RestartsRecipe(epochs=1, clip=0.01, batch_size=64, lr=1.0), progress=False)
     moved = (model.words - before.words).flatten(2).norm(dim=2)  # one step at rate 1
     assert (moved <= 0.01 + 1e-6).all() and moved.max() > 0.004
 
@@ -198,9 +195,9 @@ def test_training_is_the_same_each_time_and_when_it_was_stopped(tmp_path):
     recipe = RestartsRecipe(epochs=6)
     models = [networks(train) for _ in range(3)]
     for model in models[:2]:
-        learn_restarts(model, train, recipe, seed=3, progress=False)
+        train_restarts(model, train, recipe, seed=3, progress=False)
     while (
-        learn_restarts(
+        train_restarts(
             models[2], train, recipe, seed=3, minutes=0, checkpoint=tmp_path / "kept", progress=False
         ).stopped
         != "finished"
@@ -216,23 +213,23 @@ def test_it_learns_a_deduction_and_one_hop_does_not():
     errors = []
     for hops in (3, 1):
         model = networks(train, hops=hops, slots=slots)
-        learn_restarts(model, train, RestartsRecipe(epochs=50, lr=0.01, halve_every=20), progress=False)
-        learnt = try_all(model, train)
-        errors.append(try_all(model, test).error[kept(learnt, learnt)])
+        train_restarts(model, train, RestartsRecipe(epochs=50, lr=0.01, halve_every=20), progress=False)
+        learnt = evaluate_restarts(model, train)
+        errors.append(evaluate_restarts(model, test).error[kept(learnt, learnt)])
     assert errors[0] < 0.05 and errors[1] > 0.2
 
 
 def test_a_linear_start_is_a_share_of_the_epochs(monkeypatch):
     train, _ = sets(1, 64)
     model, seen = networks(train), []
-    by_hand = restarts.loss_by_hand
+    by_hand = loss_with_gradient
     monkeypatch.setattr(
         restarts,
         "loss_by_hand",
         lambda *a, linear, **k: seen.append(linear) or by_hand(*a, linear=linear, **k),
     )
     recipe = RestartsRecipe(epochs=6, linear_start=1 / 3, batch_size=64)
-    learn_restarts(model, train, recipe, progress=False)
+    train_restarts(model, train, recipe, progress=False)
     assert seen == [True, True, False, False, False, False]
 
 
@@ -241,7 +238,7 @@ def test_a_linear_start_is_a_share_of_the_epochs(monkeypatch):
 
 def test_training_error_then_validation_error_then_loss():
     def tried(error, loss):
-        return Tried(np.array(error), np.array(loss))
+        return RestartErrors(np.array(error), np.array(loss))
 
     valid = tried([0.0, 0.3, 0.1], [0.0, 0.0, 0.0])
     assert kept(tried([0.2, 0.1, 0.1], [0.0, 0.0, 9.0]), valid) == 2
@@ -254,7 +251,7 @@ def test_training_error_then_validation_error_then_loss():
 def test_asking_counts_every_question_once():
     train, test = sets(1, 40, asked=30)
     model = networks(train, slots=5)
-    whole, pieces = try_all(model, test), try_all(model, test, size=7)
+    whole, pieces = evaluate_restarts(model, test), evaluate_restarts(model, test, size=7)
     np.testing.assert_allclose(whole.error, pieces.error)
     np.testing.assert_allclose(whole.loss, pieces.loss, rtol=1e-5)
     logits = model(test.batch(range(30), slots=5))

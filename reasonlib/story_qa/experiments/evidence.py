@@ -1,0 +1,216 @@
+"""Training and evaluation of the reader that marks the sentences it needs (`models.evidence`)."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn import functional
+
+from reasonlib import training
+from reasonlib.story_qa.data.datasets import DATA, load, version
+from reasonlib.story_qa.data.encoding import EvidenceBatch, StorySet, evidence_batch
+from reasonlib.story_qa.data.example import TASKS
+from reasonlib.story_qa.data.tokens import answer_classes, encode_sentences
+from reasonlib.story_qa.experiments.hibert import (
+    SentenceRecipe,
+    accuracy,
+    predict_answers,
+    sample_questions,
+    task_shares,
+)
+from reasonlib.story_qa.experiments.metrics import by_support, scores
+from reasonlib.story_qa.models.bert import load_encoder
+from reasonlib.story_qa.models.evidence import EvidenceReader, EvidenceReaderOutput
+from reasonlib.story_qa.models.hibert import SentenceReaderConfig, keep_layers, reinitialise
+from reasonlib.tracking.experiment import Experiment, Measured, Trial
+from reasonlib.tracking.trials import measured, settings_for
+from reasonlib.training.batching import LengthBuckets
+
+__all__ = ["EvidenceRecipe", "evidence_loss", "evidence_scores", "predict_evidence", "train_evidence"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvidenceRecipe(SentenceRecipe):
+    """How the reader is trained: as a `SentenceRecipe` says, and with a weight for the marks.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+    """
+
+    told: float = 1.0  # weight of the marks' loss; 0: only answers are taught
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.told < 0:
+            raise ValueError(f"told must be at least 0, got {self.told}")
+
+
+def evidence_loss(read: EvidenceReaderOutput, batch: EvidenceBatch, told: float) -> Float[Tensor, ""]:
+    """Cross-entropy of the answers, and of the marks: needed sentences together weigh as much as the others.
+
+    A long story has two or three needed sentences among a hundred; without the balance their part of the loss
+    would be too small to be felt.
+    """
+    loss = functional.cross_entropy(read.logits, batch.answer)
+    if not told:
+        return loss
+    each = functional.binary_cross_entropy_with_logits(read.needed, batch.needed, reduction="none")
+    needed, others = batch.needed, batch.filled * (1 - batch.needed)
+    marks = sum((each * part).sum(1) / part.sum(1).clamp(min=1) for part in (needed, others))
+    return loss + told * torch.as_tensor(marks).mean()
+
+
+def train_evidence(
+    model: EvidenceReader,
+    train: StorySet,
+    recipe: EvidenceRecipe,
+    *,
+    valid: StorySet | None = None,
+    seed: int = 0,
+    minutes: float | None = None,
+    checkpoint: Path | None = None,
+    progress: bool | None = None,
+    on_epoch: Callable[[dict[str, Any]], None] | None = None,
+) -> training.History:
+    """Train in place; the arguments are those of `hibert.train_reader`."""
+    slots = model.config.slots
+    lengths = np.minimum(train.lengths, slots)
+    steps = len(LengthBuckets(lengths, batch_size=recipe.batch_size, seed=seed))
+    latest: dict[str, float] = {}
+
+    def start(epoch: int, rows: list[dict[str, float]]) -> None:
+        latest.clear()
+        latest.update(rows[-1] if rows else {})
+
+    def batches(epoch: int) -> Iterator[EvidenceBatch]:
+        rng = np.random.default_rng([seed, epoch])
+        items = np.arange(len(train))
+        if latest and valid is not None and recipe.practice is not None:
+            errors = {int(task): 1 - latest[f"accuracy.qa{task}"] for task in np.unique(valid.task)}
+            items = sample_questions(train.task, task_shares(errors, recipe.practice), rng)
+        for rows in LengthBuckets(lengths[items], batch_size=recipe.batch_size, seed=seed).plan(epoch):
+            batch = evidence_batch(train, items[rows], slots=slots, noise=recipe.noise, rng=rng)
+            yield batch.to(model.ages.device)
+
+    return training.fit(
+        model,
+        batches,
+        loss=lambda model, batch: evidence_loss(model(batch), batch, recipe.told),
+        config=training.TrainingConfig(
+            epochs=recipe.epochs,
+            lr=recipe.lr,
+            optimiser="adamw",
+            betas=(0.9, 0.98),  # as in Vaswani et al. (2017), section 5.3
+            weight_decay=recipe.weight_decay,
+            schedule="linear",
+            warmup=round(recipe.warmup * steps * recipe.epochs),
+            clip=recipe.clip,
+            seed=seed,
+            minutes=minutes,
+        ),
+        validate=None if valid is None else lambda model: accuracy(model, valid),
+        monitor="loss" if valid is None else "accuracy",
+        mode="min" if valid is None else "max",
+        checkpoint=checkpoint,
+        identity={"recipe": repr(recipe), "model": repr(model.config), "questions": len(train)},
+        steps_per_epoch=steps,
+        on_epoch_start=start,
+        on_epoch=on_epoch,
+        progress=progress,
+    )
+
+
+@torch.no_grad()
+def predict_evidence(model: EvidenceReader, stories: StorySet, *, size: int = 256) -> list[np.ndarray]:
+    """Estimate how likely each sentence of every question is needed, oldest first; 0 if forgotten."""
+    model.eval()
+    slots = model.config.slots
+    found: list[np.ndarray] = [np.zeros(0)] * len(stories)
+    for items in LengthBuckets(stories.lengths.tolist(), batch_size=size).plan(0):
+        needed = model(stories.batch(items, slots=slots).to(model.ages.device)).needed.sigmoid().cpu().numpy()
+        for row, item in enumerate(items):
+            length = int(stories.lengths[item])
+            kept = min(length, slots)
+            found[item] = np.concatenate([np.zeros(length - kept), needed[row, :kept][::-1]])
+    return found
+
+
+def evidence_scores(stories: StorySet, chances: Sequence[np.ndarray]) -> dict[str, float]:
+    """Compare the marks with the labels: of all marked sentences how many are needed, and the reverse."""
+    marked = np.concatenate([one > 0.5 for one in chances])
+    needed = np.zeros(len(marked), dtype=bool)
+    for start, example in zip(stories.starts, stories.examples, strict=False):
+        needed[[int(start) + sentence for sentence in example.support]] = True
+    both = float((marked & needed).sum())
+    return {
+        "marks.precision": both / max(1.0, float(marked.sum())),
+        "marks.recall": both / max(1.0, float(needed.sum())),
+    }
+
+
+def run_evidence(trial: Trial) -> Measured:
+    """Train a reader that marks the sentences it needs, on all tasks together, and test it on each."""
+    settings = trial.settings
+    splits = load(trial.data, settings["questions"], settings["asked"], tuple(settings.get("tasks", TASKS)))
+    encoder, tokenizer = load_encoder(settings["encoder"])
+    encoder = keep_layers(encoder, settings["sentence_layers"])
+    encoder = reinitialise(encoder, seed=trial.seed, spread=settings["spread"])
+    answers = answer_classes(splits.train)
+    train, valid, test = (
+        encode_sentences(part, tokenizer, answers) for part in (splits.train, splits.valid, splits.test)
+    )
+    config = SentenceReaderConfig(answers=len(answers), **settings_for(SentenceReaderConfig, settings))
+    model = EvidenceReader(encoder, config, seed=trial.seed)
+    history = train_evidence(
+        model.to(trial.device),
+        train,
+        EvidenceRecipe(**settings_for(EvidenceRecipe, settings)),
+        valid=valid,
+        seed=trial.seed,
+        minutes=trial.minutes,
+        checkpoint=trial.folder,
+        progress=trial.progress,
+    )
+    right = predict_answers(model, test) == test.answer  # type: ignore[arg-type]  # it reads alike
+    metrics = {
+        **scores(test.task, right),
+        **by_support(test.examples, right),
+        **evidence_scores(test, predict_evidence(model, test)),
+        "forgotten": float(np.mean(test.lengths > config.slots)),
+        "weights": float(training.parameter_count(model)),
+        "questions_per_second": len(train) * len(history) / max(history.seconds, 1e-9),
+    }
+    return measured(history, metrics, curve=("epoch", "loss", "accuracy"))
+
+
+MARKED = {
+    "encoder": None,
+    "sentence_layers": 1,
+    "spread": 0.05,
+    "batch_size": 64,
+    "lr": 0.002,
+    "practice": 0.05,
+    "told": 1.0,
+}
+
+
+EVIDENCE = Experiment(
+    name="story_qa/evidence",
+    title="A BERT that reads sentences and is told in training which of them are needed",
+    rows={"told": MARKED, "not-told": {**MARKED, "told": 0.0}},
+    scales={
+        "smoke": {"questions": 40, "asked": 20, "epochs": 1},
+        "quick": {"questions": 1000, "asked": 200, "epochs": 8},
+        "paper": {"questions": 10000, "asked": 1000, "epochs": 12},
+    },
+    data=DATA,
+    run=run_evidence,
+    version=version,
+)

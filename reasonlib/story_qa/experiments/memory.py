@@ -1,0 +1,275 @@
+"""Memory networks trained on all twenty tasks at once: sizes, learning rates, what each part is worth."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch import Tensor, nn
+from torch.nn import functional
+
+from reasonlib import training
+from reasonlib.story_qa.data.datasets import DATA, Splits, load, version
+from reasonlib.story_qa.data.encoding import Batch, StorySet, build_vocabulary, encode
+from reasonlib.story_qa.data.example import TASKS
+from reasonlib.story_qa.experiments.metrics import attention_on_support, by_support, predict, scores
+from reasonlib.story_qa.models.memory_network import MemoryConfig, MemoryNetwork
+from reasonlib.tracking.experiment import Experiment, Measured, Trial
+from reasonlib.tracking.trials import measured, settings_for
+from reasonlib.training.batching import LengthBuckets
+
+__all__ = ["FULL", "Recipe", "accuracy", "build", "learn", "measure"]
+
+
+def build(
+    splits: Splits, settings: Mapping[str, Any], seed: int
+) -> tuple[MemoryNetwork, dict[str, StorySet]]:
+    """Make a memory network and its three sets from the settings of a row."""
+    vocabulary = build_vocabulary((*splits.train, *splits.valid, *splits.test))
+    encoding = settings.get("encoding", "position")
+    sets = {part: encode(getattr(splits, part), vocabulary, encoding) for part in ("train", "valid", "test")}
+    config = MemoryConfig(vocabulary=len(vocabulary), **settings_for(MemoryConfig, settings))
+    return MemoryNetwork(config, seed=seed), sets
+
+
+def measure(model: MemoryNetwork, stories: StorySet) -> dict[str, float]:
+    """Measure accuracy, accuracy by number of supporting facts, and attention on them."""
+    answers, weights = predict(model, stories)
+    correct = answers == stories.answer
+    return {
+        **scores(stories.task, correct),
+        **by_support(stories.examples, correct),
+        **attention_on_support(stories.examples, weights),
+    }
+
+
+def run_memory(trial: Trial) -> Measured:
+    """Train one memory network on all tasks together and test it on each."""
+    settings = trial.settings
+    splits = load(trial.data, settings["questions"], settings["asked"], tuple(settings.get("tasks", TASKS)))
+    model, sets = build(splits, settings, trial.seed)
+    history = learn(
+        model.to(trial.device),
+        sets["train"],
+        Recipe(**settings_for(Recipe, settings)),
+        valid=sets["valid"],
+        seed=trial.seed,
+        minutes=trial.minutes,
+        checkpoint=trial.folder,
+        progress=trial.progress,
+    )
+    best = [row["accuracy"] for row in history]
+    half = next((row["epoch"] for row in history if row["accuracy"] >= 0.5), float("nan"))
+    metrics = {
+        **measure(model, sets["test"]),
+        "valid": best[-1] if best else float("nan"),
+        "epochs_to_half": half,
+        "questions_per_second": len(sets["train"]) * len(history) / max(history.seconds, 1e-9),
+    }
+    return measured(history, metrics, curve=("epoch", "loss", "accuracy"))
+
+
+# The source's model: words as a bag, ages, one A and one C for all hops, no H (its sections "Multiple layers"
+# and "Temporal encoding"). It gives rate, schedule and spread; batch and memory are from Sukhbaatar et al.
+SOURCE = {"encoding": "bag", "tying": "layerwise", "slots": 50, "optimiser": "sgd", "lr": 0.01, "clip": 40.0}
+
+
+# What we train when we want it to answer well, each part an ablation in the table of `recipe`.
+FULL = {
+    "encoding": "position",
+    "tying": "adjacent",
+    "width": 100,
+    "hops": 3,
+    "slots": 130,
+    "rectified": 0.5,
+    "noise": 0.1,
+    "linear_start": 0.2,
+    "optimiser": "adam",
+    "lr": 0.004,
+    "summed": False,
+    "schedule": "linear",
+    "warmup": 200,
+    "batch_size": 128,
+}
+
+
+JOINT = Experiment(
+    name="story_qa/joint",
+    title="Memory network trained on all twenty tasks at once: hops and width",
+    rows={
+        f"d{width}-n{hops}": {**SOURCE, "width": width, "hops": hops}
+        for width in (20, 50, 100)
+        for hops in (3, 6)
+    },
+    scales={
+        "smoke": {"questions": 40, "asked": 20, "epochs": 2},
+        "quick": {"questions": 500, "asked": 200, "epochs": 40, "halve_every": 10},
+        "paper": {"questions": 10000, "asked": 1000, "epochs": 100, "halve_every": 25},
+    },
+    data=DATA,
+    run=run_memory,
+    version=version,
+)
+
+
+RATE = Experiment(
+    name="story_qa/rate",
+    title="Memory network: learning rates",
+    rows={f"lr-{lr}": {**SOURCE, "width": 50, "hops": 3, "lr": lr} for lr in (0.02, 0.01, 0.005, 0.0025)},
+    scales=JOINT.scales,
+    data=DATA,
+    run=run_memory,
+    version=version,
+)
+
+
+RECIPE = Experiment(
+    name="story_qa/recipe",
+    title="Memory network: what each part of the recipe is worth",
+    rows={
+        "full": FULL,
+        "no-linear-start": {**FULL, "linear_start": 0.0},
+        "no-rectifier": {**FULL, "rectified": 0.0},
+        "no-noise": {**FULL, "noise": 0.0},
+        "bag-of-words": {**FULL, "encoding": "bag"},
+        "no-time": {**FULL, "temporal": False},
+        "one-hop": {**FULL, "hops": 1},
+        "six-hops": {**FULL, "hops": 6},
+        "layerwise": {**FULL, "tying": "layerwise", "mapped": True},
+    },
+    scales={
+        "smoke": {"questions": 40, "asked": 20, "epochs": 2, "warmup": 5},
+        "quick": {"questions": 1000, "asked": 200, "epochs": 20},
+        "paper": {"questions": 10000, "asked": 1000, "epochs": 80},
+    },
+    data=DATA,
+    run=run_memory,
+    version=version,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """How a memory network is trained; the defaults are those of Sukhbaatar et al. (2015), section 4.2.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+    """
+
+    epochs: int = 100
+    batch_size: int = 32
+    optimiser: str = "sgd"
+    lr: float = 0.01
+    summed: bool = True  # the rate is for the sum of a batch's losses, as in the authors' code
+    schedule: str = "step"
+    halve_every: int = 25  # epochs
+    warmup: int = 0  # steps
+    clip: float = 40.0  # largest norm of all gradients
+    noise: float = 0.0  # share of empty slots put among the memories; 0.1 in the source
+    linear_start: float = 0.0  # share of the epochs without softmax and ReLU, first; 1/3 in the authors' code
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.linear_start <= 1:
+            raise ValueError(f"linear_start must be between 0 and 1, got {self.linear_start}")
+        if self.noise < 0:
+            raise ValueError(f"noise must be at least 0, got {self.noise}")
+
+    def config(self, *, seed: int = 0, minutes: float | None = None) -> training.TrainingConfig:
+        """Translate into the settings of the common training loop."""
+        return training.TrainingConfig(
+            epochs=self.epochs,
+            lr=self.lr,
+            optimiser=self.optimiser,
+            schedule=self.schedule,
+            step_every=self.halve_every,
+            warmup=self.warmup,
+            clip=self.clip,
+            seed=seed,
+            minutes=minutes,
+        )
+
+
+def accuracy(model: MemoryNetwork, stories: StorySet) -> dict[str, float]:
+    """Measure the share of right answers (see `metrics.scores`)."""
+    answers, _ = predict(model, stories)
+    return scores(stories.task, answers == stories.answer)
+
+
+def learn(
+    model: MemoryNetwork,
+    train: StorySet,
+    recipe: Recipe,
+    *,
+    valid: StorySet | None = None,
+    seed: int = 0,
+    minutes: float | None = None,
+    checkpoint: Path | None = None,
+    progress: bool | None = None,
+    on_epoch: Callable[[dict[str, Any]], None] | None = None,
+) -> training.History:
+    """Train a memory network in place.
+
+    Parameters
+    ----------
+    model
+        Freshly made, or one to train further.
+    train, valid
+        Questions to learn from, and questions to measure on after every epoch. Both must share the
+        vocabulary the model was made for.
+    recipe
+        Batch size, rates, noise, linear start.
+    seed
+        Orders the batches and draws the random noise.
+    minutes
+        Budget; training stops cleanly when it is used up.
+    checkpoint
+        Folder to resume from and to write to.
+    progress, on_epoch
+        As in `reasonlib.training.fit`.
+
+    Returns
+    -------
+    History
+        One row an epoch: loss (nats a question) and, with `valid`, its accuracy.
+    """
+    slots = model.config.slots
+    buckets = LengthBuckets(
+        np.minimum(train.lengths, slots).tolist(), batch_size=recipe.batch_size, seed=seed
+    )
+    device = model.words.device
+    phase = {"linear": False}
+
+    def batches(epoch: int) -> Iterator[Batch]:
+        rng = np.random.default_rng([seed, epoch])
+        for items in buckets.plan(epoch):
+            yield train.batch(items, slots=slots, noise=recipe.noise, rng=rng).to(device)
+
+    def start(epoch: int, rows: list[dict[str, float]]) -> None:
+        phase["linear"] = epoch < round(recipe.linear_start * recipe.epochs)
+
+    def loss(model: nn.Module, batch: Batch) -> Tensor:
+        logits = model(batch, linear=phase["linear"]).logits
+        mean = functional.cross_entropy(logits, batch.answer)
+        return mean * recipe.batch_size if recipe.summed else mean
+
+    def validate(model: MemoryNetwork) -> dict[str, float]:
+        return {"accuracy": accuracy(model, valid)["accuracy"]} if valid is not None else {}
+
+    return training.fit(
+        model,
+        batches,
+        loss=loss,
+        config=recipe.config(seed=seed, minutes=minutes),
+        validate=None if valid is None else validate,
+        monitor="loss" if valid is None else "accuracy",
+        mode="min" if valid is None else "max",
+        checkpoint=checkpoint,
+        identity={"recipe": repr(recipe), "model": repr(model.config), "questions": len(train)},
+        steps_per_epoch=len(buckets),
+        on_epoch_start=start,
+        on_epoch=on_epoch,
+        progress=progress,
+    )

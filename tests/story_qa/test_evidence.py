@@ -14,6 +14,7 @@ from reasonlib.story_qa.data.masking import word_tokenizer
 from reasonlib.story_qa.data.simulator import simulate
 from reasonlib.story_qa.data.tokens import answer_classes, encode_sentences
 from reasonlib.story_qa.experiments.evidence import (
+    EVIDENCE,
     EvidenceRecipe,
     evidence_loss,
     evidence_scores,
@@ -24,7 +25,6 @@ from reasonlib.story_qa.experiments.hibert import predict_answers
 from reasonlib.story_qa.models import hibert, pretrained
 from reasonlib.story_qa.models.evidence import ComparingLayer, EvidenceReader, EvidenceReaderOutput
 from reasonlib.story_qa.models.hibert import SentenceReaderConfig
-from reasonlib.story_qa.models.pretrained import EVIDENCE
 from reasonlib.story_qa.page import ask
 from reasonlib.tracking import experiment
 

@@ -5,9 +5,9 @@ import torch
 
 from reasonlib.errors import UserError
 from reasonlib.story_qa.data import corpus
+from reasonlib.story_qa.data.datasets import version
 from reasonlib.story_qa.data.example import TASKS
 from reasonlib.story_qa.data.simulator import simulate
-from reasonlib.story_qa.data.datasets import version
 from reasonlib.story_qa.experiments import EXPERIMENTS
 from reasonlib.story_qa.experiments.peer import VARIABLE, PeerNetwork, checkout
 from reasonlib.tracking.experiment import run

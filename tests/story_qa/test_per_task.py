@@ -222,11 +222,11 @@ def test_it_learns_a_deduction_and_one_hop_does_not():
 def test_a_linear_start_is_a_share_of_the_epochs(monkeypatch):
     train, _ = sets(1, 64)
     model, seen = networks(train), []
-    by_hand = loss_with_gradient
+    manual = loss_with_gradient
     monkeypatch.setattr(
-        restarts,
-        "loss_by_hand",
-        lambda *a, linear, **k: seen.append(linear) or by_hand(*a, linear=linear, **k),
+        per_task,
+        "loss_with_gradient",
+        lambda *a, linear, **k: seen.append(linear) or manual(*a, linear=linear, **k),
     )
     recipe = RestartsRecipe(epochs=6, linear_start=1 / 3, batch_size=64)
     train_restarts(model, train, recipe, progress=False)

@@ -19,7 +19,7 @@ from reasonlib.story_qa.models.memory_network import MemoryConfig, MemoryNetwork
 from reasonlib.story_qa.models.pretrained import load_memory
 from reasonlib.story_qa.page.ask import ask_memory, split_sentences
 from reasonlib.story_qa.page.live import memory as live
-from reasonlib.story_qa.page.live import some_stories
+from reasonlib.story_qa.page.live.asking import some_stories
 from reasonlib.story_qa.page.live.memory import SCRIPTS
 
 STORIES = tuple(simulate(2, 4, seed=5) + simulate(8, 4, seed=5))

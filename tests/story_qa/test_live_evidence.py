@@ -10,7 +10,7 @@ from browsing import DESKTOP, PHONE, Opened
 
 from reasonlib.display import live
 from reasonlib.story_qa.data.simulator import simulate
-from reasonlib.story_qa.models.hibert import encode_sentences
+from reasonlib.story_qa.data.tokens import encode_sentences
 from reasonlib.story_qa.models.pretrained import load_evidence
 from reasonlib.story_qa.page.ask import ask_evidence
 from reasonlib.story_qa.page.live import evidence, memory

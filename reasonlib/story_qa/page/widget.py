@@ -57,7 +57,7 @@ class Asker:
                 "or use reasonlib.story_qa.page.live, which needs no kernel"
             ) from error
         if stories is None:
-            from reasonlib.story_qa.page.live import some_stories
+            from reasonlib.story_qa.page.live.asking import some_stories
 
             stories = some_stories()
         self.stories = tuple(stories)

@@ -13,7 +13,7 @@ from copy import deepcopy
 from reasonlib.display import live
 from reasonlib.display.plotting import Picture
 from reasonlib.story_qa.data.example import Example
-from reasonlib.story_qa.models.pretrained import ShippedEvidence, load_evidence
+from reasonlib.story_qa.models.pretrained import PretrainedEvidence, load_evidence
 from reasonlib.story_qa.page.ask import ask_evidence
 from reasonlib.story_qa.page.live.asking import FOLDER, asking, some_stories
 
@@ -24,7 +24,9 @@ SCRIPTS = (FOLDER / "asking.js", FOLDER / "evidence_reader.js")
 TASKS = (7, 2, 3, 5, 8, 12, 14, 15, 16, 17, 19, 20)  # tasks whose stories are offered, in this order
 
 
-def evidence(reader: ShippedEvidence | None = None, *, stories: Sequence[Example] | None = None) -> Picture:
+def evidence(
+    reader: PretrainedEvidence | None = None, *, stories: Sequence[Example] | None = None
+) -> Picture:
     """Put a BERT that marks what it needs into the page: the reader picks or writes a story, and asks.
 
     Parameters

@@ -12,7 +12,7 @@ from typing import Any
 
 from reasonlib.display import live
 from reasonlib.display.plotting import Picture
-from reasonlib.story_qa.data.encoding import ENCODINGS
+from reasonlib.story_qa.data.bags import ENCODINGS
 from reasonlib.story_qa.data.example import Example
 from reasonlib.story_qa.models.memory_network import MemoryNetwork
 from reasonlib.story_qa.models.pretrained import load_memory

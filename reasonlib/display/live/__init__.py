@@ -134,7 +134,8 @@ def figure(
         f"{_look(styles, modules)}"
         f'<div class="rr rr-live rr-{name} mathjax_ignore" role="group" aria-label="{html.escape(label)}" '
         f'data-lm-suppress-shortcuts="true" style="{_colours()}">'
-        f'{still}{body}<p class="rr-live-about">{html.escape(about)} <span class="rr-live-took"></span></p>'
+        f'{still}{body}<p class="rr-live-about"><span class="rr-live-kind">{html.escape(about)}</span> '
+        '<span class="rr-live-took"></span></p>'
         "<noscript><p>Scripts are off: this was computed beforehand. "
         f"{html.escape(offer)}</p></noscript>"
         f'<script type="application/json">{given}</script></div>'

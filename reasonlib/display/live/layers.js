@@ -164,6 +164,12 @@ function linear(part, x) {
   return product;
 }
 
+/** Linear layers with an activation between each two, as in a torch.nn.Sequential: name.0, name.2 and so on. */
+function mlp(part, x, layers, activation = relu) {
+  for (let layer = 0; layer < layers; layer++) x = linear(part.part(String(2 * layer)), layer ? x.map(activation) : x);
+  return x;
+}
+
 /** Each row to mean 0 and variance 1, then a learned scale and shift. */
 function layerNorm(part, x, eps = 1e-5) {
   const weight = part.vector("weight"), bias = part.vector("bias"), result = new Matrix(x.rows, x.columns);

@@ -500,6 +500,7 @@ def _numpy(values: Any) -> ndarray:
 # Attention between panels -----------------------------------------------------------------------------------
 
 GAP = 10  # between panels of the matrix, in their own pixels
+LABEL = 30  # under a panel, for the share of attention that it gets
 SEPARATED = (0, 1, 2, 4, 5, 6, 8, 9)  # where the context's panels stand when separators stand between rows
 
 
@@ -509,6 +510,7 @@ def matrix_svg(
     *,
     weights: Sequence[float] | Float[ndarray, "8"] | None = None,
     most: float | None = None,
+    labels: bool | None = None,
 ) -> str:
     """Draw the matrix of eight or nine panels as one SVG element, with lines from the last to each other.
 
@@ -522,11 +524,15 @@ def matrix_svg(
         Eight shares: how wide and dark the line to each context panel is.
     most
         The share of the widest line; by default the largest of `weights`.
+    labels
+        Whether to leave room for a share under each panel; by default where there are weights.
     """
-    side = 3 * CANVAS + 2 * GAP
+    labelled = (weights is not None) if labels is None else labels
+    below = LABEL if labelled else 0
+    side, height = 3 * CANVAS + 2 * GAP, 3 * (CANVAS + below) + 2 * GAP
     parts = []
     for cell, one in enumerate(shown):
-        left, top = _corner(cell)
+        left, top = _corner(cell, below)
         words = f"Row {cell // 3 + 1}, panel {cell % 3 + 1}: {describe(configuration, one)}"
         parts.append(
             panel_svg(configuration, one, label=words, place=(left, top, left + CANVAS, top + CANVAS))
@@ -534,7 +540,7 @@ def matrix_svg(
             'fill="none"/>'
         )
     if len(shown) == CONTEXT:
-        left, top = _corner(CONTEXT)
+        left, top = _corner(CONTEXT, below)
         parts.append(
             f'<g role="img" aria-label="Row 3, panel 3: missing"><rect x="{left + 2}" y="{top + 2}" '
             f'width="{CANVAS - 4}" height="{CANVAS - 4}" rx="6" fill="none" stroke="currentColor" '
@@ -544,34 +550,34 @@ def matrix_svg(
         )
     if weights is not None:
         parts.append(_look_lines(weights, max(weights) if most is None else most))
-    return f'<svg viewBox="-2 -2 {side + 4} {side + 4}">{"".join(parts)}</svg>'
+    return f'<svg viewBox="-2 -2 {side + 4} {height + 4}">{"".join(parts)}</svg>'
 
 
-def _corner(cell: int) -> tuple[int, int]:
-    return cell % 3 * (CANVAS + GAP), cell // 3 * (CANVAS + GAP)
+def _corner(cell: int, below: int = 0) -> tuple[int, int]:
+    return cell % 3 * (CANVAS + GAP), cell // 3 * (CANVAS + GAP + below)
+
+
+def _label(cell: int) -> tuple[float, float]:
+    """Find the middle of the room under a panel, beside no shape."""
+    left, top = _corner(cell, LABEL)
+    return left + CANVAS / 2, top + CANVAS + LABEL / 2 + 3
 
 
 def _look_lines(weights: Sequence[float] | Float[ndarray, "8"], most: float) -> str:
-    """Bend a line from the last panel to each other one, as wide and dark as its weight."""
-    x, y = (edge + CANVAS / 2 for edge in _corner(CONTEXT))
+    """Bend a line from under the last panel to under each other one, as wide and dark as its weight."""
+    x, y = _label(CONTEXT)
     parts = []
     for cell, weight in enumerate(weights):
-        left, top = _corner(cell)
-        to, down = left + CANVAS / 2, top + CANVAS / 2
+        to, down = _label(cell)
         across, deep = (x + to) / 2 + (y - down) * 0.17, (y + down) / 2 - (x - to) * 0.17
         part = min(weight / max(most, 1e-9), 1)
         parts.append(
             f'<path d="M{x:g} {y:g}Q{across:.1f} {deep:.1f} {to:g} {down:g}" fill="none" stroke="{HEAT}" '
             f'stroke-width="{1.5 + 9 * part:.1f}" opacity="{0.2 + 0.55 * part:.2f}"/>'
-            f'<circle cx="{to:g}" cy="{down:g}" r="{3 + 6 * part:.1f}" fill="{HEAT}"/>'
-            f'<rect x="{left + 4}" y="{top + 4}" width="54" height="25" rx="4" fill="#0b4f85"/>'
-            f'<text x="{left + 31}" y="{top + 22.5}" text-anchor="middle" fill="#fff">'
-            f"{percent(weight)}</text>"
+            f'<rect x="{to - 30:g}" y="{down - 13:g}" width="60" height="26" rx="5" fill="#0b4f85"/>'
+            f'<text x="{to:g}" y="{down + 6:g}" text-anchor="middle" fill="#fff">{percent(weight)}</text>'
         )
-    return (
-        f'<g class="rr-iq-lines" aria-hidden="true">{"".join(parts)}'
-        f'<circle cx="{x:g}" cy="{y:g}" r="10" fill="{HEAT}"/></g>'
-    )
+    return f'<g class="rr-iq-lines" aria-hidden="true">{"".join(parts)}</g>'
 
 
 def percent(share: float) -> str:

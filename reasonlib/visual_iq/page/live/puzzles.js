@@ -1,22 +1,13 @@
 // The figure around the network: a puzzle, the reader's answer, and the reasoner's beside it.
 
 const GAP = 10; // between panels of the matrix, in the panels' own pixels
+const LABEL = 30; // under each panel, for the share of attention that it gets
 const CONTEXT = 8;
-
-/** Make an element: make("li", { class: "x" }, "text", child, ...). */
-function make(name, attributes = {}, ...children) {
-  const element = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  element.append(...children);
-  return element;
-}
-
-/** A share as a percentage, with a decimal where it is small or nearly all. */
-const percent = (share) => `${(100 * share).toFixed(share < 0.0995 || (share > 0.9949 && share < 1) ? 1 : 0)}\u00a0%`;
+const NETWORKS = { Reasoner, Relational };
 
 /** The packed problems: a byte for the layout, one a set for the right answer, two for each place of each panel. */
 function unpack({ bytes, layouts, sets, hints, lines }) {
-  const data = bytesOf(bytes);
+  const data = Uint8Array.from(atob(bytes), (letter) => letter.charCodeAt(0));
   let at = 0;
   const entity = () => {
     let code = data[at++] + 256 * data[at++];
@@ -31,15 +22,12 @@ function unpack({ bytes, layouts, sets, hints, lines }) {
   });
 }
 
-function start(root) {
-  root.setAttribute("data-ready", "");
-  const data = JSON.parse(root.querySelector("script[type='application/json']").textContent);
+live("play", ({ root, data, weights, find }) => {
   const { levels, layouts, sets } = data, problems = unpack(data);
-  const models = data.models.map((one) => Object.assign(new NETWORKS[one.kind](one), { name: one.name, about: one.about }));
-  const find = (name) => root.querySelector(`.rr-play-${name}`);
+  const models = data.models.map(({ kind, name, about, sizes }) => Object.assign(new NETWORKS[kind](weights(name), sizes), { name, about }));
   const [form, layoutPicker, setPicker, modelPicker, next] = ["form", "layout", "set", "against", "next"].map(find);
   const [matrix, choices, said, score, hint, looks] = ["matrix", "choices", "said", "score", "hint", "looks"].map(find);
-  const [stream, layer, drawLines, told, lookWords, about] = ["stream", "layer", "draw", "told", "look-words", "about"].map(find);
+  const [stream, layer, drawLines, time, lookWords, about] = ["stream", "layer", "draw", "took", "look-words", "kind"].map(find);
   const [pickers, partsList, all, allTold] = ["pickers", "parts", "all", "all-told"].map(find);
   const chosenSet = () => Number(setPicker.value), model = () => models[Number(modelPicker?.value ?? 0)];
   let game = null, queue = [], run = null;
@@ -50,8 +38,8 @@ function start(root) {
     return `<svg ${place} viewBox="0 0 ${SIDE} ${SIDE}" class="rr-play-figure" ${label}>`
       + `<rect width="${SIDE}" height="${SIDE}" fill="#fff"/>${inner}<rect class="rr-play-dim" width="${SIDE}" height="${SIDE}" fill="none"/></svg>`;
   };
-  const corner = (cell) => [(cell % 3) * (SIDE + GAP), Math.floor(cell / 3) * (SIDE + GAP)];
-  const centre = (cell) => corner(cell).map((number) => number + SIDE / 2);
+  const corner = (cell) => [(cell % 3) * (SIDE + GAP), Math.floor(cell / 3) * (SIDE + GAP + LABEL)];
+  const label = (cell) => [corner(cell)[0] + SIDE / 2, corner(cell)[1] + SIDE + LABEL / 2 + 3]; // under a panel, beside no shape
 
   /** The three by three matrix; the last panel is the candidate that is looked at, or a question mark. */
   function drawMatrix(weights) {
@@ -75,26 +63,22 @@ function start(root) {
     matrix.innerHTML = parts.join("");
   }
 
-  /** From the last panel to each other one: the wider and darker, the more attention. */
+  /** From under the last panel to under each other one: the wider and darker, the more attention. */
   function lines({ matrix: weights, others }) {
-    const most = Math.max(...weights, ...others), [x, y] = centre(8);
+    const most = Math.max(...weights, ...others), [x, y] = label(8);
     return '<g class="rr-play-lines" aria-hidden="true">' + weights.map((weight, cell) => {
-      const [to, down] = centre(cell), part = weight / most;
+      const [to, down] = label(cell), part = weight / most;
       const across = (x + to) / 2 + (y - down) * 0.17, deep = (y + down) / 2 - (x - to) * 0.17; // bent, so that none hides another
-      const [left, top] = corner(cell);
-      return `<path d="M${x} ${y}Q${across} ${deep} ${to} ${down}" stroke-width="${(1.5 + 9 * part).toFixed(1)}" opacity="${(0.2 + 0.55 * part).toFixed(2)}"/>`
-        + `<circle cx="${to}" cy="${down}" r="${(3 + 6 * part).toFixed(1)}"/>`
-        + `<rect x="${left + 4}" y="${top + 4}" width="54" height="25" rx="4"/><text x="${left + 31}" y="${top + 22.5}">${percent(weight)}</text>`;
-    }).join("") + `<circle cx="${x}" cy="${y}" r="10"/></g>`;
+      return `<path d="M${x} ${y}Q${across.toFixed(1)} ${deep.toFixed(1)} ${to} ${down}" stroke-width="${(1.5 + 9 * part).toFixed(1)}" opacity="${(0.2 + 0.55 * part).toFixed(2)}"/>`
+        + `<rect x="${to - 30}" y="${down - 13}" width="60" height="26" rx="5"/><text x="${to}" y="${down + 6}">${percent(weight)}</text>`;
+    }).join("") + "</g>";
   }
 
-  /** The share of each candidate, in its corner. */
+  /** The share of attention that each candidate gets, under its panel. */
   function drawShares(others) {
     game.buttons.forEach((button, number) => {
       button.querySelector(".rr-play-share")?.remove();
-      if (!others) return;
-      const chip = `<g class="rr-play-lines rr-play-share" aria-hidden="true"><rect x="5" y="5" width="76" height="35" rx="6"/><text x="43" y="31">${percent(others[number])}</text></g>`;
-      button.querySelector("svg").insertAdjacentHTML("beforeend", chip);
+      if (others) button.querySelector(".rr-play-who").append(make("i", { class: "rr-play-share", title: "share of the attention" }, percent(others[number])));
     });
   }
 
@@ -104,7 +88,7 @@ function start(root) {
       const button = make("button", { type: "button", class: "rr-play-choice", "aria-label": `Candidate ${number + 1}: ${words}` });
       button.innerHTML = `<span class="rr-play-panel">${svg("", drawn(game.problem.layout, panel, levels))}</span>`
         + `<span class="rr-play-line"><b>${number + 1}</b><span class="rr-play-number"></span></span>`
-        + '<span class="rr-play-bar"></span><span class="rr-play-who"></span>';
+        + '<span class="rr-live-bar"></span><span class="rr-play-who"></span>';
       button.addEventListener("click", () => (game.answer ? look(number) : choose(number)));
       return button;
     });
@@ -124,13 +108,13 @@ function start(root) {
     hint.open = false;
     hint.querySelector("ul").replaceChildren(...problem.hint.map((line) => make("li", {}, `${line}.`)));
     looks.hidden = true;
-    told.textContent = "";
+    time.textContent = "";
   }
 
   /** A problem of the chosen layout that has not been shown for the longest time. */
   function another() {
     const wanted = (number) => layoutPicker.value === "any" || problems[number].layout === layouts[Number(layoutPicker.value)];
-    if (!queue.some(wanted)) queue = range(problems.length).map((number) => [Math.random(), number]).sort(([a], [b]) => a - b).map(([, number]) => number);
+    if (!queue.some(wanted)) queue = new Random(Math.floor(Math.random() * 2 ** 32)).shuffle(range(problems.length));
     const place = queue.findIndex((number) => wanted(number) && number !== game?.number);
     show(queue.splice(Math.max(place, 0), 1)[0]);
   }
@@ -138,11 +122,10 @@ function start(root) {
   /** The reader's answer; the reasoner's follows. */
   function choose(yours) {
     const opponent = model(), panels = [...game.problem.context, ...game.candidates];
-    const began = performance.now();
-    game.answer = opponent.answer(panels, game.problem.layout);
-    const took = performance.now() - began;
+    const { result, ms } = timed(() => opponent.answer(panels, game.problem.layout));
+    game.answer = result;
     game.scores = opponent.loss === "ce" ? softmax(game.answer.logits) : game.answer.logits.map(sigmoid);
-    game.theirs = game.answer.logits.indexOf(Math.max(...game.answer.logits));
+    game.theirs = argmax(game.answer.logits);
     tally = { asked: tally.asked + 1, you: tally.you + (yours === game.target), model: tally.model + (game.theirs === game.target) };
     game.buttons.forEach((button, number) => {
       const right = number === game.target, who = [...(number === yours ? ["you"] : []), ...(number === game.theirs ? ["model"] : [])];
@@ -150,20 +133,20 @@ function start(root) {
       button.classList.toggle("rr-play-is-wrong", !right && who.length > 0);
       button.querySelector("b").textContent = `${number + 1}${right ? " ✓" : who.length ? " ✗" : ""}`;
       button.querySelector(".rr-play-number").textContent = game.scores[number].toFixed(2);
-      button.querySelector(".rr-play-bar").style.setProperty("--share", game.scores[number].toFixed(4));
+      button.querySelector(".rr-live-bar").style.setProperty("--share", game.scores[number].toFixed(4));
       button.querySelector(".rr-play-who").append(...who.map((one) => make("i", { class: `rr-play-${one}` }, one)));
       const words = `${button.getAttribute("aria-label")}. ${right ? "Right. " : ""}The model's score: ${game.scores[number].toFixed(2)}${who.length ? `. Chosen by ${who.join(" and ")}` : ""}`;
       button.setAttribute("aria-label", words);
     });
     const verdict = (number) => `${number + 1} ${number === game.target ? "✓" : "✗"}`;
-    const told1 = yours === game.target ? "Right." : `It is ${game.target + 1}.`;
+    const verdictWords = yours === game.target ? "Right." : `It is ${game.target + 1}.`;
     said.replaceChildren(
-      make("strong", {}, told1), " ",
+      make("strong", {}, verdictWords), " ",
       make("span", {}, `You: ${verdict(yours)}. The model: ${verdict(game.theirs)}, with a score of ${game.scores[game.theirs].toFixed(2)}.`),
     );
     const counted = (name, right) => [make("b", {}, name), ` ${right} of ${tally.asked}`];
     score.replaceChildren(make("span", {}, ...counted("You", tally.you)), " ", make("span", {}, ...counted("Model", tally.model)));
-    told.textContent = `Answered in your browser in ${took < 1 ? "less than 1" : Math.round(took)} ms.`;
+    time.textContent = took(ms);
     look(game.theirs);
   }
 
@@ -195,11 +178,10 @@ function start(root) {
     const tokens = maps[0].length, separators = tokens > 16 ? [3, 7] : [];
     const row = range(tokens).map((token) => maps.reduce((sum, map) => sum + map[tokens - 8 + candidate][token], 0) / maps.length);
     const weights = row.slice(0, -8).filter((_, token) => !separators.includes(token));
-    const total = (list) => list.reduce((sum, weight) => sum + weight, 0);
-    const most = weights.indexOf(Math.max(...weights)), others = total(row.slice(-8));
-    lookWords.textContent = `To judge candidate ${candidate + 1}, ${percent(total(weights))} of its attention goes to the matrix, `
+        const most = argmax(weights), others = sum(row.slice(-8));
+    lookWords.textContent = `To judge candidate ${candidate + 1}, ${percent(sum(weights))} of its attention goes to the matrix, `
       + `most to panel ${(most % 3) + 1} of row ${Math.floor(most / 3) + 1}, ${percent(others)} to the candidates`
-      + `${separators.length ? `, ${percent(1 - total(weights) - others)} to the marks between rows` : ""}. Choose another candidate to see what was read for it.`;
+      + `${separators.length ? `, ${percent(1 - sum(weights) - others)} to the marks between rows` : ""}. Choose another candidate to see what was read for it.`;
     game.weights = { matrix: weights, others: row.slice(-8) };
   }
 
@@ -207,7 +189,7 @@ function start(root) {
   function expected(parts, candidate) {
     const worst = parts.reduce((a, b) => (b.scores[candidate] < a.scores[candidate] ? b : a));
     partsList.replaceChildren(...parts.map(({ name, scores }) => {
-      const share = Math.exp(scores[candidate]), bar = make("span", { class: "rr-play-bar" });
+      const share = Math.exp(scores[candidate]), bar = make("span", { class: "rr-live-bar" });
       bar.style.setProperty("--share", share.toFixed(4));
       return make("li", {}, make("span", {}, name), bar, make("span", {}, share < 0.0005 ? "0" : share.toFixed(share < 0.0095 ? 3 : 2)));
     }));
@@ -223,7 +205,7 @@ function start(root) {
     for (const [number, { layout, context, candidates, targets }] of problems.entries()) {
       const { logits } = opponent.answer([...context, ...candidates[set]], layout);
       const [right, asked] = counts.get(layout) ?? [0, 0];
-      counts.set(layout, [right + (logits.indexOf(Math.max(...logits)) === targets[set]), asked + 1]);
+      counts.set(layout, [right + (argmax(logits) === targets[set]), asked + 1]);
       if (number % 4) continue;
       all.textContent = `Tried ${number + 1} of ${problems.length}`;
       await new Promise(requestAnimationFrame);
@@ -255,20 +237,11 @@ function start(root) {
   modelPicker?.addEventListener("change", () => { fresh(); show(game.number); });
   [stream, layer, drawLines].forEach((picker) => picker.addEventListener("change", () => look(game.looked)));
   form.addEventListener("submit", (event) => event.preventDefault());
-  document.addEventListener("keydown", (event) => { // in the figure, or while the pointer rests on it
-    if (!root.contains(event.target) && !root.matches(":hover")) return;
-    if (event.ctrlKey || event.metaKey || event.altKey || /^(SELECT|INPUT|TEXTAREA)$/.test(event.target.tagName)) return;
-    if (/^[1-8]$/.test(event.key)) game.buttons[Number(event.key) - 1].click();
-    else if (event.key === "n") another();
-    else return;
-    event.preventDefault();
-  });
-  Object.assign(root, { models, problems, show, choose, drawn: (layout, panel) => drawn(layout, panel, levels), describe: (layout, panel) => describe(layout, panel, levels) });
-  form.hidden = next.hidden = all.hidden = false;
+  const click = (key) => game.buttons[Number(key) - 1].click();
+  shortcuts(root, { ...Object.fromEntries(range(8).map((number) => [String(number + 1), click])), n: another });
+  Object.assign(root, { models, problems, show, choose }); // for tests and for the browser's console
   fresh();
   show(0);
   // Code runs faster the second time: the first time is spent while the reader thinks.
-  globalThis.requestIdleCallback?.(() => model().answer([...problems[0].context, ...problems[0].candidates[0]], problems[0].layout));
-}
-
-document.querySelectorAll(".rr-play:not([data-ready])").forEach(start);
+  whenIdle(() => model().answer([...problems[0].context, ...problems[0].candidates[0]], problems[0].layout));
+});

@@ -520,3 +520,13 @@ def test_without_scripts_one_answer_is_seen(browser, page):
         assert opened.part("choice").count() == 8 and opened.part("is-right").is_visible()
         assert not opened.part("form").is_visible() and not opened.part("next").is_visible()
         assert "Scripts are off" in opened.figure.locator("noscript").inner_text()
+
+
+def test_chapters_begin_with_different_puzzles_and_answers_are_spread():
+    fair = some_problems()["i-raven"]
+    assert len({(int(fair.configuration[at]), int(fair.target[at])) for at in (4, 1, 7)}) == 3
+    assert len({int(fair.target[at]) for at in (4, 1, 7)}) == 3
+    assert np.bincount(fair.target, minlength=8).min() > len(fair) / 16
+    three = only(few(), slice(0, 3))
+    first = f"A puzzle of {CONFIGURATIONS[int(three['raven'].configuration[2])].title},"
+    assert live(model_of("ce"), problems=three, start=2).alt.startswith(first)

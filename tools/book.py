@@ -95,7 +95,11 @@ class Run:
         """The topic's claims and records, read or not: a new record is a new number."""
         topic = self.page.topic
         paths = (
-            [*ROOT.glob(f"records/{topic}/*.jsonl"), ROOT / "reasonlib" / topic / "claims.yaml"]
+            [
+                *ROOT.glob(f"records/{topic}/*.jsonl"),
+                *(ROOT / "records" / name for name in ("renames.yaml", "equivalent.jsonl")),
+                ROOT / "reasonlib" / topic / "claims.yaml",
+            ]
             if topic
             else []
         )

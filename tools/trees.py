@@ -58,14 +58,17 @@ class Tree:
             **os.environ, "PYTHONPATH": str(self.folder), "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0",
             "CUDA_VISIBLE_DEVICES": "", "PYTHONDONTWRITEBYTECODE": "1",
         }  # fmt: skip
-        return subprocess.Popen(
-            [sys.executable, "-W", "ignore", __file__],
-            cwd=self.folder,
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        KEPT.mkdir(parents=True, exist_ok=True)
+        with (KEPT / f"{self.name}.log").open("a") as log:
+            return subprocess.Popen(
+                [sys.executable, "-W", "ignore", __file__],
+                cwd=self.folder,
+                env=environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
 
     def beside_code(self, topic: str) -> str:
         """Return a hash of what makes numbers beside code: a topic's bundled weights, and the libraries."""

@@ -1,0 +1,40 @@
+"""The records that pages show were made by the code of today, or it is said why not."""
+
+import yaml
+
+from reasonlib.tracking import records
+from reasonlib.tracking.experiment import experiments
+
+ADVICE = """
+The code, the settings or the data behind these records changed:
+  {stale}
+If the code was only rewritten and gives the same bits (renamed settings: records/renames.yaml first):
+  python tools/same_bits.py --experiment {names}
+If it computes something else, measure again (reasonlib run), or say in records/stale.yaml why they stay."""
+
+
+def stale_rows() -> dict[str, dict[str, str]]:
+    """Map an experiment to its rows of which even the best records are stale, and to the reason."""
+    found: dict[str, dict[str, str]] = {}
+    for experiment in experiments().values():
+        best: dict[str, records.Group] = {}
+        for group in records.groups(experiment):  # the best of each row comes first
+            best.setdefault(group.row, group)
+        rows = {row: group.stale for row, group in best.items() if group.stale is not None}
+        rows = {row: reason for row, reason in rows.items() if row in experiment.rows}
+        if rows:
+            found[experiment.name] = rows
+    return found
+
+
+def test_the_records_that_count_are_not_stale():
+    stale = stale_rows()
+    accepted = yaml.safe_load((records.folder() / "stale.yaml").read_text(encoding="utf-8")) or {}
+    assert set(accepted) <= set(stale), "no longer stale, take them out of records/stale.yaml"
+    new = {name: rows for name, rows in stale.items() if name not in accepted}
+    lines = [
+        f"{name}: {len(rows)} rows, such as {row} ({reason})"
+        for name, rows in new.items()
+        for row, reason in [next(iter(rows.items()))]
+    ]
+    assert not new, ADVICE.format(stale="\n  ".join(lines), names=" ".join(new))

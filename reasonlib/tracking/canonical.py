@@ -158,9 +158,8 @@ class _Writer:
         self.tokens.append(")")
 
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> None:
-        lambda_ = isinstance(node, ast.Lambda)
         self.tokens.append(f"{type(node).__name__}(")
-        if not lambda_:
+        if not isinstance(node, ast.Lambda):
             self._name_of(node)
             self.write(node.decorator_list)
         arguments = node.args
@@ -168,7 +167,7 @@ class _Writer:
         body = node.body if isinstance(node.body, list) else [node.body]
         scope = self._scope(body, written="")
         for argument in _arguments(arguments):
-            scope.names[argument] = "" if lambda_ else argument
+            scope.names[argument] = "" if isinstance(node, ast.Lambda) else argument
         self.scopes.append(scope)
         kinds = (arguments.posonlyargs, arguments.args, [arguments.vararg], arguments.kwonlyargs)
         for group in (*kinds, [arguments.kwarg]):

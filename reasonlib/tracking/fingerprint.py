@@ -213,24 +213,24 @@ def _hash(run: Callable[..., Any] | str) -> str:
         return _closure().hash(run)
     if isinstance(run, functools.partial):
         return _digest(_hash(run.func), repr(run.args), repr(sorted(run.keywords.items())))
-    run = inspect.unwrap(run)
-    if not hasattr(run, "__qualname__"):  # an object that can be called
-        run = type(run)
-    module, name = run.__module__, run.__qualname__
+    code: Any = inspect.unwrap(run)
+    if not hasattr(code, "__qualname__"):  # an object that can be called
+        code = type(code)
+    module, name = code.__module__, code.__qualname__
     closure = _closure()
     if not closure.library.counts(module) or closure.library.module(module) is None:
         try:
-            file = Path(inspect.getfile(run))
+            file = Path(inspect.getfile(code))
             closure = _closure(file)
             closure.library.add(module, file)
         except (OSError, TypeError):  # in a notebook
-            return _of_source(run)
+            return _of_source(code)
     top = name.partition(".")[0]
     if "<" not in name and top in closure.library.tops(module):  # not <locals>, not <lambda>
         return closure.hash(f"{module}:{top}")
-    line = run.__code__.co_firstlineno if inspect.isfunction(run) else 0
+    line = code.__code__.co_firstlineno if inspect.isfunction(code) else 0
     inner = closure.library.functions_at(module, line)
-    return closure.hash_node(module, inner[0]) if len(inner) == 1 else _of_source(run)
+    return closure.hash_node(module, inner[0]) if len(inner) == 1 else _of_source(code)
 
 
 def _of_source(run: Any) -> str:

@@ -93,7 +93,7 @@ class Renames:
             names = self._names(experiment)
             keys = (EVERY, *dict.fromkeys(name.partition("/")[0] for name in names), *names)
             parts = [self._sections[key] for key in keys if key in self._sections]
-            merged = {
+            merged: dict[str, Any] = {
                 f.name: {old: new for part in parts for old, new in getattr(part, f.name).items()}
                 for f in fields(Section)
                 if f.name != "name"

@@ -540,35 +540,47 @@ def grade(
         list[Path], typer.Argument(help="Notebooks handed in (.ipynb).", show_default=False, dir_okay=False)
     ],
     minutes: Annotated[float, typer.Option(help="A notebook is stopped after so long.")] = 10.0,
+    seconds: Annotated[float, typer.Option(help="A cell or a check is stopped after so long.")] = 60.0,
+    assignment: Annotated[
+        Path | None,
+        typer.Option(help="The notebook as it was handed out; by default the book's.", dir_okay=False),
+    ] = None,
+    csv: Annotated[
+        Path | None, typer.Option(help="Write the grades to this file as well.", dir_okay=False)
+    ] = None,
+    feedback: Annotated[
+        Path | None, typer.Option(help="Write a page of feedback for each notebook here.", file_okay=False)
+    ] = None,
+    unsafe: Annotated[
+        bool, typer.Option("--unsafe", help="Run the code with your rights, without a sandbox.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Run notebooks that were handed in, each in a process of its own, and grade their exercises.
+    """Run notebooks that were handed in, each in a sandbox, and grade their exercises.
 
-    Their code runs with your rights: grade in a container or an account that can do no harm.
+    Every notebook is graded for itself: one that cannot be graded is listed with the reason.
     """
-    from reasonlib.grading.notebook import grade_notebook
+    from reasonlib.grading import grades
 
-    if not minutes > 0:
-        raise UserError(f"--minutes must be above 0, got {minutes}")
-    graded = []
-    for notebook in notebooks:
-        try:
-            graded.append(grade_notebook(notebook, minutes=minutes))
-        except UserError as error:  # the others are graded all the same
-            say(f"error: {error}")
+    for name, value in (("--minutes", minutes), ("--seconds", seconds)):
+        if not 0 < value <= 60 * 24:
+            raise UserError(f"{name} must be above 0 and at most 1440, got {value}")
+    lines = []
+    for line in grades.grade_all(
+        notebooks, minutes=minutes, seconds=seconds, assignment=assignment, unsafe=unsafe
+    ):
+        lines.append(line)
+        if feedback is not None:
+            grades.write_feedback(line, feedback)
+        if csv is not None:
+            grades.write_csv(lines, csv)
+        if line.graded is None:
+            say(f"error: {line.problem}")
+        elif not as_json:
+            print_table(grades.as_table(line.graded))
     if as_json:
-        print_json([one.as_dict() for one in graded])
-    else:
-        for one in graded:
-            table = make_table("Exercise", "Points", "Remark")
-            table.title = f"{one.notebook}: {one.report.points} of {one.report.possible} points"
-            for result in one.report.results.values():
-                table.add_row(
-                    f"{result.mark} {result.title}", f"{result.earned} of {result.points}", result.message
-                )
-            table.caption = "\n".join(one.failed) or None
-            print_table(table)
-    if len(graded) < len(notebooks):
+        print_json([line.as_dict() for line in lines])
+    if any(line.graded is None for line in lines):
         raise typer.Exit(FAILED)
 
 

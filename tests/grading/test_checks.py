@@ -194,14 +194,38 @@ def test_values_and_classes_are_answers_too():
     assert check_module(dict).message == "make it a torch.nn.Module"
 
 
-def test_equal_means_equal_in_kind():
-    with pytest.raises(checks.Wrong, match="no"):
-        checks.expect_equal(1, True, "no")
-    with pytest.raises(checks.Wrong, match="no"):
-        checks.expect_equal((1, 2), [1, 2], "no")
-    checks.expect_equal(torch.tensor([1, 2]), [1, 2], "no")
+def test_equal_values_of_another_type_are_equal():
+    for got, want in (
+        (np.float64(0.5), 0.5),
+        (np.str_("a"), "a"),
+        (0, 0.0),
+        ([1, 2], (1, 2)),
+        ({"a": [np.int64(1)]}, {"a": (1,)}),
+        (torch.tensor([1, 2]), [1, 2]),
+    ):
+        checks.expect_equal(got, want, "no")
+    for got, want in (((1, 2), (1, 3)), ((1, 2), (1, 2, 3)), ("1", 1), ({"a": 1}, {"b": 1})):
+        with pytest.raises(checks.Wrong, match="no"):
+            checks.expect_equal(got, want, "no")
     with pytest.raises(checks.Wrong, match=r"no \(got tensor"):
         checks.expect_equal(torch.tensor([1, 2]), ["a", "b"], "no")
+
+
+def test_only_the_stub_s_own_raise_is_not_started():
+    @checks.exercise(title="Call it", minutes=1, points=1, hint="Begin.")
+    def check_call(call):
+        call(1)
+
+    def of_torch(x):
+        return torch.empty(1, device="meta").item()
+
+    def begun(x):
+        if x > 0:
+            raise NotImplementedError
+        return "A"
+
+    assert check_call(begun).untouched and check_call(checks.stub()).untouched
+    assert not check_call(of_torch).untouched and "your code stopped" in check_call(of_torch).message
 
 
 def test_close_has_a_tolerance_and_allows_infinities_in_place():
@@ -221,12 +245,13 @@ def test_results_are_readable_without_colour_and_escape_what_they_quote():
 
 @pytest.fixture
 def topic(monkeypatch):
-    module = types.ModuleType("reasonlib.made_up.exercises")
+    module = types.ModuleType("reasonlib.made_up.page.exercises")
     module.check_attend, module.check_capital = check_attend, check_capital
-    package = types.ModuleType("reasonlib.made_up")
-    package.__path__ = []
-    monkeypatch.setitem(sys.modules, "reasonlib.made_up", package)
-    monkeypatch.setitem(sys.modules, "reasonlib.made_up.exercises", module)
+    for name in ("reasonlib.made_up", "reasonlib.made_up.page"):
+        package = types.ModuleType(name)
+        package.__path__ = []
+        monkeypatch.setitem(sys.modules, name, package)
+    monkeypatch.setitem(sys.modules, "reasonlib.made_up.page.exercises", module)
     return "made_up"
 
 

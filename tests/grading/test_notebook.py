@@ -7,9 +7,12 @@ from typer.testing import CliRunner
 
 from reasonlib import cli
 from reasonlib.errors import UserError
-from reasonlib.grading import checks, notebook
+from reasonlib.grading import checks, notebook, sandbox
 
-START = "from reasonlib.story_qa import exercises"
+OWN = {"unsafe": not sandbox.is_available()}
+UNSAFE = ["--unsafe"] if OWN["unsafe"] else []
+
+START = "from reasonlib.story_qa.page import exercises"
 RIGHT = """
 def where(story, question):
     person = question.rstrip("?").split()[-1]
@@ -51,39 +54,45 @@ def handed_in(folder, *cells, name="ada.ipynb"):
     return path
 
 
+def graded_alone(path, **options):
+    """Grade the exercises that the notebook itself asks for."""
+    return notebook.grade_notebook(path, assignment=path, **OWN, **options)
+
+
 def test_answers_stubs_and_failing_cells(tmp_path):
     path = handed_in(
         tmp_path, START, "%pip install nothing\n!ls", "1 / 0", RIGHT, STUB, "print('noise')", "%%bash\nexit 1"
     )
-    graded = notebook.grade_notebook(path)
+    graded = graded_alone(path)
     assert list(graded.report.results) == ["where", "position_weights"]
     assert graded.report.results["where"].passed
     assert graded.report.results["position_weights"].untouched
     assert (graded.report.points, graded.report.possible) == (3, 5)
-    assert graded.failed == ("code cell 3: ZeroDivisionError: division by zero",)
+    division, bash = graded.failed
+    assert division == "code cell 3: ZeroDivisionError: division by zero"
+    assert bash.startswith("code cell 7: CalledProcessError")
     assert graded.as_dict()["notebook"] == str(path)
     assert "3 of 5 points" in repr(graded)
 
 
 def test_a_chapter_is_graded_at_smoke_and_its_own_names_do_not_stand_for_answers(tmp_path):
-    seen = tmp_path / "scale.txt"
     path = handed_in(
         tmp_path,
         ('scale = "paper"', {"tags": ["parameters"]}),
         "from reasonlib.nn import read",  # the library's own hop is no answer to the exercise about it
-        f"open({str(seen)!r}, 'w').write(scale)",
+        "assert scale == 'smoke'",
         START,
         "def read_once(query, keys, values):\n    return query\n\nexercises.check_read_once(read_once)",
     )
-    graded = notebook.grade_notebook(path)
-    assert seen.read_text() == "smoke"
+    graded = notebook.grade_notebook(path, **OWN)
+    assert graded.failed == ()
     assert not graded.report.results["read_once"].passed
     assert "return two things" in graded.report.results["read_once"].message
 
 
 def test_what_stopped_is_blamed_on_the_student_s_line(tmp_path):
     answer = "def where(story, question):\n    return story[10_000]\n\nexercises.check_where(where)"
-    (result,) = notebook.grade_notebook(handed_in(tmp_path, START, answer)).report.results.values()
+    (result,) = graded_alone(handed_in(tmp_path, START, answer)).report.results.values()
     assert "your code stopped at its line 2, `return story[10_000]`: IndexError" in result.message
 
 
@@ -96,7 +105,6 @@ def test_what_stopped_is_blamed_on_the_student_s_line(tmp_path):
             (START, "exercises.check_flight(flight)"),
             "topic 'story_qa' has no exercise 'flight'; it has best_span",
         ),
-        ((START, "import os\nos._exit(3)", RIGHT), r"its code ended the grading \(exit code 3\)"),
     ],
 )
 def test_what_cannot_be_graded_is_one_line(tmp_path, cells, message):
@@ -105,20 +113,97 @@ def test_what_cannot_be_graded_is_one_line(tmp_path, cells, message):
     assert "\n" not in str(caught.value) and "ada.ipynb" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "import os\nos._exit(3)",
+        "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)",
+        "import os\nfor n in range(3, 9):\n    try: os.write(n, b'{')\n    except OSError: 0\nos._exit(0)",
+    ],
+)
+def test_a_cell_that_ends_the_process_costs_that_cell_alone(tmp_path, cell):
+    graded = notebook.grade_notebook(handed_in(tmp_path, START, cell, RIGHT), **OWN)
+    assert graded.report.results["where"].passed
+    assert graded.failed[0].startswith("code cell 2: the code ended the process")
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "raise KeyboardInterrupt",
+        "raise ValueError('\\ud800')",
+        "import os\nos.write(2, b'\\xff')",
+        "import os\nfor _ in range(100): os.write(1, b'x' * 10**6)",
+        "import asyncio\nawait asyncio.sleep(0)",
+        "display(3)\nlen?\nfiles = !ls",
+        "get_ipython()",
+        "while True: pass",
+    ],
+)
+def test_what_one_cell_does_costs_no_other_cell_its_grade(tmp_path, cell):
+    path = handed_in(tmp_path, START, cell, "%%time\n" + RIGHT.lstrip())
+    assert notebook.grade_notebook(path, seconds=2, **OWN).report.results["where"].passed
+
+
+def test_a_loop_without_end_in_an_answer_costs_that_exercise_alone(tmp_path):
+    answer = "def position_weights(length, width):\n    while True: pass\n\n"
+    path = handed_in(tmp_path, START, answer + "position_weights; exercises.check_where", RIGHT)
+    pristine = handed_in(tmp_path, START, RIGHT, STUB, name="pristine.ipynb")
+    graded = notebook.grade_notebook(path, seconds=2, assignment=pristine, **OWN)
+    assert graded.report.results["where"].passed
+    assert "not done after 2 s" in graded.report.results["position_weights"].message
+
+
+def test_the_assignment_that_was_handed_out_says_what_counts(tmp_path):
+    pristine = handed_in(tmp_path, START, RIGHT, STUB, name="pristine.ipynb")
+    graded = notebook.grade_notebook(handed_in(tmp_path, START, RIGHT), assignment=pristine, **OWN)
+    assert (graded.report.points, graded.report.possible) == (3, 5)
+    assert graded.report.results["position_weights"].untouched
+
+
+@pytest.mark.skipif(not sandbox.is_available(), reason="no bubblewrap on this machine")
+def test_the_sandbox_shows_no_other_files_and_no_network(tmp_path):
+    others = tmp_path / "others.txt"
+    others.write_text("bob's answers")
+    spy = f"""
+import os, socket
+seen = os.path.exists({str(others)!r})
+try:
+    open({str(tmp_path / "forged.txt")!r}, "w").write("x")
+except OSError:
+    pass
+try:
+    socket.create_connection(("127.0.0.1", 9), 1)
+except OSError as error:
+    reason = error
+assert not seen, "another student's file"
+assert os.getppid() in (0, 1, 2), "other processes"
+"""
+    graded = notebook.grade_notebook(handed_in(tmp_path, START, spy, RIGHT))
+    assert graded.report.results["where"].passed and graded.failed == ()
+    assert not (tmp_path / "forged.txt").exists()
+
+
+def test_without_a_sandbox_it_says_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.setattr(sandbox, "is_available", lambda: False)
+    with pytest.raises(UserError, match=r"no sandbox here: install bubblewrap .* or add --unsafe"):
+        notebook.grade_notebook(handed_in(tmp_path, START, RIGHT))
+
+
 @pytest.mark.parametrize("text", ["", "[]", '{"cells": [{}]}', '{"cells": 3}', "\x00"])
 def test_what_is_no_notebook(tmp_path, text):
     path = tmp_path / "essay.ipynb"
     path.write_text(text)
     with pytest.raises(UserError, match=r"essay.ipynb: no notebook in the .ipynb format"):
-        notebook.grade_notebook(path)
+        notebook.grade_notebook(path, **OWN)
     with pytest.raises(UserError, match=r"absent.ipynb: cannot be read"):
         notebook.grade_notebook(tmp_path / "absent.ipynb")
 
 
-def test_one_that_never_ends_is_stopped(tmp_path):
-    path = handed_in(tmp_path, START, RIGHT, "while True: pass")
-    with pytest.raises(UserError, match=r"not done after 0\.001 minutes"):
-        notebook.grade_notebook(path, minutes=0.001)
+def test_a_notebook_out_of_time_is_listed_with_the_reason(tmp_path):
+    path = handed_in(tmp_path, START, RIGHT)
+    (result,) = graded_alone(path, minutes=0.0001).report.results.values()
+    assert not result.passed and "could not be graded: not done after 0.0001 minutes" in result.message
 
 
 def test_named_exercises_alone():
@@ -131,13 +216,29 @@ def test_named_exercises_alone():
 
 def test_the_command_grades_all_it_can(tmp_path):
     good, bad = handed_in(tmp_path, START, RIGHT), tmp_path / "absent.ipynb"
-    done = CliRunner().invoke(cli.app, ["grade", str(bad), str(good)])
+    alone = ["--assignment", str(good)]
+    done = CliRunner().invoke(cli.app, ["grade", *UNSAFE, *alone, str(bad), str(good)])
     assert done.exit_code == cli.FAILED
     assert "absent.ipynb: cannot be read" in done.stderr
     assert "3 of 3 points" in done.stdout and "✓ Answer by rule" in done.stdout
-    done = CliRunner().invoke(cli.app, ["grade", str(good), "--json"])
+    done = CliRunner().invoke(cli.app, ["grade", *UNSAFE, *alone, str(good), "--json"])
     assert done.exit_code == 0
     (found,) = json.loads(done.stdout)
     assert (found["points"], found["exercises"][0]["passed"]) == (3, True)
     done = CliRunner().invoke(cli.app, ["grade", str(good), "--minutes", "0"])
     assert done.exit_code == cli.MISTAKE and "--minutes must be above 0" in done.stderr
+
+
+def test_csv_feedback_and_what_could_not_be_graded(tmp_path):
+    good, bad = handed_in(tmp_path, START, RIGHT), tmp_path / "absent.ipynb"
+    grades, pages = tmp_path / "out" / "grades.csv", tmp_path / "pages"
+    places = ["--csv", str(grades), "--feedback", str(pages), "--assignment", str(good)]
+    arguments = ["grade", *UNSAFE, *places, str(bad), str(good), "--json"]
+    done = CliRunner().invoke(cli.app, arguments)
+    first, second = json.loads(done.stdout)
+    assert "cannot be read" in first["problem"] and second["points"] == 3
+    head, one, two = grades.read_text().splitlines()
+    assert head == "notebook,points,possible,where,problem"
+    assert "cannot be read" in one and ",3,3,3" in two
+    assert "3 of 3 points" in (pages / "ada.html").read_text()
+    assert "Not graded" in (pages / "absent.html").read_text()

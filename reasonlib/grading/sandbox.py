@@ -1,0 +1,187 @@
+"""Run a student's code so that it can do no harm: no network, no other files, limits on what it uses.
+
+`bubblewrap <https://github.com/containers/bubblewrap>`_ (Debian's package ``bubblewrap``) isolates it: the
+system is mounted read-only, home folders and the folder of the notebooks are empty, one scratch folder can be
+written. Memory, processor time and file sizes are limited by the kernel; the output is cut, and the whole
+process group is ended when the time is up.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import reasonlib
+from reasonlib.errors import UserError
+
+__all__ = ["Finished", "Limits", "is_available", "run"]
+
+_ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "VIRTUAL_ENV", "REASONLIB_DATA", "REASONLIB_CACHE")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What a student's process may use.
+
+    Attributes
+    ----------
+    seconds
+        Wall-clock time; processor time is limited to the same.
+    memory
+        Address space in bytes.
+    output
+        Bytes of output that are kept; what follows is read and thrown away.
+    """
+
+    seconds: float = 600.0
+    memory: int = 8 * 2**30
+    output: int = 2**20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finished:
+    """How a process ended: exit code, start of its output and of its events, whether its time was up."""
+
+    code: int
+    output: str
+    events: str
+    timed_out: bool
+
+
+def is_available() -> bool:
+    """Whether bubblewrap is installed and may make its namespaces here."""
+    program = shutil.which("bwrap")
+    if program is None:
+        return False
+    probe = [program, "--ro-bind", "/", "/", "--unshare-all", "--dev", "/dev", "--proc", "/proc", "true"]
+    return subprocess.run(probe, capture_output=True).returncode == 0
+
+
+def run(
+    command: Sequence[str],
+    *,
+    scratch: Path,
+    limits: Limits,
+    hidden: Sequence[Path] = (),
+    unsafe: bool = False,
+) -> Finished:
+    """Run a command in the sandbox and wait for it.
+
+    Parameters
+    ----------
+    command
+        The program and its arguments.
+    scratch
+        The one folder it may write to; its working directory and home.
+    limits
+        What it may use.
+    hidden
+        Folders that it must not see, such as the one with the notebooks of the class.
+    unsafe
+        Run without walls, with the limits alone.
+
+    Raises
+    ------
+    UserError
+        If there is no sandbox on this machine and `unsafe` was not asked for.
+    """
+    if not unsafe:
+        if not is_available():
+            raise UserError(
+                "there is no sandbox here: install bubblewrap (Debian: apt-get install bubblewrap), grade in "
+                "a container, or add --unsafe to run the students' code with your rights"
+            )
+        command = [*_walls(scratch, hidden), *command]
+    environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+    environment |= {"HOME": str(scratch), "MPLBACKEND": "agg", "OMP_NUM_THREADS": "1"}
+    environment["PYTHONPATH"] = str(_package_root())
+    receives, sends = os.pipe()
+    environment["REASONLIB_EVENTS"] = str(sends)
+    process = subprocess.Popen(
+        command,
+        cwd=scratch,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        pass_fds=[sends],
+        preexec_fn=lambda: _limit(limits),
+    )
+    os.close(sends)
+    assert process.stdout is not None
+    output, events = _Reader(process.stdout, limits.output), _Reader(open(receives, "rb"), limits.output)
+    timed_out = False
+    try:
+        process.wait(limits.seconds)
+    except subprocess.TimeoutExpired:
+        timed_out = True
+    finally:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)  # children that outlive it, too
+        except ProcessLookupError:
+            pass
+        process.wait()
+    return Finished(code=process.returncode, output=output.text(), events=events.text(), timed_out=timed_out)
+
+
+def _package_root() -> Path:
+    return Path(reasonlib.__file__).resolve().parents[1]
+
+
+def _walls(scratch: Path, hidden: Sequence[Path]) -> list[str]:
+    """Return the call of bubblewrap: system read-only, private folders empty, library and Python visible."""
+    walls = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--ro-bind", "/", "/"]
+    walls += ["--dev", "/dev", "--proc", "/proc"]
+    private = [Path("/tmp"), Path("/var/tmp"), Path("/home"), Path("/root"), Path.home(), *hidden]
+    private = [folder.resolve() for folder in private if folder.is_dir()]
+    for folder in dict.fromkeys(private):
+        walls += ["--tmpfs", str(folder)]
+    needed = [Path(sys.prefix), Path(sys.base_prefix), _package_root() / "reasonlib"]
+    needed += [Path(os.environ[name]) for name in ("REASONLIB_DATA", "REASONLIB_CACHE") if name in os.environ]
+    for folder in (folder.resolve() for folder in needed if folder.is_dir()):
+        if any(folder.is_relative_to(other) for other in private):
+            walls += ["--ro-bind", str(folder), str(folder)]
+    return [*walls, "--bind", str(scratch), str(scratch), "--chdir", str(scratch), "--"]
+
+
+def _limit(limits: Limits) -> None:
+    """Set the kernel's limits, in the child before it starts."""
+    import resource
+
+    seconds = int(limits.seconds) + 1
+    for kind, value in (
+        (resource.RLIMIT_CPU, seconds),
+        (resource.RLIMIT_AS, limits.memory),
+        (resource.RLIMIT_FSIZE, 2**28),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        resource.setrlimit(kind, (value, value))
+
+
+class _Reader:
+    """Reads a stream to its end in the background, and keeps no more than its first bytes."""
+
+    def __init__(self, stream: IO[bytes], limit: int) -> None:
+        self.stream, self.left = stream, limit
+        self.kept: list[bytes] = []
+        self.thread = threading.Thread(target=self._drain, daemon=True)
+        self.thread.start()
+
+    def _drain(self) -> None:
+        while piece := self.stream.read1(65536):  # type: ignore[attr-defined]
+            if self.left > 0:
+                self.kept.append(piece[: self.left])
+                self.left -= len(piece)
+
+    def text(self) -> str:
+        """Return what was kept, once the stream has ended."""
+        self.thread.join(5)
+        self.stream.close()
+        return b"".join(self.kept).decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""What every experiment of every topic must do; one row of each run function is trained, at smoke."""
+"""What every experiment of every topic must do; the slow test trains one row of each run function."""
 
 import math
 
@@ -19,6 +19,7 @@ def numbers(record):
     return {name: value for name, value in record.metrics.items() if not any(word in name for word in SPEED)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("experiment", RUN_FUNCTIONS.values(), ids=lambda e: e.name)
 def test_a_run_out_of_time_continues_to_the_same_result(experiment, tmp_path):
     options = {"rows": next(iter(experiment.rows)), "scale": "smoke", "seeds": 1, "device": "cpu"}

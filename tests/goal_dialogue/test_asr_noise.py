@@ -2,10 +2,16 @@
 
 import pytest
 
-from reasonlib.goal_dialogue.data.asr_noise import heard, noisy, noisy_split, spoken, word_errors
+from reasonlib.goal_dialogue.data.asr_noise import (
+    add_asr_noise,
+    add_asr_noise_to_split,
+    add_disfluencies,
+    recognise,
+    word_error_rate,
+)
 from reasonlib.goal_dialogue.data.example import SILENCE, Dialogue, Fact, Turn
 from reasonlib.goal_dialogue.data.simulator import make_split
-from reasonlib.goal_dialogue.data.world import WORLD, Draw
+from reasonlib.goal_dialogue.data.world import WORLD, PortableRandom
 
 
 @pytest.fixture(scope="module")
@@ -14,7 +20,7 @@ def split():
 
 
 def test_only_what_the_user_says_changes(split):
-    loud = noisy_split(split, seed=1)
+    loud = add_asr_noise_to_split(split, seed=1)
     assert loud.candidates == split.candidates and loud.knowledge == split.knowledge
     changed = said = 0
     for name in ("train", "valid", "test", "oov"):
@@ -30,17 +36,21 @@ def test_only_what_the_user_says_changes(split):
 
 
 def test_noise_repeats_and_can_be_turned_off(split):
-    assert noisy(split.test, seed=2) == noisy(split.test, seed=2) != noisy(split.test, seed=3)
-    assert noisy(split.test, speech=0, errors=0) == list(split.test)
+    assert (
+        add_asr_noise(split.test, seed=2)
+        == add_asr_noise(split.test, seed=2)
+        != add_asr_noise(split.test, seed=3)
+    )
+    assert add_asr_noise(split.test, speech=0, errors=0) == list(split.test)
     silent = Dialogue(task=6, events=(Turn("", "hello"), Turn(SILENCE, "hello"), Fact("a", "R_price", "b")))
-    assert noisy([silent], speech=1, errors=1) == [silent]
+    assert add_asr_noise([silent], speech=1, errors=1) == [silent]
 
 
 def test_more_errors_are_more_errors(split):
     def rate(**rates):
-        pairs = zip(split.train, noisy(split.train, **rates), strict=True)
+        pairs = zip(split.train, add_asr_noise(split.train, **rates), strict=True)
         errors = [
-            word_errors(one.user, other.user)
+            word_error_rate(one.user, other.user)
             for before, after in pairs
             for one, other in zip(before.turns, after.turns, strict=True)
             if one.user != SILENCE
@@ -52,7 +62,7 @@ def test_more_errors_are_more_errors(split):
 
 
 def test_no_unseen_name_is_misheard_into_training(split):
-    loud = noisy_split(split, seed=5, errors=0.5)
+    loud = add_asr_noise_to_split(split, seed=5, errors=0.5)
     unseen = {*WORLD.unseen.cuisines, *WORLD.unseen.locations}
     heard_words = {
         word for one in (*loud.train, *loud.valid) for turn in one.turns for word in turn.user.split()
@@ -61,9 +71,9 @@ def test_no_unseen_name_is_misheard_into_training(split):
 
 
 def test_a_sentence_is_never_lost_whole():
-    draw = Draw("test")
-    assert all(heard("no", draw, rate=1.0) for _ in range(50))
-    assert all(spoken("of the restaurant", draw, rate=1.0) for _ in range(50))
+    rng = PortableRandom("test")
+    assert all(recognise("no", rng, rate=1.0) for _ in range(50))
+    assert all(add_disfluencies("of the restaurant", rng, rate=1.0) for _ in range(50))
 
 
 @pytest.mark.parametrize(
@@ -71,9 +81,9 @@ def test_a_sentence_is_never_lost_whole():
     [("a b c", "a b c", 0), ("a b c d", "a x c", 0.5), ("a", "b c", 2), ("", "a", 1)],
 )
 def test_word_errors_count_changes(said, other, rate):
-    assert word_errors(said, other) == rate
+    assert word_error_rate(said, other) == rate
 
 
 def test_a_rate_is_a_probability():
     with pytest.raises(ValueError, match=r"errors must be from 0 to 1, got 1\.5"):
-        noisy([], errors=1.5)
+        add_asr_noise([], errors=1.5)

@@ -9,16 +9,16 @@ from reasonlib.cli import app
 from reasonlib.errors import UserError
 from reasonlib.goal_dialogue.data import datasets
 from reasonlib.goal_dialogue.data.example import Fact, Turn
-from reasonlib.goal_dialogue.data.world import WORLD, make_knowledge, results
+from reasonlib.goal_dialogue.data.world import WORLD, make_knowledge, restaurants_by_goal
 from reasonlib.goal_dialogue.models.pretrained import from_pretrained, save_memory_network
-from reasonlib.goal_dialogue.page.chat import MODELS, Conversation, book, lines_of, open_conversation
+from reasonlib.goal_dialogue.page.chat import MODELS, Conversation, open_conversation, replay, user_lines
 from reasonlib.goal_dialogue.page.widget import Talker
 
 LINES = ("hello", "may i have a table in paris")
 
 
 def test_rules_lead_to_a_proposal():
-    goal = next(iter(results(make_knowledge(WORLD))))
+    goal = next(iter(restaurants_by_goal(make_knowledge(WORLD))))
     talk = open_conversation("rules")
     for line in ("hello", f"may i have a table in {goal.location}", f"with {goal.cuisine} food", goal.number):
         talk.say(line)
@@ -38,10 +38,10 @@ def test_rules_lead_to_a_proposal():
 
 
 def test_a_request_can_be_changed_before_the_first_offer():
-    first, *_ = goals = list(results(make_knowledge(WORLD)))
+    first, *_ = goals = list(restaurants_by_goal(make_knowledge(WORLD)))
     second = next(one for one in goals if one.price != first.price and one[:3] == first[:3])
     request = f"may i have a table in {first.location} with {first.cuisine} food for {first.number}"
-    talk = book(
+    talk = replay(
         "rules",
         (
             "hello",
@@ -54,19 +54,21 @@ def test_a_request_can_be_changed_before_the_first_offer():
     texts = [one.text for one in talk.said]
     assert [text for text in texts if text.startswith("api_call")] == [first.call, second.call]
     found = {event.subject for event in talk.events if isinstance(event, Fact)}
-    assert found == set(results(make_knowledge(WORLD))[second])  # those of the first call were never heard
+    assert found == set(
+        restaurants_by_goal(make_knowledge(WORLD))[second]
+    )  # those of the first call were never heard
     assert texts[-1].split()[-1] in found
 
 
 def test_lines_of_a_dialogue_book_its_table():
     split = datasets.load("simulated", 5, dialogues=8)
     dialogue = split.test[0]
-    talk = book("copying", lines_of(dialogue), knowledge=split.knowledge)
+    talk = replay("copying", user_lines(dialogue), knowledge=split.knowledge)
     assert talk.dialogue().turns == dialogue.turns
 
 
 def test_the_network_that_copies_understands_other_words_than_those_of_the_released_users():
-    talk = book("copying", ("hello", "a table for two in bombay please", "british", "cheap please", ""))
+    talk = replay("copying", ("hello", "a table for two in bombay please", "british", "cheap please", ""))
     call, offer = [one.text for one in talk.said][-2:]
     assert call == "api_call british bombay two cheap"
     found = {
@@ -98,7 +100,7 @@ def test_what_a_listener_would_object_is_remarked():
     ("model", "shown"), [("n2n", "Weight at hop"), ("copying", "Template"), ("rules", "")]
 )
 def test_what_a_system_looked_at_is_drawn(model, shown):
-    talk = book(model, ("hello", "may i have a table in paris"))
+    talk = replay(model, ("hello", "may i have a table in paris"))
     picture = talk.picture(talk.said[1])
     assert shown in picture.html if shown else picture is None
     assert talk.show(opened=True).html.count("<details open>") == bool(shown)
@@ -193,7 +195,7 @@ def test_the_widget_offers_the_lines_of_a_dialogue():
     split = datasets.load("simulated", 5, dialogues=8)
     dialogue = split.test[0]
     form = Talker("rules", replay=dialogue, knowledge=split.knowledge)
-    for line in lines_of(dialogue):
+    for line in user_lines(dialogue):
         assert form.line.value == line
         form.button.click()
     assert form.conversation.dialogue().turns == dialogue.turns

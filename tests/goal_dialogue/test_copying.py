@@ -362,7 +362,7 @@ def test_files_that_hold_no_network(tmp_path) -> None:  # type: ignore[no-untype
     path = save_copier(copier, tmp_path / "a.safetensors", {})
     shorter = dataclasses.replace(copier, language=dataclasses.replace(copier.language, words=("one",)))
     save_copier(shorter, path, {})
-    with pytest.raises(UserError, match=r"a damaged copying network .1 words for .* rows.; train it again"):
+    with pytest.raises(UserError, match=r"a damaged copying network .1 words for .* rows.; make it again"):
         from_pretrained(path)
 
 

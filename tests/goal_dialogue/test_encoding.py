@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from reasonlib.goal_dialogue.data import datasets
-from reasonlib.goal_dialogue.data.encoding import bag_texts, build_vocabulary, encode, encode_split
+from reasonlib.goal_dialogue.data.encoding import build_vocabulary, encode, encode_split, make_bags
 from reasonlib.goal_dialogue.data.example import Dialogue, Fact, Note, Turn
 from reasonlib.goal_dialogue.models.match_features import Match, entity_types
 from reasonlib.nn.sums import Groups, sum_groups
@@ -114,7 +114,7 @@ def test_match_features_score_only_shared_entities_of_a_type():
         ("call thai rome", "call thai thai", "hello"),
         {"rome": "location", "thai": "cuisine"},
         2,
-        draw=torch.Generator().manual_seed(0),
+        generator=torch.Generator().manual_seed(0),
     )
     cuisine, location = match.types.detach()
     state = torch.tensor([[1.0, 2.0], [3.0, -1.0]])
@@ -140,4 +140,4 @@ def test_every_simulated_turn_can_be_answered_and_swapping_changes_the_training_
         assert batch.mentioned.shape == (len(turns), len(task.types))
     swapped = encode_split(split, swapped=True)
     assert len(swapped.train) == len(swapped.valid) == len(task.valid)
-    assert len(bag_texts([["hello"]], task.vocabulary)) == 1
+    assert len(make_bags([["hello"]], task.vocabulary)) == 1

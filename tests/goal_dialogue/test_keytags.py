@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from reasonlib.goal_dialogue.data import datasets
-from reasonlib.goal_dialogue.data.encoding import Encoded, encode, encode_split
+from reasonlib.goal_dialogue.data.encoding import EncodedTask, encode, encode_split
 from reasonlib.goal_dialogue.experiments.train_memory import Recipe, train_network
 from reasonlib.goal_dialogue.models.keytags import ENCODERS, build_keytags
 from reasonlib.goal_dialogue.models.match_features import entity_types
@@ -24,7 +24,7 @@ def split():
 
 
 @pytest.fixture(scope="module")
-def task(split) -> Encoded:
+def task(split) -> EncodedTask:
     return encode_split(split)
 
 
@@ -38,7 +38,7 @@ def softmax(x):
     return e / e.sum()
 
 
-def bag(task: Encoded, text: str, marks: tuple[str, ...] = ()) -> list[int]:
+def bag(task: EncodedTask, text: str, marks: tuple[str, ...] = ()) -> list[int]:
     """Word ids of a sentence, those the vocabulary knows."""
     return [task.vocabulary.id_of(w) for w in [*text.split(), *marks] if w in task.vocabulary]
 

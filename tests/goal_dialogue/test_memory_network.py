@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 import torch
 
-from reasonlib.goal_dialogue.data.encoding import Encoded, bag_texts, build_vocabulary, encode, words
+from reasonlib.goal_dialogue.data.encoding import EncodedTask, build_vocabulary, encode, make_bags, words
 from reasonlib.goal_dialogue.data.example import Dialogue, Fact, Note, Turn
 from reasonlib.goal_dialogue.models.hop_updates import Linear, Residual, UnifiedStep
 from reasonlib.goal_dialogue.models.match_features import Match
 from reasonlib.goal_dialogue.models.memory_network import (
     NETWORKS,
+    BagOfWordsEncoder,
     Candidates,
     MemoryNetwork,
     NetworkConfig,
-    WordBags,
     build,
 )
 from reasonlib.goal_dialogue.models.tying import Adjacent, Layerwise, Unified
@@ -58,8 +58,8 @@ def encoded(slots_types=None):
     vocabulary = build_vocabulary(DIALOGUES, CANDIDATES)
     entities = None if slots_types is None else {name: place for place, name in enumerate(slots_types)}
     turns = encode(DIALOGUES, vocabulary, CANDIDATES, entities=entities)
-    bags = bag_texts((words(one) for one in CANDIDATES), vocabulary)
-    return Encoded(vocabulary, CANDIDATES, bags, slots_types or {}, turns, turns, turns, None)
+    bags = make_bags((words(one) for one in CANDIDATES), vocabulary)
+    return EncodedTask(vocabulary, CANDIDATES, bags, slots_types or {}, turns, turns, turns, None)
 
 
 def made(network, hops=3, match=False, seed=1, spread=0.5):
@@ -225,14 +225,14 @@ def test_a_fixed_gating_vector_is_adjacent_or_layerwise_tying(fixed):
     task = encoded()
     draw = torch.Generator().manual_seed(0)
     batch = task.train.batch(range(len(task.train)), slots=50)
-    tying = Unified(3, 6, draw=draw)
+    tying = Unified(3, 6, generator=draw)
     with torch.no_grad():
         tying.gate.weight.zero_()
         tying.gate.bias.fill_(100.0 if fixed else -1000.0)
-    words = WordBags(len(task.vocabulary), 4, 6, draw=draw, spread=0.5)
+    words = BagOfWordsEncoder(len(task.vocabulary), 4, 6, generator=draw, spread=0.5)
     unified = assemble(tying, [UnifiedStep(6)] * 3, words, task.bags)
     if fixed:  # z = 1: the first A and C at every hop, and nothing carried over
-        same = WordBags(len(task.vocabulary), 4, 6, draw=draw)
+        same = BagOfWordsEncoder(len(task.vocabulary), 4, 6, generator=draw)
         with torch.no_grad():
             for place, table in enumerate((0, 1, 0, 1)):  # A, C, B = A, W = C
                 same.tables[place].copy_(words.tables[table])
@@ -279,7 +279,7 @@ def test_bad_sizes_are_refused():
     with pytest.raises(ValueError, match="hops must be at least 1, got 0"):
         NetworkConfig(hops=0)
     with pytest.raises(ValueError, match="types must name at least one entity, got none"):
-        Match(CANDIDATES, {}, 4, draw=torch.Generator())
+        Match(CANDIDATES, {}, 4, generator=torch.Generator())
     model, _ = made("n2n", match=True)
     batch = replace(encoded(TYPES).train.batch([0], slots=5), mentioned=None)
     with pytest.raises(ValueError, match="match features need turns encoded with entities"):

@@ -4,7 +4,7 @@ import pytest
 
 from reasonlib.errors import UserError
 from reasonlib.goal_dialogue.data import datasets
-from reasonlib.goal_dialogue.data.encoding import lines, words
+from reasonlib.goal_dialogue.data.encoding import memory_lines, words
 from reasonlib.goal_dialogue.data.example import Dialogue, Fact, Split, Turn
 from reasonlib.goal_dialogue.experiments.oov_validation import name_exchanges, rename
 from reasonlib.tracking import experiment
@@ -13,7 +13,7 @@ SPLIT = datasets.load("simulated", 5, dialogues=12)
 
 
 def said(dialogues):
-    sentences = (line for one in dialogues for event in lines(one) for line in event)
+    sentences = (line for one in dialogues for event in memory_lines(one) for line in event)
     return {word for text, _, _ in sentences for word in words(text)}
 
 

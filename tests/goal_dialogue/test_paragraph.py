@@ -17,8 +17,8 @@ from reasonlib.goal_dialogue.models.memory_system import predict
 from reasonlib.goal_dialogue.models.paragraph import (
     ParagraphConfig,
     build_paragraphs,
-    learn_paragraphs,
-    sentences_to_learn,
+    distinct_sentences,
+    train_paragraph_vectors,
 )
 
 SMALL = ParagraphConfig(width=12, epochs=300, inference=200)
@@ -28,15 +28,15 @@ CORPUS = [text.split() for text in TELL + ASK]
 
 SCRIPT = """
 import hashlib
-from reasonlib.goal_dialogue.models.paragraph import ParagraphConfig, learn_paragraphs
-vectors = learn_paragraphs({corpus!r}, ParagraphConfig(width=12, epochs=300, inference=200), seed=3)
+from reasonlib.goal_dialogue.models.paragraph import ParagraphConfig, train_paragraph_vectors
+vectors = train_paragraph_vectors({corpus!r}, ParagraphConfig(width=12, epochs=300, inference=200), seed=3)
 print(hashlib.sha256(vectors([["in", "oslo", "please"], ["do", "you"]]).tobytes()).hexdigest())
 """
 
 
 @pytest.fixture(scope="module")
 def vectors():
-    return learn_paragraphs(CORPUS, SMALL, seed=3)
+    return train_paragraph_vectors(CORPUS, SMALL, seed=3)
 
 
 def cosine(a, b):
@@ -58,11 +58,11 @@ def test_vectors_are_the_same_in_every_process(vectors):
 
 
 def test_a_vector_does_not_depend_on_what_was_inferred_before(vectors):
-    alone = learn_paragraphs(CORPUS, SMALL, seed=3)([["near", "paris"]])
+    alone = train_paragraph_vectors(CORPUS, SMALL, seed=3)([["near", "paris"]])
     together = vectors([["hello"], ["near", "paris"], ["hello"], ["near", "paris"]])
     assert (together[1] == alone[0]).all() and (together[3] == alone[0]).all()
     assert (together[0] == together[2]).all()
-    assert (learn_paragraphs(CORPUS, SMALL, seed=4)([["near", "paris"]]) != alone).any()
+    assert (train_paragraph_vectors(CORPUS, SMALL, seed=4)([["near", "paris"]]) != alone).any()
 
 
 def test_unseen_sentences_lie_with_those_whose_words_they_share(vectors):
@@ -82,7 +82,7 @@ def test_repeated_inference_varies_less_with_more_passes():
     spreads = []
     for passes in (2, 200):
         config = ParagraphConfig(width=12, epochs=300, inference=passes)
-        several = learn_paragraphs(CORPUS, config, seed=3).repeated(TELL[0].split(), 6)
+        several = train_paragraph_vectors(CORPUS, config, seed=3).repeated(TELL[0].split(), 6)
         mean = several.mean(0)
         spreads.append(np.mean([1 - cosine(vector, mean) for vector in several]))
     assert 0 < spreads[1] < spreads[0] / 2
@@ -91,9 +91,9 @@ def test_repeated_inference_varies_less_with_more_passes():
 def test_the_network_reads_one_fixed_vector_a_sentence():
     split = datasets.load("simulated", 1, dialogues=6)
     task = encode_split(split)
-    sentences = sentences_to_learn(task)
+    sentences = distinct_sentences(task)
     assert ["hi", "$u", "#0"] in sentences or ["hello", "$u", "#0"] in sentences
-    vectors = learn_paragraphs(sentences, ParagraphConfig(width=12, epochs=20, inference=10))
+    vectors = train_paragraph_vectors(sentences, ParagraphConfig(width=12, epochs=20, inference=10))
     config = NetworkConfig(hops=3, slots=20)
     model, numbered, texts = build_paragraphs(config, task, vectors)
     assert {name for name, _ in model.named_parameters()} == {"steps.0.map", "answers.words.tables.0"}
@@ -126,6 +126,6 @@ def test_wrong_settings_are_named():
     with pytest.raises(ValueError, match="inference must be at least 1, got 0"):
         ParagraphConfig(inference=0)
     with pytest.raises(ValueError, match="sentences must hold at least one with a word in it"):
-        learn_paragraphs([[]])
+        train_paragraph_vectors([[]])
     with pytest.raises(ValueError, match="times must be at least 1, got 0"):
-        learn_paragraphs(CORPUS, ParagraphConfig(width=2, epochs=1)).repeated(["in"], 0)
+        train_paragraph_vectors(CORPUS, ParagraphConfig(width=2, epochs=1)).repeated(["in"], 0)

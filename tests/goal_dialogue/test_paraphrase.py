@@ -3,9 +3,15 @@
 import pytest
 
 from reasonlib.goal_dialogue.data.example import SILENCE, Fact, Turn
-from reasonlib.goal_dialogue.data.paraphrase import MEANT, OTHERS, reword, reworded, settled
+from reasonlib.goal_dialogue.data.paraphrase import (
+    MEANT,
+    OTHERS,
+    paraphrase_dialogues,
+    paraphrase_sentence,
+    without_updates,
+)
 from reasonlib.goal_dialogue.data.simulator import make_split
-from reasonlib.goal_dialogue.data.world import Draw
+from reasonlib.goal_dialogue.data.world import PortableRandom
 
 
 @pytest.fixture(scope="module")
@@ -14,10 +20,10 @@ def split():
 
 
 def test_every_simulated_sentence_is_understood_and_keeps_what_it_names(split):
-    types, draw = split.knowledge.types(), Draw("test")
+    types, rng = split.knowledge.types(), PortableRandom("test")
     said = {turn.user for one in split.train for turn in one.turns} - {SILENCE}
     for text in sorted(said):
-        others = {reword(text, draw) for _ in range(20)}
+        others = {paraphrase_sentence(text, rng) for _ in range(20)}
         assert len(others) > 3, text
         names = sorted(word for word in text.split() if word in types)
         for other in others:
@@ -26,7 +32,7 @@ def test_every_simulated_sentence_is_understood_and_keeps_what_it_names(split):
 
 def test_what_the_system_says_and_finds_stays(split):
     changed = 0
-    pairs = zip(split.train, reworded(split.train, sure=0), strict=True)
+    pairs = zip(split.train, paraphrase_dialogues(split.train, sure=0), strict=True)
     for before, after in (
         (a, b) for one, other in pairs for a, b in zip(one.events, other.events, strict=True)
     ):
@@ -39,29 +45,33 @@ def test_what_the_system_says_and_finds_stays(split):
 
 
 def test_rewording_repeats_and_can_be_turned_off(split):
-    assert reworded(split.test, seed=2) == reworded(split.test, seed=2) != reworded(split.test, seed=3)
-    assert reworded(split.test, rate=0, sure=0) == list(split.test)
+    assert (
+        paraphrase_dialogues(split.test, seed=2)
+        == paraphrase_dialogues(split.test, seed=2)
+        != paraphrase_dialogues(split.test, seed=3)
+    )
+    assert paraphrase_dialogues(split.test, rate=0, sure=0) == list(split.test)
 
 
 def test_a_settled_user_asks_at_once_for_what_they_end_up_with(split):
     for dialogue in split.train:
         calls = [turn.bot for turn in dialogue.turns if turn.bot.startswith("api_call")]
-        calm = settled(dialogue)
+        calm = without_updates(dialogue)
         assert [turn.bot for turn in calm.turns if turn.bot.startswith("api_call")] == calls[-1:]
         said = {word for turn in calm.turns for word in turn.user.split()}
         assert said.issuperset(calls[-1].split()[1:])
         assert [one for one in calm.events if isinstance(one, Fact)] == [
             one for one in dialogue.events if isinstance(one, Fact)
         ]
-        assert settled(calm) == calm
+        assert without_updates(calm) == calm
 
 
 def test_an_unknown_sentence_stays_and_every_meaning_has_words():
-    assert reword("the cat sat on the mat", Draw("test")) == "the cat sat on the mat"
+    assert paraphrase_sentence("the cat sat on the mat", PortableRandom("test")) == "the cat sat on the mat"
     assert set(MEANT.values()) == set(OTHERS)
 
 
 @pytest.mark.parametrize("rates", [{"rate": 1.5}, {"sure": -0.1}])
 def test_a_rate_is_a_probability(rates):
     with pytest.raises(ValueError, match=r"(rate|sure) must be from 0 to 1, got"):
-        reworded([], **rates)
+        paraphrase_dialogues([], **rates)

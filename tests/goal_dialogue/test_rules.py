@@ -7,12 +7,12 @@ from reasonlib.goal_dialogue.data.example import Dialogue, Split, Turn, examples
 from reasonlib.goal_dialogue.data.simulator import make_split
 from reasonlib.goal_dialogue.experiments.metrics import evaluate, score_answers
 from reasonlib.goal_dialogue.models.rules import fit_rules
-from reasonlib.goal_dialogue.models.rules_dstc2 import TOWN_ASK, TOWN_HELLO, TownRules
+from reasonlib.goal_dialogue.models.rules_dstc2 import DSTC2_ASK, DSTC2_HELLO, Dstc2Rules
 
 TOWN = f"""\
-1 <SILENCE>\t{TOWN_HELLO}
-2 cheap food please\t{TOWN_ASK["area"]}
-3 i dont care\t{TOWN_ASK["food"]}
+1 <SILENCE>\t{DSTC2_HELLO}
+2 cheap food please\t{DSTC2_ASK["area"]}
+3 i dont care\t{DSTC2_ASK["food"]}
 4 italian\tapi_call italian R_location cheap
 5 da_vinci R_cuisine italian
 6 da_vinci R_location north
@@ -49,7 +49,7 @@ def test_rules_of_the_town_ask_call_name_and_tell():
     calls = ("api_call italian R_location cheap", "api_call swedish R_location R_price")
     split = Split(task=6, train=told, valid=(), test=(), oov=(), candidates=calls, knowledge=None)
     system = fit_rules(split)
-    assert isinstance(system, TownRules) and system.foods == {"italian", "swedish"}
+    assert isinstance(system, Dstc2Rules) and system.foods == {"italian", "swedish"}
     assert system.served == {"italian"}
     assert evaluate(system, told)["per_dialogue"] == 1.0
 

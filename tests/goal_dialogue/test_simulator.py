@@ -8,7 +8,14 @@ import pytest
 from reasonlib.goal_dialogue.data import corpus
 from reasonlib.goal_dialogue.data.example import SILENCE, Fact, Turn
 from reasonlib.goal_dialogue.data.simulator import OPTIONS, SIMULATORS, make_setting, make_split, simulate
-from reasonlib.goal_dialogue.data.world import WORLD, Draw, Half, World, make_knowledge, results
+from reasonlib.goal_dialogue.data.world import (
+    WORLD,
+    Half,
+    PortableRandom,
+    World,
+    make_knowledge,
+    restaurants_by_goal,
+)
 
 TASKS = (1, 2, 3, 4, 5)
 SPLITS = ("train", "valid", "test", "oov")
@@ -89,7 +96,7 @@ def test_the_last_call_holds_what_the_user_last_said(splits):
 
 
 def test_the_results_of_a_call_stand_between_it_and_the_first_option(splits):
-    found = results(splits[5].knowledge)
+    found = restaurants_by_goal(splits[5].knowledge)
     for dialogue in splits[5].train:
         places = [place for place, event in enumerate(dialogue.events) if isinstance(event, Fact)]
         assert places == list(range(places[0], places[-1] + 1))
@@ -110,13 +117,13 @@ def test_the_same_seed_gives_the_same_bytes_on_every_machine():
 
 
 def test_a_draw_is_fair_and_loses_nothing():
-    draw = Draw("a test")
+    draw = PortableRandom("a test")
     assert sorted(draw.shuffled(range(20))) == list(range(20))
     counts = [0] * 5
     for _ in range(5000):
-        counts[draw.below(5)] += 1
+        counts[draw.randrange(5)] += 1
     assert min(counts) > 900 and max(counts) < 1100
-    assert 400 < sum(draw.chance(0.25) for _ in range(2000)) < 600
+    assert 400 < sum(draw.bernoulli(0.25) for _ in range(2000)) < 600
 
 
 def test_the_knowledge_base_has_the_released_shape():

@@ -24,15 +24,15 @@ from reasonlib.goal_dialogue.experiments.train_tagger import (
     train_tagger,
 )
 from reasonlib.goal_dialogue.models.tagger import (
-    LETTERS,
+    CHARACTERS,
     NONE,
     TAGS,
     ContextTagger,
     TaggerConfig,
     WordTagger,
+    encode_characters,
     look_up,
     lstm_step,
-    spell,
     tag,
     tag_counts,
 )
@@ -86,7 +86,7 @@ def test_cell_is_the_printed_one_and_torch_s():
 def test_a_word_s_vector_is_that_of_the_cells_run_by_hand():
     tagger = WordTagger(SMALL, seed=1)
     lstm = tagger.reader.lstm
-    spelled = spell([["thai", "a"], ["british"]])
+    spelled = encode_characters([["thai", "a"], ["british"]])
     with torch.no_grad():
         vectors = tagger.reader(spelled)
         for row, word in enumerate(("thai", "a", "british")):
@@ -101,7 +101,7 @@ def test_a_word_s_vector_is_that_of_the_cells_run_by_hand():
                     weights[f"b_{gate}"] = bias[cut]
                 state = torch.zeros(1, 16), torch.zeros(1, 16)
                 for letter in letters:
-                    number = torch.tensor([LETTERS.index(letter) + 2])
+                    number = torch.tensor([CHARACTERS.index(letter) + 2])
                     state = lstm_step(tagger.reader.letters(number), state, weights)
                 sides.append(state[0][0])
             torch.testing.assert_close(vectors[row], torch.cat(sides))
@@ -132,7 +132,7 @@ class LetterBag(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.letters = nn.Embedding(len(LETTERS) + 2, 32, padding_idx=0)
+        self.letters = nn.Embedding(len(CHARACTERS) + 2, 32, padding_idx=0)
         self.tags = nn.Sequential(nn.Linear(32, 32), nn.Tanh(), nn.Linear(32, len(TAGS)))
         for parameter in self.parameters():
             with torch.no_grad():
@@ -151,7 +151,7 @@ def test_the_order_of_letters_is_learned_and_a_bag_of_letters_cannot():
     for name, model in (("lstm", WordTagger(SMALL)), ("bag", LetterBag())):
         train_on_data(model, data, recipe, progress=False)
         with torch.no_grad():
-            given = model(spell([[word] for word in unseen]))[:, 0].argmax(1)
+            given = model(encode_characters([[word] for word in unseen]))[:, 0].argmax(1)
         right[name] = float((given == torch.tensor(list(unseen.values()))).float().mean())
     assert right["lstm"] > 0.9
     assert right["bag"] < 0.7
@@ -209,7 +209,7 @@ def test_same_seed_same_tagger(split):
         tagger = ContextTagger(SMALL, seed=seed)
         data = without_restaurants(collect_tagger_data(split, alone=False))
         train_on_data(tagger, data, TaggerRecipe(steps=5, batch_size=8), seed=seed, progress=False)
-        tagged.append(tagger(spell([["in", "paris", "please"]])))
+        tagged.append(tagger(encode_characters([["in", "paris", "please"]])))
     assert torch.equal(tagged[0], tagged[1])
     assert not torch.equal(tagged[0], tagged[2])
 
@@ -253,7 +253,7 @@ def test_mistakes_of_the_user_are_named():
     with pytest.raises(ValueError, match="made_up must be between 0 and 1, got 2"):
         TaggerRecipe(made_up=2)
     with pytest.raises(ValueError, match="sentences must each hold at least one word"):
-        spell([["hi"], []])
+        encode_characters([["hi"], []])
 
 
 def test_taggers_by_name(split):

@@ -13,8 +13,8 @@ from reasonlib.goal_dialogue.models.tagger import (
     ContextTagger,
     TaggerConfig,
     WordTagger,
+    encode_characters,
     look_up,
-    spell,
     tag,
 )
 from reasonlib.tracking.experiment import Trial
@@ -51,7 +51,7 @@ def test_what_is_read_is_what_was_written(tmp_path, kind):
     path = save_tagger(tagger, tmp_path / "tagger.safetensors", made="here", half=False)
     again = from_pretrained(path)
     assert type(again) is kind
-    spelled = spell([["in", "seoul"]])
+    spelled = encode_characters([["in", "seoul"]])
     assert torch.equal(again(spelled), tagger(spelled))
 
 
@@ -60,7 +60,7 @@ def test_files_that_are_no_taggers_are_named(tmp_path):
         from_pretrained(tmp_path / "none")
     about = {"kind": "reasonlib tagger", "tagger": "letters", "config": {"width": 3}}
     path = save_weights(tmp_path / "odd.safetensors", {"x": torch.zeros(1)}, metadata=about)
-    with pytest.raises(UserError, match=r"a damaged tagger .*; train it again"):
+    with pytest.raises(UserError, match=r"a damaged tagger .*; make it again"):
         from_pretrained(path)
     save_weights(path, {"x": torch.zeros(1)}, metadata={"kind": "words"})
     with pytest.raises(UserError, match="holds no model of goal_dialogue"):

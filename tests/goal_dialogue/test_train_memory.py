@@ -6,11 +6,11 @@ import torch
 
 from reasonlib.goal_dialogue.data import datasets
 from reasonlib.goal_dialogue.data.encoding import (
-    Encoded,
-    bag_texts,
+    EncodedTask,
     build_vocabulary,
     encode,
     encode_split,
+    make_bags,
     words,
 )
 from reasonlib.goal_dialogue.data.example import Dialogue, Example, Turn, examples
@@ -53,8 +53,8 @@ def encoded():
     train, test = orders(120, 0), orders(40, 1)
     vocabulary = build_vocabulary(train, CANDIDATES)
     turns, held = (encode(part, vocabulary, CANDIDATES) for part in (train, test))
-    bags = bag_texts((words(one) for one in CANDIDATES), vocabulary)
-    return Encoded(vocabulary, CANDIDATES, bags, {}, turns, held, held, None), test
+    bags = make_bags((words(one) for one in CANDIDATES), vocabulary)
+    return EncodedTask(vocabulary, CANDIDATES, bags, {}, turns, held, held, None), test
 
 
 RECIPE = Recipe(epochs=25, batch_size=16, lr=0.01)

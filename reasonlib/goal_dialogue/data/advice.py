@@ -16,7 +16,7 @@ with whom the child lives.
 from collections.abc import Iterator, Mapping, Sequence
 
 from reasonlib.goal_dialogue.data.example import SILENCE, Dialogue, Event, KnowledgeBase, Split, Turn
-from reasonlib.goal_dialogue.data.world import SLOTS, Draw, Goal, facts_of
+from reasonlib.goal_dialogue.data.world import SLOTS, Goal, PortableRandom, restaurant_facts
 
 __all__ = ["DIALOGUES", "TASKS", "make_advice", "make_split"]
 
@@ -96,11 +96,11 @@ _OFFERS = 3  # people each of them finds
 
 def make_advice(*, seed: int = 0) -> KnowledgeBase:
     """Make the knowledge base: three people to talk to for each of forty API calls."""
-    draw = Draw(f"advice knowledge {seed}")
+    rng = PortableRandom(f"advice knowledge {seed}")
     every = [Goal(*each) for each in _product()]
     facts = {}
-    for goal in draw.shuffled(every)[:_FOUND]:
-        for rating in draw.shuffled(range(1, 9))[:_OFFERS]:
+    for goal in rng.shuffled(every)[:_FOUND]:
+        for rating in rng.shuffled(range(1, 9))[:_OFFERS]:
             name = f"advice_{goal.location}_{goal.price}_{goal.cuisine}_{goal.number}_{rating}stars"
             facts[name] = {
                 "R_phone": f"{name}_phone",
@@ -122,56 +122,58 @@ def _product() -> Iterator[tuple[str, str, str, str]]:
                     yield subject, town, age, home
 
 
-def _say(draw: Draw, phrases: Mapping[str, Sequence[str]], goal: Goal, slot: str) -> str:
-    return draw.pick(phrases[slot]).format(getattr(goal, slot))
+def _say(rng: PortableRandom, phrases: Mapping[str, Sequence[str]], goal: Goal, slot: str) -> str:
+    return rng.choice(phrases[slot]).format(getattr(goal, slot))
 
 
-def _tell(draw: Draw, task: int, knowledge: KnowledgeBase, found: dict[Goal, list[str]]) -> Iterator[Event]:
-    final = draw.pick(list(found))
-    changed = draw.shuffled(SLOTS)[: 1 + draw.below(2)] if task in (2, 5) else []
+def _tell(
+    rng: PortableRandom, task: int, knowledge: KnowledgeBase, restaurants: dict[Goal, list[str]]
+) -> Iterator[Event]:
+    final = rng.choice(list(restaurants))
+    changed = rng.shuffled(SLOTS)[: 1 + rng.randrange(2)] if task in (2, 5) else []
     first = final._replace(
         **{
-            slot: draw.pick([value for value in VALUES[slot] if value != getattr(final, slot)])
+            slot: rng.choice([value for value in VALUES[slot] if value != getattr(final, slot)])
             for slot in changed
         }
     )
-    names = draw.shuffled(found[final])
-    facts = [fact for name in names for fact in facts_of(name, knowledge.facts[name])]
+    names = rng.shuffled(restaurants[final])
+    facts = [fact for name in names for fact in restaurant_facts(name, knowledge.facts[name])]
     if task == 3:
         yield from facts
-    yield Turn(draw.pick(GREETINGS), HELLO)
-    named = draw.shuffled(SLOTS)[: 4 if task == 2 else draw.below(4)]
-    yield Turn(" ".join([draw.pick(OPENINGS), *(_say(draw, WISHES, first, slot) for slot in named)]), I_SEE)
+    yield Turn(rng.choice(GREETINGS), HELLO)
+    named = rng.shuffled(SLOTS)[: 4 if task == 2 else rng.randrange(4)]
+    yield Turn(" ".join([rng.choice(OPENINGS), *(_say(rng, WISHES, first, slot) for slot in named)]), I_SEE)
     said = SILENCE
     for slot in SLOTS:
         if slot not in named:
             yield Turn(said, ASK[slot])
-            said = _say(draw, ANSWERS, first, slot)
+            said = _say(rng, ANSWERS, first, slot)
     yield Turn(said, LOOK)
     if task != 3:
         yield Turn(SILENCE, first.call)
     if changed:
         for slot in changed:
-            yield Turn(_say(draw, UPDATES, final, slot), CHANGED)
-        yield Turn(draw.pick(NO_MORE), LOOK)
+            yield Turn(_say(rng, UPDATES, final, slot), CHANGED)
+        yield Turn(rng.choice(NO_MORE), LOOK)
         yield Turn(SILENCE, final.call)
     if task == 2:
-        yield Turn(draw.pick(THANKS), CARE)
+        yield Turn(rng.choice(THANKS), CARE)
     if task == 5:
         yield from facts
     if task in (3, 5):
         ranked = sorted(names, key=lambda name: -int(knowledge.facts[name]["R_rating"]))
-        taken = draw.below(len(ranked))
-        for place, name in enumerate(ranked[: taken + 1]):
+        taken = rng.randrange(len(ranked))
+        for index, name in enumerate(ranked[: taken + 1]):
             yield Turn(SILENCE, OFFER + name)
-            last = place == taken
-            yield Turn(draw.pick(CONSENTS if last else REFUSALS), GOOD if last else OTHER)
+            last = index == taken
+            yield Turn(rng.choice(CONSENTS if last else REFUSALS), GOOD if last else OTHER)
         if task == 5:
-            for detail in draw.shuffled(tuple(DETAILS))[: 1 + draw.below(2)]:
+            for detail in rng.shuffled(tuple(DETAILS))[: 1 + rng.randrange(2)]:
                 value = knowledge.facts[ranked[taken]][f"R_{detail}"]
-                yield Turn(draw.pick(DETAILS[detail]), HERE + value)
-            yield Turn(draw.pick(THANKS), ANYTHING)
-            yield Turn(draw.pick(FAREWELLS), CARE)
+                yield Turn(rng.choice(DETAILS[detail]), HERE + value)
+            yield Turn(rng.choice(THANKS), ANYTHING)
+            yield Turn(rng.choice(FAREWELLS), CARE)
 
 
 def make_split(task: int, *, dialogues: int = DIALOGUES, seed: int = 0) -> Split:
@@ -196,28 +198,30 @@ def make_split(task: int, *, dialogues: int = DIALOGUES, seed: int = 0) -> Split
     if dialogues < 5:
         raise ValueError(f"dialogues must be at least 5, got {dialogues}")
     knowledge = make_advice(seed=seed)
-    found: dict[Goal, list[str]] = {}
+    restaurants: dict[Goal, list[str]] = {}
     for name, values in knowledge.facts.items():
         goal = Goal(values["R_cuisine"], values["R_location"], values["R_number"], values["R_price"])
-        found.setdefault(goal, []).append(name)
-    draw = Draw(f"advice {task} {seed}")
-    told = [Dialogue(task=task, events=tuple(_tell(draw, task, knowledge, found))) for _ in range(dialogues)]
-    part = dialogues // 5
+        restaurants.setdefault(goal, []).append(name)
+    rng = PortableRandom(f"advice {task} {seed}")
+    written = [
+        Dialogue(task=task, events=tuple(_tell(rng, task, knowledge, restaurants))) for _ in range(dialogues)
+    ]
+    fifth = dialogues // 5
     details = [
         values[relation] for values in knowledge.facts.values() for relation in ("R_phone", "R_address")
     ]
     every = [
         *FIXED,
-        *(Goal(*each).call for each in _product()),
+        *(Goal(*values).call for values in _product()),
         *(OFFER + name for name in knowledge.facts),
         *(HERE + value for value in details),
     ]
     return Split(
         task=task,
-        train=told[: dialogues - 2 * part],
-        valid=told[dialogues - 2 * part : dialogues - part],
-        test=told[dialogues - part :],
+        train=written[: dialogues - 2 * fifth],
+        valid=written[dialogues - 2 * fifth : dialogues - fifth],
+        test=written[dialogues - fifth :],
         oov=(),
-        candidates=tuple(Draw(f"advice candidates {seed}").shuffled(every)),
+        candidates=tuple(PortableRandom(f"advice candidates {seed}").shuffled(every)),
         knowledge=knowledge,
     )

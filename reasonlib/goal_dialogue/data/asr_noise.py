@@ -17,9 +17,9 @@ from difflib import get_close_matches
 from functools import lru_cache
 
 from reasonlib.goal_dialogue.data.example import SILENCE, Dialogue, Event, Split, Turn
-from reasonlib.goal_dialogue.data.world import Draw
+from reasonlib.goal_dialogue.data.world import PortableRandom
 
-__all__ = ["heard", "noisy", "noisy_split", "spoken", "word_errors"]
+__all__ = ["add_asr_noise", "add_asr_noise_to_split", "add_disfluencies", "recognise", "word_error_rate"]
 
 FILLERS = ("uh", "um", "er", "well", "okay", "so", "like", "you know", "please")
 REWORDED: Sequence[tuple[str, Sequence[str]]] = (
@@ -101,14 +101,14 @@ SOUNDS = {
 """Words that sound alike, so that a recogniser takes one for the other."""
 
 
-def spoken(text: str, draw: Draw, *, rate: float = 0.3) -> str:
+def add_disfluencies(text: str, rng: PortableRandom, *, rate: float = 0.3) -> str:
     """Say a written sentence as people speak.
 
     Parameters
     ----------
     text
         What was to be said.
-    draw
+    rng
         Draws the changes.
     rate
         Probability of each change: another wording for a phrase, a filler before the sentence, one within it,
@@ -116,27 +116,27 @@ def spoken(text: str, draw: Draw, *, rate: float = 0.3) -> str:
     """
     for phrase, others in REWORDED:
         padded = f" {text} "
-        if f" {phrase} " in padded and draw.chance(rate):
-            text = " ".join(padded.replace(f" {phrase} ", f" {draw.pick(others)} ", 1).split())
-    words = text.split() or [draw.pick(FILLERS)]
-    if len(words) > 3 and draw.chance(rate / 2):
-        begun = 1 + draw.below(min(3, len(words) - 1))
+        if f" {phrase} " in padded and rng.bernoulli(rate):
+            text = " ".join(padded.replace(f" {phrase} ", f" {rng.choice(others)} ", 1).split())
+    words = text.split() or [rng.choice(FILLERS)]
+    if len(words) > 3 and rng.bernoulli(rate / 2):
+        begun = 1 + rng.randrange(min(3, len(words) - 1))
         words = [*words[:begun], *words]
-    if len(words) > 2 and draw.chance(rate / 2):
-        words.insert(1 + draw.below(len(words) - 1), draw.pick(FILLERS))
-    if draw.chance(rate):
-        words.insert(0, draw.pick(FILLERS))
+    if len(words) > 2 and rng.bernoulli(rate / 2):
+        words.insert(1 + rng.randrange(len(words) - 1), rng.choice(FILLERS))
+    if rng.bernoulli(rate):
+        words.insert(0, rng.choice(FILLERS))
     return " ".join(words)
 
 
-def heard(text: str, draw: Draw, *, rate: float = 0.1, lexicon: Sequence[str] = ()) -> str:
+def recognise(text: str, rng: PortableRandom, *, rate: float = 0.1, lexicon: Sequence[str] = ()) -> str:
     """Recognise a spoken sentence, with errors.
 
     Parameters
     ----------
     text
         What was said.
-    draw
+    rng
         Draws the errors.
     rate
         Probability of an error at each word. Three of five take one word for another, one leaves the word
@@ -144,31 +144,31 @@ def heard(text: str, draw: Draw, *, rate: float = 0.1, lexicon: Sequence[str] = 
     lexicon
         Words that may be heard instead of one without an entry in `SOUNDS`: the nearest in spelling is.
     """
-    found: list[str] = []
+    words: list[str] = []
     for word in text.split():
-        if not draw.chance(rate):
-            found.append(word)
+        if not rng.bernoulli(rate):
+            words.append(word)
             continue
-        kind = draw.below(5)
+        kind = rng.randrange(5)
         if kind < 3:
-            found.append(draw.pick(SOUNDS[word]) if word in SOUNDS else _near(word, draw, lexicon))
+            words.append(rng.choice(SOUNDS[word]) if word in SOUNDS else _near(word, rng, lexicon))
         elif kind == 3:
-            found += [word, draw.pick(("the", "a", "and", "uh"))]
-    return " ".join(found) or "uh"
+            words += [word, rng.choice(("the", "a", "and", "uh"))]
+    return " ".join(words) or "uh"
 
 
-def _near(word: str, draw: Draw, lexicon: Sequence[str]) -> str:
+def _near(word: str, rng: PortableRandom, lexicon: Sequence[str]) -> str:
     close = _close(word, tuple(lexicon))
-    return draw.pick(close) if close else word[: max(1, len(word) - 1)]
+    return rng.choice(close) if close else word[: max(1, len(word) - 1)]
 
 
 @lru_cache(maxsize=4096)
 def _close(word: str, lexicon: tuple[str, ...]) -> tuple[str, ...]:
     """List up to four words that are spelt nearly alike."""
-    return tuple(one for one in get_close_matches(word, lexicon, n=5, cutoff=0.5) if one != word)[:4]
+    return tuple(match for match in get_close_matches(word, lexicon, n=5, cutoff=0.5) if match != word)[:4]
 
 
-def noisy(
+def add_asr_noise(
     dialogues: Iterable[Dialogue],
     *,
     seed: int = 0,
@@ -185,11 +185,11 @@ def noisy(
     seed
         The same seed makes the same noise.
     speech
-        Rate of `spoken`; 0 leaves the wording.
+        Rate of `add_disfluencies`; 0 leaves the wording.
     errors
-        Rate of `heard`; 0 recognises every word.
+        Rate of `recognise`; 0 recognises every word.
     lexicon
-        See `heard`.
+        See `recognise`.
 
     Raises
     ------
@@ -199,11 +199,11 @@ def noisy(
     for name, rate in (("speech", speech), ("errors", errors)):
         if not 0 <= rate <= 1:
             raise ValueError(f"{name} must be from 0 to 1, got {rate}")
-    draw, lexicon = Draw(f"noise {seed}"), tuple(lexicon)
+    rng, lexicon = PortableRandom(f"noise {seed}"), tuple(lexicon)
 
     def near(text: str) -> str:
-        said = spoken(text, draw, rate=speech) if speech else text
-        return heard(said, draw, rate=errors, lexicon=lexicon) if errors else said
+        said = add_disfluencies(text, rng, rate=speech) if speech else text
+        return recognise(said, rng, rate=errors, lexicon=lexicon) if errors else said
 
     def changed(event: Event) -> Event:
         if isinstance(event, Turn) and event.user not in ("", SILENCE):
@@ -216,7 +216,7 @@ def noisy(
     ]
 
 
-def noisy_split(split: Split, *, seed: int = 0, speech: float = 0.3, errors: float = 0.1) -> Split:
+def add_asr_noise_to_split(split: Split, *, seed: int = 0, speech: float = 0.3, errors: float = 0.1) -> Split:
     """Make all users of a task speak; candidates and knowledge base stay.
 
     Words may be misheard as any other word that a user of the training set says.
@@ -226,28 +226,28 @@ def noisy_split(split: Split, *, seed: int = 0, speech: float = 0.3, errors: flo
         - {SILENCE}
     )
 
-    def said(dialogues: Sequence[Dialogue], place: int) -> list[Dialogue]:
-        return noisy(dialogues, seed=4 * seed + place, speech=speech, errors=errors, lexicon=lexicon)
+    def add(dialogues: Sequence[Dialogue], offset: int) -> list[Dialogue]:
+        return add_asr_noise(dialogues, seed=4 * seed + offset, speech=speech, errors=errors, lexicon=lexicon)
 
     return dataclasses.replace(
         split,
-        train=said(split.train, 0),
-        valid=said(split.valid, 1),
-        test=said(split.test, 2),
-        oov=said(split.oov, 3),
+        train=add(split.train, 0),
+        valid=add(split.valid, 1),
+        test=add(split.test, 2),
+        oov=add(split.oov, 3),
     )
 
 
-def word_errors(said: str, heard: str) -> float:
+def word_error_rate(said: str, recognise: str) -> float:
     """Word error rate: changes that turn what was said into what was heard, as a share of what was said.
 
-    >>> word_errors("a table for two", "table for to")
+    >>> word_error_rate("a table for two", "table for to")
     0.5
     """
-    first, second = said.split(), heard.split()
+    first, second = said.split(), recognise.split()
     row = list(range(len(second) + 1))
-    for place, word in enumerate(first, start=1):
-        diagonal, row[0] = row[0], place
+    for index, word in enumerate(first, start=1):
+        diagonal, row[0] = row[0], index
         for column, other in enumerate(second, start=1):
             diagonal, row[column] = (
                 row[column],

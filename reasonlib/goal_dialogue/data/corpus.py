@@ -210,7 +210,7 @@ def parse(
     """
     if task not in TASK_NAMES:
         raise ValueError(f"task must be 1 to {len(TASK_NAMES)}, got {task}")
-    known = None if candidates is None else frozenset(candidates)
+    allowed = None if candidates is None else frozenset(candidates)
     dialogues: list[Dialogue] = []
     events: list[Event] = []
     facts: dict[tuple[str, str], tuple[str, int]] = {}
@@ -253,7 +253,7 @@ def parse(
         event = _event(text, f"{name}, line {number}", task)
         if isinstance(event, Turn):
             spoken = True
-            if known is not None and event.bot not in known:
+            if allowed is not None and event.bot not in allowed:
                 raise DataError(
                     f"{name}, line {number}: the response {_excerpt(event.bot)} is no candidate; "
                     f"add it to {source}"
@@ -272,26 +272,26 @@ def parse(
     return dialogues
 
 
-def _event(text: str, where: str, task: int) -> Event:
+def _event(text: str, at: str, task: int) -> Event:
     """Make one event of a line without its ID."""
     user, *responses = text.split("\t")
     if responses:
         if len(responses) > 1:
             raise DataError(
-                f"{where}: {len(responses)} tabs, expected one; write 'ID user<tab>response', a turn a line"
+                f"{at}: {len(responses)} tabs, expected one; write 'ID user<tab>response', a turn a line"
             )
         if not responses[0].strip():
-            raise DataError(f"{where}: turn without a response; write 'ID user<tab>response'")
+            raise DataError(f"{at}: turn without a response; write 'ID user<tab>response'")
         return Turn(user, responses[0])
     words = text.split(" ")
     if len(words) == 3 and words[1].startswith("R_") and all(words):
         if task != 6 and words[1] not in RELATIONS:
-            raise DataError(f"{where}: unknown relation {words[1]!r}; use one of {', '.join(RELATIONS)}")
+            raise DataError(f"{at}: unknown relation {words[1]!r}; use one of {', '.join(RELATIONS)}")
         return Fact(*words)
     if task == 6 and words[0] == "api_call":
         return Note(text)
     raise DataError(
-        f"{where}: neither a turn nor a fact: {_excerpt(text)}; "
+        f"{at}: neither a turn nor a fact: {_excerpt(text)}; "
         "write 'ID user<tab>response' or 'ID subject relation value'"
     )
 
@@ -321,12 +321,12 @@ def read_file(
     """
     path = Path(path)
     if task is None:
-        found = re.search(r"task(\d+)", path.name)
-        if found is None or int(found[1]) not in TASK_NAMES:
+        number = re.search(r"task(\d+)", path.name)
+        if number is None or int(number[1]) not in TASK_NAMES:
             raise DataError(
                 f"{path}: no task number in the file name; call it ...task<1 to 6>... or pass task"
             )
-        task = int(found[1])
+        task = int(number[1])
     return parse(_lines(path), str(path), task, candidates=candidates, source=source)
 
 
@@ -376,7 +376,7 @@ def write_split(split: Split, folder: str | os.PathLike[str]) -> list[Path]:
         for name in SPLITS
         if not (split.task == 6 and name == "oov")
     }
-    texts[candidates_of(folder, split.task)] = "".join(f"1 {one}\n" for one in split.candidates)
+    texts[candidates_of(folder, split.task)] = "".join(f"1 {candidate}\n" for candidate in split.candidates)
     if split.knowledge is not None:
         texts[folder / KNOWLEDGE] = dumps_knowledge(split.knowledge)
     for path, text in texts.items():
@@ -397,21 +397,21 @@ def read_candidates(path: str | os.PathLike[str]) -> tuple[str, ...]:
         response occurs twice.
     """
     path = Path(path)
-    found: dict[str, int] = {}
+    line_of: dict[str, int] = {}
     # The released file of task 6 has no line end after its last response.
     for number, line in enumerate(_lines(path, whole=False), start=1):
         head, space, text = line.partition(" ")
-        where = f"{path}, line {number}"
+        at = f"{path}, line {number}"
         if not (head.isascii() and head.isdigit() and space and text.strip()) or "\t" in text:
-            raise DataError(f"{where}: expected '1 response', got {_excerpt(line)}; write a response a line")
-        if text in found:
+            raise DataError(f"{at}: expected '1 response', got {_excerpt(line)}; write a response a line")
+        if text in line_of:
             raise DataError(
-                f"{where}: {_excerpt(text)} is already on line {found[text]}; remove one of the two"
+                f"{at}: {_excerpt(text)} is already on line {line_of[text]}; remove one of the two"
             )
-        found[text] = number
-    if not found:
+        line_of[text] = number
+    if not line_of:
         raise DataError(f"{path}: the file holds no candidate; {_AGAIN}")
-    return tuple(found)
+    return tuple(line_of)
 
 
 def read_knowledge(path: str | os.PathLike[str]) -> KnowledgeBase:
@@ -427,19 +427,19 @@ def read_knowledge(path: str | os.PathLike[str]) -> KnowledgeBase:
     facts: dict[str, dict[str, str]] = {}
     seen: dict[tuple[str, str], int] = {}
     for number, line in enumerate(_lines(path), start=1):
-        where = f"{path}, line {number}"
+        at = f"{path}, line {number}"
         words = line.replace("\t", " ").split(" ")
         if len(words) != 4 or not all(words) or not (words[0].isascii() and words[0].isdigit()):
             raise DataError(
-                f"{where}: expected '1 subject relation<tab>value', got {_excerpt(line)}; write a fact a line"
+                f"{at}: expected '1 subject relation<tab>value', got {_excerpt(line)}; write a fact a line"
             )
         _, subject, relation, value = words
         if relation not in RELATIONS:
-            raise DataError(f"{where}: unknown relation {relation!r}; use one of {', '.join(RELATIONS)}")
+            raise DataError(f"{at}: unknown relation {relation!r}; use one of {', '.join(RELATIONS)}")
         values = facts.setdefault(subject, {})
         if values.setdefault(relation, value) != value:
             raise DataError(
-                f"{where}: {subject} has {relation} {value!r}, but {values[relation]!r} on line "
+                f"{at}: {subject} has {relation} {value!r}, but {values[relation]!r} on line "
                 f"{seen[subject, relation]}; remove the wrong one"
             )
         seen.setdefault((subject, relation), number)

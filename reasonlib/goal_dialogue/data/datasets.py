@@ -47,7 +47,9 @@ def load(data: str, task: int, *, dialogues: int | None = None, seed: int = 1) -
     if data == "simulated":
         return simulator.make_split(task, dialogues=dialogues or 1000, seed=seed)
     if data == "simulated-noisy":
-        return asr_noise.noisy_split(load("simulated", task, dialogues=dialogues, seed=seed), seed=seed)
+        return asr_noise.add_asr_noise_to_split(
+            load("simulated", task, dialogues=dialogues, seed=seed), seed=seed
+        )
     if data == "advice":
         return advice.make_split(
             task, dialogues=min(dialogues or advice.DIALOGUES, advice.DIALOGUES), seed=seed

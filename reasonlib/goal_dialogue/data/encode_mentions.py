@@ -30,7 +30,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from reasonlib.goal_dialogue.data.example import Dialogue, Fact, Note, Turn
-from reasonlib.goal_dialogue.data.templates import Language, said
+from reasonlib.goal_dialogue.data.templates import Language, event_lines
 from reasonlib.training.vocabulary import PAD, UNKNOWN, Vocabulary
 
 __all__ = ["MARKS", "Batch", "Candidates", "MentionSet", "encode", "vocabulary_of"]
@@ -179,34 +179,34 @@ class _Writer:
         """Write a line down; return its row in the table of sentences."""
         ids = self.vocabulary.encode((MARKS[speaker], *words))
         stored = (True, False, True) if speaker == "fact" else (False,) * len(words)
-        unheard = [which == self.unknown for which in ids[1:]]
+        unknown = [which == self.unknown for which in ids[1:]]
         names = [0]
-        for word, one, other in zip(words, stored, unheard, strict=True):
-            names.append(self.names.setdefault(word, len(self.names) + 1) if one or other else 0)
+        for word, is_stored, is_unknown in zip(words, stored, unknown, strict=True):
+            names.append(self.names.setdefault(word, len(self.names) + 1) if is_stored or is_unknown else 0)
         before, names_before = self.spoken if speaker != "fact" else ([], [])
         pad = [0] * self.radius
         around = [*pad, *before, *ids, *pad]
         names_around = [*pad, *names_before, *names, *pad]
         if speaker != "system" or self.echo:
-            for place in range(len(before), len(before) + len(ids)):
-                name = names_around[place + self.radius]
+            for start in range(len(before), len(before) + len(ids)):
+                name = names_around[start + self.radius]
                 if name:
-                    self._mention(place, name, around, names_around)
+                    self._mention(start, name, around, names_around)
         if speaker != "fact":
             self.spoken = ids, names
         return self.sentence(ids)
 
-    def _mention(self, place: int, name: int, around: list[int], names_around: list[int]) -> None:
-        end = place + 2 * self.radius + 1
-        window = tuple(around[place:end])
-        names = names_around[place:end]
+    def _mention(self, start: int, name: int, around: list[int], names_around: list[int]) -> None:
+        end = start + 2 * self.radius + 1
+        window = tuple(around[start:end])
+        names = names_around[start:end]
         names[self.radius] = 0
         self.mentions.append((self.windows.setdefault(window, len(self.windows)), name, self.turn))
         self.beside.append(names)
 
     def store(self, event: Fact | Note) -> None:
         """Write down what an API call brought back: a fact leaves mentions only, a note is a line as well."""
-        for speaker, words in said(event):
+        for speaker, words in event_lines(event):
             row = self.line(speaker, words)
             if isinstance(event, Note):
                 self.lines.append(row)
@@ -273,14 +273,14 @@ class MentionSet:
         """Write out the mentions up to a turn, latest first: the name, and the words around it."""
         vocabulary = vocabulary_of(self.language)
         start, count = self.turns[turn, 2:4]
-        told = []
+        mentions = []
         for window, name, _ in self.mentions[start : start + count][::-1]:
             ids = self.windows[window].tolist()
-            around = [vocabulary.token_of(one) if one else "" for one in ids]
+            around = [vocabulary.token_of(word_id) if word_id else "" for word_id in ids]
             around[len(ids) // 2] = "*"
             text = " ".join(word for word in around if word).replace(UNKNOWN, "*")
-            told.append((self.names(turn)[name - 1], text))
-        return told
+            mentions.append((self.names(turn)[name - 1], text))
+        return mentions
 
     def take(self, items: Sequence[int] | np.ndarray) -> "MentionSet":
         """Keep some turns; the tables stay whole."""
@@ -294,13 +294,13 @@ class MentionSet:
 
     def numbers(self, items: Sequence[int] | np.ndarray, names: Sequence[str]) -> Int[Tensor, "B n"]:
         """Find the numbers that some names have at some turns; 0 for a name not heard by then."""
-        place = {name: column for column, name in enumerate(names)}
-        found = np.zeros((len(items), len(names)), dtype=np.int64)
+        column_of = {name: column for column, name in enumerate(names)}
+        numbers = np.zeros((len(items), len(names)), dtype=np.int64)
         for row, item in enumerate(items):
             for number, name in enumerate(self.names(item), start=1):
-                if name in place:
-                    found[row, place[name]] = number
-        return torch.from_numpy(found)
+                if name in column_of:
+                    numbers[row, column_of[name]] = number
+        return torch.from_numpy(numbers)
 
     def batch(self, items: Sequence[int] | np.ndarray, *, slots: int, mentions: int | None = None) -> Batch:
         """Gather some turns.
@@ -317,8 +317,8 @@ class MentionSet:
         items = np.asarray(items)
         turns = self.turns[items]
         memory, filled = _latest(self.lines, turns[:, 0], turns[:, 1], slots)
-        place, told = _latest(np.arange(len(self.mentions)), turns[:, 2], turns[:, 3], mentions)
-        window, name, when = np.moveaxis(self.mentions[place], -1, 0) * told
+        index, present = _latest(np.arange(len(self.mentions)), turns[:, 2], turns[:, 3], mentions)
+        window, name, turn = np.moveaxis(self.mentions[index], -1, 0) * present
         ways = [self.ways[item] for item in items]
         shape = (len(items), max(1, *map(len, ways)), max(1, *self.language.gaps))
         template = np.full(shape[:2], -1, dtype=np.int64)
@@ -343,8 +343,8 @@ class MentionSet:
             windows=self.windows[seen],
             window=torch.from_numpy(window),
             name=torch.from_numpy(name),
-            age=torch.from_numpy((turns[:, 7:8] - when) * told),
-            beside=torch.from_numpy(self.beside[place] * told[:, :, None]),
+            age=torch.from_numpy((turns[:, 7:8] - turn) * present),
+            beside=torch.from_numpy(self.beside[index] * present[:, :, None]),
             heard=torch.from_numpy(heard),
             identity=torch.from_numpy(identity),
             template=torch.from_numpy(template),
@@ -356,10 +356,10 @@ def _latest(
     flat: np.ndarray, start: np.ndarray, count: np.ndarray, most: int | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Lay the latest items of several runs side by side, latest first, and say which places are filled."""
-    kept = count if most is None else np.minimum(count, most)
-    filled = np.arange(max(1, int(kept.max()))) < kept[:, None]
-    place = (start + count)[:, None] - 1 - np.arange(filled.shape[1])
-    return np.where(filled, flat[np.where(filled, place, 0)] if len(flat) else 0, 0), filled
+    size = count if most is None else np.minimum(count, most)
+    filled = np.arange(max(1, int(size.max()))) < size[:, None]
+    index = (start + count)[:, None] - 1 - np.arange(filled.shape[1])
+    return np.where(filled, flat[np.where(filled, index, 0)] if len(flat) else 0, 0), filled
 
 
 def _compact(rows: int, *indices: np.ndarray) -> tuple[Tensor, list[np.ndarray]]:
@@ -432,7 +432,7 @@ def encode(
         spelling.append(tuple(writer.names))
     if not turns:
         raise ValueError("dialogues must hold at least one turn, got none")
-    place = {name: number for number, name in enumerate(language.names, start=1)}
+    identity_of = {name: number for number, name in enumerate(language.names, start=1)}
     bags = np.zeros((len(sentences), len(vocabulary)), dtype=np.float32)
     for row, sentence in enumerate(sentences):
         np.add.at(bags[row], list(sentence), 1.0)
@@ -447,7 +447,7 @@ def encode(
         ways=tuple(ways),
         spelling=tuple(spelling),
         identity=tuple(
-            np.asarray([place.get(name, 0) for name in names], dtype=np.int64) for names in spelling
+            np.asarray([identity_of.get(name, 0) for name in names], dtype=np.int64) for names in spelling
         ),
         responses=tuple(responses),
     )

@@ -31,12 +31,12 @@ __all__ = [
     "SPEAKERS",
     "Bags",
     "Batch",
-    "Encoded",
+    "EncodedTask",
     "TurnSet",
-    "bag_texts",
     "build_vocabulary",
     "encode",
     "encode_split",
+    "make_bags",
     "words",
 ]
 
@@ -56,7 +56,7 @@ def words(text: str) -> list[str]:
     return text.split()
 
 
-def lines(dialogue: Dialogue, *, facts: bool = True) -> Iterable[tuple[Line, ...]]:
+def memory_lines(dialogue: Dialogue, *, facts: bool = True) -> Iterable[tuple[Line, ...]]:
     """Turn each event into the sentences it leaves in the memory, without facts if `facts` is False."""
     turn = 0
     for event in dialogue.events:
@@ -88,7 +88,7 @@ def build_vocabulary(dialogues: Iterable[Dialogue], candidates: Iterable[str]) -
     tokens: set[str] = set()
     texts = set(candidates)
     for dialogue in dialogues:
-        for sentences in lines(dialogue):
+        for sentences in memory_lines(dialogue):
             for text, speaker, turn in sentences:
                 texts.add(text)
                 tokens.update((speaker, f"#{turn}"))
@@ -120,7 +120,7 @@ class Bags:
         return Bags(self.words.to(device), self.text.to(device))
 
 
-def bag_texts(texts: Iterable[Sequence[str]], vocabulary: Vocabulary) -> Bags:
+def make_bags(texts: Iterable[Sequence[str]], vocabulary: Vocabulary) -> Bags:
     """Make bags of sentences that are split into words; row i is text i."""
     unknown = vocabulary.encode([UNKNOWN])[0]
     flat: list[int] = []
@@ -254,9 +254,11 @@ class TurnSet:
         end = self.end[items]
         lengths = np.minimum(end - self.begin[items], slots)
         width = max(1, int(lengths.max()))
-        place = np.arange(width)
-        filled = place < lengths[:, None]  # (B, S)
-        memory = self.memory[np.where(filled, (end - lengths)[:, None] + place, 0)] if len(self.memory) else 0
+        position = np.arange(width)
+        filled = position < lengths[:, None]  # (B, S)
+        memory = (
+            self.memory[np.where(filled, (end - lengths)[:, None] + position, 0)] if len(self.memory) else 0
+        )
         question = self.question[items]
 
         used = np.zeros(len(self.text), dtype=bool)
@@ -270,11 +272,13 @@ class TurnSet:
         take = np.repeat(self.starts[rows] - starts[:-1], lengths) + np.arange(starts[-1])
         mentioned = None
         if self.entities is not None:
-            seen = np.zeros((len(items), self.entity_count + 1), dtype=np.float32)
-            told = np.column_stack([np.where(filled, memory, question[:, None]), question])
-            named = self.entities[self.text[told]].reshape(len(items), -1)
-            seen[np.arange(len(items))[:, None], named] = 1.0  # -1, no entity, is the last column
-            mentioned = torch.from_numpy(seen)[:, :-1]
+            mentioned_columns = np.zeros((len(items), self.entity_count + 1), dtype=np.float32)
+            sentences = np.column_stack([np.where(filled, memory, question[:, None]), question])
+            named = self.entities[self.text[sentences]].reshape(len(items), -1)
+            mentioned_columns[np.arange(len(items))[:, None], named] = (
+                1.0  # -1, no entity, is the last column
+            )
+            mentioned = torch.from_numpy(mentioned_columns)[:, :-1]
         return Batch(
             Bags(Groups.of(self.words[take], starts, self.vocabulary), torch.from_numpy(self.text[rows])),
             torch.from_numpy(np.where(filled, rank[memory], 0)),
@@ -315,15 +319,17 @@ def encode(
     """
     rows: dict[Line, int] = {}
     texts: dict[str, int] = {}
-    number = {candidate: place for place, candidate in enumerate(candidates)}
+    candidate_ids = {candidate: index for index, candidate in enumerate(candidates)}
     memory: list[int] = []
     columns: list[tuple[int, int, int, int, int, int]] = []  # begin, end, question, response, dialogue, turn
-    for which, dialogue in enumerate(dialogues):
+    for dialogue_index, dialogue in enumerate(dialogues):
         begin, turn = len(memory), 0
-        for event, sentences in zip(dialogue.events, lines(dialogue, facts=facts), strict=True):
+        for event, sentences in zip(dialogue.events, memory_lines(dialogue, facts=facts), strict=True):
             if isinstance(event, Turn):
                 question = rows.setdefault((event.user, "", 0), len(rows))
-                columns.append((begin, len(memory), question, number.get(event.bot, -1), which, turn))
+                columns.append(
+                    (begin, len(memory), question, candidate_ids.get(event.bot, -1), dialogue_index, turn)
+                )
                 turn += 1
             memory += [rows.setdefault(line, len(rows)) for line in sentences]
     if not columns:
@@ -336,7 +342,7 @@ def encode(
         marks = [speaker, f"#{turn}"] if speaker else []
         flat += [word for word in vocabulary.encode([*words(text), *marks]) if word != unknown]
         starts.append(len(flat))
-    begin, end, question, response, which, turn = np.asarray(columns, dtype=np.int64).T
+    begin, end, question, response, dialogue_index, turn = np.asarray(columns, dtype=np.int64).T
     return TurnSet(
         texts=tuple(texts),
         words=np.asarray(flat, dtype=np.int64),
@@ -347,7 +353,7 @@ def encode(
         end=end,
         question=question,
         response=response,
-        dialogue=which,
+        dialogue=dialogue_index,
         turn=turn,
         vocabulary=len(vocabulary),
         entities=None if entities is None else name_entities(texts, entities),
@@ -363,7 +369,7 @@ def name_entities(texts: Iterable[str], entities: Mapping[str, int]) -> np.ndarr
 
 
 @dataclass(frozen=True)
-class Encoded:
+class EncodedTask:
     """One task as numbers.
 
     Attributes
@@ -398,7 +404,7 @@ class Encoded:
 
 def encode_split(
     split: Split, *, facts: bool = True, types: Mapping[str, str] | None = None, swapped: bool = False
-) -> Encoded:
+) -> EncodedTask:
     """Turn a task into numbers.
 
     Parameters
@@ -415,15 +421,15 @@ def encode_split(
     train, valid = (split.valid, split.valid) if swapped else (split.train, split.valid)
     candidates = tuple(split.candidates)
     vocabulary = build_vocabulary(train, candidates)
-    numbers = None if types is None else {entity: place for place, entity in enumerate(types)}
+    numbers = None if types is None else {entity: index for index, entity in enumerate(types)}
 
     def numbered(dialogues: Sequence[Dialogue]) -> TurnSet:
         return encode(dialogues, vocabulary, candidates, facts=facts, entities=numbers)
 
-    return Encoded(
+    return EncodedTask(
         vocabulary=vocabulary,
         candidates=candidates,
-        bags=bag_texts((words(candidate) for candidate in candidates), vocabulary),
+        bags=make_bags((words(candidate) for candidate in candidates), vocabulary),
         types={} if types is None else dict(types),
         train=numbered(train),
         valid=numbered(valid),

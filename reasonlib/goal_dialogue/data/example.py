@@ -138,11 +138,11 @@ class KnowledgeBase:
 
     def types(self) -> dict[str, str]:
         """Map every entity, restaurants included, to its type, one of `TYPES`."""
-        found = dict.fromkeys(self.facts, "restaurant")
+        types = dict.fromkeys(self.facts, "restaurant")
         for values in self.facts.values():
             for relation, value in values.items():
-                found[value] = relation.removeprefix("R_")
-        return found
+                types[value] = relation.removeprefix("R_")
+        return types
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,8 +11,9 @@ keyboard might::
 Nothing is looked up: a wish is told by the words around it, as a released sentence puts it. What the user
 wants stays as it was. Unlike in `noise`, nobody mumbles and nobody mishears.
 
-In the released full dialogues, everybody changes the request at least once. `settled` makes a dialogue of
-somebody who does not: the user asks at once for what they end up with, and the system says what it would.
+In the released full dialogues, everybody changes the request at least once. `without_updates` makes a
+dialogue of somebody who does not: the user asks at once for what they end up with, and the system says what
+it would.
 """
 
 import dataclasses
@@ -20,9 +21,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from reasonlib.goal_dialogue.data.example import SILENCE, Dialogue, Event, Turn
-from reasonlib.goal_dialogue.data.world import Draw
+from reasonlib.goal_dialogue.data.world import PortableRandom
 
-__all__ = ["reword", "reworded", "settled"]
+__all__ = ["paraphrase_dialogues", "paraphrase_sentence", "without_updates"]
 
 WISHES: Mapping[str, Sequence[str]] = {
     "price": (r"in an? (\S+) price range", r"looking for an? (\S+) restaurant"),
@@ -122,40 +123,40 @@ RHYMES = ("ab", "ang", "eel", "em", "ick", "ind", "oaf", "ope", "ud", "urm")
 
 def _wishes(text: str) -> tuple[dict[str, str], str]:
     """Take the wishes out of a released sentence; the rest of it comes back as well."""
-    found: dict[str, str] = {}
+    wishes: dict[str, str] = {}
     for kind, patterns in WISHES.items():
         for pattern in patterns:
             if (match := re.search(pattern, text)) is not None:
-                found[kind] = match[1]
+                wishes[kind] = match[1]
                 text = f"{text[: match.start()]} {text[match.end() :]}".strip()
                 break
-    return found, text
+    return wishes, text
 
 
-def _strange(draw: Draw) -> str:
+def _strange(rng: PortableRandom) -> str:
     """Make up a word that nobody knows, so that a listener learns to pass over such words."""
-    return "".join(draw.pick(ONSETS) + draw.pick(RHYMES) for _ in range(1 + draw.below(2)))
+    return "".join(rng.choice(ONSETS) + rng.choice(RHYMES) for _ in range(1 + rng.randrange(2)))
 
 
-def _request(wishes: Mapping[str, str], draw: Draw) -> list[str]:
+def _request(wishes: Mapping[str, str], rng: PortableRandom) -> list[str]:
     """Say all wishes at once: *a cheap thai place in rome*, or *a table for two in rome*."""
     left = dict(wishes)
-    if ({"price", "cuisine"} & left.keys()) and draw.chance(0.3):
+    if ({"price", "cuisine"} & left.keys()) and rng.bernoulli(0.3):
         described = [left.pop(kind) for kind in ("price", "cuisine") if kind in left]
-        parts = [" ".join((draw.pick(SEEKING), *described, draw.pick(PLACES)))]
+        parts = [" ".join((rng.choice(SEEKING), *described, rng.choice(PLACES)))]
     else:
-        parts = [draw.pick(OPENINGS)]
-    return parts + [draw.pick(WAYS[kind]).format(left[kind]) for kind in draw.shuffled(sorted(left))]
+        parts = [rng.choice(OPENINGS)]
+    return parts + [rng.choice(WAYS[kind]).format(left[kind]) for kind in rng.shuffled(sorted(left))]
 
 
-def reword(text: str, draw: Draw) -> str:
+def paraphrase_sentence(text: str, rng: PortableRandom) -> str:
     """Say a released sentence in other words.
 
     Parameters
     ----------
     text
         What a user of the released dialogues says.
-    draw
+    rng
         Draws the words.
 
     Returns
@@ -165,27 +166,27 @@ def reword(text: str, draw: Draw) -> str:
         stays as it is.
     """
     if text in MEANT:
-        return draw.pick(OTHERS[MEANT[text]])
+        return rng.choice(OTHERS[MEANT[text]])
     wishes, rest = _wishes(text)
     if not wishes:
         return text
     kind, name = next(iter(wishes.items()))
     if rest.startswith(("instead", "actually")):
-        parts = [draw.pick(CHANGES).format(draw.pick(WAYS[kind]).format(name))]
+        parts = [rng.choice(CHANGES).format(rng.choice(WAYS[kind]).format(name))]
     elif "table" in rest or "reservation" in rest:
-        parts = _request(wishes, draw)
+        parts = _request(wishes, rng)
     else:
-        parts = [draw.pick(ANSWERS[kind]).format(name)]
-    if draw.chance(0.1):
-        parts.insert(draw.below(len(parts) + 1), _strange(draw))
-    if draw.chance(0.15):
-        parts.insert(0, draw.pick(BEFORE))
-    if draw.chance(0.25):
-        parts.append(draw.pick(AFTER))
+        parts = [rng.choice(ANSWERS[kind]).format(name)]
+    if rng.bernoulli(0.1):
+        parts.insert(rng.randrange(len(parts) + 1), _strange(rng))
+    if rng.bernoulli(0.15):
+        parts.insert(0, rng.choice(BEFORE))
+    if rng.bernoulli(0.25):
+        parts.append(rng.choice(AFTER))
     return " ".join(parts)
 
 
-def settled(dialogue: Dialogue) -> Dialogue:
+def without_updates(dialogue: Dialogue) -> Dialogue:
     """Let the user ask at once for what they end up with, instead of changing the request.
 
     Parameters
@@ -200,8 +201,8 @@ def settled(dialogue: Dialogue) -> Dialogue:
         than two calls comes back as it is.
     """
     calls = [
-        place
-        for place, event in enumerate(dialogue.events)
+        index
+        for index, event in enumerate(dialogue.events)
         if isinstance(event, Turn) and event.bot.startswith("api_call")
     ]
     if len(calls) < 2:
@@ -220,7 +221,7 @@ def settled(dialogue: Dialogue) -> Dialogue:
     return dataclasses.replace(dialogue, events=(*before, Turn(first.user, last.bot), *after))
 
 
-def reworded(
+def paraphrase_dialogues(
     dialogues: Iterable[Dialogue], *, seed: int = 0, rate: float = 0.8, sure: float = 0.5
 ) -> list[Dialogue]:
     """Let the users of released dialogues say the same in other words.
@@ -234,7 +235,7 @@ def reworded(
     rate
         Probability that a sentence is said anew.
     sure
-        Probability that a user does not change the request, see `settled`.
+        Probability that a user does not change the request, see `without_updates`.
 
     Raises
     ------
@@ -244,14 +245,14 @@ def reworded(
     for name, share in (("rate", rate), ("sure", sure)):
         if not 0 <= share <= 1:
             raise ValueError(f"{name} must be from 0 to 1, got {share}")
-    draw = Draw(f"rewording {seed}")
+    rng = PortableRandom(f"rewording {seed}")
 
     def anew(event: Event) -> Event:
-        if isinstance(event, Turn) and event.user != SILENCE and draw.chance(rate):
-            return Turn(reword(event.user, draw), event.bot)
+        if isinstance(event, Turn) and event.user != SILENCE and rng.bernoulli(rate):
+            return Turn(paraphrase_sentence(event.user, rng), event.bot)
         return event
 
-    chosen = [settled(dialogue) if draw.chance(sure) else dialogue for dialogue in dialogues]
+    chosen = [without_updates(dialogue) if rng.bernoulli(sure) else dialogue for dialogue in dialogues]
     return [
         dataclasses.replace(dialogue, events=tuple(anew(event) for event in dialogue.events))
         for dialogue in chosen

@@ -21,13 +21,13 @@ from reasonlib.goal_dialogue.data.example import SILENCE, Dialogue, Event, Fact,
 from reasonlib.goal_dialogue.data.world import (
     SLOTS,
     WORLD,
-    Draw,
     Goal,
+    PortableRandom,
     World,
-    facts_of,
     make_candidates,
     make_knowledge,
-    results,
+    restaurant_facts,
+    restaurants_by_goal,
 )
 
 __all__ = ["ACCEPT", "OPTIONS", "SIMULATORS", "Setting", "make_split", "simulate"]
@@ -121,24 +121,24 @@ class Setting:
 # Parts of a dialogue
 
 
-def _greet(draw: Draw) -> Moves:
-    yield Turn(draw.pick(GREETINGS), "hello what can i help you with today")
+def _greet(rng: PortableRandom) -> Moves:
+    yield Turn(rng.choice(GREETINGS), "hello what can i help you with today")
 
 
-def _wish(draw: Draw, goal: Goal, slot: str) -> str:
-    return draw.pick(WISHES[slot]).format(getattr(goal, slot))
+def _wish(rng: PortableRandom, goal: Goal, slot: str) -> str:
+    return rng.choice(WISHES[slot]).format(getattr(goal, slot))
 
 
-def _request(draw: Draw, goal: Goal, given: int) -> Moves:
+def _request(rng: PortableRandom, goal: Goal, given: int) -> Moves:
     """Ask for a table with `given` slots named; the system asks for the others."""
-    named = draw.shuffled(SLOTS)[:given]
-    request = [draw.pick(REQUESTS), *(_wish(draw, goal, slot) for slot in named)]
+    named = rng.shuffled(SLOTS)[:given]
+    request = [rng.choice(REQUESTS), *(_wish(rng, goal, slot) for slot in named)]
     yield Turn(" ".join(request), "i'm on it")
     said = SILENCE
     for slot in SLOTS:
         if slot not in named:
             yield Turn(said, QUESTIONS[slot])
-            said = draw.pick(ANSWERS[slot]).format(getattr(goal, slot))
+            said = rng.choice(ANSWERS[slot]).format(getattr(goal, slot))
     yield Turn(said, "ok let me look into some options for you")
 
 
@@ -146,45 +146,45 @@ def _call(goal: Goal) -> Moves:
     yield Turn(SILENCE, goal.call)
 
 
-def _update(draw: Draw, goal: Goal, slots: Sequence[str]) -> Moves:
+def _update(rng: PortableRandom, goal: Goal, slots: Sequence[str]) -> Moves:
     """Change slots to the values in `goal`, one a turn, and call again."""
     for slot in slots:
-        yield Turn(f"{draw.pick(UPDATES)} {_wish(draw, goal, slot)}", "sure is there anything else to update")
+        yield Turn(f"{rng.choice(UPDATES)} {_wish(rng, goal, slot)}", "sure is there anything else to update")
     yield Turn("no", "ok let me look into some options for you")
     yield from _call(goal)
 
 
-def _facts(draw: Draw, setting: Setting, names: Sequence[str]) -> Moves:
-    for name in draw.shuffled(names):
+def _facts(rng: PortableRandom, setting: Setting, names: Sequence[str]) -> Moves:
+    for name in rng.shuffled(names):
         yield from setting.facts[name]
 
 
-def _options(draw: Draw, setting: Setting, names: Sequence[str], chosen: list[str]) -> Moves:
+def _options(rng: PortableRandom, setting: Setting, names: Sequence[str], chosen: list[str]) -> Moves:
     """Offer restaurants, best rating first, until one is taken; it ends up in `chosen`."""
     ratings = setting.knowledge.facts
     ranked = sorted(names, key=lambda name: -int(ratings[name]["R_rating"]))
-    for place, name in enumerate(ranked):
+    for index, name in enumerate(ranked):
         yield Turn(SILENCE, f"what do you think of this option: {name}")
-        if place == len(ranked) - 1 or draw.chance(ACCEPT):
+        if index == len(ranked) - 1 or rng.bernoulli(ACCEPT):
             chosen.append(name)
-            yield Turn(draw.pick(CONSENTS), "great let me do the reservation")
+            yield Turn(rng.choice(CONSENTS), "great let me do the reservation")
             return
-        yield Turn(draw.pick(REFUSALS), "sure let me find an other option for you")
+        yield Turn(rng.choice(REFUSALS), "sure let me find an other option for you")
 
 
-def _details(draw: Draw, setting: Setting, name: str) -> Moves:
+def _details(rng: PortableRandom, setting: Setting, name: str) -> Moves:
     """Ask for phone number, address, or both in either order."""
-    for detail in draw.shuffled(tuple(DETAILS))[: 1 + draw.below(len(DETAILS))]:
+    for detail in rng.shuffled(tuple(DETAILS))[: 1 + rng.randrange(len(DETAILS))]:
         value = setting.knowledge.facts[name][f"R_{detail}"]
-        yield Turn(draw.pick(DETAILS[detail]), f"here it is {value}")
+        yield Turn(rng.choice(DETAILS[detail]), f"here it is {value}")
 
 
-def _changed(draw: Draw, world: World, goal: Goal, slots: Sequence[str], unseen: bool) -> Goal:
+def _changed(rng: PortableRandom, world: World, goal: Goal, slots: Sequence[str], unseen: bool) -> Goal:
     """Give these slots of a goal other values of the same half."""
     half = world.half(unseen)
     values = dict(zip(SLOTS, (half.cuisines, half.locations, world.numbers, world.prices), strict=True))
     new = {
-        slot: draw.pick([value for value in values[slot] if value != getattr(goal, slot)]) for slot in slots
+        slot: rng.choice([value for value in values[slot] if value != getattr(goal, slot)]) for slot in slots
     }
     return goal._replace(**new)
 
@@ -192,64 +192,64 @@ def _changed(draw: Draw, world: World, goal: Goal, slots: Sequence[str], unseen:
 # The tasks
 
 
-def issue_calls(draw: Draw, setting: Setting) -> Moves:
+def issue_calls(rng: PortableRandom, setting: Setting) -> Moves:
     """Task 1: none to four slots are given, the system asks for the others and calls."""
-    goal = draw.pick(setting.goals)
-    yield from _greet(draw)
-    yield from _request(draw, goal, draw.below(5))
+    goal = rng.choice(setting.goals)
+    yield from _greet(rng)
+    yield from _request(rng, goal, rng.randrange(5))
     yield from _call(goal)
 
 
-def update_calls(draw: Draw, setting: Setting) -> Moves:
+def update_calls(rng: PortableRandom, setting: Setting) -> Moves:
     """Task 2: a whole request, then one to four slots are changed."""
-    goal = draw.pick(setting.goals)
-    slots = draw.shuffled(SLOTS)[: 1 + draw.below(4)]
-    yield from _greet(draw)
-    yield from _request(draw, goal, 4)
+    goal = rng.choice(setting.goals)
+    slots = rng.shuffled(SLOTS)[: 1 + rng.randrange(4)]
+    yield from _greet(rng)
+    yield from _request(rng, goal, 4)
     yield from _call(goal)
-    yield from _update(draw, _changed(draw, setting.world, goal, slots, setting.unseen), slots)
-    yield Turn(draw.pick(THANKS), "you're welcome")
+    yield from _update(rng, _changed(rng, setting.world, goal, slots, setting.unseen), slots)
+    yield Turn(rng.choice(THANKS), "you're welcome")
 
 
-def display_options(draw: Draw, setting: Setting) -> Moves:
+def display_options(rng: PortableRandom, setting: Setting) -> Moves:
     """Task 3: the facts are known; options are shown by falling rating until one is taken."""
-    goal = draw.pick(setting.finals)
-    yield from _facts(draw, setting, setting.found[goal])
-    yield from _greet(draw)
-    yield from _request(draw, goal, draw.below(5))
-    yield from _options(draw, setting, setting.found[goal], [])
+    goal = rng.choice(setting.finals)
+    yield from _facts(rng, setting, setting.found[goal])
+    yield from _greet(rng)
+    yield from _request(rng, goal, rng.randrange(5))
+    yield from _options(rng, setting, setting.found[goal], [])
 
 
-def give_details(draw: Draw, setting: Setting) -> Moves:
+def give_details(rng: PortableRandom, setting: Setting) -> Moves:
     """Task 4: the restaurant is named and its facts are known; phone, address or both are asked for."""
-    name = draw.pick(setting.restaurants)
-    yield from _facts(draw, setting, (name,))
-    yield from _greet(draw)
-    yield Turn(f"{draw.pick(REQUESTS)} at {name}", "great let me do the reservation")
-    yield from _details(draw, setting, name)
+    name = rng.choice(setting.restaurants)
+    yield from _facts(rng, setting, (name,))
+    yield from _greet(rng)
+    yield Turn(f"{rng.choice(REQUESTS)} at {name}", "great let me do the reservation")
+    yield from _details(rng, setting, name)
 
 
-def full_dialogues(draw: Draw, setting: Setting) -> Moves:
+def full_dialogues(rng: PortableRandom, setting: Setting) -> Moves:
     """Task 5: one to three slots given, one to three updated, options, details."""
     while True:
-        final = draw.pick(setting.finals)
-        slots = draw.shuffled(SLOTS)[: 1 + draw.below(3)]
-        first = _changed(draw, setting.world, final, slots, setting.unseen)
+        final = rng.choice(setting.finals)
+        slots = rng.shuffled(SLOTS)[: 1 + rng.randrange(3)]
+        first = _changed(rng, setting.world, final, slots, setting.unseen)
         if first in setting.goals:
             break
     chosen: list[str] = []
-    yield from _greet(draw)
-    yield from _request(draw, first, 1 + draw.below(3))
+    yield from _greet(rng)
+    yield from _request(rng, first, 1 + rng.randrange(3))
     yield from _call(first)
-    yield from _update(draw, final, slots)
-    yield from _facts(draw, setting, setting.found[final])
-    yield from _options(draw, setting, setting.found[final], chosen)
-    yield from _details(draw, setting, chosen[0])
-    yield Turn(draw.pick(THANKS), "is there anything i can help you with")
-    yield Turn(draw.pick(FAREWELLS), "you're welcome")
+    yield from _update(rng, final, slots)
+    yield from _facts(rng, setting, setting.found[final])
+    yield from _options(rng, setting, setting.found[final], chosen)
+    yield from _details(rng, setting, chosen[0])
+    yield Turn(rng.choice(THANKS), "is there anything i can help you with")
+    yield Turn(rng.choice(FAREWELLS), "you're welcome")
 
 
-TASKS: dict[int, Callable[[Draw, Setting], Moves]] = {
+TASKS: dict[int, Callable[[PortableRandom, Setting], Moves]] = {
     1: issue_calls,
     2: update_calls,
     3: display_options,
@@ -276,22 +276,22 @@ def make_setting(
     if knowledge is None:
         knowledge = make_knowledge(world, seed=seed)
     unseen = split == "oov"
-    draw = Draw(f"goals {task} {unseen} {seed}")
+    rng = PortableRandom(f"goals {task} {unseen} {seed}")
 
     def mine(items: Sequence) -> list:
-        mixed = draw.shuffled(items)
+        mixed = rng.shuffled(items)
         middle = (len(mixed) + 1) // 2
         return mixed[middle:] if split in ("valid", "test") else mixed[:middle]
 
     locations = world.half(unseen).locations
-    found = {
+    restaurants_of = {
         goal: names
-        for goal, names in results(knowledge).items()
+        for goal, names in restaurants_by_goal(knowledge).items()
         if goal.location in locations and len(names) >= OPTIONS
     }
-    if task in (3, 5) and len(found) < 2:
+    if task in (3, 5) and len(restaurants_of) < 2:
         raise ValueError(
-            f"task {task} needs two API calls that find {OPTIONS} restaurants, got {len(found)}; "
+            f"task {task} needs two API calls that find {OPTIONS} restaurants, got {len(restaurants_of)}; "
             "make the world larger or choose another seed"
         )
     restaurants = [name for name, values in knowledge.facts.items() if values["R_location"] in locations]
@@ -299,10 +299,10 @@ def make_setting(
         world=world,
         knowledge=knowledge,
         goals=mine(world.goals(unseen)),
-        found=found,
-        finals=mine(sorted(found)) if task == 3 else list(found),
+        found=restaurants_of,
+        finals=mine(sorted(restaurants_of)) if task == 3 else list(restaurants_of),
         restaurants=mine(restaurants),
-        facts={name: tuple(facts_of(name, knowledge.facts[name])) for name in restaurants},
+        facts={name: tuple(restaurant_facts(name, knowledge.facts[name])) for name in restaurants},
         unseen=unseen,
     )
 
@@ -344,9 +344,9 @@ def simulate(
     if dialogues < 1:
         raise ValueError(f"dialogues must be at least 1, got {dialogues}")
     setting = make_setting(task, split, seed=seed, world=world, knowledge=knowledge)
-    draw = Draw(f"dialogues {task} {split} {seed}")
+    rng = PortableRandom(f"dialogues {task} {split} {seed}")
     tell = TASKS[task]
-    return [Dialogue(task=task, events=tuple(tell(draw, setting))) for _ in range(dialogues)]
+    return [Dialogue(task=task, events=tuple(tell(rng, setting))) for _ in range(dialogues)]
 
 
 def make_split(task: int, *, dialogues: int = 1000, seed: int = 0, world: World = WORLD) -> Split:
@@ -356,15 +356,15 @@ def make_split(task: int, *, dialogues: int = 1000, seed: int = 0, world: World 
     """
     knowledge = make_knowledge(world, seed=seed)
 
-    def told(split: str) -> list[Dialogue]:
+    def dialogues_of(split: str) -> list[Dialogue]:
         return simulate(task, dialogues, split=split, seed=seed, world=world, knowledge=knowledge)
 
     return Split(
         task=task,
-        train=told("train"),
-        valid=told("valid"),
-        test=told("test"),
-        oov=told("oov"),
+        train=dialogues_of("train"),
+        valid=dialogues_of("valid"),
+        test=dialogues_of("test"),
+        oov=dialogues_of("oov"),
         candidates=make_candidates(world, knowledge, seed=seed),
         knowledge=knowledge,
     )

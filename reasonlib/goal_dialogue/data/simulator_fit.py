@@ -154,7 +154,7 @@ class Comparison:
 
 def compare(first: Statistics, second: Statistics) -> Comparison:
     """Compare what two files of dialogues are made of."""
-    texts = [{*one.responses, *one.phrases} for one in (first, second)]
+    texts = [{*statistics.responses, *statistics.phrases} for statistics in (first, second)]
     return Comparison(
         only_first=tuple(sorted(texts[0] - texts[1])),
         only_second=tuple(sorted(texts[1] - texts[0])),

@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 from reasonlib.goal_dialogue.data.example import Dialogue, Event, Fact, Turn
 
-__all__ = ["GAP", "Derivation", "Language", "Template", "learn_language", "said"]
+__all__ = ["GAP", "Derivation", "Language", "Template", "event_lines", "learn_language"]
 
 GAP = "_"
 """What stands for a gap when a template is written out."""
@@ -43,10 +43,10 @@ class Derivation(NamedTuple):
     fillers: tuple[str, ...]
 
 
-def said(event: Event) -> Iterator[tuple[str, tuple[str, ...]]]:
+def event_lines(event: Event) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Give the lines of an event: who speaks (``user``, ``system``, ``fact`` or ``note``) and the words.
 
-    >>> list(said(Turn("in paris", "for how many")))
+    >>> list(event_lines(Turn("in paris", "for how many")))
     [('user', ('in', 'paris')), ('system', ('for', 'how', 'many'))]
     """
     if isinstance(event, Turn):
@@ -86,7 +86,7 @@ class Language:
         """Templates by the places of their gaps and their number of words, then by what is not a gap."""
         frames: dict[tuple[int, ...], dict[tuple[str, ...], int]] = defaultdict(dict)
         for number, template in enumerate(self.templates):
-            frame = (len(template), *(place for place, word in enumerate(template) if word is None))
+            frame = (len(template), *(position for position, word in enumerate(template) if word is None))
             frames[frame][tuple(word for word in template if word is not None)] = number
         return dict(frames)
 
@@ -109,14 +109,16 @@ class Language:
             Empty for a response that no template fits.
         """
         spoken = response.split()
-        found = []
+        derivations = []
         for (length, *gaps), templates in self._by_frame.items():
-            if length != len(spoken) or any(spoken[place] in self.known for place in gaps):
+            if length != len(spoken) or any(spoken[position] in self.known for position in gaps):
                 continue
-            number = templates.get(tuple(word for place, word in enumerate(spoken) if place not in gaps))
+            number = templates.get(
+                tuple(word for position, word in enumerate(spoken) if position not in gaps)
+            )
             if number is not None:
-                found.append(Derivation(number, tuple(spoken[place] for place in gaps)))
-        return tuple(sorted(found))
+                derivations.append(Derivation(number, tuple(spoken[position] for position in gaps)))
+        return tuple(sorted(derivations))
 
     def write(self, template: int, fillers: Sequence[str] | None = None) -> str:
         """Write a template out, its gaps filled or left open.
@@ -182,7 +184,7 @@ def learn_language(
         count += 1
         heard: set[str] = set()
         for event in dialogue.events:
-            for speaker, words in said(event):
+            for speaker, words in event_lines(event):
                 if speaker == "system":
                     responses.append((words, frozenset(word for word in words if word in heard)))
                     uses.update(words)
@@ -197,7 +199,7 @@ def learn_language(
         raise ValueError("dialogues must hold at least one dialogue, got none")
     echoed = {word for word in uses if echoes[word] >= repeated * uses[word]}
     names = _exchanged(responses, echoed) | (spoken & stored)
-    known = {
+    common_words = {
         word
         for word, dialogues_with in spread.items()
         if word not in names and dialogues_with >= common * count and (numbers or not word.isdecimal())
@@ -207,9 +209,11 @@ def learn_language(
         for response, heard_before in responses
     )
     return Language(
-        words=tuple(sorted(known)),
-        names=tuple(sorted(spread.keys() - known)),
-        templates=tuple(sorted(templates, key=lambda one: (-templates[one], [word or "" for word in one]))),
+        words=tuple(sorted(common_words)),
+        names=tuple(sorted(spread.keys() - common_words)),
+        templates=tuple(
+            sorted(templates, key=lambda template: (-templates[template], [word or "" for word in template]))
+        ),
     )
 
 
@@ -218,7 +222,7 @@ def _exchanged(responses: Iterable[tuple[tuple[str, ...], frozenset[str]]], echo
     seen: dict[tuple[Template, int], set[str]] = defaultdict(set)
     for response, heard in responses:
         frame = tuple(None if word in echoed and word in heard else word for word in response)
-        for place, word in enumerate(response):
-            if frame[place] is None:
-                seen[frame, place].add(word)
+        for position, word in enumerate(response):
+            if frame[position] is None:
+                seen[frame, position].add(word)
     return set().union(*(words for words in seen.values() if len(words) > 1))

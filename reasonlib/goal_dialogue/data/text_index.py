@@ -9,18 +9,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from reasonlib.goal_dialogue.data.encoding import Encoded, TurnSet
+from reasonlib.goal_dialogue.data.encoding import EncodedTask, TurnSet
 from reasonlib.training.vocabulary import Vocabulary
 
-__all__ = ["Texts", "with_sets"]
+__all__ = ["TextIndex", "with_sets"]
 
 
-def with_sets(task: Encoded, sets: Mapping[str, TurnSet]) -> Encoded:
+def with_sets(task: EncodedTask, sets: Mapping[str, TurnSet]) -> EncodedTask:
     """Put other sets in the place of those of a task."""
     return replace(task, train=sets["train"], valid=sets["valid"], test=sets["test"], oov=sets.get("oov"))
 
 
-class Texts:
+class TextIndex:
     """Numbers texts in the order in which they are met.
 
     Parameters
@@ -36,17 +36,17 @@ class Texts:
         self.numbers: dict[str, int] = {}
         self.met: Callable[[list[str]], None] = lambda texts: None  # told of every text that is new
 
-    def of_task(self, task: Encoded) -> Encoded:
+    def of_task(self, task: EncodedTask) -> EncodedTask:
         """Number the texts of every set; candidates are not read as texts, and keep their numbers."""
         return with_sets(task, {name: self.of_turns(turns) for name, turns in task.sets.items()})
 
     def of_turns(self, turns: TurnSet) -> TurnSet:
         """Number the texts of a set."""
-        known = len(self.numbers)
+        before = len(self.numbers)
         text = np.array([self._number(turns, row) for row in range(len(turns.text))], dtype=np.int64)
         common = tuple(self.numbers)
-        if len(common) > known:
-            self.met(list(common[known:]))
+        if len(common) > before:
+            self.met(list(common[before:]))
         entities = None
         if turns.entities is not None:
             entities = np.full((len(common), turns.entities.shape[1]), -1, dtype=np.int64)

@@ -21,14 +21,14 @@ from reasonlib.goal_dialogue.data.example import RELATIONS, Fact, KnowledgeBase
 __all__ = [
     "SLOTS",
     "WORLD",
-    "Draw",
     "Goal",
     "Half",
+    "PortableRandom",
     "World",
-    "facts_of",
     "make_candidates",
     "make_knowledge",
-    "results",
+    "restaurant_facts",
+    "restaurants_by_goal",
 ]
 
 SLOTS = ("cuisine", "location", "number", "price")
@@ -55,7 +55,7 @@ _FILE_ORDER = ("R_cuisine", "R_location", "R_price", "R_rating", "R_phone", "R_a
 T = TypeVar("T")
 
 
-class Draw:
+class PortableRandom:
     """Choices that are the same on every machine and in every version of Python.
 
     Parameters
@@ -67,25 +67,25 @@ class Draw:
     def __init__(self, seed: str):
         self._next = Random(seed).random
 
-    def chance(self, probability: float) -> bool:
+    def bernoulli(self, probability: float) -> bool:
         """Whether something of this probability happens."""
         return self._next() < probability
 
-    def below(self, limit: int) -> int:
+    def randrange(self, limit: int) -> int:
         """An integer from 0 to ``limit - 1``."""
         return int(self._next() * limit)
 
-    def pick(self, items: Sequence[T]) -> T:
+    def choice(self, items: Sequence[T]) -> T:
         """One of the items."""
         return items[int(self._next() * len(items))]
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
         """The items in another order."""
-        found = list(items)
-        for last in range(len(found) - 1, 0, -1):
+        shuffled = list(items)
+        for last in range(len(shuffled) - 1, 0, -1):
             other = int(self._next() * (last + 1))
-            found[last], found[other] = found[other], found[last]
-        return found
+            shuffled[last], shuffled[other] = shuffled[other], shuffled[last]
+        return shuffled
 
 
 class Goal(NamedTuple):
@@ -180,7 +180,7 @@ def make_knowledge(world: World = WORLD, *, seed: int = 0) -> KnowledgeBase:
     seed
         Draws which party each restaurant can seat; everything else follows from `world`.
     """
-    draw = Draw(f"knowledge {seed}")
+    rng = PortableRandom(f"knowledge {seed}")
     facts: dict[str, dict[str, str]] = {}
     for unseen in (False, True):
         half = world.half(unseen)
@@ -193,7 +193,7 @@ def make_knowledge(world: World = WORLD, *, seed: int = 0) -> KnowledgeBase:
                 "R_cuisine": cuisine,
                 "R_address": f"{name}_address",
                 "R_location": location,
-                "R_number": draw.pick(world.numbers),
+                "R_number": rng.choice(world.numbers),
                 "R_price": price,
                 "R_rating": rating,
             }
@@ -201,16 +201,16 @@ def make_knowledge(world: World = WORLD, *, seed: int = 0) -> KnowledgeBase:
     return KnowledgeBase(facts=facts)
 
 
-def results(knowledge: KnowledgeBase) -> dict[Goal, list[str]]:
+def restaurants_by_goal(knowledge: KnowledgeBase) -> dict[Goal, list[str]]:
     """Map every API call that finds something to the restaurants it finds, in order of the knowledge base."""
-    found: dict[Goal, list[str]] = {}
+    restaurants: dict[Goal, list[str]] = {}
     for name, values in knowledge.facts.items():
         goal = Goal(values["R_cuisine"], values["R_location"], values["R_number"], values["R_price"])
-        found.setdefault(goal, []).append(name)
-    return found
+        restaurants.setdefault(goal, []).append(name)
+    return restaurants
 
 
-def facts_of(name: str, values: Mapping[str, str]) -> Iterator[Fact]:
+def restaurant_facts(name: str, values: Mapping[str, str]) -> Iterator[Fact]:
     """List what is known about a restaurant, in the order of the dialogues."""
     return (Fact(name, relation, values[relation]) for relation in RELATIONS)
 
@@ -231,4 +231,4 @@ def make_candidates(world: World, knowledge: KnowledgeBase, *, seed: int = 0) ->
             for relation in ("R_phone", "R_address")
         ),
     ]
-    return tuple(Draw(f"candidates {seed}").shuffled(every))
+    return tuple(PortableRandom(f"candidates {seed}").shuffled(every))

@@ -13,7 +13,7 @@ from reasonlib.goal_dialogue.models.copier import Copier
 
 __all__ = [
     "Evidence",
-    "Group",
+    "GroupAccuracy",
     "Options",
     "by_rank",
     "by_template",
@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 
-class Group(NamedTuple):
+class GroupAccuracy(NamedTuple):
     """How often a system is right where it should say one kind of response.
 
     Attributes
@@ -49,12 +49,12 @@ class Group(NamedTuple):
 
 def _groups(
     keyed: Mapping[str, Sequence[tuple[Example, str]]], chance: Mapping[str, float] | None = None
-) -> list[Group]:
+) -> list[GroupAccuracy]:
     groups = []
     for name, pairs in keyed.items():
         wrong = [answer for example, answer in pairs if answer != example.response]
         groups.append(
-            Group(
+            GroupAccuracy(
                 name,
                 len(pairs),
                 1 - len(wrong) / len(pairs),
@@ -65,7 +65,7 @@ def _groups(
     return groups
 
 
-def by_template(asked: Sequence[Example], answers: Sequence[str], language: Language) -> list[Group]:
+def by_template(asked: Sequence[Example], answers: Sequence[str], language: Language) -> list[GroupAccuracy]:
     """Count right answers by the template of the response, the most frequent template first.
 
     A response that no template of the language fits is counted under itself.
@@ -103,11 +103,11 @@ def options(example: Example) -> Options:
         if isinstance(event, Fact) and event.relation == "R_rating" and event.value.isdecimal()
     }
     offered = {word for event in example.history if isinstance(event, Turn) for word in event.bot.split()}
-    ranked = tuple(sorted(rating, key=lambda one: -rating[one]))
-    return Options(ranked, tuple(one for one in ranked if one not in offered))
+    ranked = tuple(sorted(rating, key=lambda name: -rating[name]))
+    return Options(ranked, tuple(name for name in ranked if name not in offered))
 
 
-def by_rank(asked: Sequence[Example], answers: Sequence[str]) -> list[Group]:
+def by_rank(asked: Sequence[Example], answers: Sequence[str]) -> list[GroupAccuracy]:
     """Count right answers where an option is to be offered, by the rank of the right one among all.
 
     ``chance`` is what a system gets that picks among all rated restaurants without knowing them apart.
@@ -206,9 +206,9 @@ def rating_scores(copier: Copier, asked: Sequence[Example]) -> dict[int, float]:
                 for event in example.history
                 if isinstance(event, Fact) and event.relation == "R_rating"
             }
-            for one in evidence(copier, example):
-                if "R_rating" in one.window and one.name in rating:
-                    total[rating[one.name]].append(one.score)
+            for mention in evidence(copier, example):
+                if "R_rating" in mention.window and mention.name in rating:
+                    total[rating[mention.name]].append(mention.score)
     if not total:
         raise ValueError("asked must hold a turn at which an option is offered, got none")
     return {rating: sum(total[rating]) / len(total[rating]) for rating in sorted(total)}

@@ -65,7 +65,7 @@ def run_bundle_copying(trial: Trial) -> Measured:
     say what they want in other words (see `paraphrase`). With the setting ``reworded`` it trains on such
     users, too.
     """
-    from reasonlib.goal_dialogue.data.paraphrase import reworded
+    from reasonlib.goal_dialogue.data.paraphrase import paraphrase_dialogues
     from reasonlib.goal_dialogue.experiments.train_copying import CopyRecipe, evaluate_copier, train_copier
     from reasonlib.goal_dialogue.models import pretrained
     from reasonlib.goal_dialogue.models.copier import build_copier
@@ -73,7 +73,7 @@ def run_bundle_copying(trial: Trial) -> Measured:
     settings: Mapping[str, Any] = trial.settings
     split = datasets.load(trial.data, 5, dialogues=settings.get("dialogues"))
     if settings["reworded"]:
-        split = replace(split, train=[*split.train, *reworded(split.train, seed=trial.seed)])
+        split = replace(split, train=[*split.train, *paraphrase_dialogues(split.train, seed=trial.seed)])
     copier, sets = build_copier(split, seed=trial.seed)
     history = train_copier(
         copier,
@@ -90,7 +90,7 @@ def run_bundle_copying(trial: Trial) -> Measured:
         metrics[name], metrics[f"dialogue.{name}"] = chosen["per_response"], chosen["per_dialogue"]
         metrics[f"free.{name}"] = free["per_response"]
         # Other words than those of training: another seed.
-        others = copier.encode(reworded(getattr(split, part), seed=trial.seed + 1))
+        others = copier.encode(paraphrase_dialogues(getattr(split, part), seed=trial.seed + 1))
         metrics[f"reworded.{name}"] = evaluate_copier(copier, others, free=True)["per_response"]
     bundled = settings["reworded"] and trial.kind == "real"
     if trial.scale == "paper" and bundled and history.stopped == "finished":

@@ -61,17 +61,18 @@ def ceiling(split: Split, *, learnt: str = "train") -> dict[str, Ceiling]:
     responses = {turn.bot for dialogue in parts[learnt] for turn in dialogue.turns}
     spoken = {word for response in responses for word in response.split()}
     heard = spoken | _heard(parts[learnt])
-    found = {}
+    ceilings = {}
     for name, dialogues in parts.items():
         if name == learnt or not dialogues:
             continue
-        said = [turn.bot for dialogue in dialogues for turn in dialogue.turns]
-        found[name] = Ceiling(
-            verbatim=sum(one in responses for one in said) / len(said),
-            words=sum(spoken.issuperset(one.split()) for one in said) / len(said),
-            names=sum(not heard.issuperset(one.split()) for one in said) / len(said),
+        set_responses = [turn.bot for dialogue in dialogues for turn in dialogue.turns]
+        ceilings[name] = Ceiling(
+            verbatim=sum(response in responses for response in set_responses) / len(set_responses),
+            words=sum(spoken.issuperset(response.split()) for response in set_responses) / len(set_responses),
+            names=sum(not heard.issuperset(response.split()) for response in set_responses)
+            / len(set_responses),
         )
-    return found
+    return ceilings
 
 
 def _heard(dialogues: Iterable[Dialogue]) -> set[str]:

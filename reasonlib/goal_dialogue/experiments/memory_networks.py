@@ -18,7 +18,6 @@ from reasonlib.tracking.experiment import Experiment, Measured, Trial
 from reasonlib.training.settings import select_fields
 
 if TYPE_CHECKING:
-    from reasonlib.goal_dialogue.data.encoding import Encoded
     from reasonlib.goal_dialogue.models.memory_network import MemoryNetwork, NetworkConfig
 
 __all__ = ["NETWORKS", "TUNING", "build_network", "run_networks"]
@@ -81,7 +80,7 @@ def build_network(
 
     Returns
     -------
-    MemoryNetwork, Encoded
+    MemoryNetwork, EncodedTask
     """
     from reasonlib.goal_dialogue.data.encoding import encode_split
     from reasonlib.goal_dialogue.models import memory_network
@@ -104,13 +103,13 @@ def _build_with_word2vec(
     config: "NetworkConfig", task: "Encoded", settings: Mapping[str, Any], seed: int
 ) -> tuple["MemoryNetwork", "Encoded"]:
     from reasonlib.goal_dialogue.models.memory_network import build
-    from reasonlib.goal_dialogue.models.paragraph import sentences_to_learn
-    from reasonlib.goal_dialogue.models.word2vec import learn_words, start_from
+    from reasonlib.goal_dialogue.models.paragraph import distinct_sentences
+    from reasonlib.goal_dialogue.models.word2vec import initialise_word_tables, train_word2vec
 
     model = build(config, task, seed=seed)
-    sentences = sentences_to_learn(task, marks=False)
-    vectors = learn_words(sentences, config.width, epochs=settings.get("apart", 100), seed=seed)
-    start_from(model, task.vocabulary, vectors)
+    sentences = distinct_sentences(task, marks=False)
+    vectors = train_word2vec(sentences, config.width, epochs=settings.get("apart", 100), seed=seed)
+    initialise_word_tables(model, task.vocabulary, vectors)
     return model, task
 
 
@@ -130,7 +129,9 @@ def _build_with_paragraphs(
     vector_config = paragraph.ParagraphConfig(
         width=settings.get("paragraph_width", 100), epochs=settings.get("apart", 100)
     )
-    vectors = paragraph.learn_paragraphs(paragraph.sentences_to_learn(corpus), vector_config, seed=seed)
+    vectors = paragraph.train_paragraph_vectors(
+        paragraph.distinct_sentences(corpus), vector_config, seed=seed
+    )
     model, task, _ = paragraph.build_paragraphs(config, task, vectors, seed=seed)
     return model, task
 

@@ -40,13 +40,13 @@ def name_exchanges(split: Split) -> dict[str, str]:
     UserError
         If the set has no knowledge base to take names from.
     """
-    from reasonlib.goal_dialogue.data.encoding import lines, words
+    from reasonlib.goal_dialogue.data.encoding import memory_lines, words
 
     if split.knowledge is None:
         raise UserError(
             f"task {split.task} has no knowledge base, so no names that are not in the training set"
         )
-    sentences = (line for dialogue in split.train for event in lines(dialogue) for line in event)
+    sentences = (line for dialogue in split.train for event in memory_lines(dialogue) for line in event)
     training_words = {word for text, _, _ in sentences for word in words(text)}
     types = split.knowledge.types()
     exchanges: dict[str, str] = {}

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from reasonlib.errors import UserError
 from reasonlib.goal_dialogue.data.example import Dialogue, Fact, KnowledgeBase, Note, Split
-from reasonlib.goal_dialogue.models.tagger import NONE, TAGS, Spelled, look_up, spell
+from reasonlib.goal_dialogue.models.tagger import NONE, TAGS, EncodedCharacters, encode_characters, look_up
 from reasonlib.training.batching import pad
 
 __all__ = [
@@ -97,7 +97,7 @@ def make_up_name(rng: np.random.Generator) -> str:
 class TaggedBatch(NamedTuple):
     """Sentences to tag, with the tags to find (S, J), 0 where a sentence has ended."""
 
-    spelled: Spelled
+    spelled: EncodedCharacters
     tags: Int[Tensor, "S J"]
 
 
@@ -142,7 +142,7 @@ class TaggerData:
             pattern = self.patterns[which]
             sentences.append([self._name(slot, rng, made_up) for slot in pattern])
             tags.append([slot if isinstance(slot, int) else NONE for slot in pattern])
-        return TaggedBatch(spell(sentences), pad(tags))
+        return TaggedBatch(encode_characters(sentences), pad(tags))
 
     def _name(self, slot: str | int, rng: np.random.Generator, made_up: float) -> str:
         """Give a word as it is, and for an entity one of its type."""
@@ -164,8 +164,8 @@ class TaggerData:
         if not self.ordinary or rng.random() < 0.5:
             return make_up_name(rng)
         letters = list(self.ordinary[rng.integers(len(self.ordinary))])
-        for place in rng.integers(len(letters) + 1, size=2):
-            letters[place : place + 1] = ascii_lowercase[rng.integers(26)]
+        for position in rng.integers(len(letters) + 1, size=2):
+            letters[position : position + 1] = ascii_lowercase[rng.integers(26)]
         return "".join(letters)
 
 

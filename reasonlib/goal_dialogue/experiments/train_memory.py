@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from reasonlib import training
-from reasonlib.goal_dialogue.data.encoding import Batch, Encoded, TurnSet
+from reasonlib.goal_dialogue.data.encoding import Batch, EncodedTask, TurnSet
 from reasonlib.goal_dialogue.experiments.metrics import response_accuracy
 from reasonlib.goal_dialogue.models.memory_network import MemoryNetwork
 from reasonlib.goal_dialogue.models.memory_system import predict
@@ -88,7 +88,7 @@ def evaluate_network(model: MemoryNetwork, turns: TurnSet) -> dict[str, float]:
 
 def train_network(
     model: MemoryNetwork,
-    task: Encoded,
+    task: EncodedTask,
     recipe: Recipe,
     *,
     seed: int = 0,

@@ -25,7 +25,7 @@ from reasonlib.goal_dialogue.experiments.tagger_data import (
 from reasonlib.goal_dialogue.models.tagger import (
     TAGS,
     ContextTagger,
-    Spelled,
+    EncodedCharacters,
     Tagger,
     WordTagger,
     look_up,
@@ -135,7 +135,7 @@ def train_on_data(
         rng = np.random.default_rng([seed, epoch])
         for _ in range(every):
             spelled, tags = data.draw(recipe.batch_size, rng, recipe.made_up)
-            yield TaggedBatch(Spelled(*(tensor.to(device) for tensor in spelled)), tags.to(device))
+            yield TaggedBatch(EncodedCharacters(*(tensor.to(device) for tensor in spelled)), tags.to(device))
 
     def loss(model: nn.Module, batch: TaggedBatch) -> Tensor:
         logits = model(batch.spelled)

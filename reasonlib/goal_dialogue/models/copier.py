@@ -25,7 +25,7 @@ from torch import Tensor
 from reasonlib.goal_dialogue.data.encode_mentions import Candidates, MentionSet, encode, vocabulary_of
 from reasonlib.goal_dialogue.data.example import Dialogue, Example, Split, Turn
 from reasonlib.goal_dialogue.data.templates import Language, learn_language
-from reasonlib.goal_dialogue.models.copying import CopyConfig, CopyNetwork, Spoken
+from reasonlib.goal_dialogue.models.copying import CopyConfig, CopyNetwork, CopyNetworkOutput
 from reasonlib.training.settings import select_fields
 
 __all__ = ["Copier", "EncodingConfig", "GeneratedResponse", "build_copier"]
@@ -91,7 +91,9 @@ class Copier:
         """Encode dialogues as this network reads them."""
         return encode(dialogues, self.language, radius=self.encoding.radius, echo=self.encoding.echo)
 
-    def _forward(self, turns: MentionSet, batch_size: int = 64) -> Iterator[tuple[list[int], Spoken]]:
+    def _forward(
+        self, turns: MentionSet, batch_size: int = 64
+    ) -> Iterator[tuple[list[int], CopyNetworkOutput]]:
         """Run the network on all turns, those with equally many mentions together."""
         device = self.model.word.device
         order = np.argsort(turns.lengths, kind="stable").tolist()
@@ -150,7 +152,12 @@ class Copier:
         return [response for response in responses if response is not None]
 
     def _response(
-        self, output: Spoken, row: int, mentioned: tuple[str, ...], first_gap: list[int], names: int
+        self,
+        output: CopyNetworkOutput,
+        row: int,
+        mentioned: tuple[str, ...],
+        first_gap: list[int],
+        names: int,
     ) -> GeneratedResponse:
         possible = [not gaps or bool(mentioned) for gaps in self.language.gaps]
         template_scores = output.templates[row].masked_fill(~torch.tensor(possible), -torch.inf)

@@ -48,7 +48,7 @@ from torch.nn import functional
 from reasonlib.goal_dialogue.data.encode_mentions import Batch
 from reasonlib.nn.memory import Reading, read_shared
 
-__all__ = ["CopyConfig", "CopyNetwork", "Spoken"]
+__all__ = ["CopyConfig", "CopyNetwork", "CopyNetworkOutput"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +93,7 @@ class CopyConfig:
             raise ValueError(f"gaps must be a number of at least 0 for each template, got {self.gaps}")
 
 
-class Spoken(NamedTuple):
+class CopyNetworkOutput(NamedTuple):
     """What the network would say, and why.
 
     Attributes
@@ -140,10 +140,10 @@ class CopyNetwork(nn.Module):
     def __init__(self, config: CopyConfig, *, seed: int = 0) -> None:
         super().__init__()
         self.config = config
-        draw = torch.Generator().manual_seed(seed)
+        generator = torch.Generator().manual_seed(seed)
 
         def table(*shape: int, spread: float = config.spread) -> nn.Parameter:
-            return nn.Parameter(torch.randn(shape, generator=draw) * spread)
+            return nn.Parameter(torch.randn(shape, generator=generator) * spread)
 
         width = config.width
         self.sentence = table(3, config.vocabulary, width)  # of questions, keys, values
@@ -190,13 +190,13 @@ class CopyNetwork(nn.Module):
         around = torch.einsum("gwd,wde->ge", words, self.offset)[batch.window]  # (B, M, D)
         around = around + self.age[batch.age.clamp(max=self.config.ages - 1)]
         mentioned = (batch.name > 0).unsqueeze(-1)
-        place = batch.name.unsqueeze(-1).expand_as(around)
+        index = batch.name.unsqueeze(-1).expand_as(around)
         nothing = around.new_zeros(*batch.heard.shape, self.config.width)
         described = mentions = nothing
-        for turn in range(self.config.rounds):
-            content = around if turn == 0 else around + self._beside(batch, described)
+        for round_number in range(self.config.rounds):
+            content = around if round_number == 0 else around + self._beside(batch, described)
             mentions = content.relu() * mentioned
-            described = nothing.scatter_add(1, place, mentions)
+            described = nothing.scatter_add(1, index, mentions)
         return described, mentions
 
     def _beside(self, batch: Batch, described: Float[Tensor, "B E D"]) -> Float[Tensor, "B M D"]:
@@ -209,7 +209,7 @@ class CopyNetwork(nn.Module):
                 total = total.index_put((row, mention), near, accumulate=True)
         return total
 
-    def forward(self, batch: Batch) -> Spoken:
+    def forward(self, batch: Batch) -> CopyNetworkOutput:
         """Give a distribution over templates, and over the heard names for every gap."""
         state, readings = self.listen(batch)
         described, mentions = self.describe(batch)
@@ -217,7 +217,7 @@ class CopyNetwork(nn.Module):
         scores = asked @ described.transpose(1, 2)  # (B, Q, E)
         lowest = torch.finfo(scores.dtype).min
         names = scores.masked_fill(~batch.heard.unsqueeze(1), lowest).log_softmax(-1)
-        return Spoken(
+        return CopyNetworkOutput(
             (state @ self.template.T).log_softmax(-1),
             names.masked_fill(~batch.heard.unsqueeze(1), lowest),
             asked,
@@ -226,7 +226,7 @@ class CopyNetwork(nn.Module):
         )
 
     def likelihood(
-        self, spoken: Spoken, template: Int[Tensor, "B C A"], fillers: Int[Tensor, "B C A K"]
+        self, spoken: CopyNetworkOutput, template: Int[Tensor, "B C A"], fillers: Int[Tensor, "B C A K"]
     ) -> Float[Tensor, "B C"]:
         """Log-probability (nats) of responses, each given by all the ways to say it.
 
@@ -249,12 +249,12 @@ class CopyNetwork(nn.Module):
         total = spoken.templates.gather(1, flat)
         possible = template.flatten(1) >= 0
         names = spoken.names.flatten(1)  # (B, Q E)
-        for place, filler in enumerate(fillers.flatten(1, 2).unbind(-1)):
-            there = place < self.gaps[flat]
-            gap = torch.where(there, self.first[flat] + place, 0)
-            told = names.gather(1, gap * spoken.names.shape[2] + filler) if names.shape[1] else total
-            possible = possible & (~there | (told > lowest))
-            total = total + torch.where(there & possible, told, 0.0)
+        for position, filler in enumerate(fillers.flatten(1, 2).unbind(-1)):
+            has_gap = position < self.gaps[flat]
+            gap = torch.where(has_gap, self.first[flat] + position, 0)
+            name_scores = names.gather(1, gap * spoken.names.shape[2] + filler) if names.shape[1] else total
+            possible = possible & (~has_gap | (name_scores > lowest))
+            total = total + torch.where(has_gap & possible, name_scores, 0.0)
         return (
             total.masked_fill(~possible, lowest)
             .unflatten(1, template.shape[1:])

@@ -12,12 +12,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from reasonlib.goal_dialogue.models.tying import Tied
+from reasonlib.goal_dialogue.models.tying import TiedMemory
 
-__all__ = ["Gate", "Linear", "Residual", "Stepped", "UnifiedStep"]
+__all__ = ["Gate", "Linear", "Residual", "StepOutput", "UnifiedStep"]
 
 
-class Stepped(NamedTuple):
+class StepOutput(NamedTuple):
     """The next state (B, D), and the gate (B, D) that made it or None."""
 
     state: Float[Tensor, "B D"]
@@ -27,9 +27,9 @@ class Stepped(NamedTuple):
 class Residual(nn.Module):
     """Add what was read: u + o (eq. 3.4)."""
 
-    def forward(self, state: Tensor, output: Tensor, tied: Tied) -> Stepped:
+    def forward(self, state: Tensor, output: Tensor, tied: TiedMemory) -> StepOutput:
         """Take a step."""
-        return Stepped(state + output)
+        return StepOutput(state + output)
 
 
 class Linear(nn.Module):
@@ -39,9 +39,9 @@ class Linear(nn.Module):
         super().__init__()
         self.map = nn.Parameter(torch.eye(width))
 
-    def forward(self, state: Tensor, output: Tensor, tied: Tied) -> Stepped:
+    def forward(self, state: Tensor, output: Tensor, tied: TiedMemory) -> StepOutput:
         """Take a step."""
-        return Stepped(state @ self.map.T + output)
+        return StepOutput(state @ self.map.T + output)
 
 
 class Gate(nn.Module):
@@ -50,15 +50,15 @@ class Gate(nn.Module):
     .. math:: T = \sigma(W_T u + b_T),\quad u' = o \odot T + u \odot (1 - T)
     """
 
-    def __init__(self, width: int, *, draw: torch.Generator, spread: float = 0.1) -> None:
+    def __init__(self, width: int, *, generator: torch.Generator, spread: float = 0.1) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.randn((width, width), generator=draw) * spread)
+        self.weight = nn.Parameter(torch.randn((width, width), generator=generator) * spread)
         self.bias = nn.Parameter(torch.zeros(width))
 
-    def forward(self, state: Tensor, output: Tensor, tied: Tied) -> Stepped:
+    def forward(self, state: Tensor, output: Tensor, tied: TiedMemory) -> StepOutput:
         """Take a step."""
         gate = (state @ self.weight.T + self.bias).sigmoid()
-        return Stepped(output * gate + state * (1 - gate), gate)
+        return StepOutput(output * gate + state * (1 - gate), gate)
 
 
 class UnifiedStep(nn.Module):
@@ -68,8 +68,8 @@ class UnifiedStep(nn.Module):
         super().__init__()
         self.map = nn.Parameter(torch.eye(width))
 
-    def forward(self, state: Tensor, output: Tensor, tied: Tied) -> Stepped:
+    def forward(self, state: Tensor, output: Tensor, tied: TiedMemory) -> StepOutput:
         """Take a step."""
         if tied.gate is None:
             raise ValueError("UnifiedStep needs the gate of Unified tying, got none")
-        return Stepped(output + ((1 - tied.gate) * state) @ self.map.T)
+        return StepOutput(output + ((1 - tied.gate) * state) @ self.map.T)

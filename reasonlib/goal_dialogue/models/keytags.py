@@ -27,16 +27,16 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from reasonlib.goal_dialogue.data.encoding import Bags, Encoded, TurnSet
-from reasonlib.goal_dialogue.data.text_index import Texts, with_sets
+from reasonlib.goal_dialogue.data.encoding import Bags, EncodedTask, TurnSet
+from reasonlib.goal_dialogue.data.text_index import TextIndex, with_sets
 from reasonlib.goal_dialogue.models.match_features import Match
 from reasonlib.goal_dialogue.models.memory_network import (
     NETWORKS,
+    BagOfWordsEncoder,
     Candidates,
     MemoryNetwork,
     NetworkConfig,
-    Tied,
-    WordBags,
+    TiedMemory,
 )
 from reasonlib.goal_dialogue.models.tagger import NONE, TAGS, tag_counts
 
@@ -45,8 +45,8 @@ __all__ = [
     "AddedTags",
     "KeyTags",
     "MultipliedTags",
-    "OwnAnswers",
     "SentenceTag",
+    "SeparateAnswerTables",
     "TagNumbers",
     "build_keytags",
     "repeat_words",
@@ -67,7 +67,7 @@ class KeyTags(nn.Module):
         Of every text.
     width
         D of the words.
-    draw
+    generator
         Draws the vectors of the tags from N(0, spread).
 
     Notes
@@ -78,11 +78,17 @@ class KeyTags(nn.Module):
     counts: Tensor
 
     def __init__(
-        self, words: WordBags, tags: Tags, width: int, *, draw: torch.Generator, spread: float = 0.1
+        self,
+        words: BagOfWordsEncoder,
+        tags: Tags,
+        width: int,
+        *,
+        generator: torch.Generator,
+        spread: float = 0.1,
     ) -> None:
         super().__init__()
         self.words, self.width = words, 2 * width
-        self.tags = nn.Parameter(torch.randn((len(TAGS), width), generator=draw) * spread)
+        self.tags = nn.Parameter(torch.randn((len(TAGS), width), generator=generator) * spread)
         self.register_buffer("counts", tag_counts(tags), persistent=False)  # (X, G)
 
     def extend(self, tags: Tags) -> None:
@@ -101,7 +107,13 @@ class TagNumbers(nn.Module):
     numbers: Tensor
 
     def __init__(
-        self, words: WordBags, tags: Tags, width: int, *, draw: torch.Generator, spread: float = 0.1
+        self,
+        words: BagOfWordsEncoder,
+        tags: Tags,
+        width: int,
+        *,
+        generator: torch.Generator,
+        spread: float = 0.1,
     ) -> None:
         super().__init__()
         longest = max(1, *(len(numbers) for numbers in tags))
@@ -121,7 +133,13 @@ class AddedTags(nn.Module):
     sums: Tensor
 
     def __init__(
-        self, words: WordBags, tags: Tags, width: int, *, draw: torch.Generator, spread: float = 0.1
+        self,
+        words: BagOfWordsEncoder,
+        tags: Tags,
+        width: int,
+        *,
+        generator: torch.Generator,
+        spread: float = 0.1,
     ) -> None:
         super().__init__()
         self.words, self.width = words, width
@@ -139,12 +157,18 @@ class SentenceTag(nn.Module):
     greatest: Tensor
 
     def __init__(
-        self, words: WordBags, tags: Tags, width: int, *, draw: torch.Generator, spread: float = 0.1
+        self,
+        words: BagOfWordsEncoder,
+        tags: Tags,
+        width: int,
+        *,
+        generator: torch.Generator,
+        spread: float = 0.1,
     ) -> None:
         super().__init__()
         self.words, self.width = words, width
         self.tags = nn.ParameterList(
-            torch.randn((len(TAGS), width), generator=draw) * spread for _ in words.tables
+            torch.randn((len(TAGS), width), generator=generator) * spread for _ in words.tables
         )
         greatest = torch.tensor([max(numbers, default=0) for numbers in tags])
         self.register_buffer("greatest", greatest, persistent=False)
@@ -161,7 +185,13 @@ class MultipliedTags(nn.Module):
     """Each word's vector times the number of its tag; the bags hold it as many times, see `repeat_words`."""
 
     def __init__(
-        self, words: WordBags, tags: Tags, width: int, *, draw: torch.Generator, spread: float = 0.1
+        self,
+        words: BagOfWordsEncoder,
+        tags: Tags,
+        width: int,
+        *,
+        generator: torch.Generator,
+        spread: float = 0.1,
     ) -> None:
         super().__init__()
         self.words, self.width = words, width
@@ -171,7 +201,7 @@ class MultipliedTags(nn.Module):
         return self.words(sentences, tables)
 
 
-def repeat_words(task: Encoded, texts: Iterable[str], tags: Tags) -> Encoded:
+def repeat_words(task: EncodedTask, texts: Iterable[str], tags: Tags) -> EncodedTask:
     """Multiply each word's vector by the number of its tag: put the word into its bag as many times.
 
     Words without a type have the number 1 and stay as they are; so do the marks of speaker and turn.
@@ -179,7 +209,7 @@ def repeat_words(task: Encoded, texts: Iterable[str], tags: Tags) -> Encoded:
     Parameters
     ----------
     task
-        Its sets numbered by one `texts.Texts`.
+        Its sets numbered by one `texts.TextIndex`.
     texts, tags
         Every text by its number, and its tags.
     """
@@ -201,7 +231,7 @@ def repeat_words(task: Encoded, texts: Iterable[str], tags: Tags) -> Encoded:
     return with_sets(task, {name: repeated(turns) for name, turns in task.sets.items()})
 
 
-class OwnAnswers(nn.Module):
+class SeparateAnswerTables(nn.Module):
     """Score candidates with tables of their own, W of V x D: the query may be wider than the words.
 
     Parameters
@@ -212,7 +242,7 @@ class OwnAnswers(nn.Module):
         V, and D of the last state.
     tables
         How many the tying shares out; one but for `Unified`.
-    draw
+    generator
         Draws the tables from N(0, spread).
     """
 
@@ -223,21 +253,23 @@ class OwnAnswers(nn.Module):
         width: int,
         *,
         tables: int = 1,
-        draw: torch.Generator,
+        generator: torch.Generator,
         spread: float = 0.1,
     ) -> None:
         super().__init__()
-        self.words = WordBags(vocabulary, tables, width, draw=draw, spread=spread)
+        self.words = BagOfWordsEncoder(vocabulary, tables, width, generator=generator, spread=spread)
         self.score = Candidates(candidates, range(tables))
 
-    def forward(self, encoder: nn.Module, state: Float[Tensor, "B D"], tied: Tied) -> Float[Tensor, "B C"]:
+    def forward(
+        self, encoder: nn.Module, state: Float[Tensor, "B D"], tied: TiedMemory
+    ) -> Float[Tensor, "B C"]:
         """Score them; the encoder of the sentences is not asked."""
         return self.score(self.words, state, tied)
 
 
-Tagged = KeyTags | TagNumbers | AddedTags | MultipliedTags | SentenceTag
+TagEncoder = KeyTags | TagNumbers | AddedTags | MultipliedTags | SentenceTag
 
-ENCODERS: Mapping[str, type[Tagged]] = {
+ENCODERS: Mapping[str, type[TagEncoder]] = {
     "keytags": KeyTags,
     "tags-numbers": TagNumbers,
     "tags-added": AddedTags,
@@ -249,12 +281,12 @@ ENCODERS: Mapping[str, type[Tagged]] = {
 
 def build_keytags(
     config: NetworkConfig,
-    task: Encoded,
+    task: EncodedTask,
     tagged: Callable[[Sequence[Sequence[str]]], Tags],
     *,
     encoder: str = "keytags",
     seed: int = 0,
-) -> tuple[MemoryNetwork, Encoded, Texts]:
+) -> tuple[MemoryNetwork, EncodedTask, TextIndex]:
     """Put a memory network together whose sentences carry tags.
 
     Parameters
@@ -274,10 +306,10 @@ def build_keytags(
     -------
     MemoryNetwork
         Its encoder knows the tags of every text of the task.
-    Encoded
+    EncodedTask
         The task, with its texts numbered as that encoder knows them: train and measure on this one.
-    Texts
-        That numbering; `Texts.of_turns` makes the network read other dialogues.
+    TextIndex
+        That numbering; `TextIndex.of_turns` makes the network read other dialogues.
 
     Raises
     ------
@@ -286,28 +318,30 @@ def build_keytags(
     """
     if encoder not in ENCODERS:
         raise ValueError(f"encoder must be one of {', '.join(ENCODERS)}, got {encoder!r}")
-    texts = Texts(task.vocabulary)
+    texts = TextIndex(task.vocabulary)
     task = texts.of_task(task)
     tags = tagged([text.split() for text in texts.numbers])
     if encoder == "tags-multiplied":
         task = repeat_words(task, texts.numbers, tags)
-    draw = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(seed)
     vocabulary = len(task.vocabulary)
-    parts: Any = NETWORKS[config.network](config, draw)[0]  # as many tables at any width
-    words = WordBags(vocabulary, parts.tables, config.width, draw=draw, spread=config.spread)
-    sentences = ENCODERS[encoder](words, tags, config.width, draw=draw, spread=config.spread)
-    tying, steps = NETWORKS[config.network](replace(config, width=sentences.width), draw)
-    answers = OwnAnswers(
+    parts: Any = NETWORKS[config.network](config, generator)[0]  # as many tables at any width
+    words = BagOfWordsEncoder(
+        vocabulary, parts.tables, config.width, generator=generator, spread=config.spread
+    )
+    sentences = ENCODERS[encoder](words, tags, config.width, generator=generator, spread=config.spread)
+    tying, steps = NETWORKS[config.network](replace(config, width=sentences.width), generator)
+    answers = SeparateAnswerTables(
         task.bags,
         vocabulary,
         sentences.width,
         tables=len(parts.answers),
-        draw=draw,
+        generator=generator,
         spread=config.spread,
     )
     match = None
     if config.match:
-        match = Match(task.candidates, task.types, sentences.width, draw=draw, spread=config.spread)
+        match = Match(task.candidates, task.types, sentences.width, generator=generator, spread=config.spread)
     model = MemoryNetwork(
         encoder=sentences,
         tying=tying,

@@ -63,7 +63,7 @@ class Match(nn.Module):
         Entity to type; their order is that of `Batch.mentioned`.
     width
         D, of the state that asks.
-    draw
+    generator
         Draws the first vectors of the types from N(0, spread).
     """
 
@@ -75,13 +75,13 @@ class Match(nn.Module):
         types: Mapping[str, str],
         width: int,
         *,
-        draw: torch.Generator,
+        generator: torch.Generator,
         spread: float = 0.1,
     ) -> None:
         super().__init__()
         if not types:
             raise ValueError("types must name at least one entity, got none")
-        numbers = {entity: place for place, entity in enumerate(types)}
+        numbers = {entity: index for index, entity in enumerate(types)}
         self.names = tuple(sorted(set(types.values())))
         members: list[int] = []
         starts = [0]
@@ -91,7 +91,7 @@ class Match(nn.Module):
         self.named = Groups.of(np.asarray(members, dtype=np.int64), np.asarray(starts), len(types))
         kind = torch.tensor([self.names.index(kind) for kind in types.values()])
         self.register_buffer("kind", torch.eye(len(self.names))[:, kind], persistent=False)  # (T, E)
-        self.types = nn.Parameter(torch.randn((len(self.names), width), generator=draw) * spread)
+        self.types = nn.Parameter(torch.randn((len(self.names), width), generator=generator) * spread)
 
     def forward(self, state: Float[Tensor, "B D"], mentioned: Float[Tensor, "B E"]) -> Float[Tensor, "B C"]:
         """Score every candidate by the entities it shares with the dialogue."""

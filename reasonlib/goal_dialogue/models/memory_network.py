@@ -24,20 +24,20 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from reasonlib.goal_dialogue.data.encoding import Bags, Batch, Encoded
+from reasonlib.goal_dialogue.data.encoding import Bags, Batch, EncodedTask
 from reasonlib.goal_dialogue.models.hop_updates import Gate, Linear, Residual, UnifiedStep
 from reasonlib.goal_dialogue.models.match_features import Match
-from reasonlib.goal_dialogue.models.tying import Adjacent, Layerwise, Tied, Unified
+from reasonlib.goal_dialogue.models.tying import Adjacent, Layerwise, TiedMemory, Unified
 from reasonlib.nn.memory import Reading, read
 from reasonlib.nn.sums import sum_groups
 
 __all__ = [
     "NETWORKS",
-    "Answered",
+    "BagOfWordsEncoder",
     "Candidates",
     "MemoryNetwork",
+    "MemoryNetworkOutput",
     "NetworkConfig",
-    "WordBags",
     "build",
 ]
 
@@ -70,7 +70,7 @@ class NetworkConfig:
 # Sentences --------------------------------------------------------------------------------------------------
 
 
-class WordBags(nn.Module):
+class BagOfWordsEncoder(nn.Module):
     """A sentence is the sum of its words' vectors, once for each of T tables.
 
     Any module with this call can stand in its place: vectors of whole paragraphs, words beside their tags.
@@ -81,16 +81,16 @@ class WordBags(nn.Module):
         V. A word that a bag leaves out counts as zeros.
     tables, width
         T and D.
-    draw
+    generator
         Draws the first vectors from N(0, spread).
     """
 
     def __init__(
-        self, vocabulary: int, tables: int, width: int, *, draw: torch.Generator, spread: float = 0.1
+        self, vocabulary: int, tables: int, width: int, *, generator: torch.Generator, spread: float = 0.1
     ) -> None:
         super().__init__()
         self.tables = nn.ParameterList(
-            torch.randn((vocabulary, width), generator=draw) * spread for _ in range(tables)
+            torch.randn((vocabulary, width), generator=generator) * spread for _ in range(tables)
         )
 
     def forward(self, sentences: Bags, tables: Iterable[int]) -> tuple[Float[Tensor, "U D"], ...]:
@@ -116,7 +116,9 @@ class Candidates(nn.Module):
         super().__init__()
         self.candidates, self.tables = candidates, tuple(tables)
 
-    def forward(self, encoder: nn.Module, state: Float[Tensor, "B D"], tied: Tied) -> Float[Tensor, "B C"]:
+    def forward(
+        self, encoder: nn.Module, state: Float[Tensor, "B D"], tied: TiedMemory
+    ) -> Float[Tensor, "B C"]:
         """Score them; the match with a gated table is the match of the gated state with the table."""
         if self.candidates.text.device != state.device:
             self.candidates = self.candidates.to(state.device)
@@ -127,7 +129,7 @@ class Candidates(nn.Module):
         return asked @ torch.cat(vectors, dim=1).T
 
 
-class Answered(NamedTuple):
+class MemoryNetworkOutput(NamedTuple):
     """What the network says, where it looked and what its gates did.
 
     Attributes
@@ -156,7 +158,7 @@ class MemoryNetwork(nn.Module):
     Parameters
     ----------
     encoder
-        From `Bags` of U sentences and some tables to (U, D) each, see `WordBags`.
+        From `Bags` of U sentences and some tables to (U, D) each, see `BagOfWordsEncoder`.
     tying
         Names the tables of question and memory, and makes keys and values of what they give, see `Adjacent`.
     steps
@@ -186,7 +188,7 @@ class MemoryNetwork(nn.Module):
         self.order = [list(self.steps).index(step) for step in steps]
         self.slots = slots
 
-    def forward(self, batch: Batch) -> Answered:
+    def forward(self, batch: Batch) -> MemoryNetworkOutput:
         """Answer a batch of turns."""
         tables = dict.fromkeys((self.tying.query, *self.tying.memory))
         embedded = dict(zip(tables, self.encoder(batch.sentences, tables), strict=True))  # (U, D) each
@@ -196,11 +198,11 @@ class MemoryNetwork(nn.Module):
             for table in self.tying.memory
         )
         question = embedded[self.tying.query].index_select(0, batch.question)
-        tied: Tied = self.tying(question, memory, batch.filled)
+        tied: TiedMemory = self.tying(question, memory, batch.filled)
         state, readings, gates = tied.query, [], [] if tied.gate is None else [tied.gate]
-        for place, keys, values in zip(self.order, tied.keys, tied.values, strict=True):
+        for index, keys, values in zip(self.order, tied.keys, tied.values, strict=True):
             reading = read(state, keys, values, batch.filled)
-            state, gate = self.steps[place](state, reading.output, tied)
+            state, gate = self.steps[index](state, reading.output, tied)
             readings.append(reading)
             gates += [] if gate is None else [gate]
         logits = self.answers(self.encoder, state, tied)
@@ -208,7 +210,7 @@ class MemoryNetwork(nn.Module):
             if batch.mentioned is None:
                 raise ValueError("match features need turns encoded with entities, got none")
             logits = logits + self.match(state, batch.mentioned)
-        return Answered(logits, tuple(readings), torch.stack(gates, dim=1) if gates else None)
+        return MemoryNetworkOutput(logits, tuple(readings), torch.stack(gates, dim=1) if gates else None)
 
 
 # The variants -----------------------------------------------------------------------------------------------
@@ -216,32 +218,34 @@ class MemoryNetwork(nn.Module):
 Parts = tuple[Any, list[nn.Module]]
 
 
-def _adjacent(config: NetworkConfig, draw: torch.Generator) -> Parts:
+def _adjacent(config: NetworkConfig, generator: torch.Generator) -> Parts:
     return Adjacent(config.hops), [Residual()] * config.hops
 
 
-def _layerwise(config: NetworkConfig, draw: torch.Generator) -> Parts:
+def _layerwise(config: NetworkConfig, generator: torch.Generator) -> Parts:
     return Layerwise(config.hops), [Linear(config.width)] * config.hops
 
 
-def _gated(config: NetworkConfig, draw: torch.Generator) -> Parts:
+def _gated(config: NetworkConfig, generator: torch.Generator) -> Parts:
     return Layerwise(config.hops), [
-        Gate(config.width, draw=draw, spread=config.spread) for _ in range(config.hops)
+        Gate(config.width, generator=generator, spread=config.spread) for _ in range(config.hops)
     ]
 
 
-def _gate_shared(config: NetworkConfig, draw: torch.Generator) -> Parts:
-    return Layerwise(config.hops), [Gate(config.width, draw=draw, spread=config.spread)] * config.hops
+def _gate_shared(config: NetworkConfig, generator: torch.Generator) -> Parts:
+    return Layerwise(config.hops), [
+        Gate(config.width, generator=generator, spread=config.spread)
+    ] * config.hops
 
 
-def _gated_adjacent(config: NetworkConfig, draw: torch.Generator) -> Parts:
+def _gated_adjacent(config: NetworkConfig, generator: torch.Generator) -> Parts:
     return Adjacent(config.hops), [
-        Gate(config.width, draw=draw, spread=config.spread) for _ in range(config.hops)
+        Gate(config.width, generator=generator, spread=config.spread) for _ in range(config.hops)
     ]
 
 
-def _unified(config: NetworkConfig, draw: torch.Generator) -> Parts:
-    tying = Unified(config.hops, config.width, draw=draw, spread=config.spread)
+def _unified(config: NetworkConfig, generator: torch.Generator) -> Parts:
+    tying = Unified(config.hops, config.width, generator=generator, spread=config.spread)
     return tying, [UnifiedStep(config.width)] * config.hops
 
 
@@ -256,7 +260,7 @@ NETWORKS: dict[str, Callable[[NetworkConfig, torch.Generator], Parts]] = {
 """Tying and steps of each variant; encoder, candidates and match features are the same for all."""
 
 
-def build(config: NetworkConfig, task: Encoded, *, seed: int = 0) -> MemoryNetwork:
+def build(config: NetworkConfig, task: EncodedTask, *, seed: int = 0) -> MemoryNetwork:
     """Put a network together for a task.
 
     Parameters
@@ -268,12 +272,14 @@ def build(config: NetworkConfig, task: Encoded, *, seed: int = 0) -> MemoryNetwo
     seed
         Draws the first weights.
     """
-    draw = torch.Generator().manual_seed(seed)
-    tying, steps = NETWORKS[config.network](config, draw)
-    encoder = WordBags(len(task.vocabulary), tying.tables, config.width, draw=draw, spread=config.spread)
+    generator = torch.Generator().manual_seed(seed)
+    tying, steps = NETWORKS[config.network](config, generator)
+    encoder = BagOfWordsEncoder(
+        len(task.vocabulary), tying.tables, config.width, generator=generator, spread=config.spread
+    )
     match = None
     if config.match:
-        match = Match(task.candidates, task.types, config.width, draw=draw, spread=config.spread)
+        match = Match(task.candidates, task.types, config.width, generator=generator, spread=config.spread)
     return MemoryNetwork(
         encoder=encoder,
         tying=tying,

@@ -7,9 +7,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from reasonlib.goal_dialogue.data.encoding import Batch, Encoded, TurnSet, encode
+from reasonlib.goal_dialogue.data.encoding import Batch, EncodedTask, TurnSet, encode
 from reasonlib.goal_dialogue.data.example import Dialogue, Example, Turn
-from reasonlib.goal_dialogue.models.memory_network import Answered, MemoryNetwork
+from reasonlib.goal_dialogue.models.memory_network import MemoryNetwork, MemoryNetworkOutput
 
 __all__ = ["MemoryNetworkSystem", "predict"]
 
@@ -49,7 +49,7 @@ class MemoryNetworkSystem:
     """
 
     model: MemoryNetwork
-    task: Encoded
+    task: EncodedTask
     facts: bool = True
 
     def batch(self, examples: Sequence[Example]) -> Batch:
@@ -69,7 +69,7 @@ class MemoryNetworkSystem:
         return turns.batch(last, slots=self.model.slots).to(_device(self.model))
 
     @torch.no_grad()
-    def ask(self, examples: Sequence[Example]) -> Answered:
+    def ask(self, examples: Sequence[Example]) -> MemoryNetworkOutput:
         """Give logits (B, C), attention and gates at some turns."""
         return self.model(self.batch(examples))
 

@@ -36,21 +36,27 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 from torch import Tensor, nn
 
-from reasonlib.goal_dialogue.data.encoding import Bags, Encoded
-from reasonlib.goal_dialogue.data.text_index import Texts
-from reasonlib.goal_dialogue.models.keytags import OwnAnswers
+from reasonlib.goal_dialogue.data.encoding import Bags, EncodedTask
+from reasonlib.goal_dialogue.data.text_index import TextIndex
+from reasonlib.goal_dialogue.models.keytags import SeparateAnswerTables
 from reasonlib.goal_dialogue.models.match_features import Match
-from reasonlib.goal_dialogue.models.memory_network import Linear, MemoryNetwork, NetworkConfig, Residual, Tied
+from reasonlib.goal_dialogue.models.memory_network import (
+    Linear,
+    MemoryNetwork,
+    NetworkConfig,
+    Residual,
+    TiedMemory,
+)
 
 __all__ = [
-    "Fixed",
     "ParagraphConfig",
+    "ParagraphEncoder",
     "ParagraphVectors",
-    "Paragraphs",
+    "SingleVectorTying",
     "build_paragraphs",
-    "learn_paragraphs",
-    "sentences_to_learn",
+    "distinct_sentences",
     "stable_hash",
+    "train_paragraph_vectors",
 ]
 
 # Vectors ----------------------------------------------------------------------------------------------------
@@ -83,7 +89,7 @@ class ParagraphVectors:
     Parameters
     ----------
     model
-        Trained by `learn_paragraphs`.
+        Trained by `train_paragraph_vectors`.
     config
         How to infer.
     seed
@@ -131,9 +137,11 @@ class ParagraphVectors:
         the sentence, another in every process, and its noise words from one stream for all sentences.
         """
         model = self.model
-        draw = np.random.RandomState((crc32(" ".join(words).encode()) + seed) % 2**32)
-        vector = ((draw.random_sample((1, self.config.width)) - 0.5) / self.config.width).astype(np.float32)
-        model.random = draw
+        generator = np.random.RandomState((crc32(" ".join(words).encode()) + seed) % 2**32)
+        vector = ((generator.random_sample((1, self.config.width)) - 0.5) / self.config.width).astype(
+            np.float32
+        )
+        model.random = generator
         work = np.zeros(model.layer1_size, dtype=np.float32)
         free = np.ones(1, dtype=np.float32)
         for rate in np.linspace(model.alpha, model.min_alpha, self.config.inference):
@@ -151,7 +159,7 @@ class ParagraphVectors:
         return vector[0]
 
 
-def learn_paragraphs(
+def train_paragraph_vectors(
     sentences: Iterable[Sequence[str]], config: ParagraphConfig | None = None, *, seed: int = 0
 ) -> ParagraphVectors:
     """Train PV-DBOW on the distinct sentences of a corpus.
@@ -200,7 +208,7 @@ def stable_hash(text: str) -> int:
 # The network ------------------------------------------------------------------------------------------------
 
 
-class Paragraphs(nn.Module):
+class ParagraphEncoder(nn.Module):
     """A sentence is its paragraph vector, which nothing trains any more.
 
     Parameters
@@ -221,11 +229,11 @@ class Paragraphs(nn.Module):
 
     def forward(self, sentences: Bags, tables: Iterable[int]) -> tuple[Float[Tensor, "U D"], ...]:
         """Look sentences up; every table is the same."""
-        found = self.vectors[sentences.text]
-        return tuple(found for _ in tables)
+        vectors = self.vectors[sentences.text]
+        return tuple(vectors for _ in tables)
 
 
-class Fixed(nn.Module):
+class SingleVectorTying(nn.Module):
     """Query, keys and values of all hops are the one vector that a sentence has: A, B and C are gone."""
 
     def __init__(self, hops: int) -> None:
@@ -238,12 +246,12 @@ class Fixed(nn.Module):
         question: Float[Tensor, "B D"],
         memory: tuple[Float[Tensor, "B S D"], ...],
         filled: Bool[Tensor, "B S"],
-    ) -> Tied:
+    ) -> TiedMemory:
         """Hand it out."""
-        return Tied(question, memory * self.hops, memory * self.hops)
+        return TiedMemory(question, memory * self.hops, memory * self.hops)
 
 
-def sentences_to_learn(task: Encoded, *, marks: bool = True) -> list[list[str]]:
+def distinct_sentences(task: EncodedTask, *, marks: bool = True) -> list[list[str]]:
     """List the distinct sentences of a task's training dialogues, split into words.
 
     Parameters
@@ -253,19 +261,19 @@ def sentences_to_learn(task: Encoded, *, marks: bool = True) -> list[list[str]]:
     marks
         As in `build_paragraphs`.
     """
-    turns = Texts(task.vocabulary, marks=marks).of_turns(task.train)
+    turns = TextIndex(task.vocabulary, marks=marks).of_turns(task.train)
     return [text.split() for text in turns.texts]
 
 
 def build_paragraphs(
     config: NetworkConfig,
-    task: Encoded,
+    task: EncodedTask,
     vectors: ParagraphVectors,
     *,
     marks: bool = True,
     mapped: bool = True,
     seed: int = 0,
-) -> tuple[MemoryNetwork, Encoded, Texts]:
+) -> tuple[MemoryNetwork, EncodedTask, TextIndex]:
     """Put a memory network together whose sentences are paragraph vectors (figure 4.2).
 
     Parameters
@@ -275,7 +283,7 @@ def build_paragraphs(
     task
         From `tensors.encode_split`; with types where the network has match features.
     vectors
-        Trained on `sentences_to_learn` of this task, or of another.
+        Trained on `distinct_sentences` of this task, or of another.
     marks
         Let a sentence's speaker and turn be words of it, as they are of its bag elsewhere.
     mapped
@@ -287,25 +295,27 @@ def build_paragraphs(
     -------
     MemoryNetwork
         Its encoder knows the vector of every text of the task.
-    Encoded
+    EncodedTask
         The task, with its texts numbered as that encoder knows them: train and measure on this one.
-    Texts
-        That numbering; `Texts.of_turns` makes the network read other dialogues.
+    TextIndex
+        That numbering; `TextIndex.of_turns` makes the network read other dialogues.
     """
-    texts = Texts(task.vocabulary, marks=marks)
+    texts = TextIndex(task.vocabulary, marks=marks)
     task = texts.of_task(task)
-    encoder = Paragraphs(vectors(text.split() for text in texts.numbers))
+    encoder = ParagraphEncoder(vectors(text.split() for text in texts.numbers))
     texts.met = lambda new: encoder.extend(vectors(text.split() for text in new))
     width = vectors.config.width
-    draw = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(seed)
     match = None
     if config.match:
-        match = Match(task.candidates, task.types, width, draw=draw, spread=config.spread)
+        match = Match(task.candidates, task.types, width, generator=generator, spread=config.spread)
     model = MemoryNetwork(
         encoder=encoder,
-        tying=Fixed(config.hops),
+        tying=SingleVectorTying(config.hops),
         steps=[Linear(width) if mapped else Residual()] * config.hops,
-        answers=OwnAnswers(task.bags, len(task.vocabulary), width, draw=draw, spread=config.spread),
+        answers=SeparateAnswerTables(
+            task.bags, len(task.vocabulary), width, generator=generator, spread=config.spread
+        ),
         match=match,
         slots=config.slots,
     )

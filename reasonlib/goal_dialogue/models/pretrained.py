@@ -12,14 +12,11 @@ file: the simulator makes the same ones again. `experiments.bundle` and `experim
 again.
 """
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
-
-from torch import nn
 
 from reasonlib.errors import UserError
 from reasonlib.goal_dialogue.data import datasets
@@ -32,8 +29,9 @@ from reasonlib.goal_dialogue.models.match_features import entity_types
 from reasonlib.goal_dialogue.models.memory_network import NetworkConfig, build
 from reasonlib.goal_dialogue.models.memory_system import MemoryNetworkSystem
 from reasonlib.goal_dialogue.models.tagger import ContextTagger, Tagger, TaggerConfig, WordTagger
-from reasonlib.training.checkpoints import load_weights, save_weights, weights_metadata
+from reasonlib.training.checkpoints import weights_metadata
 from reasonlib.training.settings import select_fields
+from reasonlib.training.weights import PREFIX, Bundle, reading, save_bundle
 
 __all__ = [
     "BUNDLED",
@@ -49,9 +47,9 @@ WEIGHTS = Path(__file__).parents[1] / "weights"
 BUNDLED = ("copying", "n2n", "gn2n", "un2n", "tagger-letters", "tagger-context")
 """Names of the bundled models."""
 
-MEMORY_NETWORK = "reasonlib memory network for dialogues"
-COPYING_NETWORK = "reasonlib copying network"
-TAGGER = "reasonlib tagger"
+MEMORY_NETWORK = "memory network for dialogues"
+COPYING_NETWORK = "copying network"
+TAGGER = "tagger"
 
 TAGGERS: Mapping[str, type[WordTagger] | type[ContextTagger]] = {
     "letters": WordTagger,
@@ -104,29 +102,11 @@ def _bundled(name: str) -> Any:
 
 
 def _load(path: Path) -> Any:
-    metadata: dict[str, Any] = dict(weights_metadata(path))
-    load = LOADERS.get(metadata.get("kind", ""))
-    if load is None:
+    kind = weights_metadata(path).get("kind", "").removeprefix(PREFIX)
+    if kind not in LOADERS:
         raise UserError(f"{path}: holds no model of goal_dialogue; give a file that a save function wrote")
-    try:
-        return load(path, {name: _parsed(text) for name, text in metadata.items()})
-    except (KeyError, TypeError, ValueError, RuntimeError) as error:
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[-1].strip()
-        kind = metadata["kind"].removeprefix("reasonlib ")
-        raise UserError(f"{path}: a damaged {kind} ({reason}); train it again") from error
-
-
-def _parsed(text: str) -> Any:
-    """Parse a value of the metadata; text that is no JSON is meant as text."""
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        return text
-
-
-def _load_state(model: nn.Module, path: Path) -> None:
-    model.load_state_dict({name: tensor.float() for name, tensor in load_weights(path).items()})
-    model.eval()
+    with reading(path, kind=kind) as bundle:
+        return LOADERS[kind](bundle)
 
 
 # Memory networks
@@ -148,17 +128,16 @@ def save_memory_network(
     made
         How it was trained: JSON values.
     """
-    metadata = {"kind": MEMORY_NETWORK, "settings": dict(settings), "made": dict(made)}
-    return save_weights(path, system.model, half=True, metadata=metadata)
+    return save_bundle(path, system.model, kind=MEMORY_NETWORK, settings=dict(settings), made=dict(made))
 
 
-def _load_memory_network(path: Path, metadata: Mapping[str, Any]) -> MemoryNetworkSystem:
-    settings = metadata["settings"]
+def _load_memory_network(bundle: Bundle) -> MemoryNetworkSystem:
+    settings = bundle["settings"]
     split = datasets.load("simulated", 5, dialogues=settings["dialogues"])
     config = NetworkConfig(**select_fields(NetworkConfig, settings))
     task = encode_split(split, types=entity_types(split) if config.match else None)
     model = build(config, task)
-    _load_state(model, path)
+    bundle.fill(model)
     return MemoryNetworkSystem(model, task)
 
 
@@ -179,28 +158,30 @@ def save_copier(copier: Copier, path: str | Path, made: Mapping[str, Any], *, ha
     half
         Store 16 bits a number.
     """
-    metadata = {
-        "kind": COPYING_NETWORK,
-        "config": asdict(copier.model.config),
-        "encoding": asdict(copier.encoding),
-        "words": list(copier.language.words),
-        "templates": [list(template) for template in copier.language.templates],
-        "made": dict(made),
-    }
-    return save_weights(path, copier.model, half=half, metadata=metadata)
-
-
-def _load_copier(path: Path, metadata: Mapping[str, Any]) -> Copier:
-    language = Language(
-        words=tuple(metadata["words"]),
-        names=(),
-        templates=tuple(tuple(template) for template in metadata["templates"]),
+    return save_bundle(
+        path,
+        copier.model,
+        kind=COPYING_NETWORK,
+        half=half,
+        config=asdict(copier.model.config),
+        encoding=asdict(copier.encoding),
+        words=list(copier.language.words),
+        templates=[list(template) for template in copier.language.templates],
+        made=dict(made),
     )
-    model = CopyNetwork(CopyConfig(**metadata["config"]))
+
+
+def _load_copier(bundle: Bundle) -> Copier:
+    language = Language(
+        words=tuple(bundle["words"]),
+        names=(),
+        templates=tuple(tuple(template) for template in bundle["templates"]),
+    )
+    model = CopyNetwork(CopyConfig(**bundle["config"]))
     if len(vocabulary_of(language)) != model.config.vocabulary:
         raise ValueError(f"{len(language.words)} words for {model.config.vocabulary} rows")
-    _load_state(model, path)
-    return Copier(model, language, EncodingConfig(**metadata["encoding"]), None, metadata["made"])
+    bundle.fill(model)
+    return Copier(model, language, EncodingConfig(**bundle["encoding"]), None, bundle["made"])
 
 
 # Taggers
@@ -221,18 +202,20 @@ def save_tagger(tagger: Tagger, path: str | Path, *, made: str, half: bool = Tru
         Store 16 bits a number.
     """
     name = next(name for name, kind in TAGGERS.items() if isinstance(tagger, kind))
-    metadata = {"kind": TAGGER, "tagger": name, "config": asdict(tagger.config), "made": made}
-    return save_weights(path, tagger, half=half, metadata=metadata)
+    return save_bundle(
+        path, tagger, kind=TAGGER, half=half, tagger=name, config=asdict(tagger.config), made=made
+    )
 
 
-def _load_tagger(path: Path, metadata: Mapping[str, Any]) -> Tagger:
-    tagger = TAGGERS[metadata["tagger"]](TaggerConfig(**metadata["config"]))
-    _load_state(tagger, path)
+def _load_tagger(bundle: Bundle) -> Tagger:
+    tagger = TAGGERS[bundle["tagger"]](TaggerConfig(**bundle["config"]))
+    bundle.fill(tagger)
     return tagger
 
 
-LOADERS: Mapping[str, Callable[[Path, Mapping[str, Any]], Any]] = {
+LOADERS: Mapping[str, Callable[[Bundle], Any]] = {
     MEMORY_NETWORK: _load_memory_network,
     COPYING_NETWORK: _load_copier,
     TAGGER: _load_tagger,
 }
+"""From the kind of model to what constructs it."""

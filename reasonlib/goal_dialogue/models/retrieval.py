@@ -70,7 +70,7 @@ def fit_tfidf(split: Split, *, history: bool = False, match: bool = False) -> "T
         Whether to add words for types of entities. A type counts if an entity of it stands in the candidate
         and in anything said so far, whatever `history` is.
     """
-    candidates = [one.split() for one in split.candidates]
+    candidates = [text.split() for text in split.candidates]
     inputs = [_said(example, history) for example in examples(split.train)]
     counter = _counter([*candidates, *inputs])
     types = entity_types(split) if match else {}
@@ -175,10 +175,10 @@ class TfIdf:
 
 def fit_nearest_neighbour(split: Split) -> "NearestNeighbour":
     """Remember what training users said, and what they were told most often."""
-    told: dict[str, Counter[str]] = {}
+    counts: dict[str, Counter[str]] = {}
     for example in examples(split.train):
-        told.setdefault(example.user, Counter())[example.response] += 1
-    best = {user: responses.most_common(1)[0] for user, responses in told.items()}
+        counts.setdefault(example.user, Counter())[example.response] += 1
+    best = {user: responses.most_common(1)[0] for user, responses in counts.items()}
     users = sorted(best, key=lambda user: (-best[user][1], user))
     counter = _counter(user.split() for user in users)
     counter.set_params(binary=True)
@@ -218,5 +218,5 @@ class NearestNeighbour:
         shared = (self.counter.transform(words) @ self.known.T).toarray()  # (N, U)
         sizes = np.array([len(set(each)) for each in words])
         best = np.argmax(shared / (sizes[:, None] + self.lengths - shared), axis=1)
-        nearest = {user: self.responses[place] for user, place in zip(users, best, strict=True)}
+        nearest = {user: self.responses[index] for user, index in zip(users, best, strict=True)}
         return [nearest[example.user] for example in examples]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from reasonlib.goal_dialogue.data.example import SILENCE, Example, Fact, Split, Turn
 from reasonlib.goal_dialogue.data.world import SLOTS, Goal
-from reasonlib.goal_dialogue.models.rules_dstc2 import TownRules
+from reasonlib.goal_dialogue.models.rules_dstc2 import Dstc2Rules
 from reasonlib.goal_dialogue.models.system import System
 
 __all__ = ["RestaurantRules", "State", "fit_rules"]
@@ -147,5 +147,5 @@ class RestaurantRules:
 def fit_rules(split: Split) -> System:
     """Give the rule-based system for a task; nothing is learnt but the names of entities."""
     if split.knowledge is None:
-        return TownRules.of(split)
+        return Dstc2Rules.of(split)
     return RestaurantRules(split.knowledge.types())

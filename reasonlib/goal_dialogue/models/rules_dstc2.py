@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 
 from reasonlib.goal_dialogue.data.example import SILENCE, Example, Fact, Note, Split, Turn
 
-__all__ = ["TownRules", "TownState"]
+__all__ = ["Dstc2Rules", "Dstc2State"]
 
-TOWN_HELLO = (
+DSTC2_HELLO = (
     "Hello , welcome to the Cambridge restaurant system . You can ask for restaurants by area , price range "
     "or food type . How may I help you ?"
 )
-TOWN_ASK = {
+DSTC2_ASK = {
     "food": "What kind of food would you like?",
     "area": "What part of town do you have in mind?",
     "price": "Would you like something in the cheap , moderate , or expensive price range?",
@@ -77,7 +77,7 @@ _NONE = {
 
 
 @dataclass
-class TownState:
+class Dstc2State:
     """What a dialogue of task 6 has come to.
 
     Attributes
@@ -116,7 +116,7 @@ class TownState:
 
 
 @dataclass(frozen=True)
-class TownRules:
+class Dstc2Rules:
     """The rules for task 6: restaurants of one town, asked for over a telephone.
 
     Attributes
@@ -133,7 +133,7 @@ class TownRules:
     @classmethod
     def of(cls, split: Split) -> "TownRules":
         """Collect the kinds of food."""
-        calls = [one.split(" ") for one in split.candidates if one.startswith("api_call ")]
+        calls = [candidate.split(" ") for candidate in split.candidates if candidate.startswith("api_call ")]
         foods = Counter(call[1] for call in calls if len(call) == 4)
         served = {
             event.value
@@ -147,9 +147,9 @@ class TownRules:
         """Give the response to each example."""
         return [self.respond(example) for example in examples]
 
-    def state(self, example: Example) -> TownState:
+    def state(self, example: Example) -> Dstc2State:
         """Read the state off the history and what the user just said."""
-        state = TownState()
+        state = Dstc2State()
         for event in example.history:
             if isinstance(event, Turn):
                 self._hear(state, event.user)
@@ -161,26 +161,26 @@ class TownRules:
         self._hear(state, example.user)
         return state
 
-    def _hear(self, state: TownState, said: str) -> None:
-        found: dict[str, str] = {}
+    def _hear(self, state: Dstc2State, said: str) -> None:
+        wishes: dict[str, str] = {}
         for word in said.split(" "):
             plain = SYNONYMS.get(word, word)
             if plain in self.foods:
-                found["food"] = plain
+                wishes["food"] = plain
             elif plain in AREAS:
-                found["area"] = plain
+                wishes["area"] = plain
             elif plain in PRICES:
-                found["price"] = plain
-        if not found and _ANY.search(said):
-            for slot, question in TOWN_ASK.items():
+                wishes["price"] = plain
+        if not wishes and _ANY.search(said):
+            for slot, question in DSTC2_ASK.items():
                 if state.last == question:
-                    found[slot] = ANY
-        state.wishes |= found
-        state.new = set(found)
+                    wishes[slot] = ANY
+        state.wishes |= wishes
+        state.new = set(wishes)
 
-    def _said(self, state: TownState, bot: str) -> None:
+    def _said(self, state: Dstc2State, bot: str) -> None:
         state.last = bot
-        for slot, question in TOWN_ASK.items():
+        for slot, question in DSTC2_ASK.items():
             if bot == question:
                 state.asked.add(slot)
         if bot.startswith("api_call "):
@@ -192,71 +192,71 @@ class TownRules:
         """Apply the first rule that fits."""
         state, said = self.state(example), example.user
         if not state.last:
-            return TOWN_HELLO
+            return DSTC2_HELLO
         if said == SILENCE and state.last.startswith("api_call"):
             return self._found(state)
         if _BYE.search(said):
             return " you are welcome"
-        place = state.named[-1] if state.named else ""
-        if place:
+        restaurant = state.named[-1] if state.named else ""
+        if restaurant:
             for detail, pattern in _DETAILS:
                 if pattern.search(said):
-                    return self._detail(place, detail)
+                    return self._detail(restaurant, detail)
             asked = tuple(slot for slot, pattern in _QUESTIONS.items() if pattern.search(said))
             if asked and not state.new:
-                return self._describe(state, place, asked)
+                return self._describe(state, restaurant, asked)
             if _OTHER.search(said) and not state.new:
                 return self._found(state)
         if state.new:
             return self._act(state)
-        if said == SILENCE and place:
-            return _OPENING[()].format(name=place)
+        if said == SILENCE and restaurant:
+            return _OPENING[()].format(name=restaurant)
         return self._repeat(state)
 
-    def _detail(self, place: str, detail: str) -> str:
-        value = f"{place.replace(' ', '_')}_{detail}"
+    def _detail(self, name: str, detail: str) -> str:
+        value = f"{name.replace(' ', '_')}_{detail}"
         if detail == "address":
-            return f"Sure , {place} is on {value}"
-        return f"The {detail.replace('_', ' ')}{' number' if detail == 'phone' else ''} of {place} is {value}"
+            return f"Sure , {name} is on {value}"
+        return f"The {detail.replace('_', ' ')}{' number' if detail == 'phone' else ''} of {name} is {value}"
 
-    def _describe(self, state: TownState, place: str, asked: tuple[str, ...]) -> str:
-        facts = state.facts.get(place, {})
+    def _describe(self, state: Dstc2State, restaurant: str, asked: tuple[str, ...]) -> str:
+        facts = state.facts.get(restaurant, {})
         values = {
             "food": facts.get("R_cuisine", state.wishes.get("food", "")),
             "area": facts.get("R_location", state.wishes.get("area", "")),
             "price": facts.get("R_price", state.wishes.get("price", "")),
         }
-        return _OPENING[tuple(sorted(asked))].format(name=place, **values)
+        return _OPENING[tuple(sorted(asked))].format(name=restaurant, **values)
 
-    def _found(self, state: TownState) -> str:
+    def _found(self, state: Dstc2State) -> str:
         """Name the best place that was not named yet, or say that there is none."""
-        left = [place for place in state.facts if place not in state.named]
+        left = [restaurant for restaurant in state.facts if restaurant not in state.named]
         if not left:
             return _NONE[tuple(state.known)].format(**state.known)
-        best = max(left, key=lambda place: int(state.facts[place].get("R_rating", "0")))
+        best = max(left, key=lambda restaurant: int(state.facts[restaurant].get("R_rating", "0")))
         return self._describe(state, best, tuple(state.known))
 
-    def _act(self, state: TownState) -> str:
+    def _act(self, state: Dstc2State) -> str:
         """After a new wish: ask for another, or call."""
         food = state.wishes.get("food")
         if food is not None and food != ANY and food not in self.served:
             return f"I'm sorry but there is no restaurant serving {food} food"
-        lacking = [slot for slot in TOWN_ASK if slot not in state.wishes and slot not in state.asked]
+        lacking = [slot for slot in DSTC2_ASK if slot not in state.wishes and slot not in state.asked]
         if lacking and (food is None or food == ANY) and not state.named:
             first = "area" if set(state.wishes) == {"price"} and "area" in lacking else lacking[0]
-            return TOWN_ASK[first]
+            return DSTC2_ASK[first]
         return self._call(state)
 
-    def _call(self, state: TownState) -> str:
+    def _call(self, state: Dstc2State) -> str:
         blank = {"food": "R_cuisine", "area": "R_location", "price": "R_price"}
         return " ".join(["api_call", *(state.known.get(slot, name) for slot, name in blank.items())])
 
-    def _repeat(self, state: TownState) -> str:
+    def _repeat(self, state: Dstc2State) -> str:
         """Ask again, or for the first wish without a value."""
-        if state.last in TOWN_ASK.values():
+        if state.last in DSTC2_ASK.values():
             return state.last
-        if state.last == TOWN_HELLO:
-            return TOWN_ASK["area"]
+        if state.last == DSTC2_HELLO:
+            return DSTC2_ASK["area"]
         return next(
-            (question for slot, question in TOWN_ASK.items() if slot not in state.wishes), self._call(state)
+            (question for slot, question in DSTC2_ASK.items() if slot not in state.wishes), self._call(state)
         )

@@ -59,7 +59,7 @@ class SupervisedEmbeddings(nn.Module):
         self.inputs = nn.Parameter(torch.randn((words, width), generator=generator) * 0.1)  # A
         self.outputs = nn.Parameter(torch.randn((words, width), generator=generator) * 0.1)  # B
         self.candidates = _groups([vocabulary.encode(text.split()) for text in candidates], words)
-        self.match = Match(candidates, types, width, draw=generator) if types else None
+        self.match = Match(candidates, types, width, generator=generator) if types else None
 
     def forward(self, inputs: Groups, mentioned: Float[Tensor, "B E"] | None) -> Float[Tensor, "B C"]:
         """Score every candidate after each of B inputs."""

@@ -34,17 +34,17 @@ from reasonlib.training import seeded
 from reasonlib.training.batching import mask_of, pad
 
 __all__ = [
-    "LETTERS",
+    "CHARACTERS",
     "NONE",
     "TAGS",
     "ContextTagger",
-    "Spelled",
+    "EncodedCharacters",
     "Tagger",
     "TaggerConfig",
     "WordTagger",
+    "encode_characters",
     "look_up",
     "lstm_step",
-    "spell",
     "tag",
     "tag_counts",
 ]
@@ -54,13 +54,13 @@ TAGS = ("<pad>", "none", *TYPES)
 
 NONE = TAGS.index("none")
 
-LETTERS = string.ascii_letters + string.digits + "_'-.:,#?!$<>&/"
+CHARACTERS = string.ascii_letters + string.digits + "_'-.:,#?!$<>&/"
 """The characters a tagger tells apart: the first has number 2, 0 is padding, 1 any other character."""
 
-_NUMBER = {letter: number for number, letter in enumerate(LETTERS, start=2)}
+_NUMBER = {letter: number for number, letter in enumerate(CHARACTERS, start=2)}
 
 
-class Spelled(NamedTuple):
+class EncodedCharacters(NamedTuple):
     """Sentences as letters; every distinct word is spelled once.
 
     Attributes
@@ -81,7 +81,7 @@ class Spelled(NamedTuple):
     filled: Bool[Tensor, "S J"]
 
 
-def spell(sentences: Sequence[Sequence[str]]) -> Spelled:
+def encode_characters(sentences: Sequence[Sequence[str]]) -> EncodedCharacters:
     """Write sentences as letters.
 
     Parameters
@@ -96,7 +96,7 @@ def spell(sentences: Sequence[Sequence[str]]) -> Spelled:
 
     Examples
     --------
-    >>> spell([["no", "thanks"], ["no"]]).words
+    >>> encode_characters([["no", "thanks"], ["no"]]).words
     tensor([[0, 1],
             [0, 0]])
     """
@@ -108,7 +108,7 @@ def spell(sentences: Sequence[Sequence[str]]) -> Spelled:
         raise ValueError("words must have at least one letter, got ''")
     lengths = torch.tensor([len(word) for word in rows])
     letters = pad([[_NUMBER.get(letter, 1) for letter in word] for word in rows])
-    return Spelled(letters, lengths, pad(words), mask_of([len(sentence) for sentence in sentences]))
+    return EncodedCharacters(letters, lengths, pad(words), mask_of([len(sentence) for sentence in sentences]))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,7 +176,7 @@ def lstm_step(
     return out * torch.tanh(cell), cell  # eq. 4.7
 
 
-class LetterReader(nn.Module):
+class CharacterEncoder(nn.Module):
     """Read words letter by letter, from both ends; a word's vector is the two last states side by side.
 
     Parameters
@@ -187,10 +187,10 @@ class LetterReader(nn.Module):
 
     def __init__(self, config: TaggerConfig) -> None:
         super().__init__()
-        self.letters = nn.Embedding(len(LETTERS) + 2, config.letter, padding_idx=0)
+        self.letters = nn.Embedding(len(CHARACTERS) + 2, config.letter, padding_idx=0)
         self.lstm = nn.LSTM(config.letter, config.width, batch_first=True, bidirectional=True)
 
-    def forward(self, spelled: Spelled) -> Float[Tensor, "W 2H"]:
+    def forward(self, spelled: EncodedCharacters) -> Float[Tensor, "W 2H"]:
         """Give every distinct word its vector."""
         packed = pack_padded_sequence(
             self.letters(spelled.letters), spelled.lengths.cpu(), batch_first=True, enforce_sorted=False
@@ -214,10 +214,10 @@ class WordTagger(nn.Module):
         super().__init__()
         self.config = config or TaggerConfig()
         with seeded(seed):
-            self.reader = LetterReader(self.config)
+            self.reader = CharacterEncoder(self.config)
             self.tags = nn.Linear(2 * self.config.width, len(TAGS))
 
-    def forward(self, spelled: Spelled) -> Float[Tensor, "S J T"]:
+    def forward(self, spelled: EncodedCharacters) -> Float[Tensor, "S J T"]:
         """Score every tag for every word; a word has the same scores wherever it stands."""
         return self.tags(self.reader(spelled).tanh())[spelled.words]
 
@@ -237,13 +237,13 @@ class ContextTagger(nn.Module):
         super().__init__()
         self.config = config or TaggerConfig()
         with seeded(seed):
-            self.reader = LetterReader(self.config)
+            self.reader = CharacterEncoder(self.config)
             self.sentence = nn.LSTM(
                 2 * self.config.width, self.config.context, batch_first=True, bidirectional=True
             )
             self.tags = nn.Linear(2 * self.config.context, len(TAGS))
 
-    def forward(self, spelled: Spelled) -> Float[Tensor, "S J T"]:
+    def forward(self, spelled: EncodedCharacters) -> Float[Tensor, "S J T"]:
         """Score every tag for every word in its sentence."""
         words = self.reader(spelled).tanh()[spelled.words]  # (S, J, 2H)
         lengths = spelled.filled.sum(1).cpu()
@@ -274,20 +274,20 @@ def tag(
     list of tuple of int
         Numbers in `TAGS`, one for each word.
     """
-    asked = [tuple(sentence) for sentence in sentences]
-    distinct = sorted({sentence for sentence in asked if sentence}, key=lambda words: (len(words), words))
+    requested = [tuple(sentence) for sentence in sentences]
+    distinct = sorted({sentence for sentence in requested if sentence}, key=lambda words: (len(words), words))
     device = tagger.tags.weight.device
-    found: dict[tuple[str, ...], tuple[int, ...]] = {(): ()}
+    tags_of: dict[tuple[str, ...], tuple[int, ...]] = {(): ()}
     training = tagger.training
     tagger.eval()
     with torch.no_grad():
         for start in range(0, len(distinct), batch_size):
             chunk = distinct[start : start + batch_size]
-            logits = tagger(Spelled(*(tensor.to(device) for tensor in spell(chunk))))
+            logits = tagger(EncodedCharacters(*(tensor.to(device) for tensor in encode_characters(chunk))))
             for sentence, numbers in zip(chunk, logits[..., 1:].argmax(-1).tolist(), strict=True):
-                found[sentence] = tuple(number + 1 for number in numbers[: len(sentence)])
+                tags_of[sentence] = tuple(number + 1 for number in numbers[: len(sentence)])
     tagger.train(training)
-    return [found[sentence] for sentence in asked]
+    return [tags_of[sentence] for sentence in requested]
 
 
 def look_up(types: Mapping[str, str], sentences: Iterable[Sequence[str]]) -> list[tuple[int, ...]]:

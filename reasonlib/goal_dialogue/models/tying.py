@@ -16,10 +16,10 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-__all__ = ["Adjacent", "Layerwise", "Tied", "Unified"]
+__all__ = ["Adjacent", "Layerwise", "TiedMemory", "Unified"]
 
 
-class Tied(NamedTuple):
+class TiedMemory(NamedTuple):
     """What a tying makes of the embedded sentences.
 
     Attributes
@@ -53,9 +53,9 @@ class Adjacent(nn.Module):
         question: Float[Tensor, "B D"],
         memory: tuple[Float[Tensor, "B S D"], ...],
         filled: Bool[Tensor, "B S"],
-    ) -> Tied:
+    ) -> TiedMemory:
         """Hand out the tables."""
-        return Tied(question, memory[:-1], memory[1:])
+        return TiedMemory(question, memory[:-1], memory[1:])
 
 
 class Layerwise(nn.Module):
@@ -71,10 +71,10 @@ class Layerwise(nn.Module):
         question: Float[Tensor, "B D"],
         memory: tuple[Float[Tensor, "B S D"], ...],
         filled: Bool[Tensor, "B S"],
-    ) -> Tied:
+    ) -> TiedMemory:
         """Hand out the tables."""
         keys, values = memory
-        return Tied(question, (keys,) * self.hops, (values,) * self.hops)
+        return TiedMemory(question, (keys,) * self.hops, (values,) * self.hops)
 
 
 class Unified(nn.Module):
@@ -94,7 +94,7 @@ class Unified(nn.Module):
     below it says.
     """
 
-    def __init__(self, hops: int, width: int, *, draw: torch.Generator, spread: float = 0.1) -> None:
+    def __init__(self, hops: int, width: int, *, generator: torch.Generator, spread: float = 0.1) -> None:
         super().__init__()
         self.tables, self.query, self.memory = hops + 1, 0, range(hops + 1)
         self.answers = tuple(range(1, hops + 1))
@@ -102,24 +102,26 @@ class Unified(nn.Module):
         self.gate = nn.Linear(2 * width, width)
         for parameter in self.parameters():
             with torch.no_grad():
-                parameter.copy_(torch.randn(parameter.shape, generator=draw) * spread)
+                parameter.copy_(torch.randn(parameter.shape, generator=generator) * spread)
 
     def forward(
         self,
         question: Float[Tensor, "B D"],
         memory: tuple[Float[Tensor, "B S D"], ...],
         filled: Bool[Tensor, "B S"],
-    ) -> Tied:
+    ) -> TiedMemory:
         """Read the story, decide how to tie, mix the tables."""
         keys, *fresh = memory
-        told = self.story(keys)[0]  # (B, S, D), after each sentence
+        story = self.story(keys)[0]  # (B, S, D), after each sentence
         last = (filled.sum(1) - 1).clamp(min=0)
-        told = told[torch.arange(len(told), device=told.device), last] * filled[:, :1]  # nothing told: zeros
-        z = self.gate(torch.cat([question, told], dim=1)).sigmoid()  # (B, D)
+        story = (
+            story[torch.arange(len(story), device=story.device), last] * filled[:, :1]
+        )  # nothing told: zeros
+        z = self.gate(torch.cat([question, story], dim=1)).sigmoid()  # (B, D)
         mix = z.unsqueeze(1)
         all_keys, all_values, shares = [keys], [fresh[0]], [torch.ones_like(z)]
         for table in fresh[1:]:
             all_keys.append(all_keys[-1] * mix + all_values[-1] * (1 - mix))
             all_values.append(all_values[-1] * mix + table * (1 - mix))
             shares = [share * z for share in shares] + [1 - z]
-        return Tied(question, tuple(all_keys), tuple(all_values), tuple(shares), z)
+        return TiedMemory(question, tuple(all_keys), tuple(all_values), tuple(shares), z)

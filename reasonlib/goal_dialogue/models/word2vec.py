@@ -15,14 +15,14 @@ from gensim.models.word2vec import Word2Vec  # type: ignore[import-untyped]
 from jaxtyping import Float
 from numpy import ndarray
 
-from reasonlib.goal_dialogue.models.memory_network import MemoryNetwork, WordBags
+from reasonlib.goal_dialogue.models.memory_network import BagOfWordsEncoder, MemoryNetwork
 from reasonlib.goal_dialogue.models.paragraph import stable_hash
 from reasonlib.training.vocabulary import Vocabulary
 
-__all__ = ["learn_words", "start_from"]
+__all__ = ["initialise_word_tables", "train_word2vec"]
 
 
-def learn_words(
+def train_word2vec(
     sentences: Iterable[Sequence[str]],
     width: int,
     *,
@@ -75,7 +75,7 @@ def learn_words(
     return {word: model.wv[word].copy() for word in sorted(model.wv.key_to_index)}
 
 
-def start_from(
+def initialise_word_tables(
     model: MemoryNetwork,
     vocabulary: Vocabulary,
     vectors: Mapping[str, Float[ndarray, " D"]],
@@ -87,7 +87,8 @@ def start_from(
     Parameters
     ----------
     model
-        Its encoder is a `WordBags`, as wide as the vectors. Words without a vector keep their random start.
+        Its encoder is a `BagOfWordsEncoder`, as wide as the vectors. Words without a vector keep their random
+        start.
     vocabulary
         Of the model.
     vectors
@@ -107,20 +108,20 @@ def start_from(
         If the model has no word tables, or the vectors are not as wide as they.
     """
     encoder = model.encoder
-    if not isinstance(encoder, WordBags):
+    if not isinstance(encoder, BagOfWordsEncoder):
         raise ValueError(f"model must embed bags of words, got an encoder {type(encoder).__name__}")
-    known = [(row, word) for row, word in enumerate(vocabulary.tokens) if word in vectors]
-    if not known:
+    covered = [(row, word) for row, word in enumerate(vocabulary.tokens) if word in vectors]
+    if not covered:
         return 0
-    found = torch.from_numpy(np.stack([vectors[word] for _, word in known]).astype(np.float32))
-    if found.shape[1] != encoder.tables[0].shape[1]:
+    values = torch.from_numpy(np.stack([vectors[word] for _, word in covered]).astype(np.float32))
+    if values.shape[1] != encoder.tables[0].shape[1]:
         raise ValueError(
-            f"vectors must be {encoder.tables[0].shape[1]} wide as the model's, got {found.shape[1]}"
+            f"vectors must be {encoder.tables[0].shape[1]} wide as the model's, got {values.shape[1]}"
         )
     if spread is not None:
-        found = found * (spread / found.std())
-    rows = torch.tensor([row for row, _ in known])
+        values = values * (spread / values.std())
+    rows = torch.tensor([row for row, _ in covered])
     with torch.no_grad():
         for table in encoder.tables:
-            table[rows] = found.to(table)
-    return len(known)
+            table[rows] = values.to(table)
+    return len(covered)

@@ -26,7 +26,13 @@ from reasonlib.goal_dialogue.data.example import (
     KnowledgeBase,
     Turn,
 )
-from reasonlib.goal_dialogue.data.world import WORLD, Goal, facts_of, make_knowledge, results
+from reasonlib.goal_dialogue.data.world import (
+    WORLD,
+    Goal,
+    make_knowledge,
+    restaurant_facts,
+    restaurants_by_goal,
+)
 from reasonlib.goal_dialogue.models.system import System
 
 if TYPE_CHECKING:
@@ -34,7 +40,7 @@ if TYPE_CHECKING:
 
     from reasonlib.display.plotting import Picture
 
-__all__ = ["MODELS", "Conversation", "Said", "book", "lines_of", "open_conversation"]
+__all__ = ["MODELS", "Conversation", "SystemReply", "open_conversation", "replay", "user_lines"]
 
 GOES_ON = (
     "i'm on it",
@@ -49,7 +55,7 @@ OFFER, TOLD = "what do you think of this option", "here it is"
 """How an offer begins, and how a phone number or an address is given."""
 
 
-class Said(NamedTuple):
+class SystemReply(NamedTuple):
     """One thing the system said.
 
     Attributes
@@ -126,10 +132,10 @@ class Conversation:
         self.system = system
         self.knowledge = knowledge or _knowledge()
         self.events: list[Event] = []
-        self.said: list[Said] = []
+        self.said: list[SystemReply] = []
         self.waiting: tuple[Fact, ...] = ()
 
-    def say(self, text: str = "") -> tuple[Said, ...]:
+    def say(self, text: str = "") -> tuple[SystemReply, ...]:
         """Say something; the system answers, once or, where it works on, several times.
 
         Parameters
@@ -154,9 +160,9 @@ class Conversation:
         self.waiting = ()
         began = len(self.said)
         while len(self.said) - began < LONGEST:
-            told = self._answer(user)
-            self.said.append(told)
-            if told.text not in GOES_ON:
+            reply = self._answer(user)
+            self.said.append(reply)
+            if reply.text not in GOES_ON:
                 break
             user = SILENCE
         return tuple(self.said[began:])
@@ -165,7 +171,7 @@ class Conversation:
         """Give what was said so far as a dialogue, with what the knowledge base returned last."""
         return Dialogue(task=5, events=(*self.events, *self.waiting))
 
-    def picture(self, said: Said) -> "Picture | None":
+    def picture(self, said: SystemReply) -> "Picture | None":
         """Draw what the system looked at before it said this.
 
         Returns
@@ -175,8 +181,8 @@ class Conversation:
         """
         from reasonlib.goal_dialogue.page import figures
 
-        places = [place for place, event in enumerate(self.events) if isinstance(event, Turn)]
-        example = self._example(self.events[: places[said.turn]], self.dialogue().turns[said.turn].user)
+        indices = [index for index, event in enumerate(self.events) if isinstance(event, Turn)]
+        example = self._example(self.events[: indices[said.turn]], self.dialogue().turns[said.turn].user)
         if example.history and (weights := self._weights(example)) is not None:
             return figures.hops(example, weights, answer=said.text, least=0.05)
         copier: Any = self.system
@@ -194,12 +200,14 @@ class Conversation:
         """
         from reasonlib.goal_dialogue.page.figures import conversation
 
-        looks = {one.turn: picture for one in self.said if (picture := self.picture(one)) is not None}
+        pictures = {
+            reply.turn: picture for reply in self.said if (picture := self.picture(reply)) is not None
+        }
         return conversation(
             self.dialogue(),
-            looks=looks,
-            remarks={one.turn: one.remark for one in self.said if one.remark},
-            opened=max(looks, default=None) if opened else None,
+            looks=pictures,
+            remarks={reply.turn: reply.remark for reply in self.said if reply.remark},
+            opened=max(pictures, default=None) if opened else None,
             caption=caption,
         )
 
@@ -207,20 +215,20 @@ class Conversation:
         turns = sum(isinstance(event, Turn) for event in history)
         return Example(task=5, history=tuple(history), user=user, response="", dialogue=0, turn=turns)
 
-    def _answer(self, user: str) -> Said:
+    def _answer(self, user: str) -> SystemReply:
         example = self._example(self.events, user)
         (text,) = self.system.answer([example])
         looked, remark = self._looked(example), self._remark(text)
         self.events.append(Turn(user, text))
         self.waiting = tuple(self._look_up(text))
-        return Said(text, self.waiting, looked, remark, example.turn)
+        return SystemReply(text, self.waiting, looked, remark, example.turn)
 
     def _look_up(self, text: str) -> list[Fact]:
         words = text.split()
         if words[:1] != ["api_call"] or len(words) != 5:
             return []
-        names = results(self.knowledge).get(Goal(*words[1:]), [])
-        return [fact for name in names for fact in facts_of(name, self.knowledge.facts[name])]
+        names = restaurants_by_goal(self.knowledge).get(Goal(*words[1:]), [])
+        return [fact for name in names for fact in restaurant_facts(name, self.knowledge.facts[name])]
 
     def _remark(self, text: str) -> str:
         """Hold what was said against the facts, which the system has heard as well."""
@@ -232,7 +240,7 @@ class Conversation:
         if text.startswith(OFFER) and last not in {fact.subject for fact in facts}:
             return "none of those that were found"
         if text.startswith(TOLD):
-            offered = [one.text.split()[-1] for one in self.said if one.text.startswith(OFFER)][-1:]
+            offered = [reply.text.split()[-1] for reply in self.said if reply.text.startswith(OFFER)][-1:]
             if last not in {fact.value for fact in facts if fact.subject in offered}:
                 return "not of the restaurant that was offered last"
         return ""
@@ -253,11 +261,11 @@ class Conversation:
 
         shares = weights[-1].tolist()
         sentences = memory_of(example, len(shares))
-        order = sorted(range(len(sentences)), key=lambda place: -shares[place])[:most]
-        return tuple((sentences[place], shares[place]) for place in order if shares[place] >= 0.005)
+        order = sorted(range(len(sentences)), key=lambda slot: -shares[slot])[:most]
+        return tuple((sentences[slot], shares[slot]) for slot in order if shares[slot] >= 0.005)
 
 
-def lines_of(dialogue: Dialogue) -> tuple[str, ...]:
+def user_lines(dialogue: Dialogue) -> tuple[str, ...]:
     """List what the user of a dialogue says to a `Conversation`: silence only where it waits after a call."""
     lines, before = [], ""
     for turn in dialogue.turns:
@@ -269,7 +277,7 @@ def lines_of(dialogue: Dialogue) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def book(model: str, lines: Iterable[str], *, knowledge: KnowledgeBase | None = None) -> Conversation:
+def replay(model: str, lines: Iterable[str], *, knowledge: KnowledgeBase | None = None) -> Conversation:
     """Hold a conversation in which the user's lines are given beforehand, whatever the system says.
 
     Parameters
@@ -308,7 +316,7 @@ def open_conversation(model: str | None = None, *, knowledge: KnowledgeBase | No
     >>> talk = open_conversation("rules")
     >>> [one.text for one in talk.say("hello")]
     ['hello what can i help you with today']
-    >>> [one.text for one in talk.say("can you book a table in paris")]
+    >>> [one.text for one in talk.say("can you replay a table in paris")]
     ["i'm on it", 'any preference on a type of cuisine']
     """
     name = model or next(iter(MODELS))

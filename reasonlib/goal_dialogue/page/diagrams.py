@@ -133,16 +133,16 @@ def word_vectors() -> Picture:
             _bare(axes, 8.4, 3.0)
             axes.set_title(title)
         for axes, up in ((all_axes[0], True), (all_axes[1], False)):
-            for place, word in enumerate(around):
-                x, y = 1.1 + 2.05 * place, 0.5 if up else 2.5
+            for index, word in enumerate(around):
+                x, y = 1.1 + 2.05 * index, 0.5 if up else 2.5
                 _box(axes, x, y, 1.6, 0.75, word)
                 ends = ((x, 0.9), (4.2, 2.05)) if up else ((4.2, 0.95), (x, 2.1))
                 _arrow(axes, *ends, COLOURS["blue"])
             _box(axes, 4.2, 2.5 if up else 0.5, 2.0, 0.75, "cheap", COLOURS["orange"])
         axes = all_axes[2]
         _box(axes, 4.2, 0.5, 6.4, 0.75, "in a cheap price range, as one vector", COLOURS["orange"])
-        for place, word in enumerate(("in", "cheap", "range")):
-            x = 1.6 + 2.6 * place
+        for index, word in enumerate(("in", "cheap", "range")):
+            x = 1.6 + 2.6 * index
             _box(axes, x, 2.5, 1.6, 0.75, word)
             _arrow(axes, (4.2, 0.95), (x, 2.1), COLOURS["blue"])
     return show(
@@ -160,14 +160,14 @@ def letters() -> Picture:
     with theme():
         drawing, axes = figure(height=3.4)
         _bare(axes, 8.4, 6.6)
-        for place, letter in enumerate(word):
-            x = 1.0 + 1.5 * place
+        for index, letter in enumerate(word):
+            x = 1.0 + 1.5 * index
             _box(axes, x, 0.45, 0.9, 0.7, letter)
             _box(axes, x - 0.3, 2.0, 0.85, 0.7, "", COLOURS["blue"])
             _box(axes, x + 0.3, 3.3, 0.85, 0.7, "", COLOURS["orange"])
             _arrow(axes, (x - 0.3, 0.85), (x - 0.3, 1.6))
             _arrow(axes, (x + 0.3, 0.85), (x + 0.3, 2.9))
-            if place:
+            if index:
                 _arrow(axes, (x - 1.35, 2.0), (x - 0.75, 2.0), COLOURS["blue"])
                 _arrow(axes, (x - 0.15, 3.3), (x - 0.75, 3.3), COLOURS["orange"])
         axes.text(6.4, 2.0, "left to right", fontsize=9, va="center")
@@ -235,16 +235,16 @@ def tags() -> Picture:
     with theme():
         drawing, axes = figure(height=3.3)
         _bare(axes, 8.4, 6.4)
-        for place, (word, number) in enumerate(words):
-            x = 1.1 + 2.05 * place
+        for index, (word, number) in enumerate(words):
+            x = 1.1 + 2.05 * index
             _box(axes, x, 0.5, 1.7, 0.75, word)
             _box(axes, x, 2.1, 0.9, 0.75, str(number), COLOURS["orange"])
             _arrow(axes, (x, 0.92), (x, 1.65))
         axes.text(8.35, 1.3, "tagger", fontsize=8.5, ha="right", va="center")
         _box(axes, 2.2, 4.0, 3.4, 0.8, "sum of words, $A$", COLOURS["blue"])
         _box(axes, 6.2, 4.0, 3.4, 0.8, "sum of tags, $T$", COLOURS["orange"])
-        for place in range(4):
-            x = 1.1 + 2.05 * place
+        for index in range(4):
+            x = 1.1 + 2.05 * index
             axes.plot(
                 [x - 0.6, 2.2], [0.92, 3.55], color=COLOURS["blue"], alpha=0.55, linewidth=1, linestyle="-"
             )

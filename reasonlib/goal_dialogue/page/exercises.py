@@ -47,9 +47,9 @@ CUISINE, PLACE, NUMBER, PRICE, LOOK = (
     hint="The questions have a fixed order: cuisine, location, number of people, price.",
 )
 def check_next_question(answer: Callable[..., Any]) -> None:
-    """Check ``next_question(known)``: what a system says once the user has given the slots in `known`.
+    """Check ``next_question(known)``: what a system says once the user has given the slots in `slots`.
 
-    ``known`` maps ``cuisine``, ``location``, ``number`` and ``price`` to what the user said; a slot that is
+    ``slots`` maps ``cuisine``, ``location``, ``number`` and ``price`` to what the user said; a slot that is
     not known is missing. The answer is one of the system's five sentences.
     """
     full = {"cuisine": "thai", "location": "rome", "number": "six", "price": "cheap"}
@@ -62,10 +62,10 @@ def check_next_question(answer: Callable[..., Any]) -> None:
         ({"number": "six", "cuisine": "thai", "location": "rome"}, PRICE, "only the price is missing"),
         (full, LOOK, "nothing is missing: the system sets to work"),
     ]
-    for known, right, why in cases:
-        given = dict(known)
-        expect_equal(answer(given), right, f"for {known}: {why}")
-        expect(given == known, "leave the dictionary as it was")
+    for slots, right, why in cases:
+        given = dict(slots)
+        expect_equal(answer(given), right, f"for {slots}: {why}")
+        expect(given == slots, "leave the dictionary as it was")
 
 
 @exercise(
@@ -86,7 +86,7 @@ def check_whole_dialogues(answer: Callable[..., Any]) -> None:
         ([[True]], 1.0, "the only one is right"),
     ]
     for right, share, why in cases:
-        expect_equal(answer([list(one) for one in right]), share, f"for {right}: {why}")
+        expect_equal(answer([list(dialogue) for dialogue in right]), share, f"for {right}: {why}")
 
 
 @exercise(
@@ -185,9 +185,9 @@ def check_gate(answer: Callable[..., Any]) -> None:
 
     ``state`` and ``output`` are (B, D), ``weight`` (D, D), ``bias`` (D,). The answer is (B, D).
     """
-    draw = torch.Generator().manual_seed(5)
-    state, output = torch.randn(2, 3, 4, generator=draw)
-    weight, bias = torch.randn(4, 4, generator=draw), torch.randn(4, generator=draw)
+    generator = torch.Generator().manual_seed(5)
+    state, output = torch.randn(2, 3, 4, generator=generator)
+    weight, bias = torch.randn(4, 4, generator=generator), torch.randn(4, generator=generator)
     gate = (state @ weight.T + bias).sigmoid()
     expect_close(
         answer(state.clone(), output.clone(), weight.clone(), bias.clone()),
@@ -225,9 +225,9 @@ def check_tie(answer: Callable[..., Any]) -> None:
     ``keys``, ``values`` and ``fresh`` are (V, D): A and C of this hop, and the unconstrained C of the next.
     ``z`` is (D,). The answer is a pair of (V, D).
     """
-    draw = torch.Generator().manual_seed(7)
-    keys, values, fresh = torch.randn(3, 5, 4, generator=draw)
-    z = torch.rand(4, generator=draw)
+    generator = torch.Generator().manual_seed(7)
+    keys, values, fresh = torch.randn(3, 5, 4, generator=generator)
+    z = torch.rand(4, generator=generator)
     got = answer(keys.clone(), values.clone(), fresh.clone(), z.clone())
     expect(isinstance(got, tuple) and len(got) == 2, "return a pair: the next A and the next C")
     expect_close(
@@ -264,7 +264,7 @@ def _neighbours(word: str, other: str) -> bool:
         return sum(a != b for a, b in zip(word, other, strict=True)) == 1
     short, long = sorted((word, other), key=len)
     return len(long) - len(short) == 1 and any(
-        long[:place] + long[place + 1 :] == short for place in range(len(long))
+        long[:index] + long[index + 1 :] == short for index in range(len(long))
     )
 
 
@@ -331,11 +331,11 @@ def check_lstm_step(answer: Callable[..., Any]) -> None:
     ``x`` is (B, I), ``h`` and ``cell`` are (B, H). ``W`` and ``b`` map ``f``, ``i``, ``c`` and ``o`` to a
     matrix (H, H + I) and a bias (H,). The answer is a pair of (B, H): h and C.
     """
-    draw = torch.Generator().manual_seed(11)
-    x, h = torch.randn(2, 3, generator=draw), torch.randn(2, 4, generator=draw)
-    old = torch.randn(2, 4, generator=draw)
-    weights = {name: torch.randn(4, 7, generator=draw) for name in "fico"}
-    biases = {name: torch.randn(4, generator=draw) for name in "fico"}
+    generator = torch.Generator().manual_seed(11)
+    x, h = torch.randn(2, 3, generator=generator), torch.randn(2, 4, generator=generator)
+    old = torch.randn(2, 4, generator=generator)
+    weights = {name: torch.randn(4, 7, generator=generator) for name in "fico"}
+    biases = {name: torch.randn(4, generator=generator) for name in "fico"}
 
     def step(first: torch.Tensor, second: torch.Tensor, bias: dict[str, torch.Tensor]) -> tuple[Any, Any]:
         given = {name: torch.cat([first, second], 1) @ weights[name].T + bias[name] for name in "fico"}
@@ -376,8 +376,8 @@ def check_beside(answer: Callable[..., Any]) -> None:
     ``words`` and ``tags`` hold the number of each word and of its tag; ``A`` is (V, D) and ``T`` (G, D). The
     answer is (2 D,).
     """
-    draw = torch.Generator().manual_seed(13)
-    table, types = torch.randn(9, 3, generator=draw), torch.randn(5, 3, generator=draw)
+    generator = torch.Generator().manual_seed(13)
+    table, types = torch.randn(9, 3, generator=generator), torch.randn(5, 3, generator=generator)
     for words, kinds in (([1, 4, 4, 8], [1, 1, 1, 3]), ([2], [4])):
         first, second = table[words].sum(0), types[kinds].sum(0)
         expect_close(
@@ -466,8 +466,8 @@ def check_describe(answer: Callable[..., Any]) -> None:
     ``mentions`` is (M, D), what each mention says; ``names`` (M,) the number of the name it mentions, from 0
     to ``count`` - 1. The answer is (count, D): the sum over the mentions of each name.
     """
-    draw = torch.Generator().manual_seed(17)
-    mentions = torch.randn(6, 3, generator=draw)
+    generator = torch.Generator().manual_seed(17)
+    mentions = torch.randn(6, 3, generator=generator)
     names = torch.tensor([0, 2, 2, 1, 2, 0])
     right = torch.stack([mentions[names == number].sum(0) for number in range(4)])
     last = torch.stack([mentions[names == number][-1:].sum(0) for number in range(4)])

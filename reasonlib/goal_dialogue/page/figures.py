@@ -107,7 +107,7 @@ def _called(text: str) -> str:
 def _facts(facts: Sequence[Fact]) -> str:
     names = list(dict.fromkeys(fact.subject for fact in facts))
     relations = list(dict.fromkeys(fact.relation for fact in facts))
-    values: dict[tuple[str, str], str] = {(one.subject, one.relation): one.value for one in facts}
+    values: dict[tuple[str, str], str] = {(fact.subject, fact.relation): fact.value for fact in facts}
     heads = "".join(f'<th scope="col">{html.escape(each.removeprefix("R_"))}</th>' for each in relations)
     rows = "".join(
         f'<tr><th scope="row">{html.escape(name)}</th>'
@@ -222,13 +222,13 @@ def conversation(
 
 def parts(dialogue: Dialogue) -> dict[int, str]:
     """Find where each of the tasks 1 to 4 begins in a full dialogue: turn to heading, for `conversation`."""
-    found: dict[int, str] = {0: f"Task 1: {TASK_NAMES[1]}"}
+    headings: dict[int, str] = {0: f"Task 1: {TASK_NAMES[1]}"}
     marks = ((2, "sure is there anything else"), (3, "what do you think of this option"), (4, "here it is"))
     for task, mark in marks:
-        first = next((place for place, turn in enumerate(dialogue.turns) if turn.bot.startswith(mark)), None)
+        first = next((index for index, turn in enumerate(dialogue.turns) if turn.bot.startswith(mark)), None)
         if first is not None:
-            found[first] = f"Task {task}: {TASK_NAMES[task]}"
-    return found
+            headings[first] = f"Task {task}: {TASK_NAMES[task]}"
+    return headings
 
 
 def choose(pictures: Mapping[str, plotting.Picture], *, legend: str) -> plotting.Picture:
@@ -281,14 +281,14 @@ def cut(example: Example, candidates: Sequence[str], *, shown: int = 4) -> plott
         How many candidates are printed, the right one among them.
     """
     step = max(1, len(candidates) // max(1, shown - 1))
-    others = [one for one in candidates[::step] if one != example.response][: shown - 1]
+    others = [text for text in candidates[::step] if text != example.response][: shown - 1]
     listed = sorted([*others, example.response])
     memory = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in memory_of(example))
     answers = "".join(
-        f'<li class="rr-gold">{html.escape(one)} ✓</li>'
-        if one == example.response
-        else f"<li>{html.escape(one)}</li>"
-        for one in listed
+        f'<li class="rr-gold">{html.escape(text)} ✓</li>'
+        if text == example.response
+        else f"<li>{html.escape(text)}</li>"
+        for text in listed
     )
     question = "(the user waits)" if example.user == SILENCE else example.user
     left = len(candidates) - len(listed)
@@ -322,12 +322,14 @@ def gaps(copier: "Copier", example: Example, *, names: int = 3) -> plotting.Pict
     """
     from reasonlib.goal_dialogue.experiments.analysis import evidence
 
-    told = copier.ask(example)
+    response = copier.ask(example)
     rows, said = [], []
-    for gap, heard in enumerate(told.names):
-        reasons = [one for one in evidence(copier, example, gap) if one.name == heard[0][0]]
-        most = max(reasons, key=lambda one: one.score, default=None)
-        listed = ", ".join(f"{name} ({share:.2f})" for name, share in heard[:names])
+    for gap, names_of_gap in enumerate(response.names):
+        reasons = [
+            mention for mention in evidence(copier, example, gap) if mention.name == names_of_gap[0][0]
+        ]
+        most = max(reasons, key=lambda mention: mention.score, default=None)
+        listed = ", ".join(f"{name} ({share:.2f})" for name, share in names_of_gap[:names])
         window = most.window if most else ""
         rows.append(
             f'<tr><th scope="row">{gap + 1}</th><td>{html.escape(listed)}</td>'
@@ -341,9 +343,9 @@ def gaps(copier: "Copier", example: Example, *, names: int = 3) -> plotting.Pict
         if rows
         else ""
     )
-    alt = f"Template: {told.template}. " + "; ".join(said)
+    alt = f"Template: {response.template}. " + "; ".join(said)
     return plotting.Picture(
-        f'<div class="rr rr-gaps" tabindex="0"><p>Template: <code>{html.escape(told.template)}</code></p>'
+        f'<div class="rr rr-gaps" tabindex="0"><p>Template: <code>{html.escape(response.template)}</code></p>'
         f"{table}</div>",
         alt=alt,
     )
@@ -369,9 +371,9 @@ def tagged(
     """
     rows, said = [], []
     for number, words in enumerate(sentences):
-        for place, word in enumerate(words):
-            given = {name: found[number][place] for name, found in tags.items()}
-            true = right[number][place] if right is not None else None
+        for index, word in enumerate(words):
+            given = {name: types[number][index] for name, types in tags.items()}
+            true = right[number][index] if right is not None else None
             cells = "".join(
                 f'<td class="rr-no">{html.escape(kind)} ✗</td>'
                 if true is not None and kind != true
@@ -409,14 +411,16 @@ def objections(table: str, experiment: str) -> plotting.Picture:
     experiment
         Only cells that this experiment answers.
     """
-    found: dict[str, dict[str, list[str]]] = {}
+    cells_by_reason: dict[str, dict[str, list[str]]] = {}
     for row in claims.table("goal_dialogue", table=table):
         if row["verdict"] == "contradicted" and row["experiment"] == experiment and row["row"]:
             system, _, column = row["row"].rpartition(", ")
             side = f"{system}, ours {'higher' if row['ours']['mean'] > row['published'] else 'lower'}"
-            found.setdefault(row["reason"] or "No reason is known.", {}).setdefault(side, []).append(column)
+            cells_by_reason.setdefault(row["reason"] or "No reason is known.", {}).setdefault(
+                side, []
+            ).append(column)
     items, said = [], []
-    for reason, sides in found.items():
+    for reason, sides in cells_by_reason.items():
         cells = [f"{side}: {'; '.join(columns)}" for side, columns in sides.items()]
         lines = "<br>".join(map(html.escape, cells))
         items.append(f"<li>{lines}<br><span>{html.escape(reason)}</span></li>")
@@ -449,12 +453,12 @@ def ranking(
     most
         How many to list.
     """
-    order = [int(place) for place in shares.argsort()[::-1][:most]]
+    order = [int(index) for index in shares.argsort()[::-1][:most]]
     if gold is not None and gold in candidates and candidates.index(gold) not in order:
         order.append(candidates.index(gold))
     lines, said = [], []
-    for place in order:
-        text, share = candidates[place], float(shares[place])
+    for index in order:
+        text, share = candidates[index], float(shares[index])
         mark, kind = (" ✓", ' class="rr-gold"') if text == gold else ("", "")
         lines.append(
             f"<li{kind}>{html.escape(text)} ({share:.3f}){mark}"
@@ -478,15 +482,15 @@ def memory_of(example: Example, slots: int = 50) -> tuple[str, ...]:
     ...                   dialogue=0, turn=1))
     ('user: hi', 'system: hello')
     """
-    held: list[str] = []
+    sentences: list[str] = []
     for event in example.history:
         if isinstance(event, Turn):
-            held += [f"user: {event.user}", f"system: {event.bot}"]
+            sentences += [f"user: {event.user}", f"system: {event.bot}"]
         elif isinstance(event, Fact):
-            held.append(f"fact: {event.subject} {event.relation} {event.value}")
+            sentences.append(f"fact: {event.subject} {event.relation} {event.value}")
         else:
-            held.append(f"system: {event.text}")
-    return tuple(held[-slots:]) if slots else ()
+            sentences.append(f"system: {event.text}")
+    return tuple(sentences[-slots:]) if slots else ()
 
 
 def hops(
@@ -511,15 +515,15 @@ def hops(
         What the network said.
     """
     sentences = memory_of(example, weights.shape[1])
-    held = weights[:, : len(sentences)]
-    kept = [place for place in range(len(sentences)) if held[:, place].max() >= least]
-    left = len(sentences) - len(kept)
+    attention = weights[:, : len(sentences)]
+    shown = [index for index in range(len(sentences)) if attention[:, index].max() >= least]
+    left = len(sentences) - len(shown)
     note = (f"{left} sentences with less than {least:.0%} of every hop are left out. " if left else "") + (
         caption or ""
     )
     return plotting.memory_hops(
-        [sentences[place] for place in kept],
-        held[:, kept],
+        [sentences[index] for index in shown],
+        attention[:, shown],
         question=example.user,
         answer=answer,
         expected=example.response,

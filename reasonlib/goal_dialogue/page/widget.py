@@ -8,7 +8,7 @@ from typing import Any
 
 from reasonlib.errors import UserError
 from reasonlib.goal_dialogue.data.example import Dialogue, KnowledgeBase
-from reasonlib.goal_dialogue.page.chat import MODELS, Conversation, lines_of, open_conversation
+from reasonlib.goal_dialogue.page.chat import MODELS, Conversation, open_conversation, user_lines
 
 __all__ = ["Talker"]
 
@@ -60,7 +60,7 @@ class Talker:
             ) from error
         self._knowledge = knowledge
         self.conversation: Conversation = open_conversation(model, knowledge=knowledge)
-        self._lines = () if replay is None else lines_of(replay)
+        self._lines = () if replay is None else user_lines(replay)
         self._used = 0
         wide: dict[str, Any] = {
             "layout": widgets.Layout(width="100%", max_width="36rem"),

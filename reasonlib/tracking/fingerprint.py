@@ -87,6 +87,15 @@ class Closure:
             waiting += new
         return {str(definition): self._hashes[definition] for definition in sorted(found)}
 
+    def texts(self, name: str) -> dict[str, str]:
+        """Return what ``module:name`` depends on by what each says itself, references left open."""
+        names = self.definitions(name)
+        return {
+            str(definition): "".join(token if isinstance(token, str) else "<>" for token in tokens)
+            for definition, tokens in self._tokens.items()
+            if str(definition) in names
+        }
+
     def _definition(self, name: str) -> Definition:
         module_name, _, member = name.partition(":")
         module = self.library.module(module_name)
@@ -167,15 +176,6 @@ def _components(
                 del open_[cut:]
                 closed.update(group)
                 yield group
-
-    def texts(self, name: str) -> dict[str, str]:
-        """Return what ``module:name`` depends on by what each says itself, references left open."""
-        names = self.definitions(name)
-        return {
-            str(definition): "".join(token if isinstance(token, str) else "<>" for token in tokens)
-            for definition, tokens in self._tokens.items()
-            if str(definition) in names
-        }
 
 
 # Of a function ----------------------------------------------------------------------------------------------

@@ -217,6 +217,9 @@ def test_it_says_what_a_function_depends_on(tmp_path):
         "lib.metrics:error",
         "lib.metrics:accuracy",
     }
+    texts = closure.texts("lib.experiments:run_error")
+    assert set(texts) == set(closure.definitions("lib.experiments:run_error"))
+    assert "right" not in texts["lib.metrics:accuracy"] and "zip" in texts["lib.metrics:accuracy"]
 
 
 def test_a_name_that_is_not_there_is_a_clear_error(tmp_path):

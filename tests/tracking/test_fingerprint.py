@@ -219,7 +219,7 @@ def test_it_says_what_a_function_depends_on(tmp_path):
     }
     texts = closure.texts("lib.experiments:run_error")
     assert set(texts) == set(closure.definitions("lib.experiments:run_error"))
-    assert "right" not in texts["lib.metrics:accuracy"] and "zip" in texts["lib.metrics:accuracy"]
+    assert "func=zip" in texts["lib.metrics:accuracy"] and "metrics" not in texts["lib.metrics:error"]
 
 
 def test_a_name_that_is_not_there_is_a_clear_error(tmp_path):

@@ -1,7 +1,6 @@
-"""Helpers for run functions: settings to configs, a training history to what was measured."""
+"""From a training history and metrics to what a run function returns."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from reasonlib.tracking.experiment import Measured
@@ -9,27 +8,7 @@ from reasonlib.tracking.experiment import Measured
 if TYPE_CHECKING:
     from reasonlib.training import History
 
-__all__ = ["measured", "settings_for"]
-
-
-def settings_for(config: type, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Select the settings that are fields of a config class.
-
-    Parameters
-    ----------
-    config
-        A dataclass, such as the config of a model or a recipe.
-    settings
-        The settings of a trial.
-
-    Examples
-    --------
-    >>> from dataclasses import make_dataclass
-    >>> settings_for(make_dataclass("Config", ["width", "layers"]), {"width": 8, "epochs": 3})
-    {'width': 8}
-    """
-    names = {field.name for field in fields(config)}
-    return {name: value for name, value in settings.items() if name in names}
+__all__ = ["measured"]
 
 
 def measured(

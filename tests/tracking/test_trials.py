@@ -1,18 +1,10 @@
-"""Settings to configs, a history to what was measured."""
-
-from dataclasses import dataclass
+"""A training history and metrics to what a run function returns."""
 
 import torch
 from torch import nn
 
 from reasonlib import training
-from reasonlib.tracking.trials import measured, settings_for
-
-
-@dataclass
-class Config:
-    width: int = 4
-    layers: int = 1
+from reasonlib.tracking.trials import measured
 
 
 def history():
@@ -29,12 +21,6 @@ def history():
         mode="min",
         progress=False,
     )
-
-
-def test_only_fields_of_the_config_are_selected():
-    settings = {"width": 8, "lr": 0.1, "layers": 3, "tasks": (1, 2)}
-    assert settings_for(Config, settings) == {"width": 8, "layers": 3}
-    assert settings_for(Config, {}) == {}
 
 
 def test_steps_and_curve_of_a_history_are_kept():

@@ -29,7 +29,8 @@ from reasonlib.story_qa.experiments.pretrain import (
 )
 from reasonlib.story_qa.models import bert, pretrained
 from reasonlib.tracking.experiment import Experiment, Measured, Trial
-from reasonlib.tracking.trials import measured, settings_for
+from reasonlib.tracking.trials import measured
+from reasonlib.training.settings import select_fields
 
 __all__ = ["run_ship"]
 
@@ -55,7 +56,7 @@ def _memory(trial: Trial) -> Measured:
     history = learn(
         model.to(trial.device),
         sets["train"],
-        Recipe(**settings_for(Recipe, settings)),
+        Recipe(**select_fields(Recipe, settings)),
         valid=sets["valid"],
         seed=trial.seed,
         minutes=trial.minutes,
@@ -80,12 +81,12 @@ def _encoder(trial: Trial) -> Measured:
         return [one for task in TASKS for one in simulate(task, stories=share[task], seed=1000 + number)]
 
     tokenizer = word_tokenizer([sentence for story in tell_with_answers(examples(-1)) for sentence in story])
-    model = new_model(EncoderSize(**settings_for(EncoderSize, settings)), len(tokenizer), seed=trial.seed)
+    model = new_model(EncoderSize(**select_fields(EncoderSize, settings)), len(tokenizer), seed=trial.seed)
     history = pretrain(
         model.to(trial.device),
         tokenizer,
         examples,
-        PretrainingRecipe(**settings_for(PretrainingRecipe, settings)),
+        PretrainingRecipe(**select_fields(PretrainingRecipe, settings)),
         seed=trial.seed,
         minutes=trial.minutes,
         checkpoint=trial.folder,
@@ -111,7 +112,7 @@ def _reader(trial: Trial) -> Measured:
         model,
         train,
         finetune.FineTuningRecipe(
-            **settings_for(finetune.FineTuningRecipe, settings) | {"epochs": settings["passes"]}
+            **select_fields(finetune.FineTuningRecipe, settings) | {"epochs": settings["passes"]}
         ),
         seed=trial.seed,
         minutes=trial.minutes,

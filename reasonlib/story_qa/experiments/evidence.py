@@ -28,8 +28,9 @@ from reasonlib.story_qa.models.bert import load_encoder
 from reasonlib.story_qa.models.evidence import EvidenceReader, EvidenceReaderOutput
 from reasonlib.story_qa.models.hibert import SentenceReaderConfig, keep_layers, reinitialise
 from reasonlib.tracking.experiment import Experiment, Measured, Trial
-from reasonlib.tracking.trials import measured, settings_for
+from reasonlib.tracking.trials import measured
 from reasonlib.training.batching import LengthBuckets
+from reasonlib.training.settings import select_fields
 
 __all__ = ["EvidenceRecipe", "evidence_loss", "evidence_scores", "predict_evidence", "train_evidence"]
 
@@ -166,12 +167,12 @@ def run_evidence(trial: Trial) -> Measured:
     train, valid, test = (
         encode_sentences(part, tokenizer, answers) for part in (splits.train, splits.valid, splits.test)
     )
-    config = SentenceReaderConfig(answers=len(answers), **settings_for(SentenceReaderConfig, settings))
+    config = SentenceReaderConfig(answers=len(answers), **select_fields(SentenceReaderConfig, settings))
     model = EvidenceReader(encoder, config, seed=trial.seed)
     history = train_evidence(
         model.to(trial.device),
         train,
-        EvidenceRecipe(**settings_for(EvidenceRecipe, settings)),
+        EvidenceRecipe(**select_fields(EvidenceRecipe, settings)),
         valid=valid,
         seed=trial.seed,
         minutes=trial.minutes,

@@ -17,8 +17,9 @@ from reasonlib.story_qa.data.tokens import LabelledPairs, PairSet, StoryTokens, 
 from reasonlib.story_qa.experiments.metrics import by_support, scores
 from reasonlib.story_qa.models.bert import AnswerReader, load_encoder
 from reasonlib.tracking.experiment import Experiment, Measured, Trial
-from reasonlib.tracking.trials import measured, settings_for
+from reasonlib.tracking.trials import measured
 from reasonlib.training.batching import LengthBuckets
+from reasonlib.training.settings import select_fields
 
 __all__ = ["FineTuningRecipe", "accuracy", "fine_tune", "predict_answers"]
 
@@ -142,7 +143,7 @@ def run_bert(trial: Trial) -> Measured:
     history = fine_tune(
         model,
         sets["train"],
-        FineTuningRecipe(**settings_for(FineTuningRecipe, settings)),
+        FineTuningRecipe(**select_fields(FineTuningRecipe, settings)),
         valid=sets["valid"],
         seed=trial.seed,
         minutes=trial.minutes,

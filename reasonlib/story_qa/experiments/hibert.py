@@ -19,8 +19,9 @@ from reasonlib.story_qa.experiments.metrics import by_support, scores
 from reasonlib.story_qa.models.bert import load_encoder
 from reasonlib.story_qa.models.hibert import SentenceReader, SentenceReaderConfig, keep_layers, reinitialise
 from reasonlib.tracking.experiment import Experiment, Measured, Trial
-from reasonlib.tracking.trials import measured, settings_for
+from reasonlib.tracking.trials import measured
 from reasonlib.training.batching import LengthBuckets
+from reasonlib.training.settings import select_fields
 
 __all__ = ["SentenceRecipe", "accuracy", "predict_answers", "sample_questions", "task_shares", "train_reader"]
 
@@ -207,12 +208,12 @@ def run_hibert(trial: Trial) -> Measured:
     train, valid, test = (
         encode_sentences(part, tokenizer, answers) for part in (splits.train, splits.valid, splits.test)
     )
-    config = SentenceReaderConfig(answers=len(answers), **settings_for(SentenceReaderConfig, settings))
+    config = SentenceReaderConfig(answers=len(answers), **select_fields(SentenceReaderConfig, settings))
     model = SentenceReader(encoder, config, seed=trial.seed)
     history = train_reader(
         model.to(trial.device),
         train,
-        SentenceRecipe(**settings_for(SentenceRecipe, settings)),
+        SentenceRecipe(**select_fields(SentenceRecipe, settings)),
         valid=valid,
         seed=trial.seed,
         minutes=trial.minutes,

@@ -16,8 +16,9 @@ from reasonlib.story_qa.data.example import TASKS
 from reasonlib.story_qa.experiments.metrics import attention_on_support, by_support, predict, scores
 from reasonlib.story_qa.models.memory_network import MemoryConfig, MemoryNetwork
 from reasonlib.tracking.experiment import Experiment, Measured, Trial
-from reasonlib.tracking.trials import measured, settings_for
+from reasonlib.tracking.trials import measured
 from reasonlib.training.batching import LengthBuckets
+from reasonlib.training.settings import select_fields
 
 __all__ = ["FULL", "Recipe", "accuracy", "build", "learn", "measure"]
 
@@ -29,7 +30,7 @@ def build(
     vocabulary = build_vocabulary((*splits.train, *splits.valid, *splits.test))
     encoding = settings.get("encoding", "position")
     sets = {part: encode(getattr(splits, part), vocabulary, encoding) for part in ("train", "valid", "test")}
-    config = MemoryConfig(vocabulary=len(vocabulary), **settings_for(MemoryConfig, settings))
+    config = MemoryConfig(vocabulary=len(vocabulary), **select_fields(MemoryConfig, settings))
     return MemoryNetwork(config, seed=seed), sets
 
 
@@ -52,7 +53,7 @@ def run_memory(trial: Trial) -> Measured:
     history = learn(
         model.to(trial.device),
         sets["train"],
-        Recipe(**settings_for(Recipe, settings)),
+        Recipe(**select_fields(Recipe, settings)),
         valid=sets["valid"],
         seed=trial.seed,
         minutes=trial.minutes,

@@ -30,7 +30,7 @@ from reasonlib.story_qa.experiments.memory import FULL, Recipe, accuracy, build,
 from reasonlib.story_qa.experiments.per_task import RestartsRecipe, evaluate_restarts, kept, train_restarts
 from reasonlib.story_qa.models.restarts import Restarts, RestartsConfig
 from reasonlib.tracking.experiment import Experiment, Measured, Trial
-from reasonlib.tracking.trials import settings_for
+from reasonlib.training.settings import select_fields
 
 __all__ = ["VARIABLE", "PeerNetwork", "checkout", "one_thread", "run_beside", "trained"]
 
@@ -250,7 +250,7 @@ def run_beside_jointly(trial: Trial) -> Measured:
     metrics = {"port.error": float(np.mean(errors)), "port.rate": rate}
     metrics |= {f"port.error.qa{task}": error for task, error in zip(tasks, errors, strict=True)}
 
-    splits, recipe = load("babi-1k", tasks=tasks), Recipe(**settings_for(Recipe, settings))
+    splits, recipe = load("babi-1k", tasks=tasks), Recipe(**select_fields(Recipe, settings))
     with one_thread():
         model, sets = build(splits, settings, trial.seed)
         # what the first call in a process makes is made before the clock starts

@@ -21,7 +21,7 @@ from reasonlib.story_qa.experiments.metrics import FAILED
 from reasonlib.story_qa.models.memory_gradient import loss_with_gradient
 from reasonlib.story_qa.models.restarts import Restarts, RestartsConfig
 from reasonlib.tracking.experiment import Experiment, Measured, Trial
-from reasonlib.tracking.trials import settings_for
+from reasonlib.training.settings import select_fields
 
 __all__ = ["RestartErrors", "RestartsRecipe", "evaluate_restarts", "kept", "train_restarts"]
 
@@ -220,9 +220,9 @@ def run_alone(trial: Trial) -> Measured:
             encode_ordered(part, vocabulary, settings["width"], like=train)
             for part in (splits.valid, splits.test)
         )
-        recipe = RestartsRecipe(**settings_for(RestartsRecipe, settings))
+        recipe = RestartsRecipe(**select_fields(RestartsRecipe, settings))
         longest = math.ceil((1 + recipe.noise) * int(train.lengths.max()))
-        sizes = {**settings_for(RestartsConfig, settings), "slots": min(settings["slots"], longest)}
+        sizes = {**select_fields(RestartsConfig, settings), "slots": min(settings["slots"], longest)}
         model = Restarts(RestartsConfig(vocabulary=len(vocabulary), **sizes), seed=trial.seed)
         spent = (time.monotonic() - clock) / 60
         history = train_restarts(

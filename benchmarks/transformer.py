@@ -12,10 +12,13 @@ from transformers import BertConfig as TheirConfig
 from transformers import BertForPreTraining
 
 from reasonlib import nn
+from reasonlib.transformer.data.datasets import texts
+from reasonlib.transformer.data.masking import IGNORED, mask_tokens
+from reasonlib.transformer.data.pairs import Pairs, pack, story_vocabulary
 from reasonlib.transformer.data.simulator import simulate
-from reasonlib.transformer.experiments import texts
 from reasonlib.transformer.experiments.tasks import encode
-from reasonlib.transformer.models import decoding, pretraining
+from reasonlib.transformer.models import decoding
+from reasonlib.transformer.models.bert import Bert, BertConfig
 from reasonlib.transformer.models.translator import Translator, TranslatorConfig
 
 BATCH, LENGTH, WIDTH, HEADS, HIDDEN, LAYERS = 32, 40, 64, 4, 256, 2
@@ -70,13 +73,13 @@ def comparisons():
         learnt(other.parameters(), lambda: other(x).square().mean()),
     )
 
-    words = pretraining.words_of()
+    words = story_vocabulary()
     told = texts(0, stories=BATCH)
-    pairs = pretraining.pack([(one[0], one[1]) for one in told], words)
-    seen, labels = pretraining.hide(pairs.tokens, words=len(words), generator=generator)
+    pairs = pack([(one[0], one[1]) for one in told], words)
+    seen, labels = mask_tokens(pairs.tokens, words=len(words), generator=generator)
     follows = torch.randint(2, (BATCH,), generator=generator)
-    shown = pretraining.Pairs(seen, pairs.segments)
-    mine = pretraining.Bert(pretraining.BertConfig(vocabulary=len(words)))
+    shown = Pairs(seen, pairs.segments)
+    mine = Bert(BertConfig(vocabulary=len(words)))
     bert = BertForPreTraining(
         TheirConfig(
             vocab_size=len(words),
@@ -92,9 +95,7 @@ def comparisons():
 
     def our_loss():
         found = mine(shown)
-        hidden = functional.cross_entropy(
-            found.words.flatten(0, 1), labels.flatten(), ignore_index=pretraining.UNASKED
-        )
+        hidden = functional.cross_entropy(found.words.flatten(0, 1), labels.flatten(), ignore_index=IGNORED)
         return hidden + functional.cross_entropy(found.follows, follows)
 
     def their_loss():

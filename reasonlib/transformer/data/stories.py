@@ -24,9 +24,9 @@ __all__ = [
     "OBJECTS",
     "PLACES",
     "WORDS",
-    "Claimed",
+    "LabelledStatement",
     "Story",
-    "claims_of",
+    "make_statements",
     "simulate_stories",
 ]
 
@@ -220,7 +220,7 @@ def simulate_stories(
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
+class LabelledStatement:
     """A story and a sentence that is true of it or not.
 
     Attributes
@@ -243,7 +243,7 @@ class Claimed:
         return tuple(word for sentence in self.sentences for word in sentence)
 
 
-def claims_of(stories: list[Story], *, seed: int = 0) -> list[Claimed]:
+def make_statements(stories: list[Story], *, seed: int = 0) -> list[LabelledStatement]:
     """Turn each question into a statement: half of them true, half with another answer of its kind.
 
     The wrong answer is a word of the story where it has another one of that kind, so that a look at which
@@ -259,5 +259,5 @@ def claims_of(stories: list[Story], *, seed: int = 0) -> list[Claimed]:
         if not true:
             said = sorted({word for word in story.words if word in pool} - {answer, about})
             answer = draw.choice(said or [word for word in pool if word not in (answer, about)])
-        found.append(Claimed(story.sentences, report(story.kind, about, answer), true))
+        found.append(LabelledStatement(story.sentences, report(story.kind, about, answer), true))
     return found

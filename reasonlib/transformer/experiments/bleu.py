@@ -1,8 +1,8 @@
 r"""BLEU: how many runs of words a translation shares with a reference (Papineni et al. 2002).
 
-``BLEU = 100 * brevity * exp(mean_n log precision_n)`` for n = 1 to 4. `by_hand` does the arithmetic in plain
-sight; `corpus_bleu` asks `sacrebleu <https://pypi.org/project/sacrebleu>`_, whose score is the one to report
-(Post 2018), and names how it counted.
+``BLEU = 100 * brevity * exp(mean_n log precision_n)`` for n = 1 to 4. `bleu_from_counts` is that
+formula; `corpus_bleu` calls `sacrebleu <https://pypi.org/project/sacrebleu>`_, whose score is the one to
+report (Post 2018), and names how it counted.
 """
 
 import math
@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-__all__ = ["Bleu", "brevity", "by_hand", "corpus_bleu", "ngrams", "precision"]
+__all__ = ["Bleu", "bleu_from_counts", "brevity", "corpus_bleu", "ngrams", "precision"]
 
 
 class Bleu(NamedTuple):
@@ -72,7 +72,9 @@ def brevity(written: int, reference: int) -> float:
     return math.exp(1 - reference / written) if written else 0.0
 
 
-def by_hand(written: Sequence[Sequence[str]], references: Sequence[Sequence[str]], *, most: int = 4) -> Bleu:
+def bleu_from_counts(
+    written: Sequence[Sequence[str]], references: Sequence[Sequence[str]], *, most: int = 4
+) -> Bleu:
     """Score translations by the formula, over the whole corpus, one reference each and nothing smoothed.
 
     Parameters
@@ -84,7 +86,7 @@ def by_hand(written: Sequence[Sequence[str]], references: Sequence[Sequence[str]
 
     Examples
     --------
-    >>> by_hand([["a", "b", "c", "d", "e"]], [["a", "b", "c", "d", "e"]]).score
+    >>> bleu_from_counts([["a", "b", "c", "d", "e"]], [["a", "b", "c", "d", "e"]]).score
     100.0
     """
     _check(written, references)

@@ -11,17 +11,21 @@ from functools import partial
 
 import torch
 
-from reasonlib.tracking.experiment import Measured, Trial
+from reasonlib.tracking.experiment import Experiment, Measured, Trial
 from reasonlib.training.vocabulary import Vocabulary
+from reasonlib.transformer.data.datasets import texts
+from reasonlib.transformer.data.pairs import MASK, Pairs, pack, story_vocabulary
 from reasonlib.transformer.data.stories import NAMES, OBJECTS, PLACES, Story, report, simulate_stories
-from reasonlib.transformer.models import pretrained, pretraining
+from reasonlib.transformer.experiments.pretrain import PretrainingRecipe, masked_accuracy, pretrain
+from reasonlib.transformer.models import pretrained
+from reasonlib.transformer.models.bert import Bert, BertConfig, attention_weights
 
-__all__ = ["head_patterns", "make", "recalled"]
+__all__ = ["head_patterns", "report_accuracy", "run_ship"]
 
 SEED = 77  # of the stories it is measured on
 
 
-def make(trial: Trial) -> Measured:
+def run_ship(trial: Trial) -> Measured:
     """Pre-train the encoder on stories with reports, and write it if the scale is ``paper``.
 
     First on hidden words alone, until it finds a report's words in the story; then on both tasks, hidden
@@ -30,17 +34,17 @@ def make(trial: Trial) -> Measured:
     text has a question in it: whoever fine-tunes this encoder on questions shows it the first.
     """
     settings = trial.settings
-    words = pretraining.words_of()
-    model = pretraining.Bert(
-        pretraining.BertConfig(vocabulary=len(words), hidden=settings["hidden"], layers=settings["layers"]),
+    words = story_vocabulary()
+    model = Bert(
+        BertConfig(vocabulary=len(words), hidden=settings["hidden"], layers=settings["layers"]),
         seed=trial.seed,
     )
     histories = [
-        pretraining.pretrain(
+        pretrain(
             model,
             _uncut if phase == "masked" else partial(_texts, 500_000),
             words,
-            pretraining.Pretraining(
+            PretrainingRecipe(
                 steps=settings[phase], batch=settings["batch"], lr=lr, following=phase == "both"
             ),
             seed=trial.seed,
@@ -53,8 +57,8 @@ def make(trial: Trial) -> Measured:
     ]
     stopped = next((one.stopped for one in histories if one.stopped != "finished"), "finished")
     metrics = {
-        **pretraining.masked_accuracy(model, _texts(0, -1, stories=settings["asked"]), words),
-        **recalled(model, settings["asked"]),
+        **masked_accuracy(model, _texts(0, -1, stories=settings["asked"]), words),
+        **report_accuracy(model, settings["asked"]),
         **head_patterns(model, min(200, settings["asked"])),
     }
     if trial.scale == "paper" and stopped == "finished":
@@ -74,8 +78,6 @@ def make(trial: Trial) -> Measured:
 
 
 def _texts(first: int, number: int, stories: int = 640) -> list[list[tuple[str, ...]]]:
-    from reasonlib.transformer.experiments import texts
-
     return texts(first + number, stories=stories)
 
 
@@ -87,7 +89,7 @@ def _uncut(number: int) -> list[list[tuple[str, ...]]]:
     ]
 
 
-def recalled(model: pretraining.Bert, asked: int) -> dict[str, float]:
+def report_accuracy(model: Bert, asked: int) -> dict[str, float]:
     """Measure what is recalled: the share of reports whose one hidden word, the news in it, is guessed.
 
     Parameters
@@ -97,10 +99,10 @@ def recalled(model: pretraining.Bert, asked: int) -> dict[str, float]:
     asked
         How many stories.
     """
-    words = pretraining.words_of()
+    words = story_vocabulary()
     stories, pairs = _asked(asked, words)
     wanted = torch.tensor([words.id_of(story.answer) for story in stories])
-    place = pairs.tokens == pretraining.MASK
+    place = pairs.tokens == MASK
     with torch.no_grad():
         guessed = model(pairs).words[place].argmax(-1)
     right = guessed == wanted
@@ -111,17 +113,17 @@ def recalled(model: pretraining.Bert, asked: int) -> dict[str, float]:
     return metrics
 
 
-def _asked(number: int, words: Vocabulary) -> tuple[list[Story], pretraining.Pairs]:
+def _asked(number: int, words: Vocabulary) -> tuple[list[Story], Pairs]:
     """Tell stories, each with a report of what could be asked about it, and hide that in the report."""
     stories = simulate_stories(number, shortest=2, longest=4, seed=SEED)
     reports = [
         report(story.kind, story.question[3 if story.kind == "holder" else 2], "[MASK]") for story in stories
     ]
     texts = [(*story.words, *one) for story, one in zip(stories, reports, strict=True)]
-    return stories, pretraining.pack([(text, ()) for text in texts], words)
+    return stories, pack([(text, ()) for text in texts], words)
 
 
-def head_patterns(model: pretraining.Bert, asked: int) -> dict[str, float]:
+def head_patterns(model: Bert, asked: int) -> dict[str, float]:
     """Measure the clearest head of each kind: the mean weight it gives where the pattern says.
 
     Parameters
@@ -138,9 +140,9 @@ def head_patterns(model: pretraining.Bert, asked: int) -> dict[str, float]:
         a name or a thing to the same word elsewhere; ``head.fact``, from the hidden word to a word of the
         sentence that says it. Each the largest over all heads.
     """
-    words = pretraining.words_of()
+    words = story_vocabulary()
     stories, pairs = _asked(asked, words)
-    weights = pretraining.attention_of(model, pairs)  # (L, B, H, T, T)
+    weights = attention_weights(model, pairs)  # (L, B, H, T, T)
     tokens = pairs.tokens
     length = tokens.shape[1]
     real = tokens != 0
@@ -152,7 +154,7 @@ def head_patterns(model: pretraining.Bert, asked: int) -> dict[str, float]:
     for row, story in enumerate(stories):
         start = 1 + sum(len(sentence) for sentence in story.sentences[: story.support])
         end = start + len(story.sentences[story.support])
-        hidden = int((tokens[row] == pretraining.MASK).nonzero()[0])
+        hidden = int((tokens[row] == MASK).nonzero()[0])
         fact[row, hidden, start:end] = True
     patterns = {
         "before": (place.unsqueeze(1) - place == 1) & inside,
@@ -171,3 +173,17 @@ def head_patterns(model: pretraining.Bert, asked: int) -> dict[str, float]:
 
 def _among(tokens: torch.Tensor, ids: Sequence[int]) -> torch.Tensor:
     return torch.isin(tokens, torch.tensor(list(ids)))
+
+
+SHIP = Experiment(
+    name="transformer/ship",
+    title="The small pre-trained encoder that travels with the library",
+    rows={"encoder": {}},
+    scales={
+        "smoke": {"masked": 2, "both": 2, "batch": 4, "layers": 3, "hidden": 16, "asked": 10},
+        "quick": {"masked": 400, "both": 200, "batch": 32, "layers": 3, "hidden": 128, "asked": 200},
+        "paper": {"masked": 4000, "both": 2500, "batch": 32, "layers": 3, "hidden": 128, "asked": 1000},
+    },
+    data={"simulated": "simulated"},
+    run=run_ship,
+)

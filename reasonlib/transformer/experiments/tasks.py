@@ -33,8 +33,8 @@ __all__ = [
     "SIZES",
     "TAGGED",
     "Recipe",
-    "Solved",
     "TaskBatch",
+    "TaskResult",
     "TaskSet",
     "accuracy",
     "build",
@@ -297,7 +297,7 @@ def accuracy(model: nn.Module, tested: TaskSet) -> dict[str, float]:
     return {"exact": exact, "token": token}
 
 
-class Solved(NamedTuple):
+class TaskResult(NamedTuple):
     """A trained model, how it was trained, and what it makes of examples it has not seen.
 
     Attributes
@@ -332,7 +332,7 @@ def solve(
     progress: bool | None = None,
     watch: bool = False,
     **sizes: Any,
-) -> Solved:
+) -> TaskResult:
     """Simulate a task, train a small Transformer on it and measure it: all in one call.
 
     Parameters
@@ -371,4 +371,4 @@ def solve(
         checkpoint=checkpoint,
         progress=progress,
     )
-    return Solved(model, history, accuracy(model, tested), tested)
+    return TaskResult(model, history, accuracy(model, tested), tested)

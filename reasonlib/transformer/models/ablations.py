@@ -32,13 +32,13 @@ from reasonlib.nn import (
 
 __all__ = [
     "PARTS",
-    "Alone",
-    "Blind",
+    "IsolatedEncoder",
+    "NoCausalMask",
+    "NoFeedForward",
+    "NoMemoryAttention",
     "NoPositions",
     "NoResidual",
-    "Nothing",
-    "Peeking",
-    "Times",
+    "Scale",
     "without",
 ]
 
@@ -55,7 +55,7 @@ class NoPositions(nn.Module):
         return torch.zeros(length, self.width)
 
 
-class Nothing(nn.Module):
+class NoFeedForward(nn.Module):
     """In the place of a feed-forward layer: it adds nothing to what it is given."""
 
     def forward(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
@@ -85,7 +85,7 @@ class NoResidual(nn.Module):
         return self.norm(change)
 
 
-class Times(nn.Module):
+class Scale(nn.Module):
     """Multiply by a number."""
 
     def __init__(self, factor: float) -> None:
@@ -97,7 +97,7 @@ class Times(nn.Module):
         return x * self.factor
 
 
-class Alone(nn.Module):
+class IsolatedEncoder(nn.Module):
     """In the place of an encoder whose tokens see each other: each sees itself only."""
 
     def __init__(self, encoder: Encoder) -> None:
@@ -109,7 +109,7 @@ class Alone(nn.Module):
         return self.encoder(x, torch.eye(x.shape[1], dtype=torch.bool, device=x.device))
 
 
-class Blind(nn.Module):
+class NoMemoryAttention(nn.Module):
     """In the place of a decoder that reads the memory: it sees what it has written, and nothing else."""
 
     def __init__(self, decoder: Decoder) -> None:
@@ -129,7 +129,7 @@ class Blind(nn.Module):
         return self.decoder(x, memory, mask, hidden, past)
 
 
-class Peeking(nn.Module):
+class NoCausalMask(nn.Module):
     """In the place of a decoder with a causal mask: every token sees all that is given, later ones too."""
 
     def __init__(self, decoder: Decoder) -> None:
@@ -168,13 +168,13 @@ def _positions(model: Any) -> None:
 def _scale(model: Any) -> None:
     for part in model.modules():
         if isinstance(part, MultiHeadAttention):
-            part.add_module("query", nn.Sequential(part.query, Times(math.sqrt(part.width // part.heads))))
+            part.add_module("query", nn.Sequential(part.query, Scale(math.sqrt(part.width // part.heads))))
 
 
 def _feed_forward(model: Any) -> None:
     for part in model.modules():
         if isinstance(part, EncoderLayer | DecoderLayer):
-            part.add_module("feed_forward", Nothing())
+            part.add_module("feed_forward", NoFeedForward())
 
 
 def _residual(model: Any) -> None:
@@ -186,15 +186,15 @@ def _residual(model: Any) -> None:
 
 
 def _self_attention(model: Any) -> None:
-    model.encoder = Alone(model.encoder)
+    model.encoder = IsolatedEncoder(model.encoder)
 
 
 def _memory_attention(model: Any) -> None:
-    model.decoder = Blind(_decoder(model))
+    model.decoder = NoMemoryAttention(_decoder(model))
 
 
 def _causal_mask(model: Any) -> None:
-    model.decoder = Peeking(_decoder(model))
+    model.decoder = NoCausalMask(_decoder(model))
 
 
 def _decoder(model: Any) -> Any:

@@ -16,15 +16,25 @@ import torch
 from reasonlib.errors import UserError
 from reasonlib.training.checkpoints import load_weights, save_weights, weights_metadata
 from reasonlib.training.vocabulary import Vocabulary
-from reasonlib.transformer.models.pretraining import MASK, Bert, BertConfig, Pretrained, pack
+from reasonlib.transformer.data.pairs import MASK, pack
+from reasonlib.transformer.models.bert import Bert, BertConfig, PretrainingOutput
 
-__all__ = ["ENCODER", "Guess", "Looked", "ShippedEncoder", "load_encoder", "look", "save_encoder", "split"]
+__all__ = [
+    "ENCODER",
+    "Guess",
+    "Inspection",
+    "PretrainedEncoder",
+    "inspect_text",
+    "load_encoder",
+    "save_encoder",
+    "split",
+]
 
 ENCODER = Path(__file__).parents[1] / "weights" / "encoder.safetensors"
 KIND = "reasonlib story encoder"
 
 
-class ShippedEncoder(NamedTuple):
+class PretrainedEncoder(NamedTuple):
     """An encoder with what is needed to ask it.
 
     Attributes
@@ -49,7 +59,7 @@ class Guess(NamedTuple):
     words: tuple[tuple[str, float], ...]
 
 
-class Looked(NamedTuple):
+class Inspection(NamedTuple):
     """What the encoder makes of a text.
 
     Attributes
@@ -101,7 +111,7 @@ def save_encoder(
     return save_weights(path, model, half=half, metadata=about)
 
 
-def load_encoder(path: str | Path | None = None) -> ShippedEncoder:
+def load_encoder(path: str | Path | None = None) -> PretrainedEncoder:
     """Read what `save_encoder` wrote; by default the encoder that ships.
 
     Raises
@@ -126,7 +136,7 @@ def load_encoder(path: str | Path | None = None) -> ShippedEncoder:
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         line = (str(error).strip().splitlines() or [type(error).__name__])[-1].strip()
         raise UserError(f"{path}: a damaged story encoder ({line}); make it again") from error
-    return ShippedEncoder(model.eval(), vocabulary, about["made"])
+    return PretrainedEncoder(model.eval(), vocabulary, about["made"])
 
 
 def split(text: str) -> tuple[str, ...]:
@@ -141,7 +151,9 @@ def split(text: str) -> tuple[str, ...]:
     return tuple("[MASK]" if word == "_" else word for word in text.lower().split())
 
 
-def look(encoder: ShippedEncoder, first: str | Sequence[str], second: str | Sequence[str] = "") -> Looked:
+def inspect_text(
+    encoder: PretrainedEncoder, first: str | Sequence[str], second: str | Sequence[str] = ""
+) -> Inspection:
     """Show a text, or two, to the encoder: where its heads look, and what it guesses at hidden words.
 
     Parameters
@@ -164,13 +176,13 @@ def look(encoder: ShippedEncoder, first: str | Sequence[str], second: str | Sequ
     if pairs.tokens.shape[1] > longest:
         raise UserError(f"the text must have at most {longest} tokens, got {pairs.tokens.shape[1]}")
     with torch.no_grad():
-        output: Pretrained = encoder.model(pairs)
+        output: PretrainingOutput = encoder.model(pairs)
     guesses = []
     for place in (pairs.tokens[0] == MASK).nonzero().flatten().tolist():
         shares, ids = output.words[0, place].softmax(-1).topk(5)
         words = encoder.vocabulary.decode(ids.tolist())
         guesses.append(Guess(place, tuple(zip(words, shares.tolist(), strict=True))))
-    return Looked(
+    return Inspection(
         tuple(encoder.vocabulary.decode(pairs.tokens[0].tolist())),
         torch.stack([layer.weights[0] for layer in output.encoded.attention]),
         tuple(guesses),

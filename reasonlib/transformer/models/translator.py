@@ -36,7 +36,7 @@ from reasonlib.nn import (
 )
 from reasonlib.training import seeded
 
-__all__ = ["Reading", "Tagged", "Tagger", "Translated", "Translator", "TranslatorConfig"]
+__all__ = ["Reading", "Tagger", "TaggerOutput", "Translator", "TranslatorConfig", "TranslatorOutput"]
 
 POSITIONS = {"sinusoidal": SinusoidalPositions, "learned": LearnedPositions}
 RESIDUALS: dict[str, type[PostNorm] | type[PreNorm]] = {"post": PostNorm, "pre": PreNorm}
@@ -83,7 +83,7 @@ class TranslatorConfig:
         )
 
 
-class Translated(NamedTuple):
+class TranslatorOutput(NamedTuple):
     """What a translator gives.
 
     Attributes
@@ -166,7 +166,7 @@ class Translator(nn.Module):
         """Match states with the embedding of every token."""
         return states @ self.embedding.weight.T
 
-    def forward(self, source: Int[Tensor, "B S"], given: Int[Tensor, "B T"]) -> Translated:
+    def forward(self, source: Int[Tensor, "B S"], given: Int[Tensor, "B T"]) -> TranslatorOutput:
         """Read a source and score the token after each given one.
 
         Parameters
@@ -178,7 +178,7 @@ class Translator(nn.Module):
         """
         encoded = self.encode(source)
         decoded = self.decoder(self.embed(given), encoded.output, memory_mask=padding_mask(source))
-        return Translated(self.logits(decoded.output), encoded, decoded)
+        return TranslatorOutput(self.logits(decoded.output), encoded, decoded)
 
     def begin(self, source: Int[Tensor, "B S"]) -> Reading:
         """Read a source once, ready to be answered token by token."""
@@ -208,7 +208,7 @@ class Translator(nn.Module):
         return scores, reading._replace(past=decoded.past)
 
 
-class Tagged(NamedTuple):
+class TaggerOutput(NamedTuple):
     """What a tagger gives: logits (B, T, V), one answer a token, and what its encoder did."""
 
     logits: Float[Tensor, "B T V"]
@@ -235,7 +235,7 @@ class Tagger(nn.Module):
             self.positions: nn.Module = POSITIONS[config.positions](config.longest, config.width)
             self.encoder: nn.Module = Encoder(config.stack)
 
-    def forward(self, source: Int[Tensor, "B T"]) -> Tagged:
+    def forward(self, source: Int[Tensor, "B T"]) -> TaggerOutput:
         """Answer at every token.
 
         Parameters
@@ -246,4 +246,4 @@ class Tagger(nn.Module):
         scale = math.sqrt(self.config.width)
         x = self.embedding(source) * scale + self.positions(source.shape[1])
         encoded = self.encoder(x, padding_mask(source))
-        return Tagged(encoded.output @ self.embedding.weight.T, encoded)
+        return TaggerOutput(encoded.output @ self.embedding.weight.T, encoded)

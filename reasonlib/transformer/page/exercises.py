@@ -13,8 +13,8 @@ import torch
 
 from reasonlib.grading.checks import exercise, expect, expect_close, expect_equal
 from reasonlib.nn import scaled_dot_product_attention, sinusoidal_positions
+from reasonlib.transformer.data.masking import next_sentence_pairs
 from reasonlib.transformer.data.stories import simulate_stories
-from reasonlib.transformer.models.pretraining import halves
 
 __all__ = [
     "check_attend",
@@ -277,7 +277,7 @@ def check_continues(answer: Callable[..., Any]) -> None:
     Both are tuples of words. On parts never shown, at least 85 in 100 must be right.
     """
     texts = [list(one.sentences) for one in simulate_stories(400, shortest=1, reports=3, seed=4_021)]
-    parts = halves(texts, random.Random(11))
+    parts = next_sentence_pairs(texts, random.Random(11))
     said = [bool(answer(first, second)) for first, second, _ in parts]
     right = [continues for *_, continues in parts]
     share = sum(one == other for one, other in zip(said, right, strict=True)) / len(parts)

@@ -8,10 +8,10 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from reasonlib.errors import UserError
-from reasonlib.transformer.models.pretrained import Looked, ShippedEncoder, load_encoder, look
+from reasonlib.transformer.models.pretrained import Inspection, PretrainedEncoder, inspect_text, load_encoder
 
 if TYPE_CHECKING:
-    from reasonlib.transformer.page.live import Text
+    from reasonlib.transformer.page.live.texts import Text
 
 __all__ = ["Looker"]
 
@@ -23,7 +23,7 @@ class Looker:
     ----------
     encoder
         By default the one that ships; one pre-trained in the notebook serves too, as
-        ``ShippedEncoder(model, vocabulary, {})``.
+        ``PretrainedEncoder(model, vocabulary, {})``.
     texts
         What can be picked; by default `live.some_texts`.
 
@@ -34,7 +34,7 @@ class Looker:
     box
         All of them, one under the other.
     looked
-        The last `Looked`, or None.
+        The last `Inspection`, or None.
 
     Raises
     ------
@@ -43,7 +43,7 @@ class Looker:
     """
 
     def __init__(
-        self, encoder: ShippedEncoder | None = None, *, texts: "Sequence[Text] | None" = None
+        self, encoder: PretrainedEncoder | None = None, *, texts: "Sequence[Text] | None" = None
     ) -> None:
         try:
             import ipywidgets as widgets
@@ -52,12 +52,13 @@ class Looker:
                 "the widget needs ipywidgets; install it (pip install ipywidgets), "
                 "or use reasonlib.transformer.page.live, which needs nothing"
             ) from error
-        from reasonlib.transformer.page.live import learnt_following, some_texts
+        from reasonlib.transformer.page.live.heads import learnt_following
+        from reasonlib.transformer.page.live.texts import some_texts
 
         self.encoder = load_encoder() if encoder is None else encoder
         self.following = learnt_following(self.encoder)
         self.texts = tuple(some_texts(pairs=self.following) if texts is None else texts)
-        self.looked: Looked | None = None
+        self.looked: Inspection | None = None
         config = self.encoder.model.config
         heads = [(layer, head) for layer in range(config.layers) for head in range(config.heads)]
         wide = widgets.Layout(width="100%", max_width="44rem")
@@ -84,7 +85,7 @@ class Looker:
         self._pick()
         self._read()
         if self.looked is not None:
-            from reasonlib.transformer.page.live import telling_head
+            from reasonlib.transformer.page.live.texts import telling_head
 
             self.head.value = telling_head(self.looked)[:2]
 
@@ -98,13 +99,13 @@ class Looker:
             self.text.value = self.texts[self.picker.value].text
 
     def _read(self, change: Any = None) -> None:
-        from reasonlib.transformer.page.live import parts, written
+        from reasonlib.transformer.page.live.texts import parts, written
 
         if self.picker.value >= 0 and self.picked() is None:
             self.picker.value = -1
         self.looked = None
         try:
-            looked = look(self.encoder, *parts(self.text.value))
+            looked = inspect_text(self.encoder, *parts(self.text.value))
         except UserError as error:
             self.token.options = []
             self.result.value = f"<p>{escape(str(error)[0].upper() + str(error)[1:])}.</p>"
@@ -118,7 +119,7 @@ class Looker:
     def _show(self, change: Any = None) -> None:
         if self.looked is None or self.token.value is None:
             return
-        from reasonlib.transformer.page.live import framed
+        from reasonlib.transformer.page.live.heads import framed
 
         one, (layer, head) = self.picked(), self.head.value
         self.result.value = framed(

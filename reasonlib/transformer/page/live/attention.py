@@ -19,8 +19,8 @@ from torch import Tensor
 from reasonlib.display import live, plotting
 from reasonlib.errors import UserError
 from reasonlib.nn import causal_mask, scaled_dot_product_attention
-from reasonlib.transformer.models.pretrained import ShippedEncoder, load_encoder, split
-from reasonlib.transformer.models.pretraining import pack
+from reasonlib.transformer.data.pairs import pack
+from reasonlib.transformer.models.pretrained import PretrainedEncoder, load_encoder, split
 from reasonlib.transformer.page.live.heads import rounded, sizes
 
 __all__ = ["SCRIPTS", "SENTENCES", "Step", "attention", "step"]
@@ -58,7 +58,7 @@ class Step(NamedTuple):
 
 
 def step(
-    encoder: ShippedEncoder, text: str, layer: int, *, masked: bool = False, scaled: bool = True
+    encoder: PretrainedEncoder, text: str, layer: int, *, masked: bool = False, scaled: bool = True
 ) -> Step:
     """Compute one layer's attention as the figure shows it.
 
@@ -92,7 +92,7 @@ def step(
 
 
 def attention(
-    encoder: ShippedEncoder | None = None, *, sentences: Sequence[tuple[str, str]] = SENTENCES
+    encoder: PretrainedEncoder | None = None, *, sentences: Sequence[tuple[str, str]] = SENTENCES
 ) -> plotting.Picture:
     """Put attention into the page, computed step by step for a sentence that the reader writes.
 
@@ -157,7 +157,7 @@ def attention(
     )
 
 
-def _telling(encoder: ShippedEncoder, text: str) -> tuple[int, int, int]:
+def _telling(encoder: PretrainedEncoder, text: str) -> tuple[int, int, int]:
     """Choose what to show first: in the last layer, from the hidden word, the sharpest head."""
     layer = encoder.model.config.layers - 1
     seen = step(encoder, text, layer)

@@ -13,9 +13,10 @@ from typing import Any
 
 from reasonlib.display import live
 from reasonlib.display.plotting import Picture
+from reasonlib.transformer.data.pairs import SPECIALS
 from reasonlib.transformer.data.stories import DROPS, MOVES, NAMES, OBJECTS, PLACES, TAKES
-from reasonlib.transformer.models.pretrained import Looked, ShippedEncoder, load_encoder, look
-from reasonlib.transformer.models.pretraining import SPECIALS, Bert
+from reasonlib.transformer.models.bert import Bert
+from reasonlib.transformer.models.pretrained import Inspection, PretrainedEncoder, inspect_text, load_encoder
 from reasonlib.transformer.page.live.texts import Text, parts, some_texts, telling_head, written
 
 __all__ = ["SCRIPTS", "framed", "heads", "learnt_following", "shown", "sizes"]
@@ -26,7 +27,7 @@ LARGEST = 500_000  # bytes: what the figure may weigh
 UNTOLD = "It was not trained to say whether the second part continues the first."
 
 
-def heads(encoder: ShippedEncoder | None = None, *, texts: Sequence[Text] | None = None) -> Picture:
+def heads(encoder: PretrainedEncoder | None = None, *, texts: Sequence[Text] | None = None) -> Picture:
     """Put a pre-trained encoder into the page: the reader writes, hides words, and sees where the heads look.
 
     Parameters
@@ -56,7 +57,7 @@ def heads(encoder: ShippedEncoder | None = None, *, texts: Sequence[Text] | None
         raise ValueError("texts must hold at least one text, got none")
     state = encoder.model.state_dict()
     encoder = encoder._replace(model=rounded(encoder.model))
-    looked = look(encoder, *parts(texts[0].text))
+    looked = inspect_text(encoder, *parts(texts[0].text))
     layer, head, row = telling_head(looked)
     still = shown(looked, texts[0].text, layer, head, row, answers=texts[0].answers, following=following)
     return live.figure(
@@ -80,7 +81,7 @@ def heads(encoder: ShippedEncoder | None = None, *, texts: Sequence[Text] | None
     )
 
 
-def sizes(encoder: ShippedEncoder) -> dict[str, Any]:
+def sizes(encoder: PretrainedEncoder) -> dict[str, Any]:
     """Write what the constructor in ``bert.js`` reads besides the weights."""
     config = encoder.model.config
     return {
@@ -99,7 +100,7 @@ def rounded(model: Bert) -> Bert:
 
 
 def shown(
-    looked: Looked,
+    looked: Inspection,
     text: str,
     layer: int,
     head: int,
@@ -157,19 +158,19 @@ def shown(
     return Picture(body, alt=" ".join([said, *(_in_words(guess.words) for guess in looked.guesses)]))
 
 
-def framed(looked: Looked, text: str, layer: int, head: int, row: int, **about: Any) -> Picture:
+def framed(looked: Inspection, text: str, layer: int, head: int, row: int, **about: Any) -> Picture:
     """Draw what `shown` draws with its frame and look, to stand alone."""
     still = shown(looked, text, layer, head, row, **about)
     return live.frame("heads", still, styles=[FOLDER / "heads.css"])
 
 
-def learnt_following(encoder: ShippedEncoder) -> bool:
+def learnt_following(encoder: PretrainedEncoder) -> bool:
     """Tell whether an encoder was trained to say if two parts belong together."""
     steps = encoder.made.get("steps", 1)
     return bool(steps[-1] if isinstance(steps, list) else steps)
 
 
-def _form(texts: Sequence[Text], encoder: ShippedEncoder) -> str:
+def _form(texts: Sequence[Text], encoder: PretrainedEncoder) -> str:
     """Write the controls; they stay hidden until the script runs."""
     options = "".join(
         f'<option value="{number}">{html.escape(one.title)}</option>' for number, one in enumerate(texts)
@@ -215,7 +216,9 @@ def _word_groups(tokens: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
         yield "The rest", left
 
 
-def _guesses(looked: Looked, words: Sequence[str], answers: Sequence[str], following: bool) -> Iterator[str]:
+def _guesses(
+    looked: Inspection, words: Sequence[str], answers: Sequence[str], following: bool
+) -> Iterator[str]:
     for number, (place, guessed) in enumerate(looked.guesses):
         around = " ".join((*words[max(1, place - 3) : place], "____", words[place + 1]))
         verdict = ""
@@ -258,7 +261,7 @@ def _never_met(strange: Sequence[str]) -> str:
     return f"It has never met {many} as [UNK]: {', '.join(strange)}."
 
 
-def _about(encoder: ShippedEncoder) -> str:
+def _about(encoder: PretrainedEncoder) -> str:
     config = encoder.model.config
     count = sum(tensor.numel() for tensor in encoder.model.parameters())
     words = sum(token not in SPECIALS for token in encoder.vocabulary.tokens)

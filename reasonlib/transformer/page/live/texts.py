@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reasonlib.transformer.data.stories import NAMES, OBJECTS, PLACES, Story, simulate_stories
-from reasonlib.transformer.models.pretrained import Looked, split
+from reasonlib.transformer.models.pretrained import Inspection, split
 
 __all__ = ["Text", "parts", "some_texts", "telling_head", "written"]
 
@@ -118,7 +118,7 @@ def written(text: str) -> tuple[str, ...]:
     return ("[CLS]", *one, "[SEP]", *two, *(["[SEP]"] if two else []))
 
 
-def telling_head(looked: Looked) -> tuple[int, int, int]:
+def telling_head(looked: Inspection) -> tuple[int, int, int]:
     """Choose what to show first: layer, head and looking token.
 
     The token is the first hidden word (or the first word), the head the one that looks hardest from there at

@@ -12,20 +12,13 @@ from browsing import OUTSIDE, Opened
 from reasonlib.display.live import code
 from reasonlib.display.plotting import HEAT, Picture
 from reasonlib.errors import UserError
+from reasonlib.transformer.data.pairs import MASK, pack, story_vocabulary
 from reasonlib.transformer.data.stories import WORDS
-from reasonlib.transformer.models.pretrained import ShippedEncoder, load_encoder, look, split
-from reasonlib.transformer.models.pretraining import MASK, Bert, BertConfig, pack, words_of
-from reasonlib.transformer.page.live import (
-    Text,
-    framed,
-    learnt_following,
-    parts,
-    some_texts,
-    telling_head,
-    written,
-)
+from reasonlib.transformer.models.bert import Bert, BertConfig
+from reasonlib.transformer.models.pretrained import PretrainedEncoder, inspect_text, load_encoder, split
 from reasonlib.transformer.page.live import heads as live
-from reasonlib.transformer.page.live.heads import LARGEST, SCRIPTS
+from reasonlib.transformer.page.live.heads import LARGEST, SCRIPTS, framed, learnt_following
+from reasonlib.transformer.page.live.texts import Text, parts, some_texts, telling_head, written
 
 STRANGE = "Rhea took the milk, quickly. Mary is in the _ .\nwhere is [MASK]? Été_Да."
 
@@ -33,7 +26,7 @@ STRANGE = "Rhea took the milk, quickly. Mary is in the _ .\nwhere is [MASK]? Ét
 def network(**settings):
     """An encoder with large random weights, so that heads look in different places."""
     config = BertConfig(
-        vocabulary=len(words_of()),
+        vocabulary=len(story_vocabulary()),
         **{"longest": 40, "layers": 3, "heads": 2, "width": 12, "hidden": 20} | settings,
     )
     model = Bert(config, seed=4)
@@ -42,7 +35,7 @@ def network(**settings):
         for weight in model.parameters():
             weight.add_(torch.randn(weight.shape, generator=generator) * 0.3)
     model.load_state_dict({name: one.half().float() for name, one in model.state_dict().items()})
-    return ShippedEncoder(model.eval(), words_of(), {})
+    return PretrainedEncoder(model.eval(), story_vocabulary(), {})
 
 
 def random_texts(count, longest=28):
@@ -83,7 +76,7 @@ def test_the_first_look_is_there_without_scripts():
     encoder = network()
     text = Text("A place", "mary ran to the garden. mary is in the _.", ("garden",))
     figure = live(encoder, texts=[text])
-    looked = look(encoder, text.text)
+    looked = inspect_text(encoder, text.text)
     layer, head, row = telling_head(looked)
     static = figure.html[figure.html.index("</form>") : figure.html.index('<script type="application/json">')]
     drawn = [float(one) for one in re.findall(r'rr-live-token[^>]*style="--share:([\d.]+)"', static)]
@@ -106,7 +99,7 @@ def test_what_the_page_gets_is_the_encoder_in_16_bits():
     numbers = np.frombuffer(base64.b64decode(packed["bytes"]), dtype="<f2").astype(np.float32)
     exact = torch.cat([tensor.flatten() for tensor in encoder.model.state_dict().values()])
     np.testing.assert_array_equal(numbers, exact)
-    assert data["tokens"] == list(words_of().tokens) and sum(
+    assert data["tokens"] == list(story_vocabulary().tokens) and sum(
         int(np.prod(shape)) for _, shape, _ in packed["tensors"]
     ) == len(numbers)
 
@@ -147,7 +140,7 @@ def test_mistakes():
 
 
 def test_a_frame_of_its_own():
-    looked = look(network(), "mary ran")
+    looked = inspect_text(network(), "mary ran")
     figure = framed(looked, "mary ran", 0, 1, 1)
     assert "<style>" in figure.html and "No word is hidden" in figure.html and "token 2" in figure.alt
 
@@ -173,7 +166,7 @@ def test_the_same_numbers_as_pytorch(looks, name):
     encoder = make()
     asked = [parts(text) for text in texts]
     for one, ours in zip(asked, looks(live(encoder, texts=[Text("", "mary")]), asked), strict=True):
-        theirs = look(encoder, *one)
+        theirs = inspect_text(encoder, *one)
         assert ours["tokens"] == list(theirs.tokens)
         np.testing.assert_allclose(ours["weights"], theirs.weights, atol=1e-4)
         packed = pack([tuple(map(split, one))], encoder.vocabulary)
@@ -184,7 +177,7 @@ def test_the_same_numbers_as_pytorch(looks, name):
             np.testing.assert_allclose([guess["logits"] for guess in ours["guesses"]], logits, atol=1e-3)
         assert (ours["follows"] is None) == (theirs.follows is None)
         assert ours["follows"] is None or ours["follows"] == pytest.approx(theirs.follows, abs=1e-4)
-    sharpest = max(float(look(encoder, *one).weights[:, :, 0].max()) for one in asked)
+    sharpest = max(float(inspect_text(encoder, *one).weights[:, :, 0].max()) for one in asked)
     assert sharpest > 0.2, "the comparison must be of numbers that differ"
 
 
@@ -219,7 +212,7 @@ def page(tmp_path_factory):
 
 def check(opened, encoder, text, layer, head, row):
     """What stands on the page is what PyTorch computes."""
-    looked = look(encoder, *parts(text))
+    looked = inspect_text(encoder, *parts(text))
     np.testing.assert_allclose(opened.shares(), looked.weights[layer, head, row], atol=1e-3)
     guessed = [pair for guess in looked.guesses for pair in guess.words]
     shown = opened.bars()[: len(guessed)]
@@ -233,7 +226,7 @@ def check(opened, encoder, text, layer, head, row):
 def test_pick_a_text_a_head_and_a_token(browser, page):
     encoder = load_encoder()
     texts = some_texts(pairs=learnt_following(encoder))
-    layer, head, row = telling_head(look(encoder, *parts(texts[0].text)))
+    layer, head, row = telling_head(inspect_text(encoder, *parts(texts[0].text)))
     with Live(browser, page) as opened:
         assert opened.tokens() == list(written(texts[0].text)) and opened.chosen() == row
         check(opened, encoder, texts[0].text, layer, head, row)
@@ -241,7 +234,7 @@ def test_pick_a_text_a_head_and_a_token(browser, page):
             opened.figure.get_by_role("combobox", name="Example").select_option(str(number))
             assert opened.part("text").input_value() == one.text
             check(opened, encoder, one.text, layer, head, opened.chosen())
-            best = look(encoder, *parts(one.text)).guesses[0].words[0][0]
+            best = inspect_text(encoder, *parts(one.text)).guesses[0].words[0][0]
             right = "✓ right" if best == one.answers[0] else f"✗ it was: {one.answers[0]}"
             assert right in opened.part("guesses").inner_text()
         opened.figure.get_by_role("button", name="layer 1, head 2").click()
@@ -277,10 +270,10 @@ def test_write_with_the_keyboard_alone(browser, page):
             keyboard.press(key)
         assert opened.part("text").input_value() == text.replace(" in ", " _ ")
         first = some_texts(pairs=learnt_following(encoder))[0].text
-        layer, head, _ = telling_head(look(encoder, *parts(first)))
+        layer, head, _ = telling_head(inspect_text(encoder, *parts(first)))
         check(opened, encoder, text.replace(" in ", " _ "), layer, head, row - 2)
         assert opened.part("hide").inner_text().startswith("Fill in “") and len(opened.bars()) >= 10
-        guess = look(encoder, *parts(text.replace(" in ", " _ "))).guesses[0].words[0][0]
+        guess = inspect_text(encoder, *parts(text.replace(" in ", " _ "))).guesses[0].words[0][0]
         keyboard.press("Enter")  # fill it in again
         assert opened.part("text").input_value() == text.replace(" in ", f" {guess} ")
         for _ in range(encoder.model.config.heads):
@@ -329,14 +322,14 @@ def test_two_figures_and_two_parts(browser, tmp_path):
     texts = [Text("Two", "mary ran to the park.\nmary is in the park.", follows=True)]
     untold = network(layers=1, heads=3)._replace(made={"steps": [9, 0]})
     one, other = live(network(), texts=texts), live(untold, texts=texts)
-    still = framed(look(network(), "mary ran"), "mary ran", 0, 0, 1)
+    still = framed(inspect_text(network(), "mary ran"), "mary ran", 0, 0, 1)
     told = "<!doctype html><title>Two</title><meta charset=utf-8>"
     (tmp_path / "two.html").write_text(told + still._repr_html_() + one._repr_html_() + other._repr_html_())
     with Live(browser, tmp_path / "two.html") as opened:
         figures = opened.page.locator(".rr-heads[role=group]")
         assert figures.evaluate_all("all => all.map(one => one.encoder.layers)") == [3, 1]
         assert figures.nth(1).locator(".rr-heads-head").count() == 3
-        follows = look(network(), *parts(texts[0].text)).follows
+        follows = inspect_text(network(), *parts(texts[0].text)).follows
         shown = figures.nth(0).locator(".rr-heads-guesses").inner_text()
         assert ("✓ right" if follows > 0.5 else "✗ wrong") in shown and f"{follows:.2f}" in shown
         before = figures.nth(1).inner_text()

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from reasonlib.errors import UserError
-from reasonlib.transformer.models.pretrained import ShippedEncoder, look
-from reasonlib.transformer.models.pretraining import Bert, BertConfig, words_of
-from reasonlib.transformer.page.live import Text, parts, written
+from reasonlib.transformer.data.pairs import story_vocabulary
+from reasonlib.transformer.models.bert import Bert, BertConfig
+from reasonlib.transformer.models.pretrained import PretrainedEncoder, inspect_text
+from reasonlib.transformer.page.live.texts import Text, parts, written
 from reasonlib.transformer.page.widget import Looker
 
 TEXTS = (Text("One", "mary ran to the _.", ("park",)), Text("Two", "bill took the cup.\nhe has the _."))
@@ -17,9 +18,9 @@ TEXTS = (Text("One", "mary ran to the _.", ("park",)), Text("Two", "bill took th
 
 @pytest.fixture
 def encoder():
-    words = words_of()
+    words = story_vocabulary()
     config = BertConfig(vocabulary=len(words), longest=30, layers=2, heads=2, width=8, hidden=8)
-    return ShippedEncoder(Bert(config, seed=3).eval(), words, {})
+    return PretrainedEncoder(Bert(config, seed=3).eval(), words, {})
 
 
 @pytest.fixture
@@ -35,7 +36,7 @@ def shares(looker):
 def test_it_shows_what_the_library_computes(looker, encoder):
     for number, one in enumerate(TEXTS):
         looker.picker.value = number
-        looked = look(encoder, *parts(one.text))
+        looked = inspect_text(encoder, *parts(one.text))
         assert looker.text.value == one.text
         assert [title.split(" ", 1)[1] for title, _ in looker.token.options] == list(written(one.text))
         assert looker.token.value == looked.guesses[0].place, "the hidden word looks first"

@@ -14,39 +14,31 @@ from transformers import (
 )
 
 from reasonlib.errors import UserError
+from reasonlib.transformer.data.masking import IGNORED, mask_tokens, next_sentence_pairs
+from reasonlib.transformer.data.pairs import (
+    MASK,
+    cloze_pairs,
+    pack,
+    question_pairs,
+    statement_pairs,
+    story_vocabulary,
+)
 from reasonlib.transformer.data.stories import (
     HE,
     OBJECTS,
     PLACES,
     SHE,
     WORDS,
-    claims_of,
+    make_statements,
     report,
     simulate_stories,
 )
-from reasonlib.transformer.models import pretrained, pretraining
-from reasonlib.transformer.models.pretraining import (
-    MASK,
-    UNASKED,
-    Bert,
-    BertConfig,
-    Classifier,
-    Cloze,
-    Pretraining,
-    fine_tune,
-    halves,
-    hide,
-    labelled_answers,
-    labelled_claims,
-    labelled_gaps,
-    masked_accuracy,
-    pack,
-    pretrain,
-    share_right,
-    words_of,
-)
+from reasonlib.transformer.experiments.finetune import fine_tune, pair_accuracy
+from reasonlib.transformer.experiments.pretrain import PretrainingRecipe, masked_accuracy, pretrain
+from reasonlib.transformer.models import pretrained
+from reasonlib.transformer.models.bert import Bert, BertConfig, Classifier, Cloze, attention_weights
 
-VOCABULARY = words_of()
+VOCABULARY = story_vocabulary()
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -109,7 +101,7 @@ def test_stories_repeat_and_reports_are_true():
 
 def test_half_of_the_statements_are_true_and_the_false_ones_are_false():
     told = simulate_stories(400, seed=5)
-    claims = claims_of(told, seed=1)
+    claims = make_statements(told, seed=1)
     assert sum(claim.true for claim in claims) / 400 == pytest.approx(0.5, abs=0.08)
     for story, claim in zip(told, claims, strict=True):
         about = story.question[3 if story.kind == "holder" else 2]
@@ -123,7 +115,7 @@ def test_words_are_hidden_as_transformers_does_it():
     tokens = torch.randint(5, len(VOCABULARY), (400, 100), generator=torch.Generator().manual_seed(0))
     tokens[:, 0], tokens[:, -1] = 2, 0
     generator = torch.Generator().manual_seed(1)
-    seen, labels = hide(tokens, words=len(VOCABULARY), generator=generator)
+    seen, labels = mask_tokens(tokens, words=len(VOCABULARY), generator=generator)
 
     from tokenizers import Tokenizer, models
 
@@ -137,7 +129,7 @@ def test_words_are_hidden_as_transformers_does_it():
     theirs = collator([{"input_ids": row} for row in tokens.tolist()])
 
     def shares(seen, labels):
-        asked = labels != UNASKED
+        asked = labels != IGNORED
         assert torch.equal(labels[asked], tokens[asked]) and torch.equal(seen[~asked], tokens[~asked])
         assert not asked[:, 0].any() and not asked[:, -1].any()
         kept = (seen == labels)[asked].float().mean()
@@ -150,24 +142,26 @@ def test_words_are_hidden_as_transformers_does_it():
     ours, known = shares(seen, labels), shares(theirs["input_ids"], theirs["labels"])
     assert ours == pytest.approx(known, abs=0.02)
     assert ours == pytest.approx([0.15, 0.8, 0.1], abs=0.02)
-    everything, _ = hide(tokens, words=len(VOCABULARY), rule=(1.0, 0.0, 0.0), share=0.5, generator=generator)
+    everything, _ = mask_tokens(
+        tokens, words=len(VOCABULARY), rule=(1.0, 0.0, 0.0), share=0.5, generator=generator
+    )
     assert bool(((everything == tokens) | (everything == MASK)).all())
     with pytest.raises(ValueError, match="rule must be three shares that sum to 1"):
-        hide(tokens, words=9, rule=(0.8, 0.1, 0.2))
+        mask_tokens(tokens, words=9, rule=(0.8, 0.1, 0.2))
     with pytest.raises(ValueError, match="share must be above 0 and below 1, got 1"):
-        hide(tokens, words=9, share=1)
+        mask_tokens(tokens, words=9, share=1)
 
 
 def test_half_of_the_second_parts_are_exchanged():
     texts = [[(f"{number}", f"{part}") for part in range(4)] for number in range(400)]
-    parts = halves(texts, random.Random(0))
+    parts = next_sentence_pairs(texts, random.Random(0))
     for first, second, continues in parts:
         assert (first[0] == second[0]) == continues
         assert not continues or int(second[1]) == int(first[-1]) + 1
     assert sum(continues for *_, continues in parts) / 400 == pytest.approx(0.5, abs=0.08)
-    assert all(continues for *_, continues in halves(texts, random.Random(0), exchanged=0.0))
+    assert all(continues for *_, continues in next_sentence_pairs(texts, random.Random(0), exchanged=0.0))
     with pytest.raises(ValueError, match="texts must be at least 2"):
-        halves(texts[:1], random.Random(0))
+        next_sentence_pairs(texts[:1], random.Random(0))
 
 
 # The model
@@ -241,7 +235,7 @@ def test_pairs_are_packed_and_sizes_checked():
     with pytest.raises(ValueError, match="width must be a multiple of heads=3, got 8"):
         BertConfig(vocabulary=5, width=8, heads=3)
     with pytest.raises(ValueError, match="there is nothing to learn"):
-        Pretraining(masked=False, following=False)
+        PretrainingRecipe(masked=False, following=False)
 
 
 # Learning
@@ -253,7 +247,7 @@ def test_hidden_words_are_learnt_and_repeat():
 
     def trained(**how):
         model = Bert(config, seed=1)
-        settings = Pretraining(steps=100, batch=16, lr=5e-3, **how)
+        settings = PretrainingRecipe(steps=100, batch=16, lr=5e-3, **how)
         history = pretrain(model, lambda number: told, VOCABULARY, settings, seed=2, progress=False)
         return model, history
 
@@ -270,22 +264,22 @@ def test_hidden_words_are_learnt_and_repeat():
 
 def test_fine_tuning_learns_what_it_is_shown():
     stories = simulate_stories(60, shortest=1, longest=2, seed=8)
-    answers = labelled_answers(stories, VOCABULARY)
-    statements = labelled_claims(claims_of(stories), VOCABULARY)
+    answers = question_pairs(stories, VOCABULARY)
+    statements = statement_pairs(make_statements(stories), VOCABULARY)
     assert answers.choices == len(VOCABULARY) and statements.choices == 2
     for task, gain in ((answers, 0.2), (statements, 0.1)):
         bert = Bert(BertConfig(vocabulary=len(VOCABULARY), width=32, heads=2, hidden=32), seed=1)
         model = Classifier(bert, task.choices, seed=1)
-        before = share_right(model, task)
+        before = pair_accuracy(model, task)
         fine_tune(model, task, steps=120, batch=30, lr=5e-3, valid=task, progress=False)
-        assert share_right(model, task) > before + gain
+        assert pair_accuracy(model, task) > before + gain
     with pytest.raises(ValueError, match="steps must be at least 1, got 0"):
         fine_tune(model, statements, steps=0)
 
 
 def test_a_gap_is_filled_by_the_head_that_was_pre_trained():
     stories = simulate_stories(30, shortest=1, longest=2, seed=8)
-    gaps = labelled_gaps(stories, VOCABULARY)
+    gaps = cloze_pairs(stories, VOCABULARY)
     assert bool(((gaps.pairs.tokens == MASK).sum(1) == 1).all()) and gaps.choices == len(VOCABULARY)
     assert [VOCABULARY.tokens[one] for one in gaps.classes] == [story.answer for story in stories]
     model = Cloze(Bert(BertConfig(vocabulary=len(VOCABULARY), width=32, heads=2, hidden=32), seed=1))
@@ -293,9 +287,9 @@ def test_a_gap_is_filled_by_the_head_that_was_pre_trained():
         everywhere = model.bert(gaps.pairs).words[gaps.pairs.tokens == MASK]
         torch.testing.assert_close(model(gaps.pairs), everywhere)
     assert {name.partition(".")[0] for name, _ in model.named_parameters()} == {"bert"}  # nothing new
-    before = share_right(model, gaps)
+    before = pair_accuracy(model, gaps)
     fine_tune(model, gaps, steps=120, batch=30, lr=5e-3, progress=False)
-    assert share_right(model, gaps) > before + 0.4
+    assert pair_accuracy(model, gaps) > before + 0.4
 
 
 # What ships
@@ -306,7 +300,7 @@ def test_an_encoder_is_kept_as_it_was(tmp_path):
     path = pretrained.save_encoder(model, VOCABULARY, tmp_path / "e.safetensors", {"steps": 1}, half=False)
     encoder = pretrained.load_encoder(path)
     assert encoder.made == {"steps": 1} and encoder.vocabulary == VOCABULARY
-    looked = pretrained.look(encoder, "Mary went to the [MASK].", "She is in the garden.")
+    looked = pretrained.inspect_text(encoder, "Mary went to the [MASK].", "She is in the garden.")
     assert looked.tokens[:3] == ("[CLS]", "mary", "went") and looked.weights.shape[:2] == (2, 2)
     assert torch.allclose(looked.weights.sum(-1), torch.ones(1))
     assert looked.guesses[0].place == 5 and 0 <= looked.follows <= 1
@@ -322,16 +316,16 @@ def test_an_encoder_is_kept_as_it_was(tmp_path):
         looked.guesses[0].words[0][1], float(direct.words[0, 5].softmax(-1).max()), atol=1e-6, rtol=1e-5
     )
     with pytest.raises(UserError, match="the text must not be empty"):
-        pretrained.look(encoder, "")
+        pretrained.inspect_text(encoder, "")
     with pytest.raises(UserError, match="the text must have at most 96 tokens, got"):
-        pretrained.look(encoder, "mary " * 200)
+        pretrained.inspect_text(encoder, "mary " * 200)
     with pytest.raises(UserError, match=r"there is no story encoder at .*give the path"):
         pretrained.load_encoder(tmp_path / "none.safetensors")
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(UserError):
         pretrained.load_encoder(path)
     with pytest.raises(ValueError, match="vocabulary must have the model's"):
-        pretrained.save_encoder(model, words_of(["more"]), path, {})
+        pretrained.save_encoder(model, story_vocabulary(["more"]), path, {})
 
 
 def test_the_places_asked_for_can_be_chosen():
@@ -345,4 +339,4 @@ def test_the_places_asked_for_can_be_chosen():
 
     measured = masked_accuracy(model, told, VOCABULARY, places=objects)
     assert 0 <= measured["words"] <= 1 and "the" in places
-    assert pretraining.attention_of(model, pack([(("mary",), ())], VOCABULARY)).shape == (2, 1, 2, 3, 3)
+    assert attention_weights(model, pack([(("mary",), ())], VOCABULARY)).shape == (2, 1, 2, 3, 3)

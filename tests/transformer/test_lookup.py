@@ -8,20 +8,15 @@ from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode
 
 from reasonlib.nn import Decoder, Encoder, EncoderLayer, TransformerConfig, sinusoidal_positions
-from reasonlib.transformer.models import lookup
-from reasonlib.transformer.models.lookup import (
-    attention_memory,
-    cost,
-    exponent,
+from reasonlib.transformer.models.analysis import (
     gradient_norms,
     influence,
-    layer_flops,
-    nearest,
     permutation_gap,
     saturation,
     slope,
-    soft_lookup,
 )
+from reasonlib.transformer.models.cost import attention_memory, attention_seconds, cost, exponent, layer_flops
+from reasonlib.transformer.models.lookup import nearest, soft_lookup
 
 SMALL = TransformerConfig(layers=1, width=8, heads=2, hidden=16, dropout=0.0)
 
@@ -107,7 +102,7 @@ def test_exponents_are_fitted():
     lengths = (256, 512, 1024)
     assert exponent(lengths, [cost(one).attention for one in lengths]) == pytest.approx(2)
     assert exponent(lengths, [cost(one).feed_forward for one in lengths]) == pytest.approx(1)
-    assert all(seconds >= 0 for seconds in lookup.attention_seconds((4, 8), repeats=1))
+    assert all(seconds >= 0 for seconds in attention_seconds((4, 8), repeats=1))
     with pytest.raises(ValueError, match="two or more pairs, got 1 and 2"):
         exponent([1], [1, 2])
     with pytest.raises(ValueError, match="above 0"):

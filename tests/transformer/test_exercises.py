@@ -40,7 +40,7 @@ def next_beam(beam, scores, width):
     return sorted(grown, key=lambda one: -one[1])[:width]
 
 
-def hide(tokens, asked, fate, other, mask, *, only_asked=True):
+def mask_tokens(tokens, asked, fate, other, mask, *, only_asked=True):
     chosen = asked if only_asked else torch.ones_like(asked)
     seen = torch.where(chosen & (fate < 0.8), torch.full_like(tokens, mask), tokens)
     return torch.where(chosen & (fate >= 0.8) & (fate < 0.9), other, seen)
@@ -76,7 +76,7 @@ SOLUTIONS = {
     "may_see": may_see,
     "best_pair": best_pair,
     "next_beam": next_beam,
-    "hide": hide,
+    "hide": mask_tokens,
     "waves": waves,
     "shared": shared,
     "pair": pair,
@@ -93,7 +93,7 @@ MISTAKES = {
         ][:width],
         "keep 4 answers",
     ),
-    "hide": (lambda *given: hide(*given, only_asked=False), "only words that are asked for"),
+    "hide": (lambda *given: mask_tokens(*given, only_asked=False), "only words that are asked for"),
     "waves": (lambda length, width: waves(length, width, joined=True), "take turns"),
     "shared": (lambda *given: shared(*given, clipped=False), "at most as often"),
     "pair": (lambda *given: pair(*given, late=True), "the first [SEP] ends the first part"),

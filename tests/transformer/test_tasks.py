@@ -160,15 +160,20 @@ def test_each_part_does_what_it_says():
     later = x.clone()
     later[:, -1] += 1
     with torch.no_grad():
-        same = ablations.Blind(decoder)(x, memory).output, ablations.Blind(decoder)(x, memory + 1).output
+        same = (
+            ablations.NoMemoryAttention(decoder)(x, memory).output,
+            ablations.NoMemoryAttention(decoder)(x, memory + 1).output,
+        )
         assert torch.equal(*same)
         peeked = (
-            ablations.Peeking(decoder)(x, memory).output,
-            ablations.Peeking(decoder)(later, memory).output,
+            ablations.NoCausalMask(decoder)(x, memory).output,
+            ablations.NoCausalMask(decoder)(later, memory).output,
         )
         assert not torch.allclose(peeked[0][:, 0], peeked[1][:, 0])
         assert torch.equal(decoder(x, memory).output[:, 0], decoder(later, memory).output[:, 0])
-        weights = ablations.Alone(Translator(TranslatorConfig(vocabulary=5)).encoder)(torch.randn(1, 4, 32))
+        weights = ablations.IsolatedEncoder(Translator(TranslatorConfig(vocabulary=5)).encoder)(
+            torch.randn(1, 4, 32)
+        )
         assert torch.equal(weights.attention[0].weights[0, 0], torch.eye(4))
 
 

@@ -14,14 +14,14 @@ from reasonlib.transformer.data.tokenizers import (
     stories,
     words,
 )
-from reasonlib.transformer.experiments.bleu import brevity, by_hand, corpus_bleu, ngrams, precision
+from reasonlib.transformer.experiments.bleu import bleu_from_counts, brevity, corpus_bleu, ngrams, precision
 
 WRITTEN = ["the cat sat on the mat".split(), "a dog ran in the park today".split()]
 WANTED = ["the cat is on the mat".split(), "the dog ran in the park yesterday and today".split()]
 
 
 def test_bleu_by_hand_is_sacrebleus():
-    ours, theirs = by_hand(WRITTEN, WANTED), corpus_bleu(WRITTEN, WANTED)
+    ours, theirs = bleu_from_counts(WRITTEN, WANTED), corpus_bleu(WRITTEN, WANTED)
     assert ours.score == pytest.approx(theirs.score) and ours.brevity == pytest.approx(theirs.brevity)
     assert ours.precisions == pytest.approx(theirs.precisions)
     assert "tok:none" in theirs.signature and "s:exp" in theirs.signature
@@ -40,9 +40,9 @@ def test_the_arithmetic_of_bleu():
     )  # the cat, on the, the mat; dog ran, ran in, in the, the park
     assert brevity(13, 15) == pytest.approx(2.718281828 ** (1 - 15 / 13))
     assert ngrams("a a a".split(), 2) == {("a", "a"): 2}
-    assert by_hand([["a"]], [["b"]]).score == 0 and by_hand([[]], [["b"]]).score == 0
+    assert bleu_from_counts([["a"]], [["b"]]).score == 0 and bleu_from_counts([[]], [["b"]]).score == 0
     assert corpus_bleu([["b"]], [["b"]], smooth="none").score == pytest.approx(0)  # no run of four words
-    for score in (by_hand, corpus_bleu):
+    for score in (bleu_from_counts, corpus_bleu):
         with pytest.raises(ValueError, match="one reference a translation, got 1 and 2"):
             score([["a"]], [["a"], ["b"]])
         with pytest.raises(ValueError, match="lists of words, got a plain string"):

@@ -61,7 +61,7 @@ def test_the_shipped_encoder_recalls_and_says_how_it_was_made():
     encoder = pretrained.load_encoder()
     assert pretrained.ENCODER.stat().st_size < 1_000_000
     assert encoder.made["command"].startswith("reasonlib run transformer/ship")
-    looked = pretrained.look(encoder, "mary went to the garden . mary is in the _ .")
+    looked = pretrained.inspect_text(encoder, "mary went to the garden . mary is in the _ .")
     assert looked.guesses[0].words[0][0] == "garden"
-    assert bundle.recalled(encoder.model, 200)["reports"] > 0.5  # of eight to sixteen words each
+    assert bundle.report_accuracy(encoder.model, 200)["reports"] > 0.5  # of eight to sixteen words each
     assert bundle.head_patterns(encoder.model, 200)["head.fact"] > 0.4  # a story has three sentences, or so

@@ -1,0 +1,70 @@
+"""The softmax over dot products with and without the scale, and what attention costs as sequences grow."""
+
+from reasonlib.tracking.experiment import Experiment, Trial
+from reasonlib.transformer.models.analysis import saturation
+from reasonlib.transformer.models.cost import attention_memory, attention_seconds, cost, exponent
+
+
+def run_saturation(trial: Trial) -> dict[str, float]:
+    """Measure the softmax over dot products of random vectors, width by width."""
+    settings = trial.settings
+    widths = settings["widths"]
+    found = saturation(
+        widths, scaled=settings["scaled"], keys=16, queries=settings["queries"], seed=trial.seed
+    )
+    metrics = {
+        f"{name}.d{one.width}": getattr(one, name)
+        for one in found
+        for name in ("spread", "entropy", "largest", "slope")
+    }
+    return {
+        **metrics,
+        "growth": exponent(widths, [one.spread for one in found]),  # of the spread with the width
+        "slope.narrow": found[0].slope,
+        "slope.wide": found[-1].slope,
+        "entropy.wide": found[-1].entropy,
+    }
+
+
+SATURATION = Experiment(
+    name="transformer/saturation",
+    title="Softmax over dot products: with and without the scale, by width",
+    rows={"scaled": {"scaled": True}, "unscaled": {"scaled": False}},
+    scales={
+        "smoke": {"widths": (4, 64), "queries": 50},
+        "quick": {"widths": (1, 4, 16, 64, 256), "queries": 2000},
+        "paper": {"widths": (1, 4, 16, 64, 256, 1024), "queries": 10_000},
+    },
+    data={"normal": "real"},  # the source speaks of such vectors: they stand in for nothing
+    run=run_saturation,
+)
+
+
+def run_cost(trial: Trial) -> dict[str, float]:
+    """Time attention at growing lengths, and count what a layer must do."""
+    settings = trial.settings
+    lengths = settings["lengths"]
+    seconds = attention_seconds(lengths, repeats=settings["repeats"], seed=trial.seed)
+    attention = [cost(length).attention for length in lengths]
+    others = [cost.projections + cost.feed_forward for cost in map(cost, lengths)]
+    return {
+        "exponent.seconds": exponent(lengths, seconds),
+        "exponent.attention": exponent(lengths, attention),
+        "exponent.others": exponent(lengths, others),
+        "exponent.memory": exponent(lengths, [attention_memory(one) for one in lengths]),
+        **{f"seconds.t{length}": second for length, second in zip(lengths, seconds, strict=True)},
+    }
+
+
+COST = Experiment(
+    name="transformer/cost",
+    title="What attention costs as sequences grow: processor seconds, products, memory",
+    rows={"attention": {}},
+    scales={
+        "smoke": {"lengths": (8, 16), "repeats": 1},
+        "quick": {"lengths": (256, 512, 1024), "repeats": 10},
+        "paper": {"lengths": (256, 512, 1024, 2048), "repeats": 40},
+    },
+    data={"normal": "simulated"},
+    run=run_cost,
+)

@@ -1,0 +1,177 @@
+"""Fine-tuning a small BERT on labelled pairs (Devlin et al. 2019, section 3.2)."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from hashlib import sha256
+from pathlib import Path
+
+import torch
+from torch.nn import functional
+
+from reasonlib import training
+from reasonlib.tracking.experiment import Experiment, Measured, Trial
+from reasonlib.tracking.trials import measured
+from reasonlib.transformer.data.datasets import labelled_stories
+from reasonlib.transformer.data.pairs import LabelledPairs, cloze_pairs, question_pairs
+from reasonlib.transformer.models import pretrained
+from reasonlib.transformer.models.bert import Bert, Classifier, Cloze
+
+__all__ = ["LABELS", "fine_tune", "pair_accuracy"]
+
+
+@torch.no_grad()
+def pair_accuracy(model: Classifier | Cloze, tested: LabelledPairs) -> float:
+    """Measure the share of pairs put in their class."""
+    mode = model.training
+    model.eval()
+    right = model(tested.pairs).argmax(-1) == tested.classes
+    model.train(mode)
+    return float(right.float().mean())
+
+
+def fine_tune(
+    model: Classifier | Cloze,
+    train: LabelledPairs,
+    *,
+    steps: int,
+    batch: int = 64,
+    lr: float = 1e-3,
+    warmup: float = 0.1,
+    valid: LabelledPairs | None = None,
+    seed: int = 0,
+    minutes: float | None = None,
+    checkpoint: Path | None = None,
+    progress: bool | None = None,
+) -> training.History:
+    """Train all weights on labelled pairs, in place; a history of ten rows.
+
+    Parameters
+    ----------
+    model
+        An encoder with its new layer, or with the gap it fills.
+    train
+        Drawn from again and again.
+    steps, batch, lr, warmup
+        Optimiser steps, pairs in each, peak rate, share of the steps over which it rises.
+    valid
+        Measured on ten times on the way, as ``accuracy``.
+    seed
+        Draws the batches.
+    minutes, checkpoint, progress
+        As in `reasonlib.training.fit`.
+    """
+    if steps < 1:
+        raise ValueError(f"steps must be at least 1, got {steps}")
+    epochs = min(10, steps)
+    each = -(-steps // epochs)
+
+    def batches(epoch: int) -> Iterator[LabelledPairs]:
+        generator = torch.Generator().manual_seed(seed * 1_000_003 + epoch)
+        for _ in range(each):
+            yield train.take(torch.randint(len(train), (batch,), generator=generator))
+
+    def validate(model: Classifier | Cloze) -> Mapping[str, float]:
+        return {} if valid is None else {"accuracy": pair_accuracy(model, valid)}
+
+    return training.fit(
+        model,
+        batches,
+        loss=lambda model, batch: functional.cross_entropy(model(batch.pairs), batch.classes),
+        config=training.TrainingConfig(
+            epochs=epochs,
+            lr=lr,
+            optimiser="adamw",
+            weight_decay=0.01,
+            schedule="linear",
+            warmup=round(warmup * each * epochs),
+            clip=1.0,
+            seed=seed,
+            minutes=minutes,
+            restore_best=False,
+        ),
+        validate=None if valid is None else validate,
+        monitor="loss" if valid is None else "accuracy",
+        mode="min" if valid is None else "max",
+        checkpoint=checkpoint,
+        identity={"pairs": len(train), "classes": train.choices, "model": asdict(model.bert.config)},
+        steps_per_epoch=each,
+        progress=progress,
+    )
+
+
+LABELS = (50, 200, 1000, 5000)
+"""Numbers of labelled examples to fine-tune on."""
+
+
+TUNED_AT = {True: 1e-3, False: 3e-3}
+"""Peak rates of fine-tuning, pre-trained or not: for each the better of the two, on stories of their own."""
+
+
+def run_fine_tuning(trial: Trial) -> Measured:
+    """Fine-tune the shipped encoder, or the same encoder with random weights, on a few labelled questions."""
+    settings = trial.settings
+    encoder = pretrained.load_encoder()
+    words = encoder.vocabulary
+    bert = encoder.model
+    if not settings["shipped"]:
+        bert = Bert(encoder.model.config, seed=trial.seed)
+    told = question_pairs if settings["at"] == "cls" else cloze_pairs
+    train, tested = (
+        told(labelled_stories(settings[part], seed), words) for part, seed in (("examples", 1), ("asked", 2))
+    )
+    model: Classifier | Cloze = Cloze(bert)
+    if settings["at"] == "cls":
+        model = Classifier(bert, train.choices, seed=trial.seed)
+    history = fine_tune(
+        model,
+        train,
+        steps=settings["steps"],
+        batch=32,
+        lr=settings["lr"],
+        seed=trial.seed,
+        minutes=trial.minutes,
+        checkpoint=trial.folder,
+        progress=trial.progress,
+    )
+    return measured(
+        history,
+        {
+            "answers": pair_accuracy(model, tested),
+            "answers.learnt": pair_accuracy(
+                model, train.take(torch.arange(min(settings["examples"], settings["asked"])))
+            ),
+        },
+        details={"loss": [row["loss"] for row in history]},
+    )
+
+
+def version_of_encoder(name: str) -> str | None:
+    """Name the state of the bundled encoder, which is part of what this experiment is given."""
+    if not pretrained.ENCODER.is_file():
+        return None
+    return sha256(pretrained.ENCODER.read_bytes()).hexdigest()[:12]
+
+
+FINE_TUNING = Experiment(
+    name="transformer/fine-tuning",
+    title="The shipped encoder beside random weights, fine-tuned for as many steps on the same labels",
+    rows={
+        f"{name}{'' if at == 'gap' else '-cls'}-{examples}": {
+            "shipped": name == "pre-trained",
+            "at": at,
+            "examples": examples,
+            "lr": TUNED_AT[name == "pre-trained"],
+        }
+        for at in ("gap", "cls")
+        for examples in LABELS
+        for name in ("pre-trained", "from-scratch")
+    },
+    scales={
+        "smoke": {"steps": 2, "asked": 10},
+        "quick": {"steps": 300, "asked": 400},
+        "paper": {"steps": 1500, "asked": 1000},
+    },
+    data={"simulated": "simulated"},
+    run=run_fine_tuning,
+    version=version_of_encoder,
+)

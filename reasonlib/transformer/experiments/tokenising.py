@@ -1,0 +1,55 @@
+"""Characters, words and subwords compared on held-out text."""
+
+from hashlib import sha256
+
+from reasonlib.tracking.experiment import Experiment, Trial
+from reasonlib.transformer.data import tokenizers
+
+
+def run_tokenising(trial: Trial) -> dict[str, float]:
+    """Learn a way to cut words from one part of a text and measure it on the other."""
+    settings = trial.settings
+    text = tokenizers.news() if trial.data == "news" else tokenizers.stories()
+    train, held = text.train[: settings["words"]], text.held[: settings["words"]]
+    if settings["how"] == "characters":
+        cutter = tokenizers.characters(train)
+    elif settings["how"] == "words":
+        cutter = tokenizers.words(train, most=settings.get("most"))
+    else:
+        cutter = tokenizers.pieces(train, vocabulary=settings["most"])
+    found = tokenizers.measure(cutter, held)
+    return {
+        "vocabulary": float(found.vocabulary),
+        "length": found.length,
+        "unknown": found.unknown,
+        "words-lost": found.words_lost,
+    }
+
+
+def _version_of_texts(name: str) -> str | None:
+    """Name the state of the news that are fetched, None where they are not on this machine."""
+    if name == "stories":
+        return None
+    try:
+        text = tokenizers.news()
+    except OSError:
+        return None
+    return sha256(" ".join((*text.train, *text.held)).encode()).hexdigest()[:12]
+
+
+TOKENISING = Experiment(
+    name="transformer/tokenising",
+    title="Characters, words, pieces of words: what each costs on text not seen before",
+    rows={
+        "characters": {"how": "characters"},
+        "words": {"how": "words"},
+        "words-2000": {"how": "words", "most": 2000},
+        "pieces-500": {"how": "pieces", "most": 500},
+        "pieces-2000": {"how": "pieces", "most": 2000},
+        "pieces-8000": {"how": "pieces", "most": 8000},
+    },
+    scales={"smoke": {"words": 300}, "quick": {"words": 20_000}, "paper": {"words": 1_000_000}},
+    data={"news": "real", "stories": "simulated"},
+    run=run_tokenising,
+    version=_version_of_texts,
+)

@@ -68,8 +68,8 @@ def test_mistakes():
         echo(static=None, body="<p>hello</p>")
     with pytest.raises(UserError, match=r"the figure would weigh 0.0 MB, and it may weigh 0.0 MB; choose a"):
         echo(largest=1000)
-    with pytest.raises(ValueError, match="bits must be 8 or 16, got 4"):
-        live.pack_weights(echo_state(), bits=4)
+    with pytest.raises(ValueError, match="bits must be 16 or from 4 to 8, got 3"):
+        live.pack_weights(echo_state(), bits=3)
     with pytest.raises(UserError, match="weight has weights that 16 bits cannot hold"):
         live.pack_weights({"weight": torch.tensor([1e6])})
 
@@ -197,22 +197,27 @@ def close(found, expected, atol=2e-5):
     np.testing.assert_allclose(np.asarray(found, dtype=float), expected, atol=atol)
 
 
-def test_every_number_of_16_bits_and_whole_numbers_of_8(javascript):
+def test_every_number_of_16_bits(javascript):
     every = np.arange(2**16, dtype="<u2").view("<f2")
     every = torch.from_numpy(every[np.isfinite(every)].astype(np.float32))
     found = run(javascript, "w.vector('all')", {"all": every})
     np.testing.assert_array_equal(np.float32(found), every.numpy())
+
+
+@pytest.mark.parametrize("bits", [8, 6, 5, 4])
+def test_whole_numbers_of_few_bits(javascript, bits):
     matrix = rows(7, 5) * torch.logspace(-3, 3, 7)[:, None]
     state = {"m": matrix, "zeros": torch.zeros(2, 3), "v": rows(4), "deep": rows(2, 3, 4)}
-    packed = live.pack_weights(state, bits=8)
+    packed = live.pack_weights(state, bits=bits)
     code = (
         "const w = new Weights(given); return ['m', 'zeros', 'v', 'deep'].map((name) => [...w.vector(name)]);"
     )
     found = javascript(live.code(), code, packed)
-    for ours_, theirs in zip(found, live.round_weights(state, bits=8).values(), strict=True):
-        close(ours_, theirs.flatten(), atol=1e-6)
-    error = (live.round_weights(state, bits=8)["m"] - matrix).abs() / matrix.abs().amax(1, keepdim=True)
-    assert float(error.max()) < 0.005
+    rounded = live.round_weights(state, bits=bits)
+    for page, library in zip(found, rounded.values(), strict=True):
+        close(page, library.flatten(), atol=1e-6)
+    error = (rounded["m"] - matrix).abs() / matrix.abs().amax(1, keepdim=True)
+    assert float(error.max()) < 0.51 / (2 ** (bits - 1) - 1)
 
 
 def test_parts_and_missing_weights(javascript):

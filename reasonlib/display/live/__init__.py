@@ -1,6 +1,6 @@
 """The shell of every live figure: a trained model that answers in the reader's browser, from a static page.
 
-A figure is one piece of HTML: a picture for pages where scripts are off, data, weights (16 or 8 bits a
+A figure is one piece of HTML: a picture for pages where scripts are off, data, weights (4 to 16 bits a
 number, as base64), the shared scripts of this package and the figure's own. It asks the network for nothing
 and works from a file on disk, in Jupyter and on Colab.
 
@@ -145,7 +145,7 @@ def figure(
     if size > largest:
         raise UserError(
             f"the figure would weigh {size / 1e6:.1f} MB, and it may weigh {largest / 1e6:.1f} MB; "
-            "choose a smaller model, fewer examples, or 8 bits a weight"
+            "choose a smaller model, fewer examples, or fewer bits a weight"
         )
     return Picture(text, alt=alt)
 

@@ -53,11 +53,19 @@ function halfFloats(bytes) {
   return numbers;
 }
 
-/** One byte a number, each row with a factor of its own, in half precision, before all of them. */
-function wholeNumbers(bytes, rows) {
-  const factors = halfFloats(bytes.subarray(0, 2 * rows)), width = (bytes.length - 2 * rows) / rows;
-  const numbers = new Float32Array(rows * width);
-  for (let at = 0; at < numbers.length; at++) numbers[at] = ((bytes[2 * rows + at] << 24) >> 24) * factors[Math.floor(at / width)];
+/** So many bits a number, the lowest first; each row has a factor of its own, in half precision, before all numbers. */
+function wholeNumbers(bytes, rows, count, bits) {
+  const factors = halfFloats(bytes.subarray(0, 2 * rows)), width = count / rows, mask = 2 ** bits - 1, middle = 2 ** (bits - 1);
+  const numbers = new Float32Array(count);
+  for (let at = 0, from = 2 * rows, kept = 0, left = 0; at < count; at++) {
+    if (left < bits) {
+      kept |= bytes[from++] << left;
+      left += 8;
+    }
+    numbers[at] = ((kept & mask) - middle) * factors[Math.floor(at / width)];
+    kept >>= bits;
+    left -= bits;
+  }
   return numbers;
 }
 
@@ -71,9 +79,9 @@ class Weights {
     let at = 0;
     for (const [name, shape, bits] of tensors) {
       const count = shape.reduce((product, size) => product * size, 1);
-      const length = bits === 8 ? count + 2 * shape[0] : 2 * count;
+      const length = bits === 16 ? 2 * count : 2 * shape[0] + Math.ceil((count * bits) / 8);
       const own = all.subarray(at, (at += length));
-      this.tensors.set(name, { shape, data: bits === 8 ? wholeNumbers(own, shape[0]) : halfFloats(own) });
+      this.tensors.set(name, { shape, data: bits === 16 ? halfFloats(own) : wholeNumbers(own, shape[0], count, bits) });
     }
   }
 

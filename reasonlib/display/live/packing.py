@@ -13,6 +13,7 @@ import base64
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -29,8 +30,8 @@ def pack_weights(state: Mapping[str, Tensor], *, bits: int = 16) -> dict[str, An
     state
         A ``state_dict``.
     bits
-        16: half precision. 8: matrices as whole numbers from -127 to 127 with a factor of 16 bits for each
-        row; vectors in half precision.
+        16: half precision. 4 to 8: matrices as whole numbers of so many bits, with a factor in half precision
+        for each row; vectors in half precision.
 
     Returns
     -------
@@ -40,7 +41,7 @@ def pack_weights(state: Mapping[str, Tensor], *, bits: int = 16) -> dict[str, An
     Raises
     ------
     ValueError
-        If the bits are neither 8 nor 16.
+        If the bits are neither 16 nor 4 to 8.
     UserError
         If a weight is too large for half precision.
     """
@@ -50,8 +51,8 @@ def pack_weights(state: Mapping[str, Tensor], *, bits: int = 16) -> dict[str, An
         if factors is None:
             packed += numbers.numpy().astype("<f2").tobytes()
         else:
-            packed += factors.numpy().astype("<f2").tobytes() + numbers.numpy().astype("i1").tobytes()
-        tensors.append([name, list(tensor.shape), 16 if factors is None else 8])
+            packed += factors.numpy().astype("<f2").tobytes() + _squeezed(numbers.numpy(), bits)
+        tensors.append([name, list(tensor.shape), 16 if factors is None else bits])
     return {"tensors": tensors, "bytes": base64.b64encode(bytes(packed)).decode()}
 
 
@@ -79,17 +80,24 @@ def round_weights(state: Mapping[str, Tensor], *, bits: int = 16) -> dict[str, T
 
 
 def _rounded(name: str, tensor: Tensor, bits: int) -> tuple[Tensor, Tensor | None]:
-    """Round to 16 bits; or to whole numbers of 8 bits, and a factor of 16 bits for each row."""
-    if bits not in (8, 16):
-        raise ValueError(f"bits must be 8 or 16, got {bits}")
+    """Round to 16 bits; or to whole numbers of fewer bits, and a factor of 16 bits for each row."""
+    if bits not in (4, 5, 6, 7, 8, 16):
+        raise ValueError(f"bits must be 16 or from 4 to 8, got {bits}")
     tensor = tensor.detach().cpu().float()
     if bits == 16 or tensor.ndim < 2:
-        half, factors = tensor.half(), None
+        numbers, factors = tensor.half(), None
     else:
-        rows = tensor.flatten(1)
-        factors = (rows.abs().amax(1) / 127).half().clamp(min=2**-24)
+        most = 2 ** (bits - 1) - 1
+        factors = (tensor.flatten(1).abs().amax(1) / most).half().clamp(min=2**-24)
         factors = factors.reshape(-1, *[1] * (tensor.ndim - 1))
-        half = (tensor / factors.float()).round().clamp(-127, 127).to(torch.int8)
-    if not bool((half if factors is None else factors).isfinite().all()):
+        numbers = (tensor / factors.float()).round().clamp(-most, most).to(torch.int8)
+    if not bool((numbers if factors is None else factors).isfinite().all()):
         raise UserError(f"{name} has weights that 16 bits cannot hold; train it with a lower rate")
-    return half, factors
+    return numbers, factors
+
+
+def _squeezed(numbers: np.ndarray, bits: int) -> bytes:
+    """Put whole numbers side by side, so many bits each, the lowest bit first."""
+    shifted = (numbers.ravel().astype(np.int64) + 2 ** (bits - 1)).astype(np.uint8)
+    each = np.unpackbits(shifted[:, None], axis=1, bitorder="little")[:, :bits]
+    return np.packbits(each, bitorder="little").tobytes()

@@ -40,7 +40,7 @@ class Vocabulary {
   /** How the model writes what was typed ("4" may be "four", "Mary" "mary", "mary's" "mary"); null if it has no such word. */
   spelling(typed) {
     const lower = typed.toLowerCase(), number = NUMBER_WORDS.indexOf(lower);
-    const forms = [typed, lower, NUMBER_WORDS[/^\d+$/.test(lower) ? Number(lower) : -1], number < 0 ? null : String(number), lower.replace(/'s?$/, "")];
+    const forms = [NUMBER_WORDS[/^\d+$/.test(lower) ? Number(lower) : -1], typed, lower, number < 0 ? null : String(number), lower.replace(/'s?$/, "")];
     return forms.find((form) => form && this.has(form)) ?? null;
   }
 }

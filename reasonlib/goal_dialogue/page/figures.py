@@ -526,6 +526,6 @@ def hops(
         attention[:, shown],
         question=example.user,
         answer=answer,
-        expected=example.response,
+        expected=example.response or None,  # a conversation has no expected response
         caption=note or None,
     )

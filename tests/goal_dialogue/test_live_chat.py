@@ -1,0 +1,159 @@
+"""Memory networks to talk to in the page: the same responses and numbers as PyTorch, and played with."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from browsing import DESKTOP, OUTSIDE, PHONE, Opened
+
+from reasonlib.display import live
+from reasonlib.goal_dialogue.data.world import WORLD
+from reasonlib.goal_dialogue.models.memory_system import predict
+from reasonlib.goal_dialogue.models.pretrained import from_pretrained
+from reasonlib.goal_dialogue.page.chat import Conversation
+from reasonlib.goal_dialogue.page.live import chat
+from reasonlib.goal_dialogue.page.live.chat import SCRIPTS, PageSystem
+from reasonlib.goal_dialogue.page.live.world import examples
+
+NETWORKS = ("n2n", "gn2n", "un2n")
+
+TALK = """const { data, models, name } = given, world = new World(data.world);
+const network = new MemoryNetwork(new Weights(models[name]), data.networks[name], data, world);
+return given.lines.map((lines) => {
+  const talk = new Conversation(network, world);
+  for (const line of lines) if (line || talk.waiting.length) talk.say(line);
+  const plain = (rows) => rows.map((row) => [...row]);
+  return talk.said.map(({ text, user, remark, logits, weights, gates }) => (
+    { text, user, remark, logits, weights: plain(weights), gates: plain(gates) }));
+});"""
+
+
+@pytest.fixture(scope="module")
+def figure():
+    return chat(NETWORKS)
+
+
+def data_of(figure):
+    return json.loads(re.search(r'<script type="application/json">(.*?)</script>', figure.html)[1])
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_the_same_responses_and_numbers_as_pytorch(javascript, figure, name):
+    lines = [example["lines"] for example in examples((0, 3))] + [["rhea wants zither food", "in hanoi"]]
+    talks = javascript(live.code(*SCRIPTS), TALK, {**data_of(figure), "name": name, "lines": lines})
+    system = PageSystem(name, (WORLD.seen,))
+    for said, spoken in zip(talks, lines, strict=True):
+        talk = Conversation(system)
+        for line in spoken:
+            if line or talk.waiting:
+                talk.say(line)
+        assert [one["text"] for one in said] == [one.text for one in talk.said]
+        assert [one["remark"].removesuffix(" here") for one in said] == [one.remark for one in talk.said]
+        history, turn = [], 0
+        for event in talk.dialogue().events:
+            if not hasattr(event, "bot"):
+                history.append(event)
+                continue
+            answered = system.ask([talk._example(history, event.user)])
+            np.testing.assert_allclose(said[turn]["logits"], answered.logits[0], atol=2e-3, rtol=1e-4)
+            if history:
+                shown = np.array(said[turn]["weights"])
+                np.testing.assert_allclose(shown, answered.weights[0, :, : shown.shape[1]], atol=1e-3)
+            if answered.gates is not None:
+                np.testing.assert_allclose(said[turn]["gates"], answered.gates[0], atol=1e-3)
+            history.append(event)
+            turn += 1
+        assert turn == len(said)
+
+
+def test_a_bit_less_of_each_weight_changes_few_responses():
+    bundled = from_pretrained("n2n")
+    turns = bundled.task.test
+    exact, rounded = predict(bundled.model, turns), predict(PageSystem("n2n", (WORLD.seen,)).model, turns)
+    assert (exact != rounded).mean() < 0.02
+    assert abs((exact == turns.response).mean() - (rounded == turns.response).mean()) < 0.005
+
+
+def test_the_figure_is_small_and_asks_for_nothing(figure):
+    page = figure._repr_html_()
+    assert len(page.encode()) < live.LARGEST and not OUTSIDE.search(page.split("<script>")[1])
+    assert "System: hello what can i help you with today" in figure.alt
+    titles = [[one["title"] for one in data_of(each)["data"]["examples"]] for each in (chat(), figure)]
+    assert titles[0] == titles[1], "two chapters name other dialogues"
+    with pytest.raises(ValueError, match=r"names must be some of n2n, gn2n, un2n, got \['copying'\]"):
+        chat(("copying",))
+
+
+class Live(Opened):
+    prefix = "rr-chat"
+
+    def bubbles(self, kind):
+        self.drawn()
+        return self.figure.locator(f".rr-chat-{kind}").all_inner_texts()
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory, figure):
+    path = tmp_path_factory.mktemp("page") / "live.html"
+    figure.save(path)
+    return path
+
+
+@pytest.mark.browser
+def test_a_table_is_booked(browser, page):
+    lines = examples((5, 4, 10))[0]["lines"]
+    talk = Conversation(PageSystem("n2n", (WORLD.seen,)))
+    with Live(browser, page, **DESKTOP) as opened:
+        figure, field = opened.figure, opened.figure.get_by_role("textbox", name="You say")
+        for line in lines[:3]:
+            talk.say(line)
+        for line in lines[3:]:
+            assert field.input_value() == line, "the next line of the example is offered"
+            assert figure.get_by_role("button", name="Go on" if not line else "Say it").is_visible()
+            field.press("Enter")
+            if line or talk.waiting:
+                talk.say(line)
+        said = [one.text.replace("api_call", "query") for one in talk.said]
+        remarks = [f"\n{one.remark}" if one.remark else "" for one in talk.said]
+        assert opened.bubbles("bot") == [text + remark for text, remark in zip(said, remarks, strict=True)]
+        assert any("phone" in text or "address" in text for text in opened.bubbles("bot"))
+        figure.locator(".rr-chat-bot").nth(1).click()
+        assert "Before it said i'm on it" in opened.part("asked").inner_text()
+        assert figure.locator(".rr-live-table tbody tr").count() >= 1
+        before = opened.bubbles("user")
+        figure.get_by_role("radio", name="UN2N", exact=True).check()
+        assert opened.bubbles("user") == before, "another network hears the same lines"
+        figure.get_by_role("button", name="Begin again").click()
+        assert opened.bubbles("bot") == [] and field.input_value() == lines[0]
+        assert opened.complaints == []
+
+
+@pytest.mark.browser
+def test_what_people_type(browser, page):
+    with Live(browser, page, **DESKTOP) as opened:
+        figure, field = opened.figure, opened.figure.get_by_role("textbox", name="You say")
+        figure.get_by_role("combobox", name="Example").select_option("own")
+        figure.get_by_role("button", name="Say it").click()
+        assert opened.figure.get_by_text("Say something first.").is_visible()
+        for line in ("Hello!!", "I’d like a table in ROME, Italian food, for 4 people; cheap. Zither?"):
+            field.fill(line)
+            field.press("Enter")
+        heard = "i'd like a table in rome italian food for four people cheap zither"
+        assert opened.bubbles("user")[1] == heard.replace("four", "4"), "as it was typed"
+        assert figure.locator(".rr-live-unknown").all_inner_texts() == ["zither"]
+        state = figure.evaluate("root => root.chat.state.talk.events.map((event) => event.user)")
+        assert state[1] == heard, "as the network reads it"
+        assert opened.complaints == []
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("scheme", "screen"), [("dark", PHONE), ("light", DESKTOP)])
+def test_the_figure_fits_and_can_be_read(browser, page, scheme, screen):
+    with Live(browser, page, color_scheme=scheme, **screen) as opened:
+        field = opened.figure.get_by_role("textbox", name="You say")
+        for _ in range(7):
+            field.press("Enter")
+        opened.figure.locator("details summary").first.click()
+        assert opened.overflow() <= 0
+        assert opened.grave() == []

@@ -132,7 +132,7 @@ def both(loss, at):
 
 @pytest.mark.browser
 def test_losses_and_slopes(opened):
-    errors = np.linspace(-6, 6, 61).tolist()
+    errors = [error for error in np.linspace(-6, 6, 61).tolist() if abs(error) > 1e-9]  # no slope at the kink
     found = opened.asks(
         "losses",
         """(figure, errors) => Object.fromEntries(Object.entries(figure.REGRESSION).map(([name, loss]) =>
@@ -145,7 +145,7 @@ def test_losses_and_slopes(opened):
         more = {"reduction": "none", **settings.get(name, {})}
         theirs = both(lambda e, loss=loss, more=more: loss(e, torch.zeros_like(e), **more), errors)
         np.testing.assert_allclose(found[name], theirs, atol=1e-6, err_msg=name)
-    scores = [score for score in np.linspace(-8, 8, 65).tolist() if abs(score) != 1]
+    scores = [score for score in np.linspace(-8, 8, 65).tolist() if abs(score) not in (1, 2.5)]  # kinks
     for truth in (1.0, 0.0, 0.3):
         found = opened.asks(
             "losses",
@@ -253,7 +253,8 @@ def test_activations_and_a_stack(opened):
             np.testing.assert_allclose(page["last"], library.activations[-1].flatten(), atol=1e-5)
             np.testing.assert_allclose(page["gradient"], library.gradients, atol=1e-5, rtol=1e-5)
             np.testing.assert_allclose(page["mean"], library.activations.mean((1, 2)), atol=1e-5)
-            np.testing.assert_allclose(page["saturated"], library.saturated, atol=1e-3)
+            near = 4 / library.activations[-1].numel()  # a few values lie at the threshold
+            np.testing.assert_allclose(page["saturated"], library.saturated, atol=near)
             assert page["dead"] == library.dead.tolist()
 
 

@@ -1,166 +1,44 @@
-"""What the sources claim, and what our records say to it.
+"""What our records say to what the sources claim.
 
-A topic's ``claims.yaml`` lists every table cell and every stated finding of its source. Each claim names what
-counts as agreement and the experiment that answers it; the verdict is computed from the records::
+::
 
-    claims.yaml -> load -> Claim ----+
-                                     +--> verdicts -> Verdict -> table, show, reasonlib claims
-    records/*/*.jsonl -> groups -----+
+    claims.yaml -> published.load -> Claim ----+
+                                               +--> evidence -> verdicts -> Verdict -> display
+    records/*/*.jsonl -> records.groups -------+
 
-The rule is `judge`; which records answer is `evidence`'s business. The format of the file::
-
-    defaults:                       # optional: fields of every claim below that does not give its own
-      source: mehak2019             # key in the bibliography
-      experiment: story_qa/joint
-    claims:
-      - id: story_qa/joint/d50-n3   # topic/..., unique
-        kind: value                 # value, ordering or published-only
-        text: what the source states, in our words    # optional
-        where: {table: Accuracy on joint training, row: "d = 50, n = 3"}
-                                    # table, figure or section; row is the source's name of it, optional
-        published: 0.69             # a number, or null where the source gives none or is illegible
-        unit: fraction              # optional
-        experiment: story_qa/joint
-        row: d50-n3                 # the experiment's row
-        metric: accuracy            # the record's metric
-        data: babi-10k              # optional: only records on this data answer
-        made_on: babi-10k           # optional: what the source used; other data never decide
-        agreement:
-          within: 0.05              # |ours - published| at most this; or at_least: 0.92, or at_most: 0.08
-          order:                    # every line must hold of the means over seeds
-            - d50-n3 above d20-n3
-            - story_qa/bert:small above d50-n3 by 0.05
-            - "@accuracy_one_fact above @accuracy_three_facts"
-        reason: shown beside the verdict when it is contradicted    # optional
-        chapter: story_qa/memory    # optional: the page that shows it
-
-A side of an ordering is ``[experiment:]row[@metric]``; what is left out is the claim's own. ``a above b above
-c`` and ``below`` can be written too. An ordering claim has no level (`within`, `at_least`, `at_most`); a
-published-only claim has no experiment and no agreement: nothing here measures it.
+`evidence` chooses the records that answer, `conditions.differences` says how their runs differ from the
+source's, and `reasonlib.tracking.verdicts` holds the rule.
 """
 
-import html
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import reasonlib
 from reasonlib.errors import DataError, UserError
 from reasonlib.tracking import records as _records
-from reasonlib.tracking.records import SCALES, Group, Summary
+from reasonlib.tracking import verdicts as rule
+from reasonlib.tracking.conditions import Condition, differences
+from reasonlib.tracking.published import PLACES, Claim, Order, Side, load
+from reasonlib.tracking.records import KINDS, SCALES, Group, Summary
+from reasonlib.tracking.verdicts import VERDICTS, Comparison, Sample
 
-VERDICTS = ("reproduced", "trend", "contradicted", "not run")
-GLYPHS = {"reproduced": "✓", "trend": "↗", "contradicted": "✗", "not run": "○"}
-CLAIM_KINDS = ("value", "ordering", "published-only")
-PLACES = ("table", "figure", "section")
+if TYPE_CHECKING:
+    from reasonlib.tracking.experiment import Experiment
 
-_SLACK = 1e-9  # of a comparison: 0.3 - 0.25 is a little less than 0.05
+__all__ = [
+    "VERDICTS",
+    "Claim",
+    "Side",
+    "Verdict",
+    "evidence",
+    "load",
+    "number",
+    "table",
+    "verdicts",
+]
 
-
-@dataclass(frozen=True, kw_only=True)
-class Side:
-    """One side of an ordering: a metric of a row of an experiment."""
-
-    experiment: str
-    row: str
-    metric: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Order:
-    """An ordering: `text` as written, and the pairs (higher, lower) it says, apart by at least `by`."""
-
-    text: str
-    pairs: tuple[tuple[Side, Side], ...]
-    by: float = 0.0
-
-    @property
-    def sides(self) -> tuple[Side, ...]:
-        """Every side once."""
-        return tuple(dict.fromkeys(side for pair in self.pairs for side in pair))
-
-    def holds(self, means: Mapping[Side, float]) -> bool:
-        """Whether every pair is in order, strictly."""
-        return all(
-            means[high] - means[low] >= self.by - _SLACK if self.by else means[high] > means[low]
-            for high, low in self.pairs
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Agreement:
-    """What counts as agreement: a level (any of `within`, `at_least`, `at_most`), orderings, or both."""
-
-    within: float | None = None
-    at_least: float | None = None
-    at_most: float | None = None
-    order: tuple[Order, ...] = ()
-
-    @property
-    def has_level(self) -> bool:
-        """Whether a level is asked for."""
-        return (self.within, self.at_least, self.at_most) != (None, None, None)
-
-    def level_holds(self, mean: float, published: float | None) -> bool:
-        """Whether a mean satisfies every level asked for."""
-        return (
-            (self.within is None or (published is not None and abs(mean - published) <= self.within + _SLACK))
-            and (self.at_least is None or mean >= self.at_least - _SLACK)
-            and (self.at_most is None or mean <= self.at_most + _SLACK)
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Claim:
-    """One published number or finding; the fields are those of ``claims.yaml``, see the module.
-
-    Attributes
-    ----------
-    place, where, label
-        ``table``, ``figure`` or ``section``; which one; and the source's name of the row in it.
-    data
-        The only data set whose records may answer.
-    made_on
-        The data set the source itself used. Records of others may answer, but not as its own setting.
-    """
-
-    id: str
-    kind: str
-    source: str
-    place: str
-    where: str
-    label: str | None = None
-    text: str | None = None
-    published: float | None = None
-    unit: str | None = None
-    experiment: str | None = None
-    row: str | None = None
-    metric: str | None = None
-    data: str | None = None
-    made_on: str | None = None
-    agreement: Agreement = field(default_factory=Agreement)
-    reason: str | None = None
-    chapter: str | None = None
-
-    @property
-    def topic(self) -> str:
-        """The first word of the id."""
-        return self.id.partition("/")[0]
-
-    @property
-    def side(self) -> Side | None:
-        """The row and metric whose number stands beside the published one, if the claim names them."""
-        if self.experiment is None or self.row is None or self.metric is None:
-            return None
-        return Side(experiment=self.experiment, row=self.row, metric=self.metric)
-
-    @property
-    def sides(self) -> tuple[Side, ...]:
-        """Everything that must have been measured before there is a verdict."""
-        own = [self.side] if self.side is not None else []
-        return tuple(dict.fromkeys([*own, *(side for order in self.agreement.order for side in order.sides)]))
+SHARED_TEST = ("released", "mixed")  # kinds of data whose test examples are the source's own
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,17 +50,25 @@ class Verdict:
     claim
         The claim.
     verdict
-        ``reproduced``, ``trend``, ``contradicted`` or ``not run``; see `judge`.
+        One of `VERDICTS`; see `reasonlib.tracking.verdicts.judge`.
     ours
         Mean, sample standard deviation and number of seeds of the claim's own row, where it names one.
     sides
         The same for every side of what it compares, its own row among them.
+    values, seeds
+        The runs of each side: a number and a seed each.
     scale, data, kind
-        Of the records that answered; `kind` is ``real`` or ``simulated``.
-    level
-        Whether the level holds; None if none is asked for or it was not measured.
+        Of the records that answered; `kind` is one of `reasonlib.tracking.records.KINDS`.
+    conditions
+        How these runs differ from the source's; none if they have its conditions.
+    comparisons
+        What was compared, with intervals; see `reasonlib.tracking.verdicts.Comparison`.
+    adjusted
+        p-value of the claim, corrected for all comparisons of its table; None where none was needed.
     orders
-        For each ordering whether it holds; None where it was not measured.
+        For each ordering whether it holds of the means; None where it was not measured.
+    deterministic
+        Whether every system compared gives the same result in every run.
     records
         The records that answered, as ``records/<topic>/<word>.jsonl:<line>``.
     stale
@@ -195,18 +81,53 @@ class Verdict:
     verdict: str
     ours: Summary | None = None
     sides: Mapping[Side, Summary] = field(default_factory=dict)
+    values: Mapping[Side, tuple[float, ...]] = field(default_factory=dict)
+    seeds: Mapping[Side, tuple[int, ...]] = field(default_factory=dict)
     scale: str | None = None
     data: str | None = None
     kind: str | None = None
-    level: bool | None = None
+    conditions: tuple[Condition, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
+    adjusted: float | None = None
     orders: tuple[bool | None, ...] = ()
+    deterministic: bool = False
     records: tuple[str, ...] = ()
     stale: str | None = None
     notes: tuple[str, ...] = ()
 
+    @property
+    def n(self) -> int:
+        """Number of runs of the side that has the fewest; 0 where nothing was measured."""
+        return min((summary.n for summary in self.sides.values()), default=0)
+
+    @property
+    def main(self) -> Comparison | None:
+        """The comparison to show: the level or a bound, else the ordering that decides or leaves it open."""
+        levels = [part for part in self.comparisons if part.kind in ("level", "bar")]
+        if levels:
+            return levels[0]
+        if self.verdict in ("contradicted", "challenged"):
+            return min(self.comparisons, key=lambda part: part.p_against)
+        return max(self.comparisons, key=lambda part: part.p_for, default=None)
+
+    @property
+    def interval(self) -> dict[str, Any] | None:
+        """The interval of `main`: of one more run, of the mean, or of a difference."""
+        if self.main is None or self.main.low is None:
+            return None
+        kinds = {"level": "one more run", "bar": "mean"}
+        return {
+            "of": kinds.get(self.main.kind, "difference"),
+            "low": self.main.low,
+            "high": self.main.high,
+            "confidence": 1 - rule.ALPHA,
+        }
+
     def to_json(self) -> dict[str, Any]:
         """Return what ``reasonlib claims --json`` prints of this claim."""
-        claim = self.claim
+        claim, asked = self.claim, self.claim.agreement
+        level = next((part for part in self.comparisons if part.kind == "level"), None)
+        bars = [part for part in self.comparisons if part.kind == "bar"]
         return {
             "id": claim.id,
             "topic": claim.topic,
@@ -226,307 +147,47 @@ class Verdict:
             "experiment": claim.experiment,
             "experiment_row": claim.row,
             "agreement": {
-                "within": claim.agreement.within,
-                "at_least": claim.agreement.at_least,
-                "at_most": claim.agreement.at_most,
-                "level_holds": self.level,
+                "within": _tolerance(claim),
+                "at_least": asked.at_least,
+                "at_most": asked.at_most,
+                "level_holds": _holds(level, bars),
                 "order": [
                     {"text": order.text, "holds": holds}
-                    for order, holds in zip(claim.agreement.order, self.orders, strict=True)
+                    for order, holds in zip(asked.order, self.orders, strict=True)
                 ],
             },
-            "sides": [{**asdict(side), **asdict(summary)} for side, summary in self.sides.items()],
+            "sides": [
+                {**asdict(side), **asdict(summary), "values": list(self.values.get(side, ()))}
+                for side, summary in self.sides.items()
+            ],
             "stale": self.stale,
             "notes": list(self.notes),
             "reason": claim.reason,
             "chapter": claim.chapter,
+            "conditions": [condition.to_json() for condition in self.conditions],
+            "interval": self.interval,
+            "n": self.n,
+            "deterministic": self.deterministic,
+            "goal": claim.goal,
+            "p": self.adjusted,
+            "lines": claim.lines or claim.table.lines,
+            "also": claim.also,
+            "outside": claim.outside,
+            "illegible": claim.illegible,
+            "changed": [change.to_json() for change in (*claim.table.changed, *claim.changed)],
         }
 
 
-def judge(*, level: bool | None, order: bool | None, full: bool) -> str:
-    """Give the verdict: the one rule.
-
-    Parameters
-    ----------
-    level
-        Whether our mean agrees with the published level; None if the claim asks for no level.
-    order
-        Whether all orderings hold; None if the claim asks for none.
-    full
-        Whether the evidence has the source's own setting: real data (the source's, where the claim names it),
-        scale ``paper``, every run to its end.
-
-    Returns
-    -------
-    str
-        ========  ========  ==============  ============
-        level     order     full            otherwise
-        ========  ========  ==============  ============
-        holds     holds     reproduced      trend
-        holds     not asked reproduced      trend
-        not asked holds     reproduced      trend
-        fails     holds     trend           trend
-        fails     not asked contradicted    not run
-        any       fails     contradicted    not run
-        not asked not asked not run         not run
-        ========  ========  ==============  ============
-
-    Notes
-    -----
-    What fails at a smaller setting is no evidence against the source: our figures are shown, and the verdict
-    waits for the source's own setting. ``not run`` is also the verdict where something that the claim asks
-    for was not measured, and where there is nothing to compare with: a published number that is illegible
-    (null) and no ordering. Runs at ``smoke`` never answer. Stale records answer only where there are no fresh
-    ones, and the verdict then carries the reason.
-    """
-    if level is None and order is None:
-        return "not run"
-    if order is False or (level is False and order is None):
-        return "contradicted" if full else "not run"
-    return "reproduced" if full and level is not False else "trend"
+def _tolerance(claim: Claim) -> float | None:
+    if claim.published is None or claim.metric is None:
+        return None
+    return claim.table.tolerance_of(claim.metric)
 
 
-# Reading claims.yaml ----------------------------------------------------------------------------------------
-
-
-_TEXT = (str,)
-_NUMBER = (int, float)
-_FIELDS: dict[str, tuple[type, ...]] = {
-    "id": _TEXT,
-    "kind": _TEXT,
-    "source": _TEXT,
-    "where": (Mapping,),
-    "text": _TEXT,
-    "published": (*_NUMBER, type(None)),
-    "unit": _TEXT,
-    "experiment": _TEXT,
-    "row": _TEXT,
-    "metric": _TEXT,
-    "data": _TEXT,
-    "made_on": _TEXT,
-    "agreement": (Mapping,),
-    "reason": _TEXT,
-    "chapter": _TEXT,
-}
-_WORDS = {
-    str: "text",
-    int: "a number",
-    float: "a number",
-    Mapping: "a mapping",
-    type(None): "null",
-    list: "a list",
-}
-
-
-def load(topic: str) -> list[Claim]:
-    """Return the claims of one topic, in the order of its ``claims.yaml``.
-
-    Raises
-    ------
-    UserError
-        If there is no such topic.
-    DataError
-        If the file breaks a rule; names the file, the line and the claim.
-    """
-    from reasonlib.tracking.experiment import topics
-
-    for place in reasonlib.__path__:
-        file = Path(place) / topic / "claims.yaml"
-        if file.is_file():
-            return read(file, topic)
-    raise UserError(f"there is no topic {topic!r}; there are: {', '.join(topics()) or 'none'}")
-
-
-def read(file: Path | str, topic: str) -> list[Claim]:
-    """Read one ``claims.yaml``; see `load`."""
-    file = Path(file)
-    content, lines = _parse(file)
-    if not isinstance(content, Mapping) or not isinstance(content.get("claims"), list):
-        raise DataError(
-            f"{file}: must hold a list named claims; see reasonlib.tracking.claims for the format"
-        )
-    if unknown := set(content) - {"claims", "defaults"}:
-        raise DataError(f"{file}: unknown field {sorted(map(str, unknown))[0]!r}; known: defaults, claims")
-    try:
-        defaults = _typed(content.get("defaults") or {}, "defaults")
-        if given := set(defaults) & {"id", "row", "published", "text", "reason"}:
-            raise ValueError(f"defaults must not give {sorted(given)[0]!r}: it is different for each claim")
-    except ValueError as error:
-        raise DataError(f"{file}: {error}") from error
-    found: dict[str, Claim] = {}
-    for values, line in zip(content["claims"], lines, strict=True):
-        name = values.get("id", "without an id") if isinstance(values, Mapping) else "without an id"
-        try:
-            claim = _claim(_typed(values, "a claim"), defaults, topic)
-            if claim.id in found:
-                raise ValueError("the id is used twice")
-        except ValueError as error:
-            raise DataError(f"{file}:{line}: claim {name}: {error}") from error
-        found[claim.id] = claim
-    return list(found.values())
-
-
-def _parse(file: Path) -> tuple[Any, list[int]]:
-    """Return the YAML document and the line on which each claim starts."""
-    import yaml
-
-    class Loader(yaml.SafeLoader):
-        """A mapping that gives a key twice is a mistake, not the last value."""
-
-        def construct_mapping(self, node: Any, deep: bool = False) -> dict:
-            keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-            for index, key in enumerate(keys):
-                if key in keys[:index]:
-                    mark = node.value[index][0].start_mark
-                    raise yaml.constructor.ConstructorError(None, None, f"field {key!r} is given twice", mark)
-            return super().construct_mapping(node, deep)
-
-    try:
-        loader = Loader(file.read_text(encoding="utf-8"))
-        node = loader.get_single_node()
-        content = None if node is None else loader.construct_document(node)
-    except yaml.MarkedYAMLError as error:
-        line = "" if error.problem_mark is None else f":{error.problem_mark.line + 1}"
-        raise DataError(f"{file}{line}: not YAML: {error.problem}") from error
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise DataError(f"{file}: cannot be read: {' '.join(str(error).split())}") from error
-    lines: list[int] = []
-    if isinstance(node, yaml.MappingNode) and isinstance(content, Mapping):
-        for key, value in node.value:
-            if key.value == "claims" and isinstance(content.get("claims"), list):
-                lines = [item.start_mark.line + 1 for item in value.value]
-    return content, lines
-
-
-def _typed(values: Any, what: str) -> dict[str, Any]:
-    if not isinstance(values, Mapping):
-        raise ValueError(f"{what} must be a mapping, got {values!r}")
-    for name, value in values.items():
-        if name not in _FIELDS:
-            raise ValueError(f"unknown field {name!r}; known: {', '.join(_FIELDS)}")
-        _check(name, value, _FIELDS[name])
-    return dict(values)
-
-
-def _check(name: str, value: Any, kinds: tuple[type, ...]) -> None:
-    if not isinstance(value, kinds) or isinstance(value, bool):
-        wanted = " or ".join(dict.fromkeys(_WORDS[kind] for kind in kinds))
-        hint = " (YAML reads 1e-3 as text: write 0.001)" if kinds[0] is int and isinstance(value, str) else ""
-        raise ValueError(f"{name} must be {wanted}, got {value!r}{hint}")
-    if isinstance(value, str) and not value.strip():
-        raise ValueError(f"{name} must not be empty")
-
-
-def _claim(own: dict[str, Any], defaults: dict[str, Any], topic: str) -> Claim:
-    kind = own.get("kind", defaults.get("kind"))
-    foreign = {
-        "published-only": ("experiment", "metric", "agreement", "data", "made_on"),
-        "ordering": ("agreement",),
-    }
-    defaults = {name: value for name, value in defaults.items() if name not in foreign.get(str(kind), ())}
-    values = {**defaults, **own}
-    for name in ("where", "agreement"):
-        if name in defaults and name in own:
-            kept = {} if set(own[name]) & set(PLACES) else defaults[name]  # another place, not a second one
-            values[name] = {**kept, **own[name]}
-    for name in ("id", "kind", "source", "where"):
-        if name not in values:
-            raise ValueError(f"field {name!r} is missing")
-    if kind not in CLAIM_KINDS:
-        raise ValueError(f"kind must be one of {', '.join(CLAIM_KINDS)}, got {kind!r}")
-    if values["id"].partition("/")[0] != topic or not values["id"].partition("/")[2]:
-        raise ValueError(f"the id must start with {topic}/")
-    place, where, label = _where(values.pop("where"))
-    agreement = _agreement(values.pop("agreement", {}), values)
-    if values.get("published") is not None:
-        values["published"] = float(values["published"])
-    claim = Claim(**values, place=place, where=where, label=label, agreement=agreement)
-    _rules(claim, own)
-    return claim
-
-
-def _rules(claim: Claim, own: Mapping[str, Any]) -> None:
-    """Check what each kind of claim must and must not say."""
-    agreement = claim.agreement
-    if claim.kind == "published-only":
-        for name in ("experiment", "row", "data", "agreement"):
-            if name in own:
-                raise ValueError(f"a published-only claim has no {name}: nothing here measures it")
-        return
-    for name in ("experiment", "metric"):
-        if getattr(claim, name) is None:
-            raise ValueError(f"a claim of kind {claim.kind} needs the field {name!r}")
-    if claim.kind == "ordering":
-        if not agreement.order:
-            raise ValueError("a claim of kind ordering needs agreement: {order: [...]}")
-        if agreement.has_level:
-            raise ValueError("a claim of kind ordering has no level; make it kind value, which may have both")
-        return
-    if claim.row is None:
-        raise ValueError("a claim of kind value needs the field 'row'")
-    if "published" not in own:
-        raise ValueError("a claim of kind value needs the field 'published': a number, or null if illegible")
-    if claim.published is None and agreement.within is not None:
-        raise ValueError("within needs a published number, and this one is null")
-    if claim.published is not None and not agreement.has_level:
-        raise ValueError("a published number needs agreement: within, at_least or at_most")
-
-
-def _where(values: Mapping[str, Any]) -> tuple[str, str, str | None]:
-    places = [name for name in PLACES if name in values]
-    if len(places) != 1 or set(values) - {*PLACES, "row"}:
-        raise ValueError("where must be one of table, figure or section, and a row if there is one")
-    for name, value in values.items():
-        _check(f"where.{name}", value, _TEXT)
-    return places[0], values[places[0]], values.get("row")
-
-
-def _agreement(values: Mapping[str, Any], claim: Mapping[str, Any]) -> Agreement:
-    for name, value in values.items():
-        if name not in ("within", "at_least", "at_most", "order"):
-            raise ValueError(f"unknown agreement {name!r}; known: within, at_least, at_most, order")
-        _check(f"agreement.{name}", value, (list,) if name == "order" else _NUMBER)
-    if values.get("within", 0) < 0:
-        raise ValueError(f"within must be at least 0, got {values['within']}")
-    for text in values.get("order", ()):
-        _check("an ordering", text, _TEXT)
-    levels = {name: float(values[name]) for name in ("within", "at_least", "at_most") if name in values}
-    return Agreement(**levels, order=tuple(_order(text, claim) for text in values.get("order", ())))
-
-
-_SIDE = re.compile(r"(?:(?P<experiment>[^\s:@]+/[^\s:@]+):)?(?P<row>[^\s:@]+)?(?:@(?P<metric>[^\s:@]+))?")
-
-
-def _order(text: str, claim: Mapping[str, Any]) -> Order:
-    """Read ``a above b [above c ...] [by 0.05]``."""
-    body, _, margin = text.strip().partition(" by ")
-    words = body.split()
-    relations = words[1::2]
-    if len(words) < 3 or len(words) % 2 == 0 or set(relations) - {"above", "below"}:
-        raise ValueError(f"an ordering reads 'a above b' or 'a below b by 0.05', got {text!r}")
-    try:
-        by = float(margin) if margin else 0.0
-    except ValueError:
-        by = -1.0
-    if not 0 <= by < float("inf"):
-        raise ValueError(f"after 'by' stands a number of at least 0, got {margin!r}")
-    sides = [_side(word, claim) for word in words[0::2]]
-    pairs = tuple(
-        (left, right) if relation == "above" else (right, left)
-        for left, relation, right in zip(sides, relations, sides[1:], strict=False)
-    )
-    if any(high == low for high, low in pairs):
-        raise ValueError(f"an ordering compares two different things, got {text!r}")
-    return Order(text=" ".join(text.split()), pairs=pairs, by=by)
-
-
-def _side(word: str, claim: Mapping[str, Any]) -> Side:
-    match = _SIDE.fullmatch(word)
-    parts = match.groupdict() if match else {}
-    found = {name: str(parts.get(name) or claim.get(name) or "") for name in ("experiment", "row", "metric")}
-    if not any(parts.values()) or "" in found.values():
-        raise ValueError(f"a side of an ordering is [experiment:]row[@metric], got {word!r}")
-    return Side(**found)
+def _holds(level: Comparison | None, bars: Sequence[Comparison]) -> bool | None:
+    """Whether the means satisfy the level and the bounds; None if there are none."""
+    parts = [*([level] if level is not None else []), *bars]
+    return all(part.holds for part in parts) if parts else None
 
 
 # Verdicts ---------------------------------------------------------------------------------------------------
@@ -535,7 +196,7 @@ def _side(word: str, claim: Mapping[str, Any]) -> Side:
 def verdicts(
     topic: str | None = None, *, records: Path | str | None = None, claims: Iterable[Claim] | None = None
 ) -> list[Verdict]:
-    """Return the verdict on every claim of one topic or of all.
+    """Return the verdict on every claim and goal of one topic or of all.
 
     Parameters
     ----------
@@ -544,7 +205,8 @@ def verdicts(
     records
         Folder of records; the usual one if None.
     claims
-        These claims instead of those of the topics' files.
+        These claims instead of those of the topics' files. They are corrected for as many comparisons as they
+        make: to keep a table's correction, give the whole table.
 
     Raises
     ------
@@ -555,33 +217,16 @@ def verdicts(
 
     if claims is None:
         claims = [claim for name in (topics() if topic is None else [topic]) for claim in load(name)]
-    known: dict[str, list[Group]] = {}
-    return [_verdict(claim, known, records) for claim in claims]
-
-
-def _groups(
-    side: Side, claim: Claim, known: dict[str, list[Group]], records: Path | str | None
-) -> list[Group]:
-    """Return the groups of records that may answer for one side, best first."""
-    from reasonlib.tracking.experiment import find
-
-    try:
-        experiment = find(side.experiment)
-    except UserError as error:
-        raise DataError(f"claims.yaml of {claim.topic}: claim {claim.id}: {error}") from error
-    for what, name, names in (("row", side.row, experiment.rows), ("data", claim.data, experiment.data)):
-        if name is not None and name not in names:
-            raise DataError(
-                f"claims.yaml of {claim.topic}: claim {claim.id}: {side.experiment} has no {what} {name!r}; "
-                f"it has: {', '.join(names)}"
-            )
-    if side.experiment not in known:
-        known[side.experiment] = _records.groups(experiment, records=records)
-    return [
-        group
-        for group in known[side.experiment]
-        if group.row == side.row and group.scale != "smoke" and claim.data in (None, group.data.name)
-    ]
+    reader = _Reader(records)
+    measured = [reader.measured(claim) for claim in claims]
+    families: dict[tuple, list[int]] = {}
+    for index, verdict in enumerate(measured):
+        families.setdefault(verdict.claim.family, []).append(index)
+    adjusted: dict[int, float | None] = {}
+    for members in families.values():
+        values = rule.holm([rule.p_value(measured[index].comparisons) for index in members])
+        adjusted |= dict(zip(members, values, strict=True))
+    return [_judged(verdict, adjusted[index]) for index, verdict in enumerate(measured)]
 
 
 def evidence(
@@ -591,7 +236,7 @@ def evidence(
 
     Like is compared with like. Among the scales and data on which every side was measured, fresh records come
     before stale ones, then ``paper`` before ``quick``, then the data the source used before other data, then
-    real before simulated data.
+    released, regenerated, mixed and stand-in data.
 
     Returns
     -------
@@ -600,10 +245,9 @@ def evidence(
     """
     tables: dict[Side, dict[tuple[str, str], Group]] = {}
     for side in claim.sides:
-        found = list(groups[side])
-        if not found:
+        if not groups[side]:
             return None, f"no run of {side.experiment}, row {side.row}"
-        tables[side] = {(g.scale, g.data.name): g for g in found if g.summary(side.metric) is not None}
+        tables[side] = {(g.scale, g.data.name): g for g in groups[side] if g.summary(side.metric) is not None}
         if not tables[side]:
             return None, f"no run of {side.experiment}, row {side.row}, measured {side.metric}"
     first, *rest = tables.values()
@@ -617,97 +261,167 @@ def evidence(
             any(group.stale is not None for group in chosen),
             -SCALES.index(key[0]),
             claim.made_on not in (None, chosen[0].data.name),
-            chosen[0].data.kind != "real",
+            KINDS.index(chosen[0].data.kind),
         )
 
     best = min(common, key=preference)  # of equals the first: the experiment's own order of data
     return {side: table[best] for side, table in tables.items()}, None
 
 
-def _verdict(claim: Claim, known: dict[str, list[Group]], records: Path | str | None) -> Verdict:
-    agreement = claim.agreement
-    unmeasured = (None,) * len(agreement.order)
-    if claim.kind == "published-only":
-        return Verdict(
-            claim=claim, verdict="not run", notes=("published only: no experiment here measures it",)
+class _Reader:
+    """Reads the groups of each experiment once."""
+
+    def __init__(self, records: Path | str | None):
+        self.records = records
+        self.experiments: dict[str, Experiment] = {}
+        self.known: dict[str, list[Group]] = {}
+
+    def groups(self, side: Side, claim: Claim) -> list[Group]:
+        """Return the groups of records that may answer for one side, best first."""
+        from reasonlib.tracking.experiment import find
+
+        try:
+            experiment = find(side.experiment)
+        except UserError as error:
+            raise DataError(f"claims.yaml of {claim.topic}: claim {claim.id}: {error}") from error
+        for what, name, names in (("row", side.row, experiment.rows), ("data", claim.data, experiment.data)):
+            if name is not None and name not in names:
+                raise DataError(
+                    f"claims.yaml of {claim.topic}: claim {claim.id}: {side.experiment} has no "
+                    f"{what} {name!r}; it has: {', '.join(names)}"
+                )
+        if side.experiment not in self.known:
+            self.experiments[side.experiment] = experiment
+            self.known[side.experiment] = [
+                replace(group, records=group.records[:1]) if group.row in experiment.bundled else group
+                for group in _records.groups(experiment, records=self.records)
+            ]
+        return [
+            group
+            for group in self.known[side.experiment]
+            if group.row == side.row and group.scale != "smoke" and claim.data in (None, group.data.name)
+        ]
+
+    def sample(self, side: Side, group: Group, claim: Claim) -> Sample:
+        """Return what the runs of one side measured."""
+        values = tuple(float(record.metrics[side.metric] or 0.0) for record in group.records)
+        declared = self.experiments[side.experiment].is_deterministic(side.row)
+        same = max(values) - min(values) <= rule.TIE * max(map(abs, values))
+        return Sample(
+            values=values,
+            seeds=tuple(record.seed for record in group.records),
+            deterministic=declared and same,
+            examples=group.examples(side.metric) or claim.table.examples_of(side.metric),
+            drawn=group.data.kind not in SHARED_TEST,
         )
-    groups = {side: _groups(side, claim, known, records) for side in claim.sides}
-    chosen, gap = evidence(claim, groups)
-    own = claim.side
-    if chosen is None:
-        notes: tuple[str, ...] = () if gap is None else (gap,)
-        alone = next((g for g in groups[own] if g.summary(own.metric) is not None), None) if own else None
-        if own is None or alone is None:
-            return Verdict(claim=claim, verdict="not run", orders=unmeasured, notes=notes)
-        summary = alone.summary(own.metric)
-        assert summary is not None
+
+    def measured(self, claim: Claim) -> Verdict:
+        """Compare all that a claim asks for; the verdict is still to be given."""
+        unmeasured = (None,) * len(claim.agreement.order)
+        if claim.kind == "published-only":
+            return Verdict(
+                claim=claim, verdict="not run", notes=("published only: no experiment here measures it",)
+            )
+        groups = {side: self.groups(side, claim) for side in claim.sides}
+        chosen, gap = evidence(claim, groups)
+        own = claim.side
+        if chosen is None:
+            alone = next((g for g in groups[own] if g.summary(own.metric) is not None), None) if own else None
+            notes: tuple[str, ...] = () if gap is None else (gap,)
+            if own is None or alone is None:
+                return Verdict(claim=claim, verdict="not run", orders=unmeasured, notes=notes)
+            return self._described(claim, {own: alone}, orders=unmeasured, notes=notes)
+        samples = {side: self.sample(side, group, claim) for side, group in chosen.items()}
+        comparisons, orders = _compared(claim, samples)
+        what = "the copy at hand does not show the number" if claim.illegible else "no number was published"
+        return self._described(
+            claim,
+            chosen,
+            notes=() if comparisons else (f"nothing to compare with: {what}",),
+            comparisons=comparisons,
+            orders=orders,
+            deterministic=all(sample.deterministic for sample in samples.values()),
+        )
+
+    def _described(self, claim: Claim, used: Mapping[Side, Group], **fields: Any) -> Verdict:
+        """Return a verdict with where its evidence comes from."""
+        sides = {side: group.summary(side.metric) for side, group in used.items()}
+        first = next(iter(used.values()))
+        stale = next((group.stale for group in used.values() if group.stale), None)
+        notes = (*fields.pop("notes", ()), *([f"stale: {stale}"] if stale else []))
         return Verdict(
             claim=claim,
             verdict="not run",
-            ours=summary,
-            sides={own: summary},
-            orders=unmeasured,
-            **_described([alone]),
-            notes=(*notes, *_notes([alone])),
+            ours=sides.get(claim.side) if claim.side else None,
+            sides={side: summary for side, summary in sides.items() if summary is not None},
+            values={
+                side: tuple(float(record.metrics[side.metric] or 0.0) for record in group.records)
+                for side, group in used.items()
+            },
+            seeds={side: tuple(record.seed for record in group.records) for side, group in used.items()},
+            scale=first.scale,
+            data=first.data.name,
+            kind=first.data.kind,
+            conditions=differences(claim, used, self.experiments),
+            records=tuple(
+                dict.fromkeys(
+                    record.where for group in used.values() for record in group.records if record.where
+                )
+            ),
+            stale=stale,
+            notes=notes,
+            **fields,
         )
-    sides: dict[Side, Summary] = {}
-    for side, group in chosen.items():
-        summary = group.summary(side.metric)
-        assert summary is not None
-        sides[side] = summary
-    means = {side: summary.mean for side, summary in sides.items()}
-    used = list(chosen.values())
-    level = agreement.level_holds(means[own], claim.published) if own and agreement.has_level else None
-    orders = tuple(order.holds(means) for order in agreement.order)
-    own_data = claim.made_on is None or all(g.data.name == claim.made_on for g in used)
-    full = own_data and all(g.scale == "paper" and g.data.kind == "real" and g.complete for g in used)
-    notes = _notes(used)
-    if level is None and not orders:
-        notes = ("no published number could be read: nothing to compare with", *notes)
-    elif level is False and all(orders) and orders:
-        notes = ("the ordering holds, the level does not", *notes)
-    broken = [order.text for order, holds in zip(agreement.order, orders, strict=True) if not holds]
-    if broken:
-        notes = (f"does not hold: {', '.join(broken)}", *notes)
-    verdict = judge(level=level, order=all(orders) if orders else None, full=full)
-    if verdict == "not run" and (level is not None or orders):
-        notes = ("fails at this setting; the source's own, run to its end on real data, would decide", *notes)
-    return Verdict(
-        claim=claim,
-        verdict=verdict,
-        ours=sides[own] if own else None,
-        sides=sides,
-        level=level,
-        orders=orders,
-        **_described(used),
-        notes=notes,
-    )
 
 
-def _described(used: Sequence[Group]) -> dict[str, Any]:
-    """Return the fields of a verdict that say where its evidence comes from."""
-    return {
-        "scale": used[0].scale,
-        "data": used[0].data.name,
-        "kind": used[0].data.kind,
-        "records": tuple(
-            dict.fromkeys(record.where for group in used for record in group.records if record.where)
-        ),
-        "stale": next((group.stale for group in used if group.stale), None),
-    }
+def _compared(
+    claim: Claim, samples: Mapping[Side, Sample]
+) -> tuple[tuple[Comparison, ...], tuple[bool | None, ...]]:
+    """Make every comparison a claim asks for, and say of each ordering whether the means are in order."""
+    parts: list[Comparison] = []
+    asked = claim.agreement
+    if claim.kind == "value" and claim.side is not None:
+        own, tolerance = samples[claim.side], _tolerance(claim)
+        if claim.published is not None and tolerance is not None and not asked.has_bounds:
+            parts.append(
+                rule.level(
+                    own,
+                    claim.published,
+                    tolerance=tolerance,
+                    better=claim.table.better_of(claim.side.metric),
+                    published_examples=claim.table.examples_of(claim.side.metric),
+                )
+            )
+        if asked.at_least is not None:
+            parts.append(rule.bar(own, asked.at_least))
+        if asked.at_most is not None:
+            parts.append(rule.bar(own, asked.at_most, above=False))
+    orders = []
+    for order in asked.order:
+        pairs = [_difference(order, samples[high], samples[low]) for high, low in order.pairs]
+        parts += pairs
+        orders.append(all(part.holds for part in pairs))
+    return tuple(parts), tuple(orders)
 
 
-def _notes(used: Sequence[Group]) -> tuple[str, ...]:
-    notes = []
-    cut = [record.steps for group in used for record in group.records if not record.steps.complete]
-    if cut:
-        least = min(steps.done / max(steps.planned, 1) for steps in cut)
-        notes.append(f"stopped by its time budget after {least:.0%} of the planned steps")
-    notes += dict.fromkeys(f"stale: {group.stale}" for group in used if group.stale)
-    return tuple(notes)
+def _difference(order: Order, high: Sample, low: Sample) -> Comparison:
+    return rule.nearness(high, low, by=order.by) if order.near else rule.difference(high, low, by=order.by)
 
 
-# Showing ----------------------------------------------------------------------------------------------------
+def _judged(measured: Verdict, adjusted: float | None) -> Verdict:
+    """Give the verdict and say what a reader should know of it."""
+    parts = measured.comparisons
+    word = rule.judge(parts, same_conditions=not measured.conditions, adjusted=adjusted)
+    notes = list(measured.notes)
+    if word == "inconclusive":
+        notes.insert(0, rule.doubt(parts))
+    if word == "challenged" and (level := next((p for p in parts if p.kind == "level"), None)):
+        if not level.holds:
+            notes.insert(0, f"{'better' if level.better else 'worse'} than published")
+    return replace(measured, verdict=word, adjusted=adjusted, notes=tuple(notes))
+
+
+# Tables -----------------------------------------------------------------------------------------------------
 
 
 def table(
@@ -720,6 +434,23 @@ def table(
     records: Path | str | None = None,
 ) -> list[dict[str, Any]]:
     """Return published against ours, a dict for each claim with the keys of ``reasonlib claims --json``.
+
+    The parameters are those of `select`.
+    """
+    chosen = select(name, table=table, figure=figure, section=section, ids=ids, records=records)
+    return [verdict.to_json() for verdict in chosen]
+
+
+def select(
+    name: str | None = None,
+    *,
+    table: str | None = None,
+    figure: str | None = None,
+    section: str | None = None,
+    ids: Iterable[str] | None = None,
+    records: Path | str | None = None,
+) -> list[Verdict]:
+    """Return the verdicts on some claims; corrections are those of their whole tables.
 
     Parameters
     ----------
@@ -737,39 +468,32 @@ def table(
     UserError
         If nothing fits; lists what there is.
     """
-    return [verdict.to_json() for verdict in _select(name, table, figure, section, ids, records)]
-
-
-def _select(
-    name: str | None,
-    table: str | None,
-    figure: str | None,
-    section: str | None,
-    ids: Iterable[str] | None,
-    records: Path | str | None,
-) -> list[Verdict]:
     from reasonlib.tracking.experiment import topics
 
     wanted = None if ids is None else list(ids)
     topic = None if name is None else name.partition("/")[0]
-    claims = [claim for one in (topics() if topic is None else [topic]) for claim in load(one)]
+    everything = [claim for one in (topics() if topic is None else [topic]) for claim in load(one)]
+    claims = everything
     if name is not None and "/" in name:
         claims = [claim for claim in claims if name in {side.experiment for side in claim.sides}]
-    for place, where in (("table", table), ("figure", figure), ("section", section)):
-        if where is None:
+    for place, part in zip(PLACES, (table, figure, section), strict=True):
+        if part is None:
             continue
-        there = list(dict.fromkeys(claim.where for claim in claims if claim.place == place))
-        if where not in there:
-            raise UserError(f"no claim is from {place} {where!r}; there are: {', '.join(there) or 'none'}")
-        claims = [claim for claim in claims if (claim.place, claim.where) == (place, where)]
+        known = list(dict.fromkeys(claim.where for claim in claims if claim.place == place))
+        if part not in known:
+            raise UserError(f"no claim is from {place} {part!r}; there are: {', '.join(known) or 'none'}")
+        claims = [claim for claim in claims if (claim.place, claim.where) == (place, part)]
     if wanted is not None:
         by_id = {claim.id: claim for claim in claims}
-        if missing := [one for one in wanted if one not in by_id]:
+        if missing := [key for key in wanted if key not in by_id]:
             raise UserError(f"there is no claim {missing[0]!r}; there are: {', '.join(by_id) or 'none'}")
-        claims = [by_id[one] for one in wanted]
+        claims = [by_id[key] for key in wanted]
     if not claims and name is not None and "/" in name:
         raise UserError(f"no claim asks for {name!r}; see: reasonlib claims")
-    return verdicts(records=records, claims=claims)
+    families = {claim.family for claim in claims}
+    whole = verdicts(records=records, claims=[claim for claim in everything if claim.family in families])
+    given = {verdict.claim.id: verdict for verdict in whole}
+    return [given[claim.id] for claim in claims]
 
 
 def number(value: float | None, unit: str | None = None) -> str:
@@ -786,137 +510,3 @@ def number(value: float | None, unit: str | None = None) -> str:
     while places < 6 and any(round(value, places) == edge != value for edge in (0.0, whole)):
         places += 1
     return f"{value:.{places}f}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Board:
-    """A table of verdicts that a notebook, a page and a terminal can show.
-
-    Attributes
-    ----------
-    rows
-        The dicts of `table`.
-    caption
-        What the table is.
-    """
-
-    rows: tuple[dict[str, Any], ...]
-    caption: str
-
-    HEADINGS = ("What", "Metric", "Published", "Measured here", "Run", "Verdict")
-
-    def cells(self) -> list[tuple[str, str, str, str, str, str]]:
-        """Return the text of each cell, under `HEADINGS`."""
-        return [_cells(row) for row in self.rows]
-
-    def notes(self) -> list[str]:
-        """Return what must be said of single rows: reasons of contradicted claims, stale or partial runs."""
-        return [f"{_title(row)}: {'; '.join(said)}." for row in self.rows if (said := _said(row))]
-
-    def _repr_html_(self) -> str:
-        """Return an accessible table that takes its colours from the page."""
-        line = "border-bottom: 1px solid currentColor; padding: 0.25em 0.6em; vertical-align: top;"
-        head = "".join(
-            f'<th scope="col" style="{line} text-align: {_align(index)};">{html.escape(name)}</th>'
-            for index, name in enumerate(self.HEADINGS)
-        )
-        body = []
-        for row, cells in zip(self.rows, self.cells(), strict=True):
-            word = row["verdict"].replace(" ", "-")
-            plain = f"{line} text-align: left; font-weight: inherit; min-width: min(11em, 45vw);"
-            columns = [f'<th scope="row" style="{plain}">{html.escape(cells[0])}</th>']
-            columns += [
-                f'<td style="{line} text-align: {_align(index)};">{html.escape(text)}</td>'
-                for index, text in enumerate(cells[1:-1], start=1)
-            ]
-            glyph = f'<span class="rr-glyph" aria-hidden="true">{GLYPHS[row["verdict"]]}</span>'
-            columns.append(
-                f'<td class="rr-verdict rr-{word}" style="{line} text-align: left; white-space: nowrap;">'
-                f"{glyph} {row['verdict']}</td>"
-            )
-            name = html.escape(row["id"])
-            body.append(f'<tr class="rr-row rr-{word}" data-claim="{name}">{"".join(columns)}</tr>')
-        caption = html.escape(self.caption)
-        region = f'role="region" tabindex="0" aria-label="{caption}" style="overflow-x: auto;"'
-        notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes())
-        return (
-            f'<div class="rr-claims" {region}>'
-            '<table class="rr-table" style="color: inherit; background: none; border-collapse: collapse;">'
-            f'<caption style="text-align: left; color: inherit;">{caption}</caption>'
-            f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
-            + (f'<ul class="rr-notes">{notes}</ul>' if notes else "")
-        )
-
-    def _repr_markdown_(self) -> str:
-        """Return the same as a Markdown table."""
-        rows = [self.HEADINGS, ("---",) * len(self.HEADINGS)]
-        rows += [
-            (*cells[:-1], f"{GLYPHS[row['verdict']]} {cells[-1]}")
-            for row, cells in zip(self.rows, self.cells(), strict=True)
-        ]
-        lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |" for cells in rows]
-        return "\n".join(
-            [f"**{self.caption}**", "", *lines, "", *(f"- {note}" for note in self.notes())]
-        ).rstrip()
-
-    def __str__(self) -> str:
-        """Return the same as aligned text."""
-        rows = [self.HEADINGS, *self.cells()]
-        widths = [max(len(row[index]) for row in rows) for index in range(len(self.HEADINGS))]
-        lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in rows
-        ]
-        return "\n".join([self.caption, *lines, *self.notes()])
-
-
-def _align(index: int) -> str:
-    return "right" if index in (2, 3) else "left"
-
-
-def _title(row: Mapping[str, Any]) -> str:
-    return row["row"] or row["text"] or row["id"]
-
-
-def _cells(row: Mapping[str, Any]) -> tuple[str, str, str, str, str, str]:
-    ours = row["ours"]
-    if ours is None:
-        measured = "–"
-    else:
-        measured = number(ours["mean"], row["unit"])
-        if ours["sd"] is not None:
-            measured += f" ± {number(ours['sd'], row['unit'])} ({ours['n']} seeds)"
-    ran = "–"
-    if (data := row["data"]) is not None:
-        kind = "" if data["name"] == data["kind"] else f" ({data['kind']})"
-        ran = f"{row['scale']}, {data['name']}{kind}"
-    unit = f" ({row['unit']})" if row["unit"] else ""
-    published = "–" if row["published"] is None else f"{row['published']:g}"
-    return (_title(row), f"{row['metric'] or '–'}{unit}", published, measured, ran, row["verdict"])
-
-
-def _said(row: Mapping[str, Any]) -> list[str]:
-    reason = [row["reason"].rstrip(".")] if row["reason"] and row["verdict"] == "contradicted" else []
-    return [*reason, *row["notes"]]
-
-
-def show(
-    name: str | None = None,
-    *,
-    table: str | None = None,
-    figure: str | None = None,
-    section: str | None = None,
-    ids: Iterable[str] | None = None,
-    caption: str | None = None,
-    records: Path | str | None = None,
-) -> Board:
-    """Return published against ours as a table for a page, a notebook or a terminal.
-
-    The parameters are those of `table`; `caption` replaces the caption made from the source and its part.
-    """
-    rows = [v.to_json() for v in _select(name, table, figure, section, ids, records)]
-    if caption is None:
-        part = table or figure or section or f"Claims of {name or 'every topic'}"
-        sources = ", ".join(dict.fromkeys(row["source"] for row in rows))
-        caption = f"{part} ({sources}): published and measured here" if rows else f"{part}: none"
-    return Board(rows=tuple(rows), caption=caption)

@@ -48,7 +48,7 @@ class Trial:
     experiment, row, scale, seed
         What to run; `experiment` is ``topic/word``.
     data, kind
-        Name of the data set, and ``real`` or ``simulated``.
+        Name of the data set, and one of `reasonlib.tracking.records.KINDS`.
     settings
         ``rows[row] | scales[scale]``.
     device
@@ -87,6 +87,8 @@ class Measured:
     stopped
         ``finished``, ``early`` or ``minutes`` (the budget was spent: the next run continues from here). By
         default ``finished`` if all planned steps were done, else ``minutes``.
+    examples
+        Number of test examples behind the metrics that are a share of them: one number, or one a metric.
     data_version
         Version of the data that was used; by default what the experiment's `version` says.
     details
@@ -97,6 +99,7 @@ class Measured:
     steps_done: int = 0
     steps_planned: int = 0
     stopped: str | None = None
+    examples: int | Mapping[str, int] | None = None
     data_version: str | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
 
@@ -116,7 +119,8 @@ class Experiment:
     scales
         ``smoke``, ``quick``, ``paper`` to settings; a scale's setting replaces a row's of the same name.
     data
-        Data name to ``real`` or ``simulated``; the first is the default.
+        Data name to its kind, one of `reasonlib.tracking.records.KINDS`; the first is the default. A topic
+        declares the kind of each data set once, in ``DATA`` beside its experiments.
     run
         Trains and measures one trial. Returns `Measured`, or only the metrics.
         Records keep its fingerprint; see `reasonlib.tracking.fingerprint`.
@@ -124,6 +128,14 @@ class Experiment:
         From a data name to the version today (a checksum) of the files that are read: a corpus, bundled
         weights. None for files that are not on this machine, of which nothing can be told, and for data that
         code alone makes. Several are joined by ``+``. Optional.
+    deterministic
+        Whether every seed gives the same numbers, so that one run is enough; or the rows of which this is so.
+    bundled
+        Rows that measure a model that was trained before, and of which there is one: more seeds are no more
+        evidence.
+    resolve
+        From a record's settings and a metric to all settings that make this metric, with the defaults of what
+        the settings leave out, to set them beside those that a source prints. Optional.
     """
 
     name: str
@@ -133,6 +145,9 @@ class Experiment:
     data: Mapping[str, str]
     run: Callable[[Trial], Measured | Mapping[str, float]]
     version: Callable[[str], str | None] | None = None
+    deterministic: bool | tuple[str, ...] = False
+    bundled: tuple[str, ...] = ()
+    resolve: Callable[[Mapping[str, Any], str], Mapping[str, Any]] | None = None
 
     def __post_init__(self) -> None:
         topic, _, word = self.name.partition("/")
@@ -153,12 +168,19 @@ class Experiment:
                 raise ValueError(f"scales must be among {', '.join(SCALES)}, got {scale!r}")
         for kind in self.data.values():
             if kind not in KINDS:
-                raise ValueError(f"data must be {' or '.join(KINDS)}, got {kind!r}")
+                raise ValueError(f"data must be {', '.join(KINDS[:-1])} or {KINDS[-1]}, got {kind!r}")
+        named = () if isinstance(self.deterministic, bool) else self.deterministic
+        if unknown := {*named, *self.bundled} - set(self.rows):
+            raise ValueError(f"deterministic and bundled must name rows, got {sorted(unknown)[0]!r}")
         for name, values in (*self.rows.items(), *self.scales.items()):
             try:
                 _plain(values)
             except (TypeError, ValueError) as error:
                 raise ValueError(f"the settings of {name!r} must be JSON values: {error}") from error
+
+    def is_deterministic(self, row: str) -> bool:
+        """Whether every seed gives the same numbers for a row."""
+        return self.deterministic if isinstance(self.deterministic, bool) else row in self.deterministic
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -168,6 +190,11 @@ def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
 def settings(experiment: Experiment, row: str, scale: str) -> dict[str, Any]:
     """Return the settings of a row at a scale as the JSON values that a record keeps."""
     return _plain({**experiment.rows[row], **experiment.scales[scale]})
+
+
+def subset(kinds: Mapping[str, str], *names: str) -> dict[str, str]:
+    """Return some data sets of a topic with their kinds, for `Experiment.data`; the first is the default."""
+    return {name: kinds[name] for name in names}
 
 
 # Topics -----------------------------------------------------------------------------------------------------
@@ -507,13 +534,19 @@ def _run_trial(experiment: Experiment, trial: Trial, facts: dict[str, Any], fres
             commit=facts["commit"],
             code=facts["code"],
             when=datetime.now(UTC).isoformat(timespec="milliseconds"),
-            details=_plain(measured.details),
+            details=_plain(_details(measured)),
         )
         if trial.folder is not None and leads():
             _write(trial.folder / "clock.json", {"seconds": seconds})
             if record.steps.complete:
                 _write(trial.folder / "finished.json", record.to_json())
         return record
+
+
+def _details(measured: Measured) -> Mapping[str, Any]:
+    if measured.examples is None:
+        return measured.details
+    return {**measured.details, "examples": measured.examples}
 
 
 def _replaced(trial: Trial, **changes: Any) -> Trial:

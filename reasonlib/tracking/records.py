@@ -13,7 +13,7 @@ import os
 import statistics
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,13 +31,20 @@ except ImportError:  # Windows: a single appended write is all there is
     fcntl = None  # type: ignore[assignment]
 
 SCALES = ("smoke", "quick", "paper")
-KINDS = ("real", "simulated")
+KINDS = ("released", "regenerated", "mixed", "stand-in")
+"""Of data: the source's own files; made by its published procedure, agreement in distribution tested; partly
+the one and partly ours; ours in place of data that cannot be had, or invented inputs."""
+OLD_KINDS = {"real": "released", "simulated": "stand-in"}  # as records before November 2026 say it
 ENDINGS = ("finished", "early", "minutes")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Data:
-    """The examples a run saw: their name, ``real`` or ``simulated``, and their version where one is known."""
+    """The examples a run saw: their name, one of `KINDS`, and their version where one is known.
+
+    What counts is the kind that the experiment declares today, see `groups`: the bytes are the version's
+    business.
+    """
 
     name: str
     kind: str
@@ -161,7 +168,7 @@ class Record:
         )
         for name, value, allowed in (
             ("scale", record.scale, SCALES),
-            ("data.kind", record.data.kind, KINDS),
+            ("data.kind", record.data.kind, (*KINDS, *OLD_KINDS)),
             ("steps.stopped", record.steps.stopped, ENDINGS),
         ):
             if value not in allowed:
@@ -380,8 +387,6 @@ def stale(record: Record, experiment: "Experiment | None" = None) -> str | None:
             return f"setting {key} was {was!r}, " + ("is gone" if now is missing else f"is {now!r}")
     if record.data.name not in experiment.data:
         return f"data {record.data.name} is gone"
-    if record.data.kind != experiment.data[record.data.name]:
-        return f"data {record.data.name} was {record.data.kind}, is {experiment.data[record.data.name]}"
     if experiment.version is not None:
         version = experiment.version(record.data.name)  # None: the files are not on this machine
         if version is not None and not _agree(version, record.data.version or ""):
@@ -457,8 +462,14 @@ class Group:
         numbers = [value for value in values if value is not None]
         return Summary.of(numbers) if len(numbers) == len(values) else None
 
+    def examples(self, metric: str) -> int | None:
+        """Return the number of test examples behind a metric, where the records say it; the fewest."""
+        counts = [record.details.get("examples") for record in self.records]
+        numbers = [count.get(metric) if isinstance(count, Mapping) else count for count in counts]
+        return None if not numbers or None in numbers else min(numbers)
+
     def _preference(self, names: Sequence[str]) -> tuple:
-        """Sort key: fresh before stale, the larger scale, real data, then the experiment's order."""
+        """Sort key: fresh before stale, the larger scale, the source's data, then the experiment's order."""
         order = names.index(self.data.name) if self.data.name in names else len(names)
         return (
             self.stale is not None,
@@ -478,8 +489,8 @@ def groups(
 ) -> list[Group]:
     """Group the records of an experiment, best first.
 
-    Fresh groups come before stale ones, then ``paper`` before ``quick`` before ``smoke``, then real before
-    simulated data, then data in the experiment's order. Within a group each seed counts once: its newest
+    Fresh groups come before stale ones, then ``paper`` before ``quick`` before ``smoke``, then data in the
+    order of `KINDS`, then in the experiment's order. Within a group each seed counts once: its newest
     complete run, or its newest run where no seed was run to the end.
 
     Parameters
@@ -532,7 +543,7 @@ def _group(pile: list[Record], experiment: "Experiment | None") -> Group:
     pile = [
         record
         for record in pile
-        if (record.config, record.code, record.data.kind) == (newest.config, newest.code, newest.data.kind)
+        if (record.config, record.code) == (newest.config, newest.code)
         and _agree(record.data.version, newest.data.version)
     ]
     complete = [record for record in pile if record.steps.complete]
@@ -541,10 +552,16 @@ def _group(pile: list[Record], experiment: "Experiment | None") -> Group:
         experiment=newest.experiment,
         row=newest.row,
         scale=newest.scale,
-        data=newest.data,
+        data=replace(newest.data, kind=_kind(newest.data, experiment)),
         records=tuple(seeds[seed] for seed in sorted(seeds)),
         stale=reason,
     )
+
+
+def _kind(data: Data, experiment: "Experiment | None") -> str:
+    """Return what a data set is declared to be today, or else what the record says, in today's words."""
+    declared = {} if experiment is None else experiment.data
+    return declared.get(data.name, OLD_KINDS.get(data.kind, data.kind))
 
 
 def best(

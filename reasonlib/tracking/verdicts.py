@@ -36,6 +36,7 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit  # scipy.stats takes a sec
 VERDICTS = ("reproduced", "exceeded", "supported", "inconclusive", "challenged", "contradicted", "not run")
 
 ALPHA = 0.05  # two-sided, of every decision; 95 % intervals
+AGREEMENTS = ("level", "nearness")  # kinds of comparison whose holding is no difference: not corrected
 MIN_RUNS = 3  # of a random system: fewer never decide
 TIE = 1e-6  # of the larger number: what is closer is a tie, and rounding no ordering
 _NORMAL = float(ndtri(1 - ALPHA / 2))  # 1.96
@@ -112,7 +113,7 @@ class Comparison:
     Attributes
     ----------
     kind
-        ``level``, ``bar`` or ``difference``.
+        ``level``, ``bar``, ``difference`` or ``nearness``.
     estimate
         Our mean for a level or a bar; the difference of the two means otherwise.
     low, high
@@ -128,6 +129,8 @@ class Comparison:
         Whether the sides of a difference are equal.
     better
         Whether our level deviates from the published one on the better side.
+    holds
+        Whether our means satisfy the claim, chance aside.
     """
 
     kind: str
@@ -140,6 +143,7 @@ class Comparison:
     exact: bool = False
     tie: bool = False
     better: bool = False
+    holds: bool = False
 
 
 def level(
@@ -147,7 +151,7 @@ def level(
     published: float,
     *,
     tolerance: float,
-    higher_is_better: bool = True,
+    better: str = "higher",
     published_examples: int | None = None,
 ) -> Comparison:
     """Compare our runs with a published number.
@@ -165,8 +169,8 @@ def level(
         The source's number.
     tolerance
         What the table allows between two runs that count as the same result.
-    higher_is_better
-        Which side of the published number is the better one.
+    better
+        Which side of the published number is the better one: ``higher``, ``lower`` or ``neither``.
     published_examples
         Test examples behind the published number, whose sampling error counts where ours are another draw.
     """
@@ -190,7 +194,8 @@ def level(
         p_against=_tail(abs(distance) - tolerance - _SLACK, reach, reach_freedom),
         enough=sample.enough,
         exact=sample.deterministic and reach == 0,
-        better=(distance > 0) == higher_is_better,
+        better=better == ("higher" if distance > 0 else "lower"),
+        holds=abs(distance) <= tolerance + _SLACK,
     )
 
 
@@ -212,6 +217,7 @@ def bar(sample: Sample, bound: float, *, above: bool = True) -> Comparison:
         p_against=_tail(-ahead, error, freedom),
         enough=sample.enough,
         exact=sample.deterministic and not sampling,
+        holds=ahead >= 0,
     )
 
 
@@ -223,25 +229,9 @@ def difference(high: Sample, low: Sample, *, by: float = 0.0) -> Comparison:
     paired; otherwise the interval is Welch's. Two deterministic rows are compared exactly, unless the test
     examples are another draw than the source's own.
     """
-    gap = high.mean - low.mean
-    drawn = high.drawn or low.drawn
-    exact = high.deterministic and low.deterministic
-    shared = sorted(set(high.seeds) & set(low.seeds))
-    floor = _apart(gap, high, low)
-    parts: list[tuple[float, float]]
-    if not exact and len(shared) >= MIN_RUNS and not (high.deterministic or low.deterministic):
-        left, right = (dict(zip(side.seeds, side.values, strict=True)) for side in (high, low))
-        gaps = [left[seed] - right[seed] for seed in shared]
-        gap = math.fsum(gaps) / len(gaps)
-        parts = _filled([(statistics.variance(gaps), len(gaps), len(gaps) - 1)], floor)
-    else:
-        sides = [side for side in (high, low) if not side.deterministic]
-        parts = _filled([(_spread(side), side.n, side.n - 1) for side in sides], floor)
-    if drawn and floor:
-        parts.append((floor, math.inf))
-        exact = False
-    error, freedom = _error(parts)
+    gap, error, freedom = _gap(high, low)
     tie = abs(gap) <= TIE * max(abs(high.mean), abs(low.mean))
+    ahead = gap - by + (_SLACK if by else 0.0)
     enough = high.enough and low.enough
     bounds = _interval(gap, error, freedom, enough)
     return Comparison(
@@ -249,12 +239,50 @@ def difference(high: Sample, low: Sample, *, by: float = 0.0) -> Comparison:
         estimate=gap,
         low=bounds[0],
         high=bounds[1],
-        p_for=1.0 if tie else _tail(gap - by + (_SLACK if by else 0.0), error, freedom),
+        p_for=1.0 if tie else _tail(ahead, error, freedom),
         p_against=1.0 if tie else _tail(-gap, error, freedom),
         enough=enough,
-        exact=exact,
+        exact=high.deterministic and low.deterministic and error == 0,
         tie=tie,
+        holds=not tie and ahead > 0,
     )
+
+
+def nearness(first: Sample, second: Sample, *, by: float) -> Comparison:
+    """Ask whether two rows lie no further apart than `by`: two one-sided tests, as for a level."""
+    gap, error, freedom = _gap(first, second)
+    inside = by + _SLACK - abs(gap)
+    enough = first.enough and second.enough
+    low, high = _interval(gap, error, freedom, enough)
+    return Comparison(
+        kind="nearness",
+        estimate=gap,
+        low=low,
+        high=high,
+        p_for=_tail(inside, error, freedom),
+        p_against=_tail(-inside, error, freedom),
+        enough=enough,
+        exact=first.deterministic and second.deterministic and error == 0,
+        holds=inside >= 0,
+    )
+
+
+def _gap(high: Sample, low: Sample) -> tuple[float, float, float]:
+    """Difference of two rows, its standard error and the degrees of freedom."""
+    gap = high.mean - low.mean
+    floor = _apart(gap, high, low)
+    sides = [side for side in (high, low) if not side.deterministic]
+    shared = sorted(set(high.seeds) & set(low.seeds)) if len(sides) == 2 else []
+    if len(shared) >= MIN_RUNS:
+        left, right = (dict(zip(side.seeds, side.values, strict=True)) for side in sides)
+        gaps = [left[seed] - right[seed] for seed in shared]
+        gap = math.fsum(gaps) / len(gaps)
+        parts = _filled([(statistics.variance(gaps), len(gaps), len(gaps) - 1)], floor)
+    else:
+        parts = _filled([(_spread(side), side.n, side.n - 1) for side in sides], floor)
+    if high.drawn or low.drawn:
+        parts.append((floor, math.inf))
+    return gap, *_error(parts)
 
 
 def p_value(comparisons: Sequence[Comparison]) -> float | None:
@@ -266,8 +294,11 @@ def p_value(comparisons: Sequence[Comparison]) -> float | None:
     """
     if not comparisons or not all(part.enough for part in comparisons) or all(p.exact for p in comparisons):
         return None
-    ordered = [part.p_for for part in comparisons if part.kind != "level"]
-    return min(1.0, 2 * min(_simes([part.p_against for part in comparisons]), max(ordered, default=1.0)))
+    against = _simes([part.p_against for part in comparisons])
+    if against <= ALPHA / 2:
+        return 2 * against
+    ordered = [part.p_for for part in comparisons if part.kind not in AGREEMENTS]
+    return min(1.0, 2 * min(against, max(ordered, default=1.0)))
 
 
 def holm(values: Iterable[float | None]) -> list[float | None]:
@@ -317,7 +348,7 @@ def judge(comparisons: Sequence[Comparison], *, same_conditions: bool, adjusted:
 
     Notes
     -----
-    *Beyond chance*: the corrected p-value is at most 0.05. The agreement of a level alone is not
+    *Beyond chance*: the corrected p-value is at most 0.05. That two numbers agree (a level, nearness) is not
     a difference, and is tested at 5 % without correction for its table. Exact comparisons need no test.
     """
     if not comparisons:
@@ -328,14 +359,14 @@ def judge(comparisons: Sequence[Comparison], *, same_conditions: bool, adjusted:
     beyond = p is not None and p <= ALPHA
     exact = all(part.exact for part in comparisons)
     against = _simes([part.p_against for part in comparisons])
-    ordered = max((part.p_for for part in comparisons if part.kind != "level"), default=None)
-    if (exact or beyond) and against <= ALPHA / 2 and (ordered is None or against < ordered):
+    ordered = max((part.p_for for part in comparisons if part.kind not in AGREEMENTS), default=None)
+    if (exact or beyond) and against <= ALPHA / 2:
         failing = [part for part in comparisons if part.p_against <= ALPHA / 2]
         if failing and all(part.kind == "level" and part.better for part in failing):
             return "exceeded" if same_conditions else "challenged"
         return "contradicted" if same_conditions else "challenged"
-    levels_hold = all(part.p_for <= ALPHA for part in comparisons if part.kind == "level")
-    if levels_hold and (ordered is None or ((exact or beyond) and ordered <= ALPHA / 2)):
+    agree = all(part.p_for <= ALPHA for part in comparisons if part.kind in AGREEMENTS)
+    if agree and against > ALPHA / 2 and (ordered is None or ((exact or beyond) and ordered <= ALPHA / 2)):
         return "reproduced" if same_conditions else "supported"
     return "inconclusive"
 

@@ -7,9 +7,12 @@ from torch import Tensor
 from torch.nn import functional
 
 from reasonlib import training
-from reasonlib.tracking.experiment import Experiment, Measured, Trial
+from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
 
-__all__ = ["EXPERIMENTS", "tensors"]
+__all__ = ["DATA", "EXPERIMENTS", "tensors"]
+
+DATA = {"simulated": "stand-in"}
+"""The data sets of this topic, each with its kind: released, regenerated, mixed or stand-in."""
 
 
 def tensors(examples: list[Example]) -> tuple[Tensor, Tensor]:
@@ -56,7 +59,7 @@ VOTE = Experiment(
         "quick": {"questions": 2000, "asked": 1000, "epochs": 5},
         "paper": {"questions": 20000, "asked": 10000, "epochs": 20},
     },
-    data={"simulated": "simulated"},
+    data=subset(DATA, "simulated"),
     run=run_vote,
 )
 

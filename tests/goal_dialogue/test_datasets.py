@@ -18,7 +18,7 @@ def test_simulated_sets_are_loaded_once_at_the_size_asked_for():
     small = load("advice", 3)
     assert len(small.train) + len(small.valid) + len(small.test) == 50
     assert len(load("advice", 3, dialogues=10).train) == 6
-    assert SETS["dialog-babi"] == "real" and {*SETS.values()} == {"real", "simulated"}
+    assert SETS["dialog-babi"] == "released" and {*SETS.values()} == {"released", "stand-in"}
 
 
 def test_the_first_dialogues_of_the_released_set(tmp_path, monkeypatch):

@@ -31,7 +31,7 @@ def trial(**settings):
         scale="smoke",
         seed=0,
         data="simulated",
-        kind="simulated",
+        kind="stand-in",
         settings={**base, **settings},
     )
 

@@ -33,7 +33,7 @@ WALKS = Experiment(
     title="Random walks",
     rows={"short": {"stride": 0.5}, "long": {"stride": 2.0, "axes": (0, 1)}},
     scales={"smoke": {"steps": 3}, "quick": {"steps": 50}},
-    data={"made": "simulated", "found": "real"},
+    data={"made": "stand-in", "found": "released"},
     run=walk,
 )
 
@@ -51,7 +51,7 @@ def test_a_run_returns_one_whole_record_a_row_and_seed():
     record = found[2]
     assert record.experiment == "toy/walks" and record.scale == "smoke"
     assert record.config == {"stride": 2.0, "axes": [0, 1], "steps": 3}
-    assert (record.data.name, record.data.kind, record.data.version) == ("made", "simulated", None)
+    assert (record.data.name, record.data.kind, record.data.version) == ("made", "stand-in", None)
     assert (record.steps.done, record.steps.planned, record.steps.stopped) == (3, 3, "finished")
     assert record.metrics["steps"] == 3.0 and record.seconds >= 0 and record.device.startswith("cpu (")
     assert record.versions["reasonlib"] == reasonlib.__version__ and "python" in record.versions
@@ -78,7 +78,7 @@ def test_the_trial_gets_what_was_asked():
     )
     (trial,) = seen
     assert (trial.experiment, trial.row, trial.scale, trial.seed) == ("toy/walks", "long", "quick", 5)
-    assert (trial.data, trial.kind, trial.minutes, trial.device) == ("found", "real", 0.5, "cpu")
+    assert (trial.data, trial.kind, trial.minutes, trial.device) == ("found", "released", 0.5, "cpu")
     assert trial.settings["axes"] == (0, 1) and trial.folder is None and trial.progress
 
 
@@ -183,7 +183,7 @@ def test_a_device_that_is_not_there():
         ({"rows": {"a": {"f": print}}}, "settings of 'a' must be JSON values"),
         ({"rows": {"a": {"f": math.inf}}}, "settings of 'a' must be JSON values"),
         ({"scales": {"huge": {}}}, "scales must be among smoke, quick, paper, got 'huge'"),
-        ({"data": {"made": "fake"}}, "data must be real or simulated, got 'fake'"),
+        ({"data": {"made": "fake"}}, "data must be released, regenerated, mixed or stand-in, got 'fake'"),
     ],
 )
 def test_an_experiment_is_checked_once(changes, message):
@@ -362,7 +362,7 @@ def topic(tmp_path, monkeypatch):
             EXPERIMENTS = {
                 "sums": Experiment(
                     name="toy_topic/sums", title="Sums", rows={"one": {}}, scales={"smoke": {}},
-                    data={"made": "simulated"},
+                    data={"made": "stand-in"},
                     run=lambda trial: {"sum": 1 + trial.seed},
                 )
             }

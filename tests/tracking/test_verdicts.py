@@ -177,7 +177,7 @@ def test_a_level_that_straddles_its_tolerance_decides_nothing():
         if verdict(result) in ("contradicted", "exceeded"):
             assert result.high < published - 0.02 or result.low > published + 0.02
             assert (verdict(result) == "exceeded") == (runs.mean > published)
-            lower = level(runs, published, tolerance=0.02, higher_is_better=False)
+            lower = level(runs, published, tolerance=0.02, better="lower")
             assert (verdict(lower) == "exceeded") == (runs.mean < published)
         if verdict(result) == "reproduced":
             assert abs(runs.mean - published) <= 0.04

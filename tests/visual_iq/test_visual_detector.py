@@ -387,7 +387,7 @@ def trial(**settings):
         scale="smoke",
         seed=0,
         data="simulated",
-        kind="simulated",
+        kind="regenerated",
         settings=EXPERIMENTS["visual_iq/detector"].scales["smoke"] | TINY | settings,
     )
 

@@ -166,7 +166,7 @@ def test_the_vote_needs_no_solver():
         scale="smoke",
         seed=0,
         data="i-raven",
-        kind="simulated",
+        kind="regenerated",
         settings={"solver": "vote", "per_configuration": 1},
     )
     assert 0 <= run_pipeline(trial).metrics["accuracy"] <= 1

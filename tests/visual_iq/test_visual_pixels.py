@@ -234,7 +234,7 @@ def test_a_trial_stops_within_its_minutes():
         scale="smoke",
         seed=0,
         data="raven",
-        kind="simulated",
+        kind="regenerated",
         settings=settings,
         minutes=0.0,
     )

@@ -205,7 +205,7 @@ def trial(**changes):
             scale="smoke",
             seed=0,
             data="i-raven",
-            kind="simulated",
+            kind="regenerated",
             settings=settings,
         ),
         **changes,

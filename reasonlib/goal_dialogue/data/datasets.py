@@ -1,4 +1,4 @@
-"""One door to every set of dialogues, real or simulated."""
+"""Every set of dialogues by its name."""
 
 import dataclasses
 from functools import lru_cache
@@ -9,12 +9,12 @@ from reasonlib.goal_dialogue.data.example import Split
 __all__ = ["SETS", "load"]
 
 SETS = {
-    "dialog-babi": "real",
-    "simulated": "simulated",
-    "simulated-noisy": "simulated",
-    "advice": "simulated",
+    "dialog-babi": "released",
+    "simulated": "stand-in",
+    "simulated-noisy": "stand-in",
+    "advice": "stand-in",  # the source's own fifty dialogues are private
 }
-"""The sets by name, and whether each is real or simulated."""
+"""The sets by name, and of which kind each is; see `reasonlib.tracking.records.KINDS`."""
 
 
 @lru_cache(maxsize=16)

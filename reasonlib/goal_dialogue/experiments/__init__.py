@@ -15,8 +15,9 @@ from reasonlib.goal_dialogue.experiments.sentence_encoders import (
     WORD2VEC,
 )
 from reasonlib.goal_dialogue.experiments.taggers import TAGGERS
+from reasonlib.goal_dialogue.experiments.tasks import DATA
 
-__all__ = ["EXPERIMENTS"]
+__all__ = ["DATA", "EXPERIMENTS"]
 
 EXPERIMENTS = {
     experiment.name: experiment

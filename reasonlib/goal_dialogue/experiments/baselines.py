@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from reasonlib.goal_dialogue.experiments.tasks import (
-    DATA,
+    BOTH,
     EVALUATED,
     TaskResult,
     TaskRun,
@@ -66,7 +66,8 @@ BASELINES = Experiment(
         "quick": {"tasks": (1, 2, 3, 4, 5), "dialogues": 60, "options": {"epochs": 4}},
         "paper": {"tasks": (1, 2, 3, 4, 5, 6)},
     },
-    data=DATA,
+    data=BOTH,
     run=run_baselines,
+    deterministic=("rules", "tf-idf", "tf-idf-typed", "nearest"),
     version=data_version,
 )

@@ -9,8 +9,8 @@ from typing import Any
 
 from reasonlib.goal_dialogue.data import datasets
 from reasonlib.goal_dialogue.experiments import memory_networks
-from reasonlib.goal_dialogue.experiments.tasks import DATA, data_version
-from reasonlib.tracking.experiment import Experiment, Measured, Trial
+from reasonlib.goal_dialogue.experiments.tasks import BOTH, DATA, data_version
+from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
 
 __all__ = ["SHIP", "SHIP_COPYING", "run_bundle_copying", "run_bundle_networks"]
 
@@ -92,7 +92,7 @@ def run_bundle_copying(trial: Trial) -> Measured:
         # Other words than those of training: another seed.
         others = copier.encode(paraphrase_dialogues(getattr(split, part), seed=trial.seed + 1))
         metrics[f"reworded.{name}"] = evaluate_copier(copier, others, free=True)["per_response"]
-    bundled = settings["reworded"] and trial.kind == "real"
+    bundled = settings["reworded"] and trial.kind == "released"
     if trial.scale == "paper" and bundled and history.stopped == "finished":
         command = f"reasonlib run {trial.experiment} --scale paper --data {trial.data} --seed {trial.seed}"
         made = {"command": command, "data": f"{trial.data}, task 5", "steps": history.steps_done, **metrics}
@@ -114,7 +114,7 @@ SHIP = Experiment(
         "quick": {"dialogues": 60, "epochs": 6, "batch_size": 32, "lr": 0.005},
         "paper": {"dialogues": 500, "epochs": 12, "batch_size": 32, "lr": 0.005},
     },
-    data={"simulated": "simulated"},
+    data=subset(DATA, "simulated"),
     run=run_bundle_networks,
     version=data_version,
 )
@@ -128,7 +128,7 @@ SHIP_COPYING = Experiment(
         "quick": {"dialogues": 60, "epochs": 6},
         "paper": {"epochs": 6},
     },
-    data=DATA,
+    data=BOTH,
     run=run_bundle_copying,
     version=data_version,
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reasonlib.goal_dialogue.experiments.tasks import (
-    DATA,
+    BOTH,
     EVALUATED,
     TaskResult,
     TaskRun,
@@ -92,7 +92,7 @@ COPYING = Experiment(
         "quick": {"tasks": (1, 4), "dialogues": 150, "epochs": 8, "batch_size": 16},
         "paper": {"tasks": (1, 2, 3, 4, 5)},
     },
-    data=DATA,
+    data=BOTH,
     run=run_copying,
     version=data_version,
 )
@@ -145,7 +145,7 @@ SPEAKING = Experiment(
         "quick": {"tasks": (1, 4), "dialogues": 150, "epochs": 8, "batch_size": 16},
         "paper": {"tasks": (1, 2, 3, 4, 5, 6)},
     },
-    data=DATA,
+    data=BOTH,
     run=run_generation,
     version=data_version,
 )

@@ -1,12 +1,13 @@
 """Memory networks: N2N, GN2N and UN2N, with match features and without, and the choices of the recipe."""
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from reasonlib.goal_dialogue.data import datasets
 from reasonlib.goal_dialogue.data.example import Split
 from reasonlib.goal_dialogue.experiments.tasks import (
-    DATA,
+    BOTH,
     EVALUATED,
     TaskResult,
     TaskRun,
@@ -15,12 +16,23 @@ from reasonlib.goal_dialogue.experiments.tasks import (
     scales,
 )
 from reasonlib.tracking.experiment import Experiment, Measured, Trial
-from reasonlib.training.settings import select_fields
+from reasonlib.training.settings import select_fields, with_defaults
 
 if TYPE_CHECKING:
     from reasonlib.goal_dialogue.models.memory_network import MemoryNetwork, NetworkConfig
 
-__all__ = ["NETWORKS", "TUNING", "build_network", "run_networks"]
+__all__ = ["NETWORKS", "TUNING", "build_network", "resolve", "run_networks"]
+
+
+def resolve(settings: Mapping[str, Any], metric: str) -> dict[str, Any]:
+    """Fill in what a row leaves to the defaults, and what the task of a metric has for itself alone."""
+    from reasonlib.goal_dialogue.experiments.train_memory import Recipe
+    from reasonlib.goal_dialogue.models.memory_network import NetworkConfig
+
+    task = re.search(r"\d$", metric)
+    own = settings.get(f"only{task.group()}", {}) if task else {}
+    common = {"paragraph_width": 100, "apart": 100}
+    return with_defaults({**common, **settings, **own}, NetworkConfig, Recipe)
 
 
 def run_networks(trial: Trial) -> Measured:
@@ -121,7 +133,7 @@ def _build_with_paragraphs(
 
     corpus = task
     if settings.get("corpus", "internal") == "external":
-        if datasets.SETS[data] == "real":
+        if datasets.SETS[data] == "released":
             other = datasets.load(data, 6)  # people who talked
         else:
             other = datasets.load(data, 5, dialogues=settings["dialogues"], seed=11)
@@ -183,8 +195,9 @@ NETWORKS = Experiment(
         "gn2n-shared": {"network": "gn2n-shared"},
     },
     scales=scales(1, 2, 3, 4, 5, 6),
-    data=DATA,
+    data=BOTH,
     run=run_networks,
+    resolve=resolve,
     version=data_version,
 )
 
@@ -207,7 +220,8 @@ TUNING = Experiment(
         "quick": {"tasks": (5,), "dialogues": 100, "epochs": 10},
         "paper": {"tasks": (5,)},
     },
-    data=DATA,
+    data=BOTH,
     run=run_networks,
+    resolve=resolve,
     version=data_version,
 )

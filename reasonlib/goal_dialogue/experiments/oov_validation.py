@@ -17,7 +17,7 @@ from reasonlib.errors import UserError
 from reasonlib.goal_dialogue.data.example import Dialogue, Event, Fact, Note, Split, Turn
 from reasonlib.goal_dialogue.experiments.memory_networks import build_network
 from reasonlib.goal_dialogue.experiments.tasks import (
-    DATA,
+    BOTH,
     TaskResult,
     TaskRun,
     data_version,
@@ -161,7 +161,7 @@ UNHEARD = Experiment(
         "quick": {"tasks": (1,), "dialogues": 100, "epochs": 4},
         "paper": {"tasks": (1,), "epochs": 5},
     },
-    data=DATA,
+    data=BOTH,
     run=run_oov_validation,
     version=data_version,
 )

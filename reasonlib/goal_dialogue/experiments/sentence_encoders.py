@@ -1,8 +1,8 @@
 """Memory networks whose sentences are more than bags of words: key tags, paragraph vectors, Word2Vec."""
 
-from reasonlib.goal_dialogue.experiments.memory_networks import run_networks
-from reasonlib.goal_dialogue.experiments.tasks import DATA, data_version, scales
-from reasonlib.tracking.experiment import Experiment
+from reasonlib.goal_dialogue.experiments.memory_networks import resolve, run_networks
+from reasonlib.goal_dialogue.experiments.tasks import BOTH, DATA, data_version, scales
+from reasonlib.tracking.experiment import Experiment, subset
 
 __all__ = ["ADVICE", "KEY_TAGS", "PARAGRAPHS", "SWAPPED", "TAG_VARIANTS", "WORD2VEC"]
 
@@ -21,8 +21,9 @@ KEY_TAGS = Experiment(
         "ktn2n-context": {**KTN2N, "tagger": "context"},
     },
     scales=scales(1, 2, 3, 4, 5),
-    data=DATA,
+    data=BOTH,
     run=run_networks,
+    resolve=resolve,
     version=data_version,
 )
 
@@ -45,8 +46,9 @@ TAG_VARIANTS = Experiment(
         "quick": {"tasks": (5,), "dialogues": 80, "epochs": 6, "tagger_steps": 100},
         "paper": {"tasks": (5,)},
     },
-    data=DATA,
+    data=BOTH,
     run=run_networks,
+    resolve=resolve,
     version=data_version,
 )
 
@@ -64,8 +66,9 @@ SWAPPED = Experiment(
         "quick": {"tasks": (4,), "dialogues": 250, "epochs": 12, "tagger_steps": 100},
         "paper": {"tasks": (4,)},
     },
-    data=DATA,
+    data=BOTH,
     run=run_networks,
+    resolve=resolve,
     version=data_version,
 )
 
@@ -79,8 +82,9 @@ PARAGRAPHS = Experiment(
         "dbow-external": {"network": "n2n", "sentences": "paragraphs", "corpus": "external", "hops": 8},
     },
     scales=scales(1, 2, 3, 4, 5, 6),
-    data=DATA,
+    data=BOTH,
     run=run_networks,
+    resolve=resolve,
     version=data_version,
 )
 
@@ -93,8 +97,9 @@ WORD2VEC = Experiment(
         "quick": {"tasks": (5,), "dialogues": 100, "epochs": 10, "apart": 20},
         "paper": {"tasks": (5,)},
     },
-    data=DATA,
+    data=BOTH,
     run=run_networks,
+    resolve=resolve,
     version=data_version,
 )
 
@@ -113,7 +118,8 @@ ADVICE = Experiment(
         "quick": {"tasks": (1, 2, 3, 5), "epochs": 20, "apart": 20, "tagger_steps": 100},
         "paper": {"tasks": (1, 2, 3, 5)},
     },
-    data={"advice": "simulated"},
+    data=subset(DATA, "advice"),
     run=run_networks,
+    resolve=resolve,
     version=data_version,
 )

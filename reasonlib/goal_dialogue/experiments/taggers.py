@@ -1,7 +1,7 @@
 """Taggers, on words that occur in their training data and on words that do not."""
 
 from reasonlib.goal_dialogue.data import datasets
-from reasonlib.goal_dialogue.experiments.tasks import DATA, data_version
+from reasonlib.goal_dialogue.experiments.tasks import BOTH, data_version
 from reasonlib.tracking.experiment import Experiment, Measured, Trial
 
 __all__ = ["TAGGERS", "run_taggers"]
@@ -34,7 +34,7 @@ def run_taggers(trial: Trial) -> Measured:
         shares = [row.accuracy for row in rows if row.type != "none" and row.seen == (kind == "seen")]
         if shares:
             metrics[kind] = sum(shares) / len(shares)
-    bundled = settings.get("ship") and trial.kind == "simulated" and trial.scale == "paper"
+    bundled = settings.get("ship") and trial.kind == "stand-in" and trial.scale == "paper"
     if bundled and history.stopped == "finished":
         pretrained.save_tagger(
             tagger, pretrained.path_of(f"tagger-{settings['tagger']}"), made=_command(trial)
@@ -75,7 +75,7 @@ TAGGERS = Experiment(
         "quick": {"task": 1, "dialogues": 250, "steps": 150},
         "paper": {"task": 5, "steps": 400},
     },
-    data=DATA,
+    data=BOTH,
     run=run_taggers,
     version=data_version,
 )

@@ -20,12 +20,15 @@ import numpy as np
 from reasonlib import data
 from reasonlib.goal_dialogue.data import corpus, datasets
 from reasonlib.goal_dialogue.data.example import Split
-from reasonlib.tracking.experiment import Measured, Trial
+from reasonlib.tracking.experiment import Measured, Trial, subset
 
-__all__ = ["DATA", "EVALUATED", "TaskResult", "TaskRun", "data_version", "run_tasks", "scales"]
+__all__ = ["BOTH", "DATA", "EVALUATED", "TaskResult", "TaskRun", "data_version", "run_tasks", "scales"]
 
-DATA = {name: datasets.SETS[name] for name in ("simulated", "dialog-babi")}
-"""The data sets of most experiments, the default first, and their kinds."""
+DATA = datasets.SETS
+"""All data sets of this topic, and their kinds."""
+
+BOTH = subset(DATA, "simulated", "dialog-babi")
+"""The data sets of most experiments, the default first."""
 
 EVALUATED = ("test", "oov")
 """The sets that every system is evaluated on."""
@@ -100,7 +103,7 @@ def run_tasks(trial: Trial, run: Callable[[TaskRun], TaskResult]) -> Measured:
     ``only4`` holds what differs for task 4.
     """
     settings = trial.settings
-    tasks = [task for task in settings["tasks"] if trial.kind == "real" or task != 6]
+    tasks = [task for task in settings["tasks"] if trial.kind == "released" or task != 6]
     began = time.monotonic()
     results: dict[int, TaskResult] = {}
     skipped = 0

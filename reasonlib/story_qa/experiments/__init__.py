@@ -1,5 +1,6 @@
 """All experiments of this topic by name; each module of this package holds one family of rows."""
 
+from reasonlib.story_qa.data.datasets import DATA
 from reasonlib.story_qa.experiments.baselines import BASELINES
 from reasonlib.story_qa.experiments.bundle import SHIP
 from reasonlib.story_qa.experiments.evidence import EVIDENCE
@@ -10,7 +11,7 @@ from reasonlib.story_qa.experiments.peer import BESIDE, BESIDE_JOINTLY
 from reasonlib.story_qa.experiments.per_task import PER_TASK
 from reasonlib.story_qa.experiments.simulator_fit import WORLD
 
-__all__ = ["EXPERIMENTS"]
+__all__ = ["DATA", "EXPERIMENTS"]
 
 EXPERIMENTS = {
     experiment.name: experiment

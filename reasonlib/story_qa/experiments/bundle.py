@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reasonlib import training
-from reasonlib.story_qa.data.datasets import load, version
+from reasonlib.story_qa.data.datasets import DATA, load, version
 from reasonlib.story_qa.data.example import TASKS, Example
 from reasonlib.story_qa.data.masking import tell_with_answers, word_tokenizer
 from reasonlib.story_qa.data.simulator import simulate
@@ -28,7 +28,7 @@ from reasonlib.story_qa.experiments.pretrain import (
     save_encoder,
 )
 from reasonlib.story_qa.models import bert, pretrained
-from reasonlib.tracking.experiment import Experiment, Measured, Trial
+from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
 from reasonlib.tracking.trials import measured
 from reasonlib.training.settings import select_fields
 
@@ -139,7 +139,7 @@ SHIP = Experiment(
         "quick": {"questions": 500, "asked": 100, "epochs": 2, "passes": 1, "steps": 200},
         "paper": {"questions": 10000, "asked": 1000, "epochs": 60, "passes": 3, "steps": 5000},
     },
-    data={"simulated": "simulated"},
+    data=subset(DATA, "simulated"),
     run=run_ship,
     version=version,
 )

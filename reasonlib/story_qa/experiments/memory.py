@@ -18,9 +18,14 @@ from reasonlib.story_qa.models.memory_network import MemoryConfig, MemoryNetwork
 from reasonlib.tracking.experiment import Experiment, Measured, Trial
 from reasonlib.tracking.trials import measured
 from reasonlib.training.batching import LengthBuckets
-from reasonlib.training.settings import select_fields
+from reasonlib.training.settings import select_fields, with_defaults
 
 __all__ = ["FULL", "Recipe", "accuracy", "build", "learn", "measure"]
+
+
+def resolve(settings: Mapping[str, Any], metric: str) -> dict[str, Any]:
+    """Fill in what a row leaves to the defaults."""
+    return with_defaults(settings, MemoryConfig, Recipe)
 
 
 def build(
@@ -110,6 +115,7 @@ JOINT = Experiment(
     },
     data=DATA,
     run=run_memory,
+    resolve=resolve,
     version=version,
 )
 
@@ -121,6 +127,7 @@ RATE = Experiment(
     scales=JOINT.scales,
     data=DATA,
     run=run_memory,
+    resolve=resolve,
     version=version,
 )
 
@@ -146,6 +153,7 @@ RECIPE = Experiment(
     },
     data=DATA,
     run=run_memory,
+    resolve=resolve,
     version=version,
 )
 

@@ -23,13 +23,13 @@ import torch
 from reasonlib import data
 from reasonlib.errors import UserError
 from reasonlib.story_qa.data.corpus import CORPORA, path_of, read
-from reasonlib.story_qa.data.datasets import load, version
+from reasonlib.story_qa.data.datasets import DATA, load, version
 from reasonlib.story_qa.data.encoding import build_vocabulary, encode_ordered
 from reasonlib.story_qa.data.example import TASKS
 from reasonlib.story_qa.experiments.memory import FULL, Recipe, accuracy, build, learn
 from reasonlib.story_qa.experiments.per_task import RestartsRecipe, evaluate_restarts, kept, train_restarts
 from reasonlib.story_qa.models.restarts import Restarts, RestartsConfig
-from reasonlib.tracking.experiment import Experiment, Measured, Trial
+from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
 from reasonlib.training.settings import select_fields
 
 __all__ = ["VARIABLE", "PeerNetwork", "checkout", "one_thread", "run_beside", "trained"]
@@ -234,7 +234,7 @@ BESIDE = Experiment(
         "quick": {"epochs": 30, "restarts": 10, "halve_every": 10, "port_linear": 5},
         "paper": {"epochs": 120, "restarts": 10, "halve_every": 40, "port_linear": 20},
     },
-    data={"babi-1k": "real"},
+    data=subset(DATA, "babi-1k"),
     run=run_beside,
     version=version,
 )
@@ -275,7 +275,7 @@ BESIDE_JOINTLY = Experiment(
         "quick": {"epochs": 9, "port_epochs": 6, "port_linear": 3},
         "paper": {"epochs": 90, "port_epochs": 60, "port_linear": 30},
     },
-    data={"babi-1k": "real"},
+    data=subset(DATA, "babi-1k"),
     run=run_beside_jointly,
     version=version,
 )

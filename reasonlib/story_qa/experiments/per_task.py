@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,9 +21,14 @@ from reasonlib.story_qa.experiments.metrics import FAILED
 from reasonlib.story_qa.models.memory_gradient import loss_with_gradient
 from reasonlib.story_qa.models.restarts import Restarts, RestartsConfig
 from reasonlib.tracking.experiment import Experiment, Measured, Trial
-from reasonlib.training.settings import select_fields
+from reasonlib.training.settings import select_fields, with_defaults
 
 __all__ = ["RestartErrors", "RestartsRecipe", "evaluate_restarts", "kept", "train_restarts"]
+
+
+def resolve(settings: Mapping[str, Any], metric: str) -> dict[str, Any]:
+    """Fill in what a row leaves to the defaults."""
+    return with_defaults(settings, RestartsConfig, RestartsRecipe)
 
 
 # Training ---------------------------------------------------------------------------------------------------
@@ -280,5 +285,6 @@ PER_TASK = Experiment(
     },
     data=DATA,
     run=run_alone,
+    resolve=resolve,
     version=version,
 )

@@ -3,10 +3,10 @@
 from reasonlib import data
 from reasonlib.story_qa.data import simulator_fit
 from reasonlib.story_qa.data.corpus import CORPORA, read
-from reasonlib.story_qa.data.datasets import RELEASED_SIZES, _released, version
+from reasonlib.story_qa.data.datasets import DATA, RELEASED_SIZES, _released, version
 from reasonlib.story_qa.data.example import TASKS
 from reasonlib.story_qa.data.simulator import simulate
-from reasonlib.tracking.experiment import Experiment, Measured, Trial
+from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
 
 
 def run_world(trial: Trial) -> Measured:
@@ -31,7 +31,7 @@ WORLD = Experiment(
     title="The simulator beside the released stories, task by task",
     rows={f"qa{task}": {"task": task} for task in TASKS},
     scales={"smoke": {"questions": 100}, "quick": {"questions": 1000}, "paper": {"questions": 10000}},
-    data={"babi-10k": "real", "babi-1k": "real"},
+    data=subset(DATA, "babi-10k", "babi-1k"),
     run=run_world,
     version=version,
 )

@@ -5,6 +5,7 @@ __all__ = ["METRICS", "ROWS"]
 METRICS = {
     "accuracy": "share of right answers, mean over the tasks",
     "accuracy.qa1": "share of right answers, one fact (task 1)",
+    "accuracy.without_3": "share of right answers, mean over the tasks but 3",
     "accuracy.qa2": "two facts (task 2)",
     "accuracy.qa3": "three facts (task 3)",
     "epochs_to_half": "epochs until half of the answers are right",

@@ -1,8 +1,19 @@
-"""Which simulated stories pre-train, fine-tune and test: no two of these sets share a seed."""
+"""The data sets by name and kind; which simulated stories pre-train, fine-tune and test.
+
+No two of these sets of stories share a seed.
+"""
 
 from reasonlib.transformer.data.stories import Story, simulate_stories
 
-__all__ = ["labelled_stories", "texts"]
+__all__ = ["DATA", "labelled_stories", "texts"]
+
+DATA = {
+    "simulated": "stand-in",  # the sources translated and read large corpora
+    "stories": "stand-in",
+    "normal": "regenerated",  # vectors with independent components of mean 0 and variance 1: footnote 4
+    "news": "stand-in",  # a real text, where the source speaks of any
+}
+"""Name to kind; see `reasonlib.tracking.records.KINDS`."""
 
 
 def texts(number: int, *, stories: int = 640, questions: bool = False) -> list[list[tuple[str, ...]]]:

@@ -1,5 +1,6 @@
 """All experiments of this topic by name; each module of this package holds one family of rows."""
 
+from reasonlib.transformer.data.datasets import DATA
 from reasonlib.transformer.experiments.attention import COST, SATURATION
 from reasonlib.transformer.experiments.bundle import SHIP
 from reasonlib.transformer.experiments.decoding import DECODING
@@ -8,7 +9,7 @@ from reasonlib.transformer.experiments.parts import NORM, PARTS, POSITIONS
 from reasonlib.transformer.experiments.pretrain import PRETRAINING
 from reasonlib.transformer.experiments.tokenising import TOKENISING
 
-__all__ = ["EXPERIMENTS"]
+__all__ = ["DATA", "EXPERIMENTS"]
 
 EXPERIMENTS = {
     experiment.name.partition("/")[2]: experiment

@@ -1,6 +1,7 @@
 """The softmax over dot products with and without the scale, and what attention costs as sequences grow."""
 
-from reasonlib.tracking.experiment import Experiment, Trial
+from reasonlib.tracking.experiment import Experiment, Trial, subset
+from reasonlib.transformer.data.datasets import DATA
 from reasonlib.transformer.models.analysis import saturation
 from reasonlib.transformer.models.cost import attention_memory, attention_seconds, cost, exponent
 
@@ -35,7 +36,7 @@ SATURATION = Experiment(
         "quick": {"widths": (1, 4, 16, 64, 256), "queries": 2000},
         "paper": {"widths": (1, 4, 16, 64, 256, 1024), "queries": 10_000},
     },
-    data={"normal": "real"},  # the source speaks of such vectors: they stand in for nothing
+    data=subset(DATA, "normal"),
     run=run_saturation,
 )
 
@@ -65,6 +66,6 @@ COST = Experiment(
         "quick": {"lengths": (256, 512, 1024), "repeats": 10},
         "paper": {"lengths": (256, 512, 1024, 2048), "repeats": 40},
     },
-    data={"normal": "simulated"},
+    data=subset(DATA, "normal"),
     run=run_cost,
 )

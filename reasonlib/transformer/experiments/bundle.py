@@ -11,9 +11,9 @@ from functools import partial
 
 import torch
 
-from reasonlib.tracking.experiment import Experiment, Measured, Trial
+from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
 from reasonlib.training.vocabulary import Vocabulary
-from reasonlib.transformer.data.datasets import texts
+from reasonlib.transformer.data.datasets import DATA, texts
 from reasonlib.transformer.data.pairs import MASK, Pairs, pack, story_vocabulary
 from reasonlib.transformer.data.stories import NAMES, OBJECTS, PLACES, Story, report, simulate_stories
 from reasonlib.transformer.experiments.pretrain import PretrainingRecipe, masked_accuracy, pretrain
@@ -184,6 +184,6 @@ SHIP = Experiment(
         "quick": {"masked": 400, "both": 200, "batch": 32, "layers": 3, "hidden": 128, "asked": 200},
         "paper": {"masked": 4000, "both": 2500, "batch": 32, "layers": 3, "hidden": 128, "asked": 1000},
     },
-    data={"simulated": "simulated"},
+    data=subset(DATA, "simulated"),
     run=run_ship,
 )

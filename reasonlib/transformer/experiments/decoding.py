@@ -4,8 +4,9 @@ from typing import Any
 
 import torch
 
-from reasonlib.tracking.experiment import Experiment, Measured, Trial
+from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
 from reasonlib.tracking.trials import measured
+from reasonlib.transformer.data.datasets import DATA
 from reasonlib.transformer.data.simulator import shares
 from reasonlib.transformer.experiments import bleu
 from reasonlib.transformer.experiments.tasks import RECIPES, Recipe, solve
@@ -82,6 +83,6 @@ DECODING = Experiment(
         "quick": {"steps": 300, "examples": 8000, "asked": 400},
         "paper": {"steps": 900, "examples": 50_000, "asked": 2000},
     },
-    data={"simulated": "simulated"},
+    data=subset(DATA, "simulated"),
     run=run_decoding,
 )

@@ -9,9 +9,9 @@ import torch
 from torch.nn import functional
 
 from reasonlib import training
-from reasonlib.tracking.experiment import Experiment, Measured, Trial
+from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
 from reasonlib.tracking.trials import measured
-from reasonlib.transformer.data.datasets import labelled_stories
+from reasonlib.transformer.data.datasets import DATA, labelled_stories
 from reasonlib.transformer.data.pairs import LabelledPairs, cloze_pairs, question_pairs
 from reasonlib.transformer.models import pretrained
 from reasonlib.transformer.models.bert import Bert, Classifier, Cloze
@@ -171,7 +171,7 @@ FINE_TUNING = Experiment(
         "quick": {"steps": 300, "asked": 400},
         "paper": {"steps": 1500, "asked": 1000},
     },
-    data={"simulated": "simulated"},
+    data=subset(DATA, "simulated"),
     run=run_fine_tuning,
     version=version_of_encoder,
 )

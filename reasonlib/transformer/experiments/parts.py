@@ -1,7 +1,8 @@
 """Algorithmic tasks with one part of the Transformer removed; positions; where the norm stands."""
 
-from reasonlib.tracking.experiment import Experiment, Measured, Trial
+from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
 from reasonlib.tracking.trials import measured
+from reasonlib.transformer.data.datasets import DATA
 from reasonlib.transformer.data.simulator import simulate
 from reasonlib.transformer.experiments.tasks import LENGTHS, RECIPES, TAGGED, Recipe, accuracy, encode, solve
 from reasonlib.transformer.models.analysis import gradient_norms
@@ -68,7 +69,7 @@ PARTS = Experiment(
         "quick": {"longer": 1, "examples": 8000, "asked": 400},
         "paper": {"longer": 3, "examples": 50_000, "asked": 2000},
     },
-    data={"simulated": "simulated"},
+    data=subset(DATA, "simulated"),
     run=run_task,
 )
 
@@ -110,7 +111,7 @@ POSITIONS = Experiment(
         "quick": {"steps": 400, "examples": 8000, "asked": 400},
         "paper": {"steps": 1200, "examples": 50_000, "asked": 2000},
     },
-    data={"simulated": "simulated"},
+    data=subset(DATA, "simulated"),
     run=run_positions,
 )
 
@@ -159,6 +160,6 @@ NORM = Experiment(
         "quick": {"steps": 200, "examples": 8000, "asked": 400, "layers": 6, "deep": 12, "lr": 3e-3},
         "paper": {"steps": 600, "examples": 50_000, "asked": 2000, "layers": 6, "deep": 12, "lr": 3e-3},
     },
-    data={"simulated": "simulated"},
+    data=subset(DATA, "simulated"),
     run=run_norm,
 )

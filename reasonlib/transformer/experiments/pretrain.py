@@ -13,9 +13,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from reasonlib import training
-from reasonlib.tracking.experiment import Experiment, Measured, Trial
+from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
 from reasonlib.training.vocabulary import Vocabulary
-from reasonlib.transformer.data.datasets import labelled_stories, texts
+from reasonlib.transformer.data.datasets import DATA, labelled_stories, texts
 from reasonlib.transformer.data.masking import IGNORED, MaskedBatch, mask_tokens, next_sentence_pairs
 from reasonlib.transformer.data.pairs import MASK, Pairs, cloze_pairs, pack, statement_pairs, story_vocabulary
 from reasonlib.transformer.data.stories import make_statements
@@ -292,6 +292,6 @@ PRETRAINING = Experiment(
             "many": 4000, "asked": 1000,
         },
     },
-    data={"simulated": "simulated"},
+    data=subset(DATA, "simulated"),
     run=run_pretraining,
 )  # fmt: skip

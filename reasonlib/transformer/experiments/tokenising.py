@@ -2,8 +2,9 @@
 
 from hashlib import sha256
 
-from reasonlib.tracking.experiment import Experiment, Trial
+from reasonlib.tracking.experiment import Experiment, Trial, subset
 from reasonlib.transformer.data import tokenizers
+from reasonlib.transformer.data.datasets import DATA
 
 
 def run_tokenising(trial: Trial) -> dict[str, float]:
@@ -49,7 +50,8 @@ TOKENISING = Experiment(
         "pieces-8000": {"how": "pieces", "most": 8000},
     },
     scales={"smoke": {"words": 300}, "quick": {"words": 20_000}, "paper": {"words": 1_000_000}},
-    data={"news": "real", "stories": "simulated"},
+    data=subset(DATA, "news", "stories"),
     run=run_tokenising,
+    deterministic=True,
     version=_version_of_texts,
 )

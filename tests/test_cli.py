@@ -25,13 +25,13 @@ ARCHIVE = b"not really an archive"
 FILES = {
     "__init__.py": "",
     "claims.yaml": """
+        tables: {Table 1: {tolerance: {place: 30}, tolerance_reason: for tests}}
         defaults: {source: mehak2019, where: {table: Table 1}, experiment: toy_cli/walks, metric: place}
         claims:
           - id: toy_cli/short
             kind: value
             row: short
             published: 0.5
-            agreement: {within: 30}
           - id: toy_cli/stride
             kind: ordering
             text: Longer strides go further.
@@ -58,12 +58,12 @@ FILES = {
                 name="toy_cli/walks", title="Random walks", run=walk,
                 rows={"short": {"stride": 1}, "long": {"stride": 9}},
                 scales={"smoke": {"steps": 3}, "quick": {"steps": 20}},
-                data={"made": "simulated", "found": "real"},
+                data={"made": "stand-in", "found": "released"},
             ),
             "broken": Experiment(
                 name="toy_cli/broken", title="Broken", run=walk, scales={"quick": {}},
                 rows={name: {"broken": name} for name in ("user", "stop", "bug", "file")},
-                data={"made": "simulated"},
+                data={"made": "stand-in"},
             ),
         }
         """,
@@ -150,7 +150,7 @@ def test_list_names_everything():
         "Random walks",
         "short, long",
         "smoke, quick",
-        "made (simulated), found (real)",
+        "made (stand-in), found (released)",
     ):
         assert word in text
     (topic,) = json.loads(call("list", "--json").stdout)
@@ -159,7 +159,7 @@ def test_list_names_everything():
         "title": "Random walks",
         "rows": ["short", "long"],
         "scales": ["smoke", "quick"],
-        "data": [{"name": "made", "kind": "simulated"}, {"name": "found", "kind": "real"}],
+        "data": [{"name": "made", "kind": "stand-in"}, {"name": "found", "kind": "released"}],
     }
     assert json.loads(call("list", "toy_cli", "--json").stdout) == [topic]
 
@@ -177,7 +177,7 @@ def test_list_of_nothing(topic):
 
 def test_run_records_and_tells(tmp_path):
     result = call("run", "toy_cli/walks", "--scale", "smoke", "--seed", 1, "--seed", 2, "--device", "cpu")
-    for word in ("toy_cli/walks at smoke on made (simulated)", "short", "long", "place", "3/3"):
+    for word in ("toy_cli/walks at smoke on made (stand-in)", "short", "long", "place", "3/3"):
         assert word in result.stdout
     assert result.stderr.count("\n") == 4
     assert "toy_cli/walks long seed 2: finished, 3 of 3 steps" in result.stderr
@@ -189,7 +189,7 @@ def test_run_prints_records_as_json(tmp_path):
     options = ["--row", "long", "--data", "found", "--device", "cpu", "--records", tmp_path / "mine"]
     (printed,) = json.loads(call("run", "toy_cli/walks", *options, "--json").stdout)
     (kept,) = records.read(records=tmp_path / "mine")
-    assert printed == kept.to_json() and printed["data"]["kind"] == "real" and printed["scale"] == "quick"
+    assert printed == kept.to_json() and printed["data"]["kind"] == "released" and printed["scale"] == "quick"
 
 
 def test_run_without_records(tmp_path):
@@ -348,13 +348,14 @@ def test_a_bug_is_not_hidden():
 
 def test_claims_say_what_the_records_say(tmp_path):
     text = call("claims").stdout
-    assert "0 reproduced, 0 trend, 0 contradicted, 3 not run" in text
+    assert "0 reproduced, 0 exceeded" in text and "3 not run" in text
     call("run", "toy_cli/walks", "--device", "cpu")
     rows = json.loads(call("claims", "--records", tmp_path / "records", "--json").stdout)
-    assert [row["verdict"] for row in rows] == ["trend", "trend", "not run"] and rows[0]["ours"]["n"] == 1
+    assert [row["verdict"] for row in rows] == ["inconclusive", "inconclusive", "not run"]
+    assert rows[0]["ours"]["n"] == rows[0]["n"] == 1 and not rows[0]["goal"]
     assert rows[0]["records"] == ["records/toy_cli/walks.jsonl:1"]
     text = call("claims", "--records", tmp_path / "records").stdout
-    for word in ("toy_cli/short", "0.5", "quick, made (simulated)", "trend", "not run", "2 trend"):
+    for word in ("toy_cli/short", "0.5", "quick, made (stand-in)", "inconclusive", "data, scale"):
         assert word in text
 
 
@@ -362,12 +363,12 @@ def test_claims_can_be_narrowed(tmp_path):
     options = ["--records", tmp_path, "--json"]
     for verdict in ("not-run", "not run"):
         assert len(json.loads(call("claims", "--verdict", verdict, *options).stdout)) == 3
-    assert json.loads(call("claims", "--verdict", "trend", *options).stdout) == []
+    assert json.loads(call("claims", "--verdict", "supported", *options).stdout) == []
     assert len(json.loads(call("claims", "--topic", "toy_cli", *options).stdout)) == 3
 
 
 def test_mistakes_in_claims(tmp_path, topic):
-    assert "no verdict 'maybe'; there are: reproduced, trend" in mistake("claims", "--verdict", "maybe")
+    assert "no verdict 'maybe'; there are: reproduced, exceeded" in mistake("claims", "--verdict", "maybe")
     assert "there is no topic 'poetry'" in mistake("claims", "--topic", "poetry")
     assert "there is no folder" in mistake("claims", "--records", tmp_path / "absent")
     (topic / "claims.yaml").write_text("claims: [}")
@@ -539,7 +540,7 @@ def test_a_run_as_a_program(topic, tmp_path):
     done = program(
         "claims", "--topic", "toy_cli", "--json", "--records", tmp_path / "records", folder=topic.parent
     )
-    assert [row["verdict"] for row in json.loads(done.stdout)] == ["trend", "trend", "not run"]
+    assert [row["verdict"] for row in json.loads(done.stdout)] == ["inconclusive", "inconclusive", "not run"]
     program(
         "run", "toy_cli/broken", "--row", "stop", "--device", "cpu", *places, folder=topic.parent, code=130
     )

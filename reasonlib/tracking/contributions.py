@@ -1,0 +1,182 @@
+"""Checking records that somebody hands in, before they count.
+
+A record is a claim about a run that we did not see. What can be checked is checked: that it has the form of a
+record, that the code, the settings and the data are those of this tree, that its numbers are of the kind the
+experiment gives, and that it is not there already.
+"""
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+from reasonlib.errors import DataError, UserError
+from reasonlib.tracking import records
+from reasonlib.tracking.experiment import find
+from reasonlib.tracking.records import Record
+
+__all__ = ["Report", "check", "files_of"]
+
+FAR = 8.0  # standard deviations from other runs of the same row, beyond which a number is pointed out
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """What was found in one file.
+
+    Attributes
+    ----------
+    file
+        The file.
+    checked, new
+        Records in it, and those that are not among the records there are.
+    problems
+        What must be put right.
+    warnings
+        What a person should look at.
+    """
+
+    file: str
+    checked: int
+    new: int
+    problems: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing must be put right."""
+        return not self.problems
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as JSON values."""
+        return {**asdict(self), "ok": self.ok}
+
+
+def files_of(paths: Iterable[Path]) -> list[Path]:
+    """Return the files of records among files and folders, each once, in order."""
+    files = [file for path in paths for file in (sorted(path.rglob("*.jsonl")) if path.is_dir() else [path])]
+    return [file for file in dict.fromkeys(files) if file.name != "equivalent.jsonl"]
+
+
+def check(file: Path | str, *, against: Path | str | None = None) -> Report:
+    """Check one file of records.
+
+    Parameters
+    ----------
+    file
+        ``.../<topic>/<word>.jsonl``.
+    against
+        Folder of the records there are; what stands in it is not checked again. None: every line is new.
+    """
+    file = Path(file)
+    name = f"{file.parent.name}/{file.stem}"
+    try:
+        lines = _lines(file)
+        there = [] if against is None else _lines(Path(against) / file.parent.name / file.name)
+    except UserError as error:
+        return Report(file=str(file), checked=0, new=0, problems=(str(error),))
+    problems: list[str] = []
+    said: dict[str, list[str]] = {}
+    wondered: dict[str, list[str]] = {}
+    if lines[: len(there)] != there:
+        problems.append(f"{file}: lines that were there are changed or gone; records are only appended")
+    known = set(there)
+    try:
+        experiment = find(name)
+        everything = records.read(name, records=file.parent.parent)
+    except (UserError, DataError) as error:
+        return Report(file=str(file), checked=len(lines), new=0, problems=(*problems, str(error)))
+    placed = {record.where: record for record in everything}
+    new: list[Record] = []
+    old: list[Record] = []
+    for number, line in enumerate(lines, start=1):
+        record = placed.get(f"records/{name}.jsonl:{number}")
+        if record is not None:
+            (old if line in known else new).append(record)
+    for record in new:
+        line = str(record.where).rpartition(":")[2]
+        if reason := records.stale(record, experiment):
+            said.setdefault(f"made by other code or settings than these: {reason}", []).append(line)
+        for text in _impossible(record):
+            said.setdefault(text, []).append(line)
+        if any(_same(record, other) for other in (*old, *(one for one in new if one is not record))):
+            said.setdefault("the same run stands there already", []).append(line)
+        for text in _unusual(record, old):
+            wondered.setdefault(text, []).append(line)
+    return Report(
+        file=str(file),
+        checked=len(lines),
+        new=len(new),
+        problems=(*problems, *_gathered(file, said)),
+        warnings=_gathered(file, wondered),
+    )
+
+
+def _gathered(file: Path, texts: dict[str, list[str]]) -> tuple[str, ...]:
+    """Say each thing once, with the first line it is about and how many more there are."""
+    return tuple(
+        f"{file}:{lines[0]}: {text}" + (f" ({len(lines) - 1} more lines)" if len(lines) > 1 else "")
+        for text, lines in texts.items()
+    )
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        return [line for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+    except FileNotFoundError:
+        return []
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{file}: cannot be read as text ({error})") from error
+
+
+def _impossible(record: Record) -> Iterable[str]:
+    """Say what no run can have given."""
+    if not record.seconds > 0:
+        yield f"seconds must be above 0, got {record.seconds}"
+    if record.steps.done < 0 or record.steps.planned < 0:
+        yield f"steps must be at least 0, got {record.steps.done} of {record.steps.planned}"
+    if record.seed < 0:
+        yield f"the seed must be at least 0, got {record.seed}"
+    try:
+        when = datetime.fromisoformat(record.when)
+        if when > datetime.now(UTC) + timedelta(days=1):
+            yield f"it was made in the future: {record.when}"
+    except (ValueError, TypeError):
+        yield f"when must be a time with its zone, such as 2026-11-22T12:00:00+00:00, got {record.when!r}"
+    if record.details:
+        try:
+            json.dumps(record.details, allow_nan=False)
+        except ValueError:
+            yield "details hold a number that is not finite"
+
+
+def _unusual(record: Record, old: Sequence[Record]) -> Iterable[str]:
+    """Say what a person should look at: uncommitted code, unknown metrics, numbers far from all others."""
+    if record.commit is None or record.commit.endswith("+dirty"):
+        yield "the code was not committed, though its fingerprint is that of this tree"
+    alike = [other for other in old if (other.scale, other.data.name) == (record.scale, record.data.name)]
+    if alike and (odd := set(record.metrics) ^ set(alike[-1].metrics)):
+        yield f"other metrics than in earlier records: {', '.join(sorted(odd)[:3])}"
+    for name, value in record.metrics.items():
+        everything = [other.metrics.get(name) for other in alike]
+        numbers = [number for number in everything if number is not None]
+        if value is None or len(numbers) < 3:
+            continue
+        if all(0 <= number <= 1 for number in numbers) and not 0 <= value <= 1:
+            yield f"{name} is {value:g}, where all others lie between 0 and 1"
+        same = [other.metrics.get(name) for other in alike if other.row == record.row]
+        runs = [number for number in same if number is not None]
+        if len(runs) >= 3 and (spread := stdev(runs)) > 0 and math.isfinite(value):
+            distance = abs(value - fmean(runs)) / spread
+            if distance > FAR:
+                yield f"{name} is {value:g}, {distance:.0f} standard deviations from the other runs"
+
+
+def _same(record: Record, other: Record) -> bool:
+    """Whether two records are of one run: what was asked, when it ended and what came out are the same."""
+    keys = ("row", "scale", "seed", "when", "metrics", "seconds")
+    return all(getattr(record, key) == getattr(other, key) for key in keys)

@@ -38,10 +38,10 @@ class Status(SphinxDirective):
 
     def run(self):
         """Lay out what tools/book.py measured."""
-        from reasonlib.display import scoreboard
+        from reasonlib.display import status
 
         self.env.note_dependency(str(status_file(self.env.app)))
-        board = scoreboard.status(read_status(self.env.app))
+        board = status.render(read_status(self.env.app))
         return [nodes.raw("", board._repr_html_(), format="html")]
 
 

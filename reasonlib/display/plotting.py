@@ -72,7 +72,15 @@ OURS_MARK: dict[str, Any] = {
     "capsize": 3,
     "linestyle": "none",
 }
-VERDICTS = {"reproduced": "✓", "trend": "↗", "contradicted": "✗", "not run": "○"}
+VERDICTS = {
+    "reproduced": "✓",
+    "exceeded": "▲",
+    "supported": "↗",
+    "inconclusive": "≈",
+    "challenged": "↘",
+    "contradicted": "✗",
+    "not run": "○",
+}
 
 CSS = """
 .rr{color:inherit}

@@ -464,9 +464,14 @@ class Group:
 
     def examples(self, metric: str) -> int | None:
         """Return the number of test examples behind a metric, where the records say it; the fewest."""
-        counts = [record.details.get("examples") for record in self.records]
-        numbers = [count.get(metric) if isinstance(count, Mapping) else count for count in counts]
-        return None if not numbers or None in numbers else min(numbers)
+        numbers = []
+        for record in self.records:
+            count = record.details.get("examples")
+            number = count.get(metric) if isinstance(count, Mapping) else count
+            if not isinstance(number, int):
+                return None
+            numbers.append(number)
+        return min(numbers)
 
     def _preference(self, names: Sequence[str]) -> tuple:
         """Sort key: fresh before stale, the larger scale, the source's data, then the experiment's order."""

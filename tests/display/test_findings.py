@@ -26,7 +26,7 @@ def test_both_sides_of_a_comparison_are_shown():
     assert [name for name, _ in pairs] == ["square", "absolute"]
     group = records.best("optimisation/outliers", "mse")
     assert pairs[0][1].split(" ± ")[0] == figures([group.summary("pull").mean])[0]
-    assert line.origin == f"{group.scale}, diabetes, {len(group.records)} seeds"
+    assert line.origin == f"{group.scale}, diabetes (stand-in), {len(group.records)} runs"
     for text in (str(board), board._repr_markdown_(), board._repr_html_()):
         assert "square" in text and pairs[1][1] in text and line.verdict in text
     assert f'data-claim="{OUTLIERS[0]}"' in board._repr_html_()
@@ -37,22 +37,23 @@ def test_what_was_asked_for_and_why_it_failed_are_told():
         ["optimisation/sigmoid/saturates", "optimisation/cross-entropy/three-classes"]
     ).lines
     assert asked.measured[0][1][-1] == ("asked for", "at most −3")
-    assert asked.why == ""
+    assert asked.verdict == "supported" and "digits (stand-in)" in asked.conditions[0]
     (claim,) = [one for one in claims.load("optimisation") if one.id == failed.id]
-    assert failed.verdict == "contradicted" and failed.why == claim.reason
+    assert failed.verdict == "contradicted" and claim.reason in failed.why
     level = shown(["optimisation/cross-entropy/sure"]).lines[0]
     assert level.measured[0][1][-1] == ("published", "4.6")
 
 
 def test_without_records_there_are_no_numbers(tmp_path):
     (line,) = shown(OUTLIERS, folder=tmp_path).lines
-    assert (line.measured, line.origin, line.verdict) == ((), "", "not run")
+    assert (line.measured, line.origin, line.verdict, line.picture) == ((), "", "not run", "")
     assert line.numbers() == ["–"]
 
 
-def test_simulated_data_are_said_to_be():
-    (line,) = shown(["optimisation/quantile/intervals"]).lines
-    assert "widening (simulated)" in line.origin
+def test_a_goal_is_reached_or_missed():
+    board = findings.show("optimisation", section="What the book asks further")
+    assert all(line.goal and line.word in ("reached", "missed", "open") for line in board.lines)
+    assert "challenged" not in str(board) and "contradicted" not in board._repr_markdown_()
 
 
 @pytest.mark.parametrize("topic", topics())

@@ -401,8 +401,12 @@ def tagged(
     )
 
 
+AGAINST = ("contradicted", "challenged", "exceeded")
+"""Verdicts on cells that our runs do not agree with."""
+
+
 def objections(table: str, experiment: str) -> plotting.Picture:
-    """List the cells of a published table that our runs contradict, under the reason they share.
+    """List the cells of a published table that our runs do not agree with, under the reason they share.
 
     Parameters
     ----------
@@ -413,7 +417,7 @@ def objections(table: str, experiment: str) -> plotting.Picture:
     """
     cells_by_reason: dict[str, dict[str, list[str]]] = {}
     for row in claims.table("goal_dialogue", table=table):
-        if row["verdict"] == "contradicted" and row["experiment"] == experiment and row["row"]:
+        if row["verdict"] in AGAINST and row["experiment"] == experiment and row["row"]:
             system, _, column = row["row"].rpartition(", ")
             side = f"{system}, ours {'higher' if row['ours']['mean'] > row['published'] else 'lower'}"
             cells_by_reason.setdefault(row["reason"] or "No reason is known.", {}).setdefault(
@@ -425,7 +429,7 @@ def objections(table: str, experiment: str) -> plotting.Picture:
         lines = "<br>".join(map(html.escape, cells))
         items.append(f"<li>{lines}<br><span>{html.escape(reason)}</span></li>")
         said.append(f"{'. '.join(cells)}. {reason}")
-    alt = f"Cells of {table} that our runs contradict. {' '.join(said) or 'None.'}"
+    alt = f"Cells of {table} that our runs do not agree with. {' '.join(said) or 'None.'}"
     listed = "".join(items) or "<li>none</li>"
     return plotting.Picture(
         f'<style>{CSS}</style><div class="rr rr-objections"><ul>{listed}</ul></div>', alt=alt

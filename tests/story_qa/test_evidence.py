@@ -7,6 +7,7 @@ import pytest
 import torch
 from transformers import BertConfig, BertModel
 
+from reasonlib import training
 from reasonlib.errors import UserError
 from reasonlib.story_qa.data.encoding import evidence_batch
 from reasonlib.story_qa.data.example import Example
@@ -110,7 +111,8 @@ def test_marks_are_counted_over_all_sentences():
 
 @torch.no_grad()
 def test_attention_begins_as_a_comparison_and_never_looks_at_itself():
-    layer = ComparingLayer(16, 2, 32, SLOTS)
+    with training.seeded(0):
+        layer = ComparingLayer(16, 2, 32, SLOTS)
     x = torch.randn(1, 5, 16, generator=torch.Generator().manual_seed(0))
     x[0, 3] = x[0, 1]
     _, weights = layer(x, layer.bias(torch.ones(1, 5, dtype=torch.bool)))
@@ -254,7 +256,7 @@ def test_a_folder_that_is_no_reader_is_refused(tmp_path):
         pretrained.load_evidence(tmp_path / "nowhere")
     folder = pretrained.save_evidence(reader(), TOKENIZER, ANSWERS, tmp_path / "evidence", {})
     (folder / "config.json").write_text('{"model_type": "bert", "hidden_size": 8, "num_attention_heads": 2}')
-    with pytest.raises(UserError, match="a damaged reader"):
+    with pytest.raises(UserError, match="a damaged evidence reader"):
         pretrained.load_evidence(folder)
 
 

@@ -97,7 +97,7 @@ def test_a_file_that_is_no_memory_network_is_refused(tmp_path):
     [
         ({"config": json.dumps({"vocabulary": 4})}, "damaged memory network"),
         ({"config": json.dumps({"hops": 3})}, "vocabulary"),
-        ({"config": "{"}, "its metadata is damaged"),
+        ({"config": "{"}, "damaged memory network"),
         ({"config": json.dumps({"vocabulary": 4, "depth": 2})}, "depth"),
         ({"tokens": json.dumps(["<pad>", "<pad>"])}, "distinct"),
         ({"tokens": json.dumps(["<pad>", "a"])}, "2 words for"),
@@ -168,7 +168,7 @@ def test_a_folder_that_is_no_reader_is_refused(tmp_path, reader):
     folder = pretrained.save_reader(model, tokenizer, answers, tmp_path / "reader", MADE)
     other = AnswerReader(model.encoder, 9)
     save_weights(folder / pretrained.HEAD, other.answer, metadata=weights_metadata(folder / pretrained.HEAD))
-    with pytest.raises(UserError, match="a damaged reader"):
+    with pytest.raises(UserError, match="a damaged answer reader"):
         pretrained.load_reader(folder)
     pretrained.save_memory(network(), WORDS, folder / pretrained.HEAD, MADE)
     with pytest.raises(UserError, match="holds no answer reader"):
@@ -181,7 +181,7 @@ def test_a_folder_that_is_no_reader_is_refused(tmp_path, reader):
 
 def test_the_shipped_reader_if_there_is_one():
     if not pretrained.READER.is_dir():
-        with pytest.raises(UserError, match="make it: reasonlib run story_qa/ship --row reader"):
+        with pytest.raises(UserError, match="train it: reasonlib run story_qa/ship --row reader"):
             pretrained.load_reader()
         return
     assert sum(path.stat().st_size for path in pretrained.READER.iterdir()) < 5_000_000

@@ -1,17 +1,15 @@
-"""Trained models that travel with the library, each with the words it knows and how it was made.
+"""Trained models of this topic: bundled with the library, or saved by the functions here.
 
 ::
 
     weights/memory.safetensors   a memory network: its tables, and as metadata its sizes, words and encoding
     weights/encoder/             a pre-trained encoder (see `bert.load_encoder`)
-    weights/evidence/            a reader of sentences that marks what it needs, with its tokenizer: what
-                                 ``reasonlib ask --model bert`` answers with
-    weights/reader/              the encoder fine-tuned on stories: encoder, tokenizer, head.safetensors; it
-                                 does not travel, and is made by
-                                 ``reasonlib run story_qa/ship --row reader --scale paper``
+    weights/evidence/            a reader of sentences that marks its evidence, with its tokenizer: the model
+                                 of ``reasonlib ask --model bert``
+    weights/reader/              the encoder fine-tuned on stories: encoder, tokenizer, head.safetensors; not
+                                 bundled: ``reasonlib run story_qa/ship --row reader --scale paper`` trains it
 """
 
-import json
 import os
 import shutil
 import tempfile
@@ -21,24 +19,25 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from torch import Tensor
-
 from reasonlib.errors import UserError
 from reasonlib.story_qa.data.bags import ENCODINGS
 from reasonlib.story_qa.models.bert import AnswerReader, load_encoder
 from reasonlib.story_qa.models.evidence import EvidenceReader
 from reasonlib.story_qa.models.hibert import SentenceReaderConfig
 from reasonlib.story_qa.models.memory_network import MemoryConfig, MemoryNetwork
-from reasonlib.training.checkpoints import load_weights, save_weights, weights_metadata
+from reasonlib.training.checkpoints import save_weights
 from reasonlib.training.vocabulary import Vocabulary
+from reasonlib.training.weights import reading, save_bundle
 
 __all__ = [
+    "BUNDLED",
     "EVIDENCE",
     "MEMORY",
     "READER",
     "PretrainedEvidence",
     "PretrainedMemory",
     "PretrainedReader",
+    "from_pretrained",
     "load_evidence",
     "load_memory",
     "load_reader",
@@ -53,6 +52,49 @@ EVIDENCE = Path(__file__).parents[1] / "weights" / "evidence"
 
 HEAD = "head.safetensors"
 WHOLE = "reader.safetensors"
+REINSTALL = "install the library again"
+
+
+BUNDLED = ("memory", "evidence")
+NO_READER = "train it: reasonlib run story_qa/ship --row reader --scale paper"
+
+
+def from_pretrained(name: str | Path = "memory") -> Any:
+    """Load a trained model with what is needed to ask it.
+
+    Parameters
+    ----------
+    name
+        ``"memory"`` or ``"evidence"``, which are bundled with the library; or what `save_memory`,
+        `save_evidence` or `save_reader` wrote.
+
+    Returns
+    -------
+    PretrainedMemory, PretrainedEvidence or PretrainedReader
+        In evaluation mode, in float32, on the CPU.
+
+    Raises
+    ------
+    UserError
+        If there is no such model, or its files are damaged.
+
+    Examples
+    --------
+    >>> from_pretrained("memory").model.config.hops
+    3
+    """
+    if name == "memory":
+        return load_memory()
+    if name == "evidence":
+        return load_evidence()
+    path = Path(name)
+    if path.is_file():
+        return load_memory(path)
+    if (path / WHOLE).is_file():
+        return load_evidence(path)
+    if (path / HEAD).is_file():
+        return load_reader(path)
+    raise UserError(f"there is no trained model {str(name)!r}; take one of {', '.join(BUNDLED)}, or a path")
 
 
 class PretrainedMemory(NamedTuple):
@@ -65,7 +107,7 @@ class PretrainedMemory(NamedTuple):
     vocabulary
         The words it knows; its answers are among them.
     encoding
-        ``"position"`` or ``"bag"`` (see `tensors.sentence_bags`).
+        ``"position"`` or ``"bag"`` (see `data.bags.sentence_bags`).
     made
         How it was trained.
     """
@@ -98,7 +140,7 @@ class PretrainedReader(NamedTuple):
 
 
 class PretrainedEvidence(NamedTuple):
-    """A reader that marks the sentences it needs, with what is needed to ask it.
+    """A reader that marks its evidence, with what is needed to ask it.
 
     Attributes
     ----------
@@ -127,7 +169,7 @@ def save_memory(
     *,
     encoding: str = "position",
 ) -> Path:
-    """Write a memory network with its words as one safetensors file: whole, or not at all.
+    """Write a memory network with its words as one safetensors file, atomically.
 
     Parameters
     ----------
@@ -160,14 +202,16 @@ def save_memory(
         )
     if encoding not in ENCODINGS:
         raise ValueError(f"encoding must be one of {', '.join(ENCODINGS)}, got {encoding!r}")
-    about = {
-        "kind": "reasonlib memory network",
-        "config": asdict(model.config),
-        "tokens": list(vocabulary.tokens),
-        "encoding": encoding,
-        "made": dict(made),
-    }
-    return save_weights(path, model, half=half, metadata=about)
+    return save_bundle(
+        path,
+        model,
+        kind="memory network",
+        half=half,
+        config=asdict(model.config),
+        tokens=list(vocabulary.tokens),
+        encoding=encoding,
+        made=dict(made),
+    )
 
 
 def load_memory(path: str | Path | None = None) -> PretrainedMemory:
@@ -176,7 +220,7 @@ def load_memory(path: str | Path | None = None) -> PretrainedMemory:
     Parameters
     ----------
     path
-        The file; by default the memory network that ships with this library.
+        The file; by default the bundled memory network.
 
     Raises
     ------
@@ -184,18 +228,16 @@ def load_memory(path: str | Path | None = None) -> PretrainedMemory:
         If the file is absent, damaged, or holds something else.
     """
     path = MEMORY if path is None else Path(path)
-    about, tensors = _read(path, "memory network", "save_memory")
-    try:
-        vocabulary = Vocabulary(about["tokens"])
-        model = MemoryNetwork(MemoryConfig(**about["config"]))
-        if about["encoding"] not in ENCODINGS:
-            raise ValueError(f"encoding {about['encoding']!r}")
-        _fill(model, tensors)
+    remedy = REINSTALL if path == MEMORY else "give the path that save_memory wrote"
+    with reading(path, kind="memory network", remedy=remedy) as bundle:
+        vocabulary = Vocabulary(bundle["tokens"])
+        model = MemoryNetwork(MemoryConfig(**bundle["config"]))
+        if bundle["encoding"] not in ENCODINGS:
+            raise ValueError(f"encoding {bundle['encoding']!r}")
+        bundle.fill(model)
         if len(vocabulary) != model.config.vocabulary:
             raise ValueError(f"{len(vocabulary)} words for {model.config.vocabulary} rows")
-    except (KeyError, TypeError, ValueError) as error:
-        raise UserError(f"{path}: a damaged memory network ({_line(error)}); make it again") from error
-    return PretrainedMemory(model.eval(), vocabulary, about["encoding"], about.get("made", {}))
+        return PretrainedMemory(model, vocabulary, bundle["encoding"], bundle.get("made", {}))
 
 
 def save_reader(
@@ -206,7 +248,7 @@ def save_reader(
     made: Mapping[str, Any],
     half: bool = True,
 ) -> Path:
-    """Write a fine-tuned encoder, its head and its answers as one folder: whole, or not at all.
+    """Write a fine-tuned encoder, its head and its answers as one folder, atomically.
 
     Parameters
     ----------
@@ -239,12 +281,18 @@ def save_reader(
         raise ValueError(
             f"answers must name the model's {model.answer.out_features} classes, got {len(answers)}"
         )
-    about = {"kind": "reasonlib answer reader", "tokens": list(answers.tokens), "made": dict(made)}
     with _draft(Path(folder), HEAD) as draft:
         model.encoder.config.save_pretrained(draft)
         tokenizer.save_pretrained(draft)
         save_weights(draft / "model.safetensors", model.encoder, half=half, metadata={"format": "pt"})
-        save_weights(draft / HEAD, model.answer, half=half, metadata=about)
+        save_bundle(
+            draft / HEAD,
+            model.answer,
+            kind="answer reader",
+            half=half,
+            tokens=list(answers.tokens),
+            made=dict(made),
+        )
     return Path(folder)
 
 
@@ -287,15 +335,13 @@ def load_reader(folder: str | Path | None = None) -> PretrainedReader:
         If the folder is absent, damaged, or holds something else.
     """
     folder = READER if folder is None else Path(folder)
-    about, tensors = _read(folder / HEAD, "answer reader", "save_reader")
-    encoder, tokenizer = load_encoder(folder)
-    try:
-        answers = Vocabulary(about["tokens"])
+    remedy = NO_READER if folder == READER else "give the path that save_reader wrote"
+    with reading(folder / HEAD, kind="answer reader", remedy=remedy) as bundle:
+        encoder, tokenizer = load_encoder(folder)
+        answers = Vocabulary(bundle["tokens"])
         model = AnswerReader(encoder, len(answers), dropout=0.0)
-        _fill(model.answer, tensors)
-    except (KeyError, TypeError, ValueError) as error:
-        raise UserError(f"{folder}: a damaged reader ({_line(error)}); make it again") from error
-    return PretrainedReader(model.eval(), tokenizer, answers, about.get("made", {}))
+        bundle.fill(model.answer)
+        return PretrainedReader(model.eval(), tokenizer, answers, bundle.get("made", {}))
 
 
 def save_evidence(
@@ -309,16 +355,18 @@ def save_evidence(
     """Write a reader that marks what it needs as one folder; the arguments are those of `save_reader`."""
     if len(answers) != model.config.answers:
         raise ValueError(f"answers must name the model's {model.config.answers} classes, got {len(answers)}")
-    about = {
-        "kind": "reasonlib evidence reader",
-        "config": asdict(model.config),
-        "tokens": list(answers.tokens),
-        "made": dict(made),
-    }
     with _draft(Path(folder), WHOLE) as draft:
         model.encoder.config.save_pretrained(draft)
         tokenizer.save_pretrained(draft)
-        save_weights(draft / WHOLE, model, half=half, metadata=about)
+        save_bundle(
+            draft / WHOLE,
+            model,
+            kind="evidence reader",
+            half=half,
+            config=asdict(model.config),
+            tokens=list(answers.tokens),
+            made=dict(made),
+        )
     return Path(folder)
 
 
@@ -328,7 +376,7 @@ def load_evidence(folder: str | Path | None = None) -> PretrainedEvidence:
     Parameters
     ----------
     folder
-        By default the reader that ships with this library.
+        By default the bundled reader.
 
     Raises
     ------
@@ -338,48 +386,17 @@ def load_evidence(folder: str | Path | None = None) -> PretrainedEvidence:
     from transformers import AutoConfig, AutoModel, AutoTokenizer
 
     folder = EVIDENCE if folder is None else Path(folder)
-    about, tensors = _read(folder / WHOLE, "evidence reader", "save_evidence")
-    try:
-        encoder = AutoModel.from_config(AutoConfig.from_pretrained(folder))
-        encoder.pooler = None  # not used, so not kept
-        answers = Vocabulary(about["tokens"])
-        model = EvidenceReader(encoder.float(), SentenceReaderConfig(**about["config"]))
-        _fill(model, tensors)
-        tokenizer = AutoTokenizer.from_pretrained(folder)
+    remedy = REINSTALL if folder == EVIDENCE else "give the path that save_evidence wrote"
+    with reading(folder / WHOLE, kind="evidence reader", remedy=remedy) as bundle:
+        try:
+            config, tokenizer = AutoConfig.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+        except OSError as error:
+            raise ValueError(str(error)) from error
+        encoder = AutoModel.from_config(config)
+        encoder.pooler = None  # unused, so not saved
+        answers = Vocabulary(bundle["tokens"])
+        model = EvidenceReader(encoder.float(), SentenceReaderConfig(**bundle["config"]))
+        bundle.fill(model)
         if len(answers) != model.config.answers:
             raise ValueError(f"{len(answers)} answers for {model.config.answers} classes")
-    except (OSError, KeyError, TypeError, ValueError) as error:
-        raise UserError(f"{folder}: a damaged reader ({_line(error)}); make it again") from error
-    return PretrainedEvidence(model.eval(), tokenizer, answers, about.get("made", {}))
-
-
-def _read(path: Path, kind: str, writer: str) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Read weights and their metadata, and see that they are of the kind wanted."""
-    if not path.is_file():
-        remedy = f"give the path that {writer} wrote"
-        if path == MEMORY or path.parent == EVIDENCE:
-            remedy = "install the library again"
-        elif path.parent == READER:
-            remedy = "make it: reasonlib run story_qa/ship --row reader --scale paper"
-        raise UserError(f"there is no {kind} at {path}; {remedy}")
-    about: dict[str, Any] = dict(weights_metadata(path))
-    if about.get("kind") != f"reasonlib {kind}":
-        raise UserError(f"{path}: holds no {kind}; give the path that {writer} wrote")
-    try:
-        about |= {name: json.loads(about[name]) for name in ("config", "tokens", "made") if name in about}
-    except json.JSONDecodeError as error:
-        raise UserError(f"{path}: its metadata is damaged ({error}); make it again") from error
-    return about, load_weights(path)
-
-
-def _fill(model: Any, tensors: Mapping[str, Tensor]) -> None:
-    """Put tensors into a model, each into its place."""
-    try:
-        model.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
-    except RuntimeError as error:
-        raise ValueError(_line(error, -1)) from error
-
-
-def _line(error: Exception, number: int = 0) -> str:
-    """Give one line of an error's message."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[number].strip()
+        return PretrainedEvidence(model, tokenizer, answers, bundle.get("made", {}))

@@ -1,9 +1,8 @@
-r"""Attention seen as a dictionary look-up, and what scale, positions, masks, norms and length do to it.
+r"""Attention as a soft dictionary look-up.
 
-Sources: Vaswani et al. (2017), sections 3.2.1 (the scale), 3.5 (positions) and 4 (cost); Xiong et al. (2020)
-(where the norm stands). `soft_lookup` at temperature 1 is attention (An 2021, eq. 2.1).
+Source: Vaswani et al. (2017), section 3.2.1; `soft_lookup` at temperature 1 is attention (An 2021, eq. 2.1).
 
-Axes: Q queries, N keys, D width, T tokens, L layers.
+Axes: Q queries, N keys, D width.
 
 ::
 
@@ -18,15 +17,9 @@ from typing import Any
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from reasonlib.nn import (
-    Attended,
-    scaled_dot_product_attention,
-)
+from reasonlib.nn import Attended, scaled_dot_product_attention
 
 __all__ = ["look_up", "nearest", "soft_lookup"]
-
-
-# From a dictionary to attention -----------------------------------------------------------------------------
 
 
 def look_up(table: Mapping[str, Any], query: str) -> Any:
@@ -41,6 +34,7 @@ def look_up(table: Mapping[str, Any], query: str) -> Any:
 def nearest(query: Float[Tensor, "Q D"], key: Float[Tensor, "N D"], value: Float[Tensor, "N C"]) -> Attended:
     """Give each query the value of the one key that it matches best.
 
+    >>> import torch
     >>> key, value = torch.eye(2), torch.tensor([[1.0], [2.0]])
     >>> nearest(torch.tensor([[0.9, 0.1]]), key, value).output
     tensor([[1.]])
@@ -70,6 +64,7 @@ def soft_lookup(
 
     Examples
     --------
+    >>> import torch
     >>> key, value = 4 * torch.eye(2), torch.tensor([[1.0], [2.0]])
     >>> query = torch.tensor([[1.0, 0.0]])
     >>> [round(soft_lookup(query, key, value, temperature=t).output.item(), 3) for t in (0.1, 1.0, 10.0)]

@@ -1,11 +1,10 @@
-"""The small pre-trained encoder that travels with the library, with the words it knows and how it was made.
+"""The bundled pre-trained encoder, with its vocabulary and how it was trained.
 
 ::
 
     weights/encoder.safetensors   half precision; sizes, words and making as metadata
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -14,8 +13,8 @@ from typing import Any, NamedTuple
 import torch
 
 from reasonlib.errors import UserError
-from reasonlib.training.checkpoints import load_weights, save_weights, weights_metadata
 from reasonlib.training.vocabulary import Vocabulary
+from reasonlib.training.weights import reading, save_bundle
 from reasonlib.transformer.data.pairs import MASK, pack
 from reasonlib.transformer.models.bert import Bert, BertConfig, PretrainingOutput
 
@@ -24,6 +23,7 @@ __all__ = [
     "Guess",
     "Inspection",
     "PretrainedEncoder",
+    "from_pretrained",
     "inspect_text",
     "load_encoder",
     "save_encoder",
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 ENCODER = Path(__file__).parents[1] / "weights" / "encoder.safetensors"
-KIND = "reasonlib story encoder"
+KIND = "story encoder"
 
 
 class PretrainedEncoder(NamedTuple):
@@ -83,7 +83,7 @@ class Inspection(NamedTuple):
 def save_encoder(
     model: Bert, vocabulary: Vocabulary, path: str | Path, made: Mapping[str, Any], *, half: bool = True
 ) -> Path:
-    """Write an encoder with its words as one safetensors file: whole, or not at all.
+    """Write an encoder with its words as one safetensors file, atomically.
 
     Parameters
     ----------
@@ -102,17 +102,28 @@ def save_encoder(
         raise ValueError(
             f"vocabulary must have the model's {model.config.vocabulary} words, got {len(vocabulary)}"
         )
-    about = {
-        "kind": KIND,
-        "config": asdict(model.config),
-        "tokens": list(vocabulary.tokens),
-        "made": dict(made),
-    }
-    return save_weights(path, model, half=half, metadata=about)
+    return save_bundle(
+        path,
+        model,
+        kind=KIND,
+        half=half,
+        config=asdict(model.config),
+        tokens=list(vocabulary.tokens),
+        made=dict(made),
+    )
+
+
+def from_pretrained(name: str | Path = "encoder") -> PretrainedEncoder:
+    """Load a trained model: ``"encoder"``, which is bundled, or a file that `save_encoder` wrote.
+
+    >>> from_pretrained("encoder").model.config.layers
+    3
+    """
+    return load_encoder(None if name == "encoder" else name)
 
 
 def load_encoder(path: str | Path | None = None) -> PretrainedEncoder:
-    """Read what `save_encoder` wrote; by default the encoder that ships.
+    """Read what `save_encoder` wrote; by default the bundled encoder.
 
     Raises
     ------
@@ -120,23 +131,14 @@ def load_encoder(path: str | Path | None = None) -> PretrainedEncoder:
         If the file is absent, damaged, or holds something else.
     """
     path = ENCODER if path is None else Path(path)
-    if not path.is_file():
-        remedy = "install the library again" if path == ENCODER else "give the path that save_encoder wrote"
-        raise UserError(f"there is no story encoder at {path}; {remedy}")
-    about: dict[str, Any] = dict(weights_metadata(path))
-    if about.get("kind") != KIND:
-        raise UserError(f"{path}: holds no story encoder; give the path that save_encoder wrote")
-    try:
-        about |= {name: json.loads(about[name]) for name in ("config", "tokens", "made")}
-        model = Bert(BertConfig(**about["config"]))
-        vocabulary = Vocabulary(about["tokens"])
-        model.load_state_dict({name: tensor.float() for name, tensor in load_weights(path).items()})
+    remedy = "install the library again" if path == ENCODER else "give the path that save_encoder wrote"
+    with reading(path, kind=KIND, remedy=remedy) as bundle:
+        model = Bert(BertConfig(**bundle["config"]))
+        vocabulary = Vocabulary(bundle["tokens"])
+        bundle.fill(model)
         if len(vocabulary) != model.config.vocabulary:
             raise ValueError(f"{len(vocabulary)} words for {model.config.vocabulary} rows")
-    except (KeyError, TypeError, ValueError, RuntimeError) as error:
-        line = (str(error).strip().splitlines() or [type(error).__name__])[-1].strip()
-        raise UserError(f"{path}: a damaged story encoder ({line}); make it again") from error
-    return PretrainedEncoder(model.eval(), vocabulary, about["made"])
+        return PretrainedEncoder(model, vocabulary, bundle["made"])
 
 
 def split(text: str) -> tuple[str, ...]:

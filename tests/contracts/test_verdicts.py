@@ -1,0 +1,123 @@
+"""What holds of the claims and verdicts of every topic."""
+
+import pytest
+
+from reasonlib.tracking import claims
+from reasonlib.tracking.conditions import SOURCE_KINDS
+from reasonlib.tracking.experiment import experiments, part, run, settings, topics
+from reasonlib.tracking.published import load
+from reasonlib.tracking.records import KINDS
+from reasonlib.tracking.verdicts import MIN_RUNS, TIE
+
+DECIDED = ("reproduced", "exceeded", "contradicted")
+TIMED = ("seconds", "per_second", "nanoseconds")
+
+
+@pytest.fixture(scope="module")
+def verdicts():
+    return claims.verdicts()
+
+
+@pytest.mark.parametrize("topic", topics())
+def test_the_kind_of_a_data_set_is_declared_once(topic):
+    declared = part(topic, "experiments").DATA
+    assert set(declared.values()) <= set(KINDS)
+    for experiment in experiments(topic).values():
+        for name, kind in experiment.data.items():
+            assert declared[name] == kind, (experiment.name, name)
+
+
+@pytest.mark.parametrize("topic", topics())
+def test_printed_settings_are_settings_that_runs_have(topic):
+    """A setting that was renamed would count as a difference for ever."""
+    known = experiments(topic)
+    for claim in load(topic):
+        for side in claim.sides:
+            experiment = known[side.experiment]
+            config = settings(experiment, side.row, next(iter(experiment.scales)))
+            names = set(config if experiment.resolve is None else experiment.resolve(config, side.metric))
+            names |= {name for scale in experiment.scales.values() for name in scale}
+            for printed in claim.table.settings:
+                if printed.concerns(side):
+                    assert set(printed.values) <= names, (claim.id, side, set(printed.values) - names)
+
+
+@pytest.mark.parametrize("topic", topics())
+def test_every_entry_about_settings_concerns_some_claim(topic):
+    everything = load(topic)
+    for table in {id(claim.table): claim.table for claim in everything}.values():
+        members = [claim for claim in everything if claim.table is table]
+        for printed in table.settings:
+            assert any(printed.concerns(side) for claim in members for side in claim.sides), printed
+
+
+@pytest.mark.parametrize("topic", topics())
+def test_every_claim_of_a_source_says_where_it_stands(topic):
+    for claim in load(topic):
+        if not claim.goal and not claim.outside:
+            assert claim.lines or claim.table.lines, claim.id
+
+
+def test_nothing_is_decided_by_few_runs_other_data_or_other_settings(verdicts):
+    for verdict in verdicts:
+        if verdict.verdict in DECIDED:
+            assert verdict.conditions == (), verdict.claim.id
+            assert verdict.kind in SOURCE_KINDS, verdict.claim.id
+            assert verdict.scale == "paper", verdict.claim.id
+        if verdict.verdict in (*DECIDED, "supported", "challenged"):
+            assert verdict.deterministic or all(
+                len(values) >= MIN_RUNS or _declared(side) for side, values in verdict.values.items()
+            ), verdict.claim.id
+            assert not all(part.tie for part in verdict.comparisons), verdict.claim.id
+
+
+def _declared(side):
+    return experiments(side.experiment.partition("/")[0])[side.experiment].is_deterministic(side.row)
+
+
+def test_the_worst_of_the_review_come_out_right(verdicts):
+    """Claims that counted as reproduced by a tie, by one run, by relabelled data or by a goal of ours."""
+    by_id = {verdict.claim.id: verdict for verdict in verdicts}
+    for name in (
+        "optimisation/silu/relu",
+        "goal_dialogue/no-results-oov",
+        "goal_dialogue/batch-64",
+        "optimisation/relu/dropout",
+        "optimisation/focal/balance",
+        "optimisation/elu/faster",
+    ):
+        assert by_id[name].verdict not in DECIDED, name
+    for name in ("optimisation/skewed/mse", "optimisation/skewed/mae", "optimisation/mse/useful-rare"):
+        assert by_id[name].kind == "stand-in" and by_id[name].verdict not in DECIDED, name
+    for name, verdict in by_id.items():
+        if name.startswith(("goal_dialogue/wall/", "goal_dialogue/bound/")):
+            assert verdict.claim.goal, name
+    for name in ("dbow/oov1", "dbow/oov3", "dbow/oov5", "n2n/oov1", "n2n/task4", "n2n/oov4"):
+        assert by_id[f"goal_dialogue/table-5.3/{name}"].verdict not in DECIDED, name
+    for name in ("task4", "oov4", "average", "oov"):
+        said = map(str, by_id[f"goal_dialogue/table-3.1/n2n/{name}"].conditions)
+        assert any("test set in sight" in text for text in said), name
+
+
+@pytest.mark.parametrize(
+    "experiment",
+    [one for topic in topics() for one in experiments(topic).values() if one.deterministic],
+    ids=lambda one: one.name,
+)
+def test_what_is_called_deterministic_gives_the_same_bits_from_every_seed(experiment):
+    rows = [row for row in experiment.rows if experiment.is_deterministic(row)]
+    free = [name for name, kind in experiment.data.items() if kind in ("stand-in", "regenerated")]
+    if not free:
+        pytest.skip("its data have to be fetched")
+    made = run(experiment, rows=rows, scale="smoke", seeds=(0, 1), data=free[0], device="cpu")
+    for first, second in zip(made[::2], made[1::2], strict=True):
+        assert first.row == second.row
+        names = [name for name in first.metrics if not any(word in name for word in TIMED)]
+        assert names and [first.metrics[name] for name in names] == [second.metrics[name] for name in names]
+
+
+def test_records_of_deterministic_rows_agree(verdicts):
+    for verdict in verdicts:
+        for side, values in verdict.values.items():
+            if _declared(side):
+                assert max(values) - min(values) <= TIE * max(map(abs, values)), side

@@ -3,7 +3,7 @@
 import pytest
 
 from reasonlib.goal_dialogue.data import advice
-from reasonlib.goal_dialogue.data.corpus import dumps, parse
+from reasonlib.goal_dialogue.data.text_format import dumps, parse
 from reasonlib.goal_dialogue.data.world import SLOTS
 
 

@@ -9,8 +9,9 @@ import torch
 
 from reasonlib.errors import UserError
 from reasonlib.goal_dialogue.data import datasets
-from reasonlib.goal_dialogue.data.encode_mentions import Batch, Candidates, encode, vocabulary_of
+from reasonlib.goal_dialogue.data.encode_mentions import encode
 from reasonlib.goal_dialogue.data.example import Dialogue, Event, Fact, Note, Turn, examples
+from reasonlib.goal_dialogue.data.mentions import Batch, Candidates, vocabulary_of
 from reasonlib.goal_dialogue.data.templates import Derivation, Language, learn_language
 from reasonlib.goal_dialogue.experiments import metrics
 from reasonlib.goal_dialogue.experiments.copying import ABLATIONS

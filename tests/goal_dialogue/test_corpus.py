@@ -3,7 +3,7 @@
 import pytest
 
 from reasonlib.errors import DataError, UserError
-from reasonlib.goal_dialogue.data import corpus
+from reasonlib.goal_dialogue.data import corpus, text_format
 from reasonlib.goal_dialogue.data.example import Dialogue, Fact, Note, Turn, examples
 from reasonlib.goal_dialogue.data.simulator import make_split
 
@@ -32,16 +32,16 @@ TASK_6 = """\
 def test_what_is_read_and_written_again_is_the_same_bytes(tmp_path, task, text):
     path = tmp_path / f"dialog-task{task}-trn.txt"
     path.write_bytes(text.encode())
-    corpus.write(corpus.read_file(path), tmp_path / "again.txt")
+    corpus.write(text_format.read_file(path), tmp_path / "again.txt")
     assert (tmp_path / "again.txt").read_bytes() == text.encode()
 
 
 def test_facts_notes_and_blanks_are_kept_as_they_are():
-    (dialogue,) = corpus.parse(TASK_6.splitlines(), "here", task=6)
+    (dialogue,) = text_format.parse(TASK_6.splitlines(), "here", task=6)
     assert dialogue.events[3] == Note("api_call no result")
     assert dialogue.events[5] == Fact("ask", "R_post_code", "ask_post_code")
     assert dialogue.turns[1].user == "" and dialogue.turns[-1].bot == " you are welcome"
-    first, second = corpus.parse(TASK_3.splitlines(), "here", task=3)
+    first, second = text_format.parse(TASK_3.splitlines(), "here", task=3)
     assert len(first.events) == 4 and second == Dialogue(
         task=3, events=(Turn("hello", "hello what can i help you with today"),)
     )
@@ -50,9 +50,11 @@ def test_facts_notes_and_blanks_are_kept_as_they_are():
 
 def test_dialogues_need_no_blank_line_between_them_and_lines_may_end_as_on_windows(tmp_path):
     text = TASK_3.replace("\n\n", "\n")
-    assert len(corpus.parse(text.splitlines(), "here", task=3)) == 2
+    assert len(text_format.parse(text.splitlines(), "here", task=3)) == 2
     (tmp_path / "task3.txt").write_bytes(TASK_3.replace("\n", "\r\n").encode())
-    assert corpus.read_file(tmp_path / "task3.txt") == corpus.parse(TASK_3.splitlines(), "here", task=3)
+    assert text_format.read_file(tmp_path / "task3.txt") == text_format.parse(
+        TASK_3.splitlines(), "here", task=3
+    )
 
 
 @pytest.mark.parametrize(
@@ -81,20 +83,20 @@ def test_dialogues_need_no_blank_line_between_them_and_lines_may_end_as_on_windo
 )
 def test_a_malformed_line_is_named_with_a_remedy(task, lines, message):
     with pytest.raises(DataError, match=message):
-        corpus.parse(lines.split("\n"), "here", task)
+        text_format.parse(lines.split("\n"), "here", task)
 
 
 def test_each_dialogue_has_facts_of_its_own_and_task_6_may_contradict_itself():
     cheap, expensive = "1 resto R_price cheap\n2 hi\thello\n", "1 resto R_price expensive\n2 hi\thello\n"
-    assert len(corpus.parse((cheap + expensive).splitlines(), "here", 3)) == 2
+    assert len(text_format.parse((cheap + expensive).splitlines(), "here", 3)) == 2
     released = "1 hi\thello\n2 resto R_rating 2\n3 resto R_rating 1"
-    assert len(corpus.parse(released.splitlines(), "here", 6)) == 1
+    assert len(text_format.parse(released.splitlines(), "here", 6)) == 1
 
 
 def test_a_response_that_is_no_candidate_is_named():
     message = "here, line 4: the response 'what do you think.* is no candidate; add it to list.txt"
     with pytest.raises(DataError, match=message):
-        corpus.parse(
+        text_format.parse(
             TASK_3.splitlines(),
             "here",
             3,
@@ -105,30 +107,30 @@ def test_a_response_that_is_no_candidate_is_named():
 
 def test_a_mark_before_the_first_line_is_passed_over(tmp_path):
     (tmp_path / "task1.txt").write_bytes(b"\xef\xbb\xbf1 hi\thello\n")
-    assert corpus.read_file(tmp_path / "task1.txt")[0].events == (Turn("hi", "hello"),)
+    assert text_format.read_file(tmp_path / "task1.txt")[0].events == (Turn("hi", "hello"),)
 
 
 def test_a_file_that_cannot_be_used_is_one_clear_line(tmp_path):
     with pytest.raises(DataError, match=r"task1.txt: no such file; set REASONLIB_DATA to the folder"):
-        corpus.read_file(tmp_path / "task1.txt")
+        text_format.read_file(tmp_path / "task1.txt")
     (tmp_path / "task1.txt").write_bytes(b"1 hi\thello\n2 caf\xe9\tyes\n")
     with pytest.raises(DataError, match=r"task1.txt, line 2: byte 16 is not UTF-8 text; save it as UTF-8"):
-        corpus.read_file(tmp_path / "task1.txt")
+        text_format.read_file(tmp_path / "task1.txt")
     (tmp_path / "task1.txt").write_bytes(b"1 hi\thello\n2 no\tye")
     with pytest.raises(
         DataError, match=r"task1.txt, line 2: the last line has no line end, so it may be cut"
     ):
-        corpus.read_file(tmp_path / "task1.txt")
+        text_format.read_file(tmp_path / "task1.txt")
     with pytest.raises(DataError, match="no task number in the file name"):
-        corpus.read_file(tmp_path / "dialogues.txt")
+        text_format.read_file(tmp_path / "dialogues.txt")
 
 
 @pytest.mark.parametrize("between", ["\t", " "])
 def test_both_forms_of_the_knowledge_base_are_read(tmp_path, between):
     split = make_split(1, dialogues=1)
-    text = corpus.dumps_knowledge(split.knowledge)
+    text = text_format.dumps_knowledge(split.knowledge)
     (tmp_path / "kb.txt").write_text(text.replace("\t", between), encoding="utf-8")
-    assert corpus.read_knowledge(tmp_path / "kb.txt") == split.knowledge
+    assert text_format.read_knowledge(tmp_path / "kb.txt") == split.knowledge
     assert text.count("\n") == 8400 and len(split.knowledge.facts) == 1200
 
 
@@ -150,19 +152,19 @@ def test_both_forms_of_the_knowledge_base_are_read(tmp_path, between):
 def test_a_knowledge_base_that_contradicts_itself_or_lacks_something_is_refused(tmp_path, lines, message):
     (tmp_path / "kb.txt").write_text(lines, encoding="utf-8")
     with pytest.raises(DataError, match=message):
-        corpus.read_knowledge(tmp_path / "kb.txt")
+        text_format.read_knowledge(tmp_path / "kb.txt")
 
 
 def test_candidates_are_read_in_order_and_each_once(tmp_path):
     path = tmp_path / "candidates.txt"
     path.write_text("1 hello\n1  you are welcome", encoding="utf-8")  # no line end, as released for task 6
-    assert corpus.read_candidates(path) == ("hello", " you are welcome")
+    assert text_format.read_candidates(path) == ("hello", " you are welcome")
     path.write_text("1 hello\n1 hello\n", encoding="utf-8")
     with pytest.raises(DataError, match="line 2: 'hello' is already on line 1; remove one"):
-        corpus.read_candidates(path)
+        text_format.read_candidates(path)
     path.write_text("1 hi\thello\n", encoding="utf-8")
     with pytest.raises(DataError, match="line 1: expected '1 response'"):
-        corpus.read_candidates(path)
+        text_format.read_candidates(path)
 
 
 def test_a_written_split_is_read_again_from_the_data_folder(tmp_path, monkeypatch):
@@ -188,7 +190,7 @@ def test_a_written_split_is_read_again_from_the_data_folder(tmp_path, monkeypatc
 
 def test_what_the_format_cannot_hold_and_what_does_not_exist_is_refused():
     with pytest.raises(ValueError, match="must hold neither tab nor line end"):
-        corpus.dumps([Dialogue(task=1, events=(Turn("a\tb", "c"),))])
+        text_format.dumps([Dialogue(task=1, events=(Turn("a\tb", "c"),))])
     for wrong in (lambda: corpus.path_of("x", 7), lambda: corpus.path_of("x", 1, "dev")):
         with pytest.raises(UserError, match="must be"):
             wrong()

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from reasonlib.goal_dialogue.data import datasets
-from reasonlib.goal_dialogue.data.encoding import build_vocabulary, encode, encode_split, make_bags
+from reasonlib.goal_dialogue.data.bags import build_vocabulary, make_bags
+from reasonlib.goal_dialogue.data.encoding import encode, encode_split
 from reasonlib.goal_dialogue.data.example import Dialogue, Fact, Note, Turn
 from reasonlib.goal_dialogue.models.match_features import Match, entity_types
 from reasonlib.nn.sums import Groups, sum_groups

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from reasonlib.goal_dialogue.data.encoding import EncodedTask, build_vocabulary, encode, make_bags, words
+from reasonlib.goal_dialogue.data.bags import build_vocabulary, make_bags, words
+from reasonlib.goal_dialogue.data.encoding import EncodedTask, encode
 from reasonlib.goal_dialogue.data.example import Dialogue, Fact, Note, Turn
 from reasonlib.goal_dialogue.models.hop_updates import Linear, Residual, UnifiedStep
 from reasonlib.goal_dialogue.models.match_features import Match

@@ -4,7 +4,7 @@ import pytest
 
 from reasonlib.errors import UserError
 from reasonlib.goal_dialogue.data import datasets
-from reasonlib.goal_dialogue.data.encoding import memory_lines, words
+from reasonlib.goal_dialogue.data.bags import memory_lines, words
 from reasonlib.goal_dialogue.data.example import Dialogue, Fact, Split, Turn
 from reasonlib.goal_dialogue.experiments.oov_validation import name_exchanges, rename
 from reasonlib.tracking import experiment

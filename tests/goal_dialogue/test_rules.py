@@ -2,9 +2,9 @@
 
 import pytest
 
-from reasonlib.goal_dialogue.data.corpus import parse
 from reasonlib.goal_dialogue.data.example import Dialogue, Split, Turn, examples
 from reasonlib.goal_dialogue.data.simulator import make_split
+from reasonlib.goal_dialogue.data.text_format import parse
 from reasonlib.goal_dialogue.experiments.metrics import evaluate, score_answers
 from reasonlib.goal_dialogue.models.rules import fit_rules
 from reasonlib.goal_dialogue.models.rules_dstc2 import DSTC2_ASK, DSTC2_HELLO, Dstc2Rules

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from reasonlib.goal_dialogue.data import corpus
+from reasonlib.goal_dialogue.data import text_format
 from reasonlib.goal_dialogue.data.example import SILENCE, Fact, Turn
 from reasonlib.goal_dialogue.data.simulator import OPTIONS, SIMULATORS, make_setting, make_split, simulate
 from reasonlib.goal_dialogue.data.world import (
@@ -27,7 +27,7 @@ def splits():
 
 
 def words(dialogues):
-    return set(corpus.dumps(dialogues).replace("\t", " ").split())
+    return set(text_format.dumps(dialogues).replace("\t", " ").split())
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -109,9 +109,11 @@ def test_the_results_of_a_call_stand_between_it_and_the_first_option(splits):
 
 
 def test_the_same_seed_gives_the_same_bytes_on_every_machine():
-    text = "".join(corpus.dumps(simulate(task, 5, split=split, seed=7)) for task in TASKS for split in SPLITS)
+    text = "".join(
+        text_format.dumps(simulate(task, 5, split=split, seed=7)) for task in TASKS for split in SPLITS
+    )
     assert hashlib.sha256(text.encode()).hexdigest()[:16] == "82ababf337d1ab52"
-    assert corpus.dumps(simulate(5, 5, seed=8)) != corpus.dumps(simulate(5, 5, seed=7))
+    assert text_format.dumps(simulate(5, 5, seed=8)) != text_format.dumps(simulate(5, 5, seed=7))
     assert simulate(5, 3, seed=7) == simulate(5, 5, seed=7)[:3]
     assert SIMULATORS["task2"](4, 7) == simulate(2, 4, seed=7)
 

@@ -5,14 +5,8 @@ import pytest
 import torch
 
 from reasonlib.goal_dialogue.data import datasets
-from reasonlib.goal_dialogue.data.encoding import (
-    EncodedTask,
-    build_vocabulary,
-    encode,
-    encode_split,
-    make_bags,
-    words,
-)
+from reasonlib.goal_dialogue.data.bags import build_vocabulary, make_bags, words
+from reasonlib.goal_dialogue.data.encoding import EncodedTask, encode, encode_split
 from reasonlib.goal_dialogue.data.example import Dialogue, Example, Turn, examples
 from reasonlib.goal_dialogue.experiments import metrics
 from reasonlib.goal_dialogue.experiments.train_memory import (

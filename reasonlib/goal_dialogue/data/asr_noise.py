@@ -1,14 +1,14 @@
-"""What happens to written sentences when people speak and a machine listens, as in task 6.
+"""Speech recognition noise: written sentences as people speak them and a recogniser hears them, as in task 6.
 
-The dialogues of task 6 were spoken to a recogniser of speech (Henderson et al. 2014); its users hesitate,
+The dialogues of task 6 were spoken to a speech recogniser (Henderson et al. 2014); its users hesitate,
 begin again and leave words out, and the recogniser takes one word for another. The same is done here to
 simulated users::
 
     may i have a table in rome for two  --spoken-->  uh i need i need a table in rome for two
                                         --heard-->   i need i need table in room for to
 
-Only what the user says is changed: the system answers as if it had understood, so that a response may rest on
-a word that was never heard, as it does in task 6.
+Only what the user says is changed: the system answers as if it had understood, so that a response may depend
+on a word that was never heard, as it does in task 6.
 """
 
 import dataclasses
@@ -176,7 +176,7 @@ def add_asr_noise(
     errors: float = 0.1,
     lexicon: Sequence[str] = (),
 ) -> list[Dialogue]:
-    """Let the users of written dialogues speak, and a recogniser listen.
+    """Add disfluencies and recognition errors to what the users of written dialogues say.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The same wishes in other words, so that a listener does not learn one way of speaking by heart.
+"""The same wishes in other words, so that a system does not memorise one way to say them.
 
 The users of the released dialogues have a handful of sentences. Here they say what they want as somebody at a
 keyboard might::
@@ -8,8 +8,8 @@ keyboard might::
     with thai food                                thai
     no this does not work for me                  no something else
 
-Nothing is looked up: a wish is told by the words around it, as a released sentence puts it. What the user
-wants stays as it was. Unlike in `noise`, nobody mumbles and nobody mishears.
+The words around a wish identify it; no list of names is used. What the user wants stays the same. Unlike in
+`asr_noise`, there are no hesitations and no recognition errors.
 
 In the released full dialogues, everybody changes the request at least once. `without_updates` makes a
 dialogue of somebody who does not: the user asks at once for what they end up with, and the system says what
@@ -134,7 +134,7 @@ def _wishes(text: str) -> tuple[dict[str, str], str]:
 
 
 def _strange(rng: PortableRandom) -> str:
-    """Make up a word that nobody knows, so that a listener learns to pass over such words."""
+    """Make up a word, so that a system learns to ignore unknown words."""
     return "".join(rng.choice(ONSETS) + rng.choice(RHYMES) for _ in range(1 + rng.randrange(2)))
 
 

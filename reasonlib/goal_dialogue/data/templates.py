@@ -1,7 +1,7 @@
-"""What the system says, taken apart: words of its own, and names that it only repeats.
+"""Responses as templates: words of the system's own, and names that it only repeats.
 
-Nobody tells a listener which words are names (Hermann et al. 2015 are told, and replace them by marks without
-a meaning of their own). Two habits give them away:
+No list says which words are names (Hermann et al. 2015 have one, and replace names by marks without a
+meaning). Two regularities identify them:
 
 1. the system repeats them: whenever it says one, it had been said in this dialogue before, and in an
    otherwise equal response another one stands in its place;
@@ -15,8 +15,8 @@ A response whose names are replaced by gaps is a *template*::
     here it is resto_paris_cheap_thai_2stars_phone                     here it is _
 
 A `Language` is what one training set teaches of this. It is learnt from dialogues alone: no list of entities,
-no types, no knowledge base. Words that it has not heard often enough to know are names to it too; so every
-unheard name is one.
+no types, no knowledge base. Words that are too rare count as names too, so every
+out-of-vocabulary word is one.
 """
 
 from collections import Counter, defaultdict
@@ -60,16 +60,16 @@ def event_lines(event: Event) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 @dataclass(frozen=True, kw_only=True)
 class Language:
-    """What a listener knows after a training set.
+    """The words, names and templates of a training set.
 
     Attributes
     ----------
     words
-        The words it knows, in alphabetical order. Whatever is not among them is a name.
+        The words that are no names, in alphabetical order. Any other word is a name.
     names
-        The names it has heard, in alphabetical order; there are others.
+        The names of the training set, in alphabetical order; there are others.
     templates
-        The responses it has heard, names replaced by gaps, the most frequent first.
+        The responses, names replaced by gaps, the most frequent first.
     """
 
     words: tuple[str, ...]
@@ -78,7 +78,7 @@ class Language:
 
     @cached_property
     def known(self) -> frozenset[str]:
-        """The words it knows, for look-up."""
+        """The words that are no names, for look-up."""
         return frozenset(self.words)
 
     @cached_property

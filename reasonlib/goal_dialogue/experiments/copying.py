@@ -18,7 +18,7 @@ from reasonlib.tracking.experiment import Experiment, Measured, Trial
 from reasonlib.training.settings import select_fields
 
 if TYPE_CHECKING:
-    from reasonlib.goal_dialogue.data.encode_mentions import MentionSet
+    from reasonlib.goal_dialogue.data.mentions import MentionSet
     from reasonlib.goal_dialogue.models.copier import Copier
     from reasonlib.training import History
 

@@ -40,7 +40,7 @@ def name_exchanges(split: Split) -> dict[str, str]:
     UserError
         If the set has no knowledge base to take names from.
     """
-    from reasonlib.goal_dialogue.data.encoding import memory_lines, words
+    from reasonlib.goal_dialogue.data.bags import memory_lines, words
 
     if split.knowledge is None:
         raise UserError(

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from reasonlib import training
-from reasonlib.goal_dialogue.data.encode_mentions import Batch, MentionSet
+from reasonlib.goal_dialogue.data.mentions import Batch, MentionSet
 from reasonlib.goal_dialogue.experiments.metrics import response_accuracy
 from reasonlib.goal_dialogue.models.copier import Copier
 from reasonlib.goal_dialogue.models.copying import CopyNetwork

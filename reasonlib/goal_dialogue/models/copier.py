@@ -22,8 +22,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from reasonlib.goal_dialogue.data.encode_mentions import Candidates, MentionSet, encode, vocabulary_of
+from reasonlib.goal_dialogue.data.encode_mentions import encode
 from reasonlib.goal_dialogue.data.example import Dialogue, Example, Split, Turn
+from reasonlib.goal_dialogue.data.mentions import Candidates, MentionSet, vocabulary_of
 from reasonlib.goal_dialogue.data.templates import Language, learn_language
 from reasonlib.goal_dialogue.models.copying import CopyConfig, CopyNetwork, CopyNetworkOutput
 from reasonlib.training.settings import select_fields

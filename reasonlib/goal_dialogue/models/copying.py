@@ -1,15 +1,15 @@
-r"""A memory network that copies names, each known by the company it keeps.
+r"""A memory network that copies names; it knows a name by the words around its mentions.
 
 ::
 
-    what was said, names blanked --> memory hops --> u --+--> template   p(t) = softmax(T u)
+    sentences, names removed     --> memory hops --> u --+--> template   p(t) = softmax(T u)
                                                          |
                                                          +--> gaps       q_g = s_g + U u
                                                                               |
     mentions of a name n --> sum over its windows --> d_n -----> dot ----> p_g(n) = softmax(q_g d_n)
 
-A name has no embedding. Its description is the sum of what its mentions say, and a mention says the words
-around it, how many turns ago it was and, from the second round on, what is known of the names beside it:
+A name has no embedding. Its description is the sum over its mentions, and a mention encodes the words around
+it, how many turns ago it was and, from the second round on, the descriptions of the names in its window:
 
 .. math::
     c_i^{r+1} &= \mathrm{ReLU}\Big(a_{\mathrm{age}(i)} + \sum_{|o| \le R} W_o\, x_{i+o}^{r} \Big), \qquad
@@ -18,12 +18,12 @@ around it, how many turns ago it was and, from the second round on, what is know
     p_g(n) = \mathrm{softmax}_n \Big( \sum_{i:\,n_i = n} q_g^\top c_i \Big) \\
     p(\text{response}) &= \sum_{(t,\, n_1 \dots n_K)} p(t) \prod_k p_{t,k}(n_k)
 
-All words it does not know have one vector e; what is no name has d = 0. A name's score is a plain sum over
-its mentions, so each mention can be asked what it contributed. The last sum runs over the ways to say the
+All names share one word vector e; words that are no names have d = 0. A name's score is a sum over its
+mentions, so the contribution of each mention can be read off. The last sum runs over the derivations of the
 response (see `templates`); there is hardly ever more than one.
 
-Every part is learnt from dialogues and their responses alone. Renaming the names of a dialogue leaves every
-number as it was, so a set of unheard names is exactly as hard as one of heard names.
+Every part is trained on dialogues and their responses alone. Renaming the names of a dialogue changes no
+number, so out-of-vocabulary names are exactly as hard as those of the training set.
 
 Facts reach the network through the names they are about: windows of facts describe names, and the memory that
 the hops read holds what was said.
@@ -45,7 +45,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
-from reasonlib.goal_dialogue.data.encode_mentions import Batch
+from reasonlib.goal_dialogue.data.mentions import Batch
 from reasonlib.nn.memory import Reading, read_shared
 
 __all__ = ["CopyConfig", "CopyNetwork", "CopyNetworkOutput"]
@@ -66,9 +66,9 @@ class CopyConfig:
     width: int = 64  # D
     hops: int = 3
     slots: int = 50  # S; the latest sentences kept
-    radius: int = 3  # R; with 0 a name keeps no company
-    rounds: int = 2  # with 1 a mention is deaf to the names beside it
-    ages: int = 40  # how many turns back are told apart; with 1 none is later than another
+    radius: int = 3  # R; with 0 a mention has no context
+    rounds: int = 2  # with 1 a mention ignores the names in its window
+    ages: int = 40  # turns back that have a vector each; with 1 recency is ignored
     own: int = (
         0  # so many heard names have a vector of their own instead of company: what copying does without
     )

@@ -27,7 +27,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from reasonlib.goal_dialogue.data.encoding import Bags, EncodedTask, TurnSet
+from reasonlib.goal_dialogue.data.bags import Bags
+from reasonlib.goal_dialogue.data.encoding import EncodedTask, TurnSet
 from reasonlib.goal_dialogue.data.text_index import TextIndex, with_sets
 from reasonlib.goal_dialogue.models.match_features import Match
 from reasonlib.goal_dialogue.models.memory_network import (
@@ -36,9 +37,9 @@ from reasonlib.goal_dialogue.models.memory_network import (
     Candidates,
     MemoryNetwork,
     NetworkConfig,
-    TiedMemory,
 )
 from reasonlib.goal_dialogue.models.tagger import NONE, TAGS, tag_counts
+from reasonlib.goal_dialogue.models.tying import TiedMemory
 
 __all__ = [
     "ENCODERS",
@@ -102,7 +103,7 @@ class KeyTags(nn.Module):
 
 
 class TagNumbers(nn.Module):
-    """Words embedded, and behind them the bare numbers of their tags, one a place: before there was a T."""
+    """Words embedded, then the numbers of their tags, one a position; the source tried this before T."""
 
     numbers: Tensor
 
@@ -209,7 +210,7 @@ def repeat_words(task: EncodedTask, texts: Iterable[str], tags: Tags) -> Encoded
     Parameters
     ----------
     task
-        Its sets numbered by one `texts.TextIndex`.
+        Its sets numbered by one `text_index.TextIndex`.
     texts, tags
         Every text by its number, and its tags.
     """
@@ -294,7 +295,7 @@ def build_keytags(
     config
         Which network, how large; `width` is that of the words.
     task
-        From `tensors.encode_split`; with types where the network has match features.
+        From `encoding.encode_split`; with types where the network has match features.
     tagged
         From the words of sentences to the tag of each word: a trained tagger, or a look-up.
     encoder

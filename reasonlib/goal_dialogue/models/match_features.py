@@ -19,7 +19,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from reasonlib.goal_dialogue.data.encoding import words
+from reasonlib.goal_dialogue.data.bags import words
 from reasonlib.goal_dialogue.data.example import Fact, Split
 from reasonlib.nn.sums import Groups, sum_groups
 

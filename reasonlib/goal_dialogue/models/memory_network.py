@@ -24,7 +24,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from reasonlib.goal_dialogue.data.encoding import Bags, Batch, EncodedTask
+from reasonlib.goal_dialogue.data.bags import Bags
+from reasonlib.goal_dialogue.data.encoding import Batch, EncodedTask
 from reasonlib.goal_dialogue.models.hop_updates import Gate, Linear, Residual, UnifiedStep
 from reasonlib.goal_dialogue.models.match_features import Match
 from reasonlib.goal_dialogue.models.tying import Adjacent, Layerwise, TiedMemory, Unified

@@ -36,17 +36,14 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 from torch import Tensor, nn
 
-from reasonlib.goal_dialogue.data.encoding import Bags, EncodedTask
+from reasonlib.goal_dialogue.data.bags import Bags
+from reasonlib.goal_dialogue.data.encoding import EncodedTask
 from reasonlib.goal_dialogue.data.text_index import TextIndex
+from reasonlib.goal_dialogue.models.hop_updates import Linear, Residual
 from reasonlib.goal_dialogue.models.keytags import SeparateAnswerTables
 from reasonlib.goal_dialogue.models.match_features import Match
-from reasonlib.goal_dialogue.models.memory_network import (
-    Linear,
-    MemoryNetwork,
-    NetworkConfig,
-    Residual,
-    TiedMemory,
-)
+from reasonlib.goal_dialogue.models.memory_network import MemoryNetwork, NetworkConfig
+from reasonlib.goal_dialogue.models.tying import TiedMemory
 
 __all__ = [
     "ParagraphConfig",
@@ -257,7 +254,7 @@ def distinct_sentences(task: EncodedTask, *, marks: bool = True) -> list[list[st
     Parameters
     ----------
     task
-        From `tensors.encode_split`; task 6's for the source's external corpus.
+        From `encoding.encode_split`; task 6's for the source's external corpus.
     marks
         As in `build_paragraphs`.
     """
@@ -281,7 +278,7 @@ def build_paragraphs(
     config
         Hops, slots and match features. The width is that of the vectors, and there is one way to tie.
     task
-        From `tensors.encode_split`; with types where the network has match features.
+        From `encoding.encode_split`; with types where the network has match features.
     vectors
         Trained on `distinct_sentences` of this task, or of another.
     marks

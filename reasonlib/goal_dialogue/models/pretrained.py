@@ -20,8 +20,8 @@ from typing import Any
 
 from reasonlib.errors import UserError
 from reasonlib.goal_dialogue.data import datasets
-from reasonlib.goal_dialogue.data.encode_mentions import vocabulary_of
 from reasonlib.goal_dialogue.data.encoding import encode_split
+from reasonlib.goal_dialogue.data.mentions import vocabulary_of
 from reasonlib.goal_dialogue.data.templates import Language
 from reasonlib.goal_dialogue.models.copier import Copier, EncodingConfig
 from reasonlib.goal_dialogue.models.copying import CopyConfig, CopyNetwork

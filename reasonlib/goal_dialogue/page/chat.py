@@ -17,15 +17,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reasonlib.errors import UserError
-from reasonlib.goal_dialogue.data.example import (
-    SILENCE,
-    Dialogue,
-    Event,
-    Example,
-    Fact,
-    KnowledgeBase,
-    Turn,
-)
+from reasonlib.goal_dialogue.data.example import SILENCE, Dialogue, Event, Example, Fact, KnowledgeBase, Turn
 from reasonlib.goal_dialogue.data.world import (
     WORLD,
     Goal,

@@ -479,7 +479,7 @@ def ranking(
 
 
 def memory_of(example: Example, slots: int = 50) -> tuple[str, ...]:
-    """List the sentences a network has in memory at a turn, oldest first, as `tensors` stores them.
+    """List the sentences a network has in memory at a turn, oldest first, as `encoding` stores them.
 
     >>> from reasonlib.goal_dialogue.data.example import Turn
     >>> memory_of(Example(task=1, history=(Turn("hi", "hello"),), user="a table", response="",

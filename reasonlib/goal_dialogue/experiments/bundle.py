@@ -11,6 +11,7 @@ from reasonlib.goal_dialogue.data import datasets
 from reasonlib.goal_dialogue.experiments import memory_networks
 from reasonlib.goal_dialogue.experiments.tasks import BOTH, DATA, data_version
 from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
+from reasonlib.tracking.trials import measured
 
 __all__ = ["SHIP", "SHIP_COPYING", "run_bundle_copying", "run_bundle_networks"]
 
@@ -49,12 +50,7 @@ def run_bundle_networks(trial: Trial) -> Measured:
     for part, name in (("test", "task5"), ("oov", "oov5")):
         scores = train_memory.evaluate_network(model, task.sets[part])
         metrics[name], metrics[f"dialogue.{name}"] = scores["per_response"], scores["per_dialogue"]
-    return Measured(
-        metrics=metrics,
-        steps_done=history.steps_done,
-        steps_planned=history.steps_planned,
-        stopped=history.stopped,
-    )
+    return measured(history, metrics)
 
 
 def run_bundle_copying(trial: Trial) -> Measured:
@@ -97,12 +93,7 @@ def run_bundle_copying(trial: Trial) -> Measured:
         command = f"reasonlib run {trial.experiment} --scale paper --data {trial.data} --seed {trial.seed}"
         made = {"command": command, "data": f"{trial.data}, task 5", "steps": history.steps_done, **metrics}
         pretrained.save_copier(copier, pretrained.path_of("copying"), made)
-    return Measured(
-        metrics=metrics,
-        steps_done=history.steps_done,
-        steps_planned=history.steps_planned,
-        stopped=history.stopped,
-    )
+    return measured(history, metrics)
 
 
 SHIP = Experiment(

@@ -3,6 +3,7 @@
 from reasonlib.goal_dialogue.data import datasets
 from reasonlib.goal_dialogue.experiments.tasks import BOTH, data_version
 from reasonlib.tracking.experiment import Experiment, Measured, Trial
+from reasonlib.tracking.trials import measured
 
 __all__ = ["TAGGERS", "run_taggers"]
 
@@ -39,17 +40,10 @@ def run_taggers(trial: Trial) -> Measured:
         pretrained.save_tagger(
             tagger, pretrained.path_of(f"tagger-{settings['tagger']}"), made=_command(trial)
         )
-    return Measured(
-        metrics=metrics,
-        steps_done=history.steps_done,
-        steps_planned=history.steps_planned,
-        stopped=history.stopped,
-        details={
-            "mistaken": {
-                f"{row.type}.{'seen' if row.seen else 'unseen'}": row.mistaken for row in rows if row.mistaken
-            }
-        },
-    )
+    mistaken = {
+        f"{row.type}.{'seen' if row.seen else 'unseen'}": row.mistaken for row in rows if row.mistaken
+    }
+    return measured(history, metrics, details={"mistaken": mistaken})
 
 
 def _command(trial: Trial) -> str:

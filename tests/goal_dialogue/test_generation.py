@@ -31,14 +31,14 @@ def test_a_network_to_ship_is_written_at_paper_from_released_dialogues_alone(tmp
         return bundle.run_bundle_copying(trial)
 
     for scale, kind, reworded in (
-        ("smoke", "real", True),
+        ("smoke", "released", True),
         ("paper", "simulated", True),
-        ("paper", "real", False),
+        ("paper", "released", False),
     ):
         found = ship(scale, kind, reworded=reworded).metrics
         assert {"task5", "oov5", "free.task5", "reworded.task5", "reworded.oov5"} <= found.keys()
         assert not path.exists()
-    measured = ship("paper", "real")
+    measured = ship("paper", "released")
     copier = pretrained.from_pretrained(path)
     assert copier.made["command"] == (
         "reasonlib run goal_dialogue/ship-copying --scale paper --data simulated --seed 3"

@@ -17,7 +17,7 @@ from reasonlib.goal_dialogue.data.example import Example
 from reasonlib.goal_dialogue.data.world import WORLD, Half
 from reasonlib.goal_dialogue.models import tying
 from reasonlib.goal_dialogue.models.hop_updates import Gate
-from reasonlib.goal_dialogue.models.memory_network import Answered
+from reasonlib.goal_dialogue.models.memory_network import MemoryNetworkOutput
 from reasonlib.goal_dialogue.models.memory_system import MemoryNetworkSystem
 from reasonlib.goal_dialogue.models.pretrained import from_pretrained
 from reasonlib.goal_dialogue.page.chat import Conversation
@@ -63,7 +63,7 @@ class PageSystem:
         self.model.load_state_dict(live.round_weights(state, bits=bits))
         self.system = MemoryNetworkSystem(self.model.eval(), bundled.task)
 
-    def ask(self, examples: Sequence[Example]) -> Answered:
+    def ask(self, examples: Sequence[Example]) -> MemoryNetworkOutput:
         """Give logits of the page's candidates (B, C), attention and gates at some turns."""
         answered = self.system.ask(examples)
         return answered._replace(logits=answered.logits[:, self.allowed])

@@ -5,8 +5,8 @@ from functools import lru_cache
 from typing import Any
 
 from reasonlib.goal_dialogue.data import datasets
-from reasonlib.goal_dialogue.data.world import FIXED, WORLD, Half, facts_of, make_knowledge
-from reasonlib.goal_dialogue.page.chat import lines_of
+from reasonlib.goal_dialogue.data.world import FIXED, WORLD, Half, make_knowledge, restaurant_facts
+from reasonlib.goal_dialogue.page.chat import user_lines
 
 __all__ = ["examples", "restaurants", "sayable", "world_data"]
 
@@ -40,7 +40,7 @@ def sayable(halves: Sequence[Half]) -> dict[str, list[str]]:
 def texts(halves: Sequence[Half]) -> list[str]:
     """List everything that a memory network may say in the page."""
     names, fixed = restaurants(halves), sayable(halves)
-    facts = (facts_of(name, KNOWLEDGE.facts[name]) for name in names)
+    facts = (restaurant_facts(name, KNOWLEDGE.facts[name]) for name in names)
     values = [fact.value for each in facts for fact in each if fact.relation in ("R_phone", "R_address")]
     return [
         *fixed["responses"],
@@ -71,7 +71,7 @@ def examples(numbers: tuple[int, ...], *, unseen: bool = False) -> tuple[Mapping
         found.append(
             {
                 "title": f"{cuisine.capitalize()} food in {location.capitalize()}, {price}, for {people}",
-                "lines": list(lines_of(dialogue)),
+                "lines": list(user_lines(dialogue)),
             }
         )
     return tuple(found)

@@ -15,7 +15,7 @@ function fill(element, attributes, children) {
     else if (key.startsWith("aria-")) element.setAttribute(key, value);
     else if (value !== false && value !== null && value !== undefined) element.setAttribute(key, value === true ? "" : value);
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
   return element;
 }
 

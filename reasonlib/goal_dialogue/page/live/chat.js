@@ -1,17 +1,5 @@
 // A chat with a trained system, and what it read before each response.
 
-/** What was typed, in the words of the system; its unknown words are kept and marked. */
-function heard(text, vocabulary) {
-  const words = wordsIn(text).map((word) => ({ word, spelled: vocabulary.spelling(word) }));
-  return { text: words.map(({ word, spelled }) => spelled ?? word).join(" "), words };
-}
-
-/** A response for people: a query for an API call, and restaurants by their features. */
-function shownAs(text) {
-  if (!text.startsWith("api_call")) return text;
-  return [make("span", { class: "rr-chat-call" }, "query"), ` ${text.slice(9)}`];
-}
-
 live("chat", ({ root, stage, data, weights, find }) => {
   const world = new World(data.world), systems = new Map();
   const system = (name) => {
@@ -63,27 +51,18 @@ live("chat", ({ root, stage, data, weights, find }) => {
   function draw() {
     const parts = [];
     let at = 0;
-    for (const { text, words, turns } of state.typed) {
-      parts.push(text ? make("p", { class: "rr-chat-user" }, words.length ? words.flatMap(({ word, spelled }, number) => [number ? " " : "",
-        spelled ? word : make("span", { class: "rr-live-unknown", title: "not among the words it knows" }, word)]) : text)
-        : make("p", { class: "rr-chat-quiet" }, "(you say nothing)"));
+    for (const { words, turns } of state.typed) {
+      parts.push(userBubble(words));
       for (const one of state.talk.said.slice(at, at + turns)) {
         const number = at++;
-        parts.push(make("button", {
-          type: "button", class: "rr-chat-bot", "aria-pressed": number === state.chosen, title: "show what it read",
-          onclick: () => { state.chosen = number; draw(); },
-        }, shownAs(one.text), one.remark ? make("span", { class: "rr-chat-remark" }, one.remark) : null));
-        if (one.found.length) parts.push(facts(one.found));
+        parts.push(botBubble(one, number === state.chosen, () => {
+          state.chosen = number;
+          draw();
+        }), factsFound(one.found));
       }
     }
-    log.replaceChildren(...parts);
+    log.replaceChildren(...parts.filter(Boolean));
     drawReading();
-  }
-
-  function facts(found) {
-    const names = [...new Set(found.map((fact) => fact.subject))];
-    return make("details", { class: "rr-chat-facts" }, make("summary", {}, `the knowledge base returns ${plural(names.length, "restaurant")}`),
-      make("ul", {}, names.map((name) => make("li", {}, name))));
   }
 
   /** Which sentences each hop read before the chosen response. */

@@ -4,7 +4,7 @@
 User: good morning. System: hello what can i help you with today. ...
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from reasonlib.goal_dialogue.page.live import world
 __all__ = ["SCRIPTS", "PageSystem", "chat"]
 
 FOLDER = Path(__file__).parent
-SCRIPTS = tuple(FOLDER / f"{name}.js" for name in ("world", "memory_network", "chat"))
+SCRIPTS = tuple(FOLDER / f"{name}.js" for name in ("world", "memory_network", "talk", "chat"))
 
 TITLES = {"n2n": "N2N", "gn2n": "GN2N", "un2n": "UN2N"}
 PLAYED = 3  # lines of the example that are said when the figure starts
@@ -71,6 +71,10 @@ class PageSystem:
     def answer(self, examples: Sequence[Example]) -> list[str]:
         """Give the best of the page's candidates for each example."""
         return [self.candidates[index] for index in self.ask(examples).logits.argmax(1).tolist()]
+
+    def plain_types(self) -> dict[str, str]:
+        """Give the type of each entity whose name does not show it."""
+        return {entity: kind for entity, kind in self.types.items() if not entity.startswith("resto_")}
 
     def packed(self) -> dict[str, Any]:
         """Write the weights; each table holds the rows that the page uses."""
@@ -130,9 +134,6 @@ def chat(
     for line in examples[0]["lines"][:PLAYED]:
         talk.say(line)
     still = talk.show()
-    plain: Mapping[str, str] = {
-        entity: kind for entity, kind in first.types.items() if not entity.startswith("resto_")
-    }
     return live.figure(
         "chat",
         label="Talk to a memory network",
@@ -142,7 +143,7 @@ def chat(
         data={
             "world": world.world_data(halves),
             "words": first.words,
-            "types": plain,
+            "types": first.plain_types(),
             **world.sayable(halves),
             "networks": {name: system.sizes(TITLES[name]) for name, system in systems.items()},
             "examples": examples,

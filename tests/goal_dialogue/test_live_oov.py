@@ -1,0 +1,138 @@
+"""The copying network beside N2N in the page: the same responses and numbers as PyTorch, and played with."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from browsing import DESKTOP, OUTSIDE, PHONE, Opened
+
+from reasonlib.display import live
+from reasonlib.goal_dialogue.models.pretrained import from_pretrained
+from reasonlib.goal_dialogue.page.chat import Conversation
+from reasonlib.goal_dialogue.page.live import oov
+from reasonlib.goal_dialogue.page.live.oov import LINES, SCRIPTS
+from reasonlib.goal_dialogue.page.live.world import examples
+
+TALK = """const { data, models } = given, world = new World(data.world);
+const network = new CopyNetwork(new Weights(models.copying), data.copying);
+return given.lines.map((lines) => {
+  const talk = new Conversation(network, world);
+  for (const line of lines) if (line || talk.waiting.length) talk.say(line);
+  return talk.said.map(({ text, user, gaps, scores }) => ({ text, user, gaps, scores }));
+});"""
+
+
+@pytest.fixture(scope="module")
+def figure():
+    return oov()
+
+
+def data_of(figure):
+    return json.loads(re.search(r'<script type="application/json">(.*?)</script>', figure.html)[1])
+
+
+def test_the_same_responses_and_numbers_as_pytorch(javascript, figure):
+    lines = [
+        examples((0,))[0]["lines"],
+        examples((1,), unseen=True)[0]["lines"],
+        ["hello", "we are hungry for zork", "in xanadu please zork", "2 and 3", ""],
+    ]
+    talks = javascript(live.code(*SCRIPTS), TALK, {**data_of(figure), "lines": lines})
+    copier = from_pretrained("copying")
+    for said, spoken in zip(talks, lines, strict=True):
+        talk = Conversation(copier)
+        for line in spoken:
+            if line or talk.waiting:
+                talk.say(line)
+        assert [one["text"] for one in said] == [one.text for one in talk.said]
+        history, turn = [], 0
+        for event in talk.dialogue().events:
+            if hasattr(event, "bot"):
+                response = copier.ask(talk._example(history, event.user))
+                gaps = said[turn]["gaps"]
+                assert [gap["names"][0][0] for gap in gaps] == [names[0][0] for names in response.names]
+                for gap, names in zip(gaps, response.names, strict=True):
+                    shares = [share for _, share in names]
+                    np.testing.assert_allclose([share for _, share in gap["names"]], shares, atol=1e-3)
+                turn += 1
+            history.append(event)
+
+
+def test_the_figure_is_small_and_asks_for_nothing(figure):
+    page = figure._repr_html_()
+    assert len(page.encode()) < live.LARGEST and not OUTSIDE.search(page.split("<script>")[1])
+    assert "zanzibar" in figure.alt and "System: hello what can i help you with today" in figure.alt
+
+
+class Live(Opened):
+    prefix = "rr-oov"
+
+    def said(self):
+        script = "root => root.oov.state.talks.map((talk) => talk.said.map((one) => one.text))"
+        return self.ask(script)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory, figure):
+    path = tmp_path_factory.mktemp("page") / "live.html"
+    figure.save(path)
+    return path
+
+
+@pytest.mark.browser
+def test_invented_names_are_copied_and_n2n_must_choose_others(browser, page):
+    with Live(browser, page, **DESKTOP) as opened:
+        figure = opened.figure
+        figure.get_by_role("textbox", name="An invented city").fill("New Zork!")
+        figure.get_by_role("textbox", name="An invented cuisine").fill("cloud-soup")
+        copied, chosen = opened.said()
+        assert copied[-1] == "api_call cloud-soup new_zork four cheap"
+        assert chosen[-1].startswith("api_call ") and "zork" not in chosen[-1]
+        assert "you asked for new_zork and cloud-soup" in figure.inner_text()
+        assert [row[1].split()[0] for row in opened.cells(figure.locator("tbody tr"))] == [
+            "cloud-soup",
+            "new_zork",
+            "four",
+            "cheap",
+        ]
+        field = figure.get_by_role("textbox", name="You say")
+        for line in LINES[4:]:
+            assert field.input_value() == line
+            field.press("Enter")
+        copied, _ = opened.said()
+        offers = [text for text in copied if text.startswith("what do you think")]
+        assert [offer[-6] for offer in offers] == ["7", "4"], "the best rated first"
+        assert "here it is resto_new_zork_cheap_cloud-soup_4stars_address" in copied
+        figure.get_by_role("button", name="Begin again").click()
+        assert opened.said() == [[], []]
+        assert opened.complaints == []
+
+
+@pytest.mark.browser
+def test_odd_names_and_lines(browser, page):
+    with Live(browser, page, **DESKTOP) as opened:
+        figure = opened.figure
+        figure.get_by_role("textbox", name="An invented city").fill("")
+        assert opened.said()[0][-1] == "api_call martian rome four cheap"
+        figure.get_by_role("textbox", name="An invented city").fill("please")
+        field = figure.get_by_role("textbox", name="You say")
+        for line in ("...", "?!", "zork " * 60, "4"):
+            field.fill(line)
+            field.press("Enter")
+        figure.get_by_role("button", name="Begin again").click()
+        field.fill("  ")
+        field.press("Enter")
+        assert figure.get_by_text("Say something first.").is_visible()
+        assert opened.complaints == []
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("scheme", "screen"), [("dark", PHONE), ("light", DESKTOP)])
+def test_the_figure_fits_and_can_be_read(browser, page, scheme, screen):
+    with Live(browser, page, color_scheme=scheme, **screen) as opened:
+        field = opened.figure.get_by_role("textbox", name="You say")
+        for _ in range(5):
+            field.press("Enter")
+        assert opened.overflow() <= 0
+        assert opened.grave() == []

@@ -1,7 +1,7 @@
 """Put the reader that ``story_qa/evidence`` trained among the weights that travel with the library.
 
-    reasonlib run story_qa/evidence --row told --scale paper --data babi-10k
-    python tools/keep_reader.py _run/story_qa/evidence/told/paper-babi-10k-0-...
+    reasonlib run story_qa/evidence --row evidence-loss --scale paper --data babi-10k
+    python tools/keep_reader.py _run/story_qa/evidence/evidence-loss/paper-babi-10k-0-...
 
 Takes the last weights of the finished run, stores 16 bits a number, reads them back and answers the test
 questions once more; the difference to the record is printed.

@@ -220,13 +220,13 @@ def test_an_interrupted_run_ends_where_a_whole_one_does(tmp_path):
 
 
 def test_a_weight_below_zero_is_refused():
-    with pytest.raises(ValueError, match="told must be at least 0, got -1"):
-        EvidenceRecipe(told=-1.0)
+    with pytest.raises(ValueError, match="evidence_loss_weight must be at least 0, got -1"):
+        EvidenceRecipe(evidence_loss_weight=-1.0)
 
 
 def test_the_experiment_runs_and_measures(monkeypatch, tmp_path):
     monkeypatch.setitem(EVIDENCE.scales, "smoke", {"questions": 10, "asked": 4, "epochs": 1})
-    (record,) = experiment.run(EVIDENCE, rows="told", scale="smoke", records=tmp_path)
+    (record,) = experiment.run(EVIDENCE, rows="evidence-loss", scale="smoke", records=tmp_path)
     assert record.steps.done == record.steps.planned and 0 <= record.metrics["marks.recall"] <= 1
 
 

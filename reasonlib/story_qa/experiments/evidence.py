@@ -45,27 +45,27 @@ class EvidenceRecipe(SentenceRecipe):
         If a number is out of range.
     """
 
-    told: float = 1.0  # weight of the marks' loss; 0: only answers are taught
+    evidence_loss_weight: float = 1.0  # 0: only the answers are trained
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.told < 0:
-            raise ValueError(f"told must be at least 0, got {self.told}")
+        if self.evidence_loss_weight < 0:
+            raise ValueError(f"evidence_loss_weight must be at least 0, got {self.evidence_loss_weight}")
 
 
-def evidence_loss(read: EvidenceReaderOutput, batch: EvidenceBatch, told: float) -> Float[Tensor, ""]:
+def evidence_loss(output: EvidenceReaderOutput, batch: EvidenceBatch, weight: float) -> Float[Tensor, ""]:
     """Cross-entropy of the answers, and of the marks: needed sentences together weigh as much as the others.
 
     A long story has two or three needed sentences among a hundred; without the balance their part of the loss
     would be too small to be felt.
     """
-    loss = functional.cross_entropy(read.logits, batch.answer)
-    if not told:
+    loss = functional.cross_entropy(output.logits, batch.answer)
+    if not weight:
         return loss
-    each = functional.binary_cross_entropy_with_logits(read.needed, batch.needed, reduction="none")
+    losses = functional.binary_cross_entropy_with_logits(output.needed, batch.needed, reduction="none")
     needed, others = batch.needed, batch.filled * (1 - batch.needed)
-    marks = sum((each * part).sum(1) / part.sum(1).clamp(min=1) for part in (needed, others))
-    return loss + told * torch.as_tensor(marks).mean()
+    marks = sum((losses * part).sum(1) / part.sum(1).clamp(min=1) for part in (needed, others))
+    return loss + weight * torch.as_tensor(marks).mean()
 
 
 def train_evidence(
@@ -103,7 +103,7 @@ def train_evidence(
     return training.fit(
         model,
         batches,
-        loss=lambda model, batch: evidence_loss(model(batch), batch, recipe.told),
+        loss=lambda model, batch: evidence_loss(model(batch), batch, recipe.evidence_loss_weight),
         config=training.TrainingConfig(
             epochs=recipe.epochs,
             lr=recipe.lr,
@@ -198,14 +198,14 @@ MARKED = {
     "batch_size": 64,
     "lr": 0.002,
     "practice": 0.05,
-    "told": 1.0,
+    "evidence_loss_weight": 1.0,
 }
 
 
 EVIDENCE = Experiment(
     name="story_qa/evidence",
-    title="A BERT that reads sentences and is told in training which of them are needed",
-    rows={"told": MARKED, "not-told": {**MARKED, "told": 0.0}},
+    title="A BERT that reads sentences, trained with and without labels of supporting sentences",
+    rows={"evidence-loss": MARKED, "answer-loss": {**MARKED, "evidence_loss_weight": 0.0}},
     scales={
         "smoke": {"questions": 40, "asked": 20, "epochs": 1},
         "quick": {"questions": 1000, "asked": 200, "epochs": 8},

@@ -95,8 +95,10 @@ def comparisons():
 
     def our_loss():
         found = mine(shown)
-        hidden = functional.cross_entropy(found.words.flatten(0, 1), labels.flatten(), ignore_index=IGNORED)
-        return hidden + functional.cross_entropy(found.follows, follows)
+        hidden = functional.cross_entropy(
+            found.mlm_logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORED
+        )
+        return hidden + functional.cross_entropy(found.nsp_logits, follows)
 
     def their_loss():
         return bert(

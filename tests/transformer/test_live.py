@@ -171,7 +171,7 @@ def test_the_same_numbers_as_pytorch(looks, name):
         np.testing.assert_allclose(ours["weights"], theirs.weights, atol=1e-4)
         packed = pack([tuple(map(split, one))], encoder.vocabulary)
         with torch.no_grad():
-            logits = encoder.model(packed).words[packed.tokens == MASK]
+            logits = encoder.model(packed).mlm_logits[packed.tokens == MASK]
         assert [guess["place"] for guess in ours["guesses"]] == [guess.place for guess in theirs.guesses]
         if len(logits):
             np.testing.assert_allclose([guess["logits"] for guess in ours["guesses"]], logits, atol=1e-3)

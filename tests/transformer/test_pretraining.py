@@ -221,8 +221,8 @@ def test_the_encoder_is_transformers_bert():
             input_ids=pairs.tokens, token_type_ids=pairs.segments, attention_mask=(pairs.tokens != 0).long()
         )
     real = pairs.tokens != 0
-    torch.testing.assert_close(mine.words[real], other.prediction_logits[real], atol=1e-5, rtol=1e-4)
-    torch.testing.assert_close(mine.follows, other.seq_relationship_logits, atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(mine.mlm_logits[real], other.prediction_logits[real], atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(mine.nsp_logits, other.seq_relationship_logits, atol=1e-5, rtol=1e-4)
 
 
 def test_pairs_are_packed_and_sizes_checked():
@@ -284,7 +284,7 @@ def test_a_gap_is_filled_by_the_head_that_was_pre_trained():
     assert [VOCABULARY.tokens[one] for one in gaps.classes] == [story.answer for story in stories]
     model = Cloze(Bert(BertConfig(vocabulary=len(VOCABULARY), width=32, heads=2, hidden=32), seed=1))
     with torch.no_grad():
-        everywhere = model.bert(gaps.pairs).words[gaps.pairs.tokens == MASK]
+        everywhere = model.bert(gaps.pairs).mlm_logits[gaps.pairs.tokens == MASK]
         torch.testing.assert_close(model(gaps.pairs), everywhere)
     assert {name.partition(".")[0] for name, _ in model.named_parameters()} == {"bert"}  # nothing new
     before = pair_accuracy(model, gaps)
@@ -313,7 +313,7 @@ def test_an_encoder_is_kept_as_it_was(tmp_path):
             )
         )
     torch.testing.assert_close(
-        looked.guesses[0].words[0][1], float(direct.words[0, 5].softmax(-1).max()), atol=1e-6, rtol=1e-5
+        looked.guesses[0].words[0][1], float(direct.mlm_logits[0, 5].softmax(-1).max()), atol=1e-6, rtol=1e-5
     )
     with pytest.raises(UserError, match="the text must not be empty"):
         pretrained.inspect_text(encoder, "")

@@ -56,9 +56,9 @@ def sentence_bags(
     bags = np.zeros((len(sentences), 2, vocabulary), dtype=np.float32)
     for row, sentence in enumerate(sentences):
         length = len(sentence)
-        for place, word in enumerate(sentence, start=1):
-            bags[row, 0, word] += 1 - place / length if encoding == "position" else 1.0
-            bags[row, 1, word] -= 1 - 2 * place / length if encoding == "position" else 0.0
+        for position, word in enumerate(sentence, start=1):
+            bags[row, 0, word] += 1 - position / length if encoding == "position" else 1.0
+            bags[row, 1, word] -= 1 - 2 * position / length if encoding == "position" else 0.0
     bags[:, :, 0] = 0.0
     return torch.from_numpy(bags)
 
@@ -93,8 +93,8 @@ def position_bags_as_released(
     """
     bags = np.zeros((len(sentences), 2, vocabulary), dtype=np.float32)
     for row, sentence in enumerate(sentences):
-        for place, word in enumerate(sentence, start=1):
-            slope = 4 * (place - (longest + 1) / 2) / longest
+        for position, word in enumerate(sentence, start=1):
+            slope = 4 * (position - (longest + 1) / 2) / longest
             bags[row, 0, word] += 1 - slope * (width + 1) / (2 * width)
             bags[row, 1, word] += slope
     bags[:, :, 0] = 0.0

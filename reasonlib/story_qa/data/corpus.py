@@ -180,13 +180,13 @@ def parse(lines: Iterable[str], name: str, task: int) -> list[Example]:
             raise DataError(f"{where}: {len(rest) + 1} fields, expected question, answer and supporting IDs")
         support = []
         for token in rest[1].split() if len(rest) == 2 else ():
-            place = position.get(int(token)) if token.isascii() and token.isdigit() else None
-            if place is None:
+            index = position.get(int(token)) if token.isascii() and token.isdigit() else None
+            if index is None:
                 raise DataError(
                     f"{where}: supporting ID {token!r} names no sentence before this question; "
                     "use the IDs of sentences of the same story"
                 )
-            support.append(place)
+            support.append(index)
         examples.append(
             Example(
                 task=task,
@@ -225,12 +225,12 @@ def read_file(path: str | os.PathLike[str], task: int | None = None) -> list[Exa
     """
     path = Path(path)
     if task is None:
-        found = re.match(r"qa(\d+)_", path.name)
-        if found is None or int(found[1]) not in TASKS:
+        result = re.match(r"qa(\d+)_", path.name)
+        if result is None or int(result[1]) not in TASKS:
             raise DataError(
                 f"{path}: no task number in the file name; call it qa<task>_... or pass task=1 to 20"
             )
-        task = int(found[1])
+        task = int(result[1])
     try:
         text = path.read_bytes().decode("utf-8")
     except FileNotFoundError:
@@ -321,7 +321,7 @@ def dumps(examples: Sequence[Example]) -> str:
         space = " " if example.task in SPACED else ""
         line = f"{identity} {example.question}{space}\t{','.join(example.answer)}"
         if example.support:
-            line += "\t" + " ".join(str(ids[place]) for place in example.support)
+            line += "\t" + " ".join(str(ids[index]) for index in example.support)
         lines.append(line)
         previous = example
     return "".join(f"{line}\n" for line in lines)

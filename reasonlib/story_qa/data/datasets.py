@@ -59,9 +59,9 @@ def load(name: str, questions: int = 1000, asked: int = 1000, tasks: tuple[int, 
             folder, size = data.locate(CORPORA["babi"]), RELEASED_SIZES[name]
             learnt = _released(folder, task, size)[:questions]
             test = read(folder, task, "test", size)[:asked]
-        held = max(1, len(learnt) // 10)
-        parts["train"] += learnt[:-held]
-        parts["valid"] += learnt[-held:]
+        held_out = max(1, len(learnt) // 10)
+        parts["train"] += learnt[:-held_out]
+        parts["valid"] += learnt[-held_out:]
         parts["test"] += test
     return Splits(*(tuple(part) for part in parts.values()))
 

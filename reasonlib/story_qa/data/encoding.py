@@ -189,8 +189,8 @@ class StorySet:
             filled[rows, drawn[rows, columns]] = False
         age = np.cumsum(filled, axis=1) - 1  # which sentence, counted back from the question
         filled &= age < lengths[:, None]  # two blanks drawn on one slot leave a slot too many
-        place = self.starts[items + 1][:, None] - 1 - age
-        story = np.where(filled, self.flat[np.where(filled, place, 0)] if len(self.flat) else 0, 0)
+        position = self.starts[items + 1][:, None] - 1 - age
+        story = np.where(filled, self.flat[np.where(filled, position, 0)] if len(self.flat) else 0, 0)
         question = self.question[items]
 
         used = np.zeros(len(self.bags), dtype=bool)

@@ -112,9 +112,9 @@ def next_sentence_pairs(
         raise ValueError(f"examples must hold at least two stories, got {len(told)}")
     cuts = [draw.randrange(1, len(story)) for story in told]
     pairs = []
-    for place, (story, cut) in enumerate(zip(told, cuts, strict=True)):
+    for position, (story, cut) in enumerate(zip(told, cuts, strict=True)):
         continues = draw.random() < 0.5
-        other = (place + draw.randrange(1, len(told))) % len(told)
+        other = (position + draw.randrange(1, len(told))) % len(told)
         second = story[cut:] if continues else told[other][cuts[other] :]
         pairs.append((" ".join(story[:cut][-longest:]), second[:longest], continues))
     return pairs

@@ -16,17 +16,17 @@ __all__ = ["answers", "compare", "statistics", "total_variation", "vocabulary"]
 def vocabulary(examples: Iterable[Example]) -> set[str]:
     """Collect the words of stories, questions and answers, in lower case."""
     sentences: set[str] = set()
-    found: set[str] = set()
+    result: set[str] = set()
     previous: tuple[str, ...] = ()
     for example in examples:
         told = len(previous)
         sentences.update(example.story[told:] if example.story[:told] == previous else example.story)
         previous = example.story
         sentences.add(example.question)
-        found.update(word.lower() for word in example.answer)
+        result.update(word.lower() for word in example.answer)
     for sentence in sentences:
-        found.update(words(sentence))
-    return found
+        result.update(words(sentence))
+    return result
 
 
 def answers(examples: Iterable[Example]) -> Counter[str]:

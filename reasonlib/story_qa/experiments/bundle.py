@@ -78,7 +78,7 @@ def _encoder(trial: Trial) -> Measured:
     def examples(number: int) -> Sequence[Example]:
         few, long = (4, 15, 16, 17, 18, 19, 20), (3,)
         share = {task: 400 if task in few else 40 if task in long else 100 for task in TASKS}
-        return [one for task in TASKS for one in simulate(task, stories=share[task], seed=1000 + number)]
+        return [item for task in TASKS for item in simulate(task, stories=share[task], seed=1000 + number)]
 
     tokenizer = word_tokenizer([sentence for story in tell_with_answers(examples(-1)) for sentence in story])
     model = new_model(EncoderSize(**select_fields(EncoderSize, settings)), len(tokenizer), seed=trial.seed)

@@ -133,14 +133,14 @@ def predict_evidence(model: EvidenceReader, stories: StorySet, *, size: int = 25
     """Estimate how likely each sentence of every question is needed, oldest first; 0 if forgotten."""
     model.eval()
     slots = model.config.slots
-    found: list[np.ndarray] = [np.zeros(0)] * len(stories)
+    result: list[np.ndarray] = [np.zeros(0)] * len(stories)
     for items in LengthBuckets(stories.lengths.tolist(), batch_size=size).plan(0):
         needed = model(stories.batch(items, slots=slots).to(model.ages.device)).needed.sigmoid().cpu().numpy()
         for row, item in enumerate(items):
             length = int(stories.lengths[item])
             kept = min(length, slots)
-            found[item] = np.concatenate([np.zeros(length - kept), needed[row, :kept][::-1]])
-    return found
+            result[item] = np.concatenate([np.zeros(length - kept), needed[row, :kept][::-1]])
+    return result
 
 
 def evidence_scores(stories: StorySet, chances: Sequence[np.ndarray]) -> dict[str, float]:

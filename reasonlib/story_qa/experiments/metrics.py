@@ -86,9 +86,9 @@ def predict(
         answered = model(stories.batch(chosen[places], slots=slots).to(device))
         answers[places] = answered.logits.argmax(1).cpu().numpy()
         looked = answered.weights.cpu().numpy()
-        for row, place in enumerate(places):
-            kept = min(int(stories.lengths[chosen[place]]), slots)
-            weights[place] = looked[row, :, :kept][:, ::-1]
+        for row, position in enumerate(places):
+            kept = min(int(stories.lengths[chosen[position]]), slots)
+            weights[position] = looked[row, :, :kept][:, ::-1]
     return answers, weights
 
 
@@ -109,21 +109,21 @@ def attention_on_support(examples: Sequence[Example], weights: Sequence[np.ndarr
         ``support.weight``: weight on supporting sentences, averaged over hops.
         ``support.chance``: the weight that looking everywhere alike would put on them.
     """
-    found, weight, chance = [], [], []
+    result, weight, chance = [], [], []
     for example, looked in zip(examples, weights, strict=True):
         forgotten = len(example.story) - looked.shape[1]
-        support = {place - forgotten for place in example.support}
-        held = [place for place in support if place >= 0]
+        support = {position - forgotten for position in example.support}
+        in_memory = [position for position in support if position >= 0]
         if not support or not looked.size:
             continue
         top = set(looked.argmax(1).tolist())
-        found.append(sum(place in top for place in support) / len(support))
-        weight.append(float(looked[:, held].sum(1).mean()))
-        chance.append(len(held) / looked.shape[1])
-    if not found:
+        result.append(sum(position in top for position in support) / len(support))
+        weight.append(float(looked[:, in_memory].sum(1).mean()))
+        chance.append(len(in_memory) / looked.shape[1])
+    if not result:
         return {}
     return {
-        "support.found": float(np.mean(found)),
+        "support.found": float(np.mean(result)),
         "support.weight": float(np.mean(weight)),
         "support.chance": float(np.mean(chance)),
     }

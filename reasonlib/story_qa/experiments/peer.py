@@ -111,13 +111,13 @@ class PeerNetwork:
     """
 
     def __init__(self, folder: Path, learnt: Sequence[Path], asked: Sequence[Path], *, seed: int = 0) -> None:
-        one = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+        one_thread_each = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
         self.process = subprocess.Popen(
             [sys.executable, "-c", _DRIVER, str(folder), str(seed), *map(str, (*learnt, *asked))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=os.environ | one,
+            env=os.environ | one_thread_each,
         )
         self.width, self.hops, self.batch, self.slots, self.questions = map(int, self._answer().split())
 
@@ -174,10 +174,10 @@ def run_beside(trial: Trial) -> Measured:
         rate, errors = trained(port, recipe.epochs - settings["port_linear"], settings["port_linear"])
         metrics = {"port.error": errors[0], "port.rate": rate}
 
-    held, vocabulary = len(learnt) // 10, build_vocabulary((*learnt, *asked))
+    held_out, vocabulary = len(learnt) // 10, build_vocabulary((*learnt, *asked))
     width = settings["width"]
-    train = encode_ordered(learnt[:-held], vocabulary, width)
-    valid = encode_ordered(learnt[-held:], vocabulary, width, like=train)
+    train = encode_ordered(learnt[:-held_out], vocabulary, width)
+    valid = encode_ordered(learnt[-held_out:], vocabulary, width, like=train)
     test = encode_ordered(asked, vocabulary, width, like=train)
     slots = min(50, math.ceil((1 + recipe.noise) * int(train.lengths.max())))  # room for the empty ones
     steps = 0

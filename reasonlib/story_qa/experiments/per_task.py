@@ -239,24 +239,24 @@ def run_alone(trial: Trial) -> Measured:
             checkpoint=trial.folder and trial.folder / f"qa{task}",
             progress=trial.progress,
         )
-        learnt, held, asked = (evaluate_restarts(model, part) for part in (train, valid, test))
-        best = kept(learnt, held)
+        learnt, held_out, asked = (evaluate_restarts(model, part) for part in (train, valid, test))
+        best = kept(learnt, held_out)
         errors[task] = float(asked.error[best])
         details[f"qa{task}"] = {
             "kept": best,
             "train": learnt.error.tolist(),
-            "valid": held.error.tolist(),
+            "valid": held_out.error.tolist(),
             "test": asked.error.tolist(),
         }
         done, planned = done + history.steps_done, planned + history.steps_planned
         ends.append(history.stopped)
-    tested = [np.mean(one["test"]) for one in details.values()]
+    tested = [np.mean(item["test"]) for item in details.values()]
     return Measured(
         metrics={
             "error": float(np.mean(list(errors.values()))),
             "error.restarts": float(np.mean(tested)),
-            "error.train": float(np.mean([one["train"][one["kept"]] for one in details.values()])),
-            "error.valid": float(np.mean([one["valid"][one["kept"]] for one in details.values()])),
+            "error.train": float(np.mean([item["train"][item["kept"]] for item in details.values()])),
+            "error.valid": float(np.mean([item["valid"][item["kept"]] for item in details.values()])),
             "failed": float(sum(error > FAILED for error in errors.values())),
             **{f"error.qa{task}": error for task, error in errors.items()},
         },

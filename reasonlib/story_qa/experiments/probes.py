@@ -157,16 +157,16 @@ def predict_masked_words(
     """
     words, _ = pretraining_logits(model, tokenizer, pairs)
     marks = sorted(set(tokenizer.all_special_ids))
-    found = []
-    for spoken, place in zip(words, places, strict=True):
-        shares = spoken[place].exp()
+    result = []
+    for spoken, position in zip(words, places, strict=True):
+        shares = spoken[position].exp()
         shares[marks] = 0.0
         best = (shares / shares.sum()).topk(top)
         named = tokenizer.convert_ids_to_tokens(best.indices.tolist())
-        found.append(
+        result.append(
             tuple(Prediction(word, share) for word, share in zip(named, best.values.tolist(), strict=True))
         )
-    return found
+    return result
 
 
 def mask_each_word(model: Any, tokenizer: Any, pair: Pair, *, top: int = 5) -> list[MaskedWord]:
@@ -182,11 +182,18 @@ def mask_each_word(model: Any, tokenizer: Any, pair: Pair, *, top: int = 5) -> l
         How many guesses.
     """
     names = tokenizer.convert_ids_to_tokens(pair.tokens)
-    places = [place for place, name in enumerate(names) if name[0].isalnum()]
+    places = [position for position, name in enumerate(names) if name[0].isalnum()]
     guesses = predict_masked_words(
-        model, tokenizer, [_masked(pair, place, tokenizer.mask_token_id) for place in places], places, top=top
+        model,
+        tokenizer,
+        [_masked(pair, position, tokenizer.mask_token_id) for position in places],
+        places,
+        top=top,
     )
-    return [MaskedWord(place, names[place], found) for place, found in zip(places, guesses, strict=True)]
+    return [
+        MaskedWord(position, names[position], result)
+        for position, result in zip(places, guesses, strict=True)
+    ]
 
 
 def _masked(pair: Pair, place: int, mask: int) -> Pair:
@@ -238,7 +245,7 @@ def next_sentence_test(
     wrong : (2 N,)
         0 where the second part continues the first, 1 where it does not.
     """
-    true = [(" ".join(one[: len(one) // 2]), one[len(one) // 2 :]) for one in stories]
+    true = [(" ".join(item[: len(item) // 2]), item[len(item) // 2 :]) for item in stories]
     false = [(first, other[len(other) // 2 :]) for (first, _), other in zip(true, others, strict=True)]
     pairs = [tokens.pair(first, second) for first, second in (*true, *false)]
     return pairs, torch.tensor([0] * len(true) + [1] * len(false))
@@ -271,9 +278,9 @@ def attention_by_sentence(
         sentence, as shares of what falls on the story. `attention_on_support` reads it.
     """
     model.eval()
-    pairs = [tokens.pair(one.question, one.story) for one in examples]
+    pairs = [tokens.pair(item.question, item.story) for item in examples]
     order = sorted(range(len(pairs)), key=lambda place: len(pairs[place].tokens))
-    found: list[np.ndarray] = [np.empty(0)] * len(pairs)
+    result: list[np.ndarray] = [np.empty(0)] * len(pairs)
     for start in range(0, len(order), size):
         some = order[start : start + size]
         batch = stack([pairs[place] for place in some], tokens.tokenizer.pad_token_id or 0)
@@ -285,5 +292,5 @@ def attention_by_sentence(
             first = pairs[place].segments.index(1)
             edges = first + np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(int)
             summed = np.add.reduceat(heard[row, :, : first + sum(lengths)], edges, axis=1)  # (L, S)
-            found[place] = summed / summed.sum(1, keepdims=True)
-    return found
+            result[place] = summed / summed.sum(1, keepdims=True)
+    return result

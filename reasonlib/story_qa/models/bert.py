@@ -95,8 +95,8 @@ class SpanOutput(NamedTuple):
     def best(self, longest: int = 12) -> list[tuple[int, int]]:
         """Give the best span of each row: the pair start <= end < start + `longest` with the highest sum."""
         length = self.start.shape[1]
-        place = torch.arange(length, device=self.start.device)
-        allowed = (place >= place[:, None]) & (place < place[:, None] + longest)  # (T, T)
+        index = torch.arange(length, device=self.start.device)
+        allowed = (index >= index[:, None]) & (index < index[:, None] + longest)  # (T, T)
         score = (self.start[:, :, None] + self.end[:, None, :]).masked_fill(~allowed, -torch.inf)
         flat = score.flatten(1).argmax(1).tolist()
         return [(position // length, position % length) for position in flat]

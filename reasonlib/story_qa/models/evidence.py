@@ -161,14 +161,14 @@ class EvidenceReader(nn.Module):
         """Encode each sentence by itself: its [CLS], and the sum of its words, each weighed by its place."""
         lengths = (tokens != 0).sum(1)
         order = lengths.argsort(stable=True)
-        found = []
+        result = []
         for rows in order.chunk(GROUPS):
             group = tokens[rows, : int(lengths[rows[-1]])]
             mask = group != 0
             read = self.encoder(input_ids=group, attention_mask=mask.long()).last_hidden_state[:, 0]
             words = self.encoder.embeddings(input_ids=group)[:, :LONGEST] * mask[:, :LONGEST, None]
-            found.append(read + self.spelt((words * self.places[: words.shape[1]]).sum(1)))
-        return torch.cat(found)[order.argsort()]
+            result.append(read + self.spelt((words * self.places[: words.shape[1]]).sum(1)))
+        return torch.cat(result)[order.argsort()]
 
     def forward(self, batch: Batch, *, attention: bool = False) -> EvidenceReaderOutput:
         """Score every answer and every sentence.

@@ -140,12 +140,12 @@ class SentenceReader(nn.Module):
         """Encode each sentence by itself: the vector of its [CLS]; sentences of like length go together."""
         lengths = (tokens != 0).sum(1)
         order = lengths.argsort(stable=True)
-        found = []
+        result = []
         for rows in order.chunk(GROUPS):
             group = tokens[rows, : int(lengths[rows[-1]])]
             mask = (group != 0).long()
-            found.append(self.encoder(input_ids=group, attention_mask=mask).last_hidden_state[:, 0])
-        return torch.cat(found)[order.argsort()]
+            result.append(self.encoder(input_ids=group, attention_mask=mask).last_hidden_state[:, 0])
+        return torch.cat(result)[order.argsort()]
 
     def forward(self, batch: Batch, *, attention: bool = False) -> SentenceReaderOutput:
         """Score every answer; `attention` also returns where each sentence looked at every step.

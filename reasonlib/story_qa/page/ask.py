@@ -165,21 +165,23 @@ def split_sentences(text: str) -> list[str]:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     numbers = [re.match(r"(\d+)\s+(?=\S)", line) for line in lines]
     if lines and numbers[0] and int(numbers[0][1]) == 1 and all(numbers):
-        starts = [place for place, found in enumerate(numbers, start=1) if found and int(found[1]) == 1]
+        starts = [
+            position for position, result in enumerate(numbers, start=1) if result and int(result[1]) == 1
+        ]
         if len(starts) > 1:
             raise UserError(
                 f"a second story begins at line {starts[1]} of the text; give one story at a time"
             )
         lines = [
-            line[found.end() :]
-            for line, found in zip(lines, numbers, strict=True)
-            if found and "\t" not in line
+            line[result.end() :]
+            for line, result in zip(lines, numbers, strict=True)
+            if result and "\t" not in line
         ]
-    found = []
+    result = []
     for line in lines:
         cut = re.sub(r"(\S*[.!?][\"')\]]*)\s+", _end_of_sentence, line)
-        found += [sentence.strip() for sentence in cut.split("\n") if re.search(r"\w", sentence)]
-    return found
+        result += [sentence.strip() for sentence in cut.split("\n") if re.search(r"\w", sentence)]
+    return result
 
 
 def _end_of_sentence(found: re.Match[str]) -> str:
@@ -241,8 +243,10 @@ def _best(
 ) -> Answer:
     """Name the likeliest classes; padding and the unknown word are none."""
     order = shares.argsort(descending=True, stable=True).tolist()
-    named = [place for place in order if not classes.token_of(place).startswith("<")][:TOP]
-    others = tuple((classes.token_of(place).replace(",", ", "), float(shares[place])) for place in named)
+    named = [position for position in order if not classes.token_of(position).startswith("<")][:TOP]
+    others = tuple(
+        (classes.token_of(position).replace(",", ", "), float(shares[position])) for position in named
+    )
     return Answer(
         question=question,
         text=others[0][0],
@@ -300,11 +304,11 @@ def ask_reader(reader: pretrained.PretrainedReader, sentences: Sequence[str], qu
     read = model(stack([pair], tokenizer.pad_token_id or 0), attention=True)
     heard = read.attention[0, :, :, 0].mean(1).cpu().numpy()  # (L, T): how [CLS] looks in each layer
     weights = np.zeros((len(heard), len(sentences)))
-    place = len(tokens.sentence(question)) + 2
+    position = len(tokens.sentence(question)) + 2
     for row in range(pair.dropped, len(sentences)):
         size = len(tokens.sentence(sentences[row]))
-        weights[:, row] = heard[:, place : place + size].sum(1)
-        place += size
+        weights[:, row] = heard[:, position : position + size].sum(1)
+        position += size
     notes = []
     unknown = [
         word

@@ -63,13 +63,13 @@ def two_steps() -> Picture:
             axes.set_xlim(-0.6, len(tokens) - 0.4)
             axes.set_ylim(-0.1, 3.6)
             axes.axis("off")
-            for place, token in enumerate(tokens):
+            for position, token in enumerate(tokens):
                 for other in range(len(tokens)):
                     axes.plot(
-                        [place, other], [0.65, 1.45], color=INK, alpha=0.22, linewidth=0.6, linestyle="-"
+                        [position, other], [0.65, 1.45], color=INK, alpha=0.22, linewidth=0.6, linestyle="-"
                     )
-                axes.add_patch(_box(place - 0.46, 0.1, 0.92, 0.5))
-                axes.text(place, 0.35, token, ha="center", va="center", fontsize=8.5)
+                axes.add_patch(_box(position - 0.46, 0.1, 0.92, 0.5))
+                axes.text(position, 0.35, token, ha="center", va="center", fontsize=8.5)
             axes.add_patch(_box(-0.46, 1.5, len(tokens) - 0.08, 0.7, colour=COLOURS["blue"]))
             axes.text(
                 (len(tokens) - 1) / 2,
@@ -79,16 +79,16 @@ def two_steps() -> Picture:
                 va="center",
                 fontsize=9.5,
             )
-            for place, output in outputs.items():
+            for position, output in outputs.items():
                 axes.annotate(
                     "",
-                    (place, 2.85),
-                    (place, 2.25),
+                    (position, 2.85),
+                    (position, 2.25),
                     arrowprops={"arrowstyle": "->", "color": COLOURS["orange"], "linewidth": 1.8},
                 )
-                side = "left" if place == 0 else "center"
+                side = "left" if position == 0 else "center"
                 axes.text(
-                    place - (0.45 if place == 0 else 0), 3.12, output, ha=side, va="center", fontsize=10
+                    position - (0.45 if position == 0 else 0), 3.12, output, ha=side, va="center", fontsize=10
                 )
     return show(
         drawing,
@@ -165,13 +165,13 @@ def guess_board(pair: Pair, hidden: Sequence[MaskedWord], tokenizer: Any, *, cho
         raise ValueError(f"chosen must be one of {len(hidden)} hidden words, got {chosen}")
     names = tokenizer.convert_ids_to_tokens(pair.tokens)
     own = "g" + hashlib.sha256(repr((names, hidden)).encode()).hexdigest()[:10]
-    numbers = {one.place: number for number, one in enumerate(hidden)}
+    numbers = {item.place: number for number, item in enumerate(hidden)}
     text, panels, rules = [], [], []
-    for place, name in enumerate(names):
-        if place not in numbers:
+    for position, name in enumerate(names):
+        if position not in numbers:
             text.append(f'<span class="rr-mark">{html.escape(name)}</span>')
             continue
-        number = numbers[place]
+        number = numbers[position]
         state = " checked" if number == chosen else ""
         text.append(
             f'<input class="rr-pick" type="radio" name="{own}" id="{own}-{number}"{state}>'
@@ -180,7 +180,7 @@ def guess_board(pair: Pair, hidden: Sequence[MaskedWord], tokenizer: Any, *, cho
         rules.append(f".rr-board:has(#{own}-{number}:checked) .{own}-{number}{{display:block}}")
         panels.append(_panel(hidden[number], f"{own}-{number}"))
     shown = hidden[chosen]
-    best = ", ".join(f"{one.word} {one.share:.2f}" for one in shown.guesses)
+    best = ", ".join(f"{item.word} {item.share:.2f}" for item in shown.guesses)
     alt = f"A text of {len(hidden)} words that can be hidden one by one. With {shown.word!r} hidden: {best}."
     return Picture(
         f"<style>{BOARD}{''.join(rules)}</style>"
@@ -192,9 +192,9 @@ def guess_board(pair: Pair, hidden: Sequence[MaskedWord], tokenizer: Any, *, cho
 
 def _panel(hidden: MaskedWord, name: str) -> str:
     rows = "".join(
-        f'<tr><th scope="row">{html.escape(one.word)}{" ✓" if one.word == hidden.word else ""}</th>'
-        f'<td><span class="rr-bar" style="width:{60 * one.share:.1f}%"></span>{one.share:.2f}</td></tr>'
-        for one in hidden.guesses
+        f'<tr><th scope="row">{html.escape(item.word)}{" ✓" if item.word == hidden.word else ""}</th>'
+        f'<td><span class="rr-bar" style="width:{60 * item.share:.1f}%"></span>{item.share:.2f}</td></tr>'
+        for item in hidden.guesses
     )
     return (
         f'<div class="rr-panel {name}"><table><caption>Hidden: <strong>{html.escape(hidden.word)}</strong>. '

@@ -109,9 +109,9 @@ def check_position_weights(answer: Callable[..., Any]) -> None:
     """Check ``position_weights(words, width)``: l of shape (J, D), l[j, k] = (1 - j/J) - (k/D)(1 - 2j/J)."""
     for length, width in ((4, 6), (1, 3), (7, 5)):
         right = position_encoding(torch.tensor([length]), width)[0]
-        place = torch.arange(length)[:, None] / length  # what counting from zero gives
+        position = torch.arange(length)[:, None] / length  # what counting from zero gives
         unit = torch.arange(width) / width
-        last, end = place + 1 / length, unit + 1 / width
+        last, end = position + 1 / length, unit + 1 / width
         expect_close(
             answer(length, width),
             right,
@@ -119,10 +119,10 @@ def check_position_weights(answer: Callable[..., Any]) -> None:
             wrong={
                 "the axes are exchanged: a row for each word, a column for each unit": right.T,
                 "words and units are counted from 1: the last word has j = J, the last unit k = D": (
-                    (1 - place) - unit * (1 - 2 * place)
+                    (1 - position) - unit * (1 - 2 * position)
                 ),
                 "the words are counted from 0: the first word has j = 1, the last j = J": (
-                    (1 - place) - end * (1 - 2 * place)
+                    (1 - position) - end * (1 - 2 * position)
                 ),
                 "the units are counted from 0: the first unit has k = 1, the last k = D": (
                     (1 - last) - unit * (1 - 2 * last)
@@ -186,7 +186,7 @@ def two_facts(questions: int, seed: int, longest: int = 8) -> list[Example]:
     more = 2 * questions
     while len(examples) < questions:
         more *= 2
-        examples = [one for one in simulate(2, more, seed=seed) if len(one.story) <= longest]
+        examples = [item for item in simulate(2, more, seed=seed) if len(item.story) <= longest]
     return examples[:questions]
 
 
@@ -242,19 +242,19 @@ def check_two_hops(answer: Callable[..., Any]) -> None:
             "build it with `vocabulary=vocabulary`",
         )
     config, recipe = plans[2]
-    weights = sum(one.numel() for one in MemoryNetwork(config).parameters())
+    weights = sum(item.numel() for item in MemoryNetwork(config).parameters())
     expect(
         weights <= MOST_WEIGHTS,
         f"your network of two hops learns {weights:,} numbers and may learn {MOST_WEIGHTS:,}: make `width` "
         "or `slots` smaller; no story here has more than eight sentences",
     )
-    for _, one in plans.values():
+    for _, item in plans.values():
         expect(
-            one.epochs <= MOST_EPOCHS,
-            f"your recipe takes {one.epochs} epochs and may take {MOST_EPOCHS}: try a higher rate with Adam",
+            item.epochs <= MOST_EPOCHS,
+            f"your recipe takes {item.epochs} epochs and may take {MOST_EPOCHS}: try a higher rate with Adam",
         )
-    two = _trained(config, recipe)
-    if two < PASS_MARK:
+    two_hops = _trained(config, recipe)
+    if two_hops < PASS_MARK:
         if not config.temporal:
             why = "without `temporal` a memory does not know what came last"
         elif config.slots < 8:
@@ -268,11 +268,11 @@ def check_two_hops(answer: Callable[..., Any]) -> None:
             why = "the softmax is never put in: let `linear_start` be a part of the epochs"
         else:
             why = "try another rate, another width or a few more epochs"
-        expect(False, f"two hops answer {two:.2f} of fresh questions, {PASS_MARK} are asked for: {why}")
-    one = _trained(*plans[1])
+        expect(False, f"two hops answer {two_hops:.2f} of fresh questions, {PASS_MARK} are asked for: {why}")
+    one_hop = _trained(*plans[1])
     expect(
-        one < ONE_HOP_MARK,
-        f"one hop answers {one:.2f} of fresh questions, so two are not what makes the difference",
+        one_hop < ONE_HOP_MARK,
+        f"one hop answers {one_hop:.2f} of fresh questions, so two are not what makes the difference",
     )
 
 
@@ -372,11 +372,11 @@ def check_pack(answer: Callable[..., Any]) -> None:
     ``[CLS] question [SEP] story [SEP]``; a story that does not fit loses whole sentences, oldest first.
     """
     draw = random.Random(4)
-    name, place = ["mary", "john", "daniel"], ["kitchen", "garden", "hallway", "office"]
+    name, position = ["mary", "john", "daniel"], ["kitchen", "garden", "hallway", "office"]
     for case in range(60):
         question = ["where", "is", draw.choice(name), "?"]
         story = [
-            [draw.choice(name), "went", *["back"] * draw.randint(0, 1), "to", draw.choice(place), "."]
+            [draw.choice(name), "went", *["back"] * draw.randint(0, 1), "to", draw.choice(position), "."]
             for _ in range(draw.randint(1, 9))
         ]
         told = sum(map(len, story))
@@ -420,7 +420,9 @@ def check_pack(answer: Callable[..., Any]) -> None:
                 "the first [SEP] ends the question, so it belongs to segment 0": (
                     [0] * (len(question) + 1) + [1] * (len(right[0]) - len(question) - 1)
                 ),
-                "segments are exchanged: 0 for the question, 1 for the story": [1 - one for one in right[1]],
+                "segments are exchanged: 0 for the question, 1 for the story": [
+                    1 - item for item in right[1]
+                ],
             },
         )
 
@@ -462,27 +464,32 @@ def check_best_span(answer: Callable[..., Any]) -> None:
         length = 3 + case % 12
         longest = length if case < 20 else 1 + case % 5
         start, end = torch.randn(2, length, generator=draw).unbind(0)
-        spans = [(one, two) for one in range(length) for two in range(one, min(one + longest, length))]
+        spans = [
+            (begin, stop) for begin in range(length) for stop in range(begin, min(begin + longest, length))
+        ]
         right = max(spans, key=lambda span: (start[span[0]] + end[span[1]]).item())
         got = answer(start.clone(), end.clone(), longest)
         expect(
             isinstance(got, (tuple, list, Tensor)) and len(got) == 2,
             "return two positions, the first and the last token of the span: `return first, last`",
         )
-        one, two = (int(place) for place in got)
+        begin, stop = (int(position) for position in got)
         expect(
-            0 <= one < length and 0 <= two < length,
-            f"({one}, {two}) does not lie within {length} tokens",
+            0 <= begin < length and 0 <= stop < length,
+            f"({begin}, {stop}) does not lie within {length} tokens",
         )
         expect(
-            two >= one,
-            f"the span ends at token {two}, before it starts at token {one}: start and end cannot be chosen "
+            stop >= begin,
+            f"the span ends at token {stop}, before its start at {begin}: start and end cannot be chosen "
             "apart from each other",
         )
-        expect(two - one < longest, f"({one}, {two}) holds {two - one + 1} tokens, {longest} are allowed")
+        expect(
+            stop - begin < longest,
+            f"({begin}, {stop}) holds {stop - begin + 1} tokens, {longest} are allowed",
+        )
         first = int(start.argmax())
         expect_equal(
-            (one, two),
+            (begin, stop),
             right,
             f"another span of {longest} tokens or fewer has a higher sum of start and end",
             wrong={

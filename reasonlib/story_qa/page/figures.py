@@ -60,8 +60,8 @@ def tasks(*rows: str, names: dict[str, str] | None = None, data: str | None = No
     for row in rows:
         experiment, _, name = row.partition(":")
         group = best(experiment, name, data=data)
-        found = {labels()[task]: group.summary(f"accuracy.qa{task}") for task in TASKS}
-        series[(names or {}).get(row, name)] = {task: value.mean for task, value in found.items() if value}
+        result = {labels()[task]: group.summary(f"accuracy.qa{task}") for task in TASKS}
+        series[(names or {}).get(row, name)] = {task: value.mean for task, value in result.items() if value}
         origins.append(f"{(names or {}).get(row, name)}: {origin(group)}")
     drawing = plotting.bars(series, unit="accuracy", limits=(0, 1))
     return plotting.show(
@@ -83,13 +83,13 @@ def facts(row: str = "story_qa/recipe:full", *, data: str | None = None) -> plot
     """
     experiment, _, name = row.partition(":")
     group = best(experiment, name, data=data)
-    found = {
+    result = {
         f"{count} fact{'s' * (count > 1)}": summary.mean
         for count in range(1, MOST_FACTS + 1)
         if (summary := group.summary(f"facts.{count}")) is not None
     }
     return plotting.show(
-        plotting.bars(found, unit="accuracy", limits=(0, 1)),
+        plotting.bars(result, unit="accuracy", limits=(0, 1)),
         alt="Accuracy for questions that need one, two, three and more supporting facts",
         caption=f"Accuracy by number of supporting facts. {origin(group)}.",
     )
@@ -102,14 +102,14 @@ def world() -> Any:
     lines = []
     for task in TASKS:
         group = best("story_qa/world", f"qa{task}")
-        found = {name: summary.mean for name in group.metrics if (summary := group.summary(name))}
+        result = {name: summary.mean for name in group.metrics if (summary := group.summary(name))}
         lines.append(
             {
                 "task": labels()[task],
-                "words": f"{found['simulated.vocabulary']:.0f} / {found['released.vocabulary']:.0f}",
-                "sentences": f"{found['simulated.story_mean']:.1f} / {found['released.story_mean']:.1f}",
-                "supports": f"{found['simulated.support_mean']:.2f} / {found['released.support_mean']:.2f}",
-                "answers apart": round(found["answer_distance"], 3),
+                "words": f"{result['simulated.vocabulary']:.0f} / {result['released.vocabulary']:.0f}",
+                "sentences": f"{result['simulated.story_mean']:.1f} / {result['released.story_mean']:.1f}",
+                "supports": f"{result['simulated.support_mean']:.2f} / {result['released.support_mean']:.2f}",
+                "answers apart": round(result["answer_distance"], 3),
             }
         )
     return pd.DataFrame(lines).set_index("task")
@@ -144,12 +144,12 @@ def beside(scale: str | None = None) -> Any:
         lines[labels()[task]] = {name: 100 * means[metric] for name, metric in errors.items()} | {
             name: means[metric] for name, metric in speeds.items()
         }
-    found = pd.DataFrame(lines).T
-    found.loc["mean"] = found[list(errors)].mean()
+    result = pd.DataFrame(lines).T
+    result.loc["mean"] = result[list(errors)].mean()
     group = records.best("story_qa/beside-jointly", "all", scale=scale)
     if group is not None:
         name = f"all at once, {group.records[0].config['epochs']} passes ({group.scale})"
         for column, metric in (errors | speeds).items():
             if summary := group.summary(metric):
-                found.loc[name, column] = summary.mean * (100 if column in errors else 1)
-    return found.map("{:.1f}".format).replace("nan", "").rename_axis("task")
+                result.loc[name, column] = summary.mean * (100 if column in errors else 1)
+    return result.map("{:.1f}".format).replace("nan", "").rename_axis("task")

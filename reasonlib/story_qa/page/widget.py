@@ -65,7 +65,7 @@ class Asker:
         self.answered: Answer | None = None
         wide = widgets.Layout(width="100%", max_width="44rem")
         look: dict[str, Any] = {"layout": wide, "style": {"description_width": "5rem"}}
-        options = [(_title(one), number) for number, one in enumerate(self.stories)]
+        options = [(_title(item), number) for number, item in enumerate(self.stories)]
         self.picker = widgets.Dropdown(
             options=[*options, ("Your own story", -1)],
             value=options[0][1] if options else -1,
@@ -85,28 +85,28 @@ class Asker:
 
     def picked(self) -> Example | None:
         """Give the story that was picked, as long as nobody has changed it."""
-        one = self.stories[self.picker.value] if self.picker.value >= 0 else None
-        return one if one is not None and self.story.value == "\n".join(one.story) else None
+        item = self.stories[self.picker.value] if self.picker.value >= 0 else None
+        return item if item is not None and self.story.value == "\n".join(item.story) else None
 
     def ask(self, button: Any = None) -> None:
         """Answer what the form asks; the button calls this."""
         try:
-            found = self.ask_model(self.story.value, self.question.value)
+            result = self.ask_model(self.story.value, self.question.value)
         except UserError as error:
             self.answered = None
             self._show(f"{str(error)[0].upper()}{str(error)[1:]}.")
             return
-        one = self.picked()
-        if one is not None and found.question == one.question:
-            found = found.labelled(one)
-        self.answered = found
-        self._show(found.picture())
+        item = self.picked()
+        if item is not None and result.question == item.question:
+            result = result.labelled(item)
+        self.answered = result
+        self._show(result.picture())
 
     def _pick(self, change: Any = None) -> None:
         if self.picker.value >= 0:
-            one = self.stories[self.picker.value]
-            self.story.value = "\n".join(one.story)
-            self.question.value = one.question
+            item = self.stories[self.picker.value]
+            self.story.value = "\n".join(item.story)
+            self.question.value = item.question
         self._wait()
 
     def _changed(self, change: Any) -> None:

@@ -20,7 +20,7 @@ def dumps(examples: Iterable[Example]) -> str:
     >>> dumps([Example("copy", ("a", "b"), ("a", "b"))])
     'copy\ta b\ta b\n'
     """
-    return "".join(f"{one.task}\t{' '.join(one.source)}\t{' '.join(one.target)}\n" for one in examples)
+    return "".join(f"{item.task}\t{' '.join(item.source)}\t{' '.join(item.target)}\n" for item in examples)
 
 
 def loads(text: str, *, name: str = "text") -> list[Example]:
@@ -31,7 +31,7 @@ def loads(text: str, *, name: str = "text") -> list[Example]:
     DataError
         If a line has not three parts, or holds a task or a token that is unknown; names the line.
     """
-    found = []
+    results = []
     for number, line in enumerate(text.splitlines(), start=1):
         fields = line.split("\t")
         if len(fields) != 3:
@@ -41,8 +41,8 @@ def loads(text: str, *, name: str = "text") -> list[Example]:
             raise DataError(f"{name}:{number}: there is no task {task!r}; there are: {', '.join(SYMBOLS)}")
         if strange := [token for token in (*source, *target) if token not in SYMBOLS[task]]:
             raise DataError(f"{name}:{number}: {task} has no token {strange[0]!r}")
-        found.append(Example(task, source, target))
-    return found
+        results.append(Example(task, source, target))
+    return results
 
 
 def write(examples: Iterable[Example], path: str | Path) -> Path:

@@ -28,10 +28,10 @@ def texts(number: int, *, stories: int = 640, questions: bool = False) -> list[l
     questions
         Whether each ends with its question and answer, as one more sentence.
     """
-    found = simulate_stories(stories, shortest=1, longest=4, reports=3, seed=1_000_000 + number)
+    results = simulate_stories(stories, shortest=1, longest=4, reports=3, seed=1_000_000 + number)
     return [
         [*story.sentences, (*story.question, story.answer, ".")] if questions else list(story.sentences)
-        for story in found
+        for story in results
     ]
 
 

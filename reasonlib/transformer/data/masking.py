@@ -85,13 +85,13 @@ def next_sentence_pairs(
     if len(texts) < 2:
         raise ValueError(f"texts must be at least 2, to exchange parts, got {len(texts)}")
     cuts = [draw.randrange(1, len(text)) for text in texts]
-    found = []
-    for place, (text, cut) in enumerate(zip(texts, cuts, strict=True)):
+    results = []
+    for position, (text, cut) in enumerate(zip(texts, cuts, strict=True)):
         continues = draw.random() >= exchanged
-        other = place if continues else (place + draw.randrange(1, len(texts))) % len(texts)
+        other = position if continues else (position + draw.randrange(1, len(texts))) % len(texts)
         second = texts[other][cuts[other] :]
-        found.append((_flat(text[:cut]), _flat(second), continues))
-    return found
+        results.append((_flat(text[:cut]), _flat(second), continues))
+    return results
 
 
 def _flat(sentences: Sequence[Sequence[str]]) -> tuple[str, ...]:

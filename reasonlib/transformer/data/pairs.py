@@ -75,10 +75,10 @@ def pack(pairs: Sequence[tuple[Sequence[str], Sequence[str]]], vocabulary: Vocab
     """
     tokens, segments = [], []
     for first, second in pairs:
-        one = [CLS, *_ids(first, vocabulary), SEP]
-        two = [*_ids(second, vocabulary), SEP] if second else []
-        tokens.append(one + two)
-        segments.append([0] * len(one) + [1] * len(two))
+        first_ids = [CLS, *_ids(first, vocabulary), SEP]
+        second_ids = [*_ids(second, vocabulary), SEP] if second else []
+        tokens.append(first_ids + second_ids)
+        segments.append([0] * len(first_ids) + [1] * len(second_ids))
     return Pairs(pad(tokens), pad(segments))
 
 

@@ -118,16 +118,16 @@ class _World:
             return (*who, draw.choice(DROPS), "the", thing, ".")
         if held and fate < 0.3:
             thing = draw.choice(held)
-            other = draw.choice([one for one in self.people if one != person])
+            other = draw.choice([item for item in self.people if item != person])
             self.holder[thing] = (other, number)
             return (*who, "gave", "the", thing, "to", other, ".")
         if free and not held and fate < 0.55:
             thing = draw.choice(free)
             self.holder[thing] = (person, number)
             return (*who, draw.choice(TAKES), "the", thing, ".")
-        place = draw.choice([one for one in PLACES if one != self.place.get(person, ("",))[0]])
-        self.place[person] = (place, number)
-        return (*who, draw.choice(MOVES), "to", "the", place, ".")
+        position = draw.choice([item for item in PLACES if item != self.place.get(person, ("",))[0]])
+        self.place[person] = (position, number)
+        return (*who, draw.choice(MOVES), "to", "the", position, ".")
 
     def _called(self, person: str) -> Words:
         """By name, or where the same person acted just before, as she or he."""
@@ -138,7 +138,7 @@ class _World:
 
     def known(self) -> list[tuple[str, str, str, int]]:
         """List what can be asked: kind, about whom or what, answer, supporting sentence."""
-        facts = [("person", person, place, since) for person, (place, since) in self.place.items()]
+        facts = [("person", person, position, since) for person, (position, since) in self.place.items()]
         facts += [("holder", thing, person, since) for thing, (person, since) in self.holder.items()]
         for person in self.people:
             if len(held := self.held(person)) == 1:
@@ -250,7 +250,7 @@ def make_statements(stories: list[Story], *, seed: int = 0) -> list[LabelledStat
     words occur does not tell.
     """
     draw = random.Random(f"claims:{seed}")
-    found = []
+    results = []
     for story in stories:
         pool = {"person": PLACES, "holder": NAMES, "thing": OBJECTS}[story.kind]
         about = story.question[2] if story.kind != "holder" else story.question[3]
@@ -259,5 +259,5 @@ def make_statements(stories: list[Story], *, seed: int = 0) -> list[LabelledStat
         if not true:
             said = sorted({word for word in story.words if word in pool} - {answer, about})
             answer = draw.choice(said or [word for word in pool if word not in (answer, about)])
-        found.append(LabelledStatement(story.sentences, report(story.kind, about, answer), true))
-    return found
+        results.append(LabelledStatement(story.sentences, report(story.kind, about, answer), true))
+    return results

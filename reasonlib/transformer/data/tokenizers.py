@@ -76,8 +76,8 @@ def stories(number: int = 2000, seed: int = 0) -> Text:
     from reasonlib.transformer.data.stories import simulate_stories
 
     def told(seed: int) -> tuple[str, ...]:
-        found = simulate_stories(number, seed=seed)
-        return tuple(word for story in found for word in story.words)
+        results = simulate_stories(number, seed=seed)
+        return tuple(word for story in results for word in story.words)
 
     return Text("stories", told(2 * seed), told(2 * seed + 1))
 
@@ -197,16 +197,16 @@ def merges(train: Iterable[str], number: int) -> list[tuple[str, str]]:
 
 
 def _join(parts: Sequence[str], pair: tuple[str, str]) -> tuple[str, ...]:
-    found: list[str] = []
-    place = 0
-    while place < len(parts):
-        if tuple(parts[place : place + 2]) == pair:
-            found.append(pair[0] + pair[1])
-            place += 2
+    results: list[str] = []
+    position = 0
+    while position < len(parts):
+        if tuple(parts[position : position + 2]) == pair:
+            results.append(pair[0] + pair[1])
+            position += 2
         else:
-            found.append(parts[place])
-            place += 1
-    return tuple(found)
+            results.append(parts[position])
+            position += 1
+    return tuple(results)
 
 
 @dataclass(frozen=True, kw_only=True)

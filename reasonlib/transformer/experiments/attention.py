@@ -10,20 +10,20 @@ def run_saturation(trial: Trial) -> dict[str, float]:
     """Measure the softmax over dot products of random vectors, width by width."""
     settings = trial.settings
     widths = settings["widths"]
-    found = saturation(
+    results = saturation(
         widths, scaled=settings["scaled"], keys=16, queries=settings["queries"], seed=trial.seed
     )
     metrics = {
-        f"{name}.d{one.width}": getattr(one, name)
-        for one in found
+        f"{name}.d{item.width}": getattr(item, name)
+        for item in results
         for name in ("spread", "entropy", "largest", "slope")
     }
     return {
         **metrics,
-        "growth": exponent(widths, [one.spread for one in found]),  # of the spread with the width
-        "slope.narrow": found[0].slope,
-        "slope.wide": found[-1].slope,
-        "entropy.wide": found[-1].entropy,
+        "growth": exponent(widths, [item.spread for item in results]),  # of the spread with the width
+        "slope.narrow": results[0].slope,
+        "slope.wide": results[-1].slope,
+        "entropy.wide": results[-1].entropy,
     }
 
 
@@ -52,7 +52,7 @@ def run_cost(trial: Trial) -> dict[str, float]:
         "exponent.seconds": exponent(lengths, seconds),
         "exponent.attention": exponent(lengths, attention),
         "exponent.others": exponent(lengths, others),
-        "exponent.memory": exponent(lengths, [attention_memory(one) for one in lengths]),
+        "exponent.memory": exponent(lengths, [attention_memory(item) for item in lengths]),
         **{f"seconds.t{length}": second for length, second in zip(lengths, seconds, strict=True)},
     }
 

@@ -42,7 +42,7 @@ def ngrams(words: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
     """
     if n < 1:
         raise ValueError(f"n must be at least 1, got {n}")
-    return Counter(tuple(words[place : place + n]) for place in range(len(words) - n + 1))
+    return Counter(tuple(words[position : position + n]) for position in range(len(words) - n + 1))
 
 
 def precision(
@@ -53,12 +53,12 @@ def precision(
     >>> precision(["the the the the the the the".split()], ["the cat is on the mat".split()], 1)
     (2, 7)
     """
-    found = total = 0
+    matches = total = 0
     for ours, theirs in zip(written, references, strict=True):
         counts, known = ngrams(ours, n), ngrams(theirs, n)
-        found += sum(min(count, known[gram]) for gram, count in counts.items())
+        matches += sum(min(count, known[gram]) for gram, count in counts.items())
         total += sum(counts.values())
-    return found, total
+    return matches, total
 
 
 def brevity(written: int, reference: int) -> float:
@@ -91,7 +91,7 @@ def bleu_from_counts(
     """
     _check(written, references)
     counts = [precision(written, references, n) for n in range(1, most + 1)]
-    shares = tuple(found / total if total else 0.0 for found, total in counts)
+    shares = tuple(matches / total if total else 0.0 for matches, total in counts)
     short = brevity(sum(map(len, written)), sum(map(len, references)))
     mean = math.exp(sum(map(math.log, shares)) / most) if min(shares) > 0 else 0.0
     return Bleu(100 * short * mean, shares, short, f"n 1 to {most}, one reference, case kept, not smoothed")
@@ -113,7 +113,9 @@ def corpus_bleu(
 
     _check(written, references)
     metric: Any = BLEU(tokenize="none", smooth_method=smooth, force=True)
-    score = metric.corpus_score([" ".join(one) for one in written], [[" ".join(one) for one in references]])
+    score = metric.corpus_score(
+        [" ".join(item) for item in written], [[" ".join(item) for item in references]]
+    )
     return Bleu(
         score.score,
         tuple(share / 100 for share in score.precisions),
@@ -127,5 +129,5 @@ def _check(written: Sequence[Sequence[str]], references: Sequence[Sequence[str]]
         raise ValueError(
             f"there must be one reference a translation, got {len(written)} and {len(references)}"
         )
-    if any(isinstance(one, str) for one in (*written, *references)):
+    if any(isinstance(item, str) for item in (*written, *references)):
         raise ValueError("translations and references must be lists of words, got a plain string")

@@ -55,7 +55,7 @@ def run_ship(trial: Trial) -> Measured:
         for phase, lr in (("masked", 3e-3), ("both", 2e-3))
         if settings[phase]
     ]
-    stopped = next((one.stopped for one in histories if one.stopped != "finished"), "finished")
+    stopped = next((item.stopped for item in histories if item.stopped != "finished"), "finished")
     metrics = {
         **masked_accuracy(model, _texts(0, -1, stories=settings["asked"]), words),
         **report_accuracy(model, settings["asked"]),
@@ -70,10 +70,10 @@ def run_ship(trial: Trial) -> Measured:
         pretrained.save_encoder(model, words, pretrained.ENCODER, made)
     return Measured(
         metrics=metrics,
-        steps_done=sum(one.steps_done for one in histories),
-        steps_planned=sum(one.steps_planned for one in histories),
+        steps_done=sum(item.steps_done for item in histories),
+        steps_planned=sum(item.steps_planned for item in histories),
         stopped=stopped,
-        details={"loss": [[row["loss"] for row in one] for one in histories]},
+        details={"loss": [[row["loss"] for row in item] for item in histories]},
     )
 
 
@@ -84,8 +84,8 @@ def _texts(first: int, number: int, stories: int = 640) -> list[list[tuple[str, 
 def _uncut(number: int) -> list[list[tuple[str, ...]]]:
     """Tell texts of which two in five are a single part: all their sentences in one, and nothing after it."""
     return [
-        [tuple(word for sentence in text for word in sentence), ()] if place % 5 < 2 else text
-        for place, text in enumerate(_texts(0, number))
+        [tuple(word for sentence in text for word in sentence), ()] if position % 5 < 2 else text
+        for position, text in enumerate(_texts(0, number))
     ]
 
 
@@ -102,9 +102,9 @@ def report_accuracy(model: Bert, asked: int) -> dict[str, float]:
     words = story_vocabulary()
     stories, pairs = _asked(asked, words)
     wanted = torch.tensor([words.id_of(story.answer) for story in stories])
-    place = pairs.tokens == MASK
+    position = pairs.tokens == MASK
     with torch.no_grad():
-        guessed = model(pairs).words[place].argmax(-1)
+        guessed = model(pairs).mlm_logits[position].argmax(-1)
     right = guessed == wanted
     metrics = {"reports": float(right.float().mean())}
     for kind in sorted({story.kind for story in stories}):
@@ -119,7 +119,7 @@ def _asked(number: int, words: Vocabulary) -> tuple[list[Story], Pairs]:
     reports = [
         report(story.kind, story.question[3 if story.kind == "holder" else 2], "[MASK]") for story in stories
     ]
-    texts = [(*story.words, *one) for story, one in zip(stories, reports, strict=True)]
+    texts = [(*story.words, *item) for story, item in zip(stories, reports, strict=True)]
     return stories, pack([(text, ()) for text in texts], words)
 
 
@@ -146,7 +146,7 @@ def head_patterns(model: Bert, asked: int) -> dict[str, float]:
     tokens = pairs.tokens
     length = tokens.shape[1]
     real = tokens != 0
-    place = torch.arange(length)
+    position = torch.arange(length)
     inside = real.unsqueeze(2) & real.unsqueeze(1)  # (B, T, T)
     named = _among(tokens, [words.id_of(word) for word in (*NAMES, *OBJECTS, *PLACES)])
     same = (tokens.unsqueeze(2) == tokens.unsqueeze(1)) & named.unsqueeze(2) & ~torch.eye(length).bool()
@@ -157,18 +157,18 @@ def head_patterns(model: Bert, asked: int) -> dict[str, float]:
         hidden = int((tokens[row] == MASK).nonzero()[0])
         fact[row, hidden, start:end] = True
     patterns = {
-        "before": (place.unsqueeze(1) - place == 1) & inside,
-        "after": (place - place.unsqueeze(1) == 1) & inside,
+        "before": (position.unsqueeze(1) - position == 1) & inside,
+        "after": (position - position.unsqueeze(1) == 1) & inside,
         "same": same & inside,
         "fact": fact & inside,
     }
-    found = {}
+    results = {}
     for name, pattern in patterns.items():
         looking = pattern.any(-1)  # (B, T): tokens that have somewhere to look
         given = (weights * pattern.unsqueeze(1)).sum(-1)  # (L, B, H, T)
         share = (given * looking.unsqueeze(1)).sum((1, 3)) / looking.sum()  # (L, H)
-        found[f"head.{name}"] = float(share.max())
-    return found
+        results[f"head.{name}"] = float(share.max())
+    return results
 
 
 def _among(tokens: torch.Tensor, ids: Sequence[int]) -> torch.Tensor:

@@ -43,8 +43,10 @@ def run_decoding(trial: Trial) -> Measured:
             solved.model, source, width=settings["width"], longest=longest, alpha=settings.get("alpha", 0.0)
         )
     written = [tuple(words.decode(ids)) for ids in decoding.best(answers)]
-    wanted = [max(right := shares(one), key=right.__getitem__) for one in solved.tested.examples]
-    true = [shares(one).get(answer, 0.0) for one, answer in zip(solved.tested.examples, written, strict=True)]
+    wanted = [max(right := shares(item), key=right.__getitem__) for item in solved.tested.examples]
+    true = [
+        shares(item).get(answer, 0.0) for item, answer in zip(solved.tested.examples, written, strict=True)
+    ]
     score = bleu.corpus_bleu(written, wanted)
     return measured(
         solved.history,

@@ -173,7 +173,7 @@ def masked_accuracy(
     Returns
     -------
     dict
-        ``words``, the share of hidden words guessed, and ``follows``, of pairs told apart.
+        ``words``, the share of hidden words guessed, and ``follows``, of pairs correct_order apart.
     """
     mode = model.training
     model.eval()
@@ -184,7 +184,10 @@ def masked_accuracy(
     if places is not None:
         chosen = torch.tensor(
             [
-                [place < len(words) and places(words, place) for place in range(pairs.tokens.shape[1])]
+                [
+                    position < len(words) and places(words, position)
+                    for position in range(pairs.tokens.shape[1])
+                ]
                 for words in (vocabulary.decode(row) for row in pairs.tokens.tolist())
             ]
         )
@@ -192,11 +195,11 @@ def masked_accuracy(
         seen = torch.where(chosen, torch.full_like(seen, MASK), pairs.tokens)
     output = model(Pairs(seen, pairs.segments))
     asked = labels != IGNORED
-    right = output.words.argmax(-1)[asked] == labels[asked]
+    right = output.mlm_logits.argmax(-1)[asked] == labels[asked]
     follows = torch.tensor([0 if continues else 1 for *_, continues in parts])
-    told = output.follows.argmax(-1) == follows
+    correct_order = output.nsp_logits.argmax(-1) == follows
     model.train(mode)
-    return {"words": float(right.float().mean()), "follows": float(told.float().mean())}
+    return {"words": float(right.float().mean()), "follows": float(correct_order.float().mean())}
 
 
 def _later(first: int, number: int) -> list[list[tuple[str, ...]]]:

@@ -18,12 +18,12 @@ def run_tokenising(trial: Trial) -> dict[str, float]:
         cutter = tokenizers.words(train, most=settings.get("most"))
     else:
         cutter = tokenizers.pieces(train, vocabulary=settings["most"])
-    found = tokenizers.measure(cutter, held)
+    stats = tokenizers.measure(cutter, held)
     return {
-        "vocabulary": float(found.vocabulary),
-        "length": found.length,
-        "unknown": found.unknown,
-        "words-lost": found.words_lost,
+        "vocabulary": float(stats.vocabulary),
+        "length": stats.length,
+        "unknown": stats.unknown,
+        "words-lost": stats.words_lost,
     }
 
 

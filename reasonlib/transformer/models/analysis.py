@@ -84,7 +84,7 @@ def saturation(
     seed
         Draws them.
     """
-    found = []
+    results = []
     for width in widths:
         generator = torch.Generator().manual_seed(seed)
         query = torch.randn(queries, 1, width, generator=generator)
@@ -94,7 +94,7 @@ def saturation(
             scores = scores / math.sqrt(width)
         weights = scores.softmax(-1)
         entropy = -torch.xlogy(weights, weights).sum(-1) / math.log(keys)
-        found.append(
+        results.append(
             Saturation(
                 width=width,
                 spread=float(scores.std()),
@@ -103,7 +103,7 @@ def saturation(
                 slope=float(slope(weights).mean()),
             )
         )
-    return found
+    return results
 
 
 @torch.no_grad()
@@ -152,9 +152,9 @@ def influence(apply: Callable[[Tensor], Tensor], x: Float[Tensor, "1 T D"]) -> F
     x = x.detach().requires_grad_()
     output = apply(x)[0]  # (T, D)
     rows = []
-    for place in range(len(output)):
+    for position in range(len(output)):
         total = torch.zeros(x.shape[1])
-        for number in output[place]:
+        for number in output[position]:
             (grad,) = torch.autograd.grad(number, x, retain_graph=True)
             total += grad[0].square().sum(-1)
         rows.append(total.sqrt())

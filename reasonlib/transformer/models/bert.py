@@ -67,16 +67,16 @@ class PretrainingOutput(NamedTuple):
 
     Attributes
     ----------
-    words : (B, T, V)
+    mlm_logits : (B, T, V)
         Logits of the word that stands, or should stand, at each token.
-    follows : (B, 2)
+    nsp_logits : (B, 2)
         Logits of: the second text continues the first (0), it does not (1).
     encoded : Encoded
         States and attention of every layer.
     """
 
-    words: Float[Tensor, "B T V"]
-    follows: Float[Tensor, "B 2"]
+    mlm_logits: Float[Tensor, "B T V"]
+    nsp_logits: Float[Tensor, "B 2"]
     encoded: Encoded
 
 

@@ -83,7 +83,7 @@ def attention_seconds(
     number of steps but keep no weights.
     """
     generator = torch.Generator().manual_seed(seed)
-    found = []
+    results = []
     for length in lengths:
         x = torch.randn(1, length, width, generator=generator)
         scaled_dot_product_attention(x, x, x)
@@ -92,8 +92,8 @@ def attention_seconds(
             began = time.process_time()
             scaled_dot_product_attention(x, x, x)
             best = min(best, time.process_time() - began)
-        found.append(best)
-    return found
+        results.append(best)
+    return results
 
 
 def exponent(lengths: Sequence[float], costs: Sequence[float]) -> float:

@@ -282,9 +282,9 @@ def score(
     tokens = torch.full((len(source),), start)
     done = torch.zeros(len(source), dtype=torch.bool)
     total = torch.zeros(len(source))
-    for place in range(answers.shape[1]):
+    for position in range(answers.shape[1]):
         scores, reading = model.advance(reading, tokens)
-        tokens = answers[:, place]
+        tokens = answers[:, position]
         value = scores.gather(1, tokens.unsqueeze(1)).squeeze(1)
         total = total + value.masked_fill(done, 0.0)
         done = done | (tokens == end)

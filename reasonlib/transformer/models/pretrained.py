@@ -170,23 +170,25 @@ def inspect_text(
     UserError
         If there is no text, or more than the encoder can read.
     """
-    one, two = (split(text) if isinstance(text, str) else tuple(text) for text in (first, second))
-    if not one:
+    first_words, second_words = (
+        split(text) if isinstance(text, str) else tuple(text) for text in (first, second)
+    )
+    if not first_words:
         raise UserError("the text must not be empty")
-    pairs = pack([(one, two)], encoder.vocabulary)
+    pairs = pack([(first_words, second_words)], encoder.vocabulary)
     longest = encoder.model.config.longest
     if pairs.tokens.shape[1] > longest:
         raise UserError(f"the text must have at most {longest} tokens, got {pairs.tokens.shape[1]}")
     with torch.no_grad():
         output: PretrainingOutput = encoder.model(pairs)
     guesses = []
-    for place in (pairs.tokens[0] == MASK).nonzero().flatten().tolist():
-        shares, ids = output.words[0, place].softmax(-1).topk(5)
+    for position in (pairs.tokens[0] == MASK).nonzero().flatten().tolist():
+        shares, ids = output.mlm_logits[0, position].softmax(-1).topk(5)
         words = encoder.vocabulary.decode(ids.tolist())
-        guesses.append(Guess(place, tuple(zip(words, shares.tolist(), strict=True))))
+        guesses.append(Guess(position, tuple(zip(words, shares.tolist(), strict=True))))
     return Inspection(
         tuple(encoder.vocabulary.decode(pairs.tokens[0].tolist())),
         torch.stack([layer.weights[0] for layer in output.encoded.attention]),
         tuple(guesses),
-        float(output.follows[0].softmax(-1)[0]) if two else None,
+        float(output.nsp_logits[0].softmax(-1)[0]) if second_words else None,
     )

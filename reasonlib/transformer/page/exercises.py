@@ -91,10 +91,10 @@ def check_may_see(answer: Callable[..., Any]) -> None:
 def check_waves(answer: Callable[..., Any]) -> None:
     """Check ``waves(length, width)``: the sinusoidal positions of T places in D units, (T, D)."""
     for length, width in ((5, 8), (3, 2)):
-        place = torch.arange(length)[:, None]
+        position = torch.arange(length)[:, None]
         speeds = {power: 10_000.0 ** (-torch.arange(0, width, 2) * power / width) for power in (0.5, 1, 2)}
-        angle = {power: place * speed for power, speed in speeds.items()}
-        pairs = {power: torch.stack([one.sin(), one.cos()], -1).flatten(1) for power, one in angle.items()}
+        angle = {power: position * speed for power, speed in speeds.items()}
+        pairs = {power: torch.stack([item.sin(), item.cos()], -1).flatten(1) for power, item in angle.items()}
         got = torch.as_tensor(answer(length, width))
         expect(got.shape == (length, width), f"the shape must be {(length, width)}, got {tuple(got.shape)}")
         expect_close(
@@ -276,11 +276,11 @@ def check_continues(answer: Callable[..., Any]) -> None:
 
     Both are tuples of words. On parts never shown, at least 85 in 100 must be right.
     """
-    texts = [list(one.sentences) for one in simulate_stories(400, shortest=1, reports=3, seed=4_021)]
+    texts = [list(item.sentences) for item in simulate_stories(400, shortest=1, reports=3, seed=4_021)]
     parts = next_sentence_pairs(texts, random.Random(11))
     said = [bool(answer(first, second)) for first, second, _ in parts]
     right = [continues for *_, continues in parts]
-    share = sum(one == other for one, other in zip(said, right, strict=True)) / len(parts)
+    share = sum(item == other for item, other in zip(said, right, strict=True)) / len(parts)
     expect(len(set(said)) > 1, f"the answer is always {said[0]}: that is right for half of the pairs")
     expect(
         share >= 0.85,

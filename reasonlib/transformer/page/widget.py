@@ -64,7 +64,7 @@ class Looker:
         wide = widgets.Layout(width="100%", max_width="44rem")
         setting: dict[str, Any] = {"layout": wide, "style": {"description_width": "5rem"}}
         self.picker = widgets.Dropdown(
-            options=[*((one.title, at) for at, one in enumerate(self.texts)), ("Your own text", -1)],
+            options=[*((item.title, at) for at, item in enumerate(self.texts)), ("Your own text", -1)],
             value=0 if self.texts else -1,
             description="Example",
             **setting,
@@ -91,8 +91,8 @@ class Looker:
 
     def picked(self) -> "Text | None":
         """Give the text that was picked, as long as nobody has changed it."""
-        one = self.texts[self.picker.value] if self.picker.value >= 0 else None
-        return one if one is not None and self.text.value == one.text else None
+        item = self.texts[self.picker.value] if self.picker.value >= 0 else None
+        return item if item is not None and self.text.value == item.text else None
 
     def _pick(self, change: Any = None) -> None:
         if self.picker.value >= 0:
@@ -121,14 +121,14 @@ class Looker:
             return
         from reasonlib.transformer.page.live.heads import framed
 
-        one, (layer, head) = self.picked(), self.head.value
+        item, (layer, head) = self.picked(), self.head.value
         self.result.value = framed(
             self.looked,
             self.text.value,
             layer,
             head,
             self.token.value,
-            answers=one.answers if one else (),
+            answers=item.answers if item else (),
             following=self.following,
         )._repr_html_()
 

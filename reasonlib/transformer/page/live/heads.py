@@ -173,7 +173,7 @@ def learnt_following(encoder: PretrainedEncoder) -> bool:
 def _form(texts: Sequence[Text], encoder: PretrainedEncoder) -> str:
     """Write the controls; they stay hidden until the script runs."""
     options = "".join(
-        f'<option value="{number}">{html.escape(one.title)}</option>' for number, one in enumerate(texts)
+        f'<option value="{number}">{html.escape(item.title)}</option>' for number, item in enumerate(texts)
     )
     words = "".join(
         f"<p>{title}</p><div>"
@@ -208,10 +208,10 @@ def _word_groups(tokens: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     }
     left = [token for token in tokens if token not in SPECIALS]
     for title, group in groups.items():
-        found = [word for word in group if word == "_" or word in left]
+        results = [word for word in group if word == "_" or word in left]
         left = [word for word in left if word not in group]
-        if found:
-            yield title, found
+        if results:
+            yield title, results
     if left:
         yield "The rest", left
 
@@ -219,15 +219,15 @@ def _word_groups(tokens: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
 def _guesses(
     looked: Inspection, words: Sequence[str], answers: Sequence[str], following: bool
 ) -> Iterator[str]:
-    for number, (place, guessed) in enumerate(looked.guesses):
-        around = " ".join((*words[max(1, place - 3) : place], "____", words[place + 1]))
+    for number, (position, guessed) in enumerate(looked.guesses):
+        around = " ".join((*words[max(1, position - 3) : position], "____", words[position + 1]))
         verdict = ""
         if number < len(answers):
             right = guessed[0][0] == answers[number]
             verdict = "✓ right" if right else f"✗ it was: {answers[number]}"
         yield (
             f"<div><p>… {html.escape(around)} <strong>{html.escape(verdict)}</strong></p>"
-            f'<ol class="rr-live-bars" aria-label="What token {place + 1} could be">{_bars(guessed)}</ol>'
+            f'<ol class="rr-live-bars" aria-label="What token {position + 1} could be">{_bars(guessed)}</ol>'
             "</div>"
         )
     if not looked.guesses:

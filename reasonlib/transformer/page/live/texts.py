@@ -53,15 +53,17 @@ def some_texts(*, pairs: bool = True, seed: int = HELD_OUT) -> tuple[Text, ...]:
     """
     told = simulate_stories(400, shortest=3, longest=4, reports=2, seed=seed)
     places = [
-        one for one in told if _ends(one, "is") and _ends(one, "is", -2) and len(_said(one, PLACES)) > 1
+        item for item in told if _ends(item, "is") and _ends(item, "is", -2) and len(_said(item, PLACES)) > 1
     ]
-    things = [one for one in told if _ends(one, "has") and len(_said(one, OBJECTS)) > 1]
-    people = [one for one in told if _ends(one, "has") and len(_said(one, NAMES)) > 2 and one not in things]
-    pronouns = [one for one in told if any(sentence[0] == "then" for sentence in one.sentences)]
-    place, name, thing, pronoun, both = places[0], people[0], things[0], pronouns[0], places[1]
+    things = [item for item in told if _ends(item, "has") and len(_said(item, OBJECTS)) > 1]
+    people = [
+        item for item in told if _ends(item, "has") and len(_said(item, NAMES)) > 2 and item not in things
+    ]
+    pronouns = [item for item in told if any(sentence[0] == "then" for sentence in item.sentences)]
+    position, name, thing, pronoun, both = places[0], people[0], things[0], pronouns[0], places[1]
     again = next(at for at, sentence in enumerate(pronoun.sentences) if sentence[0] == "then")
     texts = [
-        _hidden("A place", place.sentences, -1, 4),
+        _hidden("A place", position.sentences, -1, 4),
         _hidden("Who has it", name.sentences, -1, 0),
         _hidden("What they have", thing.sentences, -1, 3),
         _hidden("She or he", pronoun.sentences, again, 1),
@@ -69,10 +71,10 @@ def some_texts(*, pairs: bool = True, seed: int = HELD_OUT) -> tuple[Text, ...]:
         _hidden("Two places at once", both.sentences, (-2, -1), 4),
     ]
     if pairs:
-        one, other = told[-1], told[-2]
-        for title, second in (("Two parts of one story", one), ("Parts of two stories", other)):
-            lines = (one.sentences[:3], second.sentences[3:])
-            texts.append(Text(title, "\n".join(map(_text, lines)), follows=second is one))
+        item, other = told[-1], told[-2]
+        for title, second in (("Two parts of one story", item), ("Parts of two stories", other)):
+            lines = (item.sentences[:3], second.sentences[3:])
+            texts.append(Text(title, "\n".join(map(_text, lines)), follows=second is item))
     return tuple(texts)
 
 
@@ -86,7 +88,7 @@ def _said(story: Story, kind: Sequence[str]) -> set[str]:
 
 def _hidden(title: str, sentences: Sequence[Sequence[str]], hidden: int | Sequence[int], word: int) -> Text:
     """Hide the same word of one sentence or of several."""
-    told, answers = [list(one) for one in sentences], []
+    told, answers = [list(item) for item in sentences], []
     for sentence in (hidden,) if isinstance(hidden, int) else hidden:
         answers.append(told[sentence][word])
         told[sentence][word] = "_"
@@ -114,8 +116,8 @@ def written(text: str) -> tuple[str, ...]:
     >>> written("rhea ran.")
     ('[CLS]', 'rhea', 'ran', '.', '[SEP]')
     """
-    one, two = map(split, parts(text))
-    return ("[CLS]", *one, "[SEP]", *two, *(["[SEP]"] if two else []))
+    item, two = map(split, parts(text))
+    return ("[CLS]", *item, "[SEP]", *two, *(["[SEP]"] if two else []))
 
 
 def telling_head(looked: Inspection) -> tuple[int, int, int]:

@@ -19,8 +19,8 @@ from statistics import median
 
 import numpy as np
 
-from reasonlib.visual_iq.data import corpus, render
-from reasonlib.visual_iq.data.example import CONFIGURATIONS, KEYS, PLACE_OF
+from reasonlib.visual_iq.data import corpus_writer, render
+from reasonlib.visual_iq.data.example import CONFIGURATIONS, KEYS, POSITION_OF
 from reasonlib.visual_iq.data.simulator import simulate
 
 COUNT = 100  # problems of each call beside the peer
@@ -69,7 +69,7 @@ SEED = Seeds()
 
 
 def drawn(key, count=COUNT):
-    return render.problem_images(simulate(key, count, seed=SEED(), answers="i-raven"))
+    return render.render_problems(simulate(key, count, seed=SEED(), answers="i-raven"))
 
 
 # Ours -------------------------------------------------------------------------------------------------------
@@ -79,7 +79,7 @@ def plainly(configuration, entities):
     """Panels put together one by one: the same sprites, without drawing many at once."""
     images = np.full((len(configuration), 160, 160), 255, dtype=np.uint8)
     for image, which, slots in zip(images, configuration, entities, strict=True):
-        for place, held in zip(PLACE_OF[which], slots, strict=True):
+        for place, held in zip(POSITION_OF[which], slots, strict=True):
             if place >= 0 and held[0]:
                 sprites = render._sprites(int(place))
                 view = image[sprites.window]
@@ -97,11 +97,13 @@ def composing():
         problems = simulate(key, 60, seed=1)
         configuration = np.repeat(problems.configuration, 16)
         entities = problems.entities.reshape(-1, 9, 4)
-        assert (render.panels(configuration, entities) == plainly(configuration, entities)).all()
+        assert (render.render_panels(configuration, entities) == plainly(configuration, entities)).all()
         yield (
             f"draw 60 problems of {key}",
             "one panel at a time",
-            lambda configuration=configuration, entities=entities: render.panels(configuration, entities),
+            lambda configuration=configuration, entities=entities: render.render_panels(
+                configuration, entities
+            ),
             lambda configuration=configuration, entities=entities: plainly(configuration, entities),
         )
 
@@ -117,7 +119,7 @@ def over_cores():
 
         def written(workers):
             place = Path(folder) / str(SEED())
-            corpus.write(problems, place, workers=workers)
+            corpus_writer.write(problems, place, workers=workers)
             shutil.rmtree(place)
 
         yield (f"write {MANY} problems, {cores} workers", "one", lambda: written(cores), lambda: written(1))
@@ -197,7 +199,7 @@ def beside(folder):
 
                 def stored(key=key):
                     problems = simulate(key, COUNT, seed=SEED(), answers="i-raven")
-                    corpus.write(problems, Path(ours_to) / str(SEED()))
+                    corpus_writer.write(problems, Path(ours_to) / str(SEED()))
 
                 ours = Clocked(stored, COUNT)
                 theirs = Clocked(lambda key=key: peer.draw(key, True), COUNT, apart=True)

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from reasonlib.visual_iq.data import distractors
-from reasonlib.visual_iq.data.distractors import ANSWERS, CHANGED, available
+from reasonlib.visual_iq.data.distractors import DISTRACTORS
 from reasonlib.visual_iq.data.example import CONFIGURATIONS, GOVERNED, KEYS
 from reasonlib.visual_iq.data.grammar import CONSTANT, root_range
+from reasonlib.visual_iq.data.modifications import MODIFIABLE, count_alternatives
 from reasonlib.visual_iq.data.simulator import simulate
-from reasonlib.visual_iq.data.simulator_fit import modified
+from reasonlib.visual_iq.data.simulator_fit import modified_attributes
 
 NUMBER = 300
 SINGLE = [key for key in KEYS if "distribute" not in key]
@@ -21,7 +22,7 @@ def key(request):
 
 def changes(problems):
     """How many attributes of the answer each of the wrong candidates has otherwise: (N, 7)."""
-    told = np.stack(list(modified(problems).values())).sum(0)
+    told = np.stack(list(modified_attributes(problems).values())).sum(0)
     return told[np.arange(8) != problems.target[:, None]].reshape(-1, 7)
 
 
@@ -36,7 +37,7 @@ def test_raven_changes_one_attribute(key):
 
 def test_i_raven_makes_all_eight_combinations(key):
     problems = simulate(key, NUMBER, seed=8, answers="i-raven")
-    told = np.stack(list(modified(problems).values()))  # (attributes, N, 8)
+    told = np.stack(list(modified_attributes(problems).values()))  # (attributes, N, 8)
     if key in SINGLE:
         assert (np.sort(told.sum(0), axis=1) == [0, 1, 1, 1, 2, 2, 2, 3]).all()
         assert np.isin(told.sum(2), (0, 4)).all()
@@ -67,12 +68,12 @@ def test_the_right_answer_is_no_part_of_what_is_drawn():
     assert (problems.answer == other.answer).all()
 
 
-@pytest.mark.parametrize("name", ANSWERS)
+@pytest.mark.parametrize("name", DISTRACTORS)
 def test_wrong_levels_are_within_the_ranges(key, name):
     problems = simulate(key, NUMBER, seed=8, answers=name)
     configuration = CONFIGURATIONS[problems.configuration[0]]
     candidates = problems.entities[:, 8:]
-    for component, place in zip(configuration.components, configuration.parts, strict=True):
+    for component, place in zip(configuration.components, configuration.component_slices, strict=True):
         filled = candidates[:, :, place, 0] > 0
         assert filled.sum(2).min() >= component.number[0]
         assert filled.sum(2).max() <= component.number[1]
@@ -101,15 +102,15 @@ def rule(governed, kind=1):
     ],
 )
 def test_what_can_be_wrong(rules, uniformity, expected):
-    found = available(1, rules, np.full((1, 1), uniformity), [np.array([2])])
+    found = count_alternatives(1, rules, np.full((1, 1), uniformity), [np.array([2])])
     assert found[0, 0].tolist() == expected
-    assert len(expected) == len(CHANGED)
+    assert len(expected) == len(MODIFIABLE)
 
 
 @pytest.mark.parametrize("key", [key for key in KEYS if key.endswith("out_center_single")])
 def test_the_outer_figure_never_changes_its_colour(key):
-    for name in ANSWERS:
-        assert not modified(simulate(key, NUMBER, seed=8, answers=name))["Out colour"].any()
+    for name in DISTRACTORS:
+        assert not modified_attributes(simulate(key, NUMBER, seed=8, answers=name))["Out colour"].any()
 
 
 def test_public_names():

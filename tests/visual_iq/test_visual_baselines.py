@@ -100,16 +100,16 @@ def test_an_lstm_reads_sixteen_panels_in_their_order():
     """Beside the gates of Hochreiter and Schmidhuber (1997), panel by panel."""
     model, images = unsettle(PanelLSTM(3, 5, SIZE)), pictures(2)
     said = model(images)
-    read = model.read
+    read = model.lstm
     state = cell = torch.zeros(2, 5)
     for panel in range(16):
-        seen = model.see(images[:, panel : panel + 1].float())
+        seen = model.backbone(images[:, panel : panel + 1].float())
         gates = seen @ read.weight_ih_l0.T + read.bias_ih_l0 + state @ read.weight_hh_l0.T + read.bias_hh_l0
         let_in, forget, candidate, let_out = gates.chunk(4, 1)
         cell = forget.sigmoid() * cell + let_in.sigmoid() * candidate.tanh()
         state = let_out.sigmoid() * cell.tanh()
         torch.testing.assert_close(said.states[:, panel], state)
-    torch.testing.assert_close(said.logits, model.answer(state))
+    torch.testing.assert_close(said.logits, model.head(state))
 
 
 def test_one_candidate_at_a_time_is_nine_panels_read_from_the_start():
@@ -117,8 +117,8 @@ def test_one_candidate_at_a_time_is_nine_panels_read_from_the_start():
     said = model(images)
     for candidate in range(8):
         nine = torch.cat([images[:, :8], images[:, 8 + candidate, None]], 1)
-        seen = torch.stack([model.see(nine[:, panel, None].float()) for panel in range(9)], 1)
-        states, _ = model.read(seen)
+        seen = torch.stack([model.backbone(nine[:, panel, None].float()) for panel in range(9)], 1)
+        states, _ = model.lstm(seen)
         torch.testing.assert_close(said.logits[:, candidate], model.score(states[:, -1])[:, 0])
         torch.testing.assert_close(said.states[:, 8 + candidate], states[:, -1])
     torch.testing.assert_close(said.states[:, :8], states[:, :8])
@@ -127,13 +127,13 @@ def test_one_candidate_at_a_time_is_nine_panels_read_from_the_start():
 def test_the_cnn_in_plain_steps():
     model, images = unsettle(PanelCNN(3, 6, SIZE)), pictures(2)
     x = images.float()
-    for convolution, norm in zip(model.see[0:12:3], model.see[1:12:3], strict=True):
+    for convolution, norm in zip(model.backbone[0:12:3], model.backbone[1:12:3], strict=True):
         x = functional.conv2d(x, convolution.weight, convolution.bias, stride=2)
         mean, var = norm.running_mean[:, None, None], norm.running_var[:, None, None]
         x = (x - mean) / (var + 1e-5).sqrt() * norm.weight[:, None, None] + norm.bias[:, None, None]
         x = x.clamp(min=0)
-    hidden = (x.flatten(1) @ model.answer[0].weight.T + model.answer[0].bias).clamp(min=0)
-    expected = hidden @ model.answer[3].weight.T + model.answer[3].bias
+    hidden = (x.flatten(1) @ model.head[0].weight.T + model.head[0].bias).clamp(min=0)
+    expected = hidden @ model.head[3].weight.T + model.head[3].bias
     torch.testing.assert_close(model(images).logits, expected)
 
 
@@ -168,7 +168,7 @@ def test_a_block_that_changes_nothing_is_its_shortcut():
 
 def test_blind_cnn_judges_differences_from_the_mean():
     model, images = unsettle(BlindCNN(3, 6, SIZE)), pictures(2)
-    seen = torch.stack([model.see(images[:, 8 + c, None].float()) for c in range(8)], 1)
+    seen = torch.stack([model.backbone(images[:, 8 + c, None].float()) for c in range(8)], 1)
     features = seen - seen.mean(1, keepdim=True)
     said = model(images)
     torch.testing.assert_close(said.features, features)

@@ -6,7 +6,7 @@ import torch
 from torch.nn import functional
 
 from reasonlib.visual_iq.models.detector.boxes import area, clip, decode, encode, iou, nms, sides
-from reasonlib.visual_iq.models.detector.proposals import anchors, balanced, best, match
+from reasonlib.visual_iq.models.detector.proposals import anchors, match, sample_balanced, top_boxes
 from reasonlib.visual_iq.models.detector.roi import bilinear, level_of, roi_align
 
 
@@ -99,7 +99,7 @@ def test_a_chain_is_suppressed_link_by_link():
 
 
 def test_best_takes_the_highest_scores_in_order():
-    boxes, scores = best(some_boxes(2, 5), torch.tensor([[1.0, 5, 2, 4, 3], [5, 4, 3, 2, 1]]), 3)
+    boxes, scores = top_boxes(some_boxes(2, 5), torch.tensor([[1.0, 5, 2, 4, 3], [5, 4, 3, 2, 1]]), 3)
     assert scores.tolist() == [[5, 4, 3], [5, 4, 3]]
     assert torch.equal(boxes[0], some_boxes(2, 5)[0, [1, 3, 4]])
 
@@ -196,7 +196,7 @@ def test_samples_are_balanced_and_drawn_from_the_right_side():
     positive[1, :2] = True
     negative = ~positive
     negative[:, 45:] = False
-    sample = balanced(positive, negative, number=16, share=0.5)
+    sample = sample_balanced(positive, negative, number=16, share=0.5)
     for row, taken in enumerate((8, 2, 0)):
         yes, counted = sample.positive[row], sample.valid[row]
         assert yes.sum() == taken and counted.sum() == 16

@@ -89,15 +89,15 @@ def plain(images, model):
         hidden = (x @ part[0].weight.T + part[0].bias).clamp(min=0)
         return hidden @ part[2].weight.T + part[2].bias
 
-    infer = model.infer
-    p = [see(images[:, panel], infer.see) for panel in range(8)]
+    infer = model.inference
+    p = [see(images[:, panel], infer.backbone) for panel in range(8)]
     rows = line(p[0] + p[1] + p[2], infer.rows) + line(p[3] + p[4] + p[5], infer.rows)
     columns = line(p[0] + p[3] + p[6], infer.columns) + line(p[1] + p[4] + p[7], infer.columns)
     gathered = (rows + columns).mean((2, 3))
-    rules = (gathered @ infer.guess.weight.T + infer.guess.bias).view(len(images), 3, 2).softmax(2)
-    told = sum(rules[:, a] @ infer.tell.weight.T for a in range(3))
+    rules = (gathered @ infer.classifier.weight.T + infer.classifier.bias).view(len(images), 3, 2).softmax(2)
+    told = sum(rules[:, a] @ infer.embed_rules.weight.T for a in range(3))
 
-    p = [see(images[:, panel], model.see) for panel in range(16)]
+    p = [see(images[:, panel], model.backbone) for panel in range(16)]
     x = []
     for c in range(8, 16):
         rows = [(0, 1, 2), (3, 4, 5), (6, 7, c)]
@@ -151,7 +151,7 @@ def test_contrast_takes_the_same_from_every_candidate():
 def test_lines_hardly_normalise():
     """The authors' ``BatchNorm2d(64, 64)`` sets the epsilon, and the published figures come from it."""
     model = CoPINet(CoPINetConfig())
-    assert {model.rows.norm.eps, model.columns.norm.eps, model.infer.rows.norm.eps} == {64.0}
+    assert {model.rows.norm.eps, model.columns.norm.eps, model.inference.rows.norm.eps} == {64.0}
     assert model.contrasts[0].norm.eps == 1e-5
 
 

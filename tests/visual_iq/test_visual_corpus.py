@@ -8,16 +8,20 @@ import pytest
 
 from reasonlib.errors import DataError, UserError
 from reasonlib.visual_iq.data import corpus, render
-from reasonlib.visual_iq.data.corpus import read, read_images, released, write
+from reasonlib.visual_iq.data.corpus import read, read_images, released
+from reasonlib.visual_iq.data.corpus_writer import write
 from reasonlib.visual_iq.data.example import CONFIGURATIONS, GOVERNED, GROUPS, KEYS, RULES, Problems
 from reasonlib.visual_iq.data.simulator import simulate
+from reasonlib.visual_iq.data.structure import structure_of
 
 FIELDS = ("configuration", "entities", "uniformity", "target")
 
 
 def some(*numbers):
     """Problems of each configuration, as many as are asked for."""
-    return Problems.join([simulate(which, count, seed=4) for which, count in enumerate(numbers) if count])
+    return Problems.concatenate(
+        [simulate(which, count, seed=4) for which, count in enumerate(numbers) if count]
+    )
 
 
 def check_same(ours, theirs):
@@ -70,7 +74,7 @@ def test_pictures_are_the_panels(written):
     problems, folder = written
     found = read_images(folder, "test")
     chosen = problems[np.isin(np.tile(np.arange(11), 7), (8, 9))]
-    assert (found.images == render.problem_images(chosen)).all()
+    assert (found.images == render.render_problems(chosen)).all()
     assert (found.target == chosen.target).all() and (found.configuration == chosen.configuration).all()
 
 
@@ -100,7 +104,7 @@ def test_annotations_are_the_released_ones(written):
     root = ElementTree.parse(folder / KEYS[6] / "RAVEN_0_train.xml").getroot()
     entities = problems.entities[problems.configuration == 6][0]
     panels = root.findall("Panels/Panel")
-    boxes = render.boxes(np.full(16, 6), entities)
+    boxes = render.entity_boxes(np.full(16, 6), entities)
     assert len(panels) == 16
     for panel, held, around in zip(panels, entities, boxes, strict=True):
         layouts = panel.findall("Struct/Component/Layout")
@@ -246,7 +250,7 @@ def test_older_ways_to_store_are_read(tmp_path):
             {"structure": np.array("Scene Up_Down Grid Center_Single / / / /".split())},
             "unknown configuration 'Scene Up_Down Grid Center_Single",
         ),
-        ({"structure": np.array(corpus.structure(0))}, "the two files belong to different problems"),
+        ({"structure": np.array(structure_of(0))}, "the two files belong to different problems"),
         ({"xml": XML[:-9]}, "XML that does not parse"),
         ({"xml": "not a problem"}, "XML that does not parse"),
         ({"xml": XML.replace(PANEL, "", 1)}, "15 panels, expected 16"),

@@ -8,13 +8,13 @@ import torch
 
 from reasonlib.errors import UserError
 from reasonlib.tracking.experiment import Trial
-from reasonlib.visual_iq.data import render
-from reasonlib.visual_iq.data.example import CONFIGURATIONS, LEVELS, PLACE_OF, TYPES, configuration_index
-from reasonlib.visual_iq.experiments import EXPERIMENTS, train_detector
-from reasonlib.visual_iq.models.detector import Detector, DetectorConfig, Targets
-from reasonlib.visual_iq.models.detector.backbone import STRIDES, Pyramid, ResNet, SmallBackbone, ink_of
-from reasonlib.visual_iq.models.detector.detector import Found, unpacked
-from reasonlib.visual_iq.models.detector.perceive import SHIPPED, read_detector, save_detector
+from reasonlib.visual_iq.data import detection_targets, panels, render, symmetry
+from reasonlib.visual_iq.data.example import CONFIGURATIONS, LEVELS, POSITION_OF, TYPES, configuration_index
+from reasonlib.visual_iq.experiments import EXPERIMENTS, detection, detection_metrics
+from reasonlib.visual_iq.models.detector import DetectionTargets, Detector, DetectorConfig
+from reasonlib.visual_iq.models.detector.backbone import STRIDES, Pyramid, ResNet, SmallBackbone, to_ink
+from reasonlib.visual_iq.models.detector.outputs import DetectionBatch, split_panels
+from reasonlib.visual_iq.models.pretrained import BUNDLED, from_pretrained, save_pretrained
 
 TINY = {"widths": (4, 8, 8, 8, 8), "width": 8, "hidden": 16, "looked_at": 40, "kept": 12}
 
@@ -26,11 +26,11 @@ def tiny(seed=0, **changes):
 
 
 def some_panels(number=6, seed=0, weights=None):
-    return train_detector.random_panels(number, np.random.default_rng(seed), weights)
+    return panels.random_panels(number, np.random.default_rng(seed), weights)
 
 
 def drawn(panels):
-    return torch.from_numpy(render.panels(*panels))
+    return torch.from_numpy(render.render_panels(*panels))
 
 
 # Contracts --------------------------------------------------------------------------------------------------
@@ -74,13 +74,13 @@ def test_coarse_levels_tell_the_fine_ones_and_not_the_reverse():
 
 
 def test_ink_keeps_the_grey():
-    ink = ink_of(torch.tensor([[[255, 0], [51, 204]]], dtype=torch.uint8))
+    ink = to_ink(torch.tensor([[[255, 0], [51, 204]]], dtype=torch.uint8))
     assert torch.allclose(ink, torch.tensor([[[[0, 1], [0.8, 0.2]]]]))
 
 
 def test_losses_are_finite_and_reach_every_weight():
     model, panels = tiny(), some_panels(8)
-    losses = model(drawn(panels), train_detector.targets(panels))
+    losses = model(drawn(panels), detection_targets.detection_targets(panels))
     assert list(losses) == ["objectness", "proposal", "type", "box", "size", "colour", "angle"]
     assert all(loss.shape == () and torch.isfinite(loss) and loss > 0 for loss in losses.values())
     sum(losses.values()).backward()
@@ -90,7 +90,7 @@ def test_losses_are_finite_and_reach_every_weight():
 
 def test_absent_objects_and_levels_of_vacant_slots_do_not_count():
     model, panels = tiny(), some_panels(6, weights=(0, 1, 0, 1, 0, 0, 0))
-    given = train_detector.targets(panels)
+    given = detection_targets.detection_targets(panels)
 
     def losses(given):
         torch.manual_seed(3)
@@ -104,15 +104,15 @@ def test_absent_objects_and_levels_of_vacant_slots_do_not_count():
         vacant = given.present & (given.entities[..., 0] == 0)
         assert vacant.any() and not given.present.all()
         entities[vacant] = torch.tensor([0, 4, 4, 4])
-        assert torch.equal(losses(Targets(boxes, entities, given.present, given.angles)), before)
+        assert torch.equal(losses(DetectionTargets(boxes, entities, given.present, given.angles)), before)
         entities[given.present & ~vacant, 0] = 1
-        assert not torch.equal(losses(Targets(boxes, entities, given.present, given.angles)), before)
+        assert not torch.equal(losses(DetectionTargets(boxes, entities, given.present, given.angles)), before)
 
 
 def test_features_in_half_precision_give_losses_in_full_precision():
     model, panels = tiny(), some_panels(4)
     with torch.autocast("cpu", torch.bfloat16):
-        losses = model(drawn(panels), train_detector.targets(panels))
+        losses = model(drawn(panels), detection_targets.detection_targets(panels))
     assert all(loss.dtype == torch.float32 for loss in losses.values())
 
 
@@ -141,7 +141,7 @@ def test_panels_do_not_see_each_other():
 
 def test_a_look_shows_the_stages_of_the_same_way():
     model, images = tiny(), drawn(some_panels(2))
-    look = model.look(images[1].numpy(), threshold=0.15)
+    look = model.inspect(images[1].numpy(), threshold=0.15)
     found = model.detect(images, threshold=0.15)[1]
     assert np.allclose(look.detections.boxes, found.boxes, atol=1e-3)
     assert np.array_equal(look.detections.colour, found.colour)
@@ -155,7 +155,7 @@ def test_images_that_are_no_panels_are_refused():
     with pytest.raises(ValueError, match=r"images must be \(M, 160, 160\), got \(2, 80, 80\)"):
         tiny().detect(np.zeros((2, 80, 80), np.uint8))
     with pytest.raises(ValueError, match=r"image must be \(160, 160\), got \(80, 80\)"):
-        tiny().look(np.zeros((80, 80), np.uint8))
+        tiny().inspect(np.zeros((80, 80), np.uint8))
     assert tiny().detect(np.zeros((0, 160, 160), np.uint8)) == []
 
 
@@ -172,7 +172,7 @@ def test_it_learns_a_handful_of_panels():
         tiny(widths=(8, 8, 16, 16, 16), width=16, hidden=32),
         some_panels(4, weights=(1, 0, 0, 1, 1, 0, 0)),
     )
-    images, given = drawn(panels), train_detector.targets(panels)
+    images, given = drawn(panels), detection_targets.detection_targets(panels)
     optimiser = torch.optim.AdamW(model.parameters(), 5e-3)
     course = []
     with torch.random.fork_rng():
@@ -210,7 +210,7 @@ def test_a_resnet_of_the_transformers_library_serves_as_backbone(resnet):
         (16, 5, 5),
     ]
     model, panels = tiny(backbone=str(resnet)), some_panels(3)
-    assert torch.isfinite(sum(model(drawn(panels), train_detector.targets(panels)).values()))
+    assert torch.isfinite(sum(model(drawn(panels), detection_targets.detection_targets(panels)).values()))
 
 
 # Weights ----------------------------------------------------------------------------------------------------
@@ -218,8 +218,10 @@ def test_a_resnet_of_the_transformers_library_serves_as_backbone(resnet):
 
 def test_weights_come_back_with_their_sizes(tmp_path):
     model, images = tiny(), drawn(some_panels(3))
-    model(images, train_detector.targets(some_panels(3)))  # moves the statistics of the normalisation
-    again = read_detector(save_detector(model, tmp_path / "d.safetensors", {"steps": 3}, half=False))
+    model(
+        images, detection_targets.detection_targets(some_panels(3))
+    )  # moves the statistics of the normalisation
+    again = from_pretrained(save_pretrained(tmp_path / "d.safetensors", model, {"steps": 3}, half=False))
     assert again.config == model.config and not again.training
     for one, other in zip(
         model.detect(images, threshold=0.15), again.detect(images, threshold=0.15), strict=True
@@ -230,15 +232,15 @@ def test_weights_come_back_with_their_sizes(tmp_path):
 def test_damaged_and_foreign_weights_are_refused_in_one_line(tmp_path):
     from reasonlib.training.checkpoints import load_weights, save_weights, weights_metadata
 
-    with pytest.raises(UserError, match=r"there is no detector at .*give the path that save_detector wrote"):
-        read_detector(tmp_path / "none.safetensors")
-    with pytest.raises(UserError, match="holds no detector"):
-        read_detector(save_weights(tmp_path / "a.safetensors", {"w": torch.zeros(2)}))
-    path = save_detector(tiny(), tmp_path / "b.safetensors", {})
+    with pytest.raises(UserError, match=r"there is no visual reasoner at .*; choose detector or"):
+        from_pretrained(tmp_path / "none.safetensors")
+    with pytest.raises(UserError, match="holds no visual reasoner"):
+        from_pretrained(save_weights(tmp_path / "a.safetensors", {"w": torch.zeros(2)}))
+    path = save_pretrained(tmp_path / "b.safetensors", tiny(), {})
     tensors = load_weights(path)
     tensors.pop(next(iter(tensors)))
-    with pytest.raises(UserError, match="a damaged detector"):
-        read_detector(save_weights(tmp_path / "c.safetensors", tensors, metadata=weights_metadata(path)))
+    with pytest.raises(UserError, match="a damaged detector of entities"):
+        from_pretrained(save_weights(tmp_path / "c.safetensors", tensors, metadata=weights_metadata(path)))
 
 
 # Panels, targets and measures -------------------------------------------------------------------------------
@@ -248,9 +250,9 @@ def test_random_panels_keep_to_their_layouts():
     configuration, entities = some_panels(700, seed=1)
     assert set(configuration) == set(range(7))
     filled = entities[..., 0] > 0
-    assert not entities[~filled].any() and not filled[PLACE_OF[configuration] < 0].any()
+    assert not entities[~filled].any() and not filled[POSITION_OF[configuration] < 0].any()
     for which, layout in enumerate(CONFIGURATIONS):
-        for part, slots in zip(layout.components, layout.parts, strict=True):
+        for part, slots in zip(layout.components, layout.component_slices, strict=True):
             mine = entities[configuration == which][:, slots]
             held = mine[mine[..., 0] > 0]
             count = (mine[..., 0] > 0).sum(1)
@@ -266,8 +268,8 @@ def test_random_panels_repeat_with_their_generator_and_take_weights():
 
 
 def test_levels_that_look_alike_are_drawn_alike():
-    same = train_detector.alike("angle")
-    centre = int(PLACE_OF[0, 0])
+    same = symmetry.same_pixels("angle")
+    centre = int(POSITION_OF[0, 0])
     kinds = {name: same[centre, TYPES.index(name), 3].sum(-1) for name in TYPES[1:]}
     assert (kinds["triangle"] == 1).all() and (kinds["pentagon"] == 1).all()
     assert (kinds["square"] == 4).all()
@@ -275,13 +277,13 @@ def test_levels_that_look_alike_are_drawn_alike():
     for kind in range(1, len(TYPES)):
         table = same[centre, kind, 3]
         assert table.diagonal().all() and np.array_equal(table, table.T)
-    grid = int(PLACE_OF[configuration_index("O-IG"), 1])
-    squares = train_detector.alike("size")[grid, TYPES.index("square"), :, 3]
+    grid = int(POSITION_OF[configuration_index("O-IG"), 1])
+    squares = symmetry.same_pixels("size")[grid, TYPES.index("square"), :, 3]
     assert np.array_equal(squares, squares.transpose(1, 0)) and squares.diagonal().all()
 
 
 def test_angles_are_the_same_to_the_eye_where_the_shape_is():
-    same = train_detector.symmetric()
+    same = symmetry.symmetric_angles()
     assert same[1:].sum(-1).tolist() == [[number] * 8 for number in (1, 4, 1, 2, 8)]
     assert same[TYPES.index("square"), 0, 2] and not same[TYPES.index("square"), 0, 1]
     assert not same[0].any()
@@ -289,7 +291,7 @@ def test_angles_are_the_same_to_the_eye_where_the_shape_is():
 
 def test_targets_spread_an_angle_over_those_that_look_the_same():
     panels = some_panels(40)
-    given = train_detector.targets(panels)
+    given = detection_targets.detection_targets(panels)
     filled = given.entities[..., 0] > 0
     assert torch.allclose(given.angles[filled].sum(-1), torch.ones(int(filled.sum())))
     own = torch.gather(given.angles, -1, given.entities[..., 3:])[..., 0]
@@ -300,21 +302,21 @@ class Oracle:
     """A detector that finds what is there, or what it is told."""
 
     def __init__(self, panels, **changes):
-        boxes = torch.from_numpy(render.boxes(*panels)).float()
-        sure = torch.from_numpy((PLACE_OF[panels.configuration] >= 0).astype(np.float32))
-        self.found = Found(boxes, sure, torch.from_numpy(panels.entities.astype(np.int64)))._replace(
+        boxes = torch.from_numpy(render.entity_boxes(*panels)).float()
+        sure = torch.from_numpy((POSITION_OF[panels.configuration] >= 0).astype(np.float32))
+        self.found = DetectionBatch(boxes, sure, torch.from_numpy(panels.entities.astype(np.int64)))._replace(
             **changes
         )
         self.at = 0
 
-    def survey(self, images, **options):
+    def detect_batch(self, images, **options):
         self.at += len(images)
-        return Found(*(one[self.at - len(images) : self.at] for one in self.found))
+        return DetectionBatch(*(one[self.at - len(images) : self.at] for one in self.found))
 
 
 def test_a_detector_that_sees_all_is_right_in_everything():
     panels = some_panels(600)
-    result = train_detector.measure(Oracle(panels), panels)
+    result = detection_metrics.measure(Oracle(panels), panels)
     limits = {name: result.pop(name) for name in ("size_limit", "angle_limit", "angle_blind")}
     assert result.pop("box_l1") == 0
     assert set(result.values()) == {1.0}
@@ -327,7 +329,7 @@ def test_each_measure_falls_with_its_own_mistake():
     half = torch.arange(100) < 50
 
     def result(**changes):
-        return train_detector.measure(Oracle(panels, **changes), panels)
+        return detection_metrics.measure(Oracle(panels, **changes), panels)
 
     missed = result(scores=torch.where(half[:, None], 0.0, plain.scores))
     assert (missed["recall"], missed["precision"], missed["panel"]) == (0.5, 1, 0.5)
@@ -345,14 +347,14 @@ def test_each_measure_falls_with_its_own_mistake():
     square.entities[:, 0, 0] = TYPES.index("square")
     levels = Oracle(square).found.levels.clone()
     levels[..., 3] = (levels[..., 3] + 2) % 8  # a quarter turn
-    turned = train_detector.measure(Oracle(square, levels=levels), square)
+    turned = detection_metrics.measure(Oracle(square, levels=levels), square)
     assert (turned["angle"], turned["angle_fair"]) == (0, 1)
 
 
 def test_detections_are_unpacked_in_order():
     boxes = torch.arange(12.0).view(1, 3, 4)
     levels = torch.arange(12).view(1, 3, 4) % 5
-    (one,) = unpacked(Found(boxes, torch.tensor([[0.5, 0.0, 0.9]]), levels))
+    (one,) = split_panels(DetectionBatch(boxes, torch.tensor([[0.5, 0.0, 0.9]]), levels))
     assert one.scores.tolist() == pytest.approx([0.9, 0.5])
     assert one.boxes[0].tolist() == [8, 9, 10, 11] and one.type.tolist() == [3, 0]
 
@@ -366,16 +368,16 @@ def test_detections_are_unpacked_in_order():
 )
 def test_bad_recipes_are_refused(changes, message):
     with pytest.raises(ValueError, match=message):
-        train_detector.Recipe(**changes)
+        detection.Recipe(**changes)
 
 
 def test_training_repeats_and_resumes_to_the_same_bits(tmp_path):
-    recipe = train_detector.Recipe(steps=4, every=2, batch_size=2, warmup=1)
+    recipe = detection.Recipe(steps=4, every=2, batch_size=2, warmup=1)
     whole, again, resumed = tiny(), tiny(), tiny()
-    history = train_detector.learn(whole, recipe, progress=False)
+    history = detection.train(whole, recipe, progress=False)
     assert len(history) == 2 and history.stopped == "finished"
-    train_detector.learn(again, recipe, progress=False, minutes=0, checkpoint=tmp_path)
-    train_detector.learn(resumed, recipe, progress=False, checkpoint=tmp_path)
+    detection.train(again, recipe, progress=False, minutes=0, checkpoint=tmp_path)
+    detection.train(resumed, recipe, progress=False, checkpoint=tmp_path)
     for one, other in zip(whole.state_dict().values(), resumed.state_dict().values(), strict=True):
         assert torch.equal(one, other)
 
@@ -395,7 +397,7 @@ def trial(**settings):
 def test_a_trial_measures_what_the_source_reports():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # nothing is found after two steps
-        measured = train_detector.run_detector(trial())
+        measured = detection.run_detector(trial())
     wanted = {"recall", "precision", "type", "size", "colour", "angle", "angle_fair", "position", "box_l1"}
     assert wanted <= set(measured.metrics)
     assert (measured.steps_done, measured.steps_planned, measured.stopped) == (2, 2, "finished")
@@ -405,8 +407,8 @@ def test_a_trial_measures_what_the_source_reports():
 
 
 def test_the_shipped_detector_sees_what_there_is():
-    assert SHIPPED.stat().st_size < 5e6
-    result = train_detector.measure(read_detector(SHIPPED), train_detector.test_panels(112))
+    assert BUNDLED["detector"].stat().st_size < 5e6
+    result = detection_metrics.measure(from_pretrained("detector"), panels.held_out_panels(112))
     assert result["recall"] > 0.97 and result["precision"] > 0.97 and result["position"] > 0.97
     assert min(result["size_fair"], result["colour"], result["angle_fair"]) > 0.93
     assert result["box_l1"] < 0.6

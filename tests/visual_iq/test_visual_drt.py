@@ -6,16 +6,9 @@ from torch.nn import functional
 
 from reasonlib.errors import DataError
 from reasonlib.visual_iq.data.example import CONFIGURATIONS
+from reasonlib.visual_iq.data.structure import NODE_NAMES, TREE_LEVELS, parse_structure, structure_of
 from reasonlib.visual_iq.models.baselines import PanelResNet
-from reasonlib.visual_iq.models.drt import (
-    LEVELS,
-    WORDS,
-    DynamicResidualTree,
-    ResNetDRT,
-    forest,
-    parse,
-    structure_of,
-)
+from reasonlib.visual_iq.models.drt import DynamicResidualTree, ResNetDRT, forest
 
 ALL = [structure_of(one) for one in range(7)]
 
@@ -36,15 +29,15 @@ def test_two_components_as_the_released_files_write_them():
 
 
 def test_every_name_is_known_and_closed():
-    assert len(WORDS) == len(set(WORDS)) == 22
+    assert len(NODE_NAMES) == len(set(NODE_NAMES)) == 22
     for tokens in ALL:
-        assert {*tokens} - {"/"} <= {*WORDS}
+        assert {*tokens} - {"/"} <= {*NODE_NAMES}
         assert tokens.count("/") * 2 == len(tokens)
 
 
 @pytest.mark.parametrize("number", range(7))
 def test_parsing_gives_back_what_is_above_what(number):
-    nodes, one = parse(ALL[number]), CONFIGURATIONS[number]
+    nodes, one = parse_structure(ALL[number]), CONFIGURATIONS[number]
     assert [node.name for node in nodes] == [token for token in ALL[number] if token != "/"]
     assert [nodes[node.above].name for node in nodes if node.level == 3] == [
         part.name for part in one.components
@@ -67,17 +60,17 @@ def test_parsing_gives_back_what_is_above_what(number):
 )
 def test_a_structure_that_does_not_parse_is_one_clear_line(tokens, said):
     with pytest.raises(DataError, match="structure does not parse, ") as caught:
-        parse(tuple(tokens.split()))
+        parse_structure(tuple(tokens.split()))
     assert said in str(caught.value) and "\n" not in str(caught.value)
     assert "it reads like 'Scene Singleton Grid Center_Single / / / /'" in str(caught.value)
 
 
 def test_a_forest_points_to_parents():
     trees = forest([ALL[0], ALL[6]])
-    names = [[WORDS[word] for word in level] for level in trees.words]
+    names = [[NODE_NAMES[word] for word in level] for level in trees.words]
     assert names[0] == ["Scene", "Scene"] and names[2] == ["Grid", "Out", "In"]
     assert [parents.tolist() for parents in trees.parents] == [[0, 1], [0, 1], [0, 1, 1], [0, 1, 2]]
-    assert len(trees.words) == len(LEVELS)
+    assert len(trees.words) == len(TREE_LEVELS)
 
 
 # Mathematics
@@ -85,13 +78,13 @@ def test_a_forest_points_to_parents():
 
 def recursion(tree, tokens, features):
     """Zhang et al. (2019a), eq. 1 to 3, node by node."""
-    nodes = parse(tokens)
+    nodes = parse_structure(tokens)
 
     def state(number):
         node = nodes[number]
         children = [other for other, one in enumerate(nodes) if one.above == number]
         below = sum((state(child) for child in children), torch.zeros(len(features)))
-        word = tree.words.weight[WORDS.index(node.name)]
+        word = tree.words.weight[NODE_NAMES.index(node.name)]
         linear = tree.levels[node.level]
         both = torch.cat([word, below if children else features])
         return (linear.weight @ both + linear.bias).clamp(min=0)
@@ -116,10 +109,10 @@ def test_the_residual_is_added_before_the_last_layers():
     model, images = ResNetDRT(2, word=4).eval(), torch.rand(2, 16, 32, 32) * 255
     said = model(images, forest([ALL[0], ALL[3]]))
     plain = PanelResNet(2).eval()
-    plain.see.load_state_dict(model.see.state_dict())
+    plain.backbone.load_state_dict(model.backbone.state_dict())
     torch.testing.assert_close(said.features, plain(images).features)
     torch.testing.assert_close(said.residual, model.tree(said.features, forest([ALL[0], ALL[3]])))
-    torch.testing.assert_close(said.logits, model.answer(said.features + said.residual))
+    torch.testing.assert_close(said.logits, model.head(said.features + said.residual))
 
 
 def test_a_problem_sees_its_own_tree_alone():

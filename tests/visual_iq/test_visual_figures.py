@@ -17,13 +17,13 @@ from reasonlib.visual_iq.data.example import (
     GOVERNED,
     GROUPS,
     KEYS,
-    PLACES,
+    POSITIONS,
     RULES,
     SIZES,
     Problems,
 )
 from reasonlib.visual_iq.data.simulator import simulate
-from reasonlib.visual_iq.page import figures
+from reasonlib.visual_iq.page import attention_figures, detection_figures, figures, gallery, grammar_figures
 from reasonlib.visual_iq.page import svg as drawing
 
 SETS = ("raven", "i-raven", "raven-fair")
@@ -31,15 +31,15 @@ SETS = ("raven", "i-raven", "raven-fair")
 
 @cache
 def problems(answers="raven", each=3, seed=7):
-    return Problems.join([simulate(key, each, seed=seed, answers=answers) for key in KEYS])
+    return Problems.concatenate([simulate(key, each, seed=seed, answers=answers) for key in KEYS])
 
 
 @cache
 def every_picture():
     some, target = problems(), problems().target.astype(int)
     maps = np.random.default_rng(0).dirichlet(np.ones(18), size=(2, 4, 18))
-    images = render.problem_images(some, np.array([3, 7]))[:, 1]
-    boxes = render.boxes(some.configuration[[3, 7]], some.entities[[3, 7], 1])
+    images = render.render_problems(some, np.array([3, 7]))[:, 1]
+    boxes = render.entity_boxes(some.configuration[[3, 7]], some.entities[[3, 7], 1])
     found = [
         SimpleNamespace(
             boxes=box[:4], scores=np.array([1, 0.99, 0.95, 0.5]), type=some.entities[row, 1, :4, 0]
@@ -55,13 +55,13 @@ def every_picture():
         "boxes": figures.puzzle(some, 6, boxes=True),
         "example": figures.example(some, 5),
         "configurations": figures.configurations(some),
-        "grid": figures.grid_and_objects("3x3Grid", list(some.entities[7, :2])),
-        "detections": figures.detections(images, found),
-        "tree": figures.grammar_tree(),
-        "branch": figures.grammar_tree("O-IG", unfolded=9),
-        "attention": figures.attention(some, 8, maps),
-        "errors": figures.errors(some, (target + 1) % 8, scores=np.full((21, 8), 0.5), most=2),
-        "sets": figures.answer_sets({name: problems(name) for name in SETS}, 4),
+        "grid": detection_figures.grid_and_objects("3x3Grid", list(some.entities[7, :2])),
+        "detections": detection_figures.detections(images, found),
+        "tree": grammar_figures.grammar_tree(),
+        "branch": grammar_figures.grammar_tree("O-IG", unfolded=9),
+        "attention": attention_figures.attention(some, 8, maps),
+        "errors": gallery.errors(some, (target + 1) % 8, scores=np.full((21, 8), 0.5), most=2),
+        "sets": gallery.answer_sets({name: problems(name) for name in SETS}, 4),
     }
 
 
@@ -70,7 +70,7 @@ def every_picture():
 
 def test_shapes_stand_on_the_renderers_pixels():
     upright = ANGLES.index(0)
-    for place, slot in enumerate(PLACES):
+    for place, slot in enumerate(POSITIONS):
         for kind in range(1, 5):
             for size in range(len(SIZES)):
                 ours = np.array(drawing._corners(slot, kind, size, upright)) - 0.5
@@ -81,7 +81,7 @@ def test_shapes_stand_on_the_renderers_pixels():
 def test_boxes_are_the_renderers():
     some = problems()
     panels = some.entities[:, 0]
-    theirs = render.boxes(some.configuration, panels)
+    theirs = render.entity_boxes(some.configuration, panels)
     for configuration, entities, boxes in zip(some.configuration, panels, theirs, strict=True):
         for slot, entity, box in zip(CONFIGURATIONS[configuration].slots, entities, boxes, strict=False):
             ours = drawing.bounds(slot, entity) if entity[0] else drawing.slot_bounds(slot)
@@ -113,7 +113,7 @@ def test_the_picture_is_the_pixel_image(browser):
     shot = np.asarray(Image.open(io.BytesIO(page.screenshot())).convert("L"), dtype=float)
     page.close()
     ours = shot.reshape(7, 160, 8, 160).transpose(0, 2, 1, 3).reshape(-1, 160, 160)
-    theirs = render.panels(configuration, panels).astype(float)
+    theirs = render.render_panels(configuration, panels).astype(float)
     apart = np.abs(ours - theirs)
     assert apart.mean() < 2, "levels of grey, of 255"
     assert (apart > 64).mean() < 0.01
@@ -137,22 +137,22 @@ def test_every_wrong_candidate_changes_something(answers):
     for number in range(len(some)):
         kind, right = int(some.configuration[number]), some.answer[number]
         for place, panel in enumerate(some.entities[number, CONTEXT:]):
-            changed = figures.changes(kind, right, panel)
+            changed = gallery.changes(kind, right, panel)
             assert bool(changed) == (place != some.target[number])
 
 
 def test_changes_are_named():
     answer = np.array([[1, 0, 3, 0], [0, 0, 0, 0], [2, 0, 3, 1], [0, 0, 0, 0]])
     moved = answer[[1, 0, 2, 3]]
-    assert figures.changes("2x2Grid", answer, moved) == ("position",)
+    assert gallery.changes("2x2Grid", answer, moved) == ("position",)
     more = answer.copy()
     more[1] = (1, 0, 3, 5)
-    assert figures.changes("2x2Grid", answer, more) == ("number",)
+    assert gallery.changes("2x2Grid", answer, more) == ("number",)
     swapped = answer.copy()
     swapped[[0, 2], 0] = 2, 1
-    assert figures.changes("2x2Grid", answer, swapped) == ("type",)
+    assert gallery.changes("2x2Grid", answer, swapped) == ("type",)
     both = np.array([[5, 3, 0, 0], [1, 0, 3, 0]])
-    assert figures.changes("O-IC", both, both + np.array([[0, 1, 0, 0], [0, 0, 1, 3]])) == (
+    assert gallery.changes("O-IC", both, both + np.array([[0, 1, 0, 0], [0, 0, 1, 3]])) == (
         "out size",
         "in colour",
     )
@@ -243,24 +243,26 @@ def test_a_puzzle_shows_eight_panels_and_eight_candidates_and_keeps_its_secret()
 def test_an_error_is_drawn_with_what_was_right():
     some = problems()
     chosen = some.target.astype(int).copy()
-    assert "No errors" in figures.errors(some, chosen).alt
+    assert "No errors" in gallery.errors(some, chosen).alt
     chosen[[4, 9]] = (chosen[[4, 9]] + 1) % 8
-    picture = figures.errors(some, chosen, most=1)
+    picture = gallery.errors(some, chosen, most=1)
     assert picture.alt.startswith("2 of 21 answers are wrong (2x2Grid 1, L-R 1); 1 are drawn")
     assert picture.html.count("✗") == 1 == picture.html.count("✓")
 
 
 def test_attention_is_shared_out():
     maps = np.random.default_rng(1).dirichlet(np.ones(18), size=(3, 2, 18))
-    matrix, others, rest = figures.shares(maps, 2)
+    matrix, others, rest = attention_figures.shares(maps, 2)
     row = maps.mean((0, 1))[12]
     np.testing.assert_allclose(matrix, row[[0, 1, 2, 4, 5, 6, 8, 9]])
     np.testing.assert_allclose(others, row[10:])
     assert rest == pytest.approx(row[[3, 7]].sum())
-    matrix, others, rest = figures.shares(maps[..., :16, :16], 7)
+    matrix, others, rest = attention_figures.shares(maps[..., :16, :16], 7)
     assert rest == 0 or abs(rest) < 1e-9
     assert matrix.shape == others.shape == (8,)
-    assert figures.percent(0.256) == "26\u00a0%" and figures.percent(0.0312) == "3.1\u00a0%"
+    assert (
+        attention_figures.percent(0.256) == "26\u00a0%" and attention_figures.percent(0.0312) == "3.1\u00a0%"
+    )
 
 
 def test_the_three_sets_have_one_question():
@@ -268,14 +270,14 @@ def test_the_three_sets_have_one_question():
     assert all(name in picture.alt for name in ("RAVEN:", "I-RAVEN:", "RAVEN-FAIR:"))
     other = {"raven": problems(), "i-raven": problems("i-raven", seed=8)}
     with pytest.raises(ValueError, match="sets must hold the same questions, got another one in 'i-raven'"):
-        figures.answer_sets(other, 0)
+        gallery.answer_sets(other, 0)
 
 
 def test_the_tree_has_all_layouts_and_draws_its_levels():
-    page = figures.grammar_tree().html
+    page = grammar_figures.grammar_tree().html
     assert all(layout.title in page for layout in CONFIGURATIONS)
     assert page.count("<details") == 1 + 7 + 11 * 3 and page.count("<details open") == 1 + 7
-    one = figures.grammar_tree("O-IG", unfolded=9).html
+    one = grammar_figures.grammar_tree("O-IG", unfolded=9).html
     assert one.count("<details") == one.count("<details open") == 1 + 1 + 2 * 3
     assert "progression of number (−1, +1)" in one and "10 shades" in one
 
@@ -298,11 +300,11 @@ def test_mistakes():
     ):
         figures.configurations(some[3:])
     with pytest.raises(ValueError, match="chosen must be one choice for each of 21 problems, got 2"):
-        figures.errors(some, [1, 2])
+        gallery.errors(some, [1, 2])
     with pytest.raises(ValueError, match=r"weights must have shape \(\.\.\., T, T\) with T 16 or 18"):
-        figures.attention(some, 0, np.zeros((4, 17, 17)))
+        attention_figures.attention(some, 0, np.zeros((4, 17, 17)))
     with pytest.raises(ValueError, match="candidate must be 0 to 7, got 8"):
-        figures.attention(some, 0, np.zeros((18, 18)), candidate=8)
+        attention_figures.attention(some, 0, np.zeros((18, 18)), candidate=8)
     with pytest.raises(ValueError, match="configuration must be one of"):
         figures.panel("4x4Grid", some.entities[0, 0])
 

@@ -7,7 +7,14 @@ import pytest
 
 from reasonlib.visual_iq.data import grammar
 from reasonlib.visual_iq.data.example import CONFIGURATIONS, GOVERNED, GROUPS, KEYS, RULES
-from reasonlib.visual_iq.data.grammar import OPTIONS, draw, index_of, possible, root_range, tree
+from reasonlib.visual_iq.data.example import configuration_index as index_of
+from reasonlib.visual_iq.data.grammar import (
+    RULE_OPTIONS,
+    grammar_tree,
+    possible_rules,
+    root_range,
+    sample_rules,
+)
 
 COMPONENTS = [component for one in CONFIGURATIONS for component in one.components]
 
@@ -19,7 +26,7 @@ def by_title(title, part=-1):
 @pytest.mark.parametrize("group", range(4))
 @pytest.mark.parametrize("component", COMPONENTS, ids=lambda one: one.layout)
 def test_chances_sum_to_one_and_ranges_are_not_empty(component, group):
-    options = possible(component, group)
+    options = possible_rules(component, group)
     assert sum(option.chance for option in options) == pytest.approx(1)
     low, high = root_range(component, group)
     for option in options:
@@ -29,13 +36,13 @@ def test_chances_sum_to_one_and_ranges_are_not_empty(component, group):
 @pytest.mark.parametrize("title", ["Center", "L-R", "U-D", "O-IC"])
 def test_a_lone_figure_keeps_number_and_position(title):
     for component in CONFIGURATIONS[index_of(title)].components:
-        assert [option.rule for option in possible(component, 0)] == ["constant"]
+        assert [option.rule for option in possible_rules(component, 0)] == ["constant"]
 
 
 def test_the_outer_figure_is_white_and_its_size_is_never_added():
     outer = by_title("O-IG", 0)
-    assert [option.rule for option in possible(outer, 3)] == ["constant"]
-    rules = {(option.rule, option.value) for option in possible(outer, 2)}
+    assert [option.rule for option in possible_rules(outer, 3)] == ["constant"]
+    rules = {(option.rule, option.value) for option in possible_rules(outer, 2)}
     assert rules == {
         ("progression", -1),
         ("progression", 1),
@@ -74,13 +81,13 @@ def test_the_outer_figure_is_white_and_its_size_is_never_added():
 def test_the_room_that_a_rule_leaves(title, group, rule, governed, value, expected):
     found = {
         (option.rule, option.governed, option.value): (option.low, option.high)
-        for option in possible(by_title(title), group)
+        for option in possible_rules(by_title(title), group)
     }
     assert found.get((rule, governed, value)) == expected
 
 
 def test_types_are_never_added():
-    assert all("arithmetic" != option.rule for one in COMPONENTS for option in possible(one, 1))
+    assert all("arithmetic" != option.rule for one in COMPONENTS for option in possible_rules(one, 1))
 
 
 def test_the_same_chances_as_starting_anew_where_a_rule_is_impossible():
@@ -90,12 +97,12 @@ def test_the_same_chances_as_starting_anew_where_a_rule_is_impossible():
     accepted = {group: [] for group in range(4)}
     for _ in range(4000):
         drawn = []
-        for group, choices in enumerate(OPTIONS):
+        for group, choices in enumerate(RULE_OPTIONS):
             rule, governed, values = choices[rng.integers(len(choices))]
             value = values[rng.integers(len(values))]
             fits = [
                 option
-                for option in possible(component, group)
+                for option in possible_rules(component, group)
                 if (option.rule, option.governed, option.value) == (rule, governed, value)
             ]
             if not fits:
@@ -107,31 +114,31 @@ def test_the_same_chances_as_starting_anew_where_a_rule_is_impossible():
     for group in range(4):
         total = len(accepted[group])
         assert total > 500
-        for option in possible(component, group):
+        for option in possible_rules(component, group):
             share = accepted[group].count(option) / total
             assert share == pytest.approx(option.chance, abs=4 * (option.chance / total) ** 0.5)
 
 
 @pytest.mark.parametrize("configuration", range(7))
 def test_drawn_rules_are_possible_ones(configuration):
-    rules, ranges = draw(configuration, 300, np.random.default_rng(1))
+    rules, ranges = sample_rules(configuration, 300, np.random.default_rng(1))
     components = CONFIGURATIONS[configuration].components
     assert rules.shape == (300, len(components), 4, 3)
     for (part, component), group in itertools.product(enumerate(components), range(4)):
-        allowed = {(*option.code, option.low, option.high) for option in possible(component, group)}
+        allowed = {(*option.code, option.low, option.high) for option in possible_rules(component, group)}
         drawn = np.concatenate([rules[:, part, group], ranges[:, part, group]], axis=1)
         assert {tuple(one) for one in drawn.tolist()} <= allowed
 
 
 def test_an_option_speaks_the_language_of_problems():
     for component, group in itertools.product(COMPONENTS, range(4)):
-        for option in possible(component, group):
+        for option in possible_rules(component, group):
             rule, governed, value = option.code
             assert (RULES[rule], GOVERNED[governed], value) == (option.rule, option.governed, option.value)
 
 
 def test_the_tree_holds_every_layout_and_all_levels_of_the_grammar():
-    whole = tree()
+    whole = grammar_tree()
     nodes = [node for _, node in whole.walk()]
     assert {node.level for node in nodes} == {"Root", "Structure", "Component", "Layout", "Entity"}
     layouts = [node.name for node in nodes if node.level == "Layout"]
@@ -139,11 +146,15 @@ def test_the_tree_holds_every_layout_and_all_levels_of_the_grammar():
 
 
 def test_a_branch_shows_ranges_and_rules():
-    entity = [node for _, node in tree("in_center_single_out_center_single").walk() if node.level == "Entity"]
+    entity = [
+        node
+        for _, node in grammar_tree("in_center_single_out_center_single").walk()
+        if node.level == "Entity"
+    ]
     assert entity[0].name == "Out"
     assert ("size", 3, 5) in entity[0].ranges
-    assert dict(entity[0].rules)["colour"] == possible(by_title("O-IC", 0), 3)
-    layout = next(node for _, node in tree(2).walk() if node.level == "Layout")
+    assert dict(entity[0].rules)["colour"] == possible_rules(by_title("O-IC", 0), 3)
+    layout = next(node for _, node in grammar_tree(2).walk() if node.level == "Layout")
     assert ("number", 1, 9) in layout.ranges
     assert layout.rules[0][0] == GROUPS[0]
 
@@ -159,7 +170,7 @@ def test_a_configuration_by_key_title_or_index():
 )
 def test_an_unknown_configuration(bad, message):
     with pytest.raises(ValueError, match=message):
-        tree(bad)
+        grammar_tree(bad)
 
 
 def test_public_names():

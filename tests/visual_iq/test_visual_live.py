@@ -14,10 +14,11 @@ from reasonlib.display.live import LARGEST, code
 from reasonlib.display.plotting import Picture
 from reasonlib.errors import UserError
 from reasonlib.visual_iq.data.example import CONFIGURATIONS, KEYS, Problems
-from reasonlib.visual_iq.experiments.train_reasoners import SHIPPED, encode, load_solver
 from reasonlib.visual_iq.models.candidates_only import context_blind
+from reasonlib.visual_iq.models.pretrained import BUNDLED, REASONERS, from_pretrained
 from reasonlib.visual_iq.models.reasoner import Reasoner, ReasonerConfig
 from reasonlib.visual_iq.models.relational import Relational, RelationalConfig
+from reasonlib.visual_iq.models.solvers import encode
 from reasonlib.visual_iq.page import svg as drawing
 from reasonlib.visual_iq.page.live import puzzles as live
 from reasonlib.visual_iq.page.live import some_problems
@@ -262,9 +263,9 @@ def test_what_ships_fits_into_one_page():
 
 
 @pytest.mark.parametrize("bits", [8, 16])
-@pytest.mark.parametrize("name", [name for name, path in SHIPPED.items() if path.is_file()])
+@pytest.mark.parametrize("name", [name for name in REASONERS if BUNDLED[name].is_file()])
 def test_the_shipped_models_give_the_same_numbers(answers, name, bits):
-    model = load_solver(name).model
+    model = from_pretrained(name)
     sets = only(few(), slice(0, 14))
     found = answers(live(model, problems=sets, bits=bits))
     exact, one = rounded(model, bits), sets["i-raven"]

@@ -7,7 +7,7 @@ from reasonlib.tracking import claims, records
 from reasonlib.visual_iq.data import simulator_fit
 from reasonlib.visual_iq.data.example import CONFIGURATIONS
 from reasonlib.visual_iq.experiments import EXPERIMENTS
-from reasonlib.visual_iq.page import tables
+from reasonlib.visual_iq.page import charts, generator_tables, labels, tables
 from reasonlib.visual_iq.page.labels import METRICS
 
 TITLES = [one.title for one in CONFIGURATIONS]
@@ -35,7 +35,7 @@ def test_a_baseline_at_a_processors_budget_is_called_small(monkeypatch):
     monkeypatch.setattr(tables.records, "best", small)
     kinds = [kind for name, kind in tables.table_3_2().index if name == "CNN"]
     assert kinds == ["published", "ours, small"]
-    line = tables.budgets().loc["CNN"]
+    line = tables.training_budgets().loc["CNN"]
     assert (line["run"], line["passes"]) == ("small", str(found.records[-1].config["epochs"]))
 
 
@@ -52,7 +52,7 @@ def test_small_models_stand_beside_what_was_published_of_them(monkeypatch):
 
 
 def test_budgets_say_what_stands_behind_each_line_of_table_3_2():
-    behind = tables.budgets()
+    behind = tables.training_budgets()
     methods = [name for name in tables.table_3_2().index.unique(0) if name != "Human"]
     assert list(behind.index) == [*methods, "CoPINet's authors", "the source"]
     assert list(behind.loc["the source"]) == ["published", "400", "42,000", "tables", "–"]
@@ -62,10 +62,10 @@ def test_budgets_say_what_stands_behind_each_line_of_table_3_2():
 
 def test_what_is_missed_leaves_out_what_was_not_measured():
     known = ("a vote, untrained", "visual_iq/shortcut:vote")
-    drawn = str(tables.missed([known, ("never run", "visual_iq/longer:no-such-row")]))
+    drawn = str(charts.errors_by_layout([known, ("never run", "visual_iq/longer:no-such-row")]))
     assert "a vote, untrained: 2.53 % of all" in drawn and "never run" not in drawn
     with pytest.raises(ValueError, match="reasonlib run"):
-        tables.missed([("never run", "visual_iq/longer:no-such-row")])
+        charts.errors_by_layout([("never run", "visual_iq/longer:no-such-row")])
 
 
 def test_longer_runs_appear_once_they_are_measured(monkeypatch):
@@ -75,19 +75,19 @@ def test_longer_runs_appear_once_they_are_measured(monkeypatch):
         return best(experiment, "full" if experiment == "visual_iq/longer" else row, **where)
 
     monkeypatch.setattr(tables.records, "best", found)
-    assert "cross-entropy, 50 passes" in str(tables.missed())
+    assert "cross-entropy, 50 passes" in str(charts.errors_by_layout())
 
 
 def test_models_are_told_apart_by_candidates_they_were_not_trained_on():
-    shown = str(tables.elsewhere())
+    shown = str(charts.accuracy_on_other_sets())
     for model in ("the hierarchy, 50 passes", "prediction, row by row, 25 passes"):
         assert f"{model}: RAVEN " in shown
     with pytest.raises(ValueError, match="reasonlib run"):
-        tables.elsewhere([("never run", "visual_iq/longer:no-such-row")])
+        charts.accuracy_on_other_sets([("never run", "visual_iq/longer:no-such-row")])
 
 
 def test_angles_stand_in_order_with_the_published_one_among_them():
-    table = tables.angles()
+    table = tables.angle_accuracy()
     shares = [float(share) for share in table["angles named, %"]]
     assert shares == sorted(shares) and len(shares) == 5
     assert table.loc["the source's detector", "angles named, %"] == "85.20"
@@ -99,33 +99,33 @@ def test_table_3_3_names_the_parts_as_the_source_does():
     assert list(table["published"]) == ["85.86", "86.19", "87.19", "97.10", "99.62"]
     assert all(run.endswith(" passes") for run in table["our run"])
     for claim in claims.load("visual_iq"):
-        if claim.id in tables.ABLATIONS:
+        if claim.id in labels.ABLATIONS:
             without = {"neither": "no no", "no-entity": "no yes", "no-panel": "yes no"}
-            assert " ".join(tables.ABLATIONS[claim.id][1:]) == without.get(claim.row, "yes yes")
+            assert " ".join(labels.ABLATIONS[claim.id][1:]) == without.get(claim.row, "yes yes")
 
 
 def test_steps_compare_what_was_measured_at_one_scale():
-    table = tables.steps()
+    table = tables.relational_ablation()
     assert [name.partition(":")[0] for name in table.columns] == ["quick", "paper"]
-    assert list(table.index) == [*tables.STEPS, "none: the hierarchy"]
-    assert not (table.loc[list(tables.STEPS)] == "–").any(axis=None)
+    assert list(table.index) == [*labels.RELATIONAL_STEPS, "none: the hierarchy"]
+    assert not (table.loc[list(labels.RELATIONAL_STEPS)] == "–").any(axis=None)
 
 
 def test_steps_of_nothing(monkeypatch):
     monkeypatch.setattr(tables.records, "best", lambda *names, **where: None)
     with pytest.raises(ValueError, match="reasonlib run visual_iq/relational"):
-        tables.steps()
+        tables.relational_ablation()
 
 
 def test_people_and_problems_with_two_answers():
-    assert list(tables.people().columns) == ["overall", *TITLES]
-    assert tables.people().loc["people", "overall"] == "84.41"
-    assert list(tables.two_right().columns) == [*TITLES, "perfect reader"]
-    assert list(tables.two_right().index) == ["RAVEN", "I-RAVEN", "RAVEN-FAIR"]
+    assert list(tables.human_accuracy().columns) == ["overall", *TITLES]
+    assert tables.human_accuracy().loc["people", "overall"] == "84.41"
+    assert list(generator_tables.ambiguous_problems().columns) == [*TITLES, "perfect reader"]
+    assert list(generator_tables.ambiguous_problems().index) == ["RAVEN", "I-RAVEN", "RAVEN-FAIR"]
 
 
 def test_who_only_counts_finds_most_where_changes_are_motley():
-    table = tables.counted(60)
+    table = generator_tables.naive_bayes_accuracy(60)
     assert list(table.columns) == ["all", *TITLES, "motley, right", "motley, wrong"]
     share = table.astype(float)
     assert share.loc["RAVEN-FAIR", "motley, wrong"] > 2 * share.loc["RAVEN-FAIR", "motley, right"]
@@ -133,9 +133,9 @@ def test_who_only_counts_finds_most_where_changes_are_motley():
 
 
 def test_works_have_names():
-    told = {claim.source for claim in claims.load("visual_iq") if claim.where == "I-RAVEN"}
-    assert told == set(tables.WORKS)
-    solved = [float(share) for share in tables.fair()["solved, %"]]
+    told = {claim.source for claim in claims.load("visual_iq") if claim.box_features == "I-RAVEN"}
+    assert told == set(labels.SOURCES)
+    solved = [float(share) for share in tables.i_raven_table()["solved, %"]]
     assert len(solved) > len(told) and solved == sorted(solved)
 
 
@@ -145,7 +145,9 @@ def test_words_know_how_many_passes_there_were():
 
 
 def test_the_text_knows_how_many_public_problems_were_counted():
-    counted = {answers: set(each.values()) for answers, each in simulator_fit.public()["problems"].items()}
+    counted = {
+        answers: set(each.values()) for answers, each in simulator_fit.public_marginals()["problems"].items()
+    }
     assert counted == {"raven": {500}, "i-raven": {500}, "raven-fair": {110}}  # book/visual_iq/puzzles.md
 
 

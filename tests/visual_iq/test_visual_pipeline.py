@@ -8,24 +8,27 @@ import torch
 
 from reasonlib.tracking.experiment import Trial, run
 from reasonlib.visual_iq.data import datasets, render
-from reasonlib.visual_iq.data.example import CONFIGURATIONS, PLACE_OF, TYPES, Problems
+from reasonlib.visual_iq.data.example import CONFIGURATIONS, POSITION_OF, TYPES, Problems
+from reasonlib.visual_iq.data.panels import panels_of
 from reasonlib.visual_iq.data.simulator import simulate
-from reasonlib.visual_iq.experiments import PIPELINE, pipeline, train_reasoners
 from reasonlib.visual_iq.experiments.pipeline import (
-    ANGLE,
-    drawn_like_the_right_one,
-    open_sizes,
-    read,
-    readings,
+    PIPELINE,
+    pictures_like_the_answer,
     run_pipeline,
-    scores,
-    some,
-    upper_rows,
+    sample_test_problems,
     weights_version,
+)
+from reasonlib.visual_iq.models import pipeline, pretrained, solvers
+from reasonlib.visual_iq.models.detector.outputs import DetectionBatch
+from reasonlib.visual_iq.models.pipeline import (
+    ANGLE,
+    detect_problems,
+    score_hypotheses,
+    size_bounds,
+    size_hypotheses,
+    upper_row_likelihood,
     without_angles,
 )
-from reasonlib.visual_iq.experiments.train_detector import panels_of
-from reasonlib.visual_iq.models.detector.detector import Found
 
 
 class Oracle:
@@ -34,31 +37,31 @@ class Oracle:
     def __init__(self, problems):
         self.panels, self.said = panels_of(problems), 0
 
-    def survey(self, images, **_):
+    def detect_batch(self, images, **_):
         few = slice(self.said, self.said + len(images))
         self.said += len(images)
         configuration, entities = (one[few] for one in self.panels)
-        assert (render.panels(configuration, entities) == images).all(), "it is shown what was drawn"
+        assert (render.render_panels(configuration, entities) == images).all(), "it is shown what was drawn"
         levels = entities.astype(np.int64)
         levels[levels[..., 0] == TYPES.index("circle"), ANGLE] = 7
-        return Found(
-            torch.from_numpy(render.boxes(configuration, entities)).float(),
-            torch.from_numpy((PLACE_OF[configuration] >= 0).astype(np.float32)),
+        return DetectionBatch(
+            torch.from_numpy(render.entity_boxes(configuration, entities)).float(),
+            torch.from_numpy((POSITION_OF[configuration] >= 0).astype(np.float32)),
             torch.from_numpy(levels),
         )
 
 
 @pytest.fixture(scope="module")
 def asked():
-    return Problems.join([simulate(one.key, 5, seed=3, answers="i-raven") for one in CONFIGURATIONS])
+    return Problems.concatenate([simulate(one.key, 5, seed=3, answers="i-raven") for one in CONFIGURATIONS])
 
 
 def test_what_is_read_is_what_was_drawn_but_for_the_angles(asked):
-    seen = read(asked, Oracle(asked), few=3)
+    seen = detect_problems(asked, Oracle(asked), batch_size=3)
     assert (seen.configuration == asked.configuration).all()
     assert (seen.entities[..., :ANGLE] == asked.entities[..., :ANGLE]).all()
     assert not seen.entities[..., ANGLE].any()
-    named = read(asked, Oracle(asked), angles=True).entities
+    named = detect_problems(asked, Oracle(asked), angles=True).entities
     circles = named[..., 0] == TYPES.index("circle")
     assert (named[circles][:, ANGLE] == 7).all() and (named[~circles] == asked.entities[~circles]).all()
 
@@ -68,51 +71,52 @@ def test_nothing_but_the_pictures_is_used(asked):
     blank = Problems(
         asked.configuration, asked.entities, asked.uniformity, np.zeros_like(asked.rules), asked.target
     )
-    first, second = read(asked, Oracle(asked)), read(blank, Oracle(asked))
+    first, second = detect_problems(asked, Oracle(asked)), detect_problems(blank, Oracle(asked))
     assert (first.entities == second.entities).all()
 
 
 def test_leaving_out_the_angles_costs_the_shipped_reasoner_nothing(asked):
-    model = train_reasoners.load_solver("relational").model
+    model = pretrained.load_pretrained("relational").model
     right = [
-        (train_reasoners.scores(model, tables).argmax(1) == asked.target).mean()
-        for tables in (asked, read(asked, Oracle(asked)))
+        (solvers.predict_scores(model, tables).argmax(1) == asked.target).mean()
+        for tables in (asked, detect_problems(asked, Oracle(asked)))
     ]
     assert right[1] >= right[0] - 1 / len(asked) and right[1] > 0.9
 
 
 def test_sizes_that_pixels_leave_open_are_read_both_ways():
     grids = simulate("O-IG", 60, seed=4, answers="i-raven")
-    low, high = open_sizes(grids)
+    low, high = size_bounds(grids)
     own = grids.entities[..., 1]
     assert (low <= own).all() and (own <= high).all() and (low < high).any()
     square = grids.entities[..., 0] == TYPES.index("square")
     assert square[low < high].all()
     index = int(np.argmax((low < high).any((1, 2))))
     one = grids[index : index + 1]
-    found = readings(one, most=3)
-    pictures = render.problem_images(found)
+    found = size_hypotheses(one, limit=3)
+    pictures = render.render_problems(found)
     assert len(found) > 1 and (pictures == pictures[:1]).all(), "readings look the same"
     context = slice(None, 8)  # the candidates are all read one way
     kept = [
-        (readings(grids[at : at + 1], most=8).entities[:, context] == grids.entities[at, context])
+        (size_hypotheses(grids[at : at + 1], limit=8).entities[:, context] == grids.entities[at, context])
         .all((1, 2, 3))
         .any()
         for at in range(len(grids))
     ]
     assert np.mean(kept) > 0.5, "what was drawn is mostly among them"
     plain = simulate("Center", 1, seed=4)
-    assert len(readings(plain)) == 1 and (readings(plain).entities == plain.entities).all()
+    assert len(size_hypotheses(plain)) == 1 and (size_hypotheses(plain).entities == plain.entities).all()
 
 
 def test_reading_both_ways_mends_what_one_way_breaks():
     grids = simulate("O-IG", 100, seed=78, answers="i-raven")
     table = grids.entities.copy()
-    table[..., 1] = open_sizes(grids)[1]  # always the larger of two
+    table[..., 1] = size_bounds(grids)[1]  # always the larger of two
     seen = replace(grids, entities=table)
-    model = train_reasoners.load_solver("relational").model
+    model = pretrained.load_pretrained("relational").model
     one, both = (
-        (how(model, seen).argmax(1) == grids.target).mean() for how in (train_reasoners.scores, scores)
+        (how(model, seen).argmax(1) == grids.target).mean()
+        for how in (solvers.predict_scores, score_hypotheses)
     )
     assert both > one + 0.02 and both > 0.93
 
@@ -120,23 +124,23 @@ def test_reading_both_ways_mends_what_one_way_breaks():
 def test_the_right_reading_makes_sense_of_the_upper_rows_too(monkeypatch):
     grids = datasets.load("raven", per_configuration=1000, configurations=["O-IG"]).valid[np.array([49])]
     table = without_angles(grids.entities)
-    low, high = open_sizes(grids)
+    low, high = size_bounds(grids)
     table[..., 1] = np.where(low < high, low, table[..., 1])
-    seen, model = replace(grids, entities=table), train_reasoners.load_solver("relational").model
-    assert scores(model, seen).argmax(1) == grids.target
+    seen, model = replace(grids, entities=table), pretrained.load_pretrained("relational").model
+    assert score_hypotheses(model, seen).argmax(1) == grids.target
     drawn = replace(grids, entities=without_angles(grids.entities))
-    assert upper_rows(model, drawn)[0, grids.target[0]] > -1
-    monkeypatch.setattr(pipeline, "upper_rows", lambda *_: 0.0)
-    assert scores(model, seen).argmax(1) != grids.target, "the last row alone is explained twice"
+    assert upper_row_likelihood(model, drawn)[0, grids.target[0]] > -1
+    monkeypatch.setattr(pipeline, "upper_row_likelihood", lambda *_: 0.0)
+    assert score_hypotheses(model, seen).argmax(1) != grids.target, "the last row alone is explained twice"
 
 
 def test_candidates_with_the_pixels_of_the_right_one():
     grids = simulate("O-IG", 3, seed=4)
-    same = drawn_like_the_right_one(grids)
+    same = pictures_like_the_answer(grids)
     assert (same.sum(1) == 1).all() and (same.argmax(1) == grids.target).all()
     copied = grids.entities.copy()
     copied[:, 8 + (grids.target[0] + 1) % 8] = copied[0, 8 + grids.target[0]]
-    assert drawn_like_the_right_one(replace(grids, entities=copied))[0].sum() == 2
+    assert pictures_like_the_answer(replace(grids, entities=copied))[0].sum() == 2
 
 
 def test_without_angles_leaves_the_table_it_was_given(asked):
@@ -147,7 +151,7 @@ def test_without_angles_leaves_the_table_it_was_given(asked):
 
 @pytest.mark.parametrize("number", [1, 3])
 def test_some_takes_as_many_of_each_layout(number):
-    found = some("raven", number)
+    found = sample_test_problems("raven", number)
     assert np.bincount(found.configuration).tolist() == [number] * len(CONFIGURATIONS)
 
 

@@ -12,20 +12,10 @@ from reasonlib.tracking.experiment import Trial, run
 from reasonlib.training import parameter_count
 from reasonlib.visual_iq.data import datasets
 from reasonlib.visual_iq.data.example import CONFIGURATIONS, GOVERNED, RULES, Problems
-from reasonlib.visual_iq.data.render import problem_images
-from reasonlib.visual_iq.experiments import PIXELS
-from reasonlib.visual_iq.experiments.train_pixels import (
-    META,
-    PixelSet,
-    Recipe,
-    build,
-    evaluate,
-    learn,
-    meta_targets,
-    predict,
-    run_pixels,
-    shrink,
-)
+from reasonlib.visual_iq.data.pixels import META_TARGETS, PixelSet, meta_targets, shrink
+from reasonlib.visual_iq.data.render import render_problems
+from reasonlib.visual_iq.experiments.pixels import PIXELS, Recipe, evaluate, run_pixels, train
+from reasonlib.visual_iq.models.pixel_models import build, predict_scores
 
 ROWS, SCALES = PIXELS.rows, PIXELS.scales
 
@@ -37,14 +27,14 @@ def splits():
 
 @pytest.fixture(scope="module")
 def problems(splits):
-    return Problems.join(splits)[::5]
+    return Problems.concatenate(splits)[::5]
 
 
 # Pictures
 
 
 def test_shrinking_is_the_rounded_mean_of_blocks(problems):
-    images = problem_images(problems[:2])
+    images = render_problems(problems[:2])
     small = shrink(images, 40)
     assert small.shape == (2, 16, 40, 40) and small.dtype == np.uint8
     blocks = images.astype(float).reshape(2, 16, 40, 4, 40, 4).mean((3, 5))
@@ -62,7 +52,7 @@ def test_only_whole_blocks(size):
 def test_a_batch_holds_the_problems_asked_for(problems, keep):
     pixels = PixelSet(problems, 80, keep)
     assert len(pixels) == len(problems) and (pixels.kept is None) == (keep == 0)
-    expected = shrink(problem_images(problems), 80)
+    expected = shrink(render_problems(problems), 80)
     for items in ([3, 1], [1, 1, 0], [3, 2]):  # drawn, in part kept, kept
         batch = pixels.batch(items)
         assert batch.images.dtype == torch.uint8
@@ -77,9 +67,9 @@ def test_each_picture_is_drawn_once(problems, monkeypatch):
 
     def counted(some):
         drawn.append(len(some))
-        return problem_images(some)
+        return render_problems(some)
 
-    monkeypatch.setattr("reasonlib.visual_iq.experiments.train_pixels.problem_images", counted)
+    monkeypatch.setattr("reasonlib.visual_iq.data.pixels.render_problems", counted)
     pixels = PixelSet(problems)
     for items in ([0, 1], [1, 2, 1], [0, 2]):
         pixels.batch(items)
@@ -95,7 +85,7 @@ def test_meta_targets_by_the_names_of_the_rules(splits):
         names = set()
         for rule, governed, _ in rules[rules[..., 0] >= 0]:
             names |= {RULES[rule], *GOVERNED[governed].split("/")}
-        assert {name for name, there in zip(META, told, strict=True) if there} == names
+        assert {name for name, there in zip(META_TARGETS, told, strict=True) if there} == names
     assert 0 < meta_targets(problems.rules).mean() < 1
 
 
@@ -170,9 +160,9 @@ def test_accuracy_of_each_configuration(splits):
 
 def test_prediction_does_not_depend_on_the_batch(splits):
     pixels, model = PixelSet(splits.train, 40), build({**ROWS["copinet"], **SCALES["smoke"]}).train()
-    one, other = predict(model, pixels, batch_size=5), predict(model, pixels, batch_size=42)
+    one, other = predict_scores(model, pixels, batch_size=5), predict_scores(model, pixels, batch_size=42)
     assert one.shape == (42, 8) and model.training
-    np.testing.assert_allclose(one, other, atol=1e-5)
+    np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
 
 
 # Training
@@ -183,20 +173,20 @@ def test_the_same_seed_gives_the_same_weights(splits):
 
     def weights(seed):
         model = build({**ROWS["cnn"], **SCALES["smoke"]})
-        learn(model, pixels, Recipe(epochs=1, batch_size=16), seed=seed, progress=False)
-        return model.answer[0].weight
+        train(model, pixels, Recipe(epochs=1, batch_size=16), seed=seed, progress=False)
+        return model.head[0].weight
 
     assert torch.equal(weights(0), weights(0))
     assert not torch.equal(weights(0), weights(1))
 
 
 def test_a_run_that_was_stopped_ends_as_one_that_was_not(splits, tmp_path):
-    train, valid = PixelSet(splits.train, 40), PixelSet(splits.valid, 40)
+    train_set, valid_set = PixelSet(splits.train, 40), PixelSet(splits.valid, 40)
     recipe = Recipe(epochs=2, batch_size=16)
 
     def learnt(**more):
         model = build({**ROWS["copinet"], **SCALES["smoke"]})
-        history = learn(model, train, recipe, valid=valid, progress=False, **more)
+        history = train(model, train_set, recipe, valid_set=valid_set, progress=False, **more)
         return model.state_dict(), history
 
     whole, history = learnt()
@@ -210,7 +200,7 @@ def test_a_run_that_was_stopped_ends_as_one_that_was_not(splits, tmp_path):
 def test_auxiliary_training_learns_the_rules(splits):
     pixels = PixelSet(splits.train, 40)
     model = build({**ROWS["wren-notag-aux"], "size": 40, "narrow": 8})
-    history = learn(model, pixels, Recipe(epochs=3, batch_size=14, lr=0.003, auxiliary=10.0), progress=False)
+    history = train(model, pixels, Recipe(epochs=3, batch_size=14, lr=0.003, auxiliary=10.0), progress=False)
     plain = build({**ROWS["wren"], "size": 40, "narrow": 8})
     assert history[-1]["loss"] < history[0]["loss"] - 0.5
     assert plain(pixels.batch([0]).images).meta.shape == (1, 0)

@@ -26,7 +26,7 @@ PARTS = {
 
 @pytest.fixture(scope="module")
 def problems():
-    return Problems.join([simulate(key, 3, seed=5) for key in KEYS])
+    return Problems.concatenate([simulate(key, 3, seed=5) for key in KEYS])
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def settled(model, seed=1):
 
 @torch.no_grad()
 def logits(model, problems, items=None):
-    known = TokenSet.of(problems)
+    known = TokenSet.from_problems(problems)
     return model(known.batch(range(len(known)) if items is None else items)).logits
 
 
@@ -119,7 +119,7 @@ def by_hand(model, known, number):
 
 
 def test_the_reasoner_is_its_equations(model, problems):
-    known = TokenSet.of(problems)
+    known = TokenSet.from_problems(problems)
     with torch.no_grad():
         found = model(known.batch(range(len(known))), attention=True)
     for number in range(0, len(known), 2):
@@ -153,7 +153,7 @@ def test_candidates_change_places_with_their_scores(model, problems):
 
 
 def test_the_order_of_slots_is_nothing_but_their_places(model, problems):
-    known = TokenSet.of(problems)
+    known = TokenSet.from_problems(problems)
     batch = known.batch(range(len(known)))
     generator = torch.Generator().manual_seed(0)
     sequences = tuple(
@@ -174,7 +174,7 @@ def test_a_place_matters(model, problems):
 
 def test_swapped_rows_are_other_input_and_without_row_embeddings_the_same(problems):
     model = settled(Reasoner(seed=2))
-    known = TokenSet.of(problems)
+    known = TokenSet.from_problems(problems)
     every = np.ones(len(known), dtype=bool)
     plain, swapped = known.batch(range(len(known))), known.batch(range(len(known)), every)
     with torch.no_grad():
@@ -210,7 +210,7 @@ def test_without_contrast_and_panel_encoder_a_candidate_is_scored_alone(problems
 @pytest.mark.parametrize("parts", PARTS.values(), ids=PARTS)
 def test_shapes_and_gradients(parts, problems):
     model = Reasoner(ReasonerConfig(**parts))
-    known = TokenSet.of(problems)
+    known = TokenSet.from_problems(problems)
     batch = known.batch([0, 9, 20])
     found = model(batch, attention=True)
     assert found.logits.shape == (3, 8) and found.logits.dtype == torch.float32

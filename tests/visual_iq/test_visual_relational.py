@@ -6,17 +6,16 @@ import numpy as np
 import pytest
 import torch
 
-from reasonlib.visual_iq.data.example import KEYS, LEVELS, PLACE_OF, Problems
+from reasonlib.visual_iq.data.example import KEYS, LEVELS, POSITION_OF, Problems
 from reasonlib.visual_iq.data.simulator import simulate
-from reasonlib.visual_iq.models.relational import (
-    OFFSETS,
-    SHARED,
-    SYMBOLS,
-    Relational,
-    RelationalConfig,
+from reasonlib.visual_iq.data.symbols import (
+    SYMBOL_ATTRIBUTES,
+    SYMBOL_COUNTS,
+    SYMBOL_OFFSETS,
     SymbolSet,
-    symbols,
+    component_symbols,
 )
+from reasonlib.visual_iq.models.relational import Relational, RelationalConfig
 
 MIXED = np.array(LEVELS)
 STEPS = {
@@ -30,7 +29,7 @@ STEPS = {
 
 @pytest.fixture(scope="module")
 def problems():
-    return Problems.join([simulate(key, 6, seed=5, answers="i-raven") for key in KEYS])
+    return Problems.concatenate([simulate(key, 6, seed=5, answers="i-raven") for key in KEYS])
 
 
 def settled(model, seed=1):
@@ -43,7 +42,7 @@ def settled(model, seed=1):
 
 
 def batch_of(problems, model):
-    batch = SymbolSet.of(problems, alike=model.config.alike).batch(range(len(problems)))
+    batch = SymbolSet.from_problems(problems, alike=model.config.alike).batch(range(len(problems)))
     return replace(batch, filled=batch.filled.double())
 
 
@@ -65,7 +64,7 @@ A, B, NONE = (1, 2, 3, 4), (2, 2, 5, 6), (0, 0, 0, 0)
 
 
 def test_a_symbol_is_the_common_level_or_mixed():
-    found = symbols(panels([A, A], [A, B], [NONE, B], [NONE, NONE]))[0]
+    found = component_symbols(panels([A, A], [A, B], [NONE, B], [NONE, NONE]))[0]
     assert found[0].tolist() == [*A, 2]
     assert found[1].tolist() == [5 + 1, 2, 10, 8, 2]  # mixed, but for the size
     assert found[2].tolist() == [*B, 1]
@@ -73,14 +72,14 @@ def test_a_symbol_is_the_common_level_or_mixed():
 
 
 def test_mixed_entities_that_were_copied_are_told_apart():
-    found = symbols(panels([A, B], [A, B], [B, A], [A, B], [A, A], [A, B]))[0]
+    found = component_symbols(panels([A, B], [A, B], [B, A], [A, B], [A, A], [A, B]))[0]
     assert found[0, 0] == MIXED[0]  # the first of a row has none before it
     assert found[1, 0] == MIXED[0] + 1
     assert found[2, 0] == MIXED[0]  # the same entities in other slots
     assert found[3, 0] == MIXED[0]  # a row begins
     assert found[5, 0] == MIXED[0]  # another than before
     assert found[1:3, 1].tolist() == [2, 2]  # a common level is itself
-    assert (symbols(panels([A, B], [A, B]), alike=False)[0, :, 0] == MIXED[0]).all()
+    assert (component_symbols(panels([A, B], [A, B]), alike=False)[0, :, 0] == MIXED[0]).all()
 
 
 def test_copies_that_moved_are_copies():
@@ -89,21 +88,21 @@ def test_copies_that_moved_are_copies():
     moved[0, 1] = np.roll(moved[0, 0], 2, axis=0)
     moved[0, 2] = moved[0, 1]
     moved[0, 2, 2:] = (3, 1, 1, 1), (4, 1, 1, 1)
-    assert symbols(moved)[0, :3, 0].tolist() == [MIXED[0], MIXED[0] + 1, MIXED[0]]
+    assert component_symbols(moved)[0, :3, 0].tolist() == [MIXED[0], MIXED[0] + 1, MIXED[0]]
 
 
 def test_candidates_are_compared_with_the_eighth_panel():
     rows = [[A, A]] * 7 + [[A, B], [A, B], [B, A]]
-    assert symbols(panels(*rows))[0, 7:10, 0].tolist() == [MIXED[0], MIXED[0] + 1, MIXED[0]]
+    assert component_symbols(panels(*rows))[0, 7:10, 0].tolist() == [MIXED[0], MIXED[0] + 1, MIXED[0]]
 
 
 def test_places_are_those_of_components_with_several_slots(problems):
-    known = SymbolSet.of(problems)
+    known = SymbolSet.from_problems(problems)
     for number, kind in enumerate(problems.configuration):
         if KEYS[kind] == "in_distribute_four_out_center_single":
             assert not known.places[number, 0].any()
-            assert np.flatnonzero(known.places[number, 1]).tolist() == sorted(PLACE_OF[kind, 1:5])
-            filled = known.filled[number, 1][:, PLACE_OF[kind, 1:5]]
+            assert np.flatnonzero(known.places[number, 1]).tolist() == sorted(POSITION_OF[kind, 1:5])
+            filled = known.filled[number, 1][:, POSITION_OF[kind, 1:5]]
             assert (filled == (problems.entities[number, :, 1:5, 0] > 0)).all()
         if "center_single" in KEYS[kind] and "distribute" not in KEYS[kind]:
             assert not known.places[number].any()
@@ -131,14 +130,14 @@ def by_hand(model, problems, number, row, third):
         )
         return mlp(np.concatenate((rule, *embedded[3 * row : 3 * row + 2])), f"{name}.predictor")
 
-    known = SymbolSet.of(problems)
+    known = SymbolSet.from_problems(problems)
     total = 0.0
     nine = [*range(8), 8 + problems.target[number]]
     for component in range(2):
         found = known.symbols[number, component]
         if found[0, 0] < 0:
             continue
-        for attribute, (start, count) in enumerate(zip(OFFSETS, SYMBOLS, strict=True)):
+        for attribute, (start, count) in enumerate(zip(SYMBOL_OFFSETS, SYMBOL_COUNTS, strict=True)):
             table = state["symbols.weight"]
             vector = guess("shared", [table[found[panel, attribute]] for panel in nine])
             own = slice(start, start + count)
@@ -180,10 +179,10 @@ def test_the_loss_is_the_mean_over_three_rows(problems):
 def test_probabilities_of_all_symbols_sum_to_one(problems):
     model = settled(Relational())
     guess = torch.randn(
-        3, len(SHARED), 1, 32, dtype=torch.float64, generator=torch.Generator().manual_seed(0)
+        3, len(SYMBOL_ATTRIBUTES), 1, 32, dtype=torch.float64, generator=torch.Generator().manual_seed(0)
     )
     torch.testing.assert_close(
-        model._levels(guess).exp().sum(-1), torch.ones(3, len(SHARED), 1, dtype=torch.float64)
+        model._levels(guess).exp().sum(-1), torch.ones(3, len(SYMBOL_ATTRIBUTES), 1, dtype=torch.float64)
     )
 
 
@@ -192,7 +191,7 @@ def test_parts_add_up_to_the_logits(problems):
     single = problems[problems.configuration == 0]
     with torch.no_grad():
         found = model(batch_of(single, model))
-    assert found.parts.shape == (len(single), len(SHARED), 8)
+    assert found.parts.shape == (len(single), len(SYMBOL_ATTRIBUTES), 8)
     torch.testing.assert_close(found.parts.sum(1), found.logits)
 
 
@@ -237,7 +236,7 @@ def test_without_rows_panels_of_a_column_may_change_places(problems):
 @pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
 def test_shapes_and_gradients(steps, problems):
     model = Relational(RelationalConfig(**steps))
-    batch = SymbolSet.of(problems, alike=model.config.alike).batch([0, 8, 15, 40])
+    batch = SymbolSet.from_problems(problems, alike=model.config.alike).batch([0, 8, 15, 40])
     assert model(batch).logits.shape == (4, 8)
     model.loss(batch).backward()
     unused = {name for name, one in model.named_parameters() if one.grad is None}

@@ -12,11 +12,11 @@ from reasonlib.visual_iq.data.example import (
     CONFIGURATIONS,
     KEYS,
     LEVELS,
-    PLACE_OF,
-    PLACES,
+    POSITION_OF,
+    POSITIONS,
     SLOTS,
 )
-from reasonlib.visual_iq.data.render import boxes, panels, problem_images
+from reasonlib.visual_iq.data.render import entity_boxes, render_panels, render_problems
 from reasonlib.visual_iq.data.simulator import simulate
 
 TRIANGLE, SQUARE, PENTAGON, HEXAGON, CIRCLE = range(1, 6)
@@ -32,7 +32,7 @@ def panel(which, *entities):
 
 
 def drawn(which, *entities):
-    return panels(*panel(which, *entities))[0]
+    return render_panels(*panel(which, *entities))[0]
 
 
 def some(which, count, seed=0):
@@ -40,7 +40,7 @@ def some(which, count, seed=0):
     draw = np.random.default_rng(seed)
     table = np.stack([draw.integers(0, levels, (count, SLOTS)) for levels in LEVELS], -1).astype(np.int8)
     table[table[..., 0] == 0] = 0
-    table[:, PLACE_OF[which] < 0] = 0
+    table[:, POSITION_OF[which] < 0] = 0
     return np.full(count, which), table
 
 
@@ -49,11 +49,11 @@ def some(which, count, seed=0):
 
 def test_shapes():
     configuration, entities = some(1, 3)
-    assert panels(configuration, entities).shape == (3, 160, 160)
-    assert panels(configuration, entities).dtype == np.uint8
-    assert boxes(configuration, entities).shape == (3, 9, 4)
-    assert boxes(configuration, entities).dtype == np.float32
-    assert panels(configuration[:0], entities[:0]).shape == (0, 160, 160)
+    assert render_panels(configuration, entities).shape == (3, 160, 160)
+    assert render_panels(configuration, entities).dtype == np.uint8
+    assert entity_boxes(configuration, entities).shape == (3, 9, 4)
+    assert entity_boxes(configuration, entities).dtype == np.float32
+    assert render_panels(configuration[:0], entities[:0]).shape == (0, 160, 160)
 
 
 @pytest.mark.parametrize(
@@ -69,25 +69,25 @@ def test_levels_out_of_range_are_said(configuration, change, message):
     _, entities = panel(0, (0, SQUARE, 1, 1, 1))
     for at, level in change.items():
         entities[at] = level
-    for call in (panels, boxes):
+    for call in (render_panels, entity_boxes):
         with pytest.raises(ValueError, match=message):
             call(np.array([configuration]), entities)
 
 
 def test_shapes_that_are_no_panels_are_said():
     with pytest.raises(ValueError, match="entities must be"):
-        panels(np.array([0, 0]), np.zeros((1, SLOTS, 4), int))
+        render_panels(np.array([0, 0]), np.zeros((1, SLOTS, 4), int))
     with pytest.raises(ValueError, match="entities must be"):
-        panels(np.array([0]), np.zeros((1, 4, 4), int))
+        render_panels(np.array([0]), np.zeros((1, 4, 4), int))
 
 
 def test_images_of_problems_are_their_panels():
     problems = simulate("O-IG", 5, seed=3)
-    images = problem_images(problems)
+    images = render_problems(problems)
     assert images.shape == (5, 16, 160, 160)
-    assert (images[2] == panels(np.full(16, 6), problems.entities[2])).all()
-    assert (problem_images(problems, [4, 2]) == images[[4, 2]]).all()
-    assert (problem_images(problems, slice(1, 3)) == images[1:3]).all()
+    assert (images[2] == render_panels(np.full(16, 6), problems.entities[2])).all()
+    assert (render_problems(problems, [4, 2]) == images[[4, 2]]).all()
+    assert (render_problems(problems, slice(1, 3)) == images[1:3]).all()
 
 
 # What is drawn ----------------------------------------------------------------------------------------------
@@ -110,11 +110,13 @@ def test_an_empty_panel_is_paper_and_a_line_between_two_parts():
 def test_order_and_company_of_panels_do_not_matter(which):
     configuration, entities = some(which, 300, seed=1)
     mixed, others = some((which + 1) % 7, 2)
-    images = panels(configuration, entities)
+    images = render_panels(configuration, entities)
     order = np.random.default_rng(0).permutation(300)
-    both = panels(np.concatenate([configuration[order], mixed]), np.concatenate([entities[order], others]))
+    both = render_panels(
+        np.concatenate([configuration[order], mixed]), np.concatenate([entities[order], others])
+    )
     assert (both[:300] == images[order]).all()
-    assert (both[300:] == panels(mixed, others)).all()
+    assert (both[300:] == render_panels(mixed, others)).all()
 
 
 @pytest.mark.parametrize("which", [1, 2, 3, 4])
@@ -124,8 +126,8 @@ def test_slots_beside_each_other_do_not_touch(which):
     for slot in range(SLOTS):
         one = np.zeros_like(entities)
         one[:, slot] = entities[:, slot]
-        alone.append(panels(configuration, one))
-    assert (panels(configuration, entities) == np.min(alone, axis=0)).all()
+        alone.append(render_panels(configuration, one))
+    assert (render_panels(configuration, entities) == np.min(alone, axis=0)).all()
     blank = drawn(which)
     assert ((np.stack(alone) < blank).sum(0) <= 1).all()
 
@@ -161,19 +163,19 @@ def test_turning():
 
 
 def test_weights_of_a_turned_picture_are_whole():
-    rows, columns, weights = raster.turn(80, 80, 45, slice(20, 140), slice(20, 140))
+    rows, columns, weights = raster.rotation_samples(80, 80, 45, slice(20, 140), slice(20, 140))
     assert rows.shape == columns.shape == weights.shape == (4, 120, 120)
     assert (weights.sum(0) == 1024).all() and (weights >= 0).all()
-    still = raster.turn(80, 80, 0, slice(0, 3), slice(5, 8))
+    still = raster.rotation_samples(80, 80, 0, slice(0, 3), slice(5, 8))
     assert (still[0][0] == [[0], [1], [2]]).all() and (still[1][0] == [[5, 6, 7]]).all()
     assert (still[2][0] == 1024).all()
 
 
 def test_runs_of_a_mask():
     mask = np.zeros((2, 5), dtype=bool)
-    assert raster.runs(mask) == []
+    assert raster.run_lengths(mask) == []
     mask[0, 3:] = mask[1, 0] = mask[1, 4] = True
-    assert raster.runs(mask) == [4, 3, 10, 1]
+    assert raster.run_lengths(mask) == [4, 3, 10, 1]
 
 
 # Against a rasteriser of another kind -----------------------------------------------------------------------
@@ -221,7 +223,7 @@ CHECKSUMS = {
 @pytest.mark.parametrize("which", range(7), ids=KEYS)
 def test_pixels_are_those_of_the_released_panels(which):
     """These panels were compared with the public renderer (OpenCV 4.8 and 4.14): no pixel differed."""
-    image = panels(*some(which, 200, seed=5))
+    image = render_panels(*some(which, 200, seed=5))
     assert hashlib.sha256(image.tobytes()).hexdigest()[:16] == CHECKSUMS[KEYS[which]]
 
 
@@ -236,8 +238,8 @@ def test_a_box_is_around_its_entity(which):
         slot = int(draw.integers(len(CONFIGURATIONS[which].slots)))
         levels = [int(draw.integers(least, count)) for least, count in zip((1, 0, 0, 0), LEVELS, strict=True)]
         told = panel(which, (slot, *levels))
-        ink = np.argwhere(panels(*told)[0] < drawn(which))
-        left, top, right, bottom = boxes(*told)[0, slot]
+        ink = np.argwhere(render_panels(*told)[0] < drawn(which))
+        left, top, right, bottom = entity_boxes(*told)[0, slot]
         (first_row, first_column), (last_row, last_column) = ink.min(0), ink.max(0)
         assert np.allclose([left, top], [first_column, first_row], atol=1.6)
         assert np.allclose([right, bottom], [last_column, last_row], atol=1.6)
@@ -245,19 +247,19 @@ def test_a_box_is_around_its_entity(which):
 
 def test_boxes_known_by_hand():
     # a square of half side int(40 * sqrt(2) * 0.9) = 50 in the middle, and 1.5 pixels around it
-    assert boxes(*panel(0, (0, SQUARE, 5, 0, UPRIGHT)))[0, 0].tolist() == [28.5, 28.5, 131.5, 131.5]
+    assert entity_boxes(*panel(0, (0, SQUARE, 5, 0, UPRIGHT)))[0, 0].tolist() == [28.5, 28.5, 131.5, 131.5]
     # a circle's is that of its radius 0.4 * 40 before it is rounded, wherever it is turned
-    assert np.allclose(boxes(*panel(3, (1, CIRCLE, 0, 0, EIGHTH)))[0, 1], [102.5, 62.5, 137.5, 97.5])
+    assert np.allclose(entity_boxes(*panel(3, (1, CIRCLE, 0, 0, EIGHTH)))[0, 1], [102.5, 62.5, 137.5, 97.5])
 
 
 def test_the_box_of_an_empty_slot_is_the_slot():
-    found = boxes(*panel(1, (0, SQUARE, 0, 0, 0)))[0]
+    found = entity_boxes(*panel(1, (0, SQUARE, 0, 0, 0)))[0]
     assert found[1:4].tolist() == [[80, 0, 160, 80], [0, 80, 80, 160], [80, 80, 160, 160]]
     assert (found[4:] == 0).all()
 
 
 def test_a_mask_is_what_an_entity_covers():
-    for place in (0, 3, len(PLACES) - 1):
-        covered = render.mask(place, HEXAGON, 4, UPRIGHT)
-        row, column = (int(part * 160) for part in PLACES[place][:2])
+    for place in (0, 3, len(POSITIONS) - 1):
+        covered = render.entity_mask(place, HEXAGON, 4, UPRIGHT)
+        row, column = (int(part * 160) for part in POSITIONS[place][:2])
         assert covered.shape == (160, 160) and covered[row, column] and not covered[0, 0]

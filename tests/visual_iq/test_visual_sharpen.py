@@ -6,8 +6,15 @@ import torch
 
 from reasonlib import training
 from reasonlib.tracking.experiment import run
-from reasonlib.visual_iq.experiments import SHIP
-from reasonlib.visual_iq.experiments.finetune_boxes import AHEAD, PROPOSED, Recipe, box_error, cut, sharpen
+from reasonlib.visual_iq.experiments.bundle import BUNDLE
+from reasonlib.visual_iq.experiments.finetune_boxes import (
+    JITTER,
+    PROPOSALS_PER_PANEL,
+    Recipe,
+    box_error,
+    extract_patches,
+    finetune,
+)
 from reasonlib.visual_iq.models.detector import Detector, DetectorConfig
 
 TINY = {"widths": (4, 4, 8, 8, 8), "width": 8, "hidden": 16, "bins": 3}
@@ -20,25 +27,25 @@ def tiny():
 
 def test_patches_are_what_the_head_reads_around_each_object():
     model = tiny()
-    found = cut(model, 4, seed=1)
+    found = extract_patches(model, 4, seed=1)
     inputs, boxes, true, held, types = found
     objects = held > 0
-    assert objects.sum() % len(AHEAD) == 0 and (~objects).sum() == 4 * PROPOSED
+    assert objects.sum() % len(JITTER) == 0 and (~objects).sum() == 4 * PROPOSALS_PER_PANEL
     assert torch.equal(boxes[~objects], true[~objects])
     assert inputs.shape[1] == 8 * 3**2 + 6
     assert torch.allclose(types.sum(-1), torch.ones(len(types)))
     side = (true[:, 2:] - true[:, :2]).max()
     assert 0 < (boxes - true)[objects].abs().mean() < 0.1 * side
-    again = cut(model, 4, seed=1)
+    again = extract_patches(model, 4, seed=1)
     assert all(torch.equal(one, other) for one, other in zip(found, again, strict=True))
 
 
 def test_it_sharpens_boxes_and_leaves_all_else():
     model = tiny()
     before = {name: weight.clone() for name, weight in model.state_dict().items()}
-    held = cut(model, 8, seed=5)
+    held = extract_patches(model, 8, seed=5)
     rough = box_error(model, held)
-    history = sharpen(model, Recipe(panels=32, steps=200, batch_size=64, lr=3e-3), seed=1, progress=False)
+    history = finetune(model, Recipe(panels=32, steps=200, batch_size=64, lr=3e-3), seed=1, progress=False)
     assert history.steps_done == 200 and history[-1]["loss"] < history[0]["loss"]
     assert box_error(model, held) < 0.95 * rough
     changed = {name for name, weight in model.state_dict().items() if not torch.equal(weight, before[name])}
@@ -48,7 +55,7 @@ def test_it_sharpens_boxes_and_leaves_all_else():
 def test_the_same_seed_gives_the_same_weights():
     def weights(seed):
         model = tiny()
-        sharpen(model, Recipe(panels=8, steps=4, batch_size=8), seed=seed, progress=False)
+        finetune(model, Recipe(panels=8, steps=4, batch_size=8), seed=seed, progress=False)
         return model.heads.object.answer.weight
 
     assert torch.equal(weights(1), weights(1)) and not torch.equal(weights(1), weights(2))
@@ -61,9 +68,9 @@ def test_numbers_below_one_are_refused(name):
 
 
 def test_a_trial_at_smoke_measures_and_leaves_the_shipped_file():
-    from reasonlib.visual_iq.models.detector.perceive import SHIPPED
+    from reasonlib.visual_iq.models.pretrained import BUNDLED
 
-    before = SHIPPED.read_bytes()
-    (record,) = run(SHIP, rows=["detector-boxes"], scale="smoke")
+    before = BUNDLED["detector"].read_bytes()
+    (record,) = run(BUNDLE, rows=["detector-boxes"], scale="smoke")
     assert {"before", "after", "box_l1", "type"} <= {*record.metrics} and record.metrics["written"] == 0
-    assert np.isfinite(record.metrics["box_l1"]) and SHIPPED.read_bytes() == before
+    assert np.isfinite(record.metrics["box_l1"]) and BUNDLED["detector"].read_bytes() == before

@@ -8,7 +8,8 @@ import torch
 
 from reasonlib.visual_iq.data.encoding import TokenSet
 from reasonlib.visual_iq.data.simulator import simulate
-from reasonlib.visual_iq.experiments.train_reasoners import Recipe, accuracy, learn
+from reasonlib.visual_iq.experiments.metrics import accuracy
+from reasonlib.visual_iq.experiments.reasoners import Recipe, train
 from reasonlib.visual_iq.models.candidates_only import context_blind
 from reasonlib.visual_iq.models.reasoner import ReasonerConfig
 
@@ -27,7 +28,7 @@ def test_no_context_panel_ever_counts():
     other = replace(problems, entities=problems.entities.copy())
     other.entities[:, :8] = np.roll(other.entities[:, :8], 1, axis=0)
     model = context_blind().eval()
-    first, second = (model(TokenSet.of(one).batch(range(6))).logits for one in (problems, other))
+    first, second = (model(TokenSet.from_problems(one).batch(range(6))).logits for one in (problems, other))
     assert torch.equal(first, second)
 
 
@@ -38,9 +39,9 @@ def test_all_else_is_the_reasoner():
 
 @pytest.mark.parametrize(("answers", "solved"), [("raven", True), ("i-raven", False)])
 def test_it_solves_raven_and_falls_to_chance_on_fair_answers(answers, solved):
-    train, test = (simulate("Center", 1000, seed=seed, answers=answers) for seed in (1, 2))
+    train_set, test = (simulate("Center", 1000, seed=seed, answers=answers) for seed in (1, 2))
     model = context_blind(ReasonerConfig(entity_layers=0, panel_layers=2))
     recipe = Recipe(epochs=10, batch_size=32, lr=0.005, schedule="linear", warmup=20, clip=1.0)
-    learn(model, train, recipe, progress=False)
+    train(model, train_set, recipe, progress=False)
     found = accuracy(model, test)["accuracy"]
     assert found > 0.65 if solved else found < 0.2

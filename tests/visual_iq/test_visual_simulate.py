@@ -10,10 +10,10 @@ from typer.testing import CliRunner
 from reasonlib.cli import app
 from reasonlib.visual_iq.data import corpus
 from reasonlib.visual_iq.data import simulator as simulating
-from reasonlib.visual_iq.data.distractors import ANSWERS
+from reasonlib.visual_iq.data.distractors import DISTRACTORS
 from reasonlib.visual_iq.data.example import CONFIGURATIONS, CONTEXT, GOVERNED, KEYS, LEVELS
 from reasonlib.visual_iq.data.grammar import ARITHMETIC, CONSTANT, DISTRIBUTE_THREE, PROGRESSION, root_range
-from reasonlib.visual_iq.data.simulator import CHUNK, SIMULATORS, simulate
+from reasonlib.visual_iq.data.simulator import CHUNK_SIZE, SIMULATORS, simulate
 
 NUMBER = 400
 NUMBERS, POSITIONS = GOVERNED.index("number"), GOVERNED.index("position")
@@ -33,7 +33,7 @@ def nine(problems, place):
 def parts(problems):
     configuration = CONFIGURATIONS[problems.configuration[0]]
     for part, (component, place) in enumerate(
-        zip(configuration.components, configuration.parts, strict=True)
+        zip(configuration.components, configuration.component_slices, strict=True)
     ):
         yield component, nine(problems, place), problems.rules[:, part], problems.uniformity[:, part]
 
@@ -73,7 +73,7 @@ def test_levels_stay_in_their_ranges(problems):
     assert (problems.entities < np.array(LEVELS)).all()
     assert not problems.entities[~problems.filled].any()
     assert not problems.filled[..., len(configuration.slots) :].any()
-    for component, place in zip(configuration.components, configuration.parts, strict=True):
+    for component, place in zip(configuration.components, configuration.component_slices, strict=True):
         filled = problems.filled[..., place]
         number = filled.sum(-1)
         assert number.min() >= component.number[0]
@@ -164,7 +164,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_does_not():
 def test_the_bytes_themselves():
     """A change here changes every problem that anyone has drawn: say so in the changelog."""
     digests = {}
-    for answers in ANSWERS:
+    for answers in DISTRACTORS:
         drawn = simulate("O-IG", 64, seed=1, answers=answers).entities.tobytes()
         digests[answers] = hashlib.sha256(drawn).hexdigest()[:12]
     assert digests == DIGESTS
@@ -175,7 +175,7 @@ DIGESTS = {"raven": "41656475d4c9", "i-raven": "009eb401b9c0", "raven-fair": "dc
 
 @pytest.mark.parametrize("key", KEYS)
 def test_all_answers_ask_the_same_questions(key):
-    first, *others = (simulate(key, 120, seed=4, answers=answers) for answers in ANSWERS)
+    first, *others = (simulate(key, 120, seed=4, answers=answers) for answers in DISTRACTORS)
     for other in others:
         assert (first.entities[:, :CONTEXT] == other.entities[:, :CONTEXT]).all()
         assert (first.answer == other.answer).all()
@@ -190,15 +190,15 @@ def test_the_right_place_is_uniform():
 
 
 def test_chunks_join_without_a_seam():
-    problems = simulate("Center", CHUNK + 5, seed=7)
-    assert len(problems) == CHUNK + 5
-    assert (simulate("Center", CHUNK, seed=7).entities == problems.entities[:CHUNK]).all()
+    problems = simulate("Center", CHUNK_SIZE + 5, seed=7)
+    assert len(problems) == CHUNK_SIZE + 5
+    assert (simulate("Center", CHUNK_SIZE, seed=7).entities == problems.entities[:CHUNK_SIZE]).all()
 
 
 def test_workers_draw_the_same_problems():
     with joblib.parallel_config(backend="threading"):
-        shared = simulate("Center", 2 * CHUNK + 5, seed=7, workers=2)
-    alone = simulate("Center", 2 * CHUNK + 5, seed=7)
+        shared = simulate("Center", 2 * CHUNK_SIZE + 5, seed=7, workers=2)
+    alone = simulate("Center", 2 * CHUNK_SIZE + 5, seed=7)
     for one, other in zip(vars(shared).values(), vars(alone).values(), strict=True):
         assert (one == other).all()
 
@@ -251,6 +251,6 @@ def test_bad_input(given, message):
 
 
 def test_a_problem_that_has_no_wrong_answers_is_reported(monkeypatch):
-    monkeypatch.setattr(simulating, "PATIENCE", 0)
+    monkeypatch.setattr(simulating, "MAX_ATTEMPTS", 0)
     with pytest.raises(RuntimeError, match="no raven answers are wrong in problem 0 of seed"):
         simulate("Center", 2)

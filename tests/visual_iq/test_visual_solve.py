@@ -4,25 +4,20 @@ import numpy as np
 import pytest
 
 from reasonlib.errors import UserError
-from reasonlib.visual_iq.data.distractors import ANSWERS
+from reasonlib.visual_iq.data.distractors import DISTRACTORS
 from reasonlib.visual_iq.data.example import CONTEXT, GOVERNED, KEYS, RULES, Problems
-from reasonlib.visual_iq.data.grammar import index_of
-from reasonlib.visual_iq.data.rule_solver import (
-    check,
-    consistent,
-    derive,
-    distinct,
-    majority_vote,
-    read,
-    solve,
-    votes,
-)
+from reasonlib.visual_iq.data.example import configuration_index as index_of
+from reasonlib.visual_iq.data.majority_vote import count_votes, majority_vote
+from reasonlib.visual_iq.data.rule_solver import consistent_candidates, infer, infer_rules, solve
 from reasonlib.visual_iq.data.simulator import simulate
+from reasonlib.visual_iq.data.soundness import candidates_differ, check_problems
 
 NUMBER = 250
 
 
-@pytest.fixture(scope="module", params=[(key, answers) for key in KEYS for answers in ANSWERS], ids="/".join)
+@pytest.fixture(
+    scope="module", params=[(key, answers) for key in KEYS for answers in DISTRACTORS], ids="/".join
+)
 def problems(request):
     key, answers = request.param
     return simulate(key, NUMBER, seed=11, answers=answers)
@@ -40,29 +35,29 @@ def untold(problems):
 
 
 def test_exactly_the_right_candidate_follows(problems):
-    follows = consistent(untold(problems))
+    follows = consistent_candidates(untold(problems))
     assert (follows.sum(1) == 1).all()
     assert (follows.argmax(1) == problems.target).all()
     assert (solve(untold(problems)) == problems.target).all()
-    check(problems)
+    check_problems(problems)
 
 
 def test_eight_different_candidates(problems):
-    assert distinct(problems).all()
+    assert candidates_differ(problems).all()
 
 
 def test_the_rules_are_those_it_was_drawn_from(problems):
-    found = derive(untold(problems))
+    found = infer_rules(untold(problems))
     same = (found == problems.rules).all(-1)
     assert same[:, :, 1].all()
     assert same.mean() > 0.98  # rows one and two may follow another rule as well
-    opened = read(problems).open
+    opened = infer(problems).open
     assert same[~opened].mean() > 0.99
 
 
 def test_the_kinds_of_rules_are_enough_to_find_their_steps(problems):
     told = Problems(**{**vars(problems), "rules": problems.rules * np.array([1, 1, 0], np.int8)})
-    reading = read(told, named=True)
+    reading = infer(told, named=True)
     assert (reading.follows.argmax(1) == problems.target).all()
     assert (reading.rules == problems.rules).all(-1).mean() > 0.999
 
@@ -72,15 +67,15 @@ def test_order_of_candidates_does_not_matter(problems):
     entities = problems.entities.copy()
     entities[:, CONTEXT:] = entities[:, CONTEXT + order]
     turned = Problems(**{**vars(problems), "entities": entities})
-    assert (consistent(turned) == consistent(problems)[:, order]).all()
-    assert (votes(turned) == votes(problems)[:, order]).all()
+    assert (consistent_candidates(turned) == consistent_candidates(problems)[:, order]).all()
+    assert (count_votes(turned) == count_votes(problems)[:, order]).all()
 
 
 def test_angles_do_not_matter(problems):
     entities = problems.entities.copy()
     entities[..., 3] = np.where(entities[..., 0] > 0, 7 - entities[..., 3], 0)
     turned = Problems(**{**vars(problems), "entities": entities})
-    assert (consistent(turned) == consistent(problems)).all()
+    assert (consistent_candidates(turned) == consistent_candidates(problems)).all()
 
 
 # Made by hand -----------------------------------------------------------------------------------------------
@@ -115,7 +110,7 @@ def words(rule):
 def test_a_size_that_grows():
     panels = lone((0, 1, 2, 3, 4, 5, 2, 3)) + [[(0, 1, size, 0)] for size in (0, 1, 2, 3, 4, 5, 5, 5)]
     problem = by_hand("Center", panels)
-    reading = read(problem)
+    reading = infer(problem)
     assert words(reading.rules[0, 0, 2]) == ("progression", "size", 1)
     assert np.flatnonzero(reading.follows[0]).tolist() == [4]
     assert not reading.open[0]
@@ -124,14 +119,14 @@ def test_a_size_that_grows():
 def test_two_rules_at_once_leave_it_open():
     """Sizes 0, 1, 2 twice: growth by one, or a sum. Then 1, 2: growth says 3, the sum 4."""
     panels = lone((0, 1, 2, 0, 1, 2, 1, 2)) + [[(0, 1, size, 0)] for size in (0, 1, 2, 3, 4, 5, 5, 5)]
-    reading = read(by_hand("Center", panels))
+    reading = infer(by_hand("Center", panels))
     assert reading.open[0]
     assert np.flatnonzero(reading.follows[0]).tolist() == [3, 4]
 
 
 def test_white_twice_is_no_sum():
     panels = lone((1,) * 8, colours=(0, 0, 0, 0, 0, 0, 3, 3)) + [[(0, 1, 1, colour)] for colour in range(8)]
-    reading = read(by_hand("Center", panels))
+    reading = infer(by_hand("Center", panels))
     assert np.flatnonzero(reading.follows[0]).tolist() == [3]
 
 
@@ -148,7 +143,7 @@ def test_three_sets_of_slots_take_turns_and_carry_their_figures():
         *(panel(slots, (5, 1)) for slots in (three, one)),
     ]
     candidates = [panel(two, (5, 1)), panel(two, (1, 5)), panel(one, (5, 1)), panel(three, (5, 1))]
-    reading = read(by_hand("2x2Grid", rows + candidates + [panel(two, (5, 5))] * 4))
+    reading = infer(by_hand("2x2Grid", rows + candidates + [panel(two, (5, 5))] * 4))
     assert words(reading.rules[0, 0, 0]) == ("distribute three", "position", 0)
     assert np.flatnonzero(reading.follows[0]).tolist() == [0]
 
@@ -163,7 +158,7 @@ def test_a_union_of_slots_says_more_than_a_sum_of_numbers():
         *(panel(0), panel(2)),
     ]
     candidates = [panel(0, 2), panel(0, 1), panel(1, 2), panel(3), *[panel(0, 1, 2)] * 4]
-    reading = read(by_hand("2x2Grid", rows + candidates))
+    reading = infer(by_hand("2x2Grid", rows + candidates))
     assert words(reading.rules[0, 0, 0]) == ("arithmetic", "position", 1)
     assert np.flatnonzero(reading.follows[0]).tolist() == [0]
 
@@ -172,7 +167,7 @@ def test_figures_under_no_rule():
     panels = lone((0, 1, 5, 3, 3, 0, 2, 2)) + [[(0, 1, 3, 0)]] * 8
     problem = by_hand("Center", panels)
     assert solve(problem)[0] == -1
-    assert (derive(problem)[0, 1] == -1).all()
+    assert (infer_rules(problem)[0, 1] == -1).all()
 
 
 # Votes ------------------------------------------------------------------------------------------------------
@@ -189,7 +184,7 @@ def test_a_vote_solves_raven_and_guesses_on_i_raven(key):
 
 def test_a_vote_still_helps_on_raven_fair():
     """Candidates grow from the right one, so it keeps some lead: chance is 0.125."""
-    problems = Problems.join([simulate(key, 400, seed=5, answers="raven-fair") for key in KEYS])
+    problems = Problems.concatenate([simulate(key, 400, seed=5, answers="raven-fair") for key in KEYS])
     assert 0.15 < (majority_vote(problems) == problems.target).mean() < 0.35
 
 
@@ -234,4 +229,4 @@ def ruined(problems):
 )
 def test_a_problem_that_is_not_sound(change, message):
     with pytest.raises(UserError, match=message):
-        check(spoiled(change))
+        check_problems(spoiled(change))

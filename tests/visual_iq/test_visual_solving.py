@@ -9,25 +9,17 @@ import torch
 from reasonlib import training
 from reasonlib.errors import UserError
 from reasonlib.tracking.experiment import Trial
+from reasonlib.visual_iq.data.encoding import TokenSet
 from reasonlib.visual_iq.data.example import CONFIGURATIONS, KEYS, Problems
 from reasonlib.visual_iq.data.simulator import simulate
-from reasonlib.visual_iq.experiments import train_reasoners
-from reasonlib.visual_iq.experiments.train_reasoners import (
-    BRISK,
-    SHORT,
-    Recipe,
-    accuracy,
-    build,
-    by_configuration,
-    encode,
-    learn,
-    load_solver,
-    run_reasoner,
-    save_solver,
-    scores,
-)
+from reasonlib.visual_iq.experiments import reasoners
+from reasonlib.visual_iq.experiments.metrics import accuracy, accuracy_by_configuration
+from reasonlib.visual_iq.experiments.reasoners import BRISK, SHORT, Recipe, run_reasoner, train
+from reasonlib.visual_iq.models import pretrained, solvers
+from reasonlib.visual_iq.models.pretrained import load_pretrained, save_pretrained
 from reasonlib.visual_iq.models.reasoner import Reasoner, ReasonerConfig
 from reasonlib.visual_iq.models.relational import Relational, RelationalConfig
+from reasonlib.visual_iq.models.solvers import build, encode, predict_scores
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -41,7 +33,7 @@ def one_thread():
 
 @pytest.fixture(scope="module")
 def mixture():
-    return Problems.join([simulate(key, 8, seed=1) for key in KEYS])
+    return Problems.concatenate([simulate(key, 8, seed=1) for key in KEYS])
 
 
 # It learns, and its ablation does not
@@ -69,18 +61,18 @@ def same_colour(number, seed):
 def test_what_the_context_says_needs_the_context(context, solved):
     model = Reasoner(ReasonerConfig(entity_layers=0, panel_layers=2, context=context))
     recipe = Recipe(epochs=12, batch_size=64, lr=0.003, schedule="linear", warmup=20, clip=1.0)
-    learn(model, same_colour(1000, 1), recipe, progress=False)
+    train(model, same_colour(1000, 1), recipe, progress=False)
     found = accuracy(model, same_colour(300, 2))["accuracy"]
     assert found > 0.9 if solved else found < 0.2
 
 
 def test_predicting_every_row_teaches_more_than_choosing():
-    train, test = (simulate("Center", 800, seed=seed, answers="i-raven") for seed in (1, 2))
+    train_set, test = (simulate("Center", 800, seed=seed, answers="i-raven") for seed in (1, 2))
     recipe = Recipe(epochs=10, batch_size=64, lr=0.004, schedule="linear", warmup=20, clip=1.0)
 
     def reached(**steps):
         model = Relational(RelationalConfig(**steps))
-        learn(model, train, recipe, progress=False)
+        train(model, train_set, recipe, progress=False)
         return accuracy(model, test)["accuracy"]
 
     full = reached()
@@ -94,41 +86,44 @@ def test_predicting_every_row_teaches_more_than_choosing():
 
 def test_accuracy_by_configuration(mixture):
     right = np.arange(len(mixture)) % 8 < 1 + mixture.configuration
-    found = by_configuration(mixture, right)
+    found = accuracy_by_configuration(mixture.configuration, right)
     assert found["accuracy"] == right.mean()
     for index, configuration in enumerate(CONFIGURATIONS):
         assert found[f"accuracy_{configuration.title}"] == (1 + index) / 8
     only = mixture[mixture.configuration == 2]
-    assert set(by_configuration(only, np.ones(8, dtype=bool))) == {"accuracy", "accuracy_3x3Grid"}
+    assert set(accuracy_by_configuration(only.configuration, np.ones(8, dtype=bool))) == {
+        "accuracy",
+        "accuracy_3x3Grid",
+    }
 
 
-@pytest.mark.parametrize("name", train_reasoners.MODELS)
+@pytest.mark.parametrize("name", solvers.MODELS)
 def test_scores_do_not_depend_on_the_batches(name, mixture):
     model = build({"model": name})
-    whole = scores(model, mixture)
+    whole = predict_scores(model, mixture)
     assert whole.shape == (len(mixture), 8)
-    np.testing.assert_allclose(scores(model, mixture, batch_size=5), whole, atol=1e-4)
-    np.testing.assert_allclose(scores(model, encode(model, mixture[10:20])), whole[10:20], atol=1e-4)
+    np.testing.assert_allclose(predict_scores(model, mixture, batch_size=5), whole, atol=1e-4)
+    np.testing.assert_allclose(predict_scores(model, encode(model, mixture[10:20])), whole[10:20], atol=1e-4)
     assert accuracy(model, mixture)["accuracy"] == (whole.argmax(1) == mixture.target).mean()
-    assert scores(model, mixture[:0]).shape == (0, 8)
+    assert predict_scores(model, mixture[:0]).shape == (0, 8)
 
 
 def test_measuring_leaves_a_model_in_its_mode(mixture):
     model = build({}).train()
-    scores(model, mixture[:3])
+    predict_scores(model, mixture[:3])
     assert model.training
 
 
 # Training
 
 
-@pytest.mark.parametrize("name", train_reasoners.MODELS)
+@pytest.mark.parametrize("name", solvers.MODELS)
 def test_the_same_seed_is_the_same_training_stopped_or_not(name, mixture, tmp_path):
     recipe = Recipe(epochs=2, batch_size=16, lr=0.01, schedule="linear")
 
     def trained(**options):
         model = build({"model": name})
-        history = learn(model, mixture, recipe, progress=False, **options)
+        history = train(model, mixture, recipe, progress=False, **options)
         return model.state_dict(), history
 
     plain, _ = trained()
@@ -143,15 +138,15 @@ def test_the_same_seed_is_the_same_training_stopped_or_not(name, mixture, tmp_pa
 
 def test_rows_swap_in_training_only_where_asked(mixture, monkeypatch):
     seen = []
-    batch = train_reasoners.TokenSet.batch
+    batch = TokenSet.batch
 
     def spy(self, items, swap=None):
         seen.append(swap)
         return batch(self, items, swap)
 
-    monkeypatch.setattr(train_reasoners.TokenSet, "batch", spy)
+    monkeypatch.setattr(TokenSet, "batch", spy)
     for swap in (True, False):
-        learn(build({}), mixture, Recipe(epochs=1, swap=swap), progress=False)
+        train(build({}), mixture, Recipe(epochs=1, swap=swap), progress=False)
     assert [one is None for one in seen] == [False, False, True, True]
     assert 0 < np.concatenate(seen[:2]).mean() < 1
 
@@ -167,7 +162,7 @@ def test_the_source_halves_its_rate_when_the_validation_loss_stays(mixture):
         0.5,
     )
     assert (config.seed, config.minutes) == (4, 1.5)
-    history = learn(build({}), mixture, Recipe(epochs=2), valid=mixture, progress=False)
+    history = train(build({}), mixture, Recipe(epochs=2), valid_set=mixture, progress=False)
     assert {"valid_loss", "accuracy"} <= set(history[-1])
 
 
@@ -214,9 +209,9 @@ def trial(**changes):
 
 @pytest.fixture
 def shelf(tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        train_reasoners, "SHIPPED", {name: tmp_path / name for name in train_reasoners.SHIPPED}
-    )
+    bundled = {name: tmp_path / name for name in pretrained.BUNDLED}
+    for module in (pretrained, reasoners):
+        monkeypatch.setattr(module, "BUNDLED", bundled)
     return tmp_path
 
 
@@ -237,23 +232,25 @@ def test_a_paper_trial_of_the_right_data_replaces_the_shipped_model(shelf):
     assert not list(shelf.iterdir())
     measured = run_reasoner(trial(scale="paper"))
     assert [one.name for one in shelf.iterdir()] == ["relational"]
-    shipped = load_solver("relational")
-    assert shipped.made["accuracy"] == round(measured.metrics["accuracy"], 4)
-    assert shipped.made["command"].startswith("reasonlib run visual_iq/relational --row full --scale paper")
+    shipped = load_pretrained("relational")
+    assert shipped.provenance["accuracy"] == round(measured.metrics["accuracy"], 4)
+    assert shipped.provenance["command"].startswith(
+        "reasonlib run visual_iq/relational --row full --scale paper"
+    )
 
 
 # On disk
 
 
-@pytest.mark.parametrize("name", train_reasoners.MODELS)
+@pytest.mark.parametrize("name", solvers.MODELS)
 def test_a_model_is_read_as_it_was_written(name, mixture, tmp_path):
     model = build({"model": name, "hidden": 24})
-    path = save_solver(tmp_path / "one.safetensors", model, {"steps": 3}, half=False)
-    shipped = load_solver(path)
-    assert shipped.model.config == model.config and shipped.made == {"steps": 3}
-    assert np.array_equal(scores(shipped.model, mixture), scores(model, mixture))
-    half = load_solver(save_solver(tmp_path / "half.safetensors", model, {}))
-    np.testing.assert_allclose(scores(half.model, mixture), scores(model, mixture), atol=0.2)
+    path = save_pretrained(tmp_path / "one.safetensors", model, {"steps": 3}, half=False)
+    shipped = load_pretrained(path)
+    assert shipped.model.config == model.config and shipped.provenance == {"steps": 3}
+    assert np.array_equal(predict_scores(shipped.model, mixture), predict_scores(model, mixture))
+    half = load_pretrained(save_pretrained(tmp_path / "half.safetensors", model, {}))
+    np.testing.assert_allclose(predict_scores(half.model, mixture), predict_scores(model, mixture), atol=0.2)
     assert next(half.model.parameters()).dtype == torch.float32
 
 
@@ -262,24 +259,24 @@ def test_a_model_is_read_as_it_was_written(name, mixture, tmp_path):
     [("relational", "i-raven", 0.99), ("relational", "raven-fair", 0.99), ("reasoner", "raven", 0.9)],
 )
 def test_the_shipped_models_solve_fresh_problems(name, answers, least):
-    fresh = Problems.join([simulate(key, 40, seed=77, answers=answers) for key in KEYS])
-    shipped = load_solver(name)
-    assert shipped.made["command"].startswith("reasonlib run visual_iq/")
+    fresh = Problems.concatenate([simulate(key, 40, seed=77, answers=answers) for key in KEYS])
+    shipped = load_pretrained(name)
+    assert shipped.provenance["command"].startswith("reasonlib run visual_iq/")
     assert accuracy(shipped.model, fresh)["accuracy"] > least
 
 
 def test_what_is_no_model_is_one_clear_line(tmp_path):
-    with pytest.raises(UserError, match=r"there is no trained reasoner at .*; choose reasoner or"):
-        load_solver("nobody")
+    with pytest.raises(UserError, match=r"there is no visual reasoner at .*; choose detector or"):
+        load_pretrained("nobody")
     other = training.save_weights(
         tmp_path / "other.safetensors", {"a": torch.zeros(1)}, metadata={"kind": "x"}
     )
     with pytest.raises(UserError, match="holds no visual reasoner"):
-        load_solver(other)
-    path = save_solver(tmp_path / "one.safetensors", build({}), {})
+        load_pretrained(other)
+    path = save_pretrained(tmp_path / "one.safetensors", build({}), {})
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(UserError, match=r"one\.safetensors"):
-        load_solver(path)
+        load_pretrained(path)
 
 
 def test_a_model_of_another_shape_is_damaged(tmp_path):
@@ -287,4 +284,4 @@ def test_a_model_of_another_shape_is_damaged(tmp_path):
     about = {"kind": "reasonlib visual reasoner", "model": "Reasoner", "config": {"hidden": 32}, "made": {}}
     path = training.save_weights(tmp_path / "one.safetensors", model, metadata=about)
     with pytest.raises(UserError, match=r"a damaged visual reasoner .*; make it again"):
-        load_solver(path)
+        load_pretrained(path)

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from reasonlib.visual_iq.data.encoding import OFFSETS, STREAMS, TOKENS, TokenSet, stream_tokens
-from reasonlib.visual_iq.data.example import CONFIGURATIONS, KEYS, PLACE_OF, Problems
+from reasonlib.visual_iq.data.encoding import STREAMS, TOKEN_COUNTS, TOKEN_OFFSETS, TokenSet, stream_tokens
+from reasonlib.visual_iq.data.example import CONFIGURATIONS, KEYS, POSITION_OF, Problems
 from reasonlib.visual_iq.data.simulator import simulate
 
 
 @pytest.fixture(scope="module")
 def problems():
-    return Problems.join([simulate(key, 6, seed=3) for key in KEYS])
+    return Problems.concatenate([simulate(key, 6, seed=3) for key in KEYS])
 
 
 def test_a_panel_by_hand():
@@ -19,7 +19,7 @@ def test_a_panel_by_hand():
     entities[0, 0, 0] = 2, 3, 0, 7  # a white square in the first of four slots
     entities[0, 0, 3] = 5, 3, 0, 2
     kind = KEYS.index("distribute_four")
-    first, last = PLACE_OF[kind, 0] + 1, PLACE_OF[kind, 3] + 1
+    first, last = POSITION_OF[kind, 0] + 1, POSITION_OF[kind, 3] + 1
     assert dict(zip(STREAMS, stream_tokens(kind, entities)[0, 0].tolist(), strict=True)) == {
         "type": [2, 0, 0, 5],
         "size": [4, 0, 0, 4],
@@ -30,7 +30,7 @@ def test_a_panel_by_hand():
 
 
 def test_every_panel_can_be_read_back(problems):
-    known = TokenSet.of(problems)
+    known = TokenSet.from_problems(problems)
     rows = [(tokens, places) for table in zip(known.tokens, known.places, strict=True)
             for tokens, places in zip(*table, strict=True)]  # fmt: skip
     for number, kind in enumerate(problems.configuration):
@@ -39,19 +39,19 @@ def test_every_panel_can_be_read_back(problems):
         for panel in range(16):
             for stream in range(len(STREAMS)):
                 tokens, places = rows[known.index[number, panel, stream]]
-                assert (tokens - OFFSETS[stream] == expected[panel, stream]).all()
-                assert (places == PLACE_OF[kind, :slots]).all()
+                assert (tokens - TOKEN_OFFSETS[stream] == expected[panel, stream]).all()
+                assert (places == POSITION_OF[kind, :slots]).all()
 
 
 def test_tokens_of_streams_do_not_overlap(problems):
-    known = TokenSet.of(problems)
-    ends = np.array(OFFSETS) + np.array(TOKENS)
+    known = TokenSet.from_problems(problems)
+    ends = np.array(TOKEN_OFFSETS) + np.array(TOKEN_COUNTS)
     owner = np.concatenate([np.searchsorted(ends, tokens[:, 0], side="right") for tokens in known.tokens])
     assert (owner[known.index] == np.arange(len(STREAMS))).all()
 
 
 def test_a_batch_holds_each_different_sequence_once(problems):
-    known = TokenSet.of(problems)
+    known = TokenSet.from_problems(problems)
     items = [40, 3, 12, 3]
     batch = known.batch(items)
     rows = [
@@ -70,14 +70,14 @@ def test_a_batch_holds_each_different_sequence_once(problems):
 
 
 def test_swapping_rows_moves_six_panels(problems):
-    known = TokenSet.of(problems)
+    known = TokenSet.from_problems(problems)
     plain, swapped = known.batch([0, 1]), known.batch([0, 1], np.array([False, True]))
     assert torch.equal(plain.index[0], swapped.index[0])
     assert torch.equal(plain.index[1, [3, 4, 5, 0, 1, 2, *range(6, 16)]], swapped.index[1])
 
 
 def test_parts_of_a_batch_are_the_whole(problems):
-    batch = TokenSet.of(problems).batch(range(5))
+    batch = TokenSet.from_problems(problems).batch(range(5))
     parts = [batch.part(index, 2) for index in range(2)]
     assert [len(part) for part in parts] == [3, 2]
     assert torch.equal(torch.cat([part.index for part in parts]), batch.index[[0, 2, 4, 1, 3]])

@@ -7,7 +7,7 @@ import pytest
 
 from reasonlib.errors import UserError
 from reasonlib.visual_iq.data.example import GOVERNED, GROUPS, KEYS, RULES
-from reasonlib.visual_iq.data.rule_solver import majority_vote
+from reasonlib.visual_iq.data.majority_vote import majority_vote
 from reasonlib.visual_iq.data.simulator import simulate
 from reasonlib.visual_iq.models.reasoner import Reasoner, ReasonerConfig
 from reasonlib.visual_iq.models.relational import Relational, RelationalConfig

@@ -61,7 +61,7 @@ def test_the_sum_over_all_pairs_written_out(tags):
 
     panels = []
     for panel in range(16):
-        features = model.see(images[:, panel, None].float())
+        features = model.backbone(images[:, panel, None].float())
         tag = functional.one_hot(torch.tensor(min(panel, 8)), 9).float().expand(2, 9)
         panels.append(model.embed(torch.cat([features, tag], 1) if tags else features))
     judged = []
@@ -72,7 +72,7 @@ def test_the_sum_over_all_pairs_written_out(tags):
                 total = total + g(panels[y], panels[z])
             total = total + g(panels[y], panels[candidate]) + g(panels[candidate], panels[y])
         torch.testing.assert_close(said.relations[:, candidate - 8], total)
-        judged.append(model.judge(total))
+        judged.append(model.head(total))
     torch.testing.assert_close(said.logits, torch.stack([one[:, 0] for one in judged], 1))
     torch.testing.assert_close(said.meta, torch.stack([one[:, 1:] for one in judged]).sum(0))
 

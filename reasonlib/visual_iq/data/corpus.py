@@ -20,13 +20,11 @@ Axes: N problems, P 16 panels, S 9 slots, A 4 attributes, K 2 components, G 4 gr
 
 import json
 import os
-import re
 import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from functools import cache
-from io import BytesIO
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any, NamedTuple
@@ -37,7 +35,15 @@ from jaxtyping import Int, UInt8
 from numpy import ndarray
 
 from reasonlib.errors import DataError, UserError
-from reasonlib.visual_iq.data import raster, render
+from reasonlib.visual_iq.data.corpus_format import (
+    ATTRIBUTE_NAMES,
+    FOLDERS,
+    GOVERNED_NAMES,
+    RULE_NAMES,
+    STEM_PATTERN,
+    file_splits,
+)
+from reasonlib.visual_iq.data.corpus_writer import write
 from reasonlib.visual_iq.data.example import (
     ATTRIBUTES,
     CANVAS,
@@ -47,37 +53,12 @@ from reasonlib.visual_iq.data.example import (
     KEYS,
     LEVELS,
     PANELS,
-    PLACE_OF,
     SLOTS,
     Problems,
 )
+from reasonlib.visual_iq.data.structure import parse_structure, structure_of
 
-__all__ = ["FOLDERS", "Images", "dumps", "read", "read_images", "released", "structure", "write"]
-
-FOLDERS = {
-    "raven": ("RAVEN", "RAVEN-10000"),
-    "i-raven": ("I-RAVEN",),
-    "raven-fair": ("RAVEN-FAIR", "RAVEN-F", "RAVEN_FAIR"),
-}
-"""What the folder of each released set may be called in ``REASONLIB_DATA``."""
-
-_DIGITS = {"train": range(6), "val": range(6, 8), "test": range(8, 10)}
-_NAME = re.compile(r"RAVEN_(\d+)_(train|val|test)")
-_RULES = ("Constant", "Progression", "Arithmetic", "Distribute_Three")  # RULES as the files call them
-_GOVERNED = ("Number/Position", "Number", "Position", "Type", "Size", "Color")  # and GOVERNED
-_LEVELS = ("Type", "Size", "Color", "Angle")  # and ATTRIBUTES
-_WORDS = (
-    *dict.fromkeys(one.structure for one in CONFIGURATIONS),
-    *("Left", "Right", "Up", "Down", "Out", "In", "Grid"),
-    *("Center_Single", "Distribute_Four", "Distribute_Nine", "Left_Center_Single", "Right_Center_Single"),
-    *(
-        "Up_Center_Single",
-        "Down_Center_Single",
-        "Out_Center_Single",
-        "In_Center_Single",
-        "In_Distribute_Four",
-    ),
-)  # what ``meta_structure`` counts
+__all__ = ["FOLDERS", "Images", "dumps", "read", "read_images", "released", "write"]
 _BAD = (
     OSError,
     ValueError,
@@ -111,175 +92,14 @@ class Images(NamedTuple):
     configuration: Int[ndarray, "N"]
 
 
-def structure(configuration: int) -> tuple[str, ...]:
-    """Write the tree of a configuration: each name is closed by a ``/``.
-
-    >>> structure(0)
-    ('Scene', 'Singleton', 'Grid', 'Center_Single', '/', '/', '/', '/')
-    """
-    one = CONFIGURATIONS[configuration]
-    inner = [name for part in one.components for name in (part.name, part.layout, "/", "/")]
-    return ("Scene", one.structure, *inner, "/", "/")
-
-
-_TREES = {structure(index): index for index in range(len(CONFIGURATIONS))}
+_TREES = {structure_of(index): index for index in range(len(CONFIGURATIONS))}
 _LAYOUTS = {
-    (one.structure, tuple((part.name, part.layout) for part in one.components)): index
-    for index, one in enumerate(CONFIGURATIONS)
+    (
+        configuration.structure,
+        tuple((component.name, component.layout) for component in configuration.components),
+    ): index
+    for index, configuration in enumerate(CONFIGURATIONS)
 }
-
-
-# Writing ----------------------------------------------------------------------------------------------------
-
-
-def write(
-    problems: Problems,
-    folder: str | os.PathLike[str],
-    *,
-    first: int = 0,
-    split: str | None = None,
-    images: bool = True,
-    workers: int = 1,
-) -> None:
-    """Write problems as a released set; each file is complete or absent.
-
-    Parameters
-    ----------
-    problems
-        Numbered within their configurations, in the order given.
-    folder
-        Of the set; made if there is none. Files of the same names are replaced.
-    first
-        Number of the first problem of each configuration.
-    split
-        "train", "valid" or "test" gives only the numbers of that split (for training 0 to 5, 10 to 15, ...),
-        so that problems which were split before keep to it. By default the number decides the split.
-    images
-        Whether to draw the panels. Without them a file holds all else.
-    workers
-        Processes that write at the same time (`joblib`); -1 for as many as there are cores.
-
-    Raises
-    ------
-    ValueError
-        If `split` is none of these, `first` is below 0, or the rules of a problem are not known.
-    DataError
-        If the folder cannot be written.
-    """
-    if first < 0:
-        raise ValueError(f"first must be at least 0, got {first}")
-    digits = [digit for each in _splits(split) for digit in _DIGITS[each]]
-    for index in np.unique(problems.configuration):
-        parts = len(CONFIGURATIONS[index].components)
-        if (problems.rules[problems.configuration == index, :parts, :, :2] < 0).any():
-            raise ValueError(f"rules must be known for problems to be written, some of {KEYS[index]} are not")
-    folder, stems = Path(folder), []
-    passed = sum(number % 10 in digits for number in range(first))
-    counts = np.full(len(CONFIGURATIONS), passed)
-    try:
-        for index in problems.configuration.tolist():
-            tens, digit = divmod(int(counts[index]), len(digits))
-            number = 10 * tens + digits[digit]
-            counts[index] += 1
-            name = next(each for each, last in _DIGITS.items() if number % 10 in last)
-            stems.append(folder / KEYS[index] / f"RAVEN_{number}_{name}")
-        for parent in {stem.parent for stem in stems}:
-            parent.mkdir(parents=True, exist_ok=True)
-        chunks = [slice(at, at + 64) for at in range(0, len(problems), 64)]
-        if workers == 1:
-            for chunk in chunks:
-                _write(problems[chunk], stems[chunk], images)
-        else:
-            from joblib import Parallel, delayed
-
-            jobs = (delayed(_write)(problems[chunk], stems[chunk], images) for chunk in chunks)
-            Parallel(n_jobs=workers)(jobs)
-    except OSError as error:
-        raise DataError(
-            f"{error.filename or folder}: cannot be written ({error.strerror}); choose another folder"
-        ) from None
-
-
-def _write(problems: Problems, stems: Sequence[Path], images: bool) -> None:
-    """Write some problems, each to its two files."""
-    pictures = render.problem_images(problems) if images else None
-    for at, stem in enumerate(stems):
-        index, target = int(problems.configuration[at]), int(problems.target[at])
-        tree = structure(index)
-        rules = problems.rules[at, : len(CONFIGURATIONS[index].components)]
-        matrix = _meta_matrix(rules)
-        arrays: dict[str, Any] = {"target": target, "predict": target}
-        arrays |= {"meta_matrix": matrix, "meta_target": np.bitwise_or.reduce(matrix), "structure": tree}
-        arrays["meta_structure"] = np.array([word in tree for word in _WORDS], dtype=np.uint8)
-        if pictures is not None:
-            arrays = {"image": pictures[at], **arrays}
-        buffer = BytesIO()
-        np.savez_compressed(buffer, **arrays)
-        _replace(stem.with_suffix(".npz"), buffer.getvalue())
-        told = _xml(index, problems.entities[at], problems.uniformity[at], rules)
-        _replace(stem.with_suffix(".xml"), told.encode())
-
-
-def _replace(path: Path, content: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        temporary.write_bytes(content)
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-def _meta_matrix(rules: Int[ndarray, "K G 3"]) -> UInt8[ndarray, "8 9"]:
-    """Mark each rule's name (the first four columns) and what it governs (the others), a rule a row."""
-    matrix = np.zeros((8, 9), dtype=np.uint8)
-    for row, (rule, governed, _) in enumerate(rules.reshape(-1, 3)):
-        matrix[row, rule] = 1
-        matrix[row, 4:6] = (governed in (0, 1), governed in (0, 2))
-        matrix[row, 6:] = np.arange(3, 6) == governed
-    return matrix
-
-
-def _xml(
-    index: int, entities: Int[ndarray, "P S A"], uniformity: Int[ndarray, "K"], rules: Int[ndarray, "k G 3"]
-) -> str:
-    """Tell a problem's panels and rules."""
-    one, told = CONFIGURATIONS[index], ["<Data><Panels>"]
-    for panel in entities.tolist():
-        told.append(f'<Panel><Struct name="{one.structure}">')
-        for number, (component, part) in enumerate(zip(one.components, one.parts, strict=True)):
-            held = [(slot, panel[slot]) for slot in range(part.start, part.stop) if panel[slot][0]]
-            told.append(
-                f'<Component id="{number}" name="{component.name}"><Layout name="{component.layout}" '
-                f'Number="{len(held) - 1}" Position="{json.dumps(component.slots)}" '
-                f'Uniformity="{uniformity[number]}">'
-            )
-            for slot, (kind, size, colour, angle) in held:
-                told.append(
-                    f'<Entity bbox="{json.dumps(one.slots[slot])}" '
-                    f"{_annotation(int(PLACE_OF[index, slot]), kind, size, angle)} "
-                    f'Type="{kind}" Size="{size}" Color="{colour}" Angle="{angle}" />'
-                )
-            told.append("</Layout></Component>")
-        told.append("</Struct></Panel>")
-    told.append("</Panels><Rules>")
-    for number, group in enumerate(rules.tolist()):
-        told.append(f'<Rule_Group id="{number}">')
-        told += [
-            f'<Rule name="{_RULES[rule]}" attr="{_GOVERNED[governed]}" />' for rule, governed, _ in group
-        ]
-        told.append("</Rule_Group>")
-    told.append("</Rules></Data>")
-    return "".join(told)
-
-
-@cache
-def _annotation(place: int, kind: int, size: int, angle: int) -> str:
-    """Box of an entity, centre first and as parts of the canvas, and the runs of its black pixels."""
-    left, top, right, bottom = render.box(place, kind, size, angle)
-    box = np.array([(top + bottom) / 2, (left + right) / 2, bottom - top, right - left]) / CANVAS
-    runs = raster.runs(render.mask(place, kind, size, angle))
-    return f'real_bbox="{np.round(box, 4).tolist()}" mask="[{",".join(map(str, runs))}]"'
 
 
 def dumps(problems: Problems) -> str:
@@ -293,21 +113,9 @@ def dumps(problems: Problems) -> str:
     raise UserError("problems are pictures in a folder of files; give a folder with --out")
 
 
-# Finding ----------------------------------------------------------------------------------------------------
-
-
-def _splits(split: str | None) -> tuple[str, ...]:
-    """Names of the splits that are wanted, as the files call them."""
-    if split is None:
-        return tuple(_DIGITS)
-    if split not in ("train", "valid", "val", "test"):
-        raise ValueError(f"split must be one of train, valid, test, got {split!r}")
-    return ("val" if split == "valid" else split,)
-
-
 def _stems(path: Path, split: str | None, suffixes: Sequence[str]) -> list[Path]:
     """Paths of the problems that a set, a configuration's folder or a file holds, without suffix."""
-    wanted = _splits(split)
+    wanted = file_splits(split)
     if path.suffix in (".npz", ".xml"):
         stems = [path.with_suffix("")]
     elif not path.is_dir():
@@ -339,9 +147,9 @@ def _listed(folder: Path, splits: Sequence[str]) -> Iterator[Path]:
     """Problems of one folder, by number."""
     numbers = {}
     for file in folder.iterdir():
-        found = _NAME.fullmatch(file.stem)
-        if found and found[2] in splits and file.suffix in (".npz", ".xml"):
-            numbers[file.with_suffix("")] = int(found[1])
+        match = STEM_PATTERN.fullmatch(file.stem)
+        if match and match[2] in splits and file.suffix in (".npz", ".xml"):
+            numbers[file.with_suffix("")] = int(match[1])
     yield from sorted(numbers, key=lambda stem: (numbers[stem], stem.name))
 
 
@@ -369,10 +177,10 @@ def released(answers: str = "raven", *, split: str | None = None, workers: int =
     """
     if answers not in FOLDERS:
         raise ValueError(f"answers must be one of {', '.join(FOLDERS)}, got {answers!r}")
-    place = os.environ.get("REASONLIB_DATA")
+    folder = os.environ.get("REASONLIB_DATA")
     for name in FOLDERS[answers]:
-        if place and (Path(place) / name).is_dir():
-            return read(Path(place) / name, split, workers=workers)
+        if folder and (Path(folder) / name).is_dir():
+            return read(Path(folder) / name, split, workers=workers)
     raise DataError(
         f"the released set {answers} is not here; set REASONLIB_DATA to a folder that holds "
         f"{' or '.join(FOLDERS[answers])}, or use simulated problems"
@@ -414,7 +222,7 @@ def read(path: str | os.PathLike[str], split: str | None = None, *, workers: int
     from joblib import Parallel, delayed
 
     chunks = (delayed(_read)(stems[at : at + 256]) for at in range(0, len(stems), 256))
-    return Problems.join(Parallel(n_jobs=workers)(chunks))
+    return Problems.concatenate(Parallel(n_jobs=workers)(chunks))
 
 
 def read_images(path: str | os.PathLike[str], split: str | None = None) -> Images:
@@ -432,8 +240,8 @@ def read_images(path: str | os.PathLike[str], split: str | None = None) -> Image
     """
     stems = _stems(Path(path), split, (".npz",))
     images = np.empty((len(stems), PANELS, CANVAS, CANVAS), dtype=np.uint8)
-    found = [_archive(stem.with_suffix(".npz"), images[at]) for at, stem in enumerate(stems)]
-    target, configuration = np.array(found, dtype=np.int8).T
+    labels = [_archive(stem.with_suffix(".npz"), images[index]) for index, stem in enumerate(stems)]
+    target, configuration = np.array(labels, dtype=np.int8).T
     return Images(images, target, configuration)
 
 
@@ -456,10 +264,10 @@ def _archive(path: Path, image: UInt8[ndarray, "16 160 160"] | None = None) -> t
     """Read target and configuration of a problem; panels too, if there is a place for them."""
     try:
         with path.open("rb") as file, np.load(file) as stored:
-            named = set(stored.files)
+            names = set(stored.files)
             target = stored["target"]
-            tree = stored["structure"] if "structure" in named else None
-            shape, kind = _header(stored) if "image" in named else (None, None)
+            tree = stored["structure"] if "structure" in names else None
+            shape, dtype = _header(stored) if "image" in names else (None, None)
             if image is not None or shape is not None:
                 if shape is None:
                     raise DataError(
@@ -470,8 +278,8 @@ def _archive(path: Path, image: UInt8[ndarray, "16 160 160"] | None = None) -> t
                         f"{path}: panels are {' x '.join(map(str, shape))}, expected "
                         f"{PANELS} x {CANVAS} x {CANVAS}; use the released size"
                     )
-                if kind != np.uint8:
-                    raise DataError(f"{path}: grey values are {kind}, expected uint8; store values 0 to 255")
+                if dtype != np.uint8:
+                    raise DataError(f"{path}: grey values are {dtype}, expected uint8; store values 0 to 255")
             if image is not None:
                 image[:] = stored["image"].reshape(image.shape)
     except DataError:
@@ -495,9 +303,9 @@ def _header(stored: Any) -> tuple[tuple[int, ...], np.dtype]:
     """Shape and type of the panels in an open archive, without unpacking them."""
     with stored.zip.open("image.npy") as file:
         version = np.lib.format.read_magic(file)
-        known = np.lib.format.read_array_header_1_0, np.lib.format.read_array_header_2_0
-        shape, _, kind = known[version >= (2, 0)](file)
-    return shape, kind
+        readers = np.lib.format.read_array_header_1_0, np.lib.format.read_array_header_2_0
+        shape, _, dtype = readers[version >= (2, 0)](file)
+    return shape, dtype
 
 
 def _planted(path: Path, tree: ndarray | None) -> int:
@@ -509,10 +317,8 @@ def _planted(path: Path, tree: ndarray | None) -> int:
     names = [each.decode() if isinstance(each, bytes) else str(each) for each in tree.ravel().tolist()]
     tokens = tuple(name for name in names if name)
     if tokens not in _TREES:
-        from reasonlib.visual_iq.models.drt import parse
-
         try:
-            parse(tokens)
+            parse_structure(tokens)
         except DataError as error:
             raise DataError(f"{path}: {error}") from None
         raise DataError(f"{path}: unknown configuration {' '.join(tokens)!r}; known are {', '.join(KEYS)}")
@@ -532,9 +338,9 @@ def _annotations(path: Path) -> tuple[int, ndarray, ndarray, ndarray]:
         raise DataError(f"{path}: {len(panels)} panels, expected {PANELS}; write or fetch it again")
     entities = np.zeros((PANELS, SLOTS, len(ATTRIBUTES)), dtype=np.int8)
     uniformity = np.full(2, -1, dtype=np.int8)
-    index = -1
-    for number, panel in enumerate(panels):
-        where = f"{path}, panel {number}"
+    configuration = -1
+    for panel_number, panel in enumerate(panels):
+        location = f"{path}, panel {panel_number}"
         components = panel.findall("Struct/Component")
         layouts = [component.find("Layout") for component in components]
         struct = panel.find("Struct")
@@ -545,51 +351,58 @@ def _annotations(path: Path) -> tuple[int, ndarray, ndarray, ndarray]:
                 for component, layout in zip(components, layouts, strict=True)
             ),
         )
-        if key not in _LAYOUTS or (number and _LAYOUTS[key] != index):
-            told = " / ".join([key[0], *(" ".join(each) for each in key[1])])
+        if key not in _LAYOUTS or (panel_number and _LAYOUTS[key] != configuration):
+            description = " / ".join([key[0], *(" ".join(each) for each in key[1])])
             what = "unknown configuration" if key not in _LAYOUTS else "not the configuration of panel 0:"
-            raise DataError(f"{where}: {what} {told!r}; known are {', '.join(KEYS)}")
-        index = _LAYOUTS[key]
+            raise DataError(f"{location}: {what} {description!r}; known are {', '.join(KEYS)}")
+        configuration = _LAYOUTS[key]
         for component, layout in enumerate(layouts):
             assert layout is not None
-            if not number:
-                uniformity[component] = _level(where, layout, "Uniformity", 4)
+            if not panel_number:
+                uniformity[component] = _level(location, layout, "Uniformity", 4)
             for entity in layout.findall("Entity"):
-                slot = _slot(index, component, entity.get("bbox", ""))
+                slot = _slot(configuration, component, entity.get("bbox", ""))
                 if slot < 0:
                     raise DataError(
-                        f"{where}: bbox {entity.get('bbox')!r} is no slot of {KEYS[index]}; "
+                        f"{location}: bbox {entity.get('bbox')!r} is no slot of {KEYS[configuration]}; "
                         "write or fetch the file again"
                     )
-                if entities[number, slot, 0]:
-                    raise DataError(f"{where}: two entities in slot {slot}; write or fetch the file again")
-                for attribute, (name, count) in enumerate(zip(_LEVELS, LEVELS, strict=True)):
-                    level = _level(where, entity, name, count, least=int(name == "Type"))
-                    entities[number, slot, attribute] = level
-    return index, entities, uniformity, _rules(path, root, len(CONFIGURATIONS[index].components))
+                if entities[panel_number, slot, 0]:
+                    raise DataError(f"{location}: two entities in slot {slot}; write or fetch the file again")
+                for attribute, (name, count) in enumerate(zip(ATTRIBUTE_NAMES, LEVELS, strict=True)):
+                    level = _level(location, entity, name, count, least=int(name == "Type"))
+                    entities[panel_number, slot, attribute] = level
+    return (
+        configuration,
+        entities,
+        uniformity,
+        _rules(path, root, len(CONFIGURATIONS[configuration].components)),
+    )
 
 
-def _level(where: str, node: ElementTree.Element, name: str, count: int, least: int = 0) -> int:
-    told = node.get(name, "")
-    if told.isascii() and told.isdigit() and least <= int(told) < count:
-        return int(told)
+def _level(location: str, node: ElementTree.Element, name: str, count: int, least: int = 0) -> int:
+    text = node.get(name, "")
+    if text.isascii() and text.isdigit() and least <= int(text) < count:
+        return int(text)
     raise DataError(
-        f"{where}: {name} must be a level from {least} to {count - 1}, got {told!r}; "
+        f"{location}: {name} must be a level from {least} to {count - 1}, got {text!r}; "
         "write or fetch the file again"
     )
 
 
 @cache
-def _slot(index: int, component: int, told: str) -> int:
+def _slot(index: int, component: int, text: str) -> int:
     """Find the slot that a box names; -1 if there is none."""
     try:
-        box = [float(value) for value in json.loads(told)]
+        box = [float(value) for value in json.loads(text)]
     except (ValueError, TypeError):
         return -1
-    one = CONFIGURATIONS[index]
-    part = one.parts[component]
-    for slot in range(part.start, part.stop):
-        if len(box) == 4 and all(abs(a - b) < 1e-3 for a, b in zip(box, one.slots[slot], strict=True)):
+    configuration = CONFIGURATIONS[index]
+    slots = configuration.component_slices[component]
+    for slot in range(slots.start, slots.stop):
+        if len(box) == 4 and all(
+            abs(a - b) < 1e-3 for a, b in zip(box, configuration.slots[slot], strict=True)
+        ):
             return slot
     return -1
 
@@ -602,13 +415,13 @@ def _rules(path: Path, root: ElementTree.Element, components: int) -> Int[ndarra
     for component, group in enumerate(groups):
         for rule in group.findall("Rule"):
             name, governs = rule.get("name", ""), rule.get("attr", "")
-            if name not in _RULES or governs not in _GOVERNED:
+            if name not in RULE_NAMES or governs not in GOVERNED_NAMES:
                 raise DataError(
-                    f"{path}: unknown rule {name!r} on {governs!r}; rules are {', '.join(_RULES)} "
-                    f"on {', '.join(_GOVERNED)}"
+                    f"{path}: unknown rule {name!r} on {governs!r}; rules are {', '.join(RULE_NAMES)} "
+                    f"on {', '.join(GOVERNED_NAMES)}"
                 )
-            governed = _GOVERNED.index(governs)
-            rules[component, max(0, governed - 2)] = _RULES.index(name), governed, 0
+            governed = GOVERNED_NAMES.index(governs)
+            rules[component, max(0, governed - 2)] = RULE_NAMES.index(name), governed, 0
         if (rules[component] < 0).any():
             raise DataError(f"{path}: component {component} lacks a rule; there must be one for each group")
     return rules

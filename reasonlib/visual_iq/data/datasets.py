@@ -11,12 +11,19 @@ from typing import NamedTuple
 import numpy as np
 
 from reasonlib.visual_iq.data.example import KEYS, Problems
-from reasonlib.visual_iq.data.grammar import index_of
+from reasonlib.visual_iq.data.example import configuration_index as index_of
 from reasonlib.visual_iq.data.simulator import simulate
 
-__all__ = ["PARTS", "Splits", "load", "split"]
+__all__ = ["ANSWER_SETS", "KINDS", "SPLIT_OF_DIGIT", "Splits", "load", "split"]
 
-PARTS = ("train", "train", "train", "train", "train", "train", "valid", "valid", "test", "test")
+ANSWER_SETS = {"raven": "RAVEN", "i-raven": "I-RAVEN", "raven-fair": "RAVEN-FAIR"}
+"""Data sets by name, and their titles: the same questions, each set with its own way to make candidates."""
+
+KINDS = {name: "regenerated" for name in ANSWER_SETS}
+"""Kind of each data set: drawn by the rules that its authors published. Rules, attributes and pixels agree with
+the public generators (``tests/visual_iq``)."""
+
+SPLIT_OF_DIGIT = ("train", "train", "train", "train", "train", "train", "valid", "valid", "test", "test")
 """Where a problem belongs, by the last digit of its number within its configuration."""
 
 
@@ -30,9 +37,9 @@ class Splits(NamedTuple):
 
 def split(problems: Problems) -> Splits:
     """Split problems of one configuration by the last digit of their number."""
-    digits = np.arange(len(problems)) % len(PARTS)
+    digits = np.arange(len(problems)) % len(SPLIT_OF_DIGIT)
     return Splits(
-        *(problems[np.array([PARTS[digit] == part for digit in digits])] for part in Splits._fields)
+        *(problems[np.array([SPLIT_OF_DIGIT[digit] == part for digit in digits])] for part in Splits._fields)
     )
 
 
@@ -48,7 +55,7 @@ def load(
     Parameters
     ----------
     answers
-        One of `reasonlib.visual_iq.data.distractors.ANSWERS`. Questions are the same for each.
+        One of `reasonlib.visual_iq.data.distractors.DISTRACTORS`. Questions are the same for each.
     per_configuration
         Problems of each configuration, in all three parts together.
     seed
@@ -71,8 +78,8 @@ def load(
     >>> [len(part) for part in load(per_configuration=20, configurations=["Center", "O-IG"])]
     [24, 8, 8]
     """
-    if per_configuration < len(PARTS):
-        raise ValueError(f"per_configuration must be at least {len(PARTS)}, got {per_configuration}")
+    if per_configuration < len(SPLIT_OF_DIGIT):
+        raise ValueError(f"per_configuration must be at least {len(SPLIT_OF_DIGIT)}, got {per_configuration}")
     if not configurations:
         raise ValueError(f"configurations must name at least one of {', '.join(KEYS)}")
     if isinstance(configurations, str):
@@ -82,5 +89,8 @@ def load(
 
 @lru_cache(maxsize=6)
 def _load(answers: str, per_configuration: int, seed: int, configurations: tuple[int, ...]) -> Splits:
-    parts = [split(simulate(one, per_configuration, seed=seed, answers=answers)) for one in configurations]
-    return Splits(*(Problems.join(part) for part in zip(*parts, strict=True)))
+    splits = [
+        split(simulate(configuration, per_configuration, seed=seed, answers=answers))
+        for configuration in configurations
+    ]
+    return Splits(*(Problems.concatenate(problems) for problems in zip(*splits, strict=True)))

@@ -28,18 +28,26 @@ from jaxtyping import Int
 from numpy import ndarray
 from torch import Tensor
 
-from reasonlib.visual_iq.data.example import CONFIGURATIONS, LEVELS, PLACE_OF, PLACES, Problems
+from reasonlib.visual_iq.data.example import CONFIGURATIONS, LEVELS, POSITION_OF, POSITIONS, Problems
 
-__all__ = ["OFFSETS", "STREAMS", "TOKENS", "Batch", "Sequences", "TokenSet", "stream_tokens"]
+__all__ = [
+    "STREAMS",
+    "TOKEN_COUNTS",
+    "TOKEN_OFFSETS",
+    "TokenBatch",
+    "TokenSequences",
+    "TokenSet",
+    "stream_tokens",
+]
 
 STREAMS = ("type", "size", "colour", "angle", "position")
 """What the reasoner reads of an entity, each by itself."""
-TOKENS = (LEVELS[0], *(levels + 1 for levels in LEVELS[1:]), len(PLACES) + 1)
+TOKEN_COUNTS = (LEVELS[0], *(levels + 1 for levels in LEVELS[1:]), len(POSITIONS) + 1)
 """Number of tokens of each stream; token 0 is "empty" in all of them."""
-OFFSETS = tuple(int(start) for start in np.cumsum((0, *TOKENS))[:-1])
+TOKEN_OFFSETS = tuple(int(start) for start in np.cumsum((0, *TOKEN_COUNTS))[:-1])
 """Where each stream's tokens begin in one table of all tokens."""
 
-_SWAPPED = [3, 4, 5, 0, 1, 2, *range(6, 16)]
+_ROWS_SWAPPED = [3, 4, 5, 0, 1, 2, *range(6, 16)]
 
 
 def stream_tokens(configuration: int, entities: Int[ndarray, "N P 9 4"]) -> Int[ndarray, "N P V S"]:
@@ -59,16 +67,16 @@ def stream_tokens(configuration: int, entities: Int[ndarray, "N P 9 4"]) -> Int[
     second, since otherwise the stream of positions would be the same for every panel.
     """
     slots = len(CONFIGURATIONS[configuration].slots)
-    seen = np.moveaxis(entities[..., :slots, :].astype(np.int64), -1, -2)  # (N, P, A, S)
-    filled = seen[..., :1, :] > 0
-    place = PLACE_OF[configuration, :slots].astype(np.int64) + 1
+    levels = np.moveaxis(entities[..., :slots, :].astype(np.int64), -1, -2)  # (N, P, A, S)
+    filled = levels[..., :1, :] > 0
+    position = POSITION_OF[configuration, :slots].astype(np.int64) + 1
     tokens = np.concatenate(
-        [seen[..., :1, :], seen[..., 1:, :] + 1, np.broadcast_to(place, filled.shape)], -2
+        [levels[..., :1, :], levels[..., 1:, :] + 1, np.broadcast_to(position, filled.shape)], -2
     )
     return np.where(filled, tokens, 0)
 
 
-class Sequences(NamedTuple):
+class TokenSequences(NamedTuple):
     """Different sequences of one length.
 
     Attributes
@@ -84,12 +92,12 @@ class Sequences(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Batch:
+class TokenBatch:
     """Problems as the reasoner reads them.
 
     Parameters
     ----------
-    sequences : one `Sequences` for each number of slots
+    sequences : one `TokenSequences` for each number of slots
         Each different sequence of the batch, once.
     index : (B, P, V)
         Which sequence each panel has in each stream, counted through all of `sequences`.
@@ -97,21 +105,23 @@ class Batch:
         The right candidate.
     """
 
-    sequences: tuple[Sequences, ...]
+    sequences: tuple[TokenSequences, ...]
     index: Int[Tensor, "B P V"]
     target: Int[Tensor, "B"]
 
     def __len__(self) -> int:
         return len(self.target)
 
-    def to(self, device: torch.device | str) -> "Batch":
+    def to(self, device: torch.device | str) -> "TokenBatch":
         """Move all tensors."""
-        moved = tuple(Sequences(*(part.to(device) for part in one)) for one in self.sequences)
-        return Batch(moved, self.index.to(device), self.target.to(device))
+        sequences = tuple(
+            TokenSequences(*(tensor.to(device) for tensor in sequence)) for sequence in self.sequences
+        )
+        return TokenBatch(sequences, self.index.to(device), self.target.to(device))
 
-    def part(self, index: int, count: int) -> "Batch":
+    def shard(self, index: int, count: int) -> "TokenBatch":
         """Take one of `count` slices of the problems, as `training.fit` asks for with several processes."""
-        return Batch(self.sequences, self.index[index::count], self.target[index::count])
+        return TokenBatch(self.sequences, self.index[index::count], self.target[index::count])
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +133,7 @@ class TokenSet:
     configuration, target
         As in `puzzle.Problems`.
     tokens, places
-        For each number of slots, the different sequences (U, S) and their places; see `Sequences`.
+        For each number of slots, the different sequences (U, S) and their places; see `TokenSequences`.
     index
         Which sequence each panel has in each stream, counted through all of `tokens`.
     """
@@ -138,35 +148,37 @@ class TokenSet:
         return len(self.target)
 
     @classmethod
-    def of(cls, problems: Problems) -> Self:
+    def from_problems(cls, problems: Problems) -> Self:
         """Encode problems of any configurations."""
-        kinds = problems.configuration.astype(int)
+        configurations = problems.configuration.astype(int)
         index = np.zeros((len(problems), problems.entities.shape[1], len(STREAMS)), dtype=np.int64)
         lengths: dict[int, list[int]] = {}
-        for kind in np.unique(kinds):
-            lengths.setdefault(len(CONFIGURATIONS[kind].slots), []).append(int(kind))
+        for configuration in np.unique(configurations):
+            lengths.setdefault(len(CONFIGURATIONS[configuration].slots), []).append(int(configuration))
         tables, places, count = [], [], 0
-        for slots, members in sorted(lengths.items()):
+        for slots, same_length in sorted(lengths.items()):
             rows: list[ndarray] = []
-            where: list[ndarray] = []
-            for kind in members:
-                chosen = np.flatnonzero(kinds == kind)
+            position_rows: list[ndarray] = []
+            for configuration in same_length:
+                members = np.flatnonzero(configurations == configuration)
                 # one number for each sequence: its configuration, its stream, its tokens
-                tokens = stream_tokens(kind, problems.entities[chosen])  # (n, P, V, S)
+                tokens = stream_tokens(configuration, problems.entities[members])  # (n, P, V, S)
                 code = np.zeros(tokens.shape[:-1], dtype=np.int64) + np.arange(len(STREAMS))
                 for slot in range(slots):
-                    code = code * max(TOKENS) + tokens[..., slot]
+                    code = code * max(TOKEN_COUNTS) + tokens[..., slot]
                 _, first, back = np.unique(code, return_index=True, return_inverse=True)
-                index[chosen] = back.reshape(code.shape) + count
+                index[members] = back.reshape(code.shape) + count
                 count += len(first)
                 stream = first % len(STREAMS)
-                rows.append(tokens.reshape(-1, slots)[first] + np.array(OFFSETS)[stream, None])
-                where.append(np.broadcast_to(PLACE_OF[kind, :slots].astype(np.int64), rows[-1].shape))
+                rows.append(tokens.reshape(-1, slots)[first] + np.array(TOKEN_OFFSETS)[stream, None])
+                position_rows.append(
+                    np.broadcast_to(POSITION_OF[configuration, :slots].astype(np.int64), rows[-1].shape)
+                )
             tables.append(np.concatenate(rows))
-            places.append(np.concatenate(where))
+            places.append(np.concatenate(position_rows))
         return cls(problems.configuration, problems.target, tuple(tables), tuple(places), index)
 
-    def batch(self, items: Sequence[int] | ndarray, swap: ndarray | None = None) -> Batch:
+    def batch(self, items: Sequence[int] | ndarray, swap: ndarray | None = None) -> TokenBatch:
         """Take some of the problems.
 
         Parameters
@@ -179,18 +191,20 @@ class TokenSet:
         chosen = np.asarray(items)
         index = self.index[chosen]
         if swap is not None:
-            index = np.where(swap[:, None, None], index[:, _SWAPPED], index)
+            index = np.where(swap[:, None, None], index[:, _ROWS_SWAPPED], index)
         used = np.zeros(sum(map(len, self.tokens)), dtype=bool)
         used[index] = True
-        rank = np.cumsum(used) - 1
+        new_index = np.cumsum(used) - 1
         sequences, start = [], 0
         for tokens, places in zip(self.tokens, self.places, strict=True):
-            here = used[start : start + len(tokens)]
+            in_batch = used[start : start + len(tokens)]
             start += len(tokens)
-            if here.any():
-                sequences.append(Sequences(torch.from_numpy(tokens[here]), torch.from_numpy(places[here])))
-        return Batch(
+            if in_batch.any():
+                sequences.append(
+                    TokenSequences(torch.from_numpy(tokens[in_batch]), torch.from_numpy(places[in_batch]))
+                )
+        return TokenBatch(
             tuple(sequences),
-            torch.from_numpy(rank[index]),
+            torch.from_numpy(new_index[index]),
             torch.from_numpy(self.target[chosen].astype(np.int64)),
         )

@@ -32,8 +32,8 @@ __all__ = [
     "KEYS",
     "LEVELS",
     "PANELS",
-    "PLACES",
-    "PLACE_OF",
+    "POSITIONS",
+    "POSITION_OF",
     "RULES",
     "SIZES",
     "SLOTS",
@@ -121,7 +121,7 @@ class Configuration:
         return tuple(slot for component in self.components for slot in component.slots)
 
     @property
-    def parts(self) -> tuple[slice, ...]:
+    def component_slices(self) -> tuple[slice, ...]:
         """Where each component's slots stand on the slot axis."""
         ends = np.cumsum([len(component.slots) for component in self.components]).tolist()
         return tuple(slice(start, end) for start, end in zip([0, *ends], ends, strict=False))
@@ -205,31 +205,40 @@ CONFIGURATIONS = (
 )
 KEYS = tuple(configuration.key for configuration in CONFIGURATIONS)
 
-PLACES = tuple(dict.fromkeys(slot for configuration in CONFIGURATIONS for slot in configuration.slots))
+POSITIONS = tuple(dict.fromkeys(slot for configuration in CONFIGURATIONS for slot in configuration.slots))
 """The 22 different places of all layouts, as ``(row, column, height, width)``."""
-PLACE_OF: Int[ndarray, "7 S"] = np.array(
-    [[PLACES.index(slot) for slot in one.slots] + [-1] * (SLOTS - len(one.slots)) for one in CONFIGURATIONS],
+POSITION_OF: Int[ndarray, "7 S"] = np.array(
+    [
+        [POSITIONS.index(slot) for slot in configuration.slots] + [-1] * (SLOTS - len(configuration.slots))
+        for configuration in CONFIGURATIONS
+    ],
     dtype=np.int8,
 )
 """Place of each slot of each configuration; -1 where the configuration has fewer slots."""
 
 
-def configuration_index(name: str) -> int:
-    """Find a configuration by its key or title.
+def configuration_index(configuration: str | int) -> int:
+    """Find a configuration by its key, title or index.
 
     Raises
     ------
     ValueError
-        If there is none of that name.
+        If there is none.
 
-    >>> configuration_index("2x2Grid") == configuration_index("distribute_four")
+    >>> configuration_index("2x2Grid") == configuration_index("distribute_four") == configuration_index(1)
     True
     """
-    for index, configuration in enumerate(CONFIGURATIONS):
-        if name in (configuration.key, configuration.title):
+    if not isinstance(configuration, str):
+        if not 0 <= configuration < len(CONFIGURATIONS):
+            raise ValueError(f"configuration must be 0 to {len(CONFIGURATIONS) - 1}, got {configuration}")
+        return int(configuration)
+    for index, layout in enumerate(CONFIGURATIONS):
+        if configuration in (layout.key, layout.title):
             return index
-    titles = ", ".join(configuration.title for configuration in CONFIGURATIONS)
-    raise ValueError(f"configuration must be one of {', '.join(KEYS)}, or by title {titles}, got {name!r}")
+    titles = ", ".join(layout.title for layout in CONFIGURATIONS)
+    raise ValueError(
+        f"configuration must be one of {', '.join(KEYS)}, or by title {titles}, got {configuration!r}"
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,13 +273,15 @@ class Problems:
 
     def __getitem__(self, index: slice | Sequence[int] | ndarray) -> Self:
         """Choose some of the problems: a slice, indices or a mask."""
-        chosen = index if isinstance(index, slice) else np.asarray(index)
-        return type(self)(*(getattr(self, field.name)[chosen] for field in fields(self)))
+        selection = index if isinstance(index, slice) else np.asarray(index)
+        return type(self)(*(getattr(self, field.name)[selection] for field in fields(self)))
 
     @classmethod
-    def join(cls, parts: Sequence["Problems"]) -> Self:
+    def concatenate(cls, parts: Sequence["Problems"]) -> Self:
         """Put problems one after another."""
-        return cls(*(np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(cls)))
+        return cls(
+            *(np.concatenate([getattr(problems, field.name) for problems in parts]) for field in fields(cls))
+        )
 
     @property
     def filled(self) -> Bool[ndarray, "N P S"]:

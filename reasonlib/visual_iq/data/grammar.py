@@ -39,20 +39,19 @@ from reasonlib.visual_iq.data.example import (
 )
 
 __all__ = [
-    "OPTIONS",
+    "RULE_OPTIONS",
     "Node",
-    "Option",
-    "draw",
-    "index_of",
-    "possible",
+    "RuleOption",
+    "grammar_tree",
+    "possible_rules",
     "root_range",
-    "tree",
+    "sample_rules",
 ]
 
 CONSTANT, PROGRESSION, ARITHMETIC, DISTRIBUTE_THREE = range(len(RULES))
 _STEPS, _SIGNS, _NONE = (-2, -1, 1, 2), (1, -1), (0,)
 
-OPTIONS: tuple[tuple[tuple[str, str, tuple[int, ...]], ...], ...] = (
+RULE_OPTIONS: tuple[tuple[tuple[str, str, tuple[int, ...]], ...], ...] = (
     (
         ("progression", "number", _STEPS),
         ("progression", "position", _STEPS),
@@ -80,7 +79,7 @@ OPTIONS: tuple[tuple[tuple[str, str, tuple[int, ...]], ...], ...] = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Option:
+class RuleOption:
     """A rule that a component may follow.
 
     Parameters
@@ -118,7 +117,7 @@ def root_range(component: Component, group: int) -> tuple[int, int]:
     return (component.number, (1, len(TYPES) - 1), component.size, component.colour)[group]
 
 
-def _narrowed(rule: str, governed: str, value: int, low: int, high: int) -> tuple[int, int]:
+def _first_column_range(rule: str, governed: str, value: int, low: int, high: int) -> tuple[int, int]:
     """Give the levels of the first column under a rule; an empty range says that it is impossible.
 
     Sizes and numbers are added as counts from one, so that two of the lowest make the second lowest;
@@ -143,7 +142,7 @@ def _narrowed(rule: str, governed: str, value: int, low: int, high: int) -> tupl
 
 
 @cache
-def possible(component: Component, group: int) -> tuple[Option, ...]:
+def possible_rules(component: Component, group: int) -> tuple[RuleOption, ...]:
     """List the rules that a component may follow in a group, each with its chance (section 3.2).
 
     Parameters
@@ -156,7 +155,7 @@ def possible(component: Component, group: int) -> tuple[Option, ...]:
     Returns
     -------
     tuple of Option
-        Rules in the order of `OPTIONS`; chances sum to one.
+        Rules in the order of `RULE_OPTIONS`; chances sum to one.
 
     Examples
     --------
@@ -165,20 +164,20 @@ def possible(component: Component, group: int) -> tuple[Option, ...]:
     >>> [option.rule for option in possible(CONFIGURATIONS[0].components[0], 0)]
     ['constant']
     """
-    found = []
-    for rule, governed, values in OPTIONS[group]:
+    options = []
+    for rule, governed, values in RULE_OPTIONS[group]:
         for value in values:
-            low, high = _narrowed(rule, governed, value, *root_range(component, group))
+            low, high = _first_column_range(rule, governed, value, *root_range(component, group))
             if low <= high:
-                found.append((rule, governed, value, 1 / len(values), low, high))
-    total = sum(chance for _, _, _, chance, _, _ in found)
+                options.append((rule, governed, value, 1 / len(values), low, high))
+    total = sum(probability for _, _, _, probability, _, _ in options)
     return tuple(
-        Option(rule=rule, governed=governed, value=value, chance=chance / total, low=low, high=high)
-        for rule, governed, value, chance, low, high in found
+        RuleOption(rule=rule, governed=governed, value=value, chance=probability / total, low=low, high=high)
+        for rule, governed, value, probability, low, high in options
     )
 
 
-def draw(
+def sample_rules(
     configuration: int, number: int, generator: Generator
 ) -> tuple[Int[ndarray, "N K G 3"], Int[ndarray, "N K G 2"]]:
     """Draw the rules of problems of one configuration.
@@ -197,18 +196,18 @@ def draw(
     rules
         As in `Problems.rules`, for the configuration's own components alone.
     ranges
-        Lowest and highest level of the first column, as in `Option`.
+        Lowest and highest level of the first column, as in `RuleOption`.
     """
     components = CONFIGURATIONS[configuration].components
     rules = np.zeros((number, len(components), len(GROUPS), 3), np.int8)
     ranges = np.zeros((number, len(components), len(GROUPS), 2), np.int8)
-    for part, component in enumerate(components):
+    for component_index, component in enumerate(components):
         for group in range(len(GROUPS)):
-            options = possible(component, group)
+            options = possible_rules(component, group)
             edges = np.cumsum([option.chance for option in options])[:-1]
-            chosen = np.searchsorted(edges, generator.random(number), side="right")
-            rules[:, part, group] = np.array([option.code for option in options], np.int8)[chosen]
-            ranges[:, part, group] = np.array([(o.low, o.high) for o in options], np.int8)[chosen]
+            choice = np.searchsorted(edges, generator.random(number), side="right")
+            rules[:, component_index, group] = np.array([option.code for option in options], np.int8)[choice]
+            ranges[:, component_index, group] = np.array([(o.low, o.high) for o in options], np.int8)[choice]
     return rules, ranges
 
 
@@ -236,7 +235,7 @@ class Node:
     level: str
     name: str
     ranges: tuple[tuple[str, int, int], ...] = ()
-    rules: tuple[tuple[str, tuple[Option, ...]], ...] = ()
+    rules: tuple[tuple[str, tuple[RuleOption, ...]], ...] = ()
     children: tuple["Node", ...] = ()
 
     def walk(self, depth: int = 0) -> Iterator[tuple[int, "Node"]]:
@@ -246,7 +245,7 @@ class Node:
             yield from child.walk(depth + 1)
 
 
-def tree(configuration: str | int | None = None) -> Node:
+def grammar_tree(configuration: str | int | None = None) -> Node:
     """Show the grammar as a tree: of one configuration, or of all.
 
     Parameters
@@ -275,18 +274,22 @@ def tree(configuration: str | int | None = None) -> Node:
     if configuration is None:
         chosen = list(CONFIGURATIONS)
     else:
-        chosen = [CONFIGURATIONS[index_of(configuration)]]
+        chosen = [CONFIGURATIONS[configuration_index(configuration)]]
     return Node(
         level="Root",
         name="Scene",
         children=tuple(
-            Node(level="Structure", name=one.structure, children=tuple(map(_component, one.components)))
-            for one in chosen
+            Node(
+                level="Structure",
+                name=layout.structure,
+                children=tuple(map(_component_node, layout.components)),
+            )
+            for layout in chosen
         ),
     )
 
 
-def _component(component: Component) -> Node:
+def _component_node(component: Component) -> Node:
     entity = Node(
         level="Entity",
         name=component.name,
@@ -294,7 +297,7 @@ def _component(component: Component) -> Node:
             *((GROUPS[group], *root_range(component, group)) for group in (1, 2, 3)),
             ("angle", 0, len(ANGLES) - 1),
         ),
-        rules=tuple((GROUPS[group], possible(component, group)) for group in (1, 2, 3)),
+        rules=tuple((GROUPS[group], possible_rules(component, group)) for group in (1, 2, 3)),
     )
     layout = Node(
         level="Layout",
@@ -304,22 +307,7 @@ def _component(component: Component) -> Node:
             ("position", 0, len(component.slots) - 1),
             ("uniformity", 0, 3),
         ),
-        rules=((GROUPS[0], possible(component, 0)),),
+        rules=((GROUPS[0], possible_rules(component, 0)),),
         children=(entity,),
     )
     return Node(level="Component", name=component.name, children=(layout,))
-
-
-def index_of(configuration: str | int) -> int:
-    """Find a configuration by its key, title or index.
-
-    Raises
-    ------
-    ValueError
-        If there is none.
-    """
-    if isinstance(configuration, str):
-        return configuration_index(configuration)
-    if not 0 <= configuration < len(CONFIGURATIONS):
-        raise ValueError(f"configuration must be 0 to {len(CONFIGURATIONS) - 1}, got {configuration}")
-    return int(configuration)

@@ -4,7 +4,8 @@ The released panels were drawn with OpenCV, and their edges show it: a line is a
 wide with a dot at either end, a circle is a polygon of chords, a turned picture is sampled at 32nds of a
 pixel. The same steps are taken here, in numpy, so that pixels agree and not only shapes.
 
-Points are ``(x, y)``: column first, in 65536ths of a pixel (`ONE`). Everything lies inside the canvas.
+Points are ``(x, y)``: column first, in 65536ths of a pixel (`FIXED_POINT_ONE`). All
+points lie inside the canvas.
 
 Axes: V corners of an outline, H and W sides of a canvas.
 """
@@ -15,81 +16,89 @@ import numpy as np
 from jaxtyping import Bool, Int
 from numpy import ndarray
 
-__all__ = ["ONE", "circle", "outline", "polygon", "ring", "runs", "turn"]
+__all__ = [
+    "FIXED_POINT_ONE",
+    "circle_outline",
+    "filled_circle",
+    "filled_polygon",
+    "polygon_outline",
+    "rotation_samples",
+    "run_lengths",
+]
 
-ONE = 1 << 16
+FIXED_POINT_ONE = 1 << 16
 SAMPLES = 32  # places between two pixels at which a turned picture is sampled
 
 
-def _rounded(value):
-    return (value + ONE // 2) >> 16
+def _round_to_pixel(value):
+    return (value + FIXED_POINT_ONE // 2) >> 16
 
 
-def _quotient(above: int, below: int) -> int:
+def _truncated_division(above: int, below: int) -> int:
     """Divide as C does: towards zero."""
     return abs(above) // below * (1 if above >= 0 else -1)
 
 
-def _walk(mask: Bool[ndarray, "H W"], start: tuple[int, int], end: tuple[int, int]) -> None:
+def _draw_line(mask: Bool[ndarray, "H W"], start: tuple[int, int], end: tuple[int, int]) -> None:
     """Mark a line one pixel wide: one pixel for each step along the longer of its sides."""
-    mask[_rounded(end[1]), _rounded(end[0])] = True
+    mask[_round_to_pixel(end[1]), _round_to_pixel(end[0])] = True
     long = 0 if abs(end[0] - start[0]) > abs(end[1] - start[1]) else 1
     first, last = (start, end) if end[long] >= start[long] else (end, start)
     length = last[long] - first[long]
     steps = np.arange((length >> 16) + 1)
-    slope = _quotient((last[1 - long] - first[1 - long]) << 16, length | 1)
-    along = _rounded(first[long]) + steps
-    across = _rounded(first[1 - long] + steps * slope)
+    slope = _truncated_division((last[1 - long] - first[1 - long]) << 16, length | 1)
+    along = _round_to_pixel(first[long]) + steps
+    across = _round_to_pixel(first[1 - long] + steps * slope)
     mask[(across, along) if long == 0 else (along, across)] = True
 
 
-def _convex(mask: Bool[ndarray, "H W"], corners: list[tuple[int, int]]) -> None:
+def _fill_convex(mask: Bool[ndarray, "H W"], corners: list[tuple[int, int]]) -> None:
     """Fill a convex outline: its edges, and in each row whatever lies between two of them."""
     low = np.full(len(mask), mask.shape[1])
     high = np.full(len(mask), -1)
     for start, end in zip([corners[-1], *corners[:-1]], corners, strict=True):
-        _walk(mask, start, end)
+        _draw_line(mask, start, end)
         (x, y), (to, below) = (start, end) if start[1] <= end[1] else (end, start)
-        top, bottom = _rounded(y), _rounded(below)
+        top, bottom = _round_to_pixel(y), _round_to_pixel(below)
         if rows := bottom - top:
-            slope = _quotient(2 * (to - x) + rows, 2 * rows)
-            columns = _rounded(x + np.arange(rows) * slope)
+            slope = _truncated_division(2 * (to - x) + rows, 2 * rows)
+            columns = _round_to_pixel(x + np.arange(rows) * slope)
             low[top:bottom] = np.minimum(low[top:bottom], columns)
             high[top:bottom] = np.maximum(high[top:bottom], columns)
     column = np.arange(mask.shape[1])
     mask |= (column >= low[:, None]) & (column <= high[:, None])
 
 
-def _stroke(mask: Bool[ndarray, "H W"], start: tuple[int, int], end: tuple[int, int]) -> None:
+def _draw_stroke(mask: Bool[ndarray, "H W"], start: tuple[int, int], end: tuple[int, int]) -> None:
     """Draw a line two pixels wide, with a dot of five pixels at its end."""
-    dx, dy = (start[0] - end[0]) / ONE, (end[1] - start[1]) / ONE
+    dx, dy = (start[0] - end[0]) / FIXED_POINT_ONE, (end[1] - start[1]) / FIXED_POINT_ONE
     if length := float(np.sqrt(dx * dx + dy * dy)):
-        half = ONE / length
+        half = FIXED_POINT_ONE / length
         x, y = int(np.rint(dy * half)), int(np.rint(dx * half))
         (ax, ay), (bx, by) = start, end
-        _convex(mask, [(ax + x, ay + y), (ax - x, ay - y), (bx - x, by - y), (bx + x, by + y)])
-    column, row = _rounded(end[0]), _rounded(end[1])
+        _fill_convex(mask, [(ax + x, ay + y), (ax - x, ay - y), (bx - x, by - y), (bx + x, by + y)])
+    column, row = _round_to_pixel(end[0]), _round_to_pixel(end[1])
     mask[row, column - 1 : column + 2] = True
     mask[row - 1 : row + 2, column] = True
 
 
-def outline(side: int, corners: Int[ndarray, "V 2"]) -> Bool[ndarray, "H W"]:
+def polygon_outline(side: int, corners: Int[ndarray, "V 2"]) -> Bool[ndarray, "H W"]:
     """Trace a polygon, two pixels wide, on a square canvas; corners in pixels."""
     mask = np.zeros((side, side), dtype=bool)
-    points = [(int(x) * ONE, int(y) * ONE) for x, y in corners]
+    points = [(int(x) * FIXED_POINT_ONE, int(y) * FIXED_POINT_ONE) for x, y in corners]
     for start, end in zip([points[-1], *points[:-1]], points, strict=True):
-        _stroke(mask, start, end)
+        _draw_stroke(mask, start, end)
     return mask
 
 
-def polygon(side: int, corners: Int[ndarray, "V 2"]) -> Bool[ndarray, "H W"]:
+def filled_polygon(side: int, corners: Int[ndarray, "V 2"]) -> Bool[ndarray, "H W"]:
     """Fill a convex polygon on a square canvas; corners in pixels."""
     mask = np.zeros((side, side), dtype=bool)
-    _convex(mask, [(int(x) * ONE, int(y) * ONE) for x, y in corners])
+    _fill_convex(mask, [(int(x) * FIXED_POINT_ONE, int(y) * FIXED_POINT_ONE) for x, y in corners])
     return mask
 
 
-def ring(side: int, x: int, y: int, radius: int) -> Bool[ndarray, "H W"]:
+def circle_outline(side: int, x: int, y: int, radius: int) -> Bool[ndarray, "H W"]:
     """Trace a circle, two pixels wide: a polygon with a corner at every 5, 18, 30 or 90 degrees."""
     mask = np.zeros((side, side), dtype=bool)
     every = 90 if radius < 3 else 30 if radius < 10 else 18 if radius < 15 else 5
@@ -98,22 +107,22 @@ def ring(side: int, x: int, y: int, radius: int) -> Bool[ndarray, "H W"]:
     sine, cosine = (
         np.round(np.sin(np.deg2rad(each)), 7).astype(np.float32) for each in (degrees, degrees + 90)
     )
-    columns = np.rint((x + radius * cosine.astype(float)) * ONE).astype(int).tolist()
-    rows = np.rint((y + radius * sine.astype(float)) * ONE).astype(int).tolist()
+    columns = np.rint((x + radius * cosine.astype(float)) * FIXED_POINT_ONE).astype(int).tolist()
+    rows = np.rint((y + radius * sine.astype(float)) * FIXED_POINT_ONE).astype(int).tolist()
     points = list(zip(columns, rows, strict=True))
     for start, end in pairwise(points):
         if start != end:
-            _stroke(mask, start, end)
+            _draw_stroke(mask, start, end)
     return mask
 
 
-def circle(side: int, x: int, y: int, radius: int) -> Bool[ndarray, "H W"]:
-    """Fill a circle (what a `ring` hides of its rim is not that of OpenCV)."""
+def filled_circle(side: int, x: int, y: int, radius: int) -> Bool[ndarray, "H W"]:
+    """Fill a circle (what a `circle_outline` hides of its rim is not that of OpenCV)."""
     at = np.arange(side)
     return (at[None, :] - x) ** 2 + (at[:, None] - y) ** 2 <= radius**2
 
 
-def turn(
+def rotation_samples(
     x: int, y: int, degrees: float, rows: slice, columns: slice
 ) -> tuple[Int[ndarray, "4 h w"], Int[ndarray, "4 h w"], Int[ndarray, "4 h w"]]:
     """Where the pixels of a turned picture come from.
@@ -153,7 +162,7 @@ def turn(
     )
 
 
-def runs(mask: Bool[ndarray, "H W"]) -> list[int]:
+def run_lengths(mask: Bool[ndarray, "H W"]) -> list[int]:
     """Write a mask as runs, row by row: where each starts, counted from 1, and how long it is.
 
     >>> runs(np.array([[False, True], [True, False]]))

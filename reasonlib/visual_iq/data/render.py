@@ -30,46 +30,46 @@ from reasonlib.visual_iq.data.example import (
     COLOURS,
     CONFIGURATIONS,
     LEVELS,
-    PLACE_OF,
-    PLACES,
+    POSITION_OF,
+    POSITIONS,
     SIZES,
     SLOTS,
     TYPES,
     Problems,
 )
 
-__all__ = ["box", "boxes", "mask", "panels", "problem_images"]
+__all__ = ["entity_box", "entity_boxes", "entity_mask", "render_panels", "render_problems"]
 
 BLACK, WHITE = 0, 255
 EDGE = 2  # width of an outline, in pixels
-TOGETHER = 128  # panels drawn in one step: as many as stay in a processor's cache
+CHUNK_SIZE = 128  # panels drawn in one step: as many as stay in a processor's cache
 MARGIN = 1.5  # of a box around an entity, on each side
-KINDS = (len(TYPES) - 1, len(SIZES), len(COLOURS), len(ANGLES))  # of sprites at one place
+SPRITE_SHAPE = (len(TYPES) - 1, len(SIZES), len(COLOURS), len(ANGLES))  # of sprites at one place
 
 
 # The geometry of an entity ----------------------------------------------------------------------------------
 
 
-def centre(place: int) -> tuple[int, int]:
+def centre(position: int) -> tuple[int, int]:
     """Column and row of a place's centre, in pixels."""
-    row, column, _, _ = PLACES[place]
+    row, column, _, _ = POSITIONS[position]
     return int(column * CANVAS), int(row * CANVAS)
 
 
-def unit(place: int) -> float:
+def half_side(position: int) -> float:
     """Half the shorter side of a place, in pixels."""
-    return min(PLACES[place][2:]) * CANVAS / 2
+    return min(POSITIONS[position][2:]) * CANVAS / 2
 
 
-def corners(place: int, kind: int, size: int) -> Int[ndarray, "V 2"]:
+def corners(position: int, kind: int, size: int) -> Int[ndarray, "V 2"]:
     """Corners of an entity before it is turned: column and row, relative to the place's centre.
 
     A circle's are those of the square around it.
     """
     name, part = TYPES[kind], SIZES[size]
-    radius = int(unit(place) * part)
+    radius = int(half_side(position) * part)
     if name == "square":
-        half = int(unit(place) / 2 * np.sqrt(2) * part)
+        half = int(half_side(position) / 2 * np.sqrt(2) * part)
         points = [(-half, -half), (half, -half), (half, half), (-half, half)]
     elif name == "circle":
         points = [(-radius, -radius), (radius, -radius), (radius, radius), (-radius, radius)]
@@ -87,10 +87,10 @@ def corners(place: int, kind: int, size: int) -> Int[ndarray, "V 2"]:
 
 
 @cache
-def _window(place: int) -> tuple[slice, slice]:
+def _window(position: int) -> tuple[slice, slice]:
     """Rows and columns of a panel that an entity of this place can touch."""
-    column, row = centre(place)
-    reach = int(unit(place) * max(SIZES)) + EDGE
+    column, row = centre(position)
+    reach = int(half_side(position) * max(SIZES)) + EDGE
     rows, columns = (slice(max(at - reach, 0), min(at + reach + 1, CANVAS)) for at in (row, column))
     return rows, columns
 
@@ -98,20 +98,20 @@ def _window(place: int) -> tuple[slice, slice]:
 # Sprites ----------------------------------------------------------------------------------------------------
 
 
-def _drawn(place: int, kind: int, size: int) -> tuple[ndarray, ndarray]:
+def _masks_of(position: int, kind: int, size: int) -> tuple[ndarray, ndarray]:
     """Pixels of an entity's filling and of its outline before it is turned: two masks of a panel."""
-    at = centre(place)
+    at = centre(position)
     if TYPES[kind] == "circle":
-        radius = int(unit(place) * SIZES[size])
-        return raster.circle(CANVAS, *at, radius), raster.ring(CANVAS, *at, radius)
-    points = corners(place, kind, size) + at
-    return raster.polygon(CANVAS, points), raster.outline(CANVAS, points)
+        radius = int(half_side(position) * SIZES[size])
+        return raster.filled_circle(CANVAS, *at, radius), raster.circle_outline(CANVAS, *at, radius)
+    points = corners(position, kind, size) + at
+    return raster.filled_polygon(CANVAS, points), raster.polygon_outline(CANVAS, points)
 
 
 @cache
-def _turn(place: int, angle: int) -> tuple[ndarray, ndarray]:
+def _rotation_table(position: int, angle: int) -> tuple[ndarray, ndarray]:
     """Which four pixels become each pixel of the window, and their weights in 1024ths: both (4, h, w)."""
-    rows, columns, weights = raster.turn(*centre(place), ANGLES[angle], *_window(place))
+    rows, columns, weights = raster.rotation_samples(*centre(position), ANGLES[angle], *_window(position))
     outside = (rows < 0) | (rows >= CANVAS) | (columns < 0) | (columns >= CANVAS)
     return np.where(outside, 0, rows * CANVAS + columns), np.where(outside, 0, weights)
 
@@ -119,23 +119,23 @@ def _turn(place: int, angle: int) -> tuple[ndarray, ndarray]:
 class _Sprites:
     """All that one place may show: `table` (type, size, colour, angle, h, w), drawn when first asked for."""
 
-    def __init__(self, place: int):
-        self.place, self.window = place, _window(place)
+    def __init__(self, position: int):
+        self.place, self.window = position, _window(position)
         rows, columns = self.window
         shape = rows.stop - rows.start, columns.stop - columns.start
         self.table = np.zeros(
-            (*KINDS, *shape), dtype=np.uint8
+            (*SPRITE_SHAPE, *shape), dtype=np.uint8
         )  # takes memory as it fills: 229 MB for all places
         self.flat = self.table.reshape(-1, *shape)
-        self.known = np.zeros(KINDS[:2], dtype=bool)
+        self.known = np.zeros(SPRITE_SHAPE[:2], dtype=bool)
 
     def draw(self, kind: int, size: int) -> None:
         """Draw an entity in all colours and at all angles."""
-        fill, edge = (mask.reshape(-1) for mask in _drawn(self.place, kind + 1, size))
+        fill, edge = (mask.reshape(-1) for mask in _masks_of(self.place, kind + 1, size))
         fill = fill & ~edge
         ink = WHITE - np.array(COLOURS)[:, None, None]  # what a filling takes from white paper
         for angle in range(len(ANGLES)):
-            pixels, weights = _turn(self.place, angle)
+            pixels, weights = _rotation_table(self.place, angle)
             black, grey = (weights * edge[pixels]).sum(0), (weights * fill[pixels]).sum(0)
             self.table[kind, size, :, angle] = WHITE - ((black * WHITE + grey * ink + 512) >> 10)
         self.known[kind, size] = True
@@ -148,21 +148,23 @@ class _Sprites:
             for missing in np.unique(np.stack([kind, size]), axis=1).T:
                 if not self.known[tuple(missing)]:
                     self.draw(*missing.tolist())
-        return self.flat[((kind * KINDS[1] + size) * KINDS[2] + colour) * KINDS[3] + angle]
+        return self.flat[
+            ((kind * SPRITE_SHAPE[1] + size) * SPRITE_SHAPE[2] + colour) * SPRITE_SHAPE[3] + angle
+        ]
 
 
 @cache
-def _sprites(place: int) -> _Sprites:
-    return _Sprites(place)
+def _sprites(position: int) -> _Sprites:
+    return _Sprites(position)
 
 
 # Panels -----------------------------------------------------------------------------------------------------
 
 
-def _checked(configuration: ndarray, entities: ndarray) -> tuple[ndarray, ndarray]:
+def _check(configuration: ndarray, entities: ndarray) -> tuple[ndarray, ndarray]:
     configuration, entities = np.atleast_1d(configuration), np.asarray(entities)
-    wanted = (len(configuration), SLOTS, len(LEVELS))
-    if configuration.ndim != 1 or entities.shape != wanted:
+    expected_shape = (len(configuration), SLOTS, len(LEVELS))
+    if configuration.ndim != 1 or entities.shape != expected_shape:
         raise ValueError(
             f"entities must be (panels, {SLOTS}, {len(LEVELS)}) with a configuration each, "
             f"got {entities.shape} and {configuration.shape}"
@@ -179,7 +181,9 @@ def _checked(configuration: ndarray, entities: ndarray) -> tuple[ndarray, ndarra
     return configuration, entities
 
 
-def panels(configuration: Int[ndarray, "M"], entities: Int[ndarray, "M S A"]) -> UInt8[ndarray, "M 160 160"]:
+def render_panels(
+    configuration: Int[ndarray, "M"], entities: Int[ndarray, "M S A"]
+) -> UInt8[ndarray, "M 160 160"]:
     """Draw panels.
 
     Parameters
@@ -199,58 +203,60 @@ def panels(configuration: Int[ndarray, "M"], entities: Int[ndarray, "M S A"]) ->
     ValueError
         If shapes or levels are not those of panels.
     """
-    configuration, entities = _checked(configuration, entities)
+    configuration, entities = _check(configuration, entities)
     images = np.full((len(configuration), CANVAS, CANVAS), WHITE, dtype=np.uint8)
-    for which in np.unique(configuration).tolist():
-        members = np.flatnonzero(configuration == which)
-        for start in range(0, len(members), TOGETHER):
-            _compose(images, which, members[start : start + TOGETHER], entities)
+    for index in np.unique(configuration).tolist():
+        members = np.flatnonzero(configuration == index)
+        for start in range(0, len(members), CHUNK_SIZE):
+            _compose(images, index, members[start : start + CHUNK_SIZE], entities)
     return images
 
 
-def _compose(images: ndarray, which: int, members: Int[ndarray, "m"], entities: ndarray) -> None:
+def _compose(images: ndarray, configuration: int, members: Int[ndarray, "m"], entities: ndarray) -> None:
     """Draw panels of one configuration onto white paper."""
-    structure = CONFIGURATIONS[which].structure
-    for slot, place in enumerate(PLACE_OF[which].tolist()):
-        rows = members[entities[members, slot, 0] > 0] if place >= 0 else members[:0]
+    structure = CONFIGURATIONS[configuration].structure
+    for slot, position in enumerate(POSITION_OF[configuration].tolist()):
+        rows = members[entities[members, slot, 0] > 0] if position >= 0 else members[:0]
         if not len(rows):
             continue
-        sprites = _sprites(place)
-        picture = sprites.take(entities[rows, slot])
-        at = (rows, *sprites.window)
+        sprites = _sprites(position)
+        sprites_of_rows = sprites.take(entities[rows, slot])
+        window = (rows, *sprites.window)
         if structure == "Out_In" and slot:  # whatever is not white hides what lies below it
-            picture = np.where(picture < WHITE, picture, images[at])
-        images[at] = picture
+            sprites_of_rows = np.where(sprites_of_rows < WHITE, sprites_of_rows, images[window])
+        images[window] = sprites_of_rows
     if structure == "Left_Right":
         images[members, :, CANVAS // 2] = BLACK
     elif structure == "Up_Down":
         images[members, CANVAS // 2, :] = BLACK
 
 
-def problem_images(problems: Problems, index=None) -> UInt8[ndarray, "N 16 160 160"]:
+def render_problems(problems: Problems, index=None) -> UInt8[ndarray, "N 16 160 160"]:
     """Draw all sixteen panels of problems, or of those that `index` chooses (a slice, indices or a mask)."""
     if index is not None:
         problems = problems[index]
     count, number = problems.entities.shape[:2]
     entities = problems.entities.reshape(-1, *problems.entities.shape[2:])
-    return panels(np.repeat(problems.configuration, number), entities).reshape(count, number, CANVAS, CANVAS)
+    return render_panels(np.repeat(problems.configuration, number), entities).reshape(
+        count, number, CANVAS, CANVAS
+    )
 
 
 @cache
-def _box_table() -> Float[ndarray, "22 6 6 8 4"]:
+def box_table() -> Float[ndarray, "22 6 6 8 4"]:
     """Box of what each place may show: ``[place, type, size, angle]``; of type 0, that of the place."""
-    table = np.zeros((len(PLACES), len(TYPES), len(SIZES), len(ANGLES), 4))
-    for place, (row, column, height, width) in enumerate(PLACES):
+    table = np.zeros((len(POSITIONS), len(TYPES), len(SIZES), len(ANGLES), 4))
+    for position, (row, column, height, width) in enumerate(POSITIONS):
         x, y = column - width / 2, row - height / 2
-        table[place, 0] = CANVAS * np.array([x, y, x + width, y + height])
+        table[position, 0] = CANVAS * np.array([x, y, x + width, y + height])
         for kind, size in np.ndindex(len(TYPES) - 1, len(SIZES)):
-            points = corners(place, kind + 1, size)
+            points = corners(position, kind + 1, size)
             for angle, degrees in enumerate(ANGLES):
                 turned = points @ _rotation(degrees)
                 if TYPES[kind + 1] == "circle":
-                    turned = np.array([[-1], [1]]) * np.full(2, unit(place) * SIZES[size])
+                    turned = np.array([[-1], [1]]) * np.full(2, half_side(position) * SIZES[size])
                 ends = np.concatenate([turned.min(0) - MARGIN, turned.max(0) + MARGIN])
-                table[place, kind + 1, size, angle] = np.tile(centre(place), 2) + ends
+                table[position, kind + 1, size, angle] = np.tile(centre(position), 2) + ends
     return table
 
 
@@ -260,7 +266,9 @@ def _rotation(degrees: float) -> Float[ndarray, "2 2"]:
     return np.array([[cos, -sin], [sin, cos]])
 
 
-def boxes(configuration: Int[ndarray, "M"], entities: Int[ndarray, "M S A"]) -> Float[ndarray, "M S 4"]:
+def entity_boxes(
+    configuration: Int[ndarray, "M"], entities: Int[ndarray, "M S A"]
+) -> Float[ndarray, "M S 4"]:
     """Box around each entity: left, top, right, bottom, in pixels.
 
     The box of an entity is the released files' ``real_bbox``: its corners and 1.5 pixels more on each side,
@@ -272,20 +280,20 @@ def boxes(configuration: Int[ndarray, "M"], entities: Int[ndarray, "M S A"]) -> 
     ValueError
         If shapes or levels are not those of panels.
     """
-    configuration, entities = _checked(configuration, entities)
-    place = PLACE_OF[configuration]
+    configuration, entities = _check(configuration, entities)
+    position = POSITION_OF[configuration]
     kind, size, _, angle = np.moveaxis(entities, -1, 0)
-    return np.where(place[..., None] >= 0, _box_table()[place, kind, size, angle], 0).astype(np.float32)
+    return np.where(position[..., None] >= 0, box_table()[position, kind, size, angle], 0).astype(np.float32)
 
 
-def box(place: int, kind: int, size: int, angle: int) -> Float[ndarray, "4"]:
-    """Box around one entity, as in `boxes`: place in `PLACES`, levels of type, size and angle."""
-    return _box_table()[place, kind, size, angle]
+def entity_box(position: int, kind: int, size: int, angle: int) -> Float[ndarray, "4"]:
+    """Box around one entity, as in `entity_boxes`: place in `PLACES`, levels of type, size and angle."""
+    return box_table()[position, kind, size, angle]
 
 
-def mask(place: int, kind: int, size: int, angle: int) -> Bool[ndarray, "160 160"]:
+def entity_mask(position: int, kind: int, size: int, angle: int) -> Bool[ndarray, "160 160"]:
     """Pixels that one entity covers wholly: place in `PLACES`, levels of type, size and angle."""
-    sprites = _sprites(place)
+    sprites = _sprites(position)
     covered = np.zeros((CANVAS, CANVAS), dtype=bool)
     covered[sprites.window] = sprites.take(np.array([[kind, size, COLOURS.index(0), angle]]))[0] == BLACK
     return covered

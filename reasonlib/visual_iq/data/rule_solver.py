@@ -15,10 +15,8 @@ import numpy as np
 from jaxtyping import Bool, Int
 from numpy import ndarray
 
-from reasonlib.errors import UserError
 from reasonlib.visual_iq.data import grammar
 from reasonlib.visual_iq.data.example import (
-    ATTRIBUTES,
     CONFIGURATIONS,
     CONTEXT,
     GROUPS,
@@ -26,28 +24,18 @@ from reasonlib.visual_iq.data.example import (
     Component,
     Problems,
 )
-from reasonlib.visual_iq.data.grammar import Option
+from reasonlib.visual_iq.data.grammar import RuleOption
 
-__all__ = [
-    "Deduction",
-    "check",
-    "consistent",
-    "derive",
-    "distinct",
-    "majority_vote",
-    "read",
-    "solve",
-    "votes",
-]
+__all__ = ["InferredRules", "consistent_candidates", "infer", "infer_rules", "solve"]
 
 
-class Deduction(NamedTuple):
+class InferredRules(NamedTuple):
     """What the eight panels of a question say.
 
     Parameters
     ----------
     rules
-        As in `Problems.rules`. Where the rows follow more than one rule, the first of `grammar.OPTIONS`,
+        As in `Problems.rules`. Where the rows follow more than one rule, the first of `grammar.RULE_OPTIONS`,
         rules on slots before rules on numbers; where they follow none, -1.
     follows
         Candidates that follow the rules.
@@ -60,12 +48,12 @@ class Deduction(NamedTuple):
     open: Bool[ndarray, "N"]
 
 
-def derive(problems: Problems) -> Int[ndarray, "N K G 3"]:
+def infer_rules(problems: Problems) -> Int[ndarray, "N K G 3"]:
     """Read the rules from the eight panels of each question, in the form of `Problems.rules`."""
-    return read(problems).rules
+    return infer(problems).rules
 
 
-def consistent(problems: Problems, *, named: bool = False) -> Bool[ndarray, "N E"]:
+def consistent_candidates(problems: Problems, *, named: bool = False) -> Bool[ndarray, "N E"]:
     """Tell which candidates follow the rules that the question shows: in a sound problem exactly one.
 
     Parameters
@@ -75,44 +63,44 @@ def consistent(problems: Problems, *, named: bool = False) -> Bool[ndarray, "N E
     named
         Consider only rules of the kind that `Problems.rules` names, whose step or sign may be missing.
     """
-    return read(problems, named=named).follows
+    return infer(problems, named=named).follows
 
 
 def solve(problems: Problems) -> Int[ndarray, "N"]:
     """Choose the candidate that follows the rules: the first of several, -1 where there is none."""
-    follows = consistent(problems)
+    follows = consistent_candidates(problems)
     return np.where(follows.any(axis=1), follows.argmax(axis=1), -1)
 
 
-def read(problems: Problems, *, named: bool = False) -> Deduction:
-    """Read the rules and judge the candidates; see `Deduction`."""
+def infer(problems: Problems, *, named: bool = False) -> InferredRules:
+    """Read the rules and judge the candidates; see `InferredRules`."""
     number = len(problems)
     rules = np.full((number, 2, len(GROUPS), 3), -1, np.int8)
     follows = np.ones((number, PANELS - CONTEXT), bool)
-    doubtful = np.zeros(number, bool)
+    ambiguous = np.zeros(number, bool)
     for index, configuration in enumerate(CONFIGURATIONS):
-        here = np.flatnonzero(problems.configuration == index)
-        if not len(here):
+        members = np.flatnonzero(problems.configuration == index)
+        if not len(members):
             continue
-        entities = problems.entities[here]
-        for part, (component, place) in enumerate(
-            zip(configuration.components, configuration.parts, strict=True)
+        entities = problems.entities[members]
+        for component_index, (component, slots) in enumerate(
+            zip(configuration.components, configuration.component_slices, strict=True)
         ):
-            told = problems.rules[here, part] if named else None
-            found = explain(component, entities[:, :, place], told)
-            rules[here, part] = found.rules
-            follows[here] &= found.follows
-            doubtful[here] |= found.open_places | found.open_looks
-    return Deduction(rules, follows, doubtful)
+            rule_names = problems.rules[members, component_index] if named else None
+            inference = infer_component(component, entities[:, :, slots], rule_names)
+            rules[members, component_index] = inference.rules
+            follows[members] &= inference.follows
+            ambiguous[members] |= inference.open_places | inference.open_looks
+    return InferredRules(rules, follows, ambiguous)
 
 
-class Explanation(NamedTuple):
+class ComponentInference(NamedTuple):
     """What the panels of one component say.
 
     Parameters
     ----------
     rules
-        As in `Deduction`.
+        As in `InferredRules`.
     copied
         Candidates that follow a rule on slots whose entities are copied from panel to panel.
     remade
@@ -149,79 +137,81 @@ class Explanation(NamedTuple):
         return np.where(self.by_copies | self.by_slots, slotted, self.numbered[:, 0])
 
 
-def explain(
+def infer_component(
     component: Component, entities: Int[ndarray, "N P S A"], named: Int[ndarray, "N G 3"] | None = None
-) -> Explanation:
+) -> ComponentInference:
     """Read the rules of one component, and judge its candidates: the panels after the first eight."""
     number = len(entities)
     filled = entities[..., 0] > 0
     sets = (filled << np.arange(filled.shape[-1])).sum(axis=-1)
     counts = filled.sum(axis=-1)
-    looks = [_Look(component, group, entities[..., group - 1], filled, named) for group in (1, 2, 3)]
+    attributes = [
+        _AttributeInference(component, group, entities[..., group - 1], filled, named) for group in (1, 2, 3)
+    ]
 
     rules = np.full((number, len(GROUPS), 3), -1, np.int8)
-    for group, look in enumerate(looks, start=1):
-        rules[:, group] = look.rules
+    for group, attribute in enumerate(attributes, start=1):
+        rules[:, group] = attribute.rules
     shape = (number, entities.shape[1] - CONTEXT)
-    tiers = {"copied": np.zeros(shape, bool), "remade": np.zeros(shape, bool)}
-    fitting = {"copied": np.zeros(number, bool), "remade": np.zeros(number, bool)}
-    foretold = np.full(number, -1)
-    doubtful = np.zeros(number, bool)
-    for option in grammar.possible(component, 0):
+    consistent_by_tier = {"copied": np.zeros(shape, bool), "remade": np.zeros(shape, bool)}
+    fits_by_tier = {"copied": np.zeros(number, bool), "remade": np.zeros(number, bool)}
+    predicted = np.full(number, -1)
+    ambiguous = np.zeros(number, bool)
+    for option in grammar.possible_rules(component, 0):
         if option.governed == "number":
             continue
-        fits, third = _SLOTS[option.rule](sets[:, :CONTEXT], option.value, filled.shape[-1])
-        index = np.flatnonzero(fits & _called(named, 0, option))
+        fits, third = _SLOT_RULES[option.rule](sets[:, :CONTEXT], option.value, filled.shape[-1])
+        index = np.flatnonzero(fits & _matches_named(named, 0, option))
         if not len(index):
             continue
         tier = "remade" if option.rule == "arithmetic" else "copied"
-        good = sets[index, CONTEXT:] == third[index, None]
-        holds = np.ones(len(index), bool)
-        for look in looks:
+        consistent = sets[index, CONTEXT:] == third[index, None]
+        explained = np.ones(len(index), bool)
+        for attribute in attributes:
             if tier == "remade":
-                good &= look.free_or_follows[index]
+                consistent &= attribute.free_or_follows[index]
             else:
-                kept, follows = look.kept(option, entities, sets, index)
-                holds &= kept
-                good &= follows
-        index, good = index[holds], good[holds]
-        tiers[tier][index] |= good
-        fitting[tier][index] = True
-        doubtful[index] |= (foretold[index] >= 0) & (foretold[index] != third[index])
-        first = index[foretold[index] < 0]
-        foretold[first] = third[first]
+                kept, follows = attribute.kept(option, entities, sets, index)
+                explained &= kept
+                consistent &= follows
+        index, consistent = index[explained], consistent[explained]
+        consistent_by_tier[tier][index] |= consistent
+        fits_by_tier[tier][index] = True
+        ambiguous[index] |= (predicted[index] >= 0) & (predicted[index] != third[index])
+        first = index[predicted[index] < 0]
+        predicted[first] = third[first]
         rules[first, 0] = option.code
 
     expected = np.zeros(number, np.int64)
-    for option in grammar.possible(component, 0):
+    for option in grammar.possible_rules(component, 0):
         if option.governed != "number":
             continue
-        fits, third = _LEVELS[option.rule](counts[:, :CONTEXT], option.value, 0)
-        fits &= _called(named, 0, option) & (third >= 1) & (third <= component.number[1])
+        fits, third = _LEVEL_RULES[option.rule](counts[:, :CONTEXT], option.value, 0)
+        fits &= _matches_named(named, 0, option) & (third >= 1) & (third <= component.number[1])
         fits = np.flatnonzero(fits)
         expected[fits] |= 1 << third[fits]
         first = fits[rules[fits, 0, 0] < 0]
         rules[first, 0] = option.code
     numbered = (expected[:, None] >> counts[:, CONTEXT:] & 1).astype(bool)
-    for look in looks:
-        numbered &= look.free_or_follows
-    return Explanation(
+    for attribute in attributes:
+        numbered &= attribute.free_or_follows
+    return ComponentInference(
         rules,
-        copied=tiers["copied"],
-        remade=tiers["remade"],
+        copied=consistent_by_tier["copied"],
+        remade=consistent_by_tier["remade"],
         numbered=numbered,
-        by_copies=fitting["copied"],
-        by_slots=fitting["remade"],
-        open_places=doubtful | (foretold < 0) & _several(expected),
-        open_looks=np.any([_several(look.expected) for look in looks], axis=0),
+        by_copies=fits_by_tier["copied"],
+        by_slots=fits_by_tier["remade"],
+        open_places=ambiguous | (predicted < 0) & _has_several(expected),
+        open_looks=np.any([_has_several(attribute.expected) for attribute in attributes], axis=0),
     )
 
 
-def _several(bits: Int[ndarray, "N"]) -> Bool[ndarray, "N"]:
+def _has_several(bits: Int[ndarray, "N"]) -> Bool[ndarray, "N"]:
     return (bits & (bits - 1)) > 0
 
 
-def _called(named: Int[ndarray, "N G 3"] | None, group: int, option: Option) -> ndarray | bool:
+def _matches_named(named: Int[ndarray, "N G 3"] | None, group: int, option: RuleOption) -> ndarray | bool:
     """Tell where a rule is of the kind that the problem names, or none is named."""
     if named is None:
         return True
@@ -238,18 +228,18 @@ Rule = Callable[[Int[ndarray, "N 8"], int, int], tuple[Bool[ndarray, "N"], Int[n
 
 def _constant(values: ndarray, step: int, extra: int) -> tuple[ndarray, ndarray]:
     a, b, c = _columns(values)
-    return _both(a == b, b == c), values[:, 7]
+    return _rows_agree(a == b, b == c), values[:, 7]
 
 
 def _progression(values: ndarray, step: int, extra: int) -> tuple[ndarray, ndarray]:
     a, b, c = _columns(values)
-    return _both(b == a + step, c == b + step), values[:, 7] + step
+    return _rows_agree(b == a + step, c == b + step), values[:, 7] + step
 
 
 def _arithmetic(values: ndarray, sign: int, extra: int) -> tuple[ndarray, ndarray]:
     a, b, c = _columns(values)
     third = values[:, 6] + sign * (values[:, 7] + extra)
-    return _both(np.ones_like(a, bool), c == a + sign * (b + extra)), third
+    return _rows_agree(np.ones_like(a, bool), c == a + sign * (b + extra)), third
 
 
 def _colour_arithmetic(values: ndarray, sign: int, extra: int) -> tuple[ndarray, ndarray]:
@@ -261,21 +251,23 @@ def _distribute_three(values: ndarray, step: int, extra: int) -> tuple[ndarray, 
     first, second, third = values[:, :3], values[:, 3:6], values[:, 6:]
     different = (first != np.roll(first, 1, axis=1)).all(axis=1)
     left, right = np.roll(first, -1, axis=1), np.roll(first, 1, axis=1)
-    one = (second == left).all(axis=1) & (third == right[:, :2]).all(axis=1)
-    other = (second == right).all(axis=1) & (third == left[:, :2]).all(axis=1)
-    return different & (one | other), np.where(one, right[:, 2], left[:, 2])
+    leftward = (second == left).all(axis=1) & (third == right[:, :2]).all(axis=1)
+    rightward = (second == right).all(axis=1) & (third == left[:, :2]).all(axis=1)
+    return different & (leftward | rightward), np.where(leftward, right[:, 2], left[:, 2])
 
 
-def _moved(values: ndarray, step: int, size: int) -> tuple[ndarray, ndarray]:
+def _moved_slots(values: ndarray, step: int, size: int) -> tuple[ndarray, ndarray]:
     a, b, c = _columns(values)
-    return _both(b == _turn(a, step, size), c == _turn(b, step, size)), _turn(values[:, 7], step, size)
+    return _rows_agree(b == _rotate_slots(a, step, size), c == _rotate_slots(b, step, size)), _rotate_slots(
+        values[:, 7], step, size
+    )
 
 
 def _set_arithmetic(values: ndarray, sign: int, size: int) -> tuple[ndarray, ndarray]:
     a, b, c = _columns(values)
     together = np.where(sign > 0, a | b, a & ~b)
     grows = np.where(sign > 0, b & ~a, a & ~b) != 0
-    return _both(grows, c == together), together[:, 2]
+    return _rows_agree(grows, c == together), together[:, 2]
 
 
 def _columns(values: ndarray) -> tuple[ndarray, ndarray, ndarray]:
@@ -283,25 +275,25 @@ def _columns(values: ndarray) -> tuple[ndarray, ndarray, ndarray]:
     return values[:, [0, 3, 6]], values[:, [1, 4, 7]], values[:, [2, 5, 5]]
 
 
-def _both(start: Bool[ndarray, "N 3"], end: Bool[ndarray, "N 3"]) -> Bool[ndarray, "N"]:
+def _rows_agree(start: Bool[ndarray, "N 3"], end: Bool[ndarray, "N 3"]) -> Bool[ndarray, "N"]:
     return np.asarray(np.logical_and.reduce([*start.T, *end[:, :2].T]))
 
 
-def _turn(sets: ndarray, step: int, size: int) -> ndarray:
+def _rotate_slots(sets: ndarray, step: int, size: int) -> ndarray:
     """Move every slot of a set on by some steps, the last to the first."""
     step %= size
     return (sets << step | sets >> (size - step)) & ((1 << size) - 1)
 
 
-_LEVELS: dict[str, Rule] = {
+_LEVEL_RULES: dict[str, Rule] = {
     "constant": _constant,
     "progression": _progression,
     "arithmetic": _arithmetic,
     "distribute three": _distribute_three,
 }
-_SLOTS: dict[str, Rule] = {
+_SLOT_RULES: dict[str, Rule] = {
     "constant": _constant,
-    "progression": _moved,
+    "progression": _moved_slots,
     "arithmetic": _set_arithmetic,
     "distribute three": _distribute_three,
 }
@@ -310,7 +302,7 @@ _SLOTS: dict[str, Rule] = {
 # A component's looks ----------------------------------------------------------------------------------------
 
 
-class _Look:
+class _AttributeInference:
     """One attribute of a component, and what its panels say of it."""
 
     def __init__(
@@ -328,11 +320,13 @@ class _Look:
         self.single = self.alike[:, :CONTEXT].all(axis=1)
         self.expected = np.zeros(len(levels), np.int64)  # levels foretold, as bits
         self.rules = np.full((len(levels), 3), -1, np.int8)
-        constant = np.array(grammar.possible(component, group)[-1].code, np.int8)
-        for option in grammar.possible(component, group):
-            rule = _colour_arithmetic if (option.rule, group) == ("arithmetic", 3) else _LEVELS[option.rule]
+        constant = np.array(grammar.possible_rules(component, group)[-1].code, np.int8)
+        for option in grammar.possible_rules(component, group):
+            rule = (
+                _colour_arithmetic if (option.rule, group) == ("arithmetic", 3) else _LEVEL_RULES[option.rule]
+            )
             fits, third = rule(most[:, :CONTEXT].astype(np.int64), option.value, int(group == 2))
-            fits &= self.single & (third >= low) & (third <= high) & _called(named, group, option)
+            fits &= self.single & (third >= low) & (third <= high) & _matches_named(named, group, option)
             self.expected |= np.where(fits, 1 << np.clip(third, 0, 62), 0)
             self.rules[fits & (self.rules[:, 0] < 0)] = option.code
         self.rules[self.rules[:, 0] < 0] = constant  # entities differ, and are copied or noise
@@ -348,19 +342,21 @@ class _Look:
         return np.where((self.expected != 0)[:, None], self.foretold, True)
 
     def kept(
-        self, option: Option, entities: ndarray, sets: ndarray, index: Int[ndarray, "M"]
+        self, option: RuleOption, entities: ndarray, sets: ndarray, index: Int[ndarray, "M"]
     ) -> tuple[Bool[ndarray, "M"], Bool[ndarray, "M E"]]:
         """Tell where copied entities explain the question of some problems, and which candidates follow."""
-        holds, good = self.expected[index] != 0, self.foretold[index]
-        differing = np.flatnonzero(~holds & self.allows_copies[index])
+        explained, consistent = self.expected[index] != 0, self.foretold[index]
+        differing = np.flatnonzero(~explained & self.allows_copies[index])
         if len(differing):
             levels = np.where(entities[..., 0] > 0, entities[..., self.group - 1], -1)[index[differing]]
-            holds[differing], good[differing] = _copied(levels, sets[index[differing]], option)
-        return holds, good
+            explained[differing], consistent[differing] = _continues_copies(
+                levels, sets[index[differing]], option
+            )
+        return explained, consistent
 
 
-def _copied(
-    levels: Int[ndarray, "N P S"], sets: Int[ndarray, "N P"], option: Option
+def _continues_copies(
+    levels: Int[ndarray, "N P S"], sets: Int[ndarray, "N P"], option: RuleOption
 ) -> tuple[Bool[ndarray, "N"], Bool[ndarray, "N E"]]:
     """Tell where the entities of a row are copies of each other, and which candidates continue that.
 
@@ -369,117 +365,36 @@ def _copied(
     all rows the slots of both sets must have seen the same levels.
     """
     if option.rule != "distribute three":
-        holds = np.ones(len(levels), bool)
+        explained = np.ones(len(levels), bool)
         for left, right in ((0, 1), (1, 2), (3, 4), (4, 5), (6, 7)):
-            holds &= (np.roll(levels[:, left], option.value, axis=-1) == levels[:, right]).all(axis=-1)
+            explained &= (np.roll(levels[:, left], option.value, axis=-1) == levels[:, right]).all(axis=-1)
         ninth = np.roll(levels[:, 7], option.value, axis=-1)
-        return holds, holds[:, None] & (ninth[:, None] == levels[:, CONTEXT:]).all(axis=-1)
-    every = np.arange(len(levels))
+        return explained, explained[:, None] & (ninth[:, None] == levels[:, CONTEXT:]).all(axis=-1)
+    problems = np.arange(len(levels))
     # Where each of the three sets of row one stands in rows two and three; one of them is the answer's.
     second = (sets[:, 3:6, None] == sets[:, None, :3]).argmax(axis=1)
     in_third = sets[:, 6:8, None] == sets[:, None, :3]
     third, missing = in_third.argmax(axis=1), ~in_third.any(axis=1)
     pairs = np.stack(
         [
-            (levels[:, column].astype(np.int64) + 1) * 16 + levels[every, 3 + second[:, column]] + 1
+            (levels[:, column].astype(np.int64) + 1) * 16 + levels[problems, 3 + second[:, column]] + 1
             for column in range(3)
         ],
         axis=1,
     )  # (N, 3, S)
-    seen = np.stack([levels[every, 6 + third[:, column]].astype(np.int64) + 1 for column in range(3)], axis=1)
+    third_levels = np.stack(
+        [levels[problems, 6 + third[:, column]].astype(np.int64) + 1 for column in range(3)], axis=1
+    )
 
     def agree(codes: Int[ndarray, "N 3 S"], columns: Bool[ndarray, "N 3"]) -> Bool[ndarray, "N"]:
         ordered = np.sort(codes, axis=-1)
-        one = ordered[every, columns.argmax(axis=1)]
-        return ((ordered == one[:, None]).all(axis=-1) | ~columns).all(axis=1)
+        reference = ordered[problems, columns.argmax(axis=1)]
+        return ((ordered == reference[:, None]).all(axis=-1) | ~columns).all(axis=1)
 
-    holds = agree(pairs, np.ones_like(missing)) & agree(pairs * 16 + seen, ~missing)
-    good = np.zeros((len(levels), levels.shape[1] - CONTEXT), bool)
-    for candidate in range(good.shape[1]):
+    explained = agree(pairs, np.ones_like(missing)) & agree(pairs * 16 + third_levels, ~missing)
+    consistent = np.zeros((len(levels), levels.shape[1] - CONTEXT), bool)
+    for candidate in range(consistent.shape[1]):
         ninth = levels[:, CONTEXT + candidate].astype(np.int64) + 1
-        whole = pairs * 16 + np.where(missing[..., None], ninth[:, None], seen)
-        good[:, candidate] = holds & agree(whole, np.ones_like(missing))
-    return holds, good
-
-
-# Without the question ---------------------------------------------------------------------------------------
-
-
-def majority_vote(problems: Problems, *, seed: int = 0) -> Int[ndarray, "N"]:
-    """Choose the candidate whose attributes most other candidates share, and never look at the question.
-
-    Parameters
-    ----------
-    problems
-        Only candidates are read.
-    seed
-        Of the draw between candidates with as many votes.
-    """
-    # excerpt: majority vote
-    count = votes(problems)
-    tie = np.random.default_rng(seed).random(count.shape)
-    return (count + tie).argmax(axis=1)
-    # end excerpt
-
-
-def votes(problems: Problems) -> Int[ndarray, "N E"]:
-    """Count for each candidate the candidates that agree with it, over all attributes of all components.
-
-    The attributes are number, position, type, size and colour of each component.
-    """
-    # excerpt: votes
-    count = np.zeros((len(problems), PANELS - CONTEXT), np.int64)  # of each
-    for index, configuration in enumerate(CONFIGURATIONS):
-        here = np.flatnonzero(problems.configuration == index)
-        candidates = problems.entities[here, CONTEXT:]
-        for place in configuration.parts:
-            for value in _values(candidates[:, :, place]):  # each attribute
-                # how many of the eight candidates show the same value as this one
-                count[here] += (value[:, :, None] == value[:, None]).sum(axis=-1)
-    return count
-    # end excerpt
-
-
-def _values(entities: Int[ndarray, "N E S A"]) -> list[Int[ndarray, "N E"]]:
-    """Write each attribute of a component as one integer; of differing entities, their levels in order."""
-    filled = entities[..., 0] > 0
-    sets = (filled << np.arange(filled.shape[-1])).sum(axis=-1)
-    values = [filled.sum(axis=-1), sets]
-    for attribute in range(len(ATTRIBUTES) - 1):
-        levels = np.where(filled, entities[..., attribute].astype(np.int64) + 1, 0)
-        ordered = np.sort(levels, axis=-1)
-        values.append((ordered * 11 ** np.arange(ordered.shape[-1])).sum(axis=-1))
-    return values
-
-
-# Soundness --------------------------------------------------------------------------------------------------
-
-
-def distinct(problems: Problems) -> Bool[ndarray, "N"]:
-    """Tell where all eight candidates differ in type, size or colour of some slot; angles do not count."""
-    shown = problems.entities[:, CONTEXT:].copy()
-    shown[..., -1] = 0
-    flat = shown.reshape(len(shown), PANELS - CONTEXT, -1)
-    keys = (flat[..., None, :] == flat[:, None]).all(axis=-1).sum(axis=(1, 2))
-    return keys == PANELS - CONTEXT
-
-
-def check(problems: Problems) -> None:
-    """Make sure that every problem has eight different candidates, and that only the right one follows.
-
-    Raises
-    ------
-    UserError
-        At the first problem that is not sound: which one, and why.
-    """
-    follows = consistent(problems)
-    different = distinct(problems)
-    right = follows[np.arange(len(problems)), problems.target.astype(int)]
-    for index in np.flatnonzero(~different | ~right | (follows.sum(axis=1) != 1)):
-        found = ", ".join(str(candidate + 1) for candidate in np.flatnonzero(follows[index]))
-        if not different[index]:
-            raise UserError(f"problem {index}: two of its candidates look the same")
-        if not found:
-            raise UserError(f"problem {index}: no candidate follows the rules of its first two rows")
-        target = problems.target[index] + 1
-        raise UserError(f"problem {index}: candidate {target} is right, but the rules allow {found}")
+        codes = pairs * 16 + np.where(missing[..., None], ninth[:, None], third_levels)
+        consistent[:, candidate] = explained & agree(codes, np.ones_like(missing))
+    return explained, consistent

@@ -30,17 +30,14 @@ from reasonlib.visual_iq.data.example import (
 )
 
 __all__ = [
-    "MIXED",
     "PUBLIC",
     "Distance",
     "Table",
-    "against_public",
     "answer_table",
-    "by_counting",
     "compare",
-    "looks",
-    "modified",
-    "public",
+    "distances_to_public",
+    "modified_attributes",
+    "public_marginals",
     "question_table",
     "total_variation",
 ]
@@ -72,38 +69,38 @@ class Distance(NamedTuple):
     chance: float
 
 
-def total_variation(one: Histogram, two: Histogram) -> float:
+def total_variation(first: Histogram, second: Histogram) -> float:
     """Half the summed difference of two histograms, each scaled to sum to one.
 
     >>> total_variation({"circle": 1, "square": 1}, {"circle": 3, "square": 1})
     0.25
     """
-    return _both(one, two)[0]
+    return _distance_and_chance(first, second)[0]
 
 
-def _both(one: Histogram, two: Histogram) -> tuple[float, float]:
+def _distance_and_chance(left: Histogram, right: Histogram) -> tuple[float, float]:
     """Give the distance of two histograms, and what it would be by chance."""
-    total_one, total_two = math.fsum(one.values()), math.fsum(two.values())
+    total_left, total_right = math.fsum(left.values()), math.fsum(right.values())
     distance = chance = 0.0
-    for label in sorted({*one, *two}):
-        first, second = one.get(label, 0), two.get(label, 0)
-        distance += abs(first / total_one - second / total_two) / 2
-        share = (first + second) / (total_one + total_two)
-        variance = max(share * (1 - share), 0) * (1 / total_one + 1 / total_two)
+    for label in sorted({*left, *right}):
+        left_count, right_count = left.get(label, 0), right.get(label, 0)
+        distance += abs(left_count / total_left - right_count / total_right) / 2
+        share = (left_count + right_count) / (total_left + total_right)
+        variance = max(share * (1 - share), 0) * (1 / total_left + 1 / total_right)
         chance += math.sqrt(2 / math.pi * variance) / 2
     return distance, chance
 
 
 def compare(ours: Table, theirs: Table) -> list[Distance]:
     """Measure the distance of two tables in everything that both hold, the farthest first."""
-    found = [
-        Distance(key, measure, *_both(ours[key][measure], theirs[key][measure]))
+    distances = [
+        Distance(key, measure, *_distance_and_chance(ours[key][measure], theirs[key][measure]))
         for key in theirs
         if key in ours
         for measure in theirs[key]
         if measure in ours[key]
     ]
-    return sorted(found, key=lambda one: -one.distance)
+    return sorted(distances, key=lambda item: -item.distance)
 
 
 # Questions --------------------------------------------------------------------------------------------------
@@ -125,41 +122,45 @@ def question_table(problems: Problems) -> Table:
         sign. Measures are named as ``"Grid rule size"``.
     """
     return {
-        key: dict(_question(problems[problems.configuration == index])) for index, key in _present(problems)
+        key: dict(_question_histograms(problems[problems.configuration == index]))
+        for index, key in _present_configurations(problems)
     }
 
 
-def _present(problems: Problems) -> list[tuple[int, str]]:
+def _present_configurations(problems: Problems) -> list[tuple[int, str]]:
     return [(index, key) for index, key in enumerate(KEYS) if (problems.configuration == index).any()]
 
 
-def _question(problems: Problems) -> Iterator[tuple[str, Histogram]]:
+def _question_histograms(problems: Problems) -> Iterator[tuple[str, Histogram]]:
     configuration = CONFIGURATIONS[problems.configuration[0]]
-    steps = rule_solver.read(problems, named=True).rules
+    steps = rule_solver.infer(problems, named=True).rules
     panels = np.concatenate([problems.entities[:, :CONTEXT], problems.answer[:, None]], axis=1)
-    for part, (component, place) in enumerate(
-        zip(configuration.components, configuration.parts, strict=True)
+    for component_index, (component, slots) in enumerate(
+        zip(configuration.components, configuration.component_slices, strict=True)
     ):
         name = component.name
-        yield f"{name} uniformity", _counted(problems.uniformity[:, part])
-        filled = panels[:, :, place, 0] > 0
+        yield f"{name} uniformity", _count_integers(problems.uniformity[:, component_index])
+        filled = panels[:, :, slots, 0] > 0
         numbers = filled.sum(axis=2)
-        yield f"{name} number", _counted(numbers)
+        yield f"{name} number", _count_integers(numbers)
         for column, attribute in enumerate(ATTRIBUTES):
-            yield f"{name} {attribute}", _counted(panels[:, :, place, column], filled)
+            yield f"{name} {attribute}", _count_integers(panels[:, :, slots, column], filled)
         for group, title in enumerate(GROUPS):
-            kinds, governed, _ = problems.rules[:, part, group].T
-            words = [f"{GOVERNED[one]} {RULES[kind]}" for kind, one in zip(kinds, governed, strict=True)]
-            yield f"{name} rule {title}", _tallied(words)
-            kinds, governed, values = steps[:, part, group].T
-            words = [
-                f"{GOVERNED[one]} {RULES[kind]}" + (f" {value:+d}" if value else "")
-                for kind, one, value in zip(kinds, governed, values, strict=True)
+            kinds, governed, _ = problems.rules[:, component_index, group].T
+            labels = [
+                f"{GOVERNED[attribute]} {RULES[kind]}"
+                for kind, attribute in zip(kinds, governed, strict=True)
             ]
-            yield f"{name} step {title}", _tallied(words)
+            yield f"{name} rule {title}", _count_words(labels)
+            kinds, governed, values = steps[:, component_index, group].T
+            labels = [
+                f"{GOVERNED[attribute]} {RULES[kind]}" + (f" {value:+d}" if value else "")
+                for kind, attribute, value in zip(kinds, governed, values, strict=True)
+            ]
+            yield f"{name} step {title}", _count_words(labels)
 
 
-def _counted(values: ndarray, mask: ndarray | None = None) -> Histogram:
+def _count_integers(values: ndarray, mask: ndarray | None = None) -> Histogram:
     """Count integers, each problem (first axis) once in all."""
     flat = values.reshape(len(values), -1).astype(np.int64)
     weights = np.ones(flat.shape) if mask is None else mask.reshape(flat.shape).astype(float)
@@ -168,17 +169,17 @@ def _counted(values: ndarray, mask: ndarray | None = None) -> Histogram:
     return {str(value): float(count) for value, count in enumerate(counts) if count > 0}
 
 
-def _tallied(words: list[str]) -> Histogram:
-    found: dict[str, float] = {}
-    for word in words:
-        found[word] = found.get(word, 0) + 1
-    return dict(sorted(found.items()))
+def _count_words(labels: list[str]) -> Histogram:
+    counts: dict[str, float] = {}
+    for label in labels:
+        counts[label] = counts.get(label, 0) + 1
+    return dict(sorted(counts.items()))
 
 
 # Answers ----------------------------------------------------------------------------------------------------
 
 
-def modified(problems: Problems) -> dict[str, ndarray]:
+def modified_attributes(problems: Problems) -> dict[str, ndarray]:
     """Tell what every candidate has different from the right one.
 
     Returns
@@ -196,26 +197,26 @@ def modified(problems: Problems) -> dict[str, ndarray]:
     if len({*problems.configuration.tolist()}) != 1:
         raise ValueError("problems must be of one configuration; choose some of them")
     configuration = CONFIGURATIONS[problems.configuration[0]]
-    found = {}
-    for component, place in zip(configuration.components, configuration.parts, strict=True):
-        right = problems.answer[:, None, place]
-        wrong = problems.entities[:, CONTEXT:, place]
-        here, there = right[..., 0] > 0, wrong[..., 0] > 0
-        renumbered = here.sum(axis=-1) != there.sum(axis=-1)
-        moved = (here != there).any(axis=-1) & ~renumbered
+    modified = {}
+    for component, slots in zip(configuration.components, configuration.component_slices, strict=True):
+        answers = problems.answer[:, None, slots]
+        candidates = problems.entities[:, CONTEXT:, slots]
+        right_filled, wrong_filled = answers[..., 0] > 0, candidates[..., 0] > 0
+        renumbered = right_filled.sum(axis=-1) != wrong_filled.sum(axis=-1)
+        moved = (right_filled != wrong_filled).any(axis=-1) & ~renumbered
         if len(component.slots) > 1:
-            found[f"{component.name} number"] = renumbered
-            found[f"{component.name} position"] = moved
+            modified[f"{component.name} number"] = renumbered
+            modified[f"{component.name} position"] = moved
         for column, attribute in enumerate(ATTRIBUTES[:-1]):
-            old = np.where(here, right[..., column], -1)
-            new = np.where(there, wrong[..., column], -1)
+            old = np.where(right_filled, answers[..., column], -1)
+            new = np.where(wrong_filled, candidates[..., column], -1)
             in_place = (old != new).any(axis=-1)
             in_order = (np.sort(old, axis=-1) != np.sort(new, axis=-1)).any(axis=-1)
-            known = (new[..., None] == old[..., None, :]).any(axis=-1) | ~there
-            found[f"{component.name} {attribute}"] = np.select(
-                [renumbered, moved], [~known.all(axis=-1), in_order], in_place
+            is_old_level = (new[..., None] == old[..., None, :]).any(axis=-1) | ~wrong_filled
+            modified[f"{component.name} {attribute}"] = np.select(
+                [renumbered, moved], [~is_old_level.all(axis=-1), in_order], in_place
             )
-    return found
+    return modified
 
 
 def answer_table(problems: Problems) -> Table:
@@ -227,94 +228,33 @@ def answer_table(problems: Problems) -> Table:
         ``changed``: all attributes in which a wrong candidate differs from the right one, joined by ``+``;
         ``how many`` they are; and ``target``, the place of the right one.
     """
-    return {key: _answers(problems[problems.configuration == index]) for index, key in _present(problems)}
-
-
-def _answers(problems: Problems) -> dict[str, Histogram]:
-    changes = modified(problems)
-    names = list(changes)
-    wrong = np.arange(8) != problems.target[:, None]
-    code = sum(mask.astype(np.int64) << bit for bit, mask in enumerate(changes.values()))
-    counts = _counted(np.asarray(code), wrong)
-    changed: dict[str, float] = {}
-    many: dict[str, float] = {}
-    for key, count in counts.items():
-        parts = [name for bit, name in enumerate(names) if int(key) >> bit & 1]
-        changed[" + ".join(parts) or "nothing"] = count
-        many[str(len(parts))] = many.get(str(len(parts)), 0) + count
     return {
-        "changed": changed,
-        "how many": dict(sorted(many.items())),
-        "target": _counted(problems.target[:, None]),
+        key: _answer_histograms(problems[problems.configuration == index])
+        for index, key in _present_configurations(problems)
     }
 
 
-# What others make -------------------------------------------------------------------------------------------
-
-
-MIXED = 10
-"""Stands for a level where entities of one panel differ; no ladder has as many."""
-
-
-def looks(problems: Problems) -> list[tuple[ndarray, ndarray]]:
-    """Say what each candidate shows at a glance: how many entities, and which levels they all share.
-
-    Parameters
-    ----------
-    problems
-        With all their candidates.
-
-    Returns
-    -------
-    list
-        For each component of each layout that occurs: the indices of its problems (M,), and of their
-        candidates (M, E, 4) the number of entities, and the level of type, size and colour: `MIXED` where the
-        entities differ.
-    """
-    found = []
-    for index, configuration in enumerate(CONFIGURATIONS):
-        here = np.flatnonzero(problems.configuration == index)
-        for place in configuration.parts if len(here) else ():
-            shown = problems.entities[here, CONTEXT:, place].astype(int)  # (M, E, S, A)
-            filled = shown[..., :1] > 0
-            low = np.where(filled, shown, MIXED).min(-2)
-            high = np.where(filled, shown, -1).max(-2)
-            shared = np.where(low == high, low, MIXED)[..., :-1]
-            found.append((here, np.concatenate([filled.sum(-2), shared], -1)))
-    return found
-
-
-def by_counting(problems: Problems, known: Problems) -> ndarray:
-    """Choose among candidates by nothing but how often each look was a right one: naive Bayes over `looks`.
-
-    Parameters
-    ----------
-    problems
-        To be answered; their targets are not looked at.
-    known
-        Others, of the same layouts, to count on.
-
-    Returns
-    -------
-    ndarray
-        (N,) chosen candidates.
-    """
-    score = np.zeros((len(problems), problems.entities.shape[1] - CONTEXT))
-    for (here, shown), (there, seen) in zip(looks(problems), looks(known), strict=True):
-        right = np.arange(seen.shape[1]) == known.target[there, None]
-        for attribute in range(shown.shape[-1]):
-            of_right, of_wrong = (
-                np.bincount(seen[..., attribute][which], minlength=MIXED + 1) + 1.0
-                for which in (right, ~right)
-            )
-            told = np.log(of_right / of_right.sum()) - np.log(of_wrong / of_wrong.sum())
-            score[here] += told[shown[..., attribute]]
-    tie = np.random.default_rng(0).random(score.shape)
-    return (score + 1e-9 * tie).argmax(1)
+def _answer_histograms(problems: Problems) -> dict[str, Histogram]:
+    changes = modified_attributes(problems)
+    names = list(changes)
+    wrong = np.arange(8) != problems.target[:, None]
+    code = sum(mask.astype(np.int64) << bit for bit, mask in enumerate(changes.values()))
+    counts = _count_integers(np.asarray(code), wrong)
+    changed: dict[str, float] = {}
+    how_many: dict[str, float] = {}
+    for key, count in counts.items():
+        attributes = [name for bit, name in enumerate(names) if int(key) >> bit & 1]
+        changed[" + ".join(attributes) or "nothing"] = count
+        how_many[str(len(attributes))] = how_many.get(str(len(attributes)), 0) + count
+    return {
+        "changed": changed,
+        "how many": dict(sorted(how_many.items())),
+        "target": _count_integers(problems.target[:, None]),
+    }
 
 
 @cache
-def public() -> dict[str, Any]:
+def public_marginals() -> dict[str, Any]:
     """Read the counts of what the public generators make.
 
     Returns
@@ -323,11 +263,11 @@ def public() -> dict[str, Any]:
         ``source``: what was run; ``problems``: how many; ``questions``: a `Table`; ``answers``: a `Table` for
         each way to make answers.
     """
-    found: dict[str, Any] = json.loads(PUBLIC.read_text(encoding="utf-8"))
-    return found
+    counts: dict[str, Any] = json.loads(PUBLIC.read_text(encoding="utf-8"))
+    return counts
 
 
-def against_public(problems: Problems, answers: str = "raven") -> list[Distance]:
+def distances_to_public(problems: Problems, answers: str = "raven") -> list[Distance]:
     """Measure how far problems are from what the public generators make, the farthest first.
 
     Parameters
@@ -349,9 +289,9 @@ def against_public(problems: Problems, answers: str = "raven") -> list[Distance]
     >>> far.distance < 4 * far.chance
     True
     """
-    known = public()["answers"]
-    if answers not in known:
-        raise ValueError(f"answers must be one of {', '.join(known)}, got {answers!r}")
-    found = compare(question_table(problems), public()["questions"])
-    found += compare(answer_table(problems), known[answers])
-    return sorted(found, key=lambda one: -one.distance)
+    published = public_marginals()["answers"]
+    if answers not in published:
+        raise ValueError(f"answers must be one of {', '.join(published)}, got {answers!r}")
+    distances = compare(question_table(problems), public_marginals()["questions"])
+    distances += compare(answer_table(problems), published[answers])
+    return sorted(distances, key=lambda item: -item.distance)

@@ -22,21 +22,19 @@ from torch import Tensor
 from torch.nn import functional
 
 from reasonlib import training
-from reasonlib.tracking.experiment import Measured, Trial
-from reasonlib.visual_iq.data import render
+from reasonlib.visual_iq.data import detection_targets, render
 from reasonlib.visual_iq.data.example import CANVAS
-from reasonlib.visual_iq.experiments import train_detector
+from reasonlib.visual_iq.data.panels import random_panels
+from reasonlib.visual_iq.experiments import detection
 from reasonlib.visual_iq.models.detector.boxes import clip, decode
-from reasonlib.visual_iq.models.detector.detector import CLASSES, Detector, Head
-from reasonlib.visual_iq.models.detector.perceive import SHIPPED, load_detector, read_detector, save_detector
+from reasonlib.visual_iq.models.detector.detector import Detector
+from reasonlib.visual_iq.models.detector.heads import CLASSES, Head
 
-__all__ = ["Patches", "Recipe", "box_error", "cut", "make_sharp", "sharpen"]
+__all__ = ["Patches", "Recipe", "box_error", "extract_patches", "finetune"]
 
-AHEAD = (0.05, 0.01, 0.003)
+JITTER = (0.05, 0.01, 0.003)
 """How far boxes are moved before a patch is cut out of them, in sides of the box: a first look, a second."""
-GUARDED = ("recall", "precision", "type", "size_fair", "colour", "angle_fair", "position")
-"""Shares that may not fall."""
-PROPOSED = 8
+PROPOSALS_PER_PANEL = 8
 """Proposals of a panel that are cut out beside, to remember what background looks like."""
 
 
@@ -82,7 +80,7 @@ class Patches(NamedTuple):
     inputs: Float[Tensor, "R F"]
     boxes: Float[Tensor, "R 4"]
     true: Float[Tensor, "R 4"]
-    held: Float[Tensor, "R"]
+    is_object: Float[Tensor, "R"]
     types: Float[Tensor, "R T"]
 
     def __len__(self) -> int:
@@ -94,7 +92,7 @@ class Patches(NamedTuple):
 
 
 @torch.no_grad()
-def cut(model: Detector, panels: int, *, seed: int, batch: int = 64) -> Patches:
+def extract_patches(model: Detector, panels: int, *, seed: int, batch: int = 64) -> Patches:
     """Cut patches out of random panels, around their objects and around proposals.
 
     Parameters
@@ -107,33 +105,33 @@ def cut(model: Detector, panels: int, *, seed: int, batch: int = 64) -> Patches:
         Draws the panels, and by how much boxes miss the objects.
     """
     rng, generator = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
-    found = []
+    patches = []
     for start in range(0, panels, batch):
-        some = train_detector.random_panels(min(batch, panels - start), rng, train_detector.Recipe().weights)
-        wanted = train_detector.targets(some)
-        pyramid = model.features(torch.from_numpy(render.panels(*some)))
-        panel, slot = wanted.present.nonzero(as_tuple=True)
-        true = wanted.boxes[panel, slot]
+        panels_of_batch = random_panels(min(batch, panels - start), rng, detection.Recipe().weights)
+        targets = detection_targets.detection_targets(panels_of_batch)
+        pyramid = model.features(torch.from_numpy(render.render_panels(*panels_of_batch)))
+        panel, slot = targets.present.nonzero(as_tuple=True)
+        true = targets.boxes[panel, slot]
         side = (true[:, 2:] - true[:, :2]).repeat(1, 2)
-        looks = [
-            (clip(true + far * side * torch.randn(true.shape, generator=generator), CANVAS), true, panel)
-            for far in AHEAD
+        box_sets = [
+            (clip(true + jitter * side * torch.randn(true.shape, generator=generator), CANVAS), true, panel)
+            for jitter in JITTER
         ]
         proposed = model._propose(pyramid)
-        which = torch.rand(proposed.scores.shape, generator=generator) * (proposed.scores > 0)
-        index = which.argsort(1, descending=True)[:, :PROPOSED]
+        priority = torch.rand(proposed.scores.shape, generator=generator) * (proposed.scores > 0)
+        index = priority.argsort(1, descending=True)[:, :PROPOSALS_PER_PANEL]
         boxes = proposed.boxes.gather(1, index[..., None].expand(-1, -1, 4)).flatten(0, 1)
-        looks.append((boxes, boxes, torch.arange(len(index)).repeat_interleave(index.shape[1])))
-        for number, (boxes, wanted_boxes, where) in enumerate(looks):
-            patch = model._patches(pyramid, boxes, where).flatten(1)
-            inputs = torch.cat([patch, model.heads.where(boxes)], -1)
+        box_sets.append((boxes, boxes, torch.arange(len(index)).repeat_interleave(index.shape[1])))
+        for number, (boxes, wanted_boxes, panel_of_box) in enumerate(box_sets):
+            patch = model._patches(pyramid, boxes, panel_of_box).flatten(1)
+            inputs = torch.cat([patch, model.heads.box_features(boxes)], -1)
             types = model.heads.type_and_box(patch, boxes)[0].softmax(-1)
-            held = torch.full((len(boxes),), float(number < len(AHEAD)))
-            found.append((inputs.half(), boxes, wanted_boxes, held, types))
-    return Patches(*(torch.cat(column) for column in zip(*found, strict=True)))
+            is_object = torch.full((len(boxes),), float(number < len(JITTER)))
+            patches.append((inputs.half(), boxes, wanted_boxes, is_object, types))
+    return Patches(*(torch.cat(column) for column in zip(*patches, strict=True)))
 
 
-def _answer(head: Head, patches: Patches, scale: Tensor) -> tuple[Tensor, Tensor]:
+def _predict(head: Head, patches: Patches, scale: Tensor) -> tuple[Tensor, Tensor]:
     """Logits of the classes, and edges in pixels, from stored patches."""
     width = patches.inputs.shape[-1] - 6
     answer = head(patches.inputs[:, :width], patches.inputs[:, width:])
@@ -145,13 +143,13 @@ def box_error(model: Detector, patches: Patches) -> float:
     """Mean absolute error of an edge of an object after one look, in pixels."""
     total = 0.0
     for items in torch.arange(len(patches)).split(4096):
-        some = patches.take(items)
-        edges = clip(_answer(model.heads.object, some, model.heads.scale)[1], CANVAS)
-        total += float(((edges - some.true).abs().mean(-1) * some.held).sum())
-    return total / float(patches.held.sum())
+        batch = patches.take(items)
+        edges = clip(_predict(model.heads.object, batch, model.heads.scale)[1], CANVAS)
+        total += float(((edges - batch.true).abs().mean(-1) * batch.is_object).sum())
+    return total / float(patches.is_object.sum())
 
 
-def sharpen(
+def finetune(
     model: Detector,
     recipe: Recipe | None = None,
     *,
@@ -181,21 +179,23 @@ def sharpen(
         other panels after one look.
     """
     recipe = Recipe() if recipe is None else recipe
-    known = cut(model, recipe.panels, seed=seed)
-    held = cut(model, max(1, recipe.panels // 8), seed=seed + 1_000_003)
+    train_set = extract_patches(model, recipe.panels, seed=seed)
+    valid_set = extract_patches(model, max(1, recipe.panels // 8), seed=seed + 1_000_003)
     epochs = min(10, recipe.steps)
-    each = -(-recipe.steps // epochs)
+    steps_per_epoch = -(-recipe.steps // epochs)
     head, scale = model.heads.object, model.heads.scale
 
     def batches(epoch: int) -> Iterator[Patches]:
         generator = torch.Generator().manual_seed(1000 * seed + epoch)
-        for _ in range(each):
-            yield known.take(torch.randint(len(known), (recipe.batch_size,), generator=generator))
+        for _ in range(steps_per_epoch):
+            yield train_set.take(torch.randint(len(train_set), (recipe.batch_size,), generator=generator))
 
     def loss(head: torch.nn.Module, batch: Patches) -> Tensor:
-        logits, edges = _answer(head, batch, scale)  # type: ignore[arg-type]
-        apart = ((edges - batch.true).abs().mean(-1) * batch.held).sum() / batch.held.sum().clamp(min=1)
-        return apart + recipe.keep * functional.cross_entropy(logits, batch.types)
+        logits, edges = _predict(head, batch, scale)  # type: ignore[arg-type]
+        error = ((edges - batch.true).abs().mean(-1) * batch.is_object).sum() / batch.is_object.sum().clamp(
+            min=1
+        )
+        return error + recipe.keep * functional.cross_entropy(logits, batch.types)
 
     return training.fit(
         head,
@@ -204,51 +204,10 @@ def sharpen(
         config=training.TrainingConfig(
             epochs=epochs, lr=recipe.lr, schedule="linear", seed=seed, minutes=minutes
         ),
-        validate=lambda _: {"box_l1": box_error(model, held)},
+        validate=lambda _: {"box_l1": box_error(model, valid_set)},
         monitor="box_l1",
         mode="min",
-        steps_per_epoch=each,
+        steps_per_epoch=steps_per_epoch,
         weight=len,
         progress=progress,
-    )
-
-
-def make_sharp(trial: Trial) -> Measured:
-    """Sharpen the boxes of the shipped detector, measure it, and at ``paper`` scale write it in its place.
-
-    It is written only where no share of what is found or read has fallen by more than one in a thousand.
-
-    Settings: those of `Recipe`, and ``test_panels`` to measure on. ``before`` and ``after`` are errors of
-    boxes on panels held out, after one look.
-    """
-    settings = trial.settings
-    model = read_detector(SHIPPED)
-    recipe = Recipe(panels=settings["panels"], steps=settings["steps"])
-    held = cut(model, max(1, recipe.panels // 8), seed=trial.seed + 1_000_003)
-    before = box_error(model, held)
-    history = sharpen(model, recipe, seed=trial.seed, minutes=trial.minutes, progress=trial.progress)
-    panels = train_detector.test_panels(settings["test_panels"])
-    measured, shipped = (train_detector.measure(one, panels) for one in (model, read_detector(SHIPPED)))
-    sound = all(measured[name] >= shipped[name] - 0.001 for name in GUARDED)
-    if trial.scale == "paper" and history.stopped == "finished" and sound:
-        made = {
-            "command": "reasonlib run visual_iq/ship --row detector --scale paper --seed 0; then"
-            f" reasonlib run {trial.experiment} --row {trial.row} --scale paper --seed {trial.seed}",
-            "data": trial.data,
-            "steps": f"6000, then {history.steps_done} of the head of types and boxes",
-        }
-        save_detector(model, SHIPPED, made)
-        load_detector.cache_clear()
-    return Measured(
-        metrics={
-            **measured,
-            "before": before,
-            "after": box_error(model, held),
-            "box_l1_before": shipped["box_l1"],
-            "written": float(sound and trial.scale == "paper" and history.stopped == "finished"),
-        },
-        steps_done=history.steps_done,
-        steps_planned=history.steps_planned,
-        stopped=history.stopped,
-        details={"curve": [{name: row[name] for name in ("epoch", "loss", "box_l1")} for row in history]},
     )

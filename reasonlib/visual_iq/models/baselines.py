@@ -190,16 +190,16 @@ class PanelLSTM(nn.Module):
 
     def __init__(self, width: int = 16, hidden: int = 96, size: int = 80) -> None:
         super().__init__()
-        self.see = convolutions(1, width)
-        self.read = nn.LSTM(width * side_after(size) ** 2, hidden, batch_first=True)
-        self.answer = nn.Linear(hidden, CANDIDATES)
+        self.backbone = convolutions(1, width)
+        self.lstm = nn.LSTM(width * side_after(size) ** 2, hidden, batch_first=True)
+        self.head = nn.Linear(hidden, CANDIDATES)
 
     def forward(self, images: Shaped[Tensor, "B P H W"]) -> StateScores:
         """Score the candidates."""
         panels = as_panels(images)
-        features = self.see(panels.flatten(0, 1).unsqueeze(1))  # (B * P, F)
-        states, _ = self.read(features.unflatten(0, panels.shape[:2]))  # (B, P, D)
-        return StateScores(self.answer(states[:, -1]), states)
+        features = self.backbone(panels.flatten(0, 1).unsqueeze(1))  # (B * P, F)
+        states, _ = self.lstm(features.unflatten(0, panels.shape[:2]))  # (B, P, D)
+        return StateScores(self.head(states[:, -1]), states)
 
 
 class CandidateLSTM(nn.Module):
@@ -219,17 +219,19 @@ class CandidateLSTM(nn.Module):
 
     def __init__(self, width: int = 16, hidden: int = 96, size: int = 80) -> None:
         super().__init__()
-        self.see = convolutions(1, width)
-        self.read = nn.LSTM(width * side_after(size) ** 2, hidden, batch_first=True)
+        self.backbone = convolutions(1, width)
+        self.lstm = nn.LSTM(width * side_after(size) ** 2, hidden, batch_first=True)
         self.score = nn.Linear(hidden, 1)
 
     def forward(self, images: Shaped[Tensor, "B P H W"]) -> StateScores:
         """Score the candidates."""
         panels = as_panels(images)
-        features = self.see(panels.flatten(0, 1).unsqueeze(1)).unflatten(0, panels.shape[:2])  # (B, P, F)
-        before, state = self.read(features[:, :CONTEXT])
+        features = self.backbone(panels.flatten(0, 1).unsqueeze(1)).unflatten(
+            0, panels.shape[:2]
+        )  # (B, P, F)
+        before, state = self.lstm(features[:, :CONTEXT])
         state = tuple(part.repeat_interleave(CANDIDATES, 1) for part in state)  # (1, B * 8, D)
-        after, _ = self.read(features[:, CONTEXT:].flatten(0, 1).unsqueeze(1), state)
+        after, _ = self.lstm(features[:, CONTEXT:].flatten(0, 1).unsqueeze(1), state)
         after = after.reshape(len(panels), CANDIDATES, -1)  # (B, 8, D)
         return StateScores(self.score(after).squeeze(2), torch.cat([before, after], 1))
 
@@ -249,13 +251,13 @@ class PanelCNN(nn.Module):
 
     def __init__(self, width: int = 32, hidden: int = 512, size: int = 80, dropout: float = 0.5) -> None:
         super().__init__()
-        self.see = convolutions(PANELS, width)
-        self.answer = answer_head(width * side_after(size) ** 2, hidden, dropout)
+        self.backbone = convolutions(PANELS, width)
+        self.head = answer_head(width * side_after(size) ** 2, hidden, dropout)
 
     def forward(self, images: Shaped[Tensor, "B P H W"]) -> Scores:
         """Score the candidates."""
-        features = self.see(as_panels(images))  # (B, F)
-        return Scores(self.answer(features), features)
+        features = self.backbone(as_panels(images))  # (B, F)
+        return Scores(self.head(features), features)
 
 
 class PanelResNet(nn.Module):
@@ -271,13 +273,13 @@ class PanelResNet(nn.Module):
 
     def __init__(self, width: int = 64, dropout: float = 0.5) -> None:
         super().__init__()
-        self.see = ResNet18(PANELS, width)
-        self.answer = answer_head(self.see.features, self.see.features, dropout)
+        self.backbone = ResNet18(PANELS, width)
+        self.head = answer_head(self.backbone.features, self.backbone.features, dropout)
 
     def forward(self, images: Shaped[Tensor, "B P H W"]) -> Scores:
         """Score the candidates."""
-        features = self.see(as_panels(images))  # (B, F)
-        return Scores(self.answer(features), features)
+        features = self.backbone(as_panels(images))  # (B, F)
+        return Scores(self.head(features), features)
 
 
 # Models that never see the question -------------------------------------------------------------------------
@@ -294,13 +296,13 @@ class BlindResNet(nn.Module):
 
     def __init__(self, width: int = 64, dropout: float = 0.5) -> None:
         super().__init__()
-        self.see = ResNet18(CANDIDATES, width)
-        self.answer = answer_head(self.see.features, self.see.features, dropout)
+        self.backbone = ResNet18(CANDIDATES, width)
+        self.head = answer_head(self.backbone.features, self.backbone.features, dropout)
 
     def forward(self, images: Shaped[Tensor, "B P H W"]) -> Scores:
         """Score the candidates by their looks alone."""
-        features = self.see(as_panels(images)[:, CONTEXT:])  # (B, F)
-        return Scores(self.answer(features), features)
+        features = self.backbone(as_panels(images)[:, CONTEXT:])  # (B, F)
+        return Scores(self.head(features), features)
 
 
 class BlindCNN(nn.Module):
@@ -327,7 +329,7 @@ class BlindCNN(nn.Module):
 
     def __init__(self, width: int = 64, hidden: int = 256, size: int = 80) -> None:
         super().__init__()
-        self.see = nn.Sequential(
+        self.backbone = nn.Sequential(
             convolutions(1, width), nn.Linear(width * side_after(size) ** 2, hidden), nn.ReLU()
         )
         self.score = nn.Sequential(nn.Linear(hidden, hidden), nn.ReLU(), nn.Linear(hidden, 1))
@@ -335,6 +337,6 @@ class BlindCNN(nn.Module):
     def forward(self, images: Shaped[Tensor, "B P H W"]) -> Scores:
         """Score the candidates by how they differ; `features` are those differences, (B, 8, D)."""
         candidates = as_panels(images)[:, CONTEXT:]
-        features = self.see(candidates.flatten(0, 1).unsqueeze(1)).unflatten(0, candidates.shape[:2])
+        features = self.backbone(candidates.flatten(0, 1).unsqueeze(1)).unflatten(0, candidates.shape[:2])
         features = features - features.mean(1, keepdim=True)  # (B, 8, D)
         return Scores(self.score(features).squeeze(2), features)

@@ -32,15 +32,15 @@ __all__ = [
     "CoPINet",
     "CoPINetConfig",
     "CoPINetScores",
-    "Contrasted",
-    "Inference",
+    "ContrastOutput",
     "RuleContrast",
+    "RuleInference",
     "rows_and_columns",
 ]
 
-KNOWN = ([0, 1, 2], [3, 4, 5], [0, 3, 6], [1, 4, 7])
+COMPLETE_LINES = ([0, 1, 2], [3, 4, 5], [0, 3, 6], [1, 4, 7])
 """The complete rows 1 and 2, and columns 1 and 2."""
-OPEN = ([6, 7], [2, 5])
+OPEN_LINES = ([6, 7], [2, 5])
 """Row 3 and column 3, which a candidate completes."""
 
 
@@ -59,7 +59,7 @@ class CoPINetConfig:
     rules: int = 6  # R
     contrast: bool = True  # the contrast modules
     inference: bool = True  # the inference branch, which tells them the rules
-    line_eps: float = 64.0  # of the norms after rows and columns: see the notes of `Lines`
+    line_eps: float = 64.0  # of the norms after rows and columns: see the notes of `LineConvolution`
 
     def __post_init__(self) -> None:
         for name in ("width", "attributes", "rules"):
@@ -81,12 +81,12 @@ def rows_and_columns(panels: Float[Tensor, "B P *C"]) -> Float[Tensor, "B 20 *C"
         Rows 1 and 2; columns 1 and 2; row 3 with each of the eight candidates; column 3 with each of them.
     """
     context, candidates = panels.split((CONTEXT, CANDIDATES), 1)
-    known = [context[:, line].sum(1, keepdim=True) for line in KNOWN]
-    completed = [context[:, line].sum(1, keepdim=True) + candidates for line in OPEN]
-    return torch.cat([*known, *completed], 1)
+    complete = [context[:, line].sum(1, keepdim=True) for line in COMPLETE_LINES]
+    completed = [context[:, line].sum(1, keepdim=True) + candidates for line in OPEN_LINES]
+    return torch.cat([*complete, *completed], 1)
 
 
-class Lines(nn.Module):
+class LineConvolution(nn.Module):
     """A convolution of sums over rows or columns, with its norm and ReLU.
 
     Notes
@@ -115,19 +115,19 @@ def stem(width: int) -> nn.Sequential:
     )
 
 
-def two_layers(inputs: int, outputs: int) -> nn.Sequential:
+def mlp(inputs: int, outputs: int) -> nn.Sequential:
     """Two linear maps with a ReLU between them."""
     return nn.Sequential(nn.Linear(inputs, inputs), nn.ReLU(), nn.Linear(inputs, outputs))
 
 
-class Inferred(NamedTuple):
+class InferenceOutput(NamedTuple):
     """The rules, as probabilities for each attribute, and the vector that tells the contrast modules."""
 
     rules: Float[Tensor, "B A R"]
-    told: Float[Tensor, "B C"]
+    rule_embedding: Float[Tensor, "B C"]
 
 
-class Inference(nn.Module):
+class RuleInference(nn.Module):
     r"""Guess the rules from the two complete rows and columns (section 3.2).
 
     With :math:`p_a` the probabilities of the R rules of attribute `a`, what is told is :math:`\sum_a W p_a`.
@@ -141,23 +141,23 @@ class Inference(nn.Module):
     def __init__(self, config: CoPINetConfig) -> None:
         super().__init__()
         self.shape = (config.attributes, config.rules)
-        self.see = stem(config.width)
-        self.rows = Lines(config.width, config.line_eps)
-        self.columns = Lines(config.width, config.line_eps)
-        self.guess = nn.Linear(config.width, config.attributes * config.rules)
-        self.tell = nn.Linear(config.rules, config.width, bias=False)
+        self.backbone = stem(config.width)
+        self.rows = LineConvolution(config.width, config.line_eps)
+        self.columns = LineConvolution(config.width, config.line_eps)
+        self.classifier = nn.Linear(config.width, config.attributes * config.rules)
+        self.embed_rules = nn.Linear(config.rules, config.width, bias=False)
 
-    def forward(self, context: Float[Tensor, "B 8 H W"]) -> Inferred:
+    def forward(self, context: Float[Tensor, "B 8 H W"]) -> InferenceOutput:
         """Guess from the eight context panels."""
-        features = self.see(context.flatten(0, 1).unsqueeze(1)).unflatten(0, context.shape[:2])
-        sums = [features[:, line].sum(1) for line in KNOWN]
+        features = self.backbone(context.flatten(0, 1).unsqueeze(1)).unflatten(0, context.shape[:2])
+        sums = [features[:, line].sum(1) for line in COMPLETE_LINES]
         rows, columns = self.rows(torch.stack(sums[:2], 1)), self.columns(torch.stack(sums[2:], 1))
         gathered = (rows.sum(1) + columns.sum(1)).mean((2, 3))  # (B, C)
-        rules = self.guess(gathered).unflatten(1, self.shape).softmax(2)  # (B, A, R)
-        return Inferred(rules, self.tell(rules).sum(1))
+        rules = self.classifier(gathered).unflatten(1, self.shape).softmax(2)  # (B, A, R)
+        return InferenceOutput(rules, self.embed_rules(rules).sum(1))
 
 
-class Contrasted(NamedTuple):
+class ContrastOutput(NamedTuple):
     """Candidates without what they share, and what they share."""
 
     candidates: Float[Tensor, "B 8 C H W"]
@@ -177,22 +177,22 @@ class RuleContrast(nn.Module):
         Width of `r`; 0 without an inference branch.
     """
 
-    def __init__(self, width: int, told: int) -> None:
+    def __init__(self, width: int, rule_width: int) -> None:
         super().__init__()
-        self.translate = two_layers(told, told) if told else None
-        self.convolution = nn.Conv2d(width + told, width, 3, padding=1, bias=False)
+        self.translate = mlp(rule_width, rule_width) if rule_width else None
+        self.convolution = nn.Conv2d(width + rule_width, width, 3, padding=1, bias=False)
         self.norm = nn.BatchNorm2d(width)
 
     def forward(
-        self, candidates: Float[Tensor, "B 8 C H W"], told: Float[Tensor, "B T"] | None = None
-    ) -> Contrasted:
+        self, candidates: Float[Tensor, "B 8 C H W"], rule_embedding: Float[Tensor, "B T"] | None = None
+    ) -> ContrastOutput:
         """Contrast each candidate with all."""
         total = candidates.sum(1)
         if self.translate is not None:
-            rules = self.translate(told)[:, :, None, None].expand(-1, -1, *total.shape[2:])
+            rules = self.translate(rule_embedding)[:, :, None, None].expand(-1, -1, *total.shape[2:])
             total = torch.cat([total, rules], 1)
         common = self.norm(self.convolution(total))
-        return Contrasted(candidates - common.unsqueeze(1), common)
+        return ContrastOutput(candidates - common.unsqueeze(1), common)
 
 
 # Model ------------------------------------------------------------------------------------------------------
@@ -229,33 +229,41 @@ class CoPINet(nn.Module):
     def __init__(self, config: CoPINetConfig) -> None:
         super().__init__()
         self.config = config
-        width, told = config.width, config.width * config.inference
-        self.infer = Inference(config) if config.inference else None
-        self.see = stem(width)
-        self.rows = Lines(width, config.line_eps)
-        self.columns = Lines(width, config.line_eps)
-        self.contrasts = nn.ModuleList(RuleContrast(w, told) for w in (width, 2 * width) if config.contrast)
-        self.blocks = nn.ModuleList(BasicBlock(w, 2 * w, stride=2) for w in (width, 2 * width))
-        self.score = two_layers(4 * width, 1)
+        width, rule_width = config.width, config.width * config.inference
+        self.inference = RuleInference(config) if config.inference else None
+        self.backbone = stem(width)
+        self.rows = LineConvolution(width, config.line_eps)
+        self.columns = LineConvolution(width, config.line_eps)
+        self.contrasts = nn.ModuleList(
+            RuleContrast(channels, rule_width) for channels in (width, 2 * width) if config.contrast
+        )
+        self.blocks = nn.ModuleList(
+            BasicBlock(channels, 2 * channels, stride=2) for channels in (width, 2 * width)
+        )
+        self.score = mlp(4 * width, 1)
         initialise_convolutions(self)
 
     def forward(self, images: Shaped[Tensor, "B P H W"]) -> CoPINetScores:
         """Score the candidates."""
         panels = as_panels(images)
-        inferred = None if self.infer is None else self.infer(panels[:, :CONTEXT])
+        inferred = None if self.inference is None else self.inference(panels[:, :CONTEXT])
 
-        seen = self.see(panels.flatten(0, 1).unsqueeze(1)).unflatten(0, (-1, PANELS))  # (B, P, C, H, W)
-        sums = rows_and_columns(seen)  # (B, 20, C, H, W)
-        known_rows, known_columns, last_rows, last_columns = sums.split((2, 2, CANDIDATES, CANDIDATES), 1)
-        rows = self.rows(torch.cat([known_rows, last_rows], 1))
-        columns = self.columns(torch.cat([known_columns, last_columns], 1))
-        known = (rows[:, :2] + columns[:, :2]).sum(1, keepdim=True)
-        x = known + rows[:, 2:] + columns[:, 2:]  # (B, 8, C, H, W)
+        features_of_panels = self.backbone(panels.flatten(0, 1).unsqueeze(1)).unflatten(
+            0, (-1, PANELS)
+        )  # (B, P, C, H, W)
+        sums = rows_and_columns(features_of_panels)  # (B, 20, C, H, W)
+        complete_rows, complete_columns, last_rows, last_columns = sums.split(
+            (2, 2, CANDIDATES, CANDIDATES), 1
+        )
+        rows = self.rows(torch.cat([complete_rows, last_rows], 1))
+        columns = self.columns(torch.cat([complete_columns, last_columns], 1))
+        complete = (rows[:, :2] + columns[:, :2]).sum(1, keepdim=True)
+        x = complete + rows[:, 2:] + columns[:, 2:]  # (B, 8, C, H, W)
 
         common = []
         for number, block in enumerate(self.blocks):
             if self.config.contrast:
-                x, shared = self.contrasts[number](x, None if inferred is None else inferred.told)
+                x, shared = self.contrasts[number](x, None if inferred is None else inferred.rule_embedding)
                 common.append(shared)
             x = block(x.flatten(0, 1)).unflatten(0, (-1, CANDIDATES))  # (B, 8, 2 C, H / 2, W / 2)
         features = x.mean((3, 4))

@@ -15,110 +15,17 @@ Axes: B problems, N nodes of one level in the whole batch, T width of a word, F 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
-from reasonlib.errors import DataError
-from reasonlib.visual_iq.data.example import CONFIGURATIONS, PANELS
+from reasonlib.visual_iq.data.example import PANELS
+from reasonlib.visual_iq.data.structure import NODE_NAMES, TREE_LEVELS, parse_structure
 from reasonlib.visual_iq.models.baselines import ResNet18, answer_head, as_panels
 
-__all__ = [
-    "LEVELS",
-    "WORDS",
-    "DynamicResidualTree",
-    "Forest",
-    "ResNetDRT",
-    "TreeScores",
-    "forest",
-    "parse",
-    "structure_of",
-]
-
-LEVELS = ("scene", "structure", "component", "layout")
-WORDS = (
-    "Scene",
-    *dict.fromkeys(one.structure for one in CONFIGURATIONS),
-    *dict.fromkeys(part.name for one in CONFIGURATIONS for part in one.components),
-    *dict.fromkeys(part.layout for one in CONFIGURATIONS for part in one.components),
-)
-"""What a node can be called: 1 scene, 4 structures, 7 components, 10 layouts."""
-
-
-# Structure annotations --------------------------------------------------------------------------------------
-
-
-def structure_of(configuration: int) -> tuple[str, ...]:
-    """Write a configuration's tree as the released files do: names from the root down, ``/`` closes one.
-
-    >>> " ".join(structure_of(0))
-    'Scene Singleton Grid Center_Single / / / /'
-    """
-    one = CONFIGURATIONS[configuration]
-    parts = [token for part in one.components for token in (part.name, part.layout, "/", "/")]
-    return ("Scene", one.structure, *parts, "/", "/")
-
-
-@dataclass(frozen=True)
-class Node:
-    """One node of a structure tree: its name, its level (0 to 3) and which node is above it (-1: none)."""
-
-    name: str
-    level: int
-    above: int
-
-
-@lru_cache(maxsize=256)
-def parse(tokens: tuple[str, ...]) -> tuple[Node, ...]:
-    """Read a structure annotation.
-
-    Parameters
-    ----------
-    tokens
-        Names from the root down, each closed by ``/``, as in `structure_of`.
-
-    Returns
-    -------
-    tuple of Node
-        In the order of the names.
-
-    Raises
-    ------
-    DataError
-        If the tokens do not make one tree of a scene, a structure, components and a layout in each of them.
-    """
-    nodes: list[Node] = []
-    path: list[int] = []
-    has_child: set[int] = set()
-
-    def wrong(what: str) -> DataError:
-        given, right = " ".join(tokens), " ".join(structure_of(0))
-        return DataError(f"structure does not parse, {what}: {given!r}; it reads like {right!r}")
-
-    for place, token in enumerate(tokens):
-        if token == "/":
-            if not path:
-                raise wrong(f"token {place} closes nothing")
-            closed = path.pop()
-            if nodes[closed].level < 3 and closed not in has_child:
-                raise wrong(f"{nodes[closed].name!r} holds nothing")
-            continue
-        if nodes and not path:
-            raise wrong(f"{token!r} stands after the end of the tree")
-        if token not in WORDS:
-            raise wrong(f"{token!r} is no name of a part")
-        if len(path) == len(LEVELS):
-            raise wrong(f"{token!r} is too deep")
-        has_child.update(path[-1:])
-        nodes.append(Node(token, len(path), path[-1] if path else -1))
-        path.append(len(nodes) - 1)
-    if path or not nodes:
-        raise wrong(f"{len(path)} names are not closed" if path else "it is empty")
-    return tuple(nodes)
+__all__ = ["DynamicResidualTree", "Forest", "ResNetDRT", "TreeScores", "forest"]
 
 
 class Forest(NamedTuple):
@@ -143,14 +50,14 @@ def forest(structures: Sequence[Sequence[str]]) -> Forest:
     DataError
         If one of them does not parse.
     """
-    words: list[list[int]] = [[] for _ in LEVELS]
-    parents: list[list[int]] = [[] for _ in LEVELS]
+    words: list[list[int]] = [[] for _ in TREE_LEVELS]
+    parents: list[list[int]] = [[] for _ in TREE_LEVELS]
     for problem, tokens in enumerate(structures):
-        place: list[int] = []  # of each node within its level
-        for node in parse(tuple(tokens)):
-            place.append(len(words[node.level]))
-            words[node.level].append(WORDS.index(node.name))
-            parents[node.level].append(problem if node.above < 0 else place[node.above])
+        index_in_level: list[int] = []  # of each node within its level
+        for node in parse_structure(tuple(tokens)):
+            index_in_level.append(len(words[node.level]))
+            words[node.level].append(NODE_NAMES.index(node.name))
+            parents[node.level].append(problem if node.above < 0 else index_in_level[node.above])
     return Forest(*(tuple(torch.tensor(level) for level in side) for side in (words, parents)))
 
 
@@ -175,8 +82,8 @@ class DynamicResidualTree(nn.Module):
 
     def __init__(self, features: int, word: int = 300) -> None:
         super().__init__()
-        self.words = nn.Embedding(len(WORDS), word)
-        self.levels = nn.ModuleList(nn.Linear(word + features, features) for _ in LEVELS)
+        self.words = nn.Embedding(len(NODE_NAMES), word)
+        self.levels = nn.ModuleList(nn.Linear(word + features, features) for _ in TREE_LEVELS)
 
     def forward(self, features: Float[Tensor, "B F"], trees: Forest) -> Float[Tensor, "B F"]:
         """Give the states of the roots."""
@@ -212,9 +119,9 @@ class ResNetDRT(nn.Module):
 
     def __init__(self, width: int = 64, dropout: float = 0.5, word: int = 300) -> None:
         super().__init__()
-        self.see = ResNet18(PANELS, width)
-        self.tree = DynamicResidualTree(self.see.features, word)
-        self.answer = answer_head(self.see.features, self.see.features, dropout)
+        self.backbone = ResNet18(PANELS, width)
+        self.tree = DynamicResidualTree(self.backbone.features, word)
+        self.head = answer_head(self.backbone.features, self.backbone.features, dropout)
 
     def forward(self, images: Shaped[Tensor, "B P H W"], trees: Forest) -> TreeScores:
         """Score the candidates.
@@ -227,6 +134,6 @@ class ResNetDRT(nn.Module):
         panels = as_panels(images)
         if len(trees.words[0]) != len(panels):
             raise ValueError(f"trees must be {len(panels)}, one a problem, got {len(trees.words[0])}")
-        features = self.see(panels)  # (B, F)
+        features = self.backbone(panels)  # (B, F)
         residual = self.tree(features, trees)
-        return TreeScores(self.answer(features + residual), features, residual)
+        return TreeScores(self.head(features + residual), features, residual)

@@ -21,10 +21,10 @@ from reasonlib.visual_iq.models.baselines import CANDIDATES, as_panels, convolut
 from reasonlib.visual_iq.models.contrast import Contrast
 from reasonlib.visual_iq.models.reasoner import ReasonerConfig, Segments, encode_fused
 
-__all__ = ["GridReasoned", "GridReasoner"]
+__all__ = ["GridReasoner", "GridReasonerOutput"]
 
 
-class GridReasoned(NamedTuple):
+class GridReasonerOutput(NamedTuple):
     """Scores of the candidates, and the cells of every panel before the encoders: the source's figure 3.2."""
 
     logits: Float[Tensor, "B 8"]
@@ -59,7 +59,7 @@ class GridReasoner(nn.Module):
         config = ReasonerConfig() if config is None else config
         generator = torch.Generator().manual_seed(seed)
         self.config = config
-        self.see = convolutions(1, channels)[:-1]  # without the last step, which makes the grid flat
+        self.backbone = convolutions(1, channels)[:-1]  # without the last step, which makes the grid flat
         self.streams = nn.Conv2d(channels, len(STREAMS) * config.width, 1)
         self.places = nn.Parameter(torch.empty(side_after(size) ** 2, config.width))
         nn.init.normal_(self.places, std=config.width**-0.5, generator=generator)
@@ -73,17 +73,17 @@ class GridReasoner(nn.Module):
                 nn.Sequential(nn.Linear(joined, joined), nn.ReLU(), nn.Linear(joined, joined))
             )
         self.output = nn.Sequential(nn.Linear(joined, config.output), nn.ReLU(), nn.Linear(config.output, 1))
-        for part in (self.see, self.streams):
+        for part in (self.backbone, self.streams):
             for weights in part.parameters():
                 if weights.ndim > 1:
                     nn.init.kaiming_normal_(weights, nonlinearity="relu", generator=generator)
         initialise(self.contrast, generator)
         initialise(self.output, generator)
 
-    def forward(self, images: Shaped[Tensor, "B P H W"]) -> GridReasoned:
+    def forward(self, images: Shaped[Tensor, "B P H W"]) -> GridReasonerOutput:
         """Score the candidates."""
         panels = as_panels(images)
-        grid = self.streams(self.see(panels.flatten(0, 1).unsqueeze(1)))  # (B * P, V * D, h, w)
+        grid = self.streams(self.backbone(panels.flatten(0, 1).unsqueeze(1)))  # (B * P, V * D, h, w)
         cells = grid.unflatten(1, (len(STREAMS), -1)).flatten(3).transpose(2, 3)  # (B * P, V, S, D)
         x = (cells + self.places).flatten(0, 1)
         if self.entity is not None:
@@ -94,4 +94,4 @@ class GridReasoner(nn.Module):
             x = encode_fused(self.panel, x.flatten(0, 1)).unflatten(0, x.shape[:2])
         candidates = x[:, :, -CANDIDATES:].transpose(1, 2).flatten(2)  # (B, 8, V * D)
         scores = self.output(self.contrast(candidates)).squeeze(2)
-        return GridReasoned(scores, cells.unflatten(0, (len(panels), PANELS)))
+        return GridReasonerOutput(scores, cells.unflatten(0, (len(panels), PANELS)))

@@ -25,11 +25,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from reasonlib.nn.transformer import Encoder, EncoderLayer, TransformerConfig, initialise
-from reasonlib.visual_iq.data.encoding import STREAMS, TOKENS, Batch, Sequences
-from reasonlib.visual_iq.data.example import CONTEXT, PANELS, PLACES
+from reasonlib.visual_iq.data.encoding import STREAMS, TOKEN_COUNTS, TokenBatch, TokenSequences
+from reasonlib.visual_iq.data.example import CONTEXT, PANELS, POSITIONS
 from reasonlib.visual_iq.models.contrast import LOSSES, Contrast, choice_loss
 
-__all__ = ["Reasoned", "Reasoner", "ReasonerConfig", "encode_fused"]
+__all__ = ["Reasoner", "ReasonerConfig", "ReasonerOutput", "encode_fused"]
 
 CANDIDATES = PANELS - CONTEXT
 
@@ -84,7 +84,7 @@ class ReasonerConfig:
         return self._encoder(self.panel_layers, self.panel_heads)
 
 
-class Reasoned(NamedTuple):
+class ReasonerOutput(NamedTuple):
     """What the reasoner gives.
 
     Attributes
@@ -130,13 +130,13 @@ class PanelEmbedding(nn.Module):
 
     def __init__(self, config: ReasonerConfig, generator: torch.Generator) -> None:
         super().__init__()
-        self.tokens = nn.Embedding(sum(TOKENS), config.width)
-        self.places = nn.Embedding(len(PLACES), config.width)
+        self.tokens = nn.Embedding(sum(TOKEN_COUNTS), config.width)
+        self.places = nn.Embedding(len(POSITIONS), config.width)
         self.encoder = Encoder(config.entity, generator=generator) if config.entity_layers else None
         for table in (self.tokens, self.places):
             nn.init.normal_(table.weight, std=config.width**-0.5, generator=generator)
 
-    def forward(self, sequences: Sequences) -> Float[Tensor, "U D"]:
+    def forward(self, sequences: TokenSequences) -> Float[Tensor, "U D"]:
         """Embed different sequences of one length."""
         x = self.tokens(sequences.tokens) + self.places(sequences.places)  # (U, S, D)
         if self.encoder is not None:
@@ -209,13 +209,13 @@ class Reasoner(nn.Module):
         initialise(self.contrast, generator)
         initialise(self.output, generator)
 
-    def embed(self, batch: Batch) -> Float[Tensor, "B V P D"]:
+    def embed(self, batch: TokenBatch) -> Float[Tensor, "B V P D"]:
         """Embed every panel in every stream, each different sequence once."""
         panels = torch.cat([self.panel(sequences) for sequences in batch.sequences])  # (U, D)
         index = batch.index.transpose(1, 2)  # (B, V, P)
         return functional.embedding(index, panels)
 
-    def forward(self, batch: Batch, *, attention: bool = False) -> Reasoned:
+    def forward(self, batch: TokenBatch, *, attention: bool = False) -> ReasonerOutput:
         """Give every candidate a number, and on demand where the panel encoder looked."""
         x = self.segments(self.embed(batch))  # (B, V, T, D)
         problems, streams = x.shape[:2]
@@ -225,14 +225,16 @@ class Reasoner(nn.Module):
             if attention:
                 encoded = self.encoder(tokens)
                 tokens = encoded.output
-                weights = tuple(one.weights.unflatten(0, (problems, streams)) for one in encoded.attention)
+                weights = tuple(
+                    layer.weights.unflatten(0, (problems, streams)) for layer in encoded.attention
+                )
             else:
                 tokens = encode_fused(self.encoder, tokens)
             x = tokens.unflatten(0, (problems, streams))
         candidates = x[:, :, -CANDIDATES:]
         features = self.contrast(candidates.transpose(1, 2).flatten(2))  # (B, C, V D)
-        return Reasoned(self.output(features).squeeze(-1), weights)
+        return ReasonerOutput(self.output(features).squeeze(-1), weights)
 
-    def loss(self, batch: Batch) -> Float[Tensor, ""]:
+    def loss(self, batch: TokenBatch) -> Float[Tensor, ""]:
         """Loss of a batch: binary cross-entropy of each candidate, or cross-entropy (section 3.2.3)."""
         return choice_loss(self(batch).logits, batch.target, self.config.loss)

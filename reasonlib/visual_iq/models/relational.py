@@ -30,179 +30,20 @@ Axes: B problems, M components of problems, K 2 components, P 16 panels, V 5 att
 Q 22 places, Y symbols of all attributes, R 3 rows, C 8 candidates, D width.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import NamedTuple, Self
+from dataclasses import dataclass
+from typing import NamedTuple
 
-import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
-from numpy import ndarray
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional
 
 from reasonlib.nn.transformer import initialise
-from reasonlib.visual_iq.data.example import CONFIGURATIONS, LEVELS, PANELS, PLACE_OF, PLACES, SLOTS, Problems
+from reasonlib.visual_iq.data.example import POSITIONS
+from reasonlib.visual_iq.data.symbols import SYMBOL_ATTRIBUTES, SYMBOL_COUNTS, SymbolBatch
 from reasonlib.visual_iq.models.contrast import choice_loss
 
-__all__ = [
-    "OFFSETS",
-    "SHARED",
-    "SYMBOLS",
-    "Predicted",
-    "Relational",
-    "RelationalConfig",
-    "SymbolBatch",
-    "SymbolSet",
-    "symbols",
-]
-
-SHARED = ("type", "size", "colour", "angle", "number")
-"""What the entities of a component share in a panel, or how many there are."""
-SYMBOLS = (*(levels + 2 for levels in LEVELS), SLOTS + 1)
-"""Symbols of each: its levels, "mixed" and "mixed, as in the panel before"; of the number, 0 to 9."""
-OFFSETS = tuple(int(start) for start in np.cumsum((0, *SYMBOLS))[:-1])
-"""Where each attribute's symbols begin in one table of all symbols."""
-COMPONENTS = 2
-
-
-def symbols(entities: Int[ndarray, "N P S 4"], *, alike: bool = True) -> Int[ndarray, "N P V"]:
-    """Name what the entities of one component have in common, panel by panel.
-
-    Parameters
-    ----------
-    entities
-        The slots of one component of sixteen panels.
-    alike
-        Whether a mixed panel is told to be like the one before it in its row: the same entities slot by slot
-        if the same slots are filled, else the same levels equally often. A candidate follows panel 7.
-    """
-    seen = entities.astype(np.int16)
-    filled = seen[..., 0] > 0
-    mixed = np.array(LEVELS, dtype=np.int16)
-    low = np.where(filled[..., None], seen, 99).min(2)  # (N, P, 4)
-    high = np.where(filled[..., None], seen, -1).max(2)
-    common = np.where(low == high, low, mixed)
-    if alike:
-        before = np.array([-1, 0, 1, -1, 3, 4, -1, 6, *[7] * (PANELS - 8)])
-        after = np.flatnonzero(before >= 0)
-        before = before[after]
-        bare = np.where(filled[..., None], seen, -1)
-        ordered = np.sort(bare, axis=2)
-        in_place = (bare[:, after] == bare[:, before]).all(2)  # (N, 13, 4)
-        as_often = (ordered[:, after] == ordered[:, before]).all(2)
-        same_slots = (filled[:, after] == filled[:, before]).all(2)[..., None]
-        copied = np.where(same_slots, in_place, as_often)
-        common[:, after] += copied & (common[:, after] == mixed)
-    return np.concatenate((common, filled.sum(2)[..., None]), -1).astype(np.int64)
-
-
-@dataclass(frozen=True, eq=False)
-class SymbolBatch:
-    """Components of problems, each attribute a symbol in each panel.
-
-    Parameters
-    ----------
-    symbols : (M, P, V)
-        Row of each symbol in one table of all symbols.
-    problem : (M,)
-        Which of the batch's problems a component belongs to.
-    filled : (G, P, Q)
-        Filled places, for those components that have more than one slot.
-    places : (G, Q)
-        The places that such a component has.
-    grid : (G,)
-        Which problem such a component belongs to.
-    target : (B,)
-        The right candidate.
-    """
-
-    symbols: Int[Tensor, "M P V"]
-    problem: Int[Tensor, "M"]
-    filled: Float[Tensor, "G P Q"]
-    places: Bool[Tensor, "G Q"]
-    grid: Int[Tensor, "G"]
-    target: Int[Tensor, "B"]
-
-    def __len__(self) -> int:
-        return len(self.target)
-
-    def to(self, device: torch.device | str) -> "SymbolBatch":
-        """Move all tensors."""
-        return SymbolBatch(*(getattr(self, one.name).to(device) for one in fields(self)))
-
-    def part(self, index: int, count: int) -> "SymbolBatch":
-        """Take one of `count` slices of the problems, as `training.fit` asks for with several processes."""
-        mine, theirs = self.problem % count == index, self.grid % count == index
-        return SymbolBatch(
-            self.symbols[mine],
-            self.problem[mine] // count,
-            self.filled[theirs],
-            self.places[theirs],
-            self.grid[theirs] // count,
-            self.target[index::count],
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class SymbolSet:
-    """Problems as symbols, ready for batches.
-
-    Parameters
-    ----------
-    configuration, target
-        As in `puzzle.Problems`.
-    symbols
-        Of each component and panel, rows of one table of all symbols; -1 where there is no such component.
-    filled
-        Which places each component fills in each panel; all False for a component of one slot.
-    places
-        Which places each component has; all False for a component of one slot.
-    """
-
-    configuration: Int[ndarray, "N"]
-    target: Int[ndarray, "N"]
-    symbols: Int[ndarray, "N K P V"]
-    filled: Bool[ndarray, "N K P Q"]
-    places: Bool[ndarray, "N K Q"]
-
-    def __len__(self) -> int:
-        return len(self.target)
-
-    @classmethod
-    def of(cls, problems: Problems, *, alike: bool = True) -> Self:
-        """Encode problems of any configurations."""
-        count = len(problems)
-        found = np.full((count, COMPONENTS, PANELS, len(SHARED)), -1, dtype=np.int16)
-        filled = np.zeros((count, COMPONENTS, PANELS, len(PLACES)), dtype=bool)
-        places = np.zeros((count, COMPONENTS, len(PLACES)), dtype=bool)
-        for kind in np.unique(problems.configuration):
-            chosen = np.flatnonzero(problems.configuration == kind)
-            for component, slots in enumerate(CONFIGURATIONS[kind].parts):
-                entities = problems.entities[chosen][:, :, slots]
-                found[chosen, component] = symbols(entities, alike=alike) + np.array(OFFSETS)
-                if entities.shape[2] > 1:
-                    where = PLACE_OF[kind, slots].astype(int)
-                    places[chosen[:, None], component, where] = True
-                    holds = np.zeros((len(chosen), PANELS, len(PLACES)), dtype=bool)
-                    holds[..., where] = entities[..., 0] > 0
-                    filled[chosen, component] = holds
-        return cls(problems.configuration, problems.target, found, filled, places)
-
-    def batch(self, items: Sequence[int] | ndarray, swap: ndarray | None = None) -> SymbolBatch:
-        """Take some of the problems; whether rows are swapped changes nothing here."""
-        chosen = np.asarray(items)
-        found, places = self.symbols[chosen], self.places[chosen]
-        problem, component = np.nonzero(found[:, :, 0, 0] >= 0)
-        grid, gridded = np.nonzero(places.any(-1))
-        return SymbolBatch(
-            torch.from_numpy(found[problem, component].astype(np.int64)),
-            torch.from_numpy(problem),
-            torch.from_numpy(self.filled[chosen[grid], gridded].astype(np.float32)),
-            torch.from_numpy(places[grid, gridded]),
-            torch.from_numpy(grid),
-            torch.from_numpy(self.target[chosen].astype(np.int64)),
-        )
+__all__ = ["Relational", "RelationalConfig", "RelationalOutput"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,7 +70,7 @@ class RelationalConfig:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
 
 
-class Predicted(NamedTuple):
+class RelationalOutput(NamedTuple):
     """What the relational model gives.
 
     Attributes
@@ -304,16 +145,16 @@ class Relational(nn.Module):
         config = RelationalConfig() if config is None else config
         generator = torch.Generator().manual_seed(seed)
         self.config = config
-        self.symbols = nn.Embedding(sum(SYMBOLS), config.width)
-        self.places = nn.Parameter(torch.empty(len(PLACES), config.width))
+        self.symbols = nn.Embedding(sum(SYMBOL_COUNTS), config.width)
+        self.places = nn.Parameter(torch.empty(len(POSITIONS), config.width))
         self.shared = RowRule(config, generator)
         self.position = RowRule(config, generator)
-        self.symbol_bias = nn.Parameter(torch.zeros(sum(SYMBOLS)))
-        self.place_bias = nn.Parameter(torch.zeros(len(PLACES)))
+        self.symbol_bias = nn.Parameter(torch.zeros(sum(SYMBOL_COUNTS)))
+        self.place_bias = nn.Parameter(torch.zeros(len(POSITIONS)))
         nn.init.normal_(self.symbols.weight, std=config.width**-0.5, generator=generator)
         nn.init.normal_(self.places, std=config.width**-0.5, generator=generator)
-        owner = torch.repeat_interleave(torch.arange(len(SHARED)), torch.tensor(SYMBOLS))
-        self.register_buffer("own", owner == torch.arange(len(SHARED))[:, None], persistent=False)
+        owner = torch.repeat_interleave(torch.arange(len(SYMBOL_ATTRIBUTES)), torch.tensor(SYMBOL_COUNTS))
+        self.register_buffer("own", owner == torch.arange(len(SYMBOL_ATTRIBUTES))[:, None], persistent=False)
         self.own: Tensor
 
     def _guess(
@@ -342,37 +183,37 @@ class Relational(nn.Module):
         )
         return (each * places[:, None]).sum(-1)
 
-    def forward(self, batch: SymbolBatch) -> Predicted:
+    def forward(self, batch: SymbolBatch) -> RelationalOutput:
         """Give every candidate its log-probability as the third panel of the third row."""
-        seen = batch.symbols.transpose(1, 2)  # (M, V, P)
-        context = functional.pad(self.symbols(seen[..., :8]), (0, 0, 0, 1))  # the ninth is not looked at
+        symbols = batch.symbols.transpose(1, 2)  # (M, V, P)
+        context = functional.pad(self.symbols(symbols[..., :8]), (0, 0, 0, 1))  # the ninth is not looked at
         levels = self._levels(self._guess(self.shared, context, False))  # (M, V, 1, Y)
-        parts = levels.squeeze(2).gather(-1, seen[..., 8:])  # (M, V, C)
+        by_attribute = levels.squeeze(2).gather(-1, symbols[..., 8:])  # (M, V, C)
         context = functional.pad(batch.filled[:, :8] @ self.places, (0, 0, 0, 1))
         guess = self._guess(self.position, context, False)  # (G, 1, D)
         positions = self._sets(guess, batch.filled[:, 8:], batch.places)  # (G, C)
-        logits = parts.new_zeros(len(batch), parts.shape[-1])
-        logits = logits.index_add(0, batch.problem, parts.sum(1)).index_add(0, batch.grid, positions)
-        return Predicted(logits, parts)
+        logits = by_attribute.new_zeros(len(batch), by_attribute.shape[-1])
+        logits = logits.index_add(0, batch.problem, by_attribute.sum(1)).index_add(0, batch.grid, positions)
+        return RelationalOutput(logits, by_attribute)
 
     def loss(self, batch: SymbolBatch) -> Float[Tensor, ""]:
         """Nats a problem: of what the third panels are (of every row, on average), or of the right choice."""
         if not self.config.predict:
             return choice_loss(self(batch).logits, batch.target, "ce")
-        nine = torch.arange(9)
-        right = nine.expand(len(batch), 9).clone()
-        right[:, 8] = 8 + batch.target.cpu()
-        right = right.to(batch.target.device)
-        which = right[batch.problem]  # (M, 9)
-        seen = batch.symbols.gather(1, which[..., None].expand(-1, -1, len(SHARED))).transpose(
+        panel_numbers = torch.arange(9)
+        matrix = panel_numbers.expand(len(batch), 9).clone()
+        matrix[:, 8] = 8 + batch.target.cpu()
+        matrix = matrix.to(batch.target.device)
+        panels = matrix[batch.problem]  # (M, 9)
+        symbols = batch.symbols.gather(1, panels[..., None].expand(-1, -1, len(SYMBOL_ATTRIBUTES))).transpose(
             1, 2
         )  # (M, V, 9)
-        every = self.config.every_row
-        thirds = [2, 5, 8] if every else [8]
-        levels = self._levels(self._guess(self.shared, self.symbols(seen), every))
-        known = levels.gather(-1, seen[..., thirds].unsqueeze(-1)).sum()
-        which = right[batch.grid]
-        filled = batch.filled.gather(1, which[..., None].expand(-1, -1, len(PLACES)))  # (G, 9, Q)
-        guess = self._guess(self.position, filled @ self.places, every)
-        known = known + self._sets(guess, filled[:, thirds], batch.places).sum()
-        return -known / (len(batch) * len(thirds))
+        every_row = self.config.every_row
+        thirds = [2, 5, 8] if every_row else [8]
+        levels = self._levels(self._guess(self.shared, self.symbols(symbols), every_row))
+        log_likelihood = levels.gather(-1, symbols[..., thirds].unsqueeze(-1)).sum()
+        panels = matrix[batch.grid]
+        filled = batch.filled.gather(1, panels[..., None].expand(-1, -1, len(POSITIONS)))  # (G, 9, Q)
+        guess = self._guess(self.position, filled @ self.places, every_row)
+        log_likelihood = log_likelihood + self._sets(guess, filled[:, thirds], batch.places).sum()
+        return -log_likelihood / (len(batch) * len(thirds))

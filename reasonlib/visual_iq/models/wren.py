@@ -119,11 +119,11 @@ class WReN(nn.Module):
     def __init__(self, config: WReNConfig) -> None:
         super().__init__()
         self.config = config
-        self.see = convolutions(1, config.width)
+        self.backbone = convolutions(1, config.width)
         features = config.width * side_after(config.size) ** 2
         self.embed = nn.Linear(features + 9 * config.tags, config.embedding)
         self.relate = Pairs(config.embedding, config.hidden)
-        self.judge = nn.Sequential(
+        self.head = nn.Sequential(
             nn.Linear(config.embedding, config.embedding),
             nn.ReLU(),
             nn.Linear(config.embedding, config.embedding),
@@ -137,14 +137,18 @@ class WReN(nn.Module):
     def forward(self, images: Shaped[Tensor, "B P H W"]) -> WReNScores:
         """Score the candidates and say which rules are at work."""
         panels = as_panels(images)
-        features = self.see(panels.flatten(0, 1).unsqueeze(1)).unflatten(0, panels.shape[:2])  # (B, P, F)
+        features = self.backbone(panels.flatten(0, 1).unsqueeze(1)).unflatten(
+            0, panels.shape[:2]
+        )  # (B, P, F)
         if self.config.tags:
             features = torch.cat([features, self.tags.expand(len(panels), PANELS, 9).to(features)], 2)
         context, candidates = self.embed(features).split((CONTEXT, CANDIDATES), 1)  # (B, 8, E) twice
 
-        one, other = context.unsqueeze(1), candidates.unsqueeze(2)
-        within = self.relate(context.unsqueeze(2), one).sum((1, 2))  # (B, E): 64 pairs
-        across = self.relate(one, other).sum(2) + self.relate(other, one).sum(2)  # (B, 8, E): 16 pairs each
+        first, second = context.unsqueeze(1), candidates.unsqueeze(2)
+        within = self.relate(context.unsqueeze(2), first).sum((1, 2))  # (B, E): 64 pairs
+        across = self.relate(first, second).sum(2) + self.relate(second, first).sum(
+            2
+        )  # (B, 8, E): 16 pairs each
         relations = within.unsqueeze(1) + across
-        judged = self.judge(relations)  # (B, 8, 1 + M)
+        judged = self.head(relations)  # (B, 8, 1 + M)
         return WReNScores(judged[..., 0], judged[..., 1:].sum(1), relations)

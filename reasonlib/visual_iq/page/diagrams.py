@@ -3,8 +3,6 @@
 import html
 
 import numpy as np
-from jaxtyping import Float, UInt8
-from numpy import ndarray
 
 from reasonlib.display.plotting import Picture
 from reasonlib.visual_iq.data.example import (
@@ -19,11 +17,11 @@ from reasonlib.visual_iq.data.example import (
     configuration_index,
 )
 from reasonlib.visual_iq.data.simulator import simulate
-from reasonlib.visual_iq.models.detector import Look
-from reasonlib.visual_iq.page.figures import FILLED, card, matrix_svg, picture
-from reasonlib.visual_iq.page.svg import describe, image_svg, panel_svg
+from reasonlib.visual_iq.page.attention_figures import matrix_svg
+from reasonlib.visual_iq.page.figures import card, picture
+from reasonlib.visual_iq.page.svg import describe, panel_svg
 
-__all__ = ["angles", "candidates", "rules", "stages"]
+__all__ = ["angle_gallery", "candidates_alone", "rule_examples"]
 
 SHOWN = (
     ("Center", "progression", "size"),
@@ -35,7 +33,7 @@ SHOWN = (
 )
 
 
-def rules(seed: int = 0, *, tried: int = 20_000) -> Picture:
+def rule_examples(seed: int = 0, *, tried: int = 20_000) -> Picture:
     """Draw matrices in which one rule works and everything else is constant, the answer in its place.
 
     Parameters
@@ -74,7 +72,7 @@ def rules(seed: int = 0, *, tried: int = 20_000) -> Picture:
     )
 
 
-def angles() -> Picture:
+def angle_gallery() -> Picture:
     """Draw every type at the eight angles, those pictures faint that were seen before in the row."""
     lines = []
     for kind, name in enumerate(TYPES[1:], 1):
@@ -103,56 +101,7 @@ def angles() -> Picture:
     )
 
 
-def stages(image: UInt8[ndarray, "H W"], look: Look, *, anchors: int = 24) -> Picture:
-    """Draw how a detector arrives at its boxes: anchors, proposals, a first look, what it finds.
-
-    Parameters
-    ----------
-    image
-        The panel that was looked at.
-    look
-        What `Detector.look` gave for it.
-    anchors
-        How many of the anchors that most look like something.
-    """
-    likely = np.argsort(-look.objectness)[:anchors]
-    found = look.detections
-    steps = (
-        (
-            f"The {anchors} likeliest of {len(look.anchors)} anchors",
-            look.anchors[likely],
-            look.objectness[likely],
-        ),
-        (f"{len(look.proposals)} proposals", look.proposals, look.proposal_scores),
-        ("After the first look", look.first, look.first_scores),
-        ("After the second: found", found.boxes, found.scores),
-    )
-    cards = [
-        f'<div style="flex:1 1 9rem;max-width:14rem"><p class="rr-iq-title">{title}</p>'
-        + card(image_svg(image, over=_outlines(boxes, scores), label=f"{title}: {len(boxes)} boxes"))
-        + "</div>"
-        for title, boxes, scores in steps
-    ]
-    return picture(
-        f'<div class="rr-iq-board" style="gap:1rem;align-items:end">{"".join(cards)}</div>',
-        alt="Four copies of one panel: its likeliest anchors, its proposals, the boxes after a first look, "
-        f"and the {len(found.boxes)} boxes found in the end.",
-        caption="Anchors are boxes of fixed size; proposals are anchors moved and stretched; two looks "
-        "correct these and drop what is doubled. The surer a box, the stronger its line.",
-        wide=True,
-    )
-
-
-def _outlines(boxes: Float[ndarray, "D 4"], scores: Float[ndarray, "D"]) -> str:
-    return "".join(
-        f'<rect x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" '
-        f'height="{bottom - top:.1f}" fill="none" '
-        f'stroke="{FILLED}" stroke-width="1.6" stroke-opacity="{max(0.15, float(score)):.2f}"/>'
-        for (left, top, right, bottom), score in zip(boxes, scores, strict=True)
-    )
-
-
-def candidates(problem: Problems, index: int = 0) -> Picture:
+def candidates_alone(problem: Problems, index: int = 0) -> Picture:
     """Draw the eight candidates of a problem alone, numbered, without the puzzle they belong to."""
     configuration = int(problem.configuration[index])
     panels = problem.entities[index, CONTEXT:]

@@ -216,7 +216,7 @@ def check_without_contrast(answer: Callable[..., Any]) -> None:
     """
     model = Reasoner(ReasonerConfig(width=12, hidden=10, entity_heads=3, output=7), seed=6).eval()
     problems = some_problems("raven", 14)
-    batch = TokenSet.of(problems).batch(np.arange(len(problems)))
+    batch = TokenSet.from_problems(problems).batch(np.arange(len(problems)))
     with torch.no_grad():
         before = model(batch).logits
         got = answer(model)

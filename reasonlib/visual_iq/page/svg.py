@@ -88,7 +88,7 @@ def panel_svg(
 
 def drawn(configuration: int | str, entities: Int[ndarray, "S A"], *, edge: float = EDGE) -> str:
     """Draw what stands on a panel: the entities, later ones above earlier ones, and the dividing line."""
-    layout = CONFIGURATIONS[_index(configuration)]
+    layout = CONFIGURATIONS[configuration_index(configuration)]
     shapes = [
         _shape(slot, *(int(level) for level in entity))
         for slot, entity in zip(layout.slots, entities, strict=False)
@@ -196,19 +196,15 @@ def _png(pixels: UInt8[ndarray, "H W"]) -> str:
 # In words ---------------------------------------------------------------------------------------------------
 
 
-def _index(configuration: int | str) -> int:
-    return configuration_index(configuration) if isinstance(configuration, str) else int(configuration)
-
-
 def describe(configuration: int | str, entities: Int[ndarray, "S A"]) -> str:
     """Say what a panel shows: everything the rules may speak of. The angle is noise and is left out.
 
     >>> describe("L-R", np.array([[5, 2, 9, 0], [1, 0, 3, 4]]))
     'left: a black circle of size 3; right: a triangle of shade 3, size 1'
     """
-    layout = CONFIGURATIONS[_index(configuration)]
+    layout = CONFIGURATIONS[configuration_index(configuration)]
     said = []
-    for component, part in zip(layout.components, layout.parts, strict=True):
+    for component, part in zip(layout.components, layout.component_slices, strict=True):
         groups: dict[tuple[int, int, int], list[int]] = {}
         for place, entity in enumerate(np.asarray(entities)[part]):
             if entity[0] > 0:

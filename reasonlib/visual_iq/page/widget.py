@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 
 from reasonlib.display.plotting import Picture
 from reasonlib.errors import UserError
+from reasonlib.visual_iq.data.datasets import ANSWER_SETS
 from reasonlib.visual_iq.data.example import CONFIGURATIONS, GOVERNED, GROUPS, RULES, Problems
-from reasonlib.visual_iq.data.rule_solver import majority_vote, votes
+from reasonlib.visual_iq.data.majority_vote import count_votes, majority_vote
 from reasonlib.visual_iq.data.simulator import simulate
 from reasonlib.visual_iq.page import figures
-from reasonlib.visual_iq.page.figures import ANSWER_SETS
 from reasonlib.visual_iq.page.svg import rules_in_words
 
 __all__ = ["Player", "Playground"]
@@ -69,9 +69,9 @@ class Player:
     def __init__(self, model: Scorer | Any = None, *, seed: int = 0) -> None:
         widgets = _widgets()
         if model is None:
-            from reasonlib.visual_iq.experiments.train_reasoners import load_solver
+            from reasonlib.visual_iq.models.pretrained import from_pretrained
 
-            model = load_solver("reasoner").model
+            model = from_pretrained("reasoner")
         self.scorer: Scorer = _scorer(model)
         self.seed = seed
         self.tally = (0, 0, 0)
@@ -212,7 +212,7 @@ class Playground:
             return
         self.problem = drawn[[int(np.flatnonzero(fits)[0])]]
         rules = "".join(f"<li>{escape(line)}.</li>" for line in rules_in_words(self.problem))
-        counted, target = votes(self.problem)[0], int(self.problem.target[0])
+        counted, target = count_votes(self.problem)[0], int(self.problem.target[0])
         chosen = int(majority_vote(self.problem)[0])
         tied = int((counted == counted.max()).sum())
         how = (
@@ -243,8 +243,8 @@ def _scorer(model: Any) -> Scorer:
         if not callable(model):
             raise ValueError(f"model must be a model of solving or a function of problems, got {model!r}")
         return model
-    from reasonlib.visual_iq.experiments.train_reasoners import scores
     from reasonlib.visual_iq.models.reasoner import Reasoner
+    from reasonlib.visual_iq.models.solvers import predict_scores as scores
 
     def share(problems: Problems) -> ArrayLike:
         logits = torch.as_tensor(scores(model, problems))  # type: ignore[arg-type]
@@ -264,10 +264,10 @@ def _sets() -> list[tuple[str, str]]:
 
 def _rules(group: str) -> list[tuple[str, Any]]:
     """List the rules of a group for a menu, each with its codes in `Problems.rules`."""
-    from reasonlib.visual_iq.data.grammar import OPTIONS
+    from reasonlib.visual_iq.data.grammar import RULE_OPTIONS
 
     found: list[tuple[str, Any]] = [("any", "any")]
-    for rule, governed, _ in OPTIONS[GROUPS.index(group)]:
+    for rule, governed, _ in RULE_OPTIONS[GROUPS.index(group)]:
         of = f" of {governed}" if group == "number/position" and rule != "constant" else ""
         found.append((f"{rule}{of}", (RULES.index(rule), GOVERNED.index(governed))))
     return found

@@ -1,15 +1,16 @@
 """Perception: a two-stage detector of entities and vacant slots, in plain PyTorch."""
 
-from reasonlib.visual_iq.models.detector.detector import Detections, Detector, DetectorConfig, Look, Targets
-from reasonlib.visual_iq.models.detector.perceive import Perceived, load_detector, perceive
+from reasonlib.visual_iq.data.detection_targets import DetectionTargets
+from reasonlib.visual_iq.models.detector.detector import Detector, DetectorConfig
+from reasonlib.visual_iq.models.detector.outputs import Detections, DetectionStages
+from reasonlib.visual_iq.models.detector.perceive import PerceivedProblems, perceive
 
 __all__ = [
+    "DetectionStages",
+    "DetectionTargets",
     "Detections",
     "Detector",
     "DetectorConfig",
-    "Look",
-    "Perceived",
-    "Targets",
-    "load_detector",
+    "PerceivedProblems",
     "perceive",
 ]

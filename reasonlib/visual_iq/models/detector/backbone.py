@@ -97,8 +97,8 @@ class ResNet(nn.Module):
 
     def forward(self, ink: Float[Tensor, "B 1 H W"]) -> list[Float[Tensor, "B _ _ _"]]:
         """Return C2 to C5."""
-        seen = ((1 - ink - self.MEAN) / self.SPREAD).expand(-1, self.network.config.num_channels, -1, -1)
-        return list(self.network(seen, output_hidden_states=True).hidden_states[1:])
+        pixels = ((1 - ink - self.MEAN) / self.SPREAD).expand(-1, self.network.config.num_channels, -1, -1)
+        return list(self.network(pixels, output_hidden_states=True).hidden_states[1:])
 
 
 class Pyramid(nn.Module):
@@ -114,20 +114,22 @@ class Pyramid(nn.Module):
 
     def __init__(self, inputs: Sequence[int], width: int) -> None:
         super().__init__()
-        self.lateral = nn.ModuleList(nn.Conv2d(one, width, 1) for one in inputs)
+        self.lateral = nn.ModuleList(nn.Conv2d(channels, width, 1) for channels in inputs)
         self.output = nn.ModuleList(nn.Conv2d(width, width, 3, padding=1) for _ in inputs)
 
     def forward(self, levels: Sequence[Float[Tensor, "B _ _ _"]]) -> list[Float[Tensor, "B C _ _"]]:
         """Return P2 to P5."""
         merged: list[Tensor] = []
         for lateral, level in zip(reversed(self.lateral), reversed(levels), strict=True):
-            here = lateral(level)
+            level_features = lateral(level)
             if merged:
-                here = here + functional.interpolate(merged[-1], size=here.shape[2:], mode="nearest")
-            merged.append(here)
-        return [output(one) for output, one in zip(self.output, reversed(merged), strict=True)]
+                level_features = level_features + functional.interpolate(
+                    merged[-1], size=level_features.shape[2:], mode="nearest"
+                )
+            merged.append(level_features)
+        return [output(features) for output, features in zip(self.output, reversed(merged), strict=True)]
 
 
-def ink_of(images: Tensor) -> Float[Tensor, "B 1 H W"]:
+def to_ink(images: Tensor) -> Float[Tensor, "B 1 H W"]:
     """Turn grey panels, 0 black to 255 white, into ink: 0 on empty paper, 1 on black."""
     return (1 - images.to(torch.get_default_dtype()) / 255).unsqueeze(1)

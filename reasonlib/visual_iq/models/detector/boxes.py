@@ -36,10 +36,10 @@ def iou(boxes: Float[Tensor, "*B N 4"], others: Float[Tensor, "*B M 4"]) -> Floa
     >>> iou(torch.tensor([[0., 0., 2., 2.]]), torch.tensor([[1., 0., 3., 2.], [2., 0., 4., 2.]]))
     tensor([[0.3333, 0.0000]])
     """
-    one, other = boxes.unsqueeze(-2), others.unsqueeze(-3)
-    shared = torch.minimum(one[..., 2:], other[..., 2:]) - torch.maximum(one[..., :2], other[..., :2])
-    both = shared.clamp(min=0).prod(-1)
-    return both / (area(one) + area(other) - both).clamp(min=1e-9)
+    first, second = boxes.unsqueeze(-2), others.unsqueeze(-3)
+    shared = torch.minimum(first[..., 2:], second[..., 2:]) - torch.maximum(first[..., :2], second[..., :2])
+    intersection = shared.clamp(min=0).prod(-1)
+    return intersection / (area(first) + area(second) - intersection).clamp(min=1e-9)
 
 
 def encode(boxes: Float[Tensor, "*N 4"], anchors: Float[Tensor, "*N 4"]) -> Float[Tensor, "*N 4"]:

@@ -16,7 +16,7 @@ from torch.nn import functional
 
 from reasonlib.visual_iq.models.detector.boxes import clip, decode, encode, iou, nms
 
-__all__ = ["Match", "ProposalNetwork", "Proposals", "anchors", "balanced", "best", "match"]
+__all__ = ["Match", "ProposalNetwork", "Proposals", "anchors", "match", "sample_balanced", "top_boxes"]
 
 
 def anchors(
@@ -98,7 +98,7 @@ class Sample(NamedTuple):
     valid: Bool[Tensor, "... K"]
 
 
-def balanced(
+def sample_balanced(
     positive: Bool[Tensor, "*B A"], negative: Bool[Tensor, "*B A"], *, number: int, share: float
 ) -> Sample:
     """Draw boxes so that the many that show nothing do not drown the few that show something.
@@ -111,20 +111,24 @@ def balanced(
         Largest part of them that may be positive; negative ones fill the rest.
     """
     noise = torch.rand(positive.shape, device=positive.device)
-    most = min(max(1, round(number * share)), positive.shape[-1])
+    positive_limit = min(max(1, round(number * share)), positive.shape[-1])
     number = min(number, positive.shape[-1])
-    key, first = (noise * positive).topk(most, -1)  # the noise is 0 on what is not positive
-    other, rest = (noise * negative).topk(number, -1)
-    taken = (key > 0).sum(-1, keepdim=True)
-    room = torch.arange(number, device=positive.device) < number - taken
-    index, yes = (
-        torch.cat([first, rest], -1),
-        torch.cat([key > 0, torch.zeros_like(other, dtype=torch.bool)], -1),
+    positive_key, positive_index = (noise * positive).topk(
+        positive_limit, -1
+    )  # the noise is 0 on what is not positive
+    negative_key, negative_index = (noise * negative).topk(number, -1)
+    positive_count = (positive_key > 0).sum(-1, keepdim=True)
+    room = torch.arange(number, device=positive.device) < number - positive_count
+    index, is_positive = (
+        torch.cat([positive_index, negative_index], -1),
+        torch.cat([positive_key > 0, torch.zeros_like(negative_key, dtype=torch.bool)], -1),
     )
-    return Sample(index, yes, torch.cat([key > 0, (other > 0) & room], -1))
+    return Sample(index, is_positive, torch.cat([positive_key > 0, (negative_key > 0) & room], -1))
 
 
-def best(boxes: Float[Tensor, "*B A 4"], scores: Float[Tensor, "*B A"], number: int) -> tuple[Tensor, Tensor]:
+def top_boxes(
+    boxes: Float[Tensor, "*B A 4"], scores: Float[Tensor, "*B A"], number: int
+) -> tuple[Tensor, Tensor]:
     """Take the boxes of the highest scores, in descending order."""
     scores, index = scores.topk(min(number, scores.shape[-1]), -1)
     return torch.gather(boxes, -2, index.unsqueeze(-1).expand(*index.shape, 4)), scores
@@ -168,33 +172,35 @@ class ProposalNetwork(nn.Module):
     def forward(self, pyramid: Sequence[Float[Tensor, "B C _ _"]]) -> tuple[Tensor, Tensor]:
         """Return ``objectness`` (B, A) and ``code`` (B, A, 4)."""
         answers = [self.answer(functional.relu(self.hidden(level))) for level in pyramid]
-        flat = torch.cat([one.permute(0, 2, 3, 1).reshape(len(one), -1, 5) for one in answers], 1).float()
+        flat = torch.cat(
+            [answer.permute(0, 2, 3, 1).reshape(len(answer), -1, 5) for answer in answers], 1
+        ).float()
         return flat[..., 0], flat[..., 1:]
 
     def propose(
         self,
         pyramid: Sequence[Float[Tensor, "B C _ _"]],
-        around: Float[Tensor, "A 4"],
+        anchors: Float[Tensor, "A 4"],
         *,
         side: int,
-        looked_at: int,
-        kept: int,
-        overlap: float,
+        pre_nms: int,
+        post_nms: int,
+        iou_threshold: float,
     ) -> Proposals:
         """Propose the best `kept` boxes: of the best `looked_at` anchors, without near copies."""
         objectness, code = self(pyramid)
         with torch.no_grad():
-            scores, index = objectness.topk(min(looked_at, len(around)), -1)
+            scores, index = objectness.topk(min(pre_nms, len(anchors)), -1)
             chosen = torch.gather(code, 1, index.unsqueeze(-1).expand(*index.shape, 4))
-            boxes = clip(decode(chosen, around[index]), side)
-            scores = scores.sigmoid() * nms(boxes, scores, overlap)
-            boxes, scores = best(boxes, scores, kept)
+            boxes = clip(decode(chosen, anchors[index]), side)
+            scores = scores.sigmoid() * nms(boxes, scores, iou_threshold)
+            boxes, scores = top_boxes(boxes, scores, post_nms)
         return Proposals(boxes, scores, objectness, code)
 
     @staticmethod
     def loss(
-        found: Proposals,
-        around: Float[Tensor, "A 4"],
+        proposals: Proposals,
+        anchors: Float[Tensor, "A 4"],
         objects: Float[Tensor, "B G 4"],
         present: Bool[Tensor, "B G"],
         *,
@@ -203,17 +209,21 @@ class ProposalNetwork(nn.Module):
         """Return the losses of objectness, in nats, and of the boxes (Ren et al. 2015, eq. 1)."""
         with torch.no_grad():
             matched = match(
-                around.expand(len(objects), -1, -1), objects, present, low=0.3, high=0.6, every=True
+                anchors.expand(len(objects), -1, -1), objects, present, low=0.3, high=0.6, every=True
             )
-            sample = balanced(matched.positive, matched.negative, number=number, share=0.5)
-            mine = torch.gather(matched.object, 1, sample.chosen)
-            wanted = torch.gather(objects, 1, mine.unsqueeze(-1).expand(*mine.shape, 4))
-            code = encode(wanted, around[sample.chosen])
-        logits = torch.gather(found.objectness, 1, sample.chosen)
-        guess = torch.gather(found.code, 1, sample.chosen.unsqueeze(-1).expand(*sample.chosen.shape, 4))
-        each = functional.binary_cross_entropy_with_logits(logits, sample.positive.float(), reduction="none")
-        apart = functional.smooth_l1_loss(guess, code, beta=0.1, reduction="none").sum(-1)
+            sample = sample_balanced(matched.positive, matched.negative, number=number, share=0.5)
+            object_index = torch.gather(matched.object, 1, sample.chosen)
+            target_boxes = torch.gather(objects, 1, object_index.unsqueeze(-1).expand(*object_index.shape, 4))
+            code = encode(target_boxes, anchors[sample.chosen])
+        logits = torch.gather(proposals.objectness, 1, sample.chosen)
+        predicted = torch.gather(
+            proposals.code, 1, sample.chosen.unsqueeze(-1).expand(*sample.chosen.shape, 4)
+        )
+        cross_entropy = functional.binary_cross_entropy_with_logits(
+            logits, sample.positive.float(), reduction="none"
+        )
+        box_error = functional.smooth_l1_loss(predicted, code, beta=0.1, reduction="none").sum(-1)
         positive = sample.positive.sum().clamp(min=1)
-        return (each * sample.valid).sum() / sample.valid.sum().clamp(min=1), apart[
+        return (cross_entropy * sample.valid).sum() / sample.valid.sum().clamp(min=1), box_error[
             sample.positive
         ].sum() / positive

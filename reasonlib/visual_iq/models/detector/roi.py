@@ -33,16 +33,16 @@ def level_of(boxes: Float[Tensor, "*R 4"], strides: Sequence[int], bins: int) ->
 
 
 def bilinear(
-    place: Float[Tensor, "*R"], cells: Int[Tensor, "*R"]
+    position: Float[Tensor, "*R"], cells: Int[Tensor, "*R"]
 ) -> tuple[Int[Tensor, "*R 2"], Float[Tensor, "*R 2"]]:
     """Find the two cells on both sides of a place along one axis, and the share of each.
 
     Cell 0 has its centre at 0. A place beyond the outermost centres reads the outermost cell.
     """
-    last = (cells - 1).to(place.dtype)
-    place = torch.minimum(place.clamp(min=0), last)
-    low = torch.minimum(place.floor(), (last - 1).clamp(min=0))
-    share = place - low
+    last = (cells - 1).to(position.dtype)
+    position = torch.minimum(position.clamp(min=0), last)
+    low = torch.minimum(position.floor(), (last - 1).clamp(min=0))
+    share = position - low
     index = torch.stack([low, torch.minimum(low + 1, last)], -1).long()
     return index, torch.stack([1 - share, share], -1)
 
@@ -78,30 +78,30 @@ def roi_align(
         [level.permute(0, 2, 3, 1).flatten(0, 2) for level in pyramid]
     ).float()  # (sum B H W, C)
     rows = [len(level) * level.shape[2] * level.shape[3] for level in pyramid]
-    at = level_of(boxes, strides, bins)
+    level_index = level_of(boxes, strides, bins)
     device = boxes.device
 
     def of_level(values: Sequence[int]) -> Int[Tensor, "R"]:
-        return torch.tensor(values, device=device)[at]
+        return torch.tensor(values, device=device)[level_index]
 
     start = of_level([sum(rows[:level]) for level in range(len(rows))])
     height, width = (
         of_level([level.shape[2] for level in pyramid]),
-        of_level([one.shape[3] for one in pyramid]),
+        of_level([level_map.shape[3] for level_map in pyramid]),
     )
     step = (torch.arange(bins * points, device=device) + 0.5) / (
         bins * points
     )  # readings, as parts of the side
-    places = boxes[:, None, :2] + step[:, None] * sides(boxes)[:, None]  # (R, KT, 2)
-    places = places / of_level(strides)[:, None, None] - 0.5
+    positions = boxes[:, None, :2] + step[:, None] * sides(boxes)[:, None]  # (R, KT, 2)
+    positions = positions / of_level(strides)[:, None, None] - 0.5
 
     def along(axis: int, cells: Tensor) -> tuple[Tensor, Tensor]:
-        index, share = bilinear(places[..., axis], cells[:, None])
+        index, share = bilinear(positions[..., axis], cells[:, None])
         return index.view(-1, bins, 2 * points), share.view(-1, bins, 2 * points) / points
 
     (column, across), (row, down) = along(0, width), along(1, height)  # (R, K, 2T) each
-    first = start + panel * height * width
-    index = first[:, None, None, None, None] + (
+    first_row = start + panel * height * width
+    index = first_row[:, None, None, None, None] + (
         row[:, :, None, :, None] * width[:, None, None, None, None] + column[:, None, :, None, :]
     )  # (R, K, K, 2T, 2T)
     weight = down[:, :, None, :, None] * across[:, None, :, None, :]

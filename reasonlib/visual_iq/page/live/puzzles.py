@@ -17,24 +17,25 @@ from torch import Tensor
 
 from reasonlib.display import live
 from reasonlib.display.plotting import Picture
-from reasonlib.visual_iq.data.encoding import OFFSETS, STREAMS, TokenSet
+from reasonlib.visual_iq.data import symbols
+from reasonlib.visual_iq.data.datasets import ANSWER_SETS
+from reasonlib.visual_iq.data.encoding import STREAMS, TOKEN_OFFSETS, TokenSet
 from reasonlib.visual_iq.data.example import (
     ANGLES,
     COLOURS,
     CONFIGURATIONS,
     CONTEXT,
     LEVELS,
-    PLACE_OF,
+    POSITION_OF,
     SIZES,
     TYPES,
     Problems,
 )
 from reasonlib.visual_iq.data.simulator import simulate
-from reasonlib.visual_iq.experiments.train_reasoners import SHIPPED, load_solver
-from reasonlib.visual_iq.models import relational
+from reasonlib.visual_iq.models.pretrained import BUNDLED, REASONERS, load_pretrained
 from reasonlib.visual_iq.models.reasoner import Reasoner
 from reasonlib.visual_iq.models.relational import Relational
-from reasonlib.visual_iq.page.figures import ANSWER_SETS, matrix_svg, shares
+from reasonlib.visual_iq.page.attention_figures import matrix_svg, shares
 from reasonlib.visual_iq.page.svg import EDGE, describe, panel_svg, rules_in_words
 
 __all__ = ["HELD_OUT", "SCRIPTS", "pack", "puzzles", "some_problems"]
@@ -62,7 +63,7 @@ def some_problems(
         The same seed gives the same problems.
     """
     drawn = {
-        name: Problems.join(
+        name: Problems.concatenate(
             [simulate(layout.key, each, seed=seed, answers=name) for layout in CONFIGURATIONS]
         )
         for name in sets
@@ -156,12 +157,12 @@ def _shipped(name: str | None) -> tuple[dict[str, Model], dict[str, str]]:
 
     The second result says of each on which answer set it was trained.
     """
-    chosen = [name] if name else [one for one, path in SHIPPED.items() if path.is_file()] or list(SHIPPED)
+    chosen = [name] if name else [one for one in REASONERS if BUNDLED[one].is_file()] or list(REASONERS)
     models, origins = {}, {}
     for one in chosen:
-        shipped = load_solver(one)
+        shipped = load_pretrained(one)
         title = "Relational model" if isinstance(shipped.model, Relational) else "Source's reasoner"
-        learnt = re.search(r"--data (\S+)", str(shipped.made.get("command", "")))
+        learnt = re.search(r"--data (\S+)", str(shipped.provenance.get("command", "")))
         if learnt:
             trained = ANSWER_SETS.get(learnt[1], learnt[1])
             title = f"{title} ({trained})"
@@ -184,9 +185,9 @@ def _sizes(model: Model) -> dict[str, Any]:
             "rows": model.config.rows,
             "alike": model.config.alike,
             "loss": "ce",
-            "names": relational.SHARED,
-            "offsets": relational.OFFSETS,
-            "counts": relational.SYMBOLS,
+            "names": symbols.SYMBOL_ATTRIBUTES,
+            "offsets": symbols.SYMBOL_OFFSETS,
+            "counts": symbols.SYMBOL_COUNTS,
             "levels": LEVELS,
         }
     config = model.config
@@ -200,7 +201,7 @@ def _sizes(model: Model) -> dict[str, Any]:
         "separators": config.separators,
         "context": config.context,
         "loss": config.loss,
-        "offsets": OFFSETS,
+        "offsets": TOKEN_OFFSETS,
     }
 
 
@@ -208,9 +209,9 @@ def _answer(model: Model, problem: Problems) -> tuple[Tensor, Tensor | None]:
     """Answer one problem: the eight scores, between 0 and 1, and the maps of attention if there are any."""
     with torch.no_grad():
         if isinstance(model, Relational):
-            batch = relational.SymbolSet.of(problem, alike=model.config.alike).batch([0])
+            batch = symbols.SymbolSet.from_problems(problem, alike=model.config.alike).batch([0])
             return model(batch).logits[0].softmax(0), None
-        found = model(TokenSet.of(problem).batch([0]), attention=True)
+        found = model(TokenSet.from_problems(problem).batch([0]), attention=True)
     logits = found.logits[0]
     scores = logits.softmax(0) if model.config.loss == "ce" else logits.sigmoid()
     if not found.attention or not model.config.context:
@@ -261,13 +262,13 @@ def _layouts() -> list[dict[str, Any]]:
             "title": layout.title,
             "structure": layout.structure,
             "slots": layout.slots,
-            "places": PLACE_OF[number, : len(layout.slots)].tolist(),
+            "places": POSITION_OF[number, : len(layout.slots)].tolist(),
             "components": [
                 {
                     "name": names.get(component.name, f"{component.name.lower()}: "),
                     "slots": [part.start, part.stop],
                 }
-                for component, part in zip(layout.components, layout.parts, strict=True)
+                for component, part in zip(layout.components, layout.component_slices, strict=True)
             ],
         }
         for number, layout in enumerate(CONFIGURATIONS)

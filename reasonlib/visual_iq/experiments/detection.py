@@ -1,0 +1,227 @@
+"""Training and measuring the detector: from random panels to the numbers of the source's Table 3.1.
+
+The source trains on panels of the training split. We train on panels drawn at random from all that a layout
+may hold, which are as many as one likes, and measure on panels of the test split.
+
+Source: An (2021), sections 3.3.2 and 3.3.3.
+
+Axes: M panels, S 9 slots (the objects of a panel), D detections, A 4 attributes.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from reasonlib import training
+from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
+from reasonlib.training.settings import select_fields
+from reasonlib.visual_iq.data import datasets, render
+from reasonlib.visual_iq.data.detection_targets import DetectionTargets, detection_targets
+from reasonlib.visual_iq.data.example import (
+    CONFIGURATIONS,
+)
+from reasonlib.visual_iq.data.panels import held_out_panels, random_panels
+from reasonlib.visual_iq.experiments.detection_metrics import measure
+from reasonlib.visual_iq.models.detector.detector import Detector, DetectorConfig
+from reasonlib.visual_iq.models.pretrained import from_pretrained
+
+__all__ = ["EXPERIMENTS", "Recipe", "new_detector", "run_detector", "train"]
+
+
+# Learning ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """How a detector is trained.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+    """
+
+    steps: int = 6000
+    batch_size: int = 16  # panels
+    lr: float = 3e-3
+    warmup: int = 100  # steps
+    weight_decay: float = 1e-4
+    clip: float = 5.0  # largest norm of all gradients
+    half: bool = True  # features in 16 bits (bfloat16) while learning; the heads keep 32
+    every: int = 100  # steps of an epoch: of a row in the history
+    weights: tuple[float, ...] = (
+        1,
+        2,
+        2,
+        1,
+        1,
+        1.5,
+        3,
+    )  # share of each configuration: more of the intricate ones
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", tuple(self.weights))
+        for name in ("steps", "batch_size", "every"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if len(self.weights) != len(CONFIGURATIONS) or not all(share >= 0 for share in self.weights):
+            raise ValueError(f"weights must be {len(CONFIGURATIONS)} shares, got {self.weights}")
+
+    def config(self, *, seed: int = 0, minutes: float | None = None) -> training.TrainingConfig:
+        """Translate into the settings of the common training loop."""
+        return training.TrainingConfig(
+            epochs=-(-self.steps // self.every),
+            lr=self.lr,
+            optimiser="adamw",
+            weight_decay=self.weight_decay,
+            schedule="linear",
+            warmup=self.warmup,
+            clip=self.clip,
+            seed=seed,
+            minutes=minutes,
+        )
+
+
+class Batch(NamedTuple):
+    """Panels to learn from."""
+
+    images: Tensor
+    targets: DetectionTargets
+
+
+def train(
+    model: Detector,
+    recipe: Recipe,
+    *,
+    seed: int = 0,
+    minutes: float | None = None,
+    checkpoint: Path | None = None,
+    progress: bool | None = None,
+    on_epoch: Callable[[dict[str, Any]], None] | None = None,
+) -> training.History:
+    """Train a detector in place, on panels drawn afresh for every batch.
+
+    Parameters
+    ----------
+    model
+        Freshly made, or one to train further.
+    recipe
+        Number and size of batches, rates.
+    seed
+        Draws the panels, and the boxes to learn from.
+    minutes
+        Budget; training stops cleanly when it is used up.
+    checkpoint
+        Folder to resume from and to write to.
+    progress, on_epoch
+        As in `reasonlib.training.fit`.
+
+    Returns
+    -------
+    History
+        One row every `recipe.every` steps: the sum of all losses.
+    """
+    device = model.anchors.device
+    steps = min(recipe.steps, recipe.every)
+
+    def batches(epoch: int) -> Iterator[Batch]:
+        generator = np.random.default_rng([seed, epoch])
+        for _ in range(steps):
+            panels = random_panels(recipe.batch_size, generator, recipe.weights)
+            images = torch.from_numpy(render.render_panels(*panels)).to(device)
+            tensors = (None if tensor is None else tensor.to(device) for tensor in detection_targets(panels))
+            yield Batch(images, DetectionTargets(*tensors))  # type: ignore[arg-type]  # only the last may be None
+
+    def loss(model: nn.Module, batch: Batch) -> Tensor:
+        with torch.autocast(device.type, torch.bfloat16, enabled=recipe.half):
+            losses = model(batch.images, batch.targets)
+        return torch.stack(list(losses.values())).sum()
+
+    return training.fit(
+        model,
+        batches,
+        loss=loss,
+        config=recipe.config(seed=seed, minutes=minutes),
+        monitor="loss",
+        mode="min",
+        checkpoint=checkpoint,
+        identity={"recipe": repr(recipe), "model": repr(model.config)},
+        steps_per_epoch=steps,
+        weight=lambda batch: len(batch.images),
+        progress=progress,
+        on_epoch=on_epoch,
+    )
+
+
+def new_detector(settings: Mapping[str, Any], seed: int) -> Detector:
+    """Make a fresh detector, or load the bundled one where ``start`` is ``shipped``."""
+    config = DetectorConfig(**select_fields(DetectorConfig, settings))
+    if settings.get("start") == "shipped" and config.backbone == "small":
+        return from_pretrained("detector")
+    with training.seeded(seed):
+        return Detector(config)
+
+
+def run_detector(trial: Trial) -> Measured:
+    """Train one detector and measure it on panels of the test split (see `detection_metrics.measure`).
+
+    Settings are those of `DetectorConfig` and `Recipe`; ``start``, ``shipped`` to continue from the bundled
+    weights; ``panels``, the number to measure on. ``steps`` 0 only measures.
+    """
+    return measure_trained(*train_detector(trial), trial)
+
+
+def train_detector(trial: Trial) -> tuple[Detector, training.History | None]:
+    """Train the detector of a trial; without steps there is no history."""
+    settings = trial.settings
+    model = new_detector(settings, trial.seed).to(trial.device)
+    if settings.get("steps") == 0:
+        return model, None
+    history = train(
+        model,
+        Recipe(**select_fields(Recipe, settings)),
+        seed=trial.seed,
+        minutes=trial.minutes,
+        checkpoint=trial.folder,
+        progress=trial.progress,
+    )
+    return model, history
+
+
+def measure_trained(model: Detector, history: training.History | None, trial: Trial) -> Measured:
+    """Measure a detector on panels of the test split."""
+    return Measured(
+        metrics=measure(model, held_out_panels(trial.settings["panels"])),
+        steps_done=history.steps_done if history else 1,
+        steps_planned=history.steps_planned if history else 1,
+        stopped=history.stopped if history else "finished",
+        details={"curve": [{"epoch": row["epoch"], "loss": row["loss"]} for row in history or ()]},
+    )
+
+
+# Experiments ------------------------------------------------------------------------------------------------
+
+DETECTOR = Experiment(
+    name="visual_iq/detector",
+    title="The detector of entities and their attributes",
+    rows={
+        "small": {"backbone": "small"},
+        "resnet-50": {"backbone": "microsoft/resnet-50", "width": 256, "hidden": 1024, "lr": 2e-4},
+        "shipped": {"start": "shipped", "steps": 0},
+    },
+    scales={
+        "smoke": {"steps": 2, "batch_size": 4, "every": 2, "warmup": 1, "panels": 28},
+        "quick": {"steps": 30, "every": 10, "warmup": 5, "panels": 560},
+        "paper": {"panels": 14_000},
+    },
+    data=subset(datasets.KINDS, "raven"),
+    run=run_detector,
+    bundled=("shipped",),
+)
+
+EXPERIMENTS = (DETECTOR,)

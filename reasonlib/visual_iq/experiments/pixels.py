@@ -1,0 +1,241 @@
+"""Training models on pictures, and the experiments that measure them: the baselines of table 3.2.
+
+    PixelSet ─ (B, 16, 80, 80) ─ model ─ (B, 8) scores
+
+Sources: Zhang et al. (2019b), section 4 and its published code (rate, batch, epochs, size); Barrett et al.
+(2018), section 4 (auxiliary training).
+
+Axes: B problems, P 16 panels, H x W pixels, M 9 meta-targets.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch import Tensor, nn
+from torch.nn import functional
+
+from reasonlib import training
+from reasonlib.tracking.experiment import Experiment, Measured, Trial
+from reasonlib.training.settings import select_fields
+from reasonlib.visual_iq.data import datasets
+from reasonlib.visual_iq.data.pixels import PixelBatch, PixelSet
+from reasonlib.visual_iq.experiments.metrics import accuracy_by_configuration
+from reasonlib.visual_iq.models.contrast import LOSSES, choice_loss
+from reasonlib.visual_iq.models.pixel_models import build, forward, predict_scores
+
+__all__ = ["EXPERIMENTS", "PIXELS", "SMALL_PIXELS", "Recipe", "evaluate", "run_pixels", "train"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """How a model on pictures is trained; the defaults are those of CoPINet's authors.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range or the loss unknown.
+    """
+
+    epochs: int = 200
+    batch_size: int = 32
+    lr: float = 1e-3  # of Adam
+    loss: str = "ce"  # or bce, as CoPINet's authors
+    auxiliary: float = 0.0  # weight of the meta-targets' loss; 10 where WReN is published with it
+
+    def __post_init__(self) -> None:
+        if self.batch_size < 1:
+            raise ValueError(f"batch_size must be at least 1, got {self.batch_size}")
+        if self.loss not in LOSSES:
+            raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {self.loss!r}")
+        if not self.auxiliary >= 0:
+            raise ValueError(f"auxiliary must be at least 0, got {self.auxiliary}")
+
+    def config(self, *, seed: int = 0, minutes: float | None = None, choose: bool = False) -> Any:
+        """Translate into the settings of the common training loop."""
+        return training.TrainingConfig(
+            epochs=self.epochs, lr=self.lr, restore_best=choose, seed=seed, minutes=minutes
+        )
+
+
+def evaluate(model: nn.Module, pixels: PixelSet) -> dict[str, float]:
+    """Measure the share of problems that a model solves; see `metrics.accuracy_by_configuration`."""
+    correct = predict_scores(model, pixels).argmax(1) == pixels.problems.target
+    return accuracy_by_configuration(pixels.problems.configuration, correct)
+
+
+def train(
+    model: nn.Module,
+    train_set: PixelSet,
+    recipe: Recipe,
+    *,
+    valid_set: PixelSet | None = None,
+    seed: int = 0,
+    minutes: float | None = None,
+    checkpoint: Path | None = None,
+    progress: bool | None = None,
+    on_epoch: Callable[[dict[str, Any]], None] | None = None,
+) -> training.History:
+    """Train a model on pictures in place.
+
+    Parameters
+    ----------
+    model
+        Any that `build` makes; its `forward` takes the pictures and gives `logits`.
+    train_set, valid_set
+        Problems to train on, and problems to measure on after every epoch. With `valid_set`, training ends
+        with the weights of the epoch that scored best there.
+    recipe
+        Epochs, batch, rate, loss.
+    seed
+        Orders the batches and draws dropout.
+    minutes
+        Budget; training stops cleanly when it is used up.
+    checkpoint
+        Folder to resume from and to write to.
+    progress, on_epoch
+        As in `reasonlib.training.fit`.
+
+    Returns
+    -------
+    History
+        One row an epoch: loss (nats) and, with `valid_set`, its accuracy.
+    """
+    device = next(model.parameters()).device
+    steps = -(-len(train_set) // recipe.batch_size)
+
+    def batches(epoch: int) -> Iterator[PixelBatch]:
+        order = np.random.default_rng([seed, epoch]).permutation(len(train_set))
+        for items in np.array_split(order, range(recipe.batch_size, len(train_set), recipe.batch_size)):
+            yield train_set.batch(items).to(device)
+
+    def loss(model: nn.Module, batch: PixelBatch) -> Tensor:
+        output = forward(model, batch)
+        value = choice_loss(output.logits, batch.target, recipe.loss)
+        if recipe.auxiliary:
+            meta_loss = functional.binary_cross_entropy_with_logits(output.meta, batch.meta)
+            value = value + recipe.auxiliary * meta_loss
+        return value
+
+    def validate(model: nn.Module) -> dict[str, float]:
+        return {"accuracy": evaluate(model, valid_set)["accuracy"]} if valid_set is not None else {}
+
+    return training.fit(
+        model,
+        batches,
+        loss=loss,
+        config=recipe.config(seed=seed, minutes=minutes, choose=valid_set is not None),
+        validate=None if valid_set is None else validate,
+        monitor="loss" if valid_set is None else "accuracy",
+        mode="min" if valid_set is None else "max",
+        checkpoint=checkpoint,
+        identity={
+            "recipe": repr(recipe),
+            "model": repr(model),
+            "problems": len(train_set),
+            "size": train_set.size,
+        },
+        steps_per_epoch=steps,
+        weight=lambda batch: len(batch.target),
+        on_epoch=on_epoch,
+        progress=progress,
+    )
+
+
+def run_pixels(trial: Trial) -> Measured:
+    """Train one model on pictures of all configurations together and test it on each.
+
+    Beside what `build` and `Recipe` take, its settings are ``problems`` of each configuration, 60 % to
+    learn from, and ``keep``, the memory of each `PixelSet` in MB.
+    """
+    settings = trial.settings
+    splits = datasets.load(trial.data, per_configuration=settings["problems"])
+    pixels = {
+        name: PixelSet(getattr(splits, name), settings["size"], settings["keep"]) for name in splits._fields
+    }
+    model = build(settings, trial.seed).to(trial.device)
+    history = train(
+        model,
+        pixels["train"],
+        Recipe(**select_fields(Recipe, settings)),
+        valid_set=pixels["valid"],
+        seed=trial.seed,
+        minutes=trial.minutes,
+        checkpoint=trial.folder,
+        progress=trial.progress,
+    )
+    return Measured(
+        metrics={
+            **evaluate(model, pixels["test"]),
+            "valid": max((row["accuracy"] for row in history), default=float("nan")),
+            "parameters": training.parameter_count(model),
+            "problems_per_second": len(pixels["train"]) * len(history) / max(history.seconds, 1e-9),
+        },
+        steps_done=history.steps_done,
+        steps_planned=history.steps_planned,
+        stopped=history.stopped,
+        details={"curve": [{key: row[key] for key in ("epoch", "loss", "accuracy")} for row in history]},
+    )
+
+
+# Experiments ------------------------------------------------------------------------------------------------
+
+PIXELS = Experiment(
+    name="visual_iq/pixels",
+    title="Models that see pictures: the baselines",
+    rows={
+        "lstm": {"model": "lstm", "lr": 1e-4},
+        "lstm-by-candidate": {"model": "lstm-by-candidate", "lr": 1e-4},
+        "wren": {"model": "wren", "tags": True, "auxiliary": 0.0, "lr": 1e-4},
+        "wren-notag-aux": {"model": "wren", "tags": False, "auxiliary": 10.0, "lr": 1e-4},
+        "wren-tag-aux": {"model": "wren", "tags": True, "auxiliary": 10.0, "lr": 1e-4},
+        "cnn": {"model": "cnn", "lr": 1e-4},
+        "resnet": {"model": "resnet", "lr": 1e-4},
+        "resnet-drt": {"model": "resnet-drt", "lr": 1e-4},
+        "copinet": {"model": "copinet", "loss": "bce"},
+        "copinet-ce": {"model": "copinet", "loss": "ce"},
+        "copinet-no-inference": {"model": "copinet", "inference": False, "loss": "bce"},
+        "copinet-no-inference-ce": {"model": "copinet", "inference": False, "loss": "ce"},
+        "copinet-no-contrast": {"model": "copinet", "inference": False, "contrast": False, "loss": "ce"},
+        "cnn-reasoner": {"model": "grid-reasoner", "loss": "bce"},
+        "blind-cnn": {"model": "blind-cnn"},
+        "blind-resnet": {"model": "blind-resnet", "lr": 1e-4},
+    },
+    scales={
+        "smoke": {"problems": 20, "epochs": 1, "narrow": 16, "size": 40, "lr": 1e-3, "keep": 256},
+        "quick": {"problems": 1000, "epochs": 4, "narrow": 4, "size": 40, "lr": 3e-3, "keep": 512},
+        "paper": {"problems": 10_000, "epochs": 200, "narrow": 1, "size": 80, "keep": 8192},
+    },
+    data=datasets.KINDS,
+    run=run_pixels,
+)
+
+FEW_EPOCHS = {  # passes over the problems: what some minutes on one processor core allow
+    "lstm": 4,
+    "wren": 4,
+    "wren-notag-aux": 4,
+    "cnn": 20,
+    "resnet": 6,
+    "resnet-drt": 6,
+    "copinet": 2,
+    "cnn-reasoner": 3,
+    "blind-cnn": 5,
+    "blind-resnet": 5,
+}
+
+SMALL_PIXELS = Experiment(
+    name="visual_iq/small-pixels",
+    title="The baselines at a processor's budget: a quarter as wide, 40 x 40 pixels, a few passes",
+    rows={row: {**PIXELS.rows[row], "epochs": epochs} for row, epochs in FEW_EPOCHS.items()},
+    scales={
+        "smoke": {"problems": 20, "epochs": 1, "narrow": 16, "size": 40, "lr": 1e-3, "keep": 256},
+        "quick": {"problems": 1000, "epochs": 1, "narrow": 4, "size": 40, "lr": 1e-3, "keep": 512},
+        "paper": {"problems": 10_000, "narrow": 4, "size": 40, "lr": 1e-3, "keep": 2048},
+    },
+    data=datasets.KINDS,
+    run=run_pixels,
+)
+
+EXPERIMENTS = (PIXELS, SMALL_PIXELS)

@@ -1,0 +1,311 @@
+"""Training the reasoners on tables of entities, and the experiments that measure them.
+
+    Problems -> TokenSet or SymbolSet -> batches -> training.fit -> accuracy by configuration
+
+Problems may come from the simulator, from released files or from a detector: they are the same arrays.
+
+Source: An (2021), "Towards mastering complex reasoning with Transformers", sections 3.3.2 to 3.3.5.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from reasonlib import training
+from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
+from reasonlib.training.settings import select_fields, with_defaults
+from reasonlib.visual_iq.data import datasets
+from reasonlib.visual_iq.data.encoding import TokenBatch
+from reasonlib.visual_iq.data.example import CONFIGURATIONS, Problems
+from reasonlib.visual_iq.data.symbols import SymbolBatch
+from reasonlib.visual_iq.experiments.metrics import accuracy
+from reasonlib.visual_iq.models.pretrained import BUNDLED, save_pretrained
+from reasonlib.visual_iq.models.reasoner import ReasonerConfig
+from reasonlib.visual_iq.models.solvers import EncodedProblems, Solver, build, encode
+
+__all__ = ["BRISK", "EXPERIMENTS", "SHORT", "STEADY", "Recipe", "run_reasoner", "train"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """How a reasoner is trained; the defaults are the source's (section 3.3.2).
+
+    Raises
+    ------
+    ValueError
+        If the batch size is below 1.
+    """
+
+    epochs: int = 400
+    batch_size: int = 32  # the source gives none
+    lr: float = 0.001  # Adam's default
+    schedule: str = "plateau"  # or linear: warm-up, then down to 0
+    halve_after: int = 30  # epochs without a lower loss on the validation problems
+    warmup: int = 0  # steps
+    clip: float | None = None  # largest norm of all gradients
+    swap: bool = True  # rows one and two change places at random
+
+    def __post_init__(self) -> None:
+        if self.batch_size < 1:
+            raise ValueError(f"batch_size must be at least 1, got {self.batch_size}")
+
+    def config(self, *, seed: int = 0, minutes: float | None = None) -> training.TrainingConfig:
+        """Translate into the settings of the common training loop."""
+        return training.TrainingConfig(
+            epochs=self.epochs,
+            lr=self.lr,
+            schedule=self.schedule,
+            step_every=self.halve_after,
+            warmup=self.warmup,
+            clip=self.clip,
+            seed=seed,
+            minutes=minutes,
+        )
+
+
+SHORT: dict[str, Any] = {"lr": 0.005, "schedule": "linear", "warmup": 200, "clip": 1.0, "batch_size": 64}
+"""A recipe for few passes over the problems, where the source takes 400: a higher rate that ends at zero."""
+
+BRISK: dict[str, Any] = {**SHORT, "lr": 0.003, "batch_size": 256}
+"""The same for the relational model, which learns from three rows of each problem."""
+
+STEADY: dict[str, Any] = {**SHORT, "lr": 0.002, "warmup": 500}
+"""The same for the hierarchical reasoner, which at 0.005 falls to a constant answer in the second pass."""
+
+BUNDLED_BY = {
+    ("reasoner", "raven"): "reasoner",
+    ("reasoner", "i-raven"): "reasoner-fair",
+    ("relational", "i-raven"): "relational",
+}
+"""Name of the bundled weights that a model and its training data make."""
+
+
+def train(
+    model: Solver,
+    train_set: Problems | EncodedProblems,
+    recipe: Recipe,
+    *,
+    valid_set: Problems | EncodedProblems | None = None,
+    seed: int = 0,
+    minutes: float | None = None,
+    checkpoint: Path | None = None,
+    progress: bool | None = None,
+    on_epoch: Callable[[dict[str, Any]], None] | None = None,
+) -> training.History:
+    """Train a model in place.
+
+    Parameters
+    ----------
+    model
+        Fresh, or one to train further.
+    train_set, valid_set
+        Problems to train on, and problems to measure on after every epoch.
+    recipe
+        Batch size, rates, whether rows are swapped.
+    seed
+        Orders the batches and swaps rows.
+    minutes
+        Budget; training stops cleanly when it is used up.
+    checkpoint
+        Folder to resume from and to write to.
+    progress, on_epoch
+        As in `reasonlib.training.fit`.
+
+    Returns
+    -------
+    History
+        One row an epoch: loss (nats; see each model's ``loss``) and, with `valid_set`, ``valid_loss`` and
+        ``accuracy`` there.
+    """
+    train_set = encode(model, train_set) if isinstance(train_set, Problems) else train_set
+    valid_set = encode(model, valid_set) if isinstance(valid_set, Problems) else valid_set
+    size = recipe.batch_size
+
+    def batches(epoch: int) -> Iterator[TokenBatch | SymbolBatch]:
+        rng = np.random.default_rng([seed, epoch])
+        order = rng.permutation(len(train_set))
+        for start in range(0, len(train_set), size):
+            items = order[start : start + size]
+            yield train_set.batch(items, rng.random(len(items)) < 0.5 if recipe.swap else None)
+
+    def loss(model: Solver, batch: TokenBatch | SymbolBatch) -> Tensor:
+        return model.loss(batch)  # type: ignore[arg-type]
+
+    def validate(model: Solver) -> dict[str, float]:
+        assert valid_set is not None
+        device = next(model.parameters()).device
+        total, correct = 0.0, 0
+        for start in range(0, len(valid_set), 256):
+            batch = valid_set.batch(range(start, min(start + 256, len(valid_set)))).to(device)
+            total += model.loss(batch).item() * len(batch)  # type: ignore[arg-type]
+            correct += int((model(batch).logits.argmax(1) == batch.target).sum())
+        return {"accuracy": correct / len(valid_set), "valid_loss": total / len(valid_set)}
+
+    monitor = "loss" if valid_set is None else "valid_loss" if recipe.schedule == "plateau" else "accuracy"
+    return training.fit(
+        model,
+        batches,
+        loss=loss,
+        config=recipe.config(seed=seed, minutes=minutes),
+        validate=None if valid_set is None else validate,
+        monitor=monitor,
+        mode="max" if monitor == "accuracy" else "min",
+        checkpoint=checkpoint,
+        identity={"recipe": repr(recipe), "model": repr(model.config), "problems": len(train_set)},
+        steps_per_epoch=ceil(len(train_set) / size),
+        shard=lambda batch, index, count: batch.shard(index, count),
+        weight=len,
+        on_epoch=on_epoch,
+        progress=progress,
+    )
+
+
+def run_reasoner(trial: Trial) -> Measured:
+    """Train one model on all configurations together and measure it on each.
+
+    Settings: ``model`` and its config, the fields of `Recipe`, ``per_configuration`` problems (in all three
+    splits), optionally ``validated`` problems a configuration to measure on after each epoch, and ``ship``: a
+    finished run at ``paper`` then replaces the bundled weights of this model and data. The data names the
+    answer set of the training and test problems. ``accuracy_on_raven`` and so on are accuracies on the same
+    test questions with the candidates of another answer set.
+    """
+    settings = trial.settings
+    splits = datasets.load(trial.data, per_configuration=settings["per_configuration"])
+    model = build(settings, trial.seed).to(trial.device)
+    train_set, test_set = encode(model, splits.train), encode(model, splits.test)
+    step = max(1, len(splits.valid) // (len(CONFIGURATIONS) * settings.get("validated", 200)))
+    history = train(
+        model,
+        train_set,
+        Recipe(**select_fields(Recipe, settings)),
+        valid_set=splits.valid[::step],
+        seed=trial.seed,
+        minutes=trial.minutes,
+        checkpoint=trial.folder,
+        progress=trial.progress,
+    )
+    metrics = accuracy(model, test_set)
+    for name in datasets.ANSWER_SETS:
+        other = datasets.load(name, per_configuration=settings["per_configuration"]).test
+        metrics[f"accuracy_on_{name}"] = accuracy(model, other)["accuracy"]
+    metrics["valid"] = accuracy(model, splits.valid)["accuracy"]
+    metrics["problems_per_second"] = len(train_set) * len(history) / max(history.seconds, 1e-9)
+    _bundle(trial, model, history, metrics["accuracy"])
+    return Measured(
+        metrics=metrics,
+        steps_done=history.steps_done,
+        steps_planned=history.steps_planned,
+        stopped=history.stopped,
+        details={
+            "parameters": training.parameter_count(model),
+            "curve": [
+                {name: row[name] for name in ("epoch", "seconds", "loss", "accuracy", "valid_loss")}
+                for row in history
+            ],
+        },
+    )
+
+
+def _bundle(trial: Trial, model: Solver, history: training.History, accuracy: float) -> None:
+    """Replace the bundled weights after a finished run at ``paper`` whose row asks for it."""
+    name = BUNDLED_BY.get((trial.settings.get("model", "reasoner"), trial.data))
+    wanted = trial.settings.get("ship") and trial.scale == "paper" and history.stopped == "finished"
+    if name is None or not wanted:
+        return
+    command = f"reasonlib run {trial.experiment} --row {trial.row} --scale paper --data {trial.data}"
+    provenance = {
+        "command": f"{command} --seed {trial.seed}",
+        "steps": history.steps_done,
+        "accuracy": round(accuracy, 4),
+    }
+    save_pretrained(BUNDLED[name], model, provenance)
+
+
+# Experiments ------------------------------------------------------------------------------------------------
+
+
+def _resolve(settings: Mapping[str, Any], metric: str) -> dict[str, Any]:
+    """Fill in what a row leaves to the defaults."""
+    return with_defaults(settings, ReasonerConfig, Recipe)
+
+
+REASONER = Experiment(
+    name="visual_iq/reasoner",
+    title="The hierarchy of Transformers and its ablations, in few passes at a falling rate",
+    rows={
+        "full": {"model": "reasoner", "ship": True, **STEADY},
+        "no-panel": {"model": "reasoner", "panel_layers": 0, **STEADY},
+        "no-entity": {"model": "reasoner", "entity_layers": 0, **STEADY},
+        "neither": {"model": "reasoner", "panel_layers": 0, "entity_layers": 0, **STEADY},
+        "no-contrast": {"model": "reasoner", "contrast": False, **STEADY},
+        "no-separators": {"model": "reasoner", "separators": False, **STEADY},
+        "no-swap": {"model": "reasoner", "swap": False, **STEADY},
+        "cross-entropy": {"model": "reasoner", "loss": "ce", **STEADY},
+    },
+    scales={
+        "smoke": {"per_configuration": 20, "epochs": 1, "warmup": 1},
+        "quick": {"per_configuration": 500, "epochs": 20, "warmup": 100},
+        "paper": {"per_configuration": 10_000, "epochs": 10},
+    },
+    data=datasets.KINDS,
+    run=run_reasoner,
+    resolve=_resolve,
+)
+
+AS_PUBLISHED = Experiment(
+    name="visual_iq/as-published",
+    title="The hierarchy of Transformers with the source's recipe: 400 passes, the rate halved on a plateau",
+    rows={"full": {"model": "reasoner"}},
+    scales={
+        "smoke": {"per_configuration": 20, "epochs": 1},
+        "quick": {"per_configuration": 500, "epochs": 20},
+        "paper": {"per_configuration": 10_000, "epochs": 400},
+    },
+    data=datasets.KINDS,
+    run=run_reasoner,
+    resolve=_resolve,
+)
+
+LONGER = Experiment(
+    name="visual_iq/longer",
+    title="The hierarchy of Transformers, whole, in more passes than its ablations",
+    rows={
+        "full": {"model": "reasoner", "ship": True, **STEADY},
+        "cross-entropy": {"model": "reasoner", "loss": "ce", **STEADY},
+    },
+    scales={
+        "smoke": {"per_configuration": 20, "epochs": 1, "warmup": 1},
+        "quick": {"per_configuration": 500, "epochs": 40, "warmup": 100},
+        "paper": {"per_configuration": 10_000, "epochs": 50},
+    },
+    data=datasets.KINDS,
+    run=run_reasoner,
+    resolve=_resolve,
+)
+
+RELATIONAL = Experiment(
+    name="visual_iq/relational",
+    title="A reasoner that predicts the missing panel, and each step to it",
+    rows={
+        "full": {"model": "relational", "ship": True, **BRISK},
+        "no-rows": {"model": "relational", "rows": False, **BRISK},
+        "no-alike": {"model": "relational", "alike": False, **BRISK},
+        "third-row": {"model": "relational", "every_row": False, **BRISK},
+        "choose": {"model": "relational", "predict": False, "every_row": False, **BRISK},
+    },
+    scales={
+        "smoke": {"per_configuration": 20, "epochs": 1, "warmup": 1},
+        "quick": {"per_configuration": 500, "epochs": 40},
+        "paper": {"per_configuration": 10_000, "epochs": 25},
+    },
+    data=subset(datasets.KINDS, "i-raven", "raven", "raven-fair"),
+    run=run_reasoner,
+    resolve=_resolve,
+)
+
+EXPERIMENTS = (REASONER, AS_PUBLISHED, LONGER, RELATIONAL)

@@ -1,0 +1,191 @@
+"""Charts of this topic's records: accuracy by layout, by answer set and by pass."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from reasonlib.display import plotting, results
+from reasonlib.errors import UserError
+from reasonlib.tracking import records
+from reasonlib.visual_iq.data.datasets import ANSWER_SETS
+from reasonlib.visual_iq.data.distractors import DISTRACTORS
+from reasonlib.visual_iq.data.example import CONFIGURATIONS
+from reasonlib.visual_iq.experiments.pixels import SMALL_PIXELS
+from reasonlib.visual_iq.page.labels import PIXEL_MODELS
+
+__all__ = [
+    "BY_LAYOUT",
+    "CURVES",
+    "accuracy_by_answer_set",
+    "accuracy_by_layout",
+    "accuracy_on_other_sets",
+    "errors_by_layout",
+    "learning_curves",
+]
+
+BY_LAYOUT = {one.title: f"accuracy_{one.title}" for one in CONFIGURATIONS}
+"""From what an axis says to the metric of a record."""
+
+COMPARED = {
+    "a vote, untrained": "visual_iq/shortcut:vote",
+    "hierarchy, context hidden": "visual_iq/shortcut:blind",
+    "small CoPINet, pictures": "visual_iq/small-pixels:copinet",
+    "hierarchy, no panel encoder": "visual_iq/reasoner:no-panel",
+    "hierarchy": "visual_iq/reasoner:full",
+    "prediction, row by row": "visual_iq/relational:full",
+}
+"""From what a figure says to ``experiment:row``: the models whose scores are held against each other."""
+
+
+def accuracy_by_layout(series: Mapping[str, str], *, data: str) -> plotting.Picture:
+    """Draw what some rows reach on each of the seven layouts of one answer set."""
+    return results.by_metric(series, {"all": "accuracy", **BY_LAYOUT}, unit="share solved", data=data)
+
+
+ON_RAVEN = (
+    ("binary loss", "visual_iq/reasoner:full"),
+    ("binary loss", "visual_iq/longer:full"),
+    ("cross-entropy", "visual_iq/reasoner:cross-entropy"),
+    ("cross-entropy", "visual_iq/longer:cross-entropy"),
+    ("a vote, untrained", "visual_iq/shortcut:vote"),
+    ("prediction, row by row", "visual_iq/relational:full"),
+)
+"""What a legend says, and ``experiment:row``: the hierarchy with both losses, and what it is held against."""
+
+
+def errors_by_layout(
+    series: Sequence[tuple[str, str]] = ON_RAVEN, *, data: str = "raven"
+) -> plotting.Picture:
+    """Draw the share of problems that each row does not solve, by layout; rows not yet measured are left out.
+
+    The legend says how many passes a row had, and what it misses of all layouts together.
+    """
+    drawn: dict[str, dict[str, float]] = {}
+    origins: dict[str, None] = {}
+    for label, row in series:
+        experiment, _, word = row.partition(":")
+        group = records.best(experiment, word, data=data)
+        overall = group.summary("accuracy") if group else None
+        if group is None or overall is None:
+            continue
+        by_layout = {title: group.summary(metric) for title, metric in BY_LAYOUT.items()}
+        passes = passes_of(group)
+        drawn[f"{label}{passes and f', {passes}'}: {percentage(1 - overall.mean, 2)} % of all"] = {
+            title: 1 - summary.mean for title, summary in by_layout.items() if summary
+        }
+        origins[results.origin(group)] = None
+    if not drawn:
+        raise UserError("nothing was measured that could be drawn; reasonlib run visual_iq/longer")
+    return plotting.show(
+        plotting.bars(drawn, unit="share missed"),
+        alt=f"Share of the test problems of {ANSWER_SETS[data]} that each model misses, by layout",
+        caption=f"What each model misses of {ANSWER_SETS[data]} ({'; '.join(origins)}).",
+    )
+
+
+def passes_of(group: records.Group) -> str:
+    """Say how many passes over its problems a row had; nothing where nothing was trained."""
+    config = group.records[-1].config
+    return "" if config["model"] == "vote" else f"{config['epochs']} passes"
+
+
+def accuracy_by_answer_set(compared: Mapping[str, str] = COMPARED) -> plotting.Picture:
+    """Draw what each model solves of each answer set, each trained on that set."""
+    found: dict[str, dict[str, float]] = {ANSWER_SETS[name]: {} for name in DISTRACTORS}
+    origins: dict[str, None] = {}
+    missing = False
+    for label, row in compared.items():
+        experiment, _, word = row.partition(":")
+        for name in DISTRACTORS:
+            group = records.best(experiment, word, data=name)
+            summary = group.summary("accuracy") if group else None
+            missing |= summary is None
+            if group and summary:
+                found[ANSWER_SETS[name]][label] = summary.mean
+                origins[f"{group.scale} scale{', stale' if group.stale else ''}"] = None
+    return plotting.show(
+        plotting.bars(
+            {name: solved for name, solved in found.items() if solved},
+            unit="share solved",
+            limits=(0, 1),
+        ),
+        alt="Share of test problems that each model solves on RAVEN, I-RAVEN and RAVEN-FAIR",
+        caption="Each model trained and tested on the set of its bar "
+        f"({' and '.join(origins)}, simulated). Chance is 0.125."
+        + (" Where a bar is missing, nothing was measured." if missing else ""),
+    )
+
+
+MOVED = (
+    ("the hierarchy", "visual_iq/longer:full"),
+    ("the hierarchy, cross-entropy", "visual_iq/reasoner:cross-entropy"),
+    ("the hierarchy, cross-entropy", "visual_iq/longer:cross-entropy"),
+    ("the hierarchy without its entity encoder", "visual_iq/reasoner:no-entity"),
+    ("prediction, row by row", "visual_iq/relational:full"),
+)
+"""What an axis says, and ``experiment:row``: models that are given candidates they were not trained on."""
+
+
+def accuracy_on_other_sets(
+    models: Sequence[tuple[str, str]] = MOVED, *, trained: str = "raven"
+) -> plotting.Picture:
+    """Draw what models trained on one answer set solve of each: the same questions, other candidates.
+
+    Parameters
+    ----------
+    models
+        What the axis says, and ``experiment:row``; rows not yet measured are left out.
+    trained
+        The set they were trained on.
+    """
+    found: dict[str, dict[str, float]] = {}
+    origins: dict[str, None] = {}
+    for label, row in models:
+        experiment, _, word = row.partition(":")
+        group = records.best(experiment, word, data=trained)
+        if group is None:
+            continue
+        solved = {ANSWER_SETS[name]: group.summary(f"accuracy_on_{name}") for name in DISTRACTORS}
+        found[f"{label}, {passes_of(group)}"] = {name: one.mean for name, one in solved.items() if one}
+        origins[results.origin(group)] = None
+    if not found:
+        raise UserError("nothing was measured that could be drawn; reasonlib run visual_iq/longer")
+    return plotting.show(
+        plotting.bars(found, unit="share solved; chance is 0.125", limits=(0, 1)),
+        alt=f"Share of test problems solved of each answer set by models trained on {ANSWER_SETS[trained]}",
+        caption=f"Trained on {ANSWER_SETS[trained]}, tested on all three ({'; '.join(origins)}).",
+    )
+
+
+CURVES = ("blind-cnn", "cnn", "cnn-reasoner", "copinet", "resnet", "wren-notag-aux")
+"""Rows of ``visual_iq/small-pixels`` whose curves stay apart."""
+
+
+def learning_curves(rows: Sequence[str] = CURVES, *, data: str = "raven") -> plotting.Picture:
+    """Draw what *small* models on pictures solve of the validation problems, after each pass.
+
+    Where a curve ends is where its budget ended. Of measured rows that are not drawn, the caption says it.
+    """
+    curves: dict[str, list[Any]] = {}
+    others: list[str] = []
+    origins: dict[str, None] = {}
+    for row in SMALL_PIXELS.rows:
+        group = records.best(SMALL_PIXELS.name, row, scale="paper", data=data)
+        if group and (curve := group.records[-1].details.get("curve")):
+            name = PIXEL_MODELS.get(row, row)
+            origins[results.origin(group)] = None
+            if row in rows:
+                curves[name] = curve
+            else:
+                others.append(f"{name} {percentage(curve[-1]['accuracy'])} % after {len(curve)}")
+    if not curves:
+        raise UserError("no small model was measured; reasonlib run visual_iq/small-pixels --scale paper")
+    return plotting.show(
+        plotting.learning_curve(curves, "accuracy", unit="share of problems solved; chance is 0.125"),
+        alt=f"Share of {ANSWER_SETS[data]}'s validation problems solved by small models on pictures, by pass",
+        caption="A quarter as wide, on pictures of 40 x 40 pixels; an epoch is a pass over all problems "
+        f"({'; '.join(origins)})." + (f" Not drawn: {', '.join(others)}." if others else ""),
+    )
+
+
+def percentage(share: float | None, decimals: int = 1) -> str:
+    return "–" if share is None else f"{100 * share:.{decimals}f}"

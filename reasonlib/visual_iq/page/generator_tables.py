@@ -1,0 +1,104 @@
+"""Tables about the generators: ours beside the public ones, and what their candidates give away."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy import ndarray
+
+from reasonlib.visual_iq.data import majority_vote, simulator_fit
+from reasonlib.visual_iq.data.datasets import ANSWER_SETS
+from reasonlib.visual_iq.data.distractors import DISTRACTORS
+from reasonlib.visual_iq.data.example import CONFIGURATIONS
+from reasonlib.visual_iq.data.simulator import simulate
+from reasonlib.visual_iq.models import naive_bayes
+from reasonlib.visual_iq.page.charts import percentage
+
+__all__ = ["ambiguous_problems", "compare_with_public", "naive_bayes_accuracy"]
+
+
+def compare_with_public(number: int = 2000, *, seed: int = 0) -> pd.DataFrame:
+    """Set our problems beside those of the public generators, one row a layout.
+
+    Parameters
+    ----------
+    number
+        Problems of each layout that are drawn and counted here.
+    seed
+        Of these.
+
+    Returns
+    -------
+    DataFrame
+        Total variation distances of rules (with their steps) and of entities' levels, the mean over the
+        layout's measures, each with what chance alone would leave between two samples of these sizes; and the
+        share of problems that `solve.majority_vote` solves, ours and theirs, for each answer set.
+    """
+    theirs = simulator_fit.public_marginals()
+    lines = []
+    for one in CONFIGURATIONS:
+        drawn = {name: simulate(one.key, number, seed=seed, answers=name) for name in DISTRACTORS}
+        apart = simulator_fit.compare(simulator_fit.question_table(drawn["raven"]), theirs["questions"])
+        line: dict[str, Any] = {"layout": one.title}
+        for label, words in (("rules", ("rule", "step")), ("levels", ("number", "type", "size", "colour"))):
+            held = [found for found in apart if found.measure.split()[1] in words]
+            line[f"{label} apart"] = np.mean([found.distance for found in held])
+            line[f"{label}, by chance"] = np.mean([found.chance for found in held])
+        for name, problems in drawn.items():
+            ours = (majority_vote.majority_vote(problems) == problems.target).mean()
+            both = (percentage(ours), percentage(theirs["vote"][name][one.key]))
+            line[f"vote on {ANSWER_SETS[name]}, %"] = "\N{NO-BREAK SPACE}/\N{NO-BREAK SPACE}".join(both)
+        lines.append(line)
+    return pd.DataFrame(lines).set_index("layout").round(3)
+
+
+def naive_bayes_accuracy(number: int = 1000, *, seed: int = 0) -> pd.DataFrame:
+    """List what one solves who sees no context and only counts which looks are common among right answers.
+
+    Parameters
+    ----------
+    number
+        Problems of each layout to answer; three times as many are counted on.
+    seed
+        Of both.
+
+    Returns
+    -------
+    DataFrame
+        For each answer set the share that `statistics.by_counting` solves, by layout; and *motley*, the share
+        whose colours differ of all candidates with several entities: of the right ones, of the wrong ones.
+    """
+    lines = {}
+    for name in DISTRACTORS:
+        solved: dict[str, float] = {}
+        motley: dict[bool, list[ndarray]] = {True: [], False: []}
+        for one in CONFIGURATIONS:
+            drawn = simulate(one.key, 4 * number, seed=seed, answers=name)
+            asked = drawn[-number:]
+            solved[one.title] = float((naive_bayes.choose(asked, drawn[:-number]) == asked.target).mean())
+            for here, shown in naive_bayes.candidate_features(drawn):
+                answers = np.arange(shown.shape[1]) == drawn.target[here, None]
+                for right, parts in motley.items():
+                    several = shown[(shown[..., 0] > 1) & (answers == right)]
+                    parts.append(several[:, -1] == naive_bayes.MIXED)
+        shares = {"all": float(np.mean(list(solved.values()))), **solved}
+        for right, parts in motley.items():
+            shares[f"motley, {'right' if right else 'wrong'}"] = float(np.concatenate(parts).mean())
+        lines[ANSWER_SETS[name]] = {label: percentage(share) for label, share in shares.items()}
+    return pd.DataFrame(lines).T.rename_axis("solved, %")
+
+
+def ambiguous_problems() -> pd.DataFrame:
+    """List in how many of the public generators' problems two candidates fit, by layout, in per cent.
+
+    The last column is what a perfect reader of the panels alone solves, who must guess between the two.
+    """
+    theirs = simulator_fit.public_marginals()
+    lines = {}
+    for name in DISTRACTORS:
+        shares = theirs["two_right"][name]
+        lines[ANSWER_SETS[name]] = {
+            **{one.title: percentage(shares[one.key]) for one in CONFIGURATIONS},
+            "perfect reader": percentage(theirs["solved"][name]["panels_alone"], 2),
+        }
+    return pd.DataFrame(lines).T.rename_axis("two fit, %")

@@ -34,6 +34,7 @@ PREFIX = "reasonlib "
 def save_bundle(
     path: str | Path,
     model: nn.Module | Mapping[str, Tensor],
+    /,
     *,
     kind: str,
     half: bool = True,

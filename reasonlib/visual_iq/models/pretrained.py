@@ -73,7 +73,9 @@ def save_pretrained(
         model,
         kind=DETECTOR_KIND if isinstance(model, Detector) else REASONER_KIND,
         half=half,
-        **{"model": type(model).__name__, "config": asdict(model.config), "made": dict(provenance)},
+        model=type(model).__name__,
+        config=asdict(model.config),
+        made=dict(provenance),
     )
 
 

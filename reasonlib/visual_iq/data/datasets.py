@@ -20,8 +20,8 @@ ANSWER_SETS = {"raven": "RAVEN", "i-raven": "I-RAVEN", "raven-fair": "RAVEN-FAIR
 """Data sets by name, and their titles: the same questions, each set with its own way to make candidates."""
 
 KINDS = {name: "regenerated" for name in ANSWER_SETS}
-"""Kind of each data set: drawn by the rules that its authors published. Rules, attributes and pixels agree with
-the public generators (``tests/visual_iq``)."""
+"""Kind of each data set: drawn by the rules that its authors published. Rules, attributes and pixels agree
+with the public generators (``tests/visual_iq``)."""
 
 SPLIT_OF_DIGIT = ("train", "train", "train", "train", "train", "train", "valid", "valid", "test", "test")
 """Where a problem belongs, by the last digit of its number within its configuration."""

@@ -161,7 +161,7 @@ def possible_rules(component: Component, group: int) -> tuple[RuleOption, ...]:
     --------
     A lone figure cannot change its number or place:
 
-    >>> [option.rule for option in possible(CONFIGURATIONS[0].components[0], 0)]
+    >>> [option.rule for option in possible_rules(CONFIGURATIONS[0].components[0], 0)]
     ['constant']
     """
     options = []
@@ -260,7 +260,7 @@ def grammar_tree(configuration: str | int | None = None) -> Node:
 
     Examples
     --------
-    >>> for depth, node in tree("O-IC").walk():
+    >>> for depth, node in grammar_tree("O-IC").walk():
     ...     print("  " * depth + f"{node.level} {node.name}")
     Root Scene
       Structure Out_In

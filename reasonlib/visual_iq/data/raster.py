@@ -165,7 +165,7 @@ def rotation_samples(
 def run_lengths(mask: Bool[ndarray, "H W"]) -> list[int]:
     """Write a mask as runs, row by row: where each starts, counted from 1, and how long it is.
 
-    >>> runs(np.array([[False, True], [True, False]]))
+    >>> run_lengths(np.array([[False, True], [True, False]]))
     [2, 2]
     """
     padded = np.concatenate([[False], mask.ravel(), [False]])

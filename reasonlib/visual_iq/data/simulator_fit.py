@@ -285,7 +285,7 @@ def distances_to_public(problems: Problems, answers: str = "raven") -> list[Dist
     Examples
     --------
     >>> from reasonlib.visual_iq.data.simulator import simulate
-    >>> far = against_public(simulate("Center", 1000, seed=1))[0]
+    >>> far = distances_to_public(simulate("Center", 1000, seed=1))[0]
     >>> far.distance < 4 * far.chance
     True
     """

@@ -73,7 +73,7 @@ def same_pixels(attribute: str) -> Bool[ndarray, "22 6 6 8 L"]:
 def symmetric_angles() -> Bool[ndarray, "6 8 8"]:
     """Tell which angles are the same to the eye: those that turn a shape of a type onto itself.
 
-    >>> [int(symmetric()[kind, 0].sum()) for kind in range(1, 6)]
+    >>> [int(symmetric_angles()[kind, 0].sum()) for kind in range(1, 6)]
     [1, 4, 1, 2, 8]
     """
     same = np.zeros((LEVELS[0], LEVELS[3], LEVELS[3]), dtype=bool)

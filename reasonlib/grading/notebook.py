@@ -103,7 +103,7 @@ def grade_notebook(
     wanted = _wanted(cells, notebook, assignment)
     failed: dict[int, str] = {}
     skip: set[int] = set()
-    results: dict[str, checks.Result] = {}
+    results: dict[str, dict[str, Any]] = {}
     ended = ""
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
@@ -113,7 +113,7 @@ def grade_notebook(
                 number: line for number, line in failed.items() if number in skip
             }
             results = {e["name"]: e for e in events if e["kind"] == "result"}
-            last = events[-1] if events else {"kind": "none"}
+            last: dict[str, Any] = events[-1] if events else {"kind": "none"}
             if not ended or last["kind"] != "cell":
                 break
             skip.add(last["number"])

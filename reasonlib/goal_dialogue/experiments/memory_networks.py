@@ -19,6 +19,7 @@ from reasonlib.tracking.experiment import Experiment, Measured, Trial
 from reasonlib.training.settings import select_fields, with_defaults
 
 if TYPE_CHECKING:
+    from reasonlib.goal_dialogue.data.encoding import EncodedTask
     from reasonlib.goal_dialogue.models.memory_network import MemoryNetwork, NetworkConfig
 
 __all__ = ["NETWORKS", "TUNING", "build_network", "resolve", "run_networks"]
@@ -74,7 +75,7 @@ def _run_task(run: TaskRun) -> TaskResult:
 
 def build_network(
     split: Split, settings: Mapping[str, Any], *, seed: int, data: str
-) -> tuple["MemoryNetwork", "Encoded"]:
+) -> tuple["MemoryNetwork", "EncodedTask"]:
     """Build a memory network and encode the task it is to learn.
 
     Parameters
@@ -112,8 +113,8 @@ def build_network(
 
 
 def _build_with_word2vec(
-    config: "NetworkConfig", task: "Encoded", settings: Mapping[str, Any], seed: int
-) -> tuple["MemoryNetwork", "Encoded"]:
+    config: "NetworkConfig", task: "EncodedTask", settings: Mapping[str, Any], seed: int
+) -> tuple["MemoryNetwork", "EncodedTask"]:
     from reasonlib.goal_dialogue.models.memory_network import build
     from reasonlib.goal_dialogue.models.paragraph import distinct_sentences
     from reasonlib.goal_dialogue.models.word2vec import initialise_word_tables, train_word2vec
@@ -126,8 +127,8 @@ def _build_with_word2vec(
 
 
 def _build_with_paragraphs(
-    config: "NetworkConfig", task: "Encoded", settings: Mapping[str, Any], seed: int, data: str
-) -> tuple["MemoryNetwork", "Encoded"]:
+    config: "NetworkConfig", task: "EncodedTask", settings: Mapping[str, Any], seed: int, data: str
+) -> tuple["MemoryNetwork", "EncodedTask"]:
     from reasonlib.goal_dialogue.data.encoding import encode_split
     from reasonlib.goal_dialogue.models import paragraph
 
@@ -149,8 +150,8 @@ def _build_with_paragraphs(
 
 
 def _build_with_tags(
-    config: "NetworkConfig", task: "Encoded", split: Split, settings: Mapping[str, Any], seed: int
-) -> tuple["MemoryNetwork", "Encoded"]:
+    config: "NetworkConfig", task: "EncodedTask", split: Split, settings: Mapping[str, Any], seed: int
+) -> tuple["MemoryNetwork", "EncodedTask"]:
     from reasonlib.goal_dialogue.experiments.train_tagger import make_tagger
     from reasonlib.goal_dialogue.models.keytags import build_keytags
 

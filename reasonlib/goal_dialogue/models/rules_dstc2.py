@@ -131,7 +131,7 @@ class Dstc2Rules:
     served: frozenset[str]
 
     @classmethod
-    def of(cls, split: Split) -> "TownRules":
+    def of(cls, split: Split) -> "Dstc2Rules":
         """Collect the kinds of food."""
         calls = [candidate.split(" ") for candidate in split.candidates if candidate.startswith("api_call ")]
         foods = Counter(call[1] for call in calls if len(call) == 4)

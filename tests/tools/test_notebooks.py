@@ -199,7 +199,7 @@ def test_an_assignment_holds_the_exercises_alone(exercised):
     assert f"{Address.read().site}book/story_qa/made-up.html" in text
     assert "| Answer by rule | `where` | 3 | 20 |" in text
     assert "secret" not in text and "for the page" not in text
-    assert 'names = [\n    "where",\n]\ncheck.grade("story_qa", globals(), names=names)' in text
+    assert 'names = [\n    "where",\n]\nchecks.grade("story_qa", globals(), names=names)' in text
     assert not any(cell.get("outputs") for cell in made.cells)
     again = notebooks.assignment(exercised, notebooks.Book(site="https://site/", raw="https://raw/"))
     assert notebooks.written(again) == notebooks.written(made)

@@ -34,6 +34,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from captions import NoCaption, set_caption
 from chapters import BUILD, ROOT, SCALES, Page, chapters, pages, write_if_changed
 from uses import digest, used_files
 
@@ -192,6 +193,11 @@ class Run:
             cell.execution_count = done.execution_count
         for number, cell in enumerate(notebook.cells):
             cell.id = f"cell-{number}"
+            if cell.cell_type == "code":
+                try:
+                    set_caption(cell)
+                except NoCaption as error:
+                    raise BuildError(f"{self.page.path.relative_to(ROOT)}: {error}") from None
             if cell.cell_type == "markdown":
                 cell.source = to_chapters(cell.source, f"{self.page.name}.md", executed)
         notebook.metadata["language_info"] = {"name": "python", "pygments_lexer": "ipython3"}
@@ -426,7 +432,7 @@ def contents_of(toc: str, only: Sequence[str]) -> str:
     book = yaml.safe_load(toc)
     for part in book["parts"]:
         part["chapters"] = [
-            {"file": entry["file"]}
+            {key: entry[key] for key in ("file", "title") if key in entry}
             for entry in part["chapters"]
             if entry["file"].removeprefix("book/") in {*only, "glossary", "bibliography"}
         ]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,27 @@ class Page:
         return front_matter(self.text)
 
     @property
+    def objective(self) -> str:
+        """What a reader will be able to do; empty where the chapter does not say."""
+        return str(self.front.get("objective") or "").strip()
+
+    @property
+    def needs(self) -> str:
+        """What a reader should know first."""
+        return str(self.front.get("needs") or "").strip()
+
+    @property
+    def number(self) -> int | None:
+        """The chapter's number in the book; None for a page that is no chapter."""
+        return chapter_numbers().get(self.name)
+
+    @property
+    def title(self) -> str:
+        """The heading."""
+        found = re.search(r"^# (.+)$", self.text, re.M)
+        return found[1].strip() if found else self.short
+
+    @property
     def executable(self) -> bool:
         """Whether the page has cells to run."""
         return "kernelspec" in self.front
@@ -98,6 +120,12 @@ def pages(toc: Path = ROOT / "_toc.yml") -> list[Page]:
 def chapters() -> list[Page]:
     """The pages that have cells, in reading order."""
     return [page for page in pages() if page.executable]
+
+
+@cache
+def chapter_numbers() -> dict[str, int]:
+    """The number of each chapter, counted through the whole book."""
+    return {page.name: number for number, page in enumerate(chapters(), 1)}
 
 
 def write_if_changed(path: Path, content: str | bytes) -> bool:

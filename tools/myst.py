@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 import questions
+from captions import labelled
 
 from reasonlib.display import excerpts
 from reasonlib.errors import UserError
@@ -59,7 +60,7 @@ class Label:
 
     page: str  # "book/story_qa/memory"
     kind: str  # "page", "section", "equation", "figure", "table", "exercise", a statement
-    number: int | None
+    number: str | None  # "3.2", the second of the third chapter
     title: str
 
 
@@ -131,16 +132,19 @@ def directive(lines: Sequence[str], start: int) -> tuple[Block, int]:
 class Numbers:
     """Counts the numbered things of one page, each kind by itself, as the site does."""
 
-    def __init__(self) -> None:
+    def __init__(self, chapter: int | None = None) -> None:
+        self.chapter = chapter
         self._counts: dict[str, int] = {}
 
-    def next(self, kind: str) -> int:
-        """The next number of a kind; the first is 1."""
+    def next(self, kind: str) -> str:
+        """The next number of a kind: 3.1 is the first of chapter 3; pages that are no chapters count 1, 2."""
         self._counts[kind] = self._counts.get(kind, 0) + 1
-        return self._counts[kind]
+        return f"{self.chapter}.{self._counts[kind]}" if self.chapter else str(self._counts[kind])
 
 
-def labels_of(page: str, cells: Iterable[tuple[str, str, dict]]) -> dict[str, Label]:
+def labels_of(
+    page: str, cells: Iterable[tuple[str, str, dict]], chapter: int | None = None
+) -> dict[str, Label]:
     """Every label of a page.
 
     Parameters
@@ -149,13 +153,15 @@ def labels_of(page: str, cells: Iterable[tuple[str, str, dict]]) -> dict[str, La
         "book/story_qa/memory"
     cells
         Kind ("markdown" or "code"), source and metadata of each cell.
+    chapter
+        The chapter's number, which comes first in every number of it.
     """
     found: dict[str, Label] = {}
-    numbers = Numbers()
+    numbers = Numbers(chapter)
     title: str | None = None
     pending: list[str] = []
 
-    def put(label: str | None, kind: str, number: int | None, text: str) -> None:
+    def put(label: str | None, kind: str, number: str | None, text: str) -> None:
         if label:
             found[label] = Label(page, kind, number, text)
 
@@ -212,8 +218,9 @@ def labels_of(page: str, cells: Iterable[tuple[str, str, dict]]) -> dict[str, La
     for kind, source, metadata in cells:
         if kind == "markdown":
             walk(source.splitlines())
-        elif figure := (metadata.get("mystnb") or {}).get("figure"):
-            put(figure.get("name"), "figure", numbers.next("figure"), figure.get("caption", ""))
+        elif named := labelled(metadata):
+            kind, label = named
+            put(label, kind, numbers.next(kind), str(metadata.get("caption") or ""))
     found[page] = Label(page, "page", None, title or page)
     return found
 
@@ -237,9 +244,9 @@ def dollars(lines: Sequence[str], at: int) -> tuple[int, str, str | None]:
 class Converter:
     """Turns the Markdown of one page, cell after cell, into notebook Markdown."""
 
-    def __init__(self, page: str, book: Book):
+    def __init__(self, page: str, book: Book, chapter: int | None = None):
         self.page, self.book = page, book
-        self.numbers = Numbers()
+        self.numbers = Numbers(chapter)
 
     # -------------------------------------------------------- blocks
 
@@ -392,9 +399,10 @@ class Converter:
             out += ["", f"*Figure {number}.* {caption}"]
         return out
 
-    def caption(self, figure: dict) -> str:
-        """The caption of a figure made by a code cell (`mystnb: figure:`)."""
-        return f"*Figure {self.numbers.next('figure')}.* {self.prose(str(figure.get('caption', '')).strip())}"
+    def caption(self, kind: str, caption: str) -> str:
+        """The number, and the caption if the cell has one, of what a code cell shows."""
+        number = f"{kind.capitalize()} {self.numbers.next(kind)}"
+        return f"*{number}.* {self.prose(caption.strip())}" if caption.strip() else f"*{number}, above.*"
 
     def list_table(self, block: Block) -> list[str]:
         """A list-table as a pipe table; the first row is the head."""

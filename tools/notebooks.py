@@ -31,6 +31,7 @@ from typing import Any
 import jupytext
 import nbformat
 from address import Address
+from captions import labelled
 from chapters import BUILD, ROOT, Page, chapters, pages, write_if_changed
 from myst import Book, Converter, UnknownMarkup, labels_of
 
@@ -66,7 +67,7 @@ def read_book() -> Book:
     book = Book(site=address.site, raw=address.raw, files=address.files, citations=citations())
     for page in pages():
         cells = [(cell.cell_type, cell.source, cell.metadata) for cell in sources(page)]
-        book.labels.update(labels_of(page.name, cells))
+        book.labels.update(labels_of(page.name, cells, page.number))
     return book
 
 
@@ -101,32 +102,44 @@ def citations() -> dict[str, tuple[str, str, str]]:
 def make(page: Page, book: Book) -> Any:
     """The notebook of a chapter, without outputs."""
     address = Address.read()
-    converter = Converter(page.name, book)
+    converter = Converter(page.name, book, page.number)
     cells: list[tuple[str, str, dict[str, Any]]] = []
     hidden = False  # inside a solution
     installed = False
+    exercise = ""  # the label of one whose first cell is still to come
     for cell in sources(page):
         tags = cell.metadata.get("tags", [])
+        named = labelled(cell.metadata) if cell.cell_type == "code" else None
         if cell.cell_type == "markdown":
+            exercise = begun(cell.source) or exercise
             piece, hidden = solutions_apart(cell.source, hidden)
             if text := convert(converter, piece, page):
                 cells.append(("markdown", text, {}))
-        elif not hidden and "page-only" not in tags:
+        elif "page-only" in tags:
+            if named:  # it has a number on the page
+                converter.caption(named[0], "")
+        elif not hidden:
             if not installed:
                 cells.append(
                     ("code", INSTALL.format(archive=address.archive).rstrip(), {"tags": ["remove-cell"]})
                 )
                 installed = True
-            cells.append(("code", cell.source, {"tags": tags} if tags else {}))
-            if figure := (cell.metadata.get("mystnb") or {}).get("figure"):
-                cells.append(("markdown", converter.caption(figure), {}))
-    head = (
+            # Colab opens a notebook at the cell of this id
+            given = {"tags": tags} | ({"id": exercise} if exercise else {})
+            cells.append(("code", cell.source, {key: value for key, value in given.items() if value}))
+            exercise = ""
+            if named:
+                caption = str(cell.metadata.get("caption") or "")
+                cells.append(("markdown", converter.caption(named[0], caption), {}))
+    links = (
         f"[This chapter as a page]({address.site}{page.name}.html) · "
         f"[open in Colab]({address.colab}{page.short}.ipynb) · made from `{page.name}.md`; edits belong there"
     )
+    needs = f"You need: {convert(converter, page.needs, page)}" if page.needs else ""
+    head = "\n\n".join(filter(None, (convert(converter, page.objective, page), needs, links)))
     title, _, rest = cells[0][1].partition("\n")
     cells[:1] = [
-        ("markdown", title, {}),
+        ("markdown", re.sub(r"^# ", f"# {page.number}. ", title), {}),
         ("markdown", head, {}),
         *([("markdown", rest.strip(), {})] if rest else []),
     ]
@@ -149,7 +162,7 @@ def assembled(cells: list[tuple[str, str, dict[str, Any]]]) -> Any:
     for kind, source, metadata in cells:
         new = nbformat.v4.new_markdown_cell if kind == "markdown" else nbformat.v4.new_code_cell
         cell = new(source, metadata=metadata)
-        cell.id = identity(kind, source, used)
+        cell.id = metadata.get("id") or identity(kind, source, used)
         notebook.cells.append(cell)
     return notebook
 
@@ -159,7 +172,8 @@ def assignment(page: Page, book: Book) -> Any | None:
     from reasonlib.grading.checks import Exercises, exercises
 
     address = Address.read()
-    converter = Converter(f"assignments/{page.short}", book)  # no page of the book: its references are links
+    # no page of the book, so that its references are links
+    converter = Converter(f"assignments/{page.short}", book, page.number)
     cells: list[tuple[str, str, dict[str, Any]]] = []
     names: list[str] = []
     hidden = started = False
@@ -212,6 +226,12 @@ def assignment(page: Page, book: Book) -> Any | None:
             ("code", last, {}),
         ]
     )
+
+
+def begun(source: str) -> str:
+    """The label of the exercise that a Markdown cell begins, if its cells are still to come."""
+    found = re.findall(r"^[`:]{3,}\{exercise-(start|end)\}[^\n]*\n(?::label:[ \t]*([\w-]+))?", source, re.M)
+    return found[-1][1] if found and found[-1][0] == "start" else ""
 
 
 def solutions_apart(source: str, hidden: bool) -> tuple[str, bool]:

@@ -8,24 +8,12 @@ from __future__ import annotations
 
 import ast
 import html
-import json
 import re
 import sys
 from functools import cache
 from pathlib import Path
 
 from docutils import nodes
-
-SCALES = ("smoke", "quick", "paper")
-
-
-def number_by_page(app, env):
-    """Restart figures, tables, exercises and statements at 1 in every page, as the notebooks number them."""
-    for kinds in env.toc_fignumbers.values():
-        for numbers in kinds.values():
-            for count, label in enumerate(numbers, 1):
-                numbers[label] = (count,)
-    return []
 
 
 MODE = """
@@ -85,60 +73,6 @@ def description(doctree) -> str:
         if len(text) > 40 and "rr-measured" not in paragraph["classes"]:
             return text if len(text) <= 160 else text[:157].rsplit(" ", 1)[0] + " …"
     return "Reasoning, Reproduced: works on machine reasoning, rebuilt, trained and measured."
-
-
-def status_file(app) -> Path:
-    """Where tools/book.py leaves the measured runs."""
-    return Path(app.srcdir) / "book" / "status.json"
-
-
-def read_status(app) -> list[dict]:
-    """The measured runs; empty for a book that was never executed."""
-    path = status_file(app)
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
-
-
-def span(seconds: float) -> str:
-    """Seconds as a person says them."""
-    if seconds < 90:
-        return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
-def memory(megabytes: float) -> str:
-    """Megabytes as a person says them."""
-    return f"{megabytes:.0f} MB" if megabytes < 1000 else f"{megabytes / 1000:.1f} GB"
-
-
-def say_cost(app, doctree):
-    """Say under a chapter's title what it costs at each scale, as measured, and where this copy stands."""
-    docname = app.env.docname
-    runs = {run["scale"]: run for run in read_status(app) if f"book/{run['chapter']}" == docname}
-    title = next(doctree.findall(nodes.title), None)
-    if not runs or title is None:
-        return
-    app.env.note_dependency(str(status_file(app)))
-    here = app.config.reasonlib_scale
-    parts = [
-        f"{scale} {span(runs[scale]['seconds'])}, {memory(runs[scale]['peak_mb'])}"
-        if scale in runs
-        else f"{scale} not measured"
-        for scale in SCALES
-    ]
-    line = nodes.paragraph(classes=["rr-measured"])
-    line += nodes.Text("This page was run at ")
-    line += nodes.strong(text=here)
-    line += nodes.Text(". Time and memory of the whole chapter: " + "; ".join(parts) + ". ")
-    notebook = app.config.colab_root + docname.removeprefix("book/") + ".ipynb"
-    line += nodes.reference("", "Open it in Colab", refuri=notebook)
-    line += nodes.Text(" to run it yourself.")
-    added: list[nodes.Node] = [line]
-    if here == "smoke":
-        text = "A run of seconds that only shows that every cell works: its numbers mean nothing."
-        added.append(nodes.warning("", nodes.paragraph(text=text)))
-    parent = title.parent
-    at = parent.index(title) + 1
-    parent[at:at] = added
 
 
 def list_modules(app, docname, source):
@@ -297,9 +231,6 @@ def setup(app):
     app.connect("autodoc-process-signature", name_types, priority=900)
     app.add_config_value("colab_root", "", "html")
     app.add_config_value("reasonlib_repository", "", "env")
-    app.add_config_value("reasonlib_scale", "quick", "env")
-    app.connect("doctree-read", say_cost)
-    app.connect("env-get-updated", number_by_page, priority=900)
     app.connect("html-page-context", fix_page, priority=900)
     app.add_js_file("../rr/page.js", loading_method="defer")
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from docutils import nodes
-from reasonlib_book import read_status, status_file
+from reasonlib_head import read_status, status_file
 from sphinx.util.docutils import SphinxDirective
 
 

@@ -1,0 +1,171 @@
+"""One chart for a chapter: what a source published beside what our runs measured, legible at a glance.
+
+A row is a claim: a diamond where the source stands, a disc with its interval where we do, a dot for each run, and
+the verdict in words. The full tables stand on the results page of the topic.
+
+>>> rows = [{"row": "3 hops", "published": 0.69, "ours": {"mean": 0.78, "sd": 0.01, "n": 5}, "verdict": "contradicted"}]
+>>> print(comparison(rows).get_label())
+3 hops: published 0.69, ours 0.78, 95% interval 0.768 to 0.792 (5 runs), contradicted.
+"""
+
+import math
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from matplotlib.figure import Figure
+from scipy.special import stdtrit
+
+from reasonlib.display import plotting
+from reasonlib.errors import UserError
+from reasonlib.tracking import claims
+
+__all__ = ["MOST", "chart", "comparison", "interval"]
+
+MOST = 12  # rows of a chart: more belong on the results page
+LABEL = 46  # letters of a row's name
+ROW = 0.52  # inches
+
+
+def interval(mean: float, sd: float | None, n: int | None) -> tuple[float, float] | None:
+    """Compute the 95 % t interval of a mean over runs; None for a single run.
+
+    >>> interval(0.5, 0.1, 4)
+    (0.3408776..., 0.6591223...)
+    """
+    if not sd or not n or n < 2:
+        return None
+    reach = float(stdtrit(n - 1, 0.975)) * sd / math.sqrt(n)
+    return mean - reach, mean + reach
+
+
+def chart(
+    topic: str,
+    *,
+    table: str | None = None,
+    figure: str | None = None,
+    section: str | None = None,
+    ids: Iterable[str] | None = None,
+    names: Mapping[str, str] | None = None,
+    unit: str = "accuracy",
+    limits: tuple[float, float] | None = None,
+    caption: str | None = None,
+) -> plotting.Picture:
+    """Draw published against measured for some claims of a topic.
+
+    Parameters
+    ----------
+    topic, table, figure, section, ids
+        Which claims, as of `reasonlib.tracking.claims.table`; at most `MOST`.
+    names
+        What to call a row, from the source's name of it.
+    unit
+        What the horizontal axis counts.
+    limits
+        Ends of the horizontal axis.
+    caption
+        The message of the chart in a sentence.
+
+    Raises
+    ------
+    UserError
+        If none of these claims has a number on either side, or there are too many.
+    """
+    rows = [
+        {**row, "label": (names or {}).get(str(row["row"]), row["row"] or row["text"] or row["id"])}
+        for row in claims.table(topic, table=table, figure=figure, section=section, ids=ids)
+        if row["published"] is not None or row["ours"] is not None
+    ]
+    if not rows:
+        raise UserError("none of these claims has a number to draw; show them with findings.show")
+    if len(rows) > MOST:
+        raise UserError(
+            f"a chart holds at most {MOST} rows to be read at a glance, got {len(rows)}; name `ids`"
+        )
+    return plotting.show(
+        comparison(rows, unit=unit, limits=limits),
+        alt="What was published and what we measured.",
+        caption=caption,
+    )
+
+
+def comparison(
+    rows: Sequence[Mapping[str, Any]], *, unit: str = "accuracy", limits: tuple[float, float] | None = None
+) -> Figure:
+    """Draw rows with ``label`` or ``row``, ``published``, ``ours`` (mean, sd, n), ``verdict``, and runs if known.
+
+    Parameters
+    ----------
+    rows
+        Mappings as `reasonlib.tracking.claims.table` gives them.
+    unit
+        What the horizontal axis counts.
+    limits
+        Ends of the horizontal axis.
+
+    Raises
+    ------
+    ValueError
+        With no row.
+    """
+    if not rows:
+        raise ValueError("rows must hold at least one claim, got none")
+    said = []
+    with plotting.theme():
+        drawing, axes = plotting.figure(height=0.95 + ROW * len(rows))
+        for place, row in enumerate(rows):
+            label = textwrap.shorten(str(row.get("label") or row["row"]), LABEL, placeholder=" …")
+            said.append(f"{label}: {_draw(axes, place, row)}")
+            across = axes.get_yaxis_transform()
+            mark = f"{plotting.VERDICTS.get(row['verdict'], '')} {row['verdict']}".strip()
+            axes.axhline(place, color=plotting.INK, alpha=0.22, linewidth=0.8, zorder=0)
+            axes.text(0, place - 0.27, label, transform=across, va="bottom", fontsize=9.5)
+            axes.text(1, place - 0.27, mark, transform=across, va="bottom", ha="right", fontsize=9)
+        axes.plot([], [], label="published", **plotting.PUBLISHED_MARK)
+        axes.errorbar([], [], xerr=[], label="our mean, 95 % interval", **plotting.OURS_MARK)
+        axes.set_yticks([])
+        axes.set_ylim(len(rows) - 0.55, -0.8)
+        axes.spines["left"].set_visible(False)
+        axes.set_xlabel(unit)
+        if limits is not None:
+            axes.set_xlim(*limits)
+        else:
+            axes.margins(x=0.08)
+        axes.grid(alpha=0.15)
+        axes.grid(visible=False, axis="y")
+        drawing.legend(loc="outside upper left", ncols=2, handletextpad=0.3)
+    drawing.set_label(" ".join(said))
+    return drawing
+
+
+def _draw(axes: Any, place: int, row: Mapping[str, Any]) -> str:
+    """Draw one row; say it in words."""
+    words = []
+    published, ours = row.get("published"), row.get("ours")
+    if ours is not None:
+        mean, n = float(ours["mean"]), ours.get("n")
+        ends = interval(mean, ours.get("sd"), n)
+        for value in _runs(row):
+            axes.plot(value, place, ".", color=plotting.COLOURS["blue"], alpha=0.55, markersize=5)
+        reach = None if ends is None else [[mean - ends[0]], [ends[1] - mean]]
+        axes.errorbar(mean, place, xerr=reach, **plotting.OURS_MARK)
+    if published is not None:
+        axes.plot(published, place, **plotting.PUBLISHED_MARK)
+        words.append(f"published {published:.3g}")
+    else:
+        words.append("no published number")
+    if ours is None:
+        words.append("not measured")
+    else:
+        said = "" if ends is None else f", 95% interval {ends[0]:.3g} to {ends[1]:.3g}"
+        words.append(f"ours {mean:.3g}{said}" + (f" ({n} run{'s' * (n != 1)})" if n else ""))
+    return f"{', '.join(words)}, {row['verdict']}."
+
+
+def _runs(row: Mapping[str, Any]) -> list[float]:
+    """What each run measured, where the row says it."""
+    own = (row.get("experiment_row"), row.get("metric"))
+    for side in row.get("sides") or ():
+        if (side.get("row"), side.get("metric")) == own:
+            return [float(value) for value in side.get("values") or ()]
+    return []

@@ -1,0 +1,245 @@
+"""Pages made from data: the part page and the results page of each topic, and the table of topics.
+
+Each function returns Markdown. The Sphinx extension `reasonlib_parts` puts it in place of a line of a page:
+
+    ```{part} story_qa```       question, source, chapters with their reading times, results in one line
+    ```{results} story_qa```    every claim of the source by its table or figure, with the commands that measure it
+    ```{topics}```              all topics of the book, with the state of each
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
+from typing import Any
+
+import yaml
+from chapters import ROOT, Page, chapters
+from reading import measure
+
+TOPICS = ROOT / "book" / "topics.yaml"
+
+
+@dataclass(frozen=True)
+class Topic:
+    """What the book says of one topic."""
+
+    name: str
+    title: str
+    question: str
+    source: str
+
+    @property
+    def chapters(self) -> list[Page]:
+        """Its chapters in reading order."""
+        return [page for page in chapters() if page.topic == self.name]
+
+    @property
+    def built(self) -> bool:
+        """Whether there is something to read."""
+        return bool(self.chapters)
+
+    @property
+    def minutes(self) -> int:
+        """Of reading, without the exercises."""
+        return sum(measure(page).rounded for page in self.chapters)
+
+
+@cache
+def topics() -> dict[str, Topic]:
+    """Every topic of the book, by name."""
+    entries = yaml.safe_load(TOPICS.read_text(encoding="utf-8"))
+    return {entry["name"]: Topic(**entry) for entry in entries}
+
+
+def topic(name: str) -> Topic:
+    """One topic.
+
+    Raises
+    ------
+    ValueError
+        If book/topics.yaml does not have it.
+    """
+    if name not in topics():
+        raise ValueError(f"book/topics.yaml has no topic {name!r}; it has {', '.join(topics())}")
+    return topics()[name]
+
+
+def hours(minutes: int) -> str:
+    """Minutes as a person says them.
+
+    >>> hours(25), hours(60), hours(95)
+    ('25 minutes', '1 hour', '1 h 35 min')
+    """
+    if minutes < 60:
+        return f"{minutes} minutes"
+    if minutes == 60:
+        return "1 hour"
+    return f"{minutes // 60} h {minutes % 60:02d} min" if minutes % 60 else f"{minutes // 60} hours"
+
+
+# ---------------------------------------------------------------- claims
+
+
+@cache
+def claim_rows(name: str) -> tuple[Mapping[str, Any], ...]:
+    """Every claim of a topic with its verdict, as ``reasonlib claims --json`` prints them."""
+    from reasonlib.tracking import claims
+
+    return tuple(claims.table(name))
+
+
+def board(name: str, place: str, where: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    """The table of one part of a source as HTML: numbers side by side, or statements with both their sides."""
+    from reasonlib.display import findings
+    from reasonlib.tracking import claims
+
+    if any(row["published"] is not None for row in rows):
+        shown: Any = claims.show(name, **{place: where}, caption=heading(place, where))
+    else:
+        shown = findings.show(name, **{place: where}, caption=heading(place, where))
+    return shown._repr_html_()
+
+
+def tally(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Count the verdicts in one line.
+
+    >>> tally([{"verdict": "not run"}, {"verdict": "reproduced"}, {"verdict": "not run"}])
+    '3 claims: 1 reproduced, 2 not run'
+    """
+    from reasonlib.tracking.claims import VERDICTS
+
+    verdicts = [row["verdict"] for row in rows]
+    counts = [f"{verdicts.count(verdict)} {verdict}" for verdict in VERDICTS if verdict in verdicts]
+    return f"{len(verdicts)} claim{'s' * (len(verdicts) != 1)}: " + ", ".join(counts)
+
+
+def heading(place: str, where: str) -> str:
+    """Name a part of a source.
+
+    >>> heading("table", "Accuracy on joint training"), heading("table", "Table 2"), heading("section", "2.1: losses")
+    ('Table: Accuracy on joint training', 'Table 2', 'Section 2.1: losses')
+    """
+    if where.lower().startswith(place):
+        return where
+    return f"{place.capitalize()} {where}" if where[:1].isdigit() else f"{place.capitalize()}: {where}"
+
+
+def groups(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, str, list[Mapping[str, Any]]]]:
+    """The claims by the table, figure or section that makes them, in the order of the file."""
+
+    def key(row: Mapping[str, Any]) -> tuple[str, str]:
+        place = next(place for place in ("table", "figure", "section") if row.get(place))
+        return place, row[place]
+
+    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for part, members in groupby(rows, key=key):
+        found.setdefault(part, []).extend(members)
+    return [(place, where, members) for (place, where), members in found.items()]
+
+
+def commands(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The commands that measure these claims: one for each experiment and scale.
+
+    >>> row = {"experiment": "a/b", "experiment_row": "x", "scale": "paper", "data": {"name": "babi"}, "sides": []}
+    >>> commands([row, {**row, "experiment_row": "y"}])
+    ['reasonlib run a/b --row x --row y --scale paper --data babi']
+    """
+    wanted: dict[tuple[str, str, str], list[str]] = {}
+    for row in rows:
+        sides = [(side["experiment"], side["row"]) for side in row["sides"]]
+        own = [(row["experiment"], row["experiment_row"])] if row["experiment"] else []
+        data = (row["data"] or {}).get("name", "")
+        for experiment, name in sides or own:
+            lines = wanted.setdefault((experiment, row["scale"] or "paper", data), [])
+            if name and name not in lines:
+                lines.append(name)
+    return [
+        f"reasonlib run {experiment}"
+        + ("".join(f" --row {name}" for name in names) if len(names) <= 4 else "")
+        + f" --scale {scale}"
+        + (f" --data {data}" if data else "")
+        for (experiment, scale, data), names in wanted.items()
+    ]
+
+
+# ---------------------------------------------------------------- pages
+
+
+def part_page(name: str) -> str:
+    """The part page of a topic, below its title."""
+    one = topic(name)
+    lines = [f"*{one.question}*", "", f"**Source.** {one.source}.", ""]
+    lines += ["| | chapter | what it gives you | minutes |", "|--:|---|---|--:|"]
+    for page in one.chapters:
+        gives = re.sub(r"^You will be able to ", "", page.objective).rstrip(".")
+        minutes = measure(page).rounded
+        lines.append(f"| {page.number} | [{page.title}]({page.path.name}) | {gives} | {minutes} |")
+    lines += ["", f"**Time.** {hours(one.minutes).capitalize()} of reading{exercise_time(name)}.", ""]
+    if rows := claim_rows(name):
+        lines += [f"**Results.** {tally(rows)}: see [the tables](results.md).", ""]
+    return "\n".join(lines)
+
+
+def exercise_time(name: str) -> str:
+    """How many graded exercises a topic has, and what they take."""
+    from reasonlib.errors import UserError
+    from reasonlib.grading.checks import exercises
+
+    try:
+        found = exercises(name)
+    except UserError:
+        return ""
+    return f", and {len(found)} exercises of {hours(sum(one.minutes for one in found))} in all"
+
+
+def results_page(name: str) -> str:
+    """The results page of a topic, below its introduction."""
+    rows = claim_rows(name)
+    goals = [row for row in rows if row["kind"] == "goal"]
+    lines = [f"{tally(rows)}.", ""]
+    for place, where, members in groups(row for row in rows if row["kind"] != "goal"):
+        lines += section(name, place, where, members)
+    if goals:
+        lines += ["## Goals of this book", "", "What we set ourselves beyond the source; no claim of it.", ""]
+        for place, where, members in groups(goals):
+            lines += raw(board(name, place, where, members))
+    return "\n".join(lines)
+
+
+def section(name: str, place: str, where: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """One table, figure or section of the source: what was published, what we measured, and how to again."""
+    lines = [f"## {heading(place, where)}", "", f"{tally(rows)}.", "", *raw(board(name, place, where, rows))]
+    if again := commands(rows):
+        lines += [
+            "```{admonition} Measure it again",
+            ":class: dropdown",
+            "",
+            "~~~bash",
+            *again,
+            "~~~",
+            "```",
+            "",
+        ]
+    return lines
+
+
+def raw(html: str) -> list[str]:
+    """HTML as a block of a page."""
+    return ["````{raw} html", html, "````", ""]
+
+
+def topics_table() -> str:
+    """All topics with their state."""
+    lines = ["| topic | question | state |", "|---|---|---|"]
+    for one in topics().values():
+        if one.built:
+            title = f"[{one.title}]({one.name}/index.md)"
+            state = f"{len(one.chapters)} chapters, {hours(one.minutes)}"
+        else:
+            title, state = one.title, "next"
+        lines.append(f"| {title} | {one.question} | {state} |")
+    return "\n".join(lines) + "\n"

@@ -34,8 +34,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from address import Address
 from captions import NoCaption, set_caption
 from chapters import BUILD, ROOT, SCALES, Page, chapters, pages, write_if_changed
+from gates import link_exercises
 from uses import digest, used_files
 
 RULES = 1  # of the key below; raise it when what is compared or kept changes
@@ -191,6 +193,7 @@ class Run:
         for cell, done in self.pairs(notebook, ran):
             cell.outputs = [kept for kept in map(page_output, done.outputs) if kept is not None]
             cell.execution_count = done.execution_count
+        link_exercises(notebook.cells, Address.read().colab + f"{self.page.short}.ipynb")
         for number, cell in enumerate(notebook.cells):
             cell.id = f"cell-{number}"
             if cell.cell_type == "code":

@@ -7,8 +7,8 @@ A cell that shows a figure or a table for the reader to refer to says so in its 
     :caption: The value of each loss, and below it its slope.
     ```
 
-The label is what `{numref}` takes, in this chapter or another. Without `caption` the figure's own is used, the
-one that `plotting.show` was given. A figure stands above its caption, a table below it.
+The label is what `{numref}` takes, in this chapter or another. Without `caption` the figure's own is used,
+the one that `plotting.show` was given. A figure stands above its caption, a table below it.
 """
 
 from __future__ import annotations

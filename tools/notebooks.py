@@ -33,6 +33,7 @@ import nbformat
 from address import Address
 from captions import labelled
 from chapters import BUILD, ROOT, Page, chapters, pages, write_if_changed
+from gates import begun, solutions_apart
 from myst import Book, Converter, UnknownMarkup, labels_of
 
 CHECKED = "nbval-check-output"
@@ -139,7 +140,7 @@ def make(page: Page, book: Book) -> Any:
     head = "\n\n".join(filter(None, (convert(converter, page.objective, page), needs, links)))
     title, _, rest = cells[0][1].partition("\n")
     cells[:1] = [
-        ("markdown", re.sub(r"^# ", f"# {page.number}. ", title), {}),
+        ("markdown", re.sub(r"^# ", f"# {page.number}. ", title) if page.number else title, {}),
         ("markdown", head, {}),
         *([("markdown", rest.strip(), {})] if rest else []),
     ]
@@ -226,27 +227,6 @@ def assignment(page: Page, book: Book) -> Any | None:
             ("code", last, {}),
         ]
     )
-
-
-def begun(source: str) -> str:
-    """The label of the exercise that a Markdown cell begins, if its cells are still to come."""
-    found = re.findall(r"^[`:]{3,}\{exercise-(start|end)\}[^\n]*\n(?::label:[ \t]*([\w-]+))?", source, re.M)
-    return found[-1][1] if found and found[-1][0] == "start" else ""
-
-
-def solutions_apart(source: str, hidden: bool) -> tuple[str, bool]:
-    """Cut a Markdown cell at the gates of solutions: what to keep, and whether one is open at its end."""
-    kept: list[str] = []
-    for part in re.split(
-        r"(^[`:]{3,}\{solution-(?:start|end)\}.*?^[`:]{3,}[ \t]*$)", source, flags=re.M | re.S
-    ):
-        if re.match(r"^[`:]{3,}\{solution-start\}", part):
-            hidden = True
-        elif re.match(r"^[`:]{3,}\{solution-end\}", part):
-            hidden = False
-        elif not hidden:
-            kept.append(part)
-    return "\n".join(kept), hidden
 
 
 def convert(converter: Converter, text: str, page: Page) -> str:

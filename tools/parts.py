@@ -3,7 +3,7 @@
 Each function returns Markdown. The Sphinx extension `reasonlib_parts` puts it in place of a line of a page:
 
     ```{part} story_qa```       question, source, chapters with their reading times, results in one line
-    ```{results} story_qa```    every claim of the source by its table or figure, with the commands that measure it
+    ```{results} story_qa```    every claim of the source by its table or figure, and how to measure it
     ```{topics}```              all topics of the book, with the state of each
 """
 
@@ -93,14 +93,14 @@ def claim_rows(name: str) -> tuple[Mapping[str, Any], ...]:
 
 
 def board(name: str, place: str, where: str, rows: Sequence[Mapping[str, Any]]) -> str:
-    """The table of one part of a source as HTML: numbers side by side, or statements with both their sides."""
+    """The table of one part of a source as HTML: numbers beside numbers, or statements with both sides."""
     from reasonlib.display import findings
     from reasonlib.tracking import claims
 
     if any(row["published"] is not None for row in rows):
-        shown: Any = claims.show(name, **{place: where}, caption=heading(place, where))
+        shown: Any = claims.show(name, **{place: where}, caption="Published, and measured here")
     else:
-        shown = findings.show(name, **{place: where}, caption=heading(place, where))
+        shown = findings.show(name, **{place: where}, caption="Published, and measured here")
     return shown._repr_html_()
 
 
@@ -120,8 +120,8 @@ def tally(rows: Iterable[Mapping[str, Any]]) -> str:
 def heading(place: str, where: str) -> str:
     """Name a part of a source.
 
-    >>> heading("table", "Accuracy on joint training"), heading("table", "Table 2"), heading("section", "2.1: losses")
-    ('Table: Accuracy on joint training', 'Table 2', 'Section 2.1: losses')
+    >>> heading("table", "Joint training"), heading("table", "Table 2"), heading("section", "2.1: losses")
+    ('Table: Joint training', 'Table 2', 'Section 2.1: losses')
     """
     if where.lower().startswith(place):
         return where
@@ -144,7 +144,8 @@ def groups(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, str, list[Mappi
 def commands(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     """The commands that measure these claims: one for each experiment and scale.
 
-    >>> row = {"experiment": "a/b", "experiment_row": "x", "scale": "paper", "data": {"name": "babi"}, "sides": []}
+    >>> row = {"experiment": "a/b", "experiment_row": "x", "scale": "paper", "sides": []}
+    >>> row["data"] = {"name": "babi"}
     >>> commands([row, {**row, "experiment_row": "y"}])
     ['reasonlib run a/b --row x --row y --scale paper --data babi']
     """

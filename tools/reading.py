@@ -2,8 +2,8 @@
 
     python tools/reading.py [CHAPTER ...]
 
-Words at 200 a minute, lines of code at 5 seconds, figures and tables at 30 seconds. What is folded away counts,
-what only a notebook shows does not; nor do exercises, whose minutes stand in their titles.
+Words at 200 a minute, lines of code at 5 seconds, figures and tables at 30 seconds. What is folded away
+counts, what only a notebook shows does not; nor do exercises, whose minutes stand in their titles.
 """
 
 from __future__ import annotations

@@ -2,9 +2,10 @@
 
     python tools/topic.py TOPIC CHAPTER "Title"      such as: maths_qa reading "Sums in words"
 
-A new topic gets what `templates/topic` holds: simulator, reader of files, model, experiment, claims, words
-for its tables, an exercise, tests, a first chapter, its page of the reference, its lines in `_toc.yml` and in
-the reference's first page. A topic that is there gets the chapter alone. Nothing that exists is written over.
+A new topic gets what `templates/topic` holds: example, simulator, reader of files, model, experiment,
+claims, labels for its tables, a live figure, an exercise, tests, its part page, a first chapter, its results
+page, its page of the reference, and its lines in `_toc.yml`, `book/topics.yaml` and the reference's first
+page. A topic that is there gets the chapter alone. Nothing that exists is written over.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates" / "topic"
-PLACES = {"test_TOPIC.py": "tests/{topic}", "api.md": "book/api", "chapter.md": "book/{topic}"}
-NAMES = {"api.md": "{topic}.md", "chapter.md": "{chapter}.md"}
+FOLDERS = {"package": "reasonlib/{topic}", "tests": "tests/{topic}", "book": "book/{topic}"}
+MOVED = {"book/api.md": "book/api/{topic}.md", "book/chapter.md": "book/{topic}/{chapter}.md"}
 
-LISTS = ("_toc.yml", "book/api/index.md")  # what gets a line
+LISTS = ("_toc.yml", "book/api/index.md", "book/topics.yaml")  # what gets a line
 
 
 class TopicError(Exception):
@@ -37,34 +38,46 @@ def plan(root: Path, topic: str, chapter: str, title: str) -> dict[Path, str]:
             )
     new = not (root / "reasonlib" / topic).exists()
     files = {}
-    for path in sorted(TEMPLATES.iterdir()):
-        if path.is_file() and (new or path.name == "chapter.md"):
-            folder = PLACES.get(path.name, "reasonlib/{topic}").format(topic=topic)
-            name = (
-                NAMES.get(path.name, path.name).format(topic=topic, chapter=chapter).replace("TOPIC", topic)
-            )
-            text = path.read_text(encoding="utf-8")
-            text = text.replace("TOPIC", topic).replace("CHAPTER", chapter).replace("TITLE", title)
-            files[root / folder / name] = text
+    for path in sorted(path for path in TEMPLATES.rglob("*") if path.is_file()):
+        inside = path.relative_to(TEMPLATES)
+        if "__pycache__" in inside.parts or not (new or inside.name == "chapter.md"):
+            continue
+        text = path.read_text(encoding="utf-8")
+        text = text.replace("TOPIC", topic).replace("CHAPTER", chapter).replace("TITLE", title)
+        files[root / target(inside, topic, chapter)] = text
     for path in files:
         if path.exists():
             raise TopicError(f"{path.relative_to(root)} is there already; choose another name")
-    toc, index = (root / name for name in LISTS)
+    toc, index, topics = (root / name for name in LISTS)
     files[toc] = contents(toc.read_text(encoding="utf-8"), topic, chapter, title)
     if new:
         files[index] = reference(index.read_text(encoding="utf-8"), topic, title)
+        listed = topics.read_text(encoding="utf-8")
+        if f"- name: {topic}\n" not in listed:
+            entry = f'- name: {topic}\n  title: {title}\n  question: "What?"\n  source: "Which work?"\n'
+            files[topics] = listed.rstrip("\n") + "\n" + entry
     return files
+
+
+def target(inside: Path, topic: str, chapter: str) -> Path:
+    """Where a file of the templates goes, below the repository."""
+    name = MOVED.get(inside.as_posix())
+    if name is None:
+        name = "/".join((FOLDERS[inside.parts[0]], *inside.parts[1:])).replace("TOPIC", topic)
+    return Path(name.format(topic=topic, chapter=chapter))
 
 
 def contents(toc: str, topic: str, chapter: str, title: str) -> str:
     """Add the chapter to the table of contents: after the topic's last one, or in a part of its own."""
     line = f"      - file: book/{topic}/{chapter}\n"
-    known = list(re.finditer(rf"^      - file: book/{topic}/\S+\n", toc, re.M))
-    if known:
-        return toc[: known[-1].end()] + line + toc[known[-1].end() :]
-    house = toc.index("  - caption: The house\n")
-    part = f"  - caption: {title}\n    chapters:\n{line}"
-    return toc[:house] + part + toc[house:].rstrip("\n") + f"\n          - file: book/api/{topic}\n"
+    if results := re.search(rf"^      - file: book/{topic}/results\n", toc, re.M):
+        return toc[: results.start()] + line + toc[results.start() :]
+    about = toc.index("  - caption: About this book\n")
+    part = (
+        f"  - caption: {title}\n    chapters:\n      - file: book/{topic}/index\n"
+        f"        title: Overview\n{line}      - file: book/{topic}/results\n        title: Results\n"
+    )
+    return toc[:about] + part + toc[about:].rstrip("\n") + f"\n          - file: book/api/{topic}\n"
 
 
 def reference(index: str, topic: str, title: str) -> str:
@@ -108,7 +121,7 @@ def main() -> int:
     print(f"gave a line to {LISTS[0]}")
     first = ""
     if any(path.suffix == ".py" for path in made):
-        print(f"gave a line to {LISTS[1]}")
+        print(f"gave lines to {LISTS[1]} and {LISTS[2]}")
         first = f"reasonlib run {given.topic}/vote --scale quick; pytest tests/{given.topic}; "
     print(f"next: {first}make pairs; make book")
     return 0

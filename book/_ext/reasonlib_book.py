@@ -15,7 +15,6 @@ from pathlib import Path
 
 from docutils import nodes
 
-
 MODE = """
 <script>if (!localStorage.getItem("mode")) localStorage.setItem("mode", "auto");</script>
 """  # before the theme asks: to a reader who never chose light or dark it would answer with an error

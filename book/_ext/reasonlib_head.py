@@ -56,12 +56,14 @@ class ChapterHead(SphinxTransform):
         if page.objective:
             head.append(self.line(page.objective, "rr-objective"))
         if page.needs:
-            minutes = measure(page).rounded
-            text = f"{page.needs} · {minutes} minutes to read · [open in Colab]({notebook})"
-            head.append(self.line(f"You need: {text}", "rr-needs"))
-        if self.app.config.reasonlib_scale == "smoke":
-            text = "Built at scale smoke, which only tests that every cell runs: the numbers mean nothing."
-            head.append(nodes.paragraph(text=text, classes=["rr-needs"]))
+            parts = [
+                f"You need: {page.needs}",
+                f"{measure(page).rounded} minutes",
+                f"[open in Colab]({notebook})",
+            ]
+            if self.app.config.reasonlib_scale == "smoke":
+                parts.append("**built at smoke: the numbers mean nothing**")
+            head.append(self.line(" · ".join(parts), "rr-needs"))
         at = title.parent.index(title) + 1
         title.parent[at:at] = head
         title.parent += self.cost(page, notebook)

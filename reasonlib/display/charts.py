@@ -1,11 +1,12 @@
 """One chart for a chapter: what a source published beside what our runs measured, legible at a glance.
 
-A row is a claim: a diamond where the source stands, a disc with its interval where we do, a dot for each run, and
-the verdict in words. The full tables stand on the results page of the topic.
+A row is a claim: a diamond where the source stands, a disc with its interval where we do, a dot for each run,
+and the verdict in words. The full tables stand on the results page of the topic.
 
->>> rows = [{"row": "3 hops", "published": 0.69, "ours": {"mean": 0.78, "sd": 0.01, "n": 5}, "verdict": "contradicted"}]
+>>> ours = {"mean": 0.78, "sd": 0.01, "n": 5}
+>>> rows = [{"row": "3 hops", "published": 0.69, "ours": ours, "verdict": "not run"}]
 >>> print(comparison(rows).get_label())
-3 hops: published 0.69, ours 0.78, 95% interval 0.768 to 0.792 (5 runs), contradicted.
+3 hops: published 0.69, ours 0.78, 95% interval 0.768 to 0.792 (5 runs), not run.
 """
 
 import math
@@ -79,9 +80,7 @@ def chart(
     if not rows:
         raise UserError("none of these claims has a number to draw; show them with findings.show")
     if len(rows) > MOST:
-        raise UserError(
-            f"a chart holds at most {MOST} rows to be read at a glance, got {len(rows)}; name `ids`"
-        )
+        raise UserError(f"a chart holds at most {MOST} rows, to be read at a glance, got {len(rows)}")
     return plotting.show(
         comparison(rows, unit=unit, limits=limits),
         alt="What was published and what we measured.",
@@ -92,12 +91,13 @@ def chart(
 def comparison(
     rows: Sequence[Mapping[str, Any]], *, unit: str = "accuracy", limits: tuple[float, float] | None = None
 ) -> Figure:
-    """Draw rows with ``label`` or ``row``, ``published``, ``ours`` (mean, sd, n), ``verdict``, and runs if known.
+    """Draw what was published and what was measured, a row a claim.
 
     Parameters
     ----------
     rows
-        Mappings as `reasonlib.tracking.claims.table` gives them.
+        Mappings as `reasonlib.tracking.claims.table` gives them: ``label`` or ``row``, ``published``,
+        ``ours`` (mean, sd and n) and ``verdict``, and the runs if they are known.
     unit
         What the horizontal axis counts.
     limits
@@ -150,6 +150,11 @@ def _draw(axes: Any, place: int, row: Mapping[str, Any]) -> str:
         reach = None if ends is None else [[mean - ends[0]], [ends[1] - mean]]
         axes.errorbar(mean, place, xerr=reach, **plotting.OURS_MARK)
     if published is not None:
+        if ours is not None:
+            way = [float(published), float(ours["mean"])]
+            axes.plot(
+                way, [place, place], color=plotting.COLOURS["blue"], alpha=0.35, linewidth=2.5, zorder=1
+            )
         axes.plot(published, place, **plotting.PUBLISHED_MARK)
         words.append(f"published {published:.3g}")
     else:

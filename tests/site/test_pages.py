@@ -184,11 +184,15 @@ def test_page_and_notebook_number_alike(site):
     for page, text in notebooks():
         html = (site / f"{page.name}.html").read_text(encoding="utf-8")
         shown = re.sub(r"<[^>]+>", "", "\n".join(re.findall(r'<p class="admonition-title">.*?</p>', html)))
-        on_page = re.findall(r"^Exercise (\d+)", shown, re.M)
-        assert on_page == re.findall(r"\*\*Exercise (\d+)", text)
-        assert re.findall(r'class="eqno">\((\d+)\)', html) == re.findall(r"\\tag\{(\d+)\}", text)
-        captions = re.findall(r'<span class="caption-number">Fig\. (\d+)', html)
-        assert captions == re.findall(r"^\*Figure (\d+)\.\*", text, re.M)
+        number = rf"{page.number}\.\d+"
+        exercises = re.findall(rf"^Exercise ({number})", shown, re.M)
+        assert exercises == re.findall(rf"\*\*Exercise ({number})", text)
+        equations = re.findall(r'class="eqno">\(([\d.]+)\)', html)
+        assert equations == re.findall(rf"\\tag\{{({number})\}}", text)
+        for kind in ("Figure", "Table"):
+            captions = re.findall(rf'<span class="caption-number">{kind} ([\d.]+)', html)
+            there = rf"^(?:\*{kind} ({number})[.,]|\*\*{kind} ({number})\.\*\*)"
+            assert captions == [one or other for one, other in re.findall(there, text, re.M)]
 
 
 def test_the_notebook_a_reader_downloads_is_the_one_for_people(site):

@@ -18,9 +18,9 @@ def book():
             "book/topic/two": Label("book/topic/two", "page", None, "Two"),
             "here": Label(PAGE, "section", None, "This part"),
             "there": Label("book/topic/two", "section", None, "That part"),
-            "eq-a": Label(PAGE, "equation", 2, ""),
-            "eq-b": Label("book/topic/two", "equation", 1, ""),
-            "fig-a": Label("book/topic/two", "figure", 3, "A caption"),
+            "eq-a": Label(PAGE, "equation", "2", ""),
+            "eq-b": Label("book/topic/two", "equation", "1", ""),
+            "fig-a": Label("book/topic/two", "figure", "3.2", "A caption"),
         },
         citations={"doe2015": ("Doe et al.", "2015", "https://doe"), "roe1999": ("Roe", "1999", "")},
     )
@@ -44,7 +44,7 @@ def shown(book, text):
         ("{ref}`here`", "This part"),
         ("{ref}`there`", "[That part](https://o.github.io/n/book/topic/two.html#there)"),
         ("{ref}`it <there>`", "[it](https://o.github.io/n/book/topic/two.html#there)"),
-        ("{numref}`fig-a`", "[Figure 3](https://o.github.io/n/book/topic/two.html#fig-a)"),
+        ("{numref}`fig-a`", "[Figure 3.2](https://o.github.io/n/book/topic/two.html#fig-a)"),
         ("[next](two.md)", "[next](https://o.github.io/n/book/topic/two.html)"),
         ("[](two.md)", "[Two](https://o.github.io/n/book/topic/two.html)"),
         ("{doc}`two`", "[Two](https://o.github.io/n/book/topic/two.html)"),
@@ -131,12 +131,12 @@ def test_what_has_no_words_is_an_error(book, myst, message):
 def test_labels_are_found_with_their_numbers():
     cells = [
         ("markdown", "(top)=\n# Title\n\n(part)=\n## Part\n\n```{math}\n:label: first\nx\n```", {}),
-        ("code", "draw()", {"mystnb": {"figure": {"name": "drawn", "caption": "What it shows"}}}),
+        ("code", "draw()", {"figure": "drawn", "caption": "What it shows"}),
         ("markdown", "$$y$$ (second)\n\n```{exercise} Count\n:label: count\n```\n", {}),
     ]
     found = labels_of(PAGE, cells)
     assert found["top"].kind == "page"
     assert found["part"].title == "Part"
-    assert (found["first"].number, found["second"].number) == (1, 2)
-    assert found["drawn"] == Label(PAGE, "figure", 1, "What it shows")
-    assert found["count"] == Label(PAGE, "exercise", 1, "Count")
+    assert (found["first"].number, found["second"].number) == ("1", "2")
+    assert found["drawn"] == Label(PAGE, "figure", "1", "What it shows")
+    assert found["count"] == Label(PAGE, "exercise", "1", "Count")

@@ -7,6 +7,7 @@ import nbformat
 import pytest
 from address import Address
 from chapters import ROOT, Page, chapters
+from gates import solutions_apart
 from IPython.core.inputtransformer2 import TransformerManager
 
 import notebooks
@@ -164,15 +165,22 @@ def test_a_chapter_has_its_parameters_before_they_are_used(chapter):
 
 
 def test_the_template_of_a_chapter_makes_a_notebook():
-    template = Page("templates/topic/chapter")
+    template = Page("templates/topic/book/chapter")
+    text = template.path.read_text().replace("TOPIC/models/vote.py vote", "nn/attention.py attention")
+    template.__dict__["text"] = text
     book = notebooks.read_book()
     cells = [(cell.cell_type, cell.source, cell.metadata) for cell in notebooks.sources(template)]
     book.labels.update(notebooks.labels_of(template.name, cells))
+    book.labels.update(notebooks.labels_of("templates/topic/book/results", [("markdown", "# Results", {})]))
     made = notebooks.make(template, book)
     text = "\n".join(sources(made, "markdown"))
     assert "**Exercise 1: Count for yourself (5 minutes)**" in text
     assert "\\tag{1}" in text
     assert "2 * sum(row)" not in "\n".join(sources(made, "code"))
+    assert "You need: Python" in text and "*Figure 2, above.*" in text and "softmax" in text
+    assert "<summary>Answer</summary>" in text
+    (first,) = [cell for cell in made.cells if cell.id == "CHAPTER-exercise-majority"]
+    assert "raise NotImplementedError" in first.source and first.metadata["id"] == first.id
     assert notebooks.checked(made)
     assert notebooks.round_trip(template)
     assert 'scale = "smoke"' in "\n".join(sources(notebooks.at_smoke(made, template), "code"))
@@ -225,7 +233,7 @@ def test_an_assignment_with_the_chapter_s_solutions_wins_every_point(chapter, tm
     solved, hidden = [], False
     for cell in notebooks.sources(chapter):
         if cell.cell_type == "markdown":
-            _, hidden = notebooks.solutions_apart(cell.source, hidden)
+            _, hidden = solutions_apart(cell.source, hidden)
         elif hidden and "exercises.check_" in cell.source:  # others go on from a solution
             solved.append(cell.source)
     stubs = [

@@ -6,14 +6,16 @@ import sys
 from pathlib import Path
 
 import pytest
+import topic
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "tools"))
 
-import topic  # noqa: E402
+LISTS = {"_toc.yml", "book/api/index.md", "book/topics.yaml"}
 
-LISTS = {"_toc.yml", "book/api/index.md"}
+
+OVERVIEW = {"file": "book/sum_words/index", "title": "Overview"}
+RESULTS = {"file": "book/sum_words/results", "title": "Results"}
 
 
 @pytest.fixture
@@ -25,7 +27,8 @@ def house(tmp_path):
             (tmp_path / "reasonlib" / path.name).symlink_to(path)
     (tmp_path / "_toc.yml").write_text((ROOT / "_toc.yml").read_text())
     (tmp_path / "book/api").mkdir(parents=True)
-    (tmp_path / "book/api/index.md").write_text((ROOT / "book/api/index.md").read_text())
+    for name in ("book/api/index.md", "book/topics.yaml"):
+        (tmp_path / name).write_text((ROOT / name).read_text())
     (tmp_path / "pyproject.toml").symlink_to(ROOT / "pyproject.toml")
     return tmp_path
 
@@ -38,13 +41,18 @@ def files_of(root):
     }
 
 
-def test_a_new_topic_has_every_room(house):
+def test_a_new_topic_has_every_part(house):
     made = topic.make(house, "sum_words", "counting", "Sums in words")
     assert {path.relative_to(house).as_posix() for path in made} == files_of(house) - LISTS
     assert files_of(house) >= {
         "reasonlib/sum_words/claims.yaml",
+        "reasonlib/sum_words/data/simulator.py",
+        "reasonlib/sum_words/models/vote.py",
         "reasonlib/sum_words/experiments/__init__.py",
+        "reasonlib/sum_words/page/live.js",
+        "book/sum_words/index.md",
         "book/sum_words/counting.md",
+        "book/sum_words/results.md",
         "book/api/sum_words.md",
         "tests/sum_words/test_sum_words.py",
     }
@@ -52,12 +60,14 @@ def test_a_new_topic_has_every_room(house):
         assert not any(word in path.read_text() for word in ("TOPIC", "CHAPTER", "TITLE")), path
     toc = yaml.safe_load((house / "_toc.yml").read_text())
     before = yaml.safe_load((ROOT / "_toc.yml").read_text())
-    new = {"caption": "Sums in words", "chapters": [{"file": "book/sum_words/counting"}]}
+    new = {"caption": "Sums in words", "chapters": [OVERVIEW, {"file": "book/sum_words/counting"}, RESULTS]}
     assert toc["parts"][:-1] == [*before["parts"][:-1], new]
     index = (house / "book/api/index.md").read_text()
     row = "| {doc}`sum_words` | Sums in words |\n"
     assert index.replace(row, "") == (ROOT / "book/api/index.md").read_text() != index
     assert "|\n" + row + "\n" in index
+    topics = yaml.safe_load((house / "book/topics.yaml").read_text())
+    assert topics[-1]["name"] == "sum_words" and set(topics[-1]) == set(topics[0])
     sections = toc["parts"][-1]["chapters"][-1]["sections"]
     assert sections == [*before["parts"][-1]["chapters"][-1]["sections"], {"file": "book/api/sum_words"}]
 
@@ -65,14 +75,15 @@ def test_a_new_topic_has_every_room(house):
 def test_a_second_chapter_comes_after_the_first_and_touches_nothing_else(house):
     topic.make(house, "sum_words", "counting", "Sums in words")
     before = files_of(house)
-    (house / "reasonlib/sum_words/model.py").write_text("# mine\n")
+    (house / "reasonlib/sum_words/models/vote.py").write_text("# mine\n")
     (made,) = topic.make(house, "sum_words", "carrying", "Carrying")
     assert files_of(house) - before == {"book/sum_words/carrying.md"}
     assert made.read_text().count("# Carrying\n") == 1
-    assert (house / "reasonlib/sum_words/model.py").read_text() == "# mine\n"
+    assert (house / "reasonlib/sum_words/models/vote.py").read_text() == "# mine\n"
     toc = yaml.safe_load((house / "_toc.yml").read_text())
     part = next(part for part in toc["parts"] if part["caption"] == "Sums in words")
-    assert part["chapters"] == [{"file": "book/sum_words/counting"}, {"file": "book/sum_words/carrying"}]
+    chapters = [{"file": f"book/sum_words/{name}"} for name in ("counting", "carrying")]
+    assert part["chapters"] == [OVERVIEW, *chapters, RESULTS]
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,7 @@ def log_loss() -> Picture:
         y="log loss (nats)",
         alt="The log loss is zero at a probability of one, about 0.7 at one half, and climbs without end "
         "as the probability falls to zero",
-        caption="Figure 2.3: a confident mistake costs most.",
+        caption="A confident mistake costs most (the source's figure 2.3).",
     )
 
 
@@ -195,7 +195,8 @@ def focal_shares(*, epochs: int = 3, seed: int = 0) -> Picture:
     return plotting.show(
         drawing,
         alt="Share of the whole loss against share of examples, easiest first.",
-        caption="Figure 2.4, on digits: share of the loss that the easiest examples carry, easiest first.",
+        caption="On digits: the share of the loss that the easiest examples carry, easiest first "
+        "(the source's figure 2.4).",
     )
 
 
@@ -212,7 +213,7 @@ def mse() -> Picture:
         x="prediction; the target is 100",
         y="square error",
         alt="A parabola with its lowest point at 100",
-        caption="Figure 2.6: the further off, the faster it grows.",
+        caption="The further off, the faster it grows (the source's figure 2.6).",
     )
 
 
@@ -224,7 +225,7 @@ def mae() -> Picture:
         x="prediction; the target is 100",
         y="absolute error",
         alt="Two straight lines that meet in a corner at 100",
-        caption="Figure 2.7: one slope all the way.",
+        caption="One slope all the way (the source's figure 2.7).",
     )
 
 
@@ -241,7 +242,7 @@ def overstep(rate: float = 0.9, steps: int = 40) -> Picture:
         plotting.lines(series, x="step", y="prediction; the target is 100"),
         alt="The walk by the absolute error comes to the target in even steps and then jumps from side to "
         "side of it; the walk by the square error slows down and settles.",
-        caption="Figure 2.8: a slope that does not fade oversteps for ever.",
+        caption="A slope that does not fade oversteps for ever (the source's figure 2.8).",
     )
 
 
@@ -258,7 +259,7 @@ def huber() -> Picture:
         y="Huber loss",
         limits=(0, 60),
         alt="Three Huber losses: the larger delta, the wider the round bottom and the steeper the arms",
-        caption="Figure 2.9: a square inside δ, straight outside.",
+        caption="A square inside δ, straight outside (the source's figure 2.9).",
     )
 
 
@@ -271,7 +272,8 @@ def log_cosh() -> Picture:
         y="loss",
         limits=(-0.8, 5),
         alt="The log-cosh loss is round at zero and runs along the absolute error less log two further out",
-        caption="Figure 2.10: round near the target, straight far from it, and no parameter to choose.",
+        caption="Round near the target, straight far from it, and no parameter to choose "
+        "(the source's figure 2.10).",
     )
 
 
@@ -284,7 +286,7 @@ def quantile() -> Picture:
         y="quantile loss",
         alt="Three pairs of straight lines meeting at zero: at 0.25 predictions that are too high cost more, "
         "at 0.75 those that are too low, at 0.5 both the same",
-        caption="Figure 2.11: a low γ favours underestimation, a high γ overestimation.",
+        caption="A low γ favours underestimation, a high γ overestimation (the source's figure 2.11).",
     )
 
 
@@ -305,7 +307,7 @@ def regression() -> Picture:
         slopes=(-2.5, 2.5),
         alt="Five regression losses and their derivatives: the square's derivative grows with the error, all "
         "others stay between minus one and one",
-        caption="Figure 2.12, with the slopes that an optimiser sees.",
+        caption="The regression losses, with the slopes that an optimiser sees (the source's figure 2.12).",
     )
 
 
@@ -379,7 +381,9 @@ def activation(*names: str, across: tuple[float, float] = (-6, 6), caption: str 
 
 def elish() -> Picture:
     """Figure 2.16: ELiSH and HardELiSH with their derivatives."""
-    return activation("ELiSH", "HardELiSH", across=(-6, 4), caption="Figure 2.16: ELiSH and HardELiSH.")
+    return activation(
+        "ELiSH", "HardELiSH", across=(-6, 4), caption="ELiSH and HardELiSH (the source's figure 2.16)."
+    )
 
 
 def printed(right: Function, wrong: Function, name: str, across: tuple[float, float] = (-3, 3)) -> Picture:
@@ -492,7 +496,7 @@ def saddle() -> Picture:
         drawing,
         alt="A saddle in space: it rises to both ends of x and falls to both ends of y; at its middle, "
         "which is marked, it is flat",
-        caption="Figure 2.18: at the middle every slope is zero, and it is no minimum.",
+        caption="At the middle every slope is zero, and it is no minimum (the source's figure 2.18).",
     )
 
 
@@ -555,7 +559,7 @@ def nesterov(momentum: float = 0.9) -> Picture:
         alt=f"From one place and one velocity, momentum lands at height {float(ground.value(plain)):.2f}, "
         f"Nesterov's step at {float(ground.value(looked)):.2f}: the slope at the end of the kept step "
         "already points back",
-        caption="Figure 2.21: first the kept step, then the slope found there.",
+        caption="First the kept step, then the slope found there (the source's figure 2.21).",
     )
 
 
@@ -567,7 +571,7 @@ def race(surface: Surface | str, optimisers: Mapping[str, Any], *, steps: int) -
         optimisers,
         steps=steps,
         alt=f"Walks of {len(optimisers)} optimisers on the {ground.title}.",
-        caption=f"Figure 2.22: {ground.title}; {steps} steps each.",
+        caption=f"{ground.title}; {steps} steps each (the source's figure 2.22).",
     )
 
 

@@ -1,11 +1,13 @@
-"""A vote learns which digit stands more often, and blindfolded it cannot."""
+"""A vote learns which digit occurs more often; without its input it cannot."""
 
 import pytest
 import torch
-from reasonlib.TOPIC import corpus, exercises
-from reasonlib.TOPIC.experiments import EXPERIMENTS, tensors
-from reasonlib.TOPIC.model import Vote, VoteConfig
-from reasonlib.TOPIC.simulate import simulate
+from reasonlib.TOPIC.data import corpus
+from reasonlib.TOPIC.data.simulator import simulate
+from reasonlib.TOPIC.experiments import EXPERIMENTS
+from reasonlib.TOPIC.experiments.vote import encode
+from reasonlib.TOPIC.models.vote import Vote, VoteConfig
+from reasonlib.TOPIC.page import exercises, live
 
 from reasonlib.errors import DataError
 from reasonlib.tracking import claims, records
@@ -14,10 +16,9 @@ from reasonlib.tracking.experiment import run
 
 def test_the_same_seed_gives_the_same_questions():
     assert simulate(20, seed=3) == simulate(20, seed=3) != simulate(20, seed=4)
-    for one in simulate(20, seed=3):
-        assert len(one.support) > len(one.row) / 2 and {one.row[place] for place in one.support} == {
-            one.answer
-        }
+    for example in simulate(20, seed=3):
+        assert len(example.support) > len(example.digits) / 2
+        assert {example.digits[position] for position in example.support} == {example.answer}
 
 
 def test_what_is_written_is_read(tmp_path):
@@ -50,7 +51,7 @@ def test_it_learns_and_its_ablation_cannot():
 
 
 def test_rows_become_numbers():
-    rows, answers = tensors(simulate(7, seed=0))
+    rows, answers = encode(simulate(7, seed=0))
     assert rows.shape == (7, 9) and set(rows.flatten().tolist()) == {-1.0, 1.0}
     assert torch.equal(rows.sum(1) > 0, answers > 0)
 
@@ -63,6 +64,11 @@ def test_rows_become_numbers():
 def test_numbers_out_of_range(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_the_live_figure_is_small_and_has_words():
+    picture = live.vote()
+    assert len(picture.html) < 100_000 and "the vote says 1" in picture.alt
 
 
 def test_the_exercise_tells_right_from_wrong():

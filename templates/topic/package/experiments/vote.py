@@ -1,31 +1,32 @@
-"""The tables of this topic as experiments: what each row is, how it is trained, what is measured."""
+"""The vote over a row of digits: how it is trained, and what is measured."""
 
 import torch
-from reasonlib.TOPIC.model import Vote, VoteConfig
-from reasonlib.TOPIC.simulate import Example, simulate
+from reasonlib.TOPIC.data.example import Example
+from reasonlib.TOPIC.data.simulator import simulate
+from reasonlib.TOPIC.models.vote import Vote, VoteConfig
 from torch import Tensor
 from torch.nn import functional
 
 from reasonlib import training
 from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
 
-__all__ = ["DATA", "EXPERIMENTS", "tensors"]
+__all__ = ["DATA", "VOTE", "encode"]
 
 DATA = {"simulated": "stand-in"}
 """The data sets of this topic, each with its kind: released, regenerated, mixed or stand-in."""
 
 
-def tensors(examples: list[Example]) -> tuple[Tensor, Tensor]:
+def encode(examples: list[Example]) -> tuple[Tensor, Tensor]:
     """Turn examples into rows (N, L) of -1 and 1, and answers (N,)."""
-    rows = torch.tensor([one.row for one in examples], dtype=torch.float32)
-    return 2 * rows - 1, torch.tensor([one.answer for one in examples], dtype=torch.float32)
+    rows = torch.tensor([example.digits for example in examples], dtype=torch.float32)
+    return 2 * rows - 1, torch.tensor([example.answer for example in examples], dtype=torch.float32)
 
 
 def run_vote(trial: Trial) -> Measured:
     """Train one vote and test it."""
     settings = trial.settings
-    rows, answers = tensors(simulate(settings["questions"], seed=1))
-    test_rows, test_answers = tensors(simulate(settings["asked"], seed=2))
+    rows, answers = encode(simulate(settings["train"], seed=1))
+    test_rows, test_answers = encode(simulate(settings["test"], seed=2))
     model = Vote(VoteConfig(blind=settings.get("blind", False)), seed=trial.seed).to(trial.device)
     history = training.fit(
         model,
@@ -52,15 +53,13 @@ def run_vote(trial: Trial) -> Measured:
 
 VOTE = Experiment(
     name="TOPIC/vote",
-    title="A vote over a row of digits, and the same vote blindfolded",
+    title="A vote over a row of digits, and the same vote without its input",
     rows={"full": {}, "blind": {"blind": True}},
     scales={
-        "smoke": {"questions": 64, "asked": 50, "epochs": 2},
-        "quick": {"questions": 2000, "asked": 1000, "epochs": 5},
-        "paper": {"questions": 20000, "asked": 10000, "epochs": 20},
+        "smoke": {"train": 64, "test": 50, "epochs": 2},
+        "quick": {"train": 2000, "test": 1000, "epochs": 5},
+        "paper": {"train": 20000, "test": 10000, "epochs": 20},
     },
     data=subset(DATA, "simulated"),
     run=run_vote,
 )
-
-EXPERIMENTS = {VOTE.name: VOTE}

@@ -2,7 +2,7 @@ r"""A weighted vote: the answer is the sign of a weighted sum of the digits.
 
 .. math:: z = w^\top x + b,\qquad p(1) = \sigma(z)
 
-Axes: B questions, L places in a row.
+Axes: B questions, L positions in a row.
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class VoteConfig:
 
 
 class Vote(nn.Module):
-    """Weigh every place of a row and add up.
+    """Weigh every position of a row and add up.
 
     Parameters
     ----------
@@ -46,10 +46,13 @@ class Vote(nn.Module):
     def __init__(self, config: VoteConfig, *, seed: int = 0) -> None:
         super().__init__()
         self.config = config
-        draw = torch.Generator().manual_seed(seed)
-        self.weight = nn.Parameter(torch.randn(config.length, generator=draw) * 0.1)
+        generator = torch.Generator().manual_seed(seed)
+        self.weight = nn.Parameter(torch.randn(config.length, generator=generator) * 0.1)
         self.bias = nn.Parameter(torch.zeros(()))
 
     def forward(self, row: Float[Tensor, "B L"]) -> Float[Tensor, " B"]:
         """Score each row: above zero, the answer is 1."""
-        return (0 * row if self.config.blind else row) @ self.weight + self.bias
+        # excerpt: vote
+        seen = 0 * row if self.config.blind else row  # (B, L), each digit -1 or 1
+        return seen @ self.weight + self.bias  # (B,), above zero: the answer is 1
+        # end excerpt

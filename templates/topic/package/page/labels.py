@@ -5,5 +5,5 @@ __all__ = ["METRICS", "ROWS"]
 METRICS = {"accuracy": "share of right answers"}
 """From a record's metric to words."""
 
-ROWS = {"full": "the vote", "blind": "the vote, blindfolded"}
+ROWS = {"full": "the vote", "blind": "the vote without its input"}
 """From a record's row to words; all others lose their hyphens."""

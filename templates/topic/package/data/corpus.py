@@ -1,20 +1,21 @@
 """The real files of this topic: where they are, and how to read and write them.
 
-A line holds a row, a tab, and the answer. Replace the format by your source's; `dumps` gives what was read.
+A line holds the digits, a tab, and the answer. Replace the format by your source's; `dumps` writes what
+`read` reads.
 """
 
 from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-from reasonlib.TOPIC.simulate import Example
+from reasonlib.TOPIC.data.example import Example
 
 from reasonlib.data import Corpus
 from reasonlib.errors import DataError
 
 __all__ = ["CORPORA", "dumps", "read", "write"]
 
-# Each real set with its pinned address, SHA-256, size, licence and citation: see `reasonlib.data.Corpus`.
+# Each real data set with its address, SHA-256, size, licence and citation: see `reasonlib.data.Corpus`.
 CORPORA: dict[str, Corpus] = {}
 
 
@@ -33,17 +34,17 @@ def read(path: Path) -> list[Example]:
             raise DataError(f"{path}, line {number}: expected digits, a tab, the answer; got {line!r}")
         digits = tuple(map(int, row))
         support = tuple(np.flatnonzero(np.array(digits) == int(answer)).tolist())
-        examples.append(Example(row=digits, answer=int(answer), support=support))
+        examples.append(Example(digits=digits, answer=int(answer), support=support))
     return examples
 
 
 def dumps(examples: Iterable[Example]) -> str:
     """Write examples as text, in the format of the real files."""
-    return "".join(f"{''.join(map(str, one.row))}\t{one.answer}\n" for one in examples)
+    return "".join(f"{''.join(map(str, example.digits))}\t{example.answer}\n" for example in examples)
 
 
 def write(examples: Iterable[Example], path: Path) -> None:
-    """Write a file, whole or not at all."""
+    """Write a file atomically."""
     draft = path.with_name(f".{path.name}.draft")
     draft.write_text(dumps(examples), encoding="utf-8", newline="\n")
     draft.replace(path)

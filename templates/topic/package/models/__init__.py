@@ -1,0 +1,1 @@
+"""The models of TOPIC, one system a file."""

@@ -1,0 +1,1 @@
+"""What the chapters of TOPIC show: figures, live figures, exercises."""

@@ -1,0 +1,58 @@
+"""Part pages, results pages and the table of topics: made from data, nothing typed."""
+
+import doctest
+
+import parts
+import pytest
+from chapters import ROOT, pages
+
+
+def test_the_examples_of_the_module():
+    assert doctest.testmod(parts).failed == 0
+
+
+def test_every_topic_has_its_lines_and_every_built_one_its_pages():
+    names = {page.name for page in pages()}
+    for topic in parts.topics().values():
+        assert topic.title and topic.question.endswith("?") and topic.source
+        assert topic.built == (ROOT / "reasonlib" / topic.name / "claims.yaml").is_file()
+        if topic.built:
+            assert {f"book/{topic.name}/index", f"book/{topic.name}/results"} <= names
+            folder = ROOT / "book" / topic.name
+            assert f"```{{part}} {topic.name}\n" in (folder / "index.md").read_text()
+            assert f"```{{results}} {topic.name}\n" in (folder / "results.md").read_text()
+    with pytest.raises(ValueError, match="no topic 'absent'"):
+        parts.topic("absent")
+
+
+def test_a_part_page_lists_its_chapters():
+    text = parts.part_page("optimisation")
+    assert "| 1 | [Losses](losses.md) | choose a loss" in text
+    assert "**Results.**" in text and "[the tables](results.md)" in text
+
+
+def test_a_results_page_has_every_claim_once_and_the_commands_that_measure_it():
+    from reasonlib.tracking import claims
+
+    text = parts.results_page("optimisation")
+    for claim in claims.load("optimisation"):
+        assert text.count(f'data-claim="{claim.id}"') == 1, claim.id
+    assert "\nreasonlib run optimisation/" in text
+
+
+def test_goals_stand_in_a_table_of_their_own(monkeypatch):
+    row = {
+        "id": "a/goal", "kind": "goal", "verdict": "not run", "table": "Ours", "experiment": None,
+        "experiment_row": None, "scale": None, "sides": [], "published": None, "data": None,
+    }  # fmt: skip
+    claim = {**row, "id": "a/claim", "kind": "value", "table": "Table 1"}
+    monkeypatch.setattr(parts, "claim_rows", lambda name: (claim, row))
+    monkeypatch.setattr(parts, "board", lambda name, place, where, rows: rows[0]["id"])
+    text = parts.results_page("a")
+    assert text.index("## Table 1") < text.index("a/claim") < text.index("## Goals") < text.index("a/goal")
+
+
+def test_all_topics_stand_in_the_table_with_their_state():
+    table = parts.topics_table().splitlines()
+    assert len(table) == 2 + len(parts.topics()) and len(parts.topics()) >= 11
+    assert sum(line.endswith("| next |") for line in table) < len(parts.topics())

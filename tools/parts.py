@@ -92,16 +92,11 @@ def claim_rows(name: str) -> tuple[Mapping[str, Any], ...]:
     return tuple(claims.table(name))
 
 
-def board(name: str, place: str, where: str, rows: Sequence[Mapping[str, Any]]) -> str:
-    """The table of one part of a source as HTML: numbers beside numbers, or statements with both sides."""
+def board(rows: Sequence[Mapping[str, Any]], caption: str) -> str:
+    """Claims with what was published, what was measured and their verdicts, as HTML."""
     from reasonlib.display import findings
-    from reasonlib.tracking import claims
 
-    if any(row["published"] is not None for row in rows):
-        shown: Any = claims.show(name, **{place: where}, caption="Published, and measured here")
-    else:
-        shown = findings.show(name, **{place: where}, caption="Published, and measured here")
-    return shown._repr_html_()
+    return findings.Findings(lines=tuple(map(findings.line, rows)), caption=caption)._repr_html_()
 
 
 def tally(rows: Iterable[Mapping[str, Any]]) -> str:
@@ -180,7 +175,7 @@ def part_page(name: str) -> str:
         minutes = measure(page).rounded
         lines.append(f"| {page.number} | [{page.title}]({page.path.name}) | {gives} | {minutes} |")
     lines += ["", f"**Time.** {hours(one.minutes).capitalize()} of reading{exercise_time(name)}.", ""]
-    if rows := claim_rows(name):
+    if rows := [row for row in claim_rows(name) if not row["goal"]]:
         lines += [f"**Results.** {tally(rows)}: see [the tables](results.md).", ""]
     return "\n".join(lines)
 
@@ -199,33 +194,27 @@ def exercise_time(name: str) -> str:
 
 def results_page(name: str) -> str:
     """The results page of a topic, below its introduction."""
-    rows = claim_rows(name)
-    goals = [row for row in rows if row["kind"] == "goal"]
+    rows = [row for row in claim_rows(name) if not row["goal"]]
+    goals = [row for row in claim_rows(name) if row["goal"]]
     lines = [f"{tally(rows)}.", ""]
-    for place, where, members in groups(row for row in rows if row["kind"] != "goal"):
-        lines += section(name, place, where, members)
+    for place, where, members in groups(rows):
+        lines += section(heading(place, where), members)
     if goals:
         lines += ["## Goals of this book", "", "What we set ourselves beyond the source; no claim of it.", ""]
-        for place, where, members in groups(goals):
-            lines += raw(board(name, place, where, members))
+        lines += [*raw(board(goals, "Goals of this book")), *again(goals)]
     return "\n".join(lines)
 
 
-def section(name: str, place: str, where: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+def section(title: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """One table, figure or section of the source: what was published, what we measured, and how to again."""
-    lines = [f"## {heading(place, where)}", "", f"{tally(rows)}.", "", *raw(board(name, place, where, rows))]
-    if again := commands(rows):
-        lines += [
-            "```{admonition} Measure it again",
-            ":class: dropdown",
-            "",
-            "~~~bash",
-            *again,
-            "~~~",
-            "```",
-            "",
-        ]
-    return lines
+    return [f"## {title}", "", f"{tally(rows)}.", "", *raw(board(rows, title)), *again(rows)]
+
+
+def again(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The commands that measure these claims, folded away."""
+    lines = commands(rows)
+    head = ["```{admonition} Measure it again", ":class: dropdown", "", "~~~bash"]
+    return [*head, *lines, "~~~", "```", ""] if lines else []
 
 
 def raw(html: str) -> list[str]:

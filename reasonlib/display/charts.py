@@ -1,7 +1,7 @@
 """One chart for a chapter: what a source published beside what our runs measured, legible at a glance.
 
-A row is a claim: a diamond where the source stands, a disc with its interval where we do, a dot for each run,
-and the verdict in words. The full tables stand on the results page of the topic.
+A row is a claim: a diamond where the source stands, a disc with the interval of our runs where we do, a dot
+for each run, and the verdict in words. The full tables stand on the results page of the topic.
 
 >>> ours = {"mean": 0.78, "sd": 0.01, "n": 5}
 >>> rows = [{"row": "3 hops", "published": 0.69, "ours": ours, "verdict": "not run"}]
@@ -122,7 +122,7 @@ def comparison(
             axes.text(0, place - 0.27, label, transform=across, va="bottom", fontsize=9.5)
             axes.text(1, place - 0.27, mark, transform=across, va="bottom", ha="right", fontsize=9)
         axes.plot([], [], label="published", **plotting.PUBLISHED_MARK)
-        axes.errorbar([], [], xerr=[], label="our mean, 95 % interval", **plotting.OURS_MARK)
+        axes.errorbar([], [], xerr=[], label="our runs, 95 % interval", **plotting.OURS_MARK)
         axes.set_yticks([])
         axes.set_ylim(len(rows) - 0.55, -0.8)
         axes.spines["left"].set_visible(False)
@@ -144,7 +144,7 @@ def _draw(axes: Any, place: int, row: Mapping[str, Any]) -> str:
     published, ours = row.get("published"), row.get("ours")
     if ours is not None:
         mean, n = float(ours["mean"]), ours.get("n")
-        ends = interval(mean, ours.get("sd"), n)
+        ends = _interval(row)
         for value in _runs(row):
             axes.plot(value, place, ".", color=plotting.COLOURS["blue"], alpha=0.55, markersize=5)
         reach = None if ends is None else [[mean - ends[0]], [ends[1] - mean]]
@@ -165,6 +165,14 @@ def _draw(axes: Any, place: int, row: Mapping[str, Any]) -> str:
         said = "" if ends is None else f", 95% interval {ends[0]:.3g} to {ends[1]:.3g}"
         words.append(f"ours {mean:.3g}{said}" + (f" ({n} run{'s' * (n != 1)})" if n else ""))
     return f"{', '.join(words)}, {row['verdict']}."
+
+
+def _interval(row: Mapping[str, Any]) -> tuple[float, float] | None:
+    """The interval that the verdict was decided by, else that of the mean."""
+    decided, ours = row.get("interval"), row["ours"]
+    if row.get("published") is not None and decided and None not in decided:
+        return float(decided[0]), float(decided[1])
+    return interval(float(ours["mean"]), ours.get("sd"), ours.get("n"))
 
 
 def _runs(row: Mapping[str, Any]) -> list[float]:

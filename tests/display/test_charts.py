@@ -30,6 +30,12 @@ def test_every_number_is_said_in_words():
     )
 
 
+def test_the_interval_of_the_verdict_comes_first():
+    assert "interval 0.2 to 0.9 (" in charts.comparison([{**ROW, "interval": [0.2, 0.9]}]).get_label()
+    difference = {**ROW, "published": None, "interval": [-0.2, 0.2]}  # of an ordering: not on this axis
+    assert "interval 0.441 to" in charts.comparison([difference]).get_label()
+
+
 def test_each_run_is_a_dot_where_the_runs_are_known():
     side = {"row": "x", "metric": "accuracy", "values": [0.5, 0.6, 0.7]}
     row = {**ROW, "experiment_row": "x", "metric": "accuracy", "sides": [side]}

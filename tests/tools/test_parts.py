@@ -41,15 +41,14 @@ def test_a_results_page_has_every_claim_once_and_the_commands_that_measure_it():
 
 
 def test_goals_stand_in_a_table_of_their_own(monkeypatch):
-    row = {
-        "id": "a/goal", "kind": "goal", "verdict": "not run", "table": "Ours", "experiment": None,
-        "experiment_row": None, "scale": None, "sides": [], "published": None, "data": None,
-    }  # fmt: skip
-    claim = {**row, "id": "a/claim", "kind": "value", "table": "Table 1"}
-    monkeypatch.setattr(parts, "claim_rows", lambda name: (claim, row))
-    monkeypatch.setattr(parts, "board", lambda name, place, where, rows: rows[0]["id"])
+    claim = dict(parts.claim_rows("optimisation")[0]) | {"goal": False, "id": "a/claim"}
+    goal = claim | {"goal": True, "id": "a/goal"}
+    monkeypatch.setattr(parts, "claim_rows", lambda name: (goal, claim))
     text = parts.results_page("a")
-    assert text.index("## Table 1") < text.index("a/claim") < text.index("## Goals") < text.index("a/goal")
+    first, second = text.split("## Goals of this book")
+    assert 'data-claim="a/claim"' in first and 'data-claim="a/goal"' not in first
+    assert 'data-claim="a/goal"' in second
+    assert first.startswith("1 claim:")
 
 
 def test_all_topics_stand_in_the_table_with_their_state():

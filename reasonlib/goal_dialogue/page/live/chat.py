@@ -1,7 +1,7 @@
 """A chat with a memory network in the page: it reads the dialogue, and shows each hop turn by turn.
 
 >>> chat()
-User: good morning. System: hello what can i help you with today. ...
+User: hi. System: hello what can i help you with today. ...
 """
 
 from collections.abc import Sequence

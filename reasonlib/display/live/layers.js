@@ -311,41 +311,61 @@ function decode(part, x, memory, layers, options, past = null) {
   return { output: options.norm === "pre" ? layerNorm(part.part("end"), x, options.eps) : x, attention, memoryAttention, past: kept };
 }
 
-// Recurrent cells: one direction of one layer of torch.nn.GRU or LSTM, such as suffix "l0" or "l0_reverse" ---------
+// Recurrent layers of torch.nn.GRU and LSTM ----------------------------------------------------------------------
 
-function gates(part, x, h, suffix) {
-  const one = (vector, of) => {
-    const row = matmul(new Matrix(1, vector.length, Float32Array.from(vector)), part.matrix(`weight_${of}_${suffix}`)).data;
-    const bias = part.vector(`bias_${of}_${suffix}`);
-    return row.map((value, k) => value + bias[k]);
-  };
-  return [one(x, "ih"), one(h, "hh")];
+/** One direction of one layer: its weights for the input (ih) and for the state before (hh). */
+function recurrentCell(part, { layer = 0, reverse = false } = {}) {
+  const suffix = `l${layer}${reverse ? "_reverse" : ""}`, weight = (of) => part.matrix(`weight_${of}_${suffix}`);
+  return { input: weight("ih"), state: weight("hh"), inputBias: part.vector(`bias_ih_${suffix}`), stateBias: part.vector(`bias_hh_${suffix}`) };
 }
 
-/** From the state before and an input to the next state. */
-function gruCell(part, x, h, suffix = "l0") {
-  const [given, kept] = gates(part, x, h, suffix), size = h.length;
-  return Float32Array.from(h, (before, k) => {
+/** W x + b for one vector. */
+function affine(matrix, bias, vector) {
+  const result = new Float32Array(matrix.rows), { data, columns } = matrix;
+  for (let row = 0, at = 0; row < matrix.rows; row++) {
+    let total = bias[row];
+    for (let k = 0; k < columns; k++) total += data[at++] * vector[k];
+    result[row] = total;
+  }
+  return result;
+}
+
+/** What the inputs of a sequence give to the gates, row by row; computed once for any order of reading. */
+const inputGates = (cell, x) => range(x.rows, (row) => affine(cell.input, cell.inputBias, x.row(row)));
+
+/** From the state before and an input's gates to the next state. */
+function gruCell(cell, given, h) {
+  const kept = affine(cell.state, cell.stateBias, h), size = h.length, next = new Float32Array(size);
+  for (let k = 0; k < size; k++) {
     const reset = sigmoid(given[k] + kept[k]), update = sigmoid(given[size + k] + kept[size + k]);
-    const fresh = Math.tanh(given[2 * size + k] + reset * kept[2 * size + k]);
-    return (1 - update) * fresh + update * before;
-  });
+    next[k] = (1 - update) * Math.tanh(given[2 * size + k] + reset * kept[2 * size + k]) + update * h[k];
+  }
+  return next;
 }
 
-/** From state and cell before, and an input, to the next { h, c }. */
-function lstmCell(part, x, { h, c }, suffix = "l0") {
-  const [given, kept] = gates(part, x, h, suffix), size = h.length, gate = (number, k) => given[number * size + k] + kept[number * size + k];
-  const cell = Float32Array.from(c, (before, k) => sigmoid(gate(1, k)) * before + sigmoid(gate(0, k)) * Math.tanh(gate(2, k)));
-  return { h: cell.map((value, k) => sigmoid(gate(3, k)) * Math.tanh(value)), c: cell };
+/** From state and cell before, and an input's gates, to the next { h, c }. */
+function lstmCell(cell, given, { h, c }) {
+  const kept = affine(cell.state, cell.stateBias, h), size = h.length, next = { h: new Float32Array(size), c: new Float32Array(size) };
+  for (let k = 0; k < size; k++) {
+    const gate = (number) => given[number * size + k] + kept[number * size + k];
+    next.c[k] = sigmoid(gate(1)) * c[k] + sigmoid(gate(0)) * Math.tanh(gate(2));
+    next.h[k] = sigmoid(gate(3)) * Math.tanh(next.c[k]);
+  }
+  return next;
+}
+
+/** The state before anything was read. */
+function emptyState(kind, cell) {
+  const zeros = () => new Float32Array(cell.state.columns);
+  return kind === "lstm" ? { h: zeros(), c: zeros() } : zeros();
 }
 
 /** A recurrent layer over the rows of a matrix: its state after each row, in the order of the rows. */
-function recur(kind, part, x, { reverse = false, layer = 0 } = {}) {
-  const suffix = `l${layer}${reverse ? "_reverse" : ""}`, size = part.matrix(`weight_hh_${suffix}`).columns;
-  const states = new Matrix(x.rows, size), zeros = new Float32Array(size);
-  let state = kind === "lstm" ? { h: zeros, c: zeros } : zeros;
-  for (const row of reverse ? range(x.rows).reverse() : range(x.rows)) {
-    state = kind === "lstm" ? lstmCell(part, x.row(row), state, suffix) : gruCell(part, x.row(row), state, suffix);
+function recur(kind, part, x, options = {}) {
+  const cell = recurrentCell(part, options), given = inputGates(cell, x), states = new Matrix(x.rows, cell.state.columns);
+  let state = emptyState(kind, cell);
+  for (const row of options.reverse ? range(x.rows).reverse() : range(x.rows)) {
+    state = kind === "lstm" ? lstmCell(cell, given[row], state) : gruCell(cell, given[row], state);
     states.row(row).set(state.h ?? state);
   }
   return states;

@@ -247,7 +247,7 @@ def test_parts_of_a_batch_are_the_whole(problems):
     model = settled(Relational())
     batch = batch_of(problems, model)
     with torch.no_grad():
-        found = torch.stack([model(batch.part(index, 2)).logits for index in range(2)], 1).flatten(0, 1)
+        found = torch.stack([model(batch.shard(index, 2)).logits for index in range(2)], 1).flatten(0, 1)
         torch.testing.assert_close(found, model(batch).logits)
 
 

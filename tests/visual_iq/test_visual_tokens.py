@@ -78,7 +78,7 @@ def test_swapping_rows_moves_six_panels(problems):
 
 def test_parts_of_a_batch_are_the_whole(problems):
     batch = TokenSet.from_problems(problems).batch(range(5))
-    parts = [batch.part(index, 2) for index in range(2)]
+    parts = [batch.shard(index, 2) for index in range(2)]
     assert [len(part) for part in parts] == [3, 2]
     assert torch.equal(torch.cat([part.index for part in parts]), batch.index[[0, 2, 4, 1, 3]])
     assert torch.equal(parts[1].target, batch.target[[1, 3]])

@@ -1,0 +1,1 @@
+"""Dialogue state tracking: a token for every domain and slot."""

@@ -1,0 +1,1 @@
+"""The systems of this topic, one a file."""

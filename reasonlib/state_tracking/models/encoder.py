@@ -1,0 +1,285 @@
+r"""Any pre-trained encoder with tokens for domains and slots before the dialogue (source, section 4.2.1).
+
+::
+
+    DS-merge   DS_1 ... DS_30        [CLS] X [SEP]      one token for each pair
+    DS-split   D_1 ... D_5 S_1..S_17 [CLS] X [SEP]      one for each domain, one for each slot
+    none                             [CLS] X [SEP]      ablation of table 4.2
+    positions  -       -               0   1 ...        none on DS tokens: their order means nothing
+    types      d (merge), d and s      -   s,u          own embeddings; none on [CLS]
+
+Every token is a sum of a word, a position and a type embedding. Words and positions come from the pre-trained
+encoder. Its position table grows with new rows where dialogues are longer than it, and the old rows stay. One
+further row of zeros is the "position" of the DS tokens, so that the encoder's own code needs no change.
+
+Axes: B turns, T tokens of the dialogue, N DS tokens, L layers, H heads, D width, E width of the embeddings.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from reasonlib import training
+from reasonlib.errors import UserError
+from reasonlib.state_tracking.data.encoding import SPECIALS
+from reasonlib.state_tracking.data.ontology import DOMAINS, PAIRS, SLOTS, domain_of, slot_of
+
+__all__ = ["LAYOUTS", "DSCEncoder", "Encoded", "EncoderConfig", "ds_mask", "load_encoder", "small_encoder"]
+
+LAYOUTS = ("merge", "split", "none")
+BUNDLED = Path(__file__).parent.parent / "weights" / "encoder"
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncoderConfig:
+    """Sizes of a small encoder of ALBERT's shape: one layer's weights serve all layers.
+
+    Raises
+    ------
+    ValueError
+        If `width` is no multiple of `heads`.
+    """
+
+    layers: int = 4  # L; ALBERT-base has 12
+    heads: int = 4  # H; 12
+    width: int = 64  # D; 768
+    embedding: int = 64  # E; 128
+    inner: int = 128  # of the feed-forward layer; 3072
+    longest: int = 512  # positions
+
+    def __post_init__(self) -> None:
+        if self.width % self.heads:
+            raise ValueError(f"width must be a multiple of heads, got {self.width} and {self.heads}")
+
+
+def small_encoder(config: EncoderConfig, words: int, *, seed: int = 0, masked: bool = False) -> Any:
+    """Make a small ALBERT with random weights.
+
+    Parameters
+    ----------
+    config
+        Sizes.
+    words
+        Length of the tokenizer.
+    seed
+        Draws the weights.
+    masked
+        Whether to add the head that predicts masked words.
+    """
+    from transformers import AlbertConfig, AlbertForMaskedLM, AlbertModel
+
+    settings = AlbertConfig(
+        vocab_size=words,
+        embedding_size=config.embedding,
+        hidden_size=config.width,
+        num_hidden_layers=config.layers,
+        num_attention_heads=config.heads,
+        intermediate_size=config.inner,
+        max_position_embeddings=config.longest,
+        hidden_act="gelu_pytorch_tanh",  # ALBERT's gelu_new, computed in one pass
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+        classifier_dropout_prob=0.0,
+        pad_token_id=0,
+        bos_token_id=2,
+        eos_token_id=3,
+    )
+    with training.seeded(seed):
+        return AlbertForMaskedLM(settings) if masked else AlbertModel(settings, add_pooling_layer=False)
+
+
+def load_encoder(name: str | Path | None = None) -> tuple[Any, Any]:
+    """Load an encoder and its tokenizer, and teach both the token ``[SEPU]``.
+
+    Parameters
+    ----------
+    name
+        A name on the Hugging Face hub (``albert-large-v2``, ``roberta-large``), or a folder; None for the
+        small one that is bundled with the library.
+
+    Raises
+    ------
+    UserError
+        If there is no such encoder here and it cannot be downloaded.
+    """
+    from transformers import AutoModel, AutoTokenizer
+
+    name = BUNDLED if name is None else name
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(name)
+        encoder = AutoModel.from_pretrained(name, dtype=torch.float32)
+    except (OSError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise UserError(f"no encoder {str(name)!r} on this machine or the hub: {reason}") from None
+    if tokenizer.convert_tokens_to_ids(SPECIALS[5]) in (None, tokenizer.unk_token_id):
+        tokenizer.add_special_tokens({"additional_special_tokens": [SPECIALS[5]]})
+    if len(tokenizer) > encoder.get_input_embeddings().num_embeddings:
+        encoder.resize_token_embeddings(len(tokenizer), mean_resizing=False)
+    return encoder, tokenizer
+
+
+def ds_mask(mask: Bool[Tensor, "B T"], tokens: int, *, blocked: bool = False) -> Float[Tensor, "B 1 S S"]:
+    """Make the additive attention mask of DS tokens followed by a dialogue.
+
+    Parameters
+    ----------
+    mask
+        True where the dialogue has a token.
+    tokens
+        N, how many DS tokens come first.
+    blocked
+        Whether a DS token may look at no other DS token (source, section 4.3.4). It still sees itself and the
+        dialogue, and the dialogue still sees it.
+
+    Returns
+    -------
+    Tensor
+        0 where a query (axis 2) may attend to a key (axis 3), else the most negative number; S = N + T.
+    """
+    ahead = torch.ones(len(mask), tokens, dtype=torch.bool, device=mask.device)
+    keys = torch.cat([ahead, mask], 1)[:, None, None, :]  # (B, 1, 1, S)
+    size = keys.shape[-1]
+    allowed = keys.expand(-1, 1, size, -1)
+    if blocked and tokens:
+        apart = torch.ones(size, size, dtype=torch.bool, device=mask.device)
+        apart[:tokens, :tokens] = torch.eye(tokens, dtype=torch.bool, device=mask.device)
+        allowed = allowed & apart
+    return torch.where(allowed, 0.0, torch.finfo(torch.float32).min)
+
+
+class Encoded(NamedTuple):
+    """What the encoder gives.
+
+    Attributes
+    ----------
+    pairs : (B, P, d)
+        One vector for each pair: its DS token (merge), domain and slot token side by side (split, d = 2D), or
+        nothing (none, d = 0).
+    cls : (B, D)
+        The vector of ``[CLS]``.
+    context : (B, T, D)
+        The vectors of the dialogue, ``[CLS]`` first.
+    attention : (L, B, H, S, S) or None
+        Weights, where they were asked for.
+    """
+
+    pairs: Float[Tensor, "B P d"]
+    cls: Float[Tensor, "B D"]
+    context: Float[Tensor, "B T D"]
+    attention: Float[Tensor, "L B H S S"] | None
+
+
+class DSCEncoder(nn.Module):
+    r"""The domain-slot-context encoder.
+
+    .. math:: \widehat{DS}_{(1,1)}, \dots, \widehat{DS}_{(n,m)}, \widehat{CLS} =
+              \mathrm{DSCencoder}([\{DS\}, CLS, X^t, SEP])
+
+    which is the source's equation 4.5 (merge) and, with :math:`\widehat{D}, \widehat{S}`, its equation 4.6
+    (split).
+
+    Parameters
+    ----------
+    encoder
+        A `transformers` encoder with absolute positions (BERT, ALBERT, RoBERTa, MiniLM).
+    layout
+        One of `LAYOUTS`.
+    blocked
+        Whether DS tokens are kept from attending to one another.
+    longest
+        Tokens of the longest dialogue; the position table grows to it.
+    seed
+        Draws the new embeddings.
+
+    Raises
+    ------
+    ValueError
+        If there is no such layout.
+    UserError
+        If the encoder has no table of absolute positions.
+    """
+
+    def __init__(
+        self, encoder: Any, *, layout: str = "merge", blocked: bool = False, longest: int = 512, seed: int = 0
+    ) -> None:
+        super().__init__()
+        if layout not in LAYOUTS:
+            raise ValueError(f"layout must be one of {', '.join(LAYOUTS)}, got {layout!r}")
+        self.encoder, self.layout, self.blocked = encoder, layout, blocked
+        words = encoder.get_input_embeddings()
+        draw = torch.Generator().manual_seed(seed)
+        self.tokens = {"merge": len(PAIRS), "split": len(DOMAINS) + len(SLOTS), "none": 0}[layout]
+        self.ds = nn.Parameter(0.02 * torch.randn(self.tokens, words.embedding_dim, generator=draw))
+        self.types = nn.Parameter(0.02 * torch.randn(4, words.embedding_dim, generator=draw))
+        self.first, self.nowhere = _grow_positions(encoder, longest, draw)
+        domain = [DOMAINS.index(domain_of(pair)) for pair in PAIRS]
+        slot = [len(DOMAINS) + SLOTS.index(slot_of(pair)) for pair in PAIRS]
+        self.register_buffer("_rows", torch.tensor([domain, slot]), persistent=False)
+        kind = [2] * self.tokens if layout != "split" else [2] * len(DOMAINS) + [3] * len(SLOTS)
+        self.register_buffer("_kinds", torch.tensor(kind, dtype=torch.long), persistent=False)
+
+    @property
+    def width(self) -> int:
+        """Width of a pair's vector: D, 2D or 0."""
+        return self.encoder.config.hidden_size * {"merge": 1, "split": 2, "none": 0}[self.layout]
+
+    def forward(
+        self,
+        tokens: Int[Tensor, "B T"],
+        roles: Int[Tensor, "B T"],
+        mask: Bool[Tensor, "B T"],
+        *,
+        pair: int | None = None,
+        attention: bool = False,
+    ) -> Encoded:
+        """Encode B dialogues after all DS tokens, or after the one of `pair`."""
+        ahead = (self.ds + self.types[self._kinds])[slice(None) if pair is None else slice(pair, pair + 1)]
+        count = len(ahead)
+        words = self.encoder.get_input_embeddings()(tokens)
+        spoken = torch.cat([torch.zeros_like(self.types[:1]), self.types[:2]])[roles]  # none, system, user
+        inputs = torch.cat([ahead.expand(len(tokens), -1, -1), words + spoken], 1)  # (B, N + T, E)
+        there = torch.arange(tokens.shape[1], device=tokens.device) + self.first
+        positions = torch.cat([there.new_full((count,), self.nowhere), there])
+        output = self.encoder(
+            inputs_embeds=inputs,
+            attention_mask=ds_mask(mask, count, blocked=self.blocked),
+            position_ids=positions[None].expand(len(tokens), -1),
+            token_type_ids=torch.zeros(inputs.shape[:2], dtype=torch.long, device=tokens.device),
+            output_attentions=attention,
+        )
+        states = output.last_hidden_state
+        return Encoded(
+            pairs=self._pairs(states[:, :count]),
+            cls=states[:, count],
+            context=states[:, count:],
+            attention=torch.stack(output.attentions) if attention else None,
+        )
+
+    def _pairs(self, states: Float[Tensor, "B N D"]) -> Float[Tensor, "B P d"]:
+        if self.layout == "split":
+            return torch.cat([states[:, self._rows[0]], states[:, self._rows[1]]], 2)
+        if self.layout == "none":
+            return states.new_zeros(len(states), len(PAIRS), 0)
+        return states
+
+
+def _grow_positions(encoder: Any, longest: int, draw: torch.Generator) -> tuple[int, int]:
+    """Grow the position table to `longest` rows and one of zeros; return the first row and the zero row."""
+    embeddings = getattr(encoder, "embeddings", None)
+    table = getattr(embeddings, "position_embeddings", None)
+    if not isinstance(table, nn.Embedding):
+        raise UserError(f"the encoder needs absolute positions; {type(encoder).__name__} has none")
+    first = 0 if table.padding_idx is None else table.padding_idx + 1  # RoBERTa counts from 2
+    old = table.weight.detach()
+    rows = max(longest + first, len(old))
+    grown = nn.Embedding(rows + 1, old.shape[1], padding_idx=rows)
+    with torch.no_grad():
+        grown.weight.copy_(0.02 * torch.randn(grown.weight.shape, generator=draw))
+        grown.weight[: len(old)] = old
+        grown.weight[rows] = 0.0
+    embeddings.position_embeddings = grown
+    return first, rows

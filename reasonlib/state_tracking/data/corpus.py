@@ -18,10 +18,10 @@ from reasonlib import data
 from reasonlib.data import Corpus
 from reasonlib.errors import DataError
 from reasonlib.state_tracking.data.cleaning import clean_state
-from reasonlib.state_tracking.data.dialogue import Dialogue, Turn
+from reasonlib.state_tracking.data.example import Dialogue, Turn
 from reasonlib.state_tracking.data.ontology import DOMAINS, DONTCARE, NONE, PAIRS, is_pair
 
-__all__ = ["CORPORA", "PARTS", "read", "read_json", "read_table", "write_table"]
+__all__ = ["CORPORA", "PARTS", "dumps", "read", "read_json", "read_table", "write"]
 
 _COMMIT = "0ce04f5b77a8c853c5de625a1efb755f1854c1e4"
 
@@ -163,16 +163,20 @@ def _words(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-def write_table(dialogues: Iterable[Dialogue], path: Path) -> None:
-    """Write dialogues as the pre-processed files are; the file appears whole, in one step."""
-    lines = [
-        "\t".join(["# Dialogue ID", "Turn Index", "Last Turn", "System Response", "User Utterance", *PAIRS])
-    ]
+def dumps(dialogues: Iterable[Dialogue]) -> str:
+    """Write dialogues as text, in the format of the pre-processed files."""
+    header = ["# Dialogue ID", "Turn Index", "Last Turn", "System Response", "User Utterance", *PAIRS]
+    lines = ["\t".join(header)]
     for dialogue in dialogues:
         for number, turn in enumerate(dialogue.turns):
             last = str(number == len(dialogue.turns) - 1)
             labels = [turn.state.get(pair, NONE) for pair in PAIRS]
             lines.append("\t".join([dialogue.name, str(number), last, turn.system, turn.user, *labels]))
+    return "\n".join(lines) + "\n"
+
+
+def write(dialogues: Iterable[Dialogue], path: Path) -> None:
+    """Write dialogues as the pre-processed files are; the file is written atomically."""
     draft = path.with_name(f".{path.name}.draft")
-    draft.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
+    draft.write_text(dumps(dialogues), encoding="utf-8", newline="\n")
     draft.replace(path)

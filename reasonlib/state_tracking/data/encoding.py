@@ -20,9 +20,9 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from reasonlib.batching import LengthBuckets, mask_of, pad
-from reasonlib.state_tracking.data.dialogue import Dialogue
+from reasonlib.state_tracking.data.example import Dialogue
 from reasonlib.state_tracking.data.ontology import DONTCARE, NONE, PAIRS
+from reasonlib.training.batching import LengthBuckets, mask_of, pad
 
 __all__ = [
     "SPECIALS",

@@ -13,7 +13,7 @@ every pair of every turn, so that "none everywhere" already scores about 80 %.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from reasonlib.state_tracking.data.dialogue import Dialogue, Turn
+from reasonlib.state_tracking.data.example import Dialogue, Turn
 from reasonlib.state_tracking.data.ontology import DONTCARE, NONE, PAIRS
 
 __all__ = ["Scores", "gate_scores", "inherited_pairs", "score", "turn_f1"]

@@ -15,7 +15,7 @@ Axes: B turns, T tokens, P pairs, M words of a value, V words, D width.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -23,9 +23,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from reasonlib import training
-from reasonlib.batching import pad
 from reasonlib.state_tracking.data.encoding import EncodedTurn, collate
 from reasonlib.state_tracking.data.ontology import DOMAINS, DONTCARE, NONE, PAIRS, SLOTS, domain_of, slot_of
+from reasonlib.training.batching import pad
 
 __all__ = ["CopyBatch", "CopyConfig", "CopyTracker", "Written", "copy_batch", "copy_loss"]
 
@@ -148,17 +148,17 @@ class CopyTracker(nn.Module):
         return Written(gates, torch.stack(written, 2))
 
     @torch.no_grad()
-    def states(self, batch: CopyBatch, tokenizer: object) -> list[dict[str, str]]:
+    def states(self, batch: CopyBatch, tokenizer: Any) -> list[dict[str, str]]:
         """Write the states of B turns as text."""
         said = self(batch.tokens, batch.mask)
         gates, words = said.gates.argmax(2).tolist(), said.words.argmax(3).tolist()
-        end = tokenizer.sep_token_id  # type: ignore[attr-defined]
+        end = tokenizer.sep_token_id
         states = []
         for kinds, values in zip(gates, words, strict=True):
             state = {}
             for pair, kind, ids in zip(PAIRS, kinds, values, strict=True):
                 ids = ids[: ids.index(end)] if end in ids else ids
-                text = tokenizer.decode(ids) if kind == 2 else (NONE, DONTCARE)[kind]  # type: ignore[attr-defined]
+                text = tokenizer.decode(ids) if kind == 2 else (NONE, DONTCARE)[kind]
                 if text != NONE:
                     state[pair] = text
             states.append(state)
@@ -166,16 +166,16 @@ class CopyTracker(nn.Module):
 
 
 def copy_batch(
-    turns: list[EncodedTurn], states: list[dict[str, str]], tokenizer: object, *, longest: int = 4
+    turns: list[EncodedTurn], states: list[dict[str, str]], tokenizer: Any, *, longest: int = 4
 ) -> CopyBatch:
     """Pad B turns and spell out the values of their states; a longer value is cut."""
     plain = collate(turns)
-    end = tokenizer.sep_token_id  # type: ignore[attr-defined]
+    end = tokenizer.sep_token_id
     gates, values = [], []
     for state in states:
         texts = [state.get(pair, NONE) for pair in PAIRS]
         gates.append([0 if t == NONE else 1 if t == DONTCARE else 2 for t in texts])
-        spelled = [tokenizer(t, add_special_tokens=False)["input_ids"][: longest - 1] for t in texts]  # type: ignore[operator]
+        spelled = [tokenizer(t, add_special_tokens=False)["input_ids"][: longest - 1] for t in texts]
         rows = [[*ids, end] if kind == 2 else [] for ids, kind in zip(spelled, gates[-1], strict=True)]
         values.append(pad([*rows, [0] * longest])[:-1])
     return CopyBatch(plain.tokens, plain.mask, torch.tensor(gates), torch.stack(values))

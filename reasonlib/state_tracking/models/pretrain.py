@@ -18,11 +18,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from reasonlib import training
-from reasonlib.batching import LengthBuckets, mask_of, pad
-from reasonlib.state_tracking.data.dialogue import Dialogue
 from reasonlib.state_tracking.data.encoding import SPECIALS, UNSCORED, TurnTokens, word_tokenizer
-from reasonlib.state_tracking.data.simulate import SimulatorConfig, simulate
+from reasonlib.state_tracking.data.example import Dialogue
+from reasonlib.state_tracking.data.simulator import SimulatorConfig, simulate
 from reasonlib.state_tracking.models.encoder import BUNDLED, EncoderConfig, small_encoder
+from reasonlib.training.batching import LengthBuckets, mask_of, pad
 
 __all__ = ["MaskedBatch", "PretrainingConfig", "dialogue_tokenizer", "mask_words", "pretrain", "save_encoder"]
 

@@ -8,13 +8,13 @@ The source names this as its future work. A closed list cannot hold a hotel that
           ├─> start_t = h_t . A DS_ij        end_t = h_t . B DS_ij       pairs of `OPEN`
           └─> softmax(W_V [DS_ij | CLS])                                 all other pairs
 
-The target span is the last mention of the value in the dialogue, so that a slot that refers to another one points
-at the place where that other value was said.
+The target span is the last mention of the value in the dialogue, so that a slot that refers to another one
+points at the place where that other value was said.
 
 Axes: B turns, T tokens of the dialogue, P pairs, K open pairs, D width.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -79,7 +79,9 @@ class Spans(NamedTuple):
         """Return first and last token of the best span of each open pair, last not before first."""
         length = self.starts.shape[2]
         both = self.starts[..., :, None] + self.ends[..., None, :]
-        allowed = torch.ones(length, length, dtype=torch.bool, device=both.device).triu().tril(LONGEST_SPAN - 1)
+        allowed = (
+            torch.ones(length, length, dtype=torch.bool, device=both.device).triu().tril(LONGEST_SPAN - 1)
+        )
         best = both.masked_fill(~allowed, -torch.inf).flatten(2).argmax(2)
         return torch.stack([best // length, best % length], 2)
 
@@ -139,19 +141,19 @@ def find_span(tokens: list[int], value: list[int]) -> tuple[int, int]:
 
 
 def span_batch(
-    turns: list[EncodedTurn], states: list[dict[str, str]], tokenizer: object, *, padding: int = 0
+    turns: list[EncodedTurn], states: list[dict[str, str]], tokenizer: Any, *, padding: int = 0
 ) -> SpanBatch:
     """Pad B turns and look up the spans of their states' values."""
     gates, spans = [], []
     for turn, state in zip(turns, states, strict=True):
         values = [state.get(pair, NONE) for pair in PAIRS]
         gates.append([0 if v == NONE else 1 if v == DONTCARE else 2 for v in values])
-        spans.append([
-            find_span(turn.tokens, tokenizer(values[p], add_special_tokens=False)["input_ids"])  # type: ignore[operator]
-            if gates[-1][p] == 2
-            else (UNSCORED, UNSCORED)
-            for p in OPEN
-        ])  # fmt: skip
+        row = [(UNSCORED, UNSCORED)] * len(OPEN)
+        for place, pair in enumerate(OPEN):
+            if gates[-1][pair] == 2:
+                words = tokenizer(values[pair], add_special_tokens=False)["input_ids"]
+                row[place] = find_span(turn.tokens, words)
+        spans.append(row)
     both = torch.tensor(spans)
     return SpanBatch(collate(turns, padding), torch.tensor(gates), both[..., 0], both[..., 1])
 

@@ -18,7 +18,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from reasonlib.state_tracking.data.dialogue import Dialogue, Origin, Turn
+from reasonlib.state_tracking.data.example import Dialogue, Origin, Turn
 from reasonlib.state_tracking.data.ontology import DONTCARE, domain_of, slot_of
 from reasonlib.state_tracking.data.phrases import (
     ASK,

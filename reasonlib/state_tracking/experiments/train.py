@@ -1,0 +1,306 @@
+"""Train one tracker and measure it: from dialogues to a record's metrics.
+
+::
+
+    Splits -> candidates, EncodedTurn -> batches -> training.fit -> predicted states -> metrics
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from reasonlib import training
+from reasonlib.state_tracking.data.encoding import (
+    Candidates,
+    EncodedTurn,
+    TurnTokens,
+    candidates_of,
+    collate,
+    encode,
+)
+from reasonlib.state_tracking.data.example import ORIGINS, Dialogue
+from reasonlib.state_tracking.data.metrics import gate_scores, inherited_pairs, score
+from reasonlib.state_tracking.data.ontology import NONE, PAIRS
+from reasonlib.state_tracking.data.sets import Splits, load
+from reasonlib.state_tracking.models.copying import CopyConfig, CopyTracker, copy_batch, copy_loss
+from reasonlib.state_tracking.models.encoder import DSCEncoder, EncoderConfig, load_encoder, small_encoder
+from reasonlib.state_tracking.models.span import OPEN, SpanTracker, span_batch, span_loss
+from reasonlib.state_tracking.models.tracker import PairwiseTracker, Tracker, tracker_loss
+from reasonlib.tracking.experiment import Measured, Trial
+from reasonlib.training.batching import LengthBuckets
+
+__all__ = ["Prepared", "Recipe", "measure", "predict", "prepare", "run_carry", "run_tracker"]
+
+State = dict[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """How a tracker is made and trained; the defaults are the source's for its small encoders (section
+    4.3.2).
+
+    Raises
+    ------
+    ValueError
+        If the system is unknown or a count is below 1.
+    """
+
+    system: str = "tracker"  # tracker | pairwise | span | copy
+    encoder: str | None = None  # name or folder; None: the bundled one
+    scratch: bool = False  # the bundled encoder's shape with random weights
+    layout: str = "merge"
+    blocked: bool = False
+    gate: str = "two"
+    longest: int | None = None  # tokens of a dialogue; None: positions grow to the longest
+    epochs: int = 5
+    batch: int = 32
+    accumulate: int = 1
+    lr: float = 5e-5
+    warmup: float = 0.1  # share of the steps
+    clip: float = 1.0
+    precision: str = "no"
+
+    def __post_init__(self) -> None:
+        if self.system not in ("tracker", "pairwise", "span", "copy"):
+            raise ValueError(f"system must be tracker, pairwise, span or copy, got {self.system!r}")
+        for name in ("epochs", "batch", "accumulate"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+
+
+class Prepared(NamedTuple):
+    """A model with all that its data path needs.
+
+    Attributes
+    ----------
+    model
+        Untrained.
+    tokenizer, candidates
+        Of its inputs and outputs.
+    loss
+        ``loss(model, batch)``.
+    batch
+        ``batch(turns, dialogues)`` makes what the loss reads.
+    """
+
+    model: nn.Module
+    tokenizer: Any
+    candidates: Candidates
+    loss: Callable[[Any, Any], Tensor]
+    batch: Callable[[Sequence[EncodedTurn], Sequence[Dialogue]], Any]
+
+
+def _states(turns: Sequence[EncodedTurn], dialogues: Sequence[Dialogue]) -> list[State]:
+    return [dict(dialogues[turn.dialogue].turns[turn.turn].state) for turn in turns]
+
+
+def prepare(recipe: Recipe, splits: Splits, *, seed: int) -> tuple[Prepared, TurnTokens]:
+    """Build the model of a recipe, and the tokens of its dialogues.
+
+    Parameters
+    ----------
+    recipe
+        What to build.
+    splits
+        Dialogues; the candidates come from the training part alone.
+    seed
+        Draws the new weights.
+    """
+    candidates = candidates_of(splits.train)
+    encoder, tokenizer = load_encoder(recipe.encoder)
+    if recipe.scratch:
+        encoder = small_encoder(EncoderConfig(), len(tokenizer), seed=seed)
+    tokens = TurnTokens(tokenizer, recipe.longest)
+    if recipe.system == "copy":
+        model: nn.Module = CopyTracker(CopyConfig(words=len(tokenizer)), seed=seed)
+        return Prepared(
+            model, tokenizer, candidates, copy_loss,
+            lambda turns, dialogues: copy_batch(list(turns), _states(turns, dialogues), tokenizer),
+        ), tokens  # fmt: skip
+    longest = recipe.longest or max(
+        len(tokens.history(dialogue, len(dialogue.turns) - 1)[0])
+        for dialogue in (*splits.train, *splits.valid, *splits.test)
+    )
+    dsc = DSCEncoder(encoder, layout=recipe.layout, blocked=recipe.blocked, longest=longest, seed=seed)
+    if recipe.system == "span":
+        return Prepared(
+            SpanTracker(dsc, candidates, seed=seed), tokenizer, candidates, span_loss,
+            lambda turns, dialogues: span_batch(list(turns), _states(turns, dialogues), tokenizer),
+        ), tokens  # fmt: skip
+    tracker = Tracker(dsc, candidates, gate=recipe.gate, seed=seed)
+    model = PairwiseTracker(tracker) if recipe.system == "pairwise" else tracker
+    padding = tokenizer.pad_token_id
+    return Prepared(
+        model, tokenizer, candidates, tracker_loss, lambda turns, dialogues: collate(turns, padding)
+    ), tokens
+
+
+@torch.no_grad()
+def predict(
+    prepared: Prepared, turns: Sequence[EncodedTurn], dialogues: Sequence[Dialogue], *, batch: int = 64
+) -> list[State]:
+    """Predict the state of every turn, in the order given."""
+    model, candidates = prepared.model, prepared.candidates
+    training_mode = model.training
+    device = next(model.parameters()).device
+    model.eval()
+    states: list[State] = [{} for _ in turns]
+    for items in LengthBuckets([len(turn.tokens) for turn in turns], batch_size=batch, seed=0).plan(0):
+        chosen = [turns[item] for item in items]
+        if isinstance(model, CopyTracker):
+            said = model.states(_moved(prepared.batch(chosen, dialogues), device), prepared.tokenizer)
+        else:
+            inputs = _moved(collate(chosen, prepared.tokenizer.pad_token_id), device)
+            output = model(inputs.tokens, inputs.roles, inputs.mask)
+            if isinstance(model, SpanTracker):
+                said = _from_spans(output, chosen, candidates, prepared.tokenizer)
+            else:
+                said = [candidates.state(row) for row in output.numbers().tolist()]
+        for item, state in zip(items, said, strict=True):
+            states[item] = state
+    model.train(training_mode)
+    return states
+
+
+def _moved(batch: Any, device: torch.device) -> Any:
+    return type(batch)(*(part.to(device) for part in batch))
+
+
+def _from_spans(said: Any, turns: Sequence[EncodedTurn], candidates: Candidates, tokenizer: Any) ->
+list[State]:
+    gates, values, spans = said.gates.argmax(2).tolist(), said.values.argmax(2).tolist(), said.best_spans().tolist()
+    states = []
+    for turn, kinds, numbers, pieces in zip(turns, gates, values, spans, strict=True):
+        numbers = [0 if kind == 0 else 1 if kind == 1 else number for kind, number in zip(kinds, numbers, strict=True)]
+        state = candidates.state(numbers)
+        for (first, last), pair in zip(pieces, OPEN, strict=True):
+            name = PAIRS[pair]
+            state.pop(name, None)
+            if kinds[pair] == 1:
+                state[name] = candidates.values[pair][1]
+            elif kinds[pair] == 2:
+                state[name] = tokenizer.decode(turn.tokens[first : last + 1])
+        states.append(state)
+    return states
+
+
+def measure(
+    predicted: Sequence[State], turns: Sequence[EncodedTurn], dialogues: Sequence[Dialogue]
+) -> tuple[dict[str, float], dict[str, Any]]:
+    """Return the metrics of predicted states and further details for a record.
+
+    The metrics are joint goal and slot accuracy, F1, the accuracy of inherited slots, that of every kind of
+    value at the turn at which it is filled (``filled.stated`` and so on), and precision and recall of the
+    gate.
+    """
+    labels = _states(turns, dialogues)
+    references = [inherited_pairs(dialogues[turn.dialogue], turn.turn) for turn in turns]
+    scores = score(predicted, labels, references)
+    metrics = {"joint_goal": scores.joint_goal, "slot": scores.slot, "f1": scores.f1}
+    if scores.inherited is not None:
+        metrics["inherited"] = scores.inherited
+    counts = {kind: [0, 0] for kind in ORIGINS}
+    for said, turn in zip(predicted, turns, strict=True):
+        true = dialogues[turn.dialogue].turns[turn.turn]
+        for pair, origin in true.origins.items():
+            if origin.turn == turn.turn:
+                counts[origin.kind][1] += 1
+                counts[origin.kind][0] += said.get(pair, NONE) == true.state[pair]
+    metrics |= {f"filled.{kind}": right / count for kind, (right, count) in counts.items() if count}
+    for kind, (precision, recall) in gate_scores(predicted, labels).items():
+        metrics |= {f"gate.{kind}.precision": precision, f"gate.{kind}.recall": recall}
+    details = {
+        "turns": scores.turns,
+        "inherited": scores.inherited_count,
+        "per_slot": {pair: round(value, 4) for pair, value in scores.per_slot.items()},
+    }
+    return metrics, details
+
+
+def _pick(settings: Mapping[str, Any]) -> Recipe:
+    names = {field.name for field in fields(Recipe)}
+    return Recipe(**{name: value for name, value in settings.items() if name in names})
+
+
+def load_splits(trial: Trial) -> Splits:
+    """Load the dialogues of a trial."""
+    settings = trial.settings
+    return load(
+        trial.data,
+        train=settings["dialogues"],
+        valid=settings["checked"],
+        test=settings["asked"],
+        inherit=settings.get("inherit", 0.8),
+        seed=trial.seed,
+    )
+
+
+def run_tracker(trial: Trial) -> Measured:
+    """Train one system, keep the weights with the best joint goal accuracy on valid, measure on test."""
+    splits, recipe = load_splits(trial), _pick(trial.settings)
+    prepared, tokens = prepare(recipe, splits, seed=trial.seed)
+    train, valid, test = (encode(part, tokens, prepared.candidates) for part in splits)
+    model = prepared.model.to(trial.device)
+    each = -(-len(train) // recipe.batch)
+    steps = recipe.epochs * -(-each // recipe.accumulate)
+
+    def epoch_batches(epoch: int) -> Iterator[Any]:
+        lengths = [len(turn.tokens) for turn in train]
+        for items in LengthBuckets(lengths, batch_size=recipe.batch, seed=trial.seed).plan(epoch):
+            yield prepared.batch([train[item] for item in items], splits.train)
+
+    def validate(_: Any) -> dict[str, float]:
+        said = predict(prepared, valid, splits.valid)
+        scores = score(said, _states(valid, splits.valid))
+        return {"joint_goal": scores.joint_goal, "slot": scores.slot}
+
+    history = training.fit(
+        model,
+        epoch_batches,
+        loss=prepared.loss,
+        config=training.TrainingConfig(
+            epochs=recipe.epochs,
+            lr=recipe.lr,
+            optimiser="adamw",
+            weight_decay=0.01,
+            schedule="linear",
+            warmup=max(1, round(recipe.warmup * steps)),
+            clip=recipe.clip,
+            accumulate=recipe.accumulate,
+            precision=recipe.precision,
+            restore_best=True,
+            seed=trial.seed,
+            minutes=trial.minutes,
+        ),
+        validate=validate,
+        monitor="joint_goal",
+        mode="max",
+        checkpoint=trial.folder,
+        steps_per_epoch=-(-each // recipe.accumulate),
+        progress=trial.progress,
+    )
+    predicted = predict(prepared, test, splits.test)
+    metrics, details = measure(predicted, test, splits.test)
+    curve = [{key: row[key] for key in ("epoch", "loss", "joint_goal", "slot")} for row in history]
+    return Measured(
+        metrics=metrics,
+        steps_done=history.steps_done,
+        steps_planned=history.steps_planned,
+        stopped=history.stopped,
+        details={**details, "curve": curve, "parameters": training.parameter_count(model)},
+    )
+
+
+def run_carry(trial: Trial) -> Measured:
+    """Predict at every turn the true state of the turn before: what a tracker must beat."""
+    splits = load_splits(trial)
+    predicted, turns = [], []
+    for place, dialogue in enumerate(splits.test):
+        for number in range(len(dialogue.turns)):
+            predicted.append(dict(dialogue.turns[number - 1].state) if number else {})
+            turns.append(EncodedTurn([], [], [], place, number, 0))
+    metrics, details = measure(predicted, turns, splits.test)
+    return Measured(metrics=metrics, details=details)

@@ -27,20 +27,19 @@ from reasonlib.state_tracking.data.ontology import NONE, PAIRS
 from reasonlib.state_tracking.data.sets import Splits, load
 from reasonlib.state_tracking.models.copying import CopyConfig, CopyTracker, copy_batch, copy_loss
 from reasonlib.state_tracking.models.encoder import DSCEncoder, EncoderConfig, load_encoder, small_encoder
-from reasonlib.state_tracking.models.span import OPEN, SpanTracker, span_batch, span_loss
+from reasonlib.state_tracking.models.span import OPEN, Spans, SpanTracker, span_batch, span_loss
 from reasonlib.state_tracking.models.tracker import PairwiseTracker, Tracker, tracker_loss
 from reasonlib.tracking.experiment import Measured, Trial
 from reasonlib.training.batching import LengthBuckets
 
-__all__ = ["Prepared", "Recipe", "measure", "predict", "prepare", "run_carry", "run_tracker"]
+__all__ = ["Prepared", "Recipe", "fit_tracker", "measure", "predict", "prepare", "run_carry", "run_tracker"]
 
 State = dict[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """How a tracker is made and trained; the defaults are the source's for its small encoders (section
-    4.3.2).
+    """How a tracker is made and trained; by default as the source's small encoders (section 4.3.2).
 
     Raises
     ------
@@ -169,20 +168,18 @@ def _moved(batch: Any, device: torch.device) -> Any:
     return type(batch)(*(part.to(device) for part in batch))
 
 
-def _from_spans(said: Any, turns: Sequence[EncodedTurn], candidates: Candidates, tokenizer: Any) ->
-list[State]:
-    gates, values, spans = said.gates.argmax(2).tolist(), said.values.argmax(2).tolist(), said.best_spans().tolist()
+def _from_spans(
+    said: Spans, turns: Sequence[EncodedTurn], candidates: Candidates, tokenizer: Any
+) -> list[State]:
+    gates, values = said.gates.argmax(2).tolist(), said.values.argmax(2).tolist()
+    spans = said.best_spans().tolist()
     states = []
     for turn, kinds, numbers, pieces in zip(turns, gates, values, spans, strict=True):
-        numbers = [0 if kind == 0 else 1 if kind == 1 else number for kind, number in zip(kinds, numbers, strict=True)]
-        state = candidates.state(numbers)
+        chosen = [number if kind == 2 else kind for kind, number in zip(kinds, numbers, strict=True)]
+        state = candidates.state(chosen)
         for (first, last), pair in zip(pieces, OPEN, strict=True):
-            name = PAIRS[pair]
-            state.pop(name, None)
-            if kinds[pair] == 1:
-                state[name] = candidates.values[pair][1]
-            elif kinds[pair] == 2:
-                state[name] = tokenizer.decode(turn.tokens[first : last + 1])
+            if kinds[pair] == 2:
+                state[PAIRS[pair]] = tokenizer.decode(turn.tokens[first : last + 1])
         states.append(state)
     return states
 
@@ -239,6 +236,11 @@ def load_splits(trial: Trial) -> Splits:
 
 
 def run_tracker(trial: Trial) -> Measured:
+    """Train one system and measure it on test; see `fit_tracker`."""
+    return fit_tracker(trial)[1]
+
+
+def fit_tracker(trial: Trial) -> tuple[Prepared, Measured]:
     """Train one system, keep the weights with the best joint goal accuracy on valid, measure on test."""
     splits, recipe = load_splits(trial), _pick(trial.settings)
     prepared, tokens = prepare(recipe, splits, seed=trial.seed)
@@ -285,7 +287,7 @@ def run_tracker(trial: Trial) -> Measured:
     predicted = predict(prepared, test, splits.test)
     metrics, details = measure(predicted, test, splits.test)
     curve = [{key: row[key] for key in ("epoch", "loss", "joint_goal", "slot")} for row in history]
-    return Measured(
+    return prepared, Measured(
         metrics=metrics,
         steps_done=history.steps_done,
         steps_planned=history.steps_planned,

@@ -80,6 +80,7 @@ def small_encoder(config: EncoderConfig, words: int, *, seed: int = 0, masked: b
         num_attention_heads=config.heads,
         intermediate_size=config.inner,
         max_position_embeddings=config.longest,
+        initializer_range=0.07,  # 0.02 is for width 768; small weights would be slow to start
         hidden_act="gelu_pytorch_tanh",  # ALBERT's gelu_new, computed in one pass
         hidden_dropout_prob=0.0,
         attention_probs_dropout_prob=0.0,
@@ -233,11 +234,11 @@ class DSCEncoder(nn.Module):
         roles: Int[Tensor, "B T"],
         mask: Bool[Tensor, "B T"],
         *,
-        pair: int | None = None,
+        pairs: slice | None = None,
         attention: bool = False,
     ) -> Encoded:
-        """Encode B dialogues after all DS tokens, or after the one of `pair`."""
-        ahead = (self.ds + self.types[self._kinds])[slice(None) if pair is None else slice(pair, pair + 1)]
+        """Encode B dialogues after all DS tokens, or after those of `pairs`."""
+        ahead = (self.ds + self.types[self._kinds])[pairs or slice(None)]
         count = len(ahead)
         words = self.encoder.get_input_embeddings()(tokens)
         spoken = torch.cat([torch.zeros_like(self.types[:1]), self.types[:2]])[roles]  # none, system, user

@@ -142,7 +142,7 @@ class PairwiseTracker(nn.Module):
         tracker, parts = self.tracker, []
         closed = tracker._closed
         for pair in range(len(tracker.gate_bias)):
-            encoded = tracker.encoder(tokens, roles, mask, pair=pair)
+            encoded = tracker.encoder(tokens, roles, mask, pairs=slice(pair, pair + 1))
             token = encoded.pairs[:, 0]
             gate = token @ tracker.gate_weight[pair] + tracker.gate_bias[pair]
             both = torch.cat([token, encoded.cls], 1)

@@ -1,0 +1,156 @@
+"""The tables of this topic as experiments: what each row is, how it is trained, what is measured."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from reasonlib.errors import DataError
+from reasonlib.state_tracking.data import corpus
+from reasonlib.state_tracking.data.sets import SETS
+from reasonlib.state_tracking.experiments.bundle import make_encoder, make_tracker
+from reasonlib.state_tracking.experiments.cost import run_cost
+from reasonlib.state_tracking.experiments.train import run_carry, run_tracker
+from reasonlib.tracking import records
+from reasonlib.tracking.experiment import Experiment, Measured, Trial
+
+__all__ = ["EXPERIMENTS"]
+
+CODE = (
+    "reasonlib.state_tracking.data",
+    "reasonlib.state_tracking.models",
+    "reasonlib.state_tracking.experiments.train",
+)
+SIMULATED = ("reasonlib.state_tracking.data.simulator", "reasonlib.state_tracking.data.world")
+
+SMALL: Mapping[str, Any] = {"lr": 2e-3, "batch": 16}  # the small encoder needs larger steps than ALBERT
+BASE: Mapping[str, Any] = {"lr": 5e-5, "batch": 8, "accumulate": 4}  # section 4.3.2: effective batch 32
+LARGE: Mapping[str, Any] = {"lr": 1e-5, "batch": 4, "accumulate": 8}
+
+
+def _version(data: str) -> str | None:
+    if data != "multiwoz":
+        return "-".join(sorted(records.fingerprint(SIMULATED).values()))[:24]
+    from reasonlib.data import locate, version
+
+    try:
+        return version(locate(corpus.CORPORA["multiwoz"]))
+    except DataError:
+        return None
+
+
+def _run(trial: Trial) -> Measured:
+    return run_carry(trial) if trial.row == "carry-over" else run_tracker(trial)
+
+
+def _make(trial: Trial) -> Measured:
+    return make_encoder(trial) if trial.row == "encoder" else make_tracker(trial)
+
+
+SCALES = {
+    "smoke": {"dialogues": 12, "checked": 4, "asked": 6, "epochs": 1},
+    "quick": {"dialogues": 300, "checked": 20, "asked": 40, "epochs": 3},
+    "paper": {"dialogues": 2000, "checked": 60, "asked": 300, "epochs": 5},
+}
+
+RELATIONS = Experiment(
+    name="state_tracking/relations",
+    title="Domain-slot tokens that see one another, that do not, and none (table 4.2)",
+    rows={
+        "merge": {**SMALL, "layout": "merge"},
+        "merge-blocked": {**SMALL, "layout": "merge", "blocked": True},
+        "none": {**SMALL, "layout": "none"},
+        "split": {**SMALL, "layout": "split"},
+        "split-blocked": {**SMALL, "layout": "split", "blocked": True},
+        "three-way-gate": {**SMALL, "layout": "merge", "gate": "three"},
+        "from-scratch": {**SMALL, "layout": "merge", "scratch": True},
+        "truncated": {**SMALL, "layout": "merge", "longest": 96},
+    },
+    scales=SCALES,
+    data=SETS,
+    run=_run,
+    code=(*CODE, "reasonlib.state_tracking.experiments:_run"),
+    version=_version,
+)
+
+BASELINES = Experiment(
+    name="state_tracking/baselines",
+    title="What a tracker must beat, and an open vocabulary",
+    rows={
+        "carry-over": {},
+        "copy": {**SMALL, "system": "copy"},
+        "one-run-a-pair": {**SMALL, "system": "pairwise"},
+        "closed": {**SMALL, "layout": "merge"},
+        "span": {**SMALL, "layout": "merge", "system": "span"},
+    },
+    scales=SCALES,
+    data=SETS,
+    run=_run,
+    code=RELATIONS.code,
+    version=_version,
+)
+
+ENCODERS = Experiment(
+    name="state_tracking/encoders",
+    title="Both layouts on pre-trained encoders (tables 4.1, 4.2 and 4.5)",
+    rows={
+        f"{layout}-{name}": {**size, "layout": layout, "encoder": hub}
+        for layout in ("merge", "split")
+        for name, hub, size in (
+            ("albert-base", "albert-base-v2", BASE),
+            ("albert-large", "albert-large-v2", BASE),
+            ("albert-xlarge", "albert-xlarge-v2", LARGE),
+            ("roberta-base", "roberta-base", BASE),
+            ("roberta-large", "roberta-large", LARGE),
+            ("minilm", "microsoft/MiniLM-L12-H384-uncased", BASE),
+        )
+    }
+    | {
+        "none-albert-large": {**BASE, "layout": "none", "encoder": "albert-large-v2"},
+        "merge-blocked-albert-large": {**BASE, "blocked": True, "encoder": "albert-large-v2"},
+        "split-blocked-albert-large": {
+            **BASE, "layout": "split", "blocked": True, "encoder": "albert-large-v2",
+        },
+        "merge-truncated-albert-large": {**BASE, "longest": 512, "encoder": "albert-large-v2"},
+        "merge-three-way-gate-albert-large": {**BASE, "gate": "three", "encoder": "albert-large-v2"},
+    },
+    scales={
+        "smoke": {**SCALES["smoke"], "encoder": None},
+        "quick": {**SCALES["quick"], "encoder": None},
+        "paper": {"dialogues": 8000, "checked": 1000, "asked": 1000, "epochs": 10},
+    },
+    data={"multiwoz": SETS["multiwoz"], "simulated": SETS["simulated"]},
+    run=_run,
+    code=RELATIONS.code,
+    version=_version,
+)  # fmt: skip
+
+COST = Experiment(
+    name="state_tracking/cost",
+    title="One encoder run for all pairs against one run a pair",
+    rows={"one-run": {}, "one-run-a-pair": {}},
+    scales={
+        "smoke": {"turns": 2, "repeats": 1},
+        "quick": {"turns": 8, "repeats": 2},
+        "paper": {"turns": 16, "repeats": 5},
+    },
+    data={"simulated": SETS["simulated"]},
+    run=run_cost,
+    code=(*CODE, "reasonlib.state_tracking.experiments.cost"),
+    version=_version,
+)
+
+BUNDLE = Experiment(
+    name="state_tracking/bundle",
+    title="The bundled encoder and tracker",
+    rows={"encoder": {"steps": 1500}, "tracker": {**SMALL, "layout": "merge"}},
+    scales={
+        "smoke": {**SCALES["smoke"], "steps": 2},
+        "quick": {**SCALES["quick"], "steps": 60},
+        "paper": {"dialogues": 3000, "checked": 60, "asked": 300, "epochs": 6},
+    },
+    data={"simulated": SETS["simulated"]},
+    run=_make,
+    code=(*CODE, "reasonlib.state_tracking.experiments.bundle"),
+    version=_version,
+)
+
+EXPERIMENTS = {one.name: one for one in (RELATIONS, BASELINES, ENCODERS, COST, BUNDLE)}

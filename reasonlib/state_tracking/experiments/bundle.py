@@ -1,0 +1,73 @@
+"""Make the bundled weights again: the small encoder, and the tracker that answers in the reader's browser.
+
+    reasonlib run state_tracking/bundle --row encoder --scale paper     weights/encoder/
+    reasonlib run state_tracking/bundle --row tracker --scale paper     weights/tracker.safetensors
+
+A run at ``paper`` replaces the files; at a smaller scale it only measures.
+"""
+
+import torch
+
+from reasonlib.state_tracking.data.encoding import UNSCORED, TurnTokens
+from reasonlib.state_tracking.data.simulator import simulate
+from reasonlib.state_tracking.experiments.train import fit_tracker
+from reasonlib.state_tracking.models.encoder import BUNDLED, EncoderConfig, small_encoder
+from reasonlib.state_tracking.models.pretrain import (
+    PretrainingConfig,
+    dialogue_tokenizer,
+    mask_words,
+    pretrain,
+    save_encoder,
+)
+from reasonlib.state_tracking.models.pretrained import save_tracker
+from reasonlib.tracking.experiment import Measured, Trial
+from reasonlib.training.batching import mask_of, pad
+
+__all__ = ["make_encoder", "make_tracker", "masked_accuracy"]
+
+
+def make_encoder(trial: Trial) -> Measured:
+    """Pre-train the small encoder on masked words, and write it if the scale is ``paper``."""
+    settings = trial.settings
+    tokenizer = dialogue_tokenizer()
+    model = small_encoder(EncoderConfig(), len(tokenizer), seed=trial.seed, masked=True)
+    history = pretrain(
+        model,
+        tokenizer,
+        simulate(settings["dialogues"], seed=11),
+        PretrainingConfig(steps=settings["steps"]),
+        seed=trial.seed,
+        minutes=trial.minutes,
+        checkpoint=trial.folder,
+        progress=trial.progress,
+    )
+    if trial.scale == "paper" and history.stopped == "finished":
+        save_encoder(model, tokenizer, BUNDLED)
+    return Measured(
+        metrics={"loss": history[-1]["loss"], "masked_accuracy": masked_accuracy(model, tokenizer)},
+        steps_done=history.steps_done,
+        steps_planned=history.steps_planned,
+        stopped=history.stopped,
+    )
+
+
+@torch.no_grad()
+def masked_accuracy(model: torch.nn.Module, tokenizer: object, *, dialogues: int = 40) -> float:
+    """Return the share of masked words that are guessed right, on dialogues of a seed that never trains."""
+    tokens = TurnTokens(tokenizer)
+    texts = [tokens.history(one, len(one.turns) - 1)[0][-224:] for one in simulate(dialogues, seed=12)]
+    generator = torch.Generator().manual_seed(0)
+    read, asked = mask_words(pad(texts), words=len(tokenizer), generator=generator)  # type: ignore[arg-type]
+    mask = mask_of([len(text) for text in texts])
+    guessed = model(input_ids=read, attention_mask=mask.long()).logits.argmax(2)
+    chosen = asked != UNSCORED
+    return float((guessed == asked)[chosen].float().mean())
+
+
+def make_tracker(trial: Trial) -> Measured:
+    """Train the source's tracker (DS-merge), and write it if the scale is ``paper``."""
+    prepared, measured = fit_tracker(trial)
+    if trial.scale == "paper" and measured.stopped in (None, "finished"):
+        made = {name: round(value, 4) for name, value in measured.metrics.items() if "." not in name}
+        save_tracker(prepared.model, prepared.tokenizer, {"seed": trial.seed, **made})
+    return measured

@@ -1,0 +1,139 @@
+"""The trained tracker that is bundled with the library.
+
+::
+
+    weights/tracker.safetensors   half precision; candidates, sizes and how it was made as metadata
+    weights/encoder/              configuration and tokenizer of its encoder
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+from reasonlib.errors import UserError
+from reasonlib.state_tracking.data.encoding import Candidates, TurnTokens, collate
+from reasonlib.state_tracking.data.encoding import encode as encode_dialogues
+from reasonlib.state_tracking.data.example import Dialogue, Turn
+from reasonlib.state_tracking.data.ontology import PAIRS
+from reasonlib.state_tracking.models.encoder import DSCEncoder, load_encoder
+from reasonlib.state_tracking.models.tracker import Tracker, Tracking
+from reasonlib.training.checkpoints import load_weights, save_weights, weights_metadata
+
+__all__ = ["TRACKER", "BundledTracker", "Tracked", "load_tracker", "save_tracker"]
+
+TRACKER = Path(__file__).parents[1] / "weights" / "tracker.safetensors"
+KIND = "reasonlib state tracker"
+
+
+class Tracked(NamedTuple):
+    """What the tracker makes of one turn.
+
+    Attributes
+    ----------
+    state
+        Pair to value.
+    confidence : dict
+        Pair to the probability of its value, gate and classifier together.
+    tokens
+        Names of the sequence's positions: the 30 pairs, then the words.
+    attention : (L, H, S, S)
+        Where each head of each layer looks: row the looking token, column the one looked at.
+    """
+
+    state: dict[str, str]
+    confidence: dict[str, float]
+    tokens: tuple[str, ...]
+    attention: torch.Tensor | None
+
+
+class BundledTracker(NamedTuple):
+    """A tracker with what is needed to use it.
+
+    Attributes
+    ----------
+    model
+        In float32, on the CPU.
+    tokenizer
+        Of its encoder.
+    made
+        How it was trained, and what it was measured to do.
+    """
+
+    model: Tracker
+    tokenizer: Any
+    made: Mapping[str, Any]
+
+    def track(self, utterances: Sequence[tuple[str, str]], *, attention: bool = False) -> Tracked:
+        """Track a dialogue of (system, user) turns and return the state after the last.
+
+        Raises
+        ------
+        ValueError
+            If there is no turn.
+        """
+        if not utterances:
+            raise ValueError("utterances must hold at least one turn, got none")
+        turns = tuple(Turn(system=system, user=user, state={}) for system, user in utterances)
+        tokens = TurnTokens(self.tokenizer)
+        encoded = encode_dialogues([Dialogue(name="", turns=turns)], tokens, self.model.candidates)[-1]
+        batch = collate([encoded], self.tokenizer.pad_token_id)
+        with torch.no_grad():
+            output: Tracking = self.model(batch.tokens, batch.roles, batch.mask, attention=attention)
+        numbers = output.numbers()[0].tolist()
+        chances = torch.sigmoid(output.gates[0, :, 0]) * output.values[0].softmax(1).amax(1)
+        state = self.model.candidates.state(numbers)
+        return Tracked(
+            state=state,
+            confidence={pair: float(chances[PAIRS.index(pair)]) for pair in state},
+            tokens=(*PAIRS, *self.tokenizer.convert_ids_to_tokens(encoded.tokens)),
+            attention=None if output.encoded.attention is None else output.encoded.attention[:, 0],
+        )
+
+
+def save_tracker(model: Any, tokenizer: Any, made: Mapping[str, Any], path: Path = TRACKER) -> Path:
+    """Write a tracker as one safetensors file, atomically and in half precision."""
+    table = model.encoder.encoder.embeddings.position_embeddings
+    about = {
+        "kind": KIND,
+        "candidates": [list(values) for values in model.candidates.values],
+        "layout": model.encoder.layout,
+        "longest": table.num_embeddings - 1 - model.encoder.first,
+        "made": dict(made),
+    }
+    return save_weights(path, model, half=True, metadata=about)
+
+
+@lru_cache(maxsize=2)
+def load_tracker(path: Path | None = None, *, attention: bool = False) -> BundledTracker:
+    """Read what `save_tracker` wrote; by default the bundled tracker.
+
+    Parameters
+    ----------
+    path
+        The file.
+    attention
+        Whether `BundledTracker.track` will be asked for attention weights.
+
+    Raises
+    ------
+    UserError
+        If the file is absent or holds something else.
+    """
+    path = TRACKER if path is None else Path(path)
+    if not path.is_file():
+        raise UserError(f"there is no tracker at {path}; make it: reasonlib run state_tracking/bundle")
+    about = dict(weights_metadata(path))
+    if about.get("kind") != KIND:
+        raise UserError(f"{path}: holds no state tracker; give the path that save_tracker wrote")
+    encoder, tokenizer = load_encoder()
+    if attention:
+        encoder.set_attn_implementation("eager")
+    values = tuple(tuple(names) for names in json.loads(about["candidates"]))
+    dsc = DSCEncoder(encoder, layout=about["layout"], longest=int(about["longest"]))
+    model = Tracker(dsc, Candidates(values))
+    model.load_state_dict(load_weights(path))
+    return BundledTracker(model.eval(), tokenizer, json.loads(about["made"]))

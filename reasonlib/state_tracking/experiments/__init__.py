@@ -141,7 +141,7 @@ COST = Experiment(
 BUNDLE = Experiment(
     name="state_tracking/bundle",
     title="The bundled encoder and tracker",
-    rows={"encoder": {"steps": 1500}, "tracker": {**SMALL, "layout": "merge"}},
+    rows={"encoder": {"steps": 1200}, "tracker": {**SMALL, "layout": "merge"}},
     scales={
         "smoke": {**SCALES["smoke"], "steps": 2},
         "quick": {**SCALES["quick"], "steps": 60},

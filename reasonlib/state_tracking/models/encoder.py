@@ -44,7 +44,7 @@ class EncoderConfig:
         If `width` is no multiple of `heads`.
     """
 
-    layers: int = 4  # L; ALBERT-base has 12
+    layers: int = 3  # L; ALBERT-base has 12
     heads: int = 4  # H; 12
     width: int = 64  # D; 768
     embedding: int = 64  # E; 128

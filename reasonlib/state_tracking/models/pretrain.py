@@ -1,8 +1,8 @@
 """Pre-training a small encoder on simulated dialogues by masked words (Devlin et al. 2019, 3.1).
 
-The encoder in ``weights/encoder`` was made by ``python -m reasonlib.state_tracking.models.pretrain``. It
-takes the place of ALBERT where nothing can be downloaded. It reads the dialogues' words alone, never their
-labels.
+The encoder in ``weights/encoder`` was made by ``reasonlib run state_tracking/bundle --row encoder --scale
+paper``. It takes the place of ALBERT where nothing can be downloaded. It reads the dialogues' words alone,
+never their labels.
 
 Axes: B dialogues, T tokens.
 """
@@ -21,7 +21,6 @@ from reasonlib import training
 from reasonlib.state_tracking.data.encoding import SPECIALS, UNSCORED, TurnTokens, word_tokenizer
 from reasonlib.state_tracking.data.example import Dialogue
 from reasonlib.state_tracking.data.simulator import SimulatorConfig, simulate
-from reasonlib.state_tracking.models.encoder import BUNDLED, EncoderConfig, small_encoder
 from reasonlib.training.batching import LengthBuckets, mask_of, pad
 
 __all__ = ["MaskedBatch", "PretrainingConfig", "dialogue_tokenizer", "mask_words", "pretrain", "save_encoder"]
@@ -37,9 +36,9 @@ class PretrainingConfig:
         If a count is below 1 or the share is not between 0 and 1.
     """
 
-    steps: int = 2000
+    steps: int = 1200
     batch: int = 16  # dialogues
-    lr: float = 2e-3
+    lr: float = 3e-3
     share: float = 0.15  # of the words, masked
     longest: int = 224  # tokens of a dialogue; a longer one loses its beginning
 
@@ -162,19 +161,3 @@ def save_encoder(model: Any, tokenizer: Any, folder: Path) -> None:
 
     copy.deepcopy(model.albert).half().save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-
-
-def main() -> None:
-    """Make the bundled encoder again; a run that was stopped goes on where it was."""
-    tokenizer = dialogue_tokenizer()
-    model = small_encoder(EncoderConfig(), len(tokenizer), masked=True)
-    dialogues = simulate(4000, seed=11)
-    history = pretrain(
-        model, tokenizer, dialogues, PretrainingConfig(), checkpoint=Path("_run/state_tracking/pretrain")
-    )
-    print(history.summary(), f"loss {history[-1]['loss']:.3f}")
-    save_encoder(model, tokenizer, BUNDLED)
-
-
-if __name__ == "__main__":
-    main()

@@ -116,6 +116,7 @@ def pretrain(
     config: PretrainingConfig,
     *,
     seed: int = 0,
+    minutes: float | None = None,
     checkpoint: Path | None = None,
     progress: bool | None = None,
 ) -> training.History:
@@ -144,7 +145,7 @@ def pretrain(
         loss=loss,
         config=training.TrainingConfig(
             epochs=epochs, lr=config.lr, optimiser="adamw", weight_decay=0.01, schedule="linear",
-            warmup=min(200, each * epochs // 10), clip=1.0, seed=seed,
+            warmup=min(200, each * epochs // 10), clip=1.0, seed=seed, minutes=minutes,
         ),
         monitor="loss",
         mode="min",

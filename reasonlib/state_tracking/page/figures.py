@@ -1,0 +1,127 @@
+"""Tables and pictures of the chapters on dialogue state tracking."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reasonlib.display import plotting, results
+from reasonlib.display.plotting import Picture
+from reasonlib.state_tracking.data.example import ORIGINS, Dialogue
+from reasonlib.state_tracking.data.metrics import score
+from reasonlib.state_tracking.data.ontology import PAIRS
+from reasonlib.state_tracking.data.simulator import simulate
+from reasonlib.state_tracking.data.simulator_fit import MULTIWOZ, NAMES, describe
+from reasonlib.state_tracking.experiments.cost import PAIRS_TIMED
+from reasonlib.state_tracking.models.pretrained import load_tracker
+from reasonlib.state_tracking.page.labels import ROWS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["attention_among_slots", "cost", "hidden_by_joint_goal", "origins", "relations", "world"]
+
+
+def world(count: int = 500) -> "pd.DataFrame":
+    """Set simulated dialogues beside MultiWOZ in numbers."""
+    import pandas as pd
+
+    ours = describe(simulate(count, seed=4))
+    rows = {NAMES[name]: (f"{ours[name]:.3g}", f"{MULTIWOZ[name]:.3g}") for name in NAMES}
+    return pd.DataFrame(rows, index=["simulated", "MultiWOZ 2.1"]).T
+
+
+def origins(dialogues: Sequence[Dialogue]) -> Picture:
+    """Draw how the slots of simulated dialogues get their values."""
+    counts = Counter(origin.kind for d in dialogues for origin in d.turns[-1].origins.values())
+    total = sum(counts.values())
+    shares = {kind: counts[kind] / total for kind in ORIGINS}
+    return plotting.show(
+        plotting.bars(shares, unit="share of filled slots", limits=(0, 1)),
+        alt="How slots get their values: " + ", ".join(f"{k} {v:.2f}" for k, v in shares.items()),
+        caption=f"How a slot gets its value, in {len(dialogues)} simulated dialogues.",
+    )
+
+
+def hidden_by_joint_goal(
+    rates: Sequence[float] = (0.001, 0.003, 0.01, 0.03, 0.1), *, count: int = 200
+) -> Picture:
+    """Draw both accuracies of a tracker that gets each filled slot wrong with the same probability."""
+    draw = np.random.default_rng(0)
+    joint, slot = [], []
+    labels = [dict(turn.state) for dialogue in simulate(count, seed=4) for turn in dialogue.turns]
+    for rate in rates:
+        said = [
+            {pair: value if draw.random() >= rate else "wrong" for pair, value in state.items()}
+            for state in labels
+        ]
+        scores = score(said, labels)
+        joint.append(scores.joint_goal)
+        slot.append(scores.slot)
+    drawing = plotting.lines(
+        {"slot accuracy": (list(rates), slot), "joint goal accuracy": (list(rates), joint)},
+        x="chance that a filled slot is wrong",
+        y="accuracy",
+        limits=(0, 1),
+        log=True,
+    )
+    return plotting.show(
+        drawing,
+        alt="Joint goal accuracy falls much faster than slot accuracy as errors grow",
+        caption="The same errors under two metrics. Errors are drawn, not made by a model.",
+    )
+
+
+def relations(metric: str, unit: str, rows: Sequence[str]) -> Picture:
+    """Draw one metric of some rows of ``state_tracking/relations``, mean and standard deviation over seeds."""
+    values, sources = {}, set()
+    for row in rows:
+        group = results.best("state_tracking/relations", row)
+        if (summary := group.summary(metric)) is not None:
+            values[ROWS[row]] = {"mean": summary.mean, "sd": summary.sd}
+            sources.add(results.origin(group))
+    return plotting.show(
+        plotting.bars(values, unit=unit, limits=(0, 1)),
+        alt=f"{unit}: " + ", ".join(f"{name} {value['mean']:.3f}" for name, value in values.items()),
+        caption=f"state_tracking/relations: {'; '.join(sorted(sources))}. Lines: standard deviation over seeds.",
+    )
+
+
+def cost() -> Picture:
+    """Draw turns a second against the number of pairs, for both designs, with the fitted exponents."""
+    lines, notes = {}, []
+    for row in ("one-run", "one-run-a-pair"):
+        group = results.best("state_tracking/cost", row)
+        speeds = [group.summary(f"turns_per_second.{count}") for count in PAIRS_TIMED]
+        lines[ROWS[row]] = (list(PAIRS_TIMED), [speed.mean for speed in speeds if speed is not None])
+        exponent = group.summary("exponent")
+        if exponent is not None:
+            notes.append(f"{ROWS[row]}: time grows with the pairs to the power {exponent.mean:.2f}")
+    drawing = plotting.lines(lines, x="domain-slot pairs", y="turns a second", log=True)
+    drawing.axes[0].set_yscale("log")
+    return plotting.show(
+        drawing,
+        alt="Turns a second against the number of pairs: one run stays almost level, one run a pair falls",
+        caption=f"{'; '.join(notes)}. One CPU core, forward passes of the bundled encoder.",
+    )
+
+
+def attention_among_slots(turns: Sequence[tuple[str, str]], *, layer: int = -1) -> Picture:
+    """Draw where the filled slots of a dialogue look among each other, mean over heads."""
+    tracked = load_tracker(attention=True).track(turns, attention=True)
+    assert tracked.attention is not None
+    filled = [pair for pair in PAIRS if pair in tracked.state]
+    rows = [PAIRS.index(pair) for pair in filled]
+    weights = tracked.attention[layer].mean(0)[rows][:, rows].numpy()
+    return plotting.show(
+        plotting.attention_map(weights, filled, filled),
+        alt="Attention among the filled slots: " + _strongest(filled, weights),
+        caption="Row: the slot that looks; column: the slot that it looks at. Mean over the heads of one layer.",
+    )
+
+
+def _strongest(filled: Sequence[str], weights: np.ndarray) -> str:
+    apart = weights - np.diag(np.diag(weights))
+    row, column = np.unravel_index(apart.argmax(), apart.shape)
+    return f"{filled[row]} looks most at {filled[column]} ({apart[row, column]:.2f})"

@@ -1,0 +1,126 @@
+"""A tracker that fills in the state in the reader's browser, turn by turn, with its attention among slots.
+
+``network.js`` is the forward pass of `Tracker` with layout merge on an ALBERT-shaped encoder; ``figure.js``
+is what the reader sees. The shell is `reasonlib.display.live`.
+"""
+
+import html
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from reasonlib.display import live as shell
+from reasonlib.display.plotting import Picture
+from reasonlib.state_tracking.data.example import Dialogue
+from reasonlib.state_tracking.data.ontology import PAIRS
+from reasonlib.state_tracking.data.simulator import SimulatorConfig, simulate
+from reasonlib.state_tracking.models.pretrained import BundledTracker, load_tracker
+
+__all__ = ["chosen_dialogues", "network_code", "state_table", "tracking", "weights_of"]
+
+FOLDER = Path(__file__).parent
+LONGEST = 320  # positions that the page carries; an older beginning is dropped
+
+
+@lru_cache(maxsize=2)
+def chosen_dialogues(count: int = 4, *, seed: int = 30) -> tuple[Dialogue, ...]:
+    """Simulate short dialogues that end in a taxi between two places named before."""
+    chosen = []
+    for dialogue in simulate(400, seed, SimulatorConfig(inherit=0.9, long=0.0)):
+        origins = dialogue.turns[-1].origins
+        taxi = [origins.get(f"taxi-{slot}") for slot in ("departure", "destination")]
+        if len(dialogue.turns) <= 9 and all(o is not None and o.kind == "inherited" for o in taxi):
+            chosen.append(dialogue)
+    return tuple(chosen[:count])
+
+
+def weights_of(tracker: BundledTracker) -> dict[str, torch.Tensor]:
+    """Return the tracker's ``state_dict`` with the position table cut to `LONGEST` rows."""
+    state = dict(tracker.model.state_dict())
+    table = "encoder.encoder.embeddings.position_embeddings.weight"
+    state[table] = state[table][:LONGEST]
+    return state
+
+
+def network_code() -> str:
+    """Give the JavaScript of the forward pass, with the shared parts before it; for tests."""
+    return shell.code(FOLDER / "network.js")
+
+
+def describe_network(tracker: BundledTracker) -> dict[str, Any]:
+    """Give what the page needs beside the weights: sizes, vocabulary, pairs, candidates."""
+    config = tracker.model.encoder.encoder.config
+    words = sorted(tracker.tokenizer.get_vocab().items(), key=lambda item: item[1])
+    return {
+        "layers": config.num_hidden_layers,
+        "heads": config.num_attention_heads,
+        "eps": config.layer_norm_eps,
+        "longest": LONGEST,
+        "tokens": [word for word, _ in words],
+        "pairs": list(PAIRS),
+        "candidates": [list(values) for values in tracker.model.candidates.values],
+    }
+
+
+def state_table(dialogue: Dialogue, states: Sequence[dict[str, str]]) -> Picture:
+    """Draw a dialogue with the state that each turn adds, as plain HTML."""
+    rows, before = [], {}
+    for turn, state in zip(dialogue.turns, states, strict=True):
+        new = [f"{pair} = {value}" for pair, value in state.items() if before.get(pair) != value]
+        said = f"<b>system</b> {html.escape(turn.system)}<br>" if turn.system else ""
+        said += f"<b>user</b> {html.escape(turn.user)}"
+        rows.append(f"<tr><td>{said}</td><td>{html.escape('; '.join(new)) or '(no change)'}</td></tr>")
+        before = state
+    last = "; ".join(f"{pair} {value}" for pair, value in before.items())
+    table = (
+        f"<table><thead><tr><th>dialogue</th><th>what the turn adds</th></tr></thead>{''.join(rows)}</table>"
+    )
+    return Picture(
+        f'<div class="rr-figure">{table}</div>',
+        alt=f"A dialogue of {len(dialogue.turns)} turns and the state that the tracker fills in: {last}.",
+    )
+
+
+def tracking(tracker: BundledTracker | None = None, dialogues: Sequence[Dialogue] | None = None) -> Picture:
+    """Put the tracker into the page: the reader steps through a dialogue, or writes the user's next turn.
+
+    Parameters
+    ----------
+    tracker
+        By default the bundled one.
+    dialogues
+        What the reader can pick from; by default `chosen_dialogues`.
+
+    Returns
+    -------
+    Picture
+        To be shown at the end of a cell, or written as a page of its own by ``save``.
+
+    Raises
+    ------
+    ValueError
+        If there is no dialogue.
+    """
+    tracker = tracker or load_tracker()
+    dialogues = tuple(chosen_dialogues() if dialogues is None else dialogues)
+    if not dialogues:
+        raise ValueError("dialogues must hold at least one dialogue, got none")
+    first = [(turn.system, turn.user) for turn in dialogues[0].turns]
+    states = [tracker.track(first[: turn + 1]).state for turn in range(len(first))]
+    data = describe_network(tracker) | {
+        "dialogues": [[[turn.system, turn.user] for turn in dialogue.turns] for dialogue in dialogues]
+    }
+    return shell.figure(
+        "tracking",
+        label="Follow a dialogue and watch the state fill in",
+        static=state_table(dialogues[0], states),
+        scripts=[FOLDER / "network.js", FOLDER / "figure.js"],
+        styles=[FOLDER / "figure.css"],
+        data=data,
+        models={"tracker": shell.pack_weights(weights_of(tracker), bits=8)},
+        about="A small trained tracker: 30 slot tokens read the dialogue, three layers, 64 units.",
+        offer="With scripts you can step through dialogues and write a turn of your own.",
+    )

@@ -1,0 +1,85 @@
+// A dialogue to step through or to write, the state that the tracker fills in, and where one slot looks.
+
+live("tracking", ({ root, stage, data, weights, find }) => {
+  const model = weights("tracker");
+  /** Small letters, punctuation apart, as the simulated dialogues are; a time such as 10:15 stays one word. */
+  const split = (text) => tidy(text).toLowerCase().replace(/([.,?!])(?=\s|$)/g, " $1 ").split(/\s+/).filter(Boolean).join(" ");
+  const domainOf = (pair) => pair.split("-")[0], slotOf = (pair) => pair.slice(pair.indexOf("-") + 1);
+  let turns = [], step = 1, before = {}, result = null, chosen = null;
+
+  const talk = make("ol", { class: "rr-tracking-talk", "aria-label": "Dialogue" });
+  const table = make("div", { class: "rr-tracking-state", "aria-label": "State after this turn" });
+  const looks = make("div", { class: "rr-live-sides" }), said = announcer(), remarks = make("ul", { class: "rr-live-notes" });
+
+  function answer() {
+    const shown = turns.slice(0, step), options = { blocked: cut.value };
+    before = step > 1 ? track(model, data, shown.slice(0, -1), options).state : {};
+    const { result: now, ms } = timed(() => track(model, data, shown, options));
+    result = now;
+    find("took").textContent = took(ms);
+    talk.replaceChildren(...shown.flatMap(([system, user], at) => [
+      system ? make("li", { class: "rr-tracking-system" }, make("b", {}, "system "), system) : null,
+      make("li", { class: `rr-tracking-user${at === step - 1 ? " rr-tracking-now" : ""}` }, make("b", {}, "user "), user),
+    ]).filter(Boolean));
+    talk.scrollTop = talk.scrollHeight;
+    const changed = Object.keys(result.state).filter((pair) => before[pair] !== result.state[pair]);
+    said.replaceChildren(changed.length ? `Turn ${step} fills ${listed(changed.map((pair) => `${pair} = ${result.state[pair]}`))}.` : `Turn ${step} changes nothing.`);
+    const domains = [...new Set(Object.keys(result.state).map(domainOf))];
+    table.replaceChildren(...domains.map((domain) => make("div", { class: "rr-tracking-domain" }, make("div", { class: "rr-live-title" }, domain),
+      ...Object.keys(result.state).filter((pair) => domainOf(pair) === domain).map((pair) => make("button", {
+        type: "button", class: `rr-tracking-slot${changed.includes(pair) ? " rr-tracking-new" : ""}`, onclick: () => look(pair),
+        "aria-label": `${pair} is ${result.state[pair]}, ${percent(result.sure[pair])} sure; show where it looks`,
+      }, make("span", {}, slotOf(pair)), make("strong", {}, result.state[pair]))))));
+    back.disabled = step <= 1;
+    next.disabled = step >= turns.length;
+    remark(remarks, [result.unknown.includes(true) && shown.at(-1)[1].split(" ").some((word) => word && !data.tokens.includes(word.toLowerCase()))
+      && "Some words of this turn are not in the small tracker's vocabulary."]);
+    look(changed.includes(chosen) ? chosen : changed.at(-1) ?? (chosen in result.state ? chosen : Object.keys(result.state).at(-1)));
+  }
+
+  /** Mean attention of the heads in the last layer, from one slot token to the other slots and to the words. */
+  function look(pair) {
+    chosen = pair;
+    looks.replaceChildren();
+    if (!pair) return;
+    const heads = result.attention.at(-1), from = data.pairs.indexOf(pair), count = data.pairs.length;
+    const shares = range(heads[0].columns, (key) => sum(heads.map((head) => head.row(from)[key])) / heads.length);
+    const slots = ranked(shares.slice(0, count)).filter((key) => key !== from).slice(0, 5);
+    const words = ranked(shares.slice(count)).slice(0, 5);
+    looks.append(
+      make("div", {}, make("div", { class: "rr-live-title" }, `${pair} looks at these slots`), bars(`${pair} looks at these slots`, slots.map((key) => [data.pairs[key], shares[key]]))),
+      make("div", {}, make("div", { class: "rr-live-title" }, "and at these words"), bars("and at these words", words.map((key) => [result.words[key], shares[count + key]]))));
+    for (const slot of table.querySelectorAll(".rr-tracking-slot")) slot.setAttribute("aria-pressed", slot.getAttribute("aria-label").startsWith(`${pair} is`));
+  }
+
+  function open(number) {
+    turns = data.dialogues[Number(number)].map((turn) => [...turn]);
+    step = 1;
+    answer();
+  }
+
+  function go(to) {
+    step = clamp(to, 1, turns.length);
+    answer();
+  }
+
+  function write(text) {
+    const words = split(text);
+    if (!words) return;
+    turns = [...turns.slice(0, step), [split(system.value) || "is there anything else ?", words]];
+    own.value = "";
+    go(step + 1);
+  }
+
+  const pick = menu("Dialogue", Object.fromEntries(data.dialogues.map((_, at) => [at, `Dialogue ${at + 1}`])), 0, open);
+  const back = button("Back", () => go(step - 1)), next = button("Next turn", () => go(step + 1), { main: true });
+  const cut = tick("Cut the attention among slots", false, answer);
+  const system = field("The system says", { value: "is there anything else ?" });
+  const own = field("You answer", { placeholder: "i need a taxi to the hotel", note: "Enter to send", entered: write });
+  stage.append(
+    make("div", { class: "rr-live-row" }, pick.element, back, next), talk, said, table, looks, cut.element, remarks,
+    make("details", {}, make("summary", {}, "Write the next turn yourself"), make("div", { class: "rr-live-row" }, system.element, own.element, button("Send", () => write(own.value)))));
+  shortcuts(root, { ArrowRight: () => go(step + 1), ArrowLeft: () => go(step - 1) });
+  root.tracking = { go, write, open, state: () => result.state }; // for tests and for the browser's console
+  open(0);
+});

@@ -25,6 +25,7 @@ from torch import Tensor, nn
 
 from reasonlib import training
 from reasonlib.errors import UserError
+from reasonlib.nn.positions import sinusoidal_positions
 from reasonlib.state_tracking.data.encoding import SPECIALS
 from reasonlib.state_tracking.data.ontology import DOMAINS, PAIRS, SLOTS, domain_of, slot_of
 
@@ -90,7 +91,11 @@ def small_encoder(config: EncoderConfig, words: int, *, seed: int = 0, masked: b
         eos_token_id=3,
     )
     with training.seeded(seed):
-        return AlbertForMaskedLM(settings) if masked else AlbertModel(settings, add_pooling_layer=False)
+        made = AlbertForMaskedLM(settings) if masked else AlbertModel(settings, add_pooling_layer=False)
+    table = (made.albert if masked else made).embeddings.position_embeddings.weight
+    with torch.no_grad():  # learned from here on; from random ones a small encoder finds its neighbours late
+        table.copy_(0.1 * sinusoidal_positions(*table.shape))
+    return made
 
 
 def load_encoder(name: str | Path | None = None) -> tuple[Any, Any]:

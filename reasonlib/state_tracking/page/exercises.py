@@ -138,10 +138,9 @@ def check_gated(answer: Callable[..., Any]) -> None:
     hint="Start from everything allowed; forbid the square of the first tokens but for its diagonal.",
 )
 def check_block_mask(answer: Callable[..., Any]) -> None:
-    """Check ``block_mask(slots, words)``: a bool matrix (S, S), S = slots + words, true where a query may
-    look.
+    """Check ``block_mask(slots, words)``, a bool matrix (S, S): true where a query may look.
 
-    Slot tokens come first. A slot token sees itself and all words, and no other slot token; a word sees all.
+    S is slots + words. Slot tokens come first. A slot token sees itself and all words, and no other slot token; a word sees all.
     """
     for slots, words in ((3, 4), (1, 2), (30, 5)):
         allowed = ds_mask(torch.ones(1, words, dtype=torch.bool), slots, blocked=True)[0, 0] == 0
@@ -153,7 +152,7 @@ def check_block_mask(answer: Callable[..., Any]) -> None:
         expect_equal(
             torch.as_tensor(answer(slots, words)).tolist(),
             allowed.tolist(),
-            f"with {slots} slot tokens and {words} words, some query may look where it must not, or the reverse",
+            f"with {slots} slot tokens and {words} words, a query looks where it must not, or the reverse",
             wrong={
                 "nothing is blocked": free.tolist() if slots > 1 else None,
                 "a slot token still sees itself": itself.tolist(),
@@ -166,7 +165,7 @@ def check_block_mask(answer: Callable[..., Any]) -> None:
     title="A dialogue that breaks inheritance",
     minutes=20,
     points=3,
-    hint="Refer to a slot in a way that the simulator never does: after a change of mind, or by the order of visits.",
+    hint="Refer to a slot as the simulator never does: after a change of mind, or by the order of visits.",
 )
 def check_breaking_dialogue(answer: Callable[..., Any]) -> None:
     """Check ``breaking_dialogue()``: turns, a source pair, a pair that should inherit from it.

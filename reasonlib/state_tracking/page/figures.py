@@ -74,7 +74,7 @@ def hidden_by_joint_goal(
 
 
 def relations(metric: str, unit: str, rows: Sequence[str]) -> Picture:
-    """Draw one metric of some rows of ``state_tracking/relations``, mean and standard deviation over seeds."""
+    """Draw one metric of rows of ``state_tracking/relations``, mean and deviation over seeds."""
     values, sources = {}, set()
     for row in rows:
         group = results.best("state_tracking/relations", row)
@@ -84,7 +84,7 @@ def relations(metric: str, unit: str, rows: Sequence[str]) -> Picture:
     return plotting.show(
         plotting.bars(values, unit=unit, limits=(0, 1)),
         alt=f"{unit}: " + ", ".join(f"{name} {value['mean']:.3f}" for name, value in values.items()),
-        caption=f"state_tracking/relations: {'; '.join(sorted(sources))}. Lines: standard deviation over seeds.",
+        caption=f"state_tracking/relations: {'; '.join(sorted(sources))}. Lines: standard deviation.",
     )
 
 
@@ -117,7 +117,7 @@ def attention_among_slots(turns: Sequence[tuple[str, str]], *, layer: int = -1) 
     return plotting.show(
         plotting.attention_map(weights, filled, filled),
         alt="Attention among the filled slots: " + _strongest(filled, weights),
-        caption="Row: the slot that looks; column: the slot that it looks at. Mean over the heads of one layer.",
+        caption="Row: the slot that looks; column: where it looks. Mean over the heads of one layer.",
     )
 
 

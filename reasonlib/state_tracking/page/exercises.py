@@ -140,7 +140,8 @@ def check_gated(answer: Callable[..., Any]) -> None:
 def check_block_mask(answer: Callable[..., Any]) -> None:
     """Check ``block_mask(slots, words)``, a bool matrix (S, S): true where a query may look.
 
-    S is slots + words. Slot tokens come first. A slot token sees itself and all words, and no other slot token; a word sees all.
+    S is slots + words. Slot tokens come first. A slot token sees itself and all words, and no other slot
+    token; a word sees all.
     """
     for slots, words in ((3, 4), (1, 2), (30, 5)):
         allowed = ds_mask(torch.ones(1, words, dtype=torch.bool), slots, blocked=True)[0, 0] == 0

@@ -676,7 +676,7 @@ def _failing() -> Iterator[None]:
 @app.command()
 def track(
     dialogue: Annotated[
-        Path | None, typer.Argument(help="A file of lines 'system: ...' and 'user: ...'; else standard input.")
+        Path | None, typer.Argument(help="Lines such as: user: i need a hotel. Else standard input.")
     ] = None,
     say: Annotated[list[str] | None, typer.Option(help="A line of the dialogue; repeat for several.")] = None,
     as_json: Json = False,

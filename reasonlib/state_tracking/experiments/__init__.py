@@ -21,7 +21,7 @@ CODE = (
 )
 SIMULATED = ("reasonlib.state_tracking.data.simulator", "reasonlib.state_tracking.data.world")
 
-SMALL: Mapping[str, Any] = {"lr": 2e-3, "batch": 16}  # the small encoder needs larger steps than ALBERT
+SMALL: Mapping[str, Any] = {"lr": 2e-3, "batch": 8}  # the small encoder needs larger steps than ALBERT
 BASE: Mapping[str, Any] = {"lr": 5e-5, "batch": 8, "accumulate": 4}  # section 4.3.2: effective batch 32
 LARGE: Mapping[str, Any] = {"lr": 1e-5, "batch": 4, "accumulate": 8}
 
@@ -47,8 +47,8 @@ def _make(trial: Trial) -> Measured:
 
 SCALES = {
     "smoke": {"dialogues": 12, "checked": 4, "asked": 6, "epochs": 1},
-    "quick": {"dialogues": 300, "checked": 20, "asked": 40, "epochs": 3},
-    "paper": {"dialogues": 2000, "checked": 60, "asked": 300, "epochs": 5},
+    "quick": {"dialogues": 200, "checked": 10, "asked": 40, "epochs": 1},
+    "paper": {"dialogues": 1500, "checked": 40, "asked": 200, "epochs": 3},
 }
 
 RELATIONS = Experiment(
@@ -141,11 +141,11 @@ COST = Experiment(
 BUNDLE = Experiment(
     name="state_tracking/bundle",
     title="The bundled encoder and tracker",
-    rows={"encoder": {"steps": 1200}, "tracker": {**SMALL, "layout": "merge"}},
+    rows={"encoder": {"steps": 1200, "texts": 3000}, "tracker": {**SMALL, "layout": "merge"}},
     scales={
-        "smoke": {**SCALES["smoke"], "steps": 2},
-        "quick": {**SCALES["quick"], "steps": 60},
-        "paper": {"dialogues": 3000, "checked": 60, "asked": 300, "epochs": 6},
+        "smoke": {**SCALES["smoke"], "steps": 2, "texts": 40},
+        "quick": {**SCALES["quick"], "steps": 60, "texts": 300},
+        "paper": SCALES["paper"],
     },
     data={"simulated": SETS["simulated"]},
     run=_make,

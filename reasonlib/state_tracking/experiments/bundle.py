@@ -34,7 +34,7 @@ def make_encoder(trial: Trial) -> Measured:
     history = pretrain(
         model,
         tokenizer,
-        simulate(settings["dialogues"], seed=11),
+        simulate(settings["texts"], seed=11),
         PretrainingConfig(steps=settings["steps"]),
         seed=trial.seed,
         minutes=trial.minutes,

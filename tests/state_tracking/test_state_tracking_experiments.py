@@ -1,0 +1,170 @@
+"""Experiments at smoke scale, claims, bundled weights, exercises, the track command."""
+
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from reasonlib.cli import app
+from reasonlib.errors import UserError
+from reasonlib.state_tracking.data.ontology import PAIRS
+from reasonlib.state_tracking.experiments import EXPERIMENTS
+from reasonlib.state_tracking.experiments.cost import exponent
+from reasonlib.state_tracking.experiments.train import Recipe
+from reasonlib.state_tracking.models.encoder import load_encoder
+from reasonlib.state_tracking.models.pretrained import load_tracker, save_tracker
+from reasonlib.state_tracking.page import exercises
+from reasonlib.state_tracking.page.track import follow, read_dialogue
+from reasonlib.tracking import claims
+from reasonlib.tracking.experiment import run
+
+TURNS = [
+    ("", "i need a place to stay in the north ."),
+    ("how many stars should it have ?", "rated 4 stars ."),
+]
+
+
+@pytest.mark.parametrize(("experiment", "rows"), [
+    ("relations", ("merge-blocked", "split", "none", "three-way-gate", "truncated")),
+    ("baselines", ("carry-over", "copy", "span")),
+    ("cost", ("one-run", "one-run-a-pair")),
+])  # fmt: skip
+def test_rows_run_at_smoke(experiment, rows):
+    for record in run(EXPERIMENTS[f"state_tracking/{experiment}"], rows=rows, scale="smoke", device="cpu"):
+        assert all(value == value for value in record.metrics.values())
+        if experiment != "cost":
+            assert 0 <= record.metrics["joint_goal"] <= record.metrics["slot"] <= 1
+
+
+@pytest.mark.slow
+def test_the_pairwise_design_trains():
+    (record,) = run(
+        EXPERIMENTS["state_tracking/baselines"], rows="one-run-a-pair", scale="smoke", device="cpu"
+    )
+    assert 0 <= record.metrics["slot"] <= 1
+
+
+def test_the_same_seed_gives_the_same_record():
+    one, other = (
+        run(EXPERIMENTS["state_tracking/relations"], rows="merge", scale="smoke", seeds=(3,), device="cpu")[0]
+        for _ in range(2)
+    )
+    assert one.metrics == other.metrics and one.details["curve"] == other.details["curve"]
+
+
+def test_claims_ask_for_rows_that_there_are():
+    found = claims.load("state_tracking")
+    tables = {claim.where[1] if isinstance(claim.where, tuple) else None for claim in found}
+    assert len(found) > 50 and tables
+    for claim in found:
+        for side in claim.sides:
+            assert side.row in EXPERIMENTS[side.experiment].rows
+
+
+def test_an_unknown_encoder_is_one_clear_line(tmp_path):
+    with pytest.raises(UserError, match=r"no encoder .* on this machine or the hub"):
+        load_encoder(tmp_path / "absent")
+
+
+def test_exponents():
+    assert exponent((1, 2, 4), [3.0, 12.0, 48.0]) == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda: Recipe(system="magic"), "system must be tracker, pairwise, span or copy, got 'magic'"),
+    (lambda: Recipe(batch=0), "batch must be at least 1, got 0"),
+])  # fmt: skip
+def test_wrong_values_are_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+# -- the bundled tracker
+
+
+def test_the_bundled_tracker_tracks():
+    tracked = load_tracker().track(TURNS)
+    assert tracked.state["hotel-area"] == "north" and tracked.state["hotel-stars"] == "4"
+    assert set(tracked.state) <= set(PAIRS) and all(0 < p <= 1 for p in tracked.confidence.values())
+    weights = load_tracker(attention=True).track(TURNS, attention=True).attention
+    size = len(tracked.tokens)
+    assert weights.shape[2:] == (size, size)
+    torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]))
+    with pytest.raises(ValueError, match="at least one turn, got none"):
+        load_tracker().track([])
+
+
+def test_what_is_saved_is_loaded(tmp_path):
+    tracker = load_tracker()
+    path = save_tracker(tracker.model, tracker.tokenizer, {"joint_goal": 0.5}, tmp_path / "copy.safetensors")
+    assert load_tracker(path).track(TURNS).state == tracker.track(TURNS).state
+    assert load_tracker(path).made == {"joint_goal": 0.5}
+    with pytest.raises(UserError, match="there is no tracker at"):
+        load_tracker(tmp_path / "absent.safetensors")
+
+
+# -- exercises
+
+
+def test_exercises_tell_right_from_wrong():
+    assert exercises.check_joint_goal(
+        lambda said, true: sum(s == t for s, t in zip(said, true, strict=True)) / len(said)
+    ).passed
+    assert not exercises.check_joint_goal(lambda said, true: 1.0).passed
+    assert exercises.check_gated(lambda gates, values: torch.where(gates > 0, values.argmax(2), 0)).passed
+    assert not exercises.check_gated(lambda gates, values: values.argmax(2)).passed
+
+    def first_errors(predicted, labels):
+        wrong = new = 0
+        before = set()
+        for said, true in zip(predicted, labels, strict=True):
+            errors = {(p, said.get(p)) for p in {*said, *true} if said.get(p) != true.get(p)}
+            wrong, new, before = wrong + bool(errors), new + bool(errors - before), errors
+        return wrong, new
+
+    assert exercises.check_first_errors(first_errors).passed
+    assert not exercises.check_first_errors(lambda said, true: (4, 4)).passed
+
+    def block_mask(slots, words):
+        allowed = torch.ones(slots + words, slots + words, dtype=torch.bool)
+        allowed[:slots, :slots] = torch.eye(slots, dtype=torch.bool)
+        return allowed
+
+    assert exercises.check_block_mask(block_mask).passed
+    assert not exercises.check_block_mask(lambda s, w: torch.ones(s + w, s + w, dtype=torch.bool)).passed
+
+
+def test_a_breaking_dialogue_must_break():
+    turns = [
+        ("", "i need a place to eat in the north ."),
+        ("how about copper kettle ? it is in the north .", "okay , let us take it ."),
+    ]
+    stated = [*turns, ("is there anything else ?", "i need a taxi to copper kettle .")]
+    assert not exercises.check_breaking_dialogue(
+        lambda: (stated, "restaurant-name", "taxi-destination")
+    ).passed
+    assert not exercises.check_breaking_dialogue(lambda: (turns, "restaurant-name", "no-pair")).passed
+
+
+# -- reasonlib track
+
+
+def test_track_in_a_terminal(tmp_path):
+    file = tmp_path / "talk.txt"
+    file.write_text(
+        "I need a place to stay in the north.\nsystem: how many stars should it have ?\nuser: rated 4 stars ."
+    )
+    result = CliRunner().invoke(app, ["track", str(file)])
+    assert result.exit_code == 0 and "hotel-area = north" in result.output and "turn 2:" in result.output
+    result = CliRunner().invoke(app, ["track", "--say", "i need a zeppelin ."])
+    assert "vocabulary: zeppelin" in result.output
+    assert [step.turn for step in follow(TURNS)] == [1, 2]
+
+
+@pytest.mark.parametrize(("lines", "message"), [
+    (["system: hello", "system: again"], "line 2: the system speaks twice"),
+    (["user: hello", "system: bye"], "must end with a user's line"),
+    ([" "], "nothing was said"),
+])  # fmt: skip
+def test_malformed_dialogues_are_named(lines, message):
+    with pytest.raises(UserError, match=message):
+        read_dialogue(lines)

@@ -1,0 +1,81 @@
+"""The live figure: the same numbers in the browser as in PyTorch, and it weighs less than a megabyte."""
+
+import pytest
+import torch
+
+from reasonlib.display import live as shell
+from reasonlib.state_tracking.data.encoding import TurnTokens
+from reasonlib.state_tracking.data.example import Dialogue, Turn
+from reasonlib.state_tracking.models.pretrained import load_tracker
+from reasonlib.state_tracking.page import live
+
+DIALOGUE = live.chosen_dialogues()[0]
+TURNS = [(turn.system, turn.user) for turn in DIALOGUE.turns]
+
+
+def rounded():
+    """Load the tracker with the weights as the page gets them."""
+    tracker = load_tracker.__wrapped__(attention=True)
+    state = shell.round_weights(live.weights_of(tracker), bits=8)
+    table = "encoder.encoder.embeddings.position_embeddings.weight"
+    whole = dict(tracker.model.state_dict())
+    whole |= {name: tensor for name, tensor in state.items() if name != table}
+    whole[table] = torch.cat([state[table], whole[table][len(state[table]) :]])
+    tracker.model.load_state_dict(whole)
+    return tracker
+
+
+BODY = """
+const [model, data, turns, blocked] = given;
+const result = track(new Weights(model), data, turns, { blocked });
+return { state: result.state, gates: result.gates, values: result.values,
+         words: result.words, row: Array.from(result.attention.at(-1)[1].row(3)) };
+"""
+
+
+@pytest.mark.parametrize("blocked", [False, True])
+def test_the_page_computes_what_pytorch_computes(javascript, blocked):
+    tracker = rounded()
+    tracker.model.encoder.blocked = blocked
+    packed = shell.pack_weights(live.weights_of(load_tracker()), bits=8)
+    given = [packed, live.describe_network(tracker), [list(turn) for turn in TURNS], blocked]
+    theirs = javascript(live.network_code(), BODY, given)
+    ours = tracker.track(TURNS, attention=True)
+    assert theirs["state"] == ours.state
+    assert theirs["words"] == list(ours.tokens[30:])
+    torch.testing.assert_close(torch.tensor(theirs["row"]), ours.attention[-1, 1, 3], atol=1e-4, rtol=1e-3)
+
+
+def test_tokens_in_the_page_are_those_of_the_library(javascript):
+    tracker = load_tracker()
+    turns = tuple(Turn(system=s, user=u, state={}) for s, u in TURNS)
+    ids, roles, _ = TurnTokens(tracker.tokenizer).history(Dialogue(name="", turns=turns), len(turns) - 1)
+    body = "return turnTokens(given[1], new Vocabulary(given[0], { unknown: '[UNK]' }), 320);"
+    theirs = javascript(live.network_code(), body, [live.describe_network(tracker)["tokens"], TURNS])
+    assert theirs == {"ids": ids, "roles": roles}
+
+
+def test_the_figure_is_small_and_says_what_it_shows():
+    figure = live.tracking()
+    assert len(figure.html.encode()) < 1_000_000
+    assert "taxi-destination" in figure.alt and "rr-tracking" in figure.html
+    with pytest.raises(ValueError, match="at least one dialogue"):
+        live.tracking(dialogues=[])
+
+
+@pytest.mark.browser
+def test_a_reader_steps_through_and_writes(browser, tmp_path):
+    page = browser.new_page()
+    errors = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    live.tracking().save(tmp_path / "figure.html")
+    page.goto((tmp_path / "figure.html").as_uri())
+    page.wait_for_selector(".rr-tracking-slot")
+    for _ in range(len(TURNS) - 1):
+        page.get_by_role("button", name="Next turn").click()
+    shown = page.evaluate("document.querySelector('.rr-tracking').tracking.state()")
+    assert shown == rounded().track(TURNS).state
+    page.evaluate("document.querySelector('.rr-tracking').tracking.write('I need a hotel in the north.')")
+    assert page.evaluate("document.querySelector('.rr-tracking').tracking.state()")
+    assert not errors
+    page.close()

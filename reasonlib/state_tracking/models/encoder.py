@@ -117,7 +117,7 @@ def load_encoder(name: str | Path | None = None) -> tuple[Any, Any]:
     name = BUNDLED if name is None else name
     try:
         tokenizer = AutoTokenizer.from_pretrained(name)
-        encoder = AutoModel.from_pretrained(name, dtype=torch.float32)
+        encoder = _without_pooler(AutoModel, name)
     except (OSError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise UserError(f"no encoder {str(name)!r} on this machine or the hub: {reason}") from None
@@ -126,6 +126,14 @@ def load_encoder(name: str | Path | None = None) -> tuple[Any, Any]:
     if len(tokenizer) > encoder.get_input_embeddings().num_embeddings:
         encoder.resize_token_embeddings(len(tokenizer), mean_resizing=False)
     return encoder, tokenizer
+
+
+def _without_pooler(auto: Any, name: str | Path) -> Any:
+    """Load an encoder in float32; leave out the pooling layer, which nothing here uses, where it has one."""
+    try:
+        return auto.from_pretrained(name, dtype=torch.float32, add_pooling_layer=False)
+    except TypeError:  # this kind of encoder has none to leave out
+        return auto.from_pretrained(name, dtype=torch.float32)
 
 
 def ds_mask(mask: Bool[Tensor, "B T"], tokens: int, *, blocked: bool = False) -> Float[Tensor, "B 1 S S"]:

@@ -674,39 +674,6 @@ def _failing() -> Iterator[None]:
 
 
 @app.command()
-def track(
-    dialogue: Annotated[
-        Path | None, typer.Argument(help="Lines such as: user: i need a hotel. Else standard input.")
-    ] = None,
-    say: Annotated[list[str] | None, typer.Option(help="A line of the dialogue; repeat for several.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Follow a dialogue and show how its state changes, turn by turn.
-
-    A line without a speaker is the user's.
-    """
-    from reasonlib.state_tracking.page.track import follow, read_dialogue
-
-    if say:
-        lines = say
-    elif dialogue is None:
-        lines = list(_lines())
-    elif dialogue.is_file():
-        lines = dialogue.read_text(encoding="utf-8").splitlines()
-    else:
-        raise UserError(f"there is no file {dialogue}")
-    steps = list(follow(read_dialogue(lines)))
-    if as_json:
-        _print_json([step._asdict() for step in steps])
-        return
-    for step in steps:
-        changes = ", ".join(f"{pair} = {value}" for pair, value in step.changed.items()) or "no change"
-        typer.echo(f"turn {step.turn}: {changes}")
-        if step.unknown:
-            typer.echo(f"  (not in the small tracker's vocabulary: {', '.join(step.unknown)})")
-
-
-@app.command()
 def grade(
     notebooks: Annotated[
         list[Path], typer.Argument(help="Notebooks handed in (.ipynb).", show_default=False, dir_okay=False)

@@ -1,25 +1,20 @@
 """The tables of this topic as experiments: what each row is, how it is trained, what is measured."""
 
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import Any
 
+from reasonlib.data import locate, version
 from reasonlib.errors import DataError
 from reasonlib.state_tracking.data import corpus
 from reasonlib.state_tracking.data.sets import SETS
 from reasonlib.state_tracking.experiments.bundle import make_encoder, make_tracker
 from reasonlib.state_tracking.experiments.cost import run_cost
 from reasonlib.state_tracking.experiments.train import run_carry, run_tracker
-from reasonlib.tracking import records
+from reasonlib.state_tracking.models.encoder import BUNDLED
 from reasonlib.tracking.experiment import Experiment, Measured, Trial
 
 __all__ = ["EXPERIMENTS"]
-
-CODE = (
-    "reasonlib.state_tracking.data",
-    "reasonlib.state_tracking.models",
-    "reasonlib.state_tracking.experiments.train",
-)
-SIMULATED = ("reasonlib.state_tracking.data.simulator", "reasonlib.state_tracking.data.world")
 
 SMALL: Mapping[str, Any] = {"lr": 2e-3, "batch": 8}  # the small encoder needs larger steps than ALBERT
 BASE: Mapping[str, Any] = {"lr": 5e-5, "batch": 8, "accumulate": 4}  # section 4.3.2: effective batch 32
@@ -27,12 +22,12 @@ LARGE: Mapping[str, Any] = {"lr": 1e-5, "batch": 4, "accumulate": 8}
 
 
 def _version(data: str) -> str | None:
+    """Name the state of the bundled encoder, and of the corpus where one is read."""
+    encoder = sha256((BUNDLED / "model.safetensors").read_bytes()).hexdigest()[:12]
     if data != "multiwoz":
-        return "-".join(sorted(records.fingerprint(SIMULATED).values()))[:24]
-    from reasonlib.data import locate, version
-
+        return encoder
     try:
-        return version(locate(corpus.CORPORA["multiwoz"]))
+        return f"{version(locate(corpus.CORPORA['multiwoz']))}+{encoder}"
     except DataError:
         return None
 
@@ -67,7 +62,6 @@ RELATIONS = Experiment(
     scales=SCALES,
     data=SETS,
     run=_run,
-    code=(*CODE, "reasonlib.state_tracking.experiments:_run"),
     version=_version,
 )
 
@@ -84,7 +78,6 @@ BASELINES = Experiment(
     scales=SCALES,
     data=SETS,
     run=_run,
-    code=RELATIONS.code,
     version=_version,
 )
 
@@ -119,7 +112,6 @@ ENCODERS = Experiment(
     },
     data={"multiwoz": SETS["multiwoz"], "simulated": SETS["simulated"]},
     run=_run,
-    code=RELATIONS.code,
     version=_version,
 )  # fmt: skip
 
@@ -134,7 +126,6 @@ COST = Experiment(
     },
     data={"simulated": SETS["simulated"]},
     run=run_cost,
-    code=(*CODE, "reasonlib.state_tracking.experiments.cost"),
     version=_version,
 )
 
@@ -149,8 +140,6 @@ BUNDLE = Experiment(
     },
     data={"simulated": SETS["simulated"]},
     run=_make,
-    code=(*CODE, "reasonlib.state_tracking.experiments.bundle"),
-    version=_version,
 )
 
 EXPERIMENTS = {one.name: one for one in (RELATIONS, BASELINES, ENCODERS, COST, BUNDLE)}

@@ -130,10 +130,17 @@ def load_encoder(name: str | Path | None = None) -> tuple[Any, Any]:
 
 def _without_pooler(auto: Any, name: str | Path) -> Any:
     """Load an encoder in float32; leave out the pooling layer, which nothing here uses, where it has one."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
     try:
         return auto.from_pretrained(name, dtype=torch.float32, add_pooling_layer=False)
     except TypeError:  # this kind of encoder has none to leave out
         return auto.from_pretrained(name, dtype=torch.float32)
+    finally:
+        if shown:
+            logging.enable_progress_bar()
 
 
 def ds_mask(mask: Bool[Tensor, "B T"], tokens: int, *, blocked: bool = False) -> Float[Tensor, "B 1 S S"]:

@@ -6,7 +6,6 @@
     weights/encoder/              configuration and tokenizer of its encoder
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -14,19 +13,18 @@ from typing import Any, NamedTuple
 
 import torch
 
-from reasonlib.errors import UserError
 from reasonlib.state_tracking.data.encoding import Candidates, TurnTokens, collate
 from reasonlib.state_tracking.data.encoding import encode as encode_dialogues
 from reasonlib.state_tracking.data.example import Dialogue, Turn
 from reasonlib.state_tracking.data.ontology import PAIRS
 from reasonlib.state_tracking.models.encoder import DSCEncoder, load_encoder
 from reasonlib.state_tracking.models.tracker import Tracker, Tracking
-from reasonlib.training.checkpoints import load_weights, save_weights, weights_metadata
+from reasonlib.training.weights import reading, save_bundle
 
 __all__ = ["TRACKER", "BundledTracker", "Tracked", "load_tracker", "save_tracker"]
 
 TRACKER = Path(__file__).parents[1] / "weights" / "tracker.safetensors"
-KIND = "reasonlib state tracker"
+KIND = "state tracker"
 
 
 class Tracked(NamedTuple):
@@ -97,14 +95,15 @@ class BundledTracker(NamedTuple):
 def save_tracker(model: Any, tokenizer: Any, made: Mapping[str, Any], path: Path = TRACKER) -> Path:
     """Write a tracker as one safetensors file, atomically and in half precision."""
     table = model.encoder.encoder.embeddings.position_embeddings
-    about = {
-        "kind": KIND,
-        "candidates": [list(values) for values in model.candidates.values],
-        "layout": model.encoder.layout,
-        "longest": table.num_embeddings - 1 - model.encoder.first,
-        "made": dict(made),
-    }
-    return save_weights(path, model, half=True, metadata=about)
+    return save_bundle(
+        path,
+        model,
+        kind=KIND,
+        candidates=[list(values) for values in model.candidates.values],
+        layout=model.encoder.layout,
+        longest=table.num_embeddings - 1 - model.encoder.first,
+        made=dict(made),
+    )
 
 
 @lru_cache(maxsize=2)
@@ -123,17 +122,12 @@ def load_tracker(path: Path | None = None, *, attention: bool = False) -> Bundle
     UserError
         If the file is absent or holds something else.
     """
-    path = TRACKER if path is None else Path(path)
-    if not path.is_file():
-        raise UserError(f"there is no tracker at {path}; make it: reasonlib run state_tracking/bundle")
-    about = dict(weights_metadata(path))
-    if about.get("kind") != KIND:
-        raise UserError(f"{path}: holds no state tracker; give the path that save_tracker wrote")
-    encoder, tokenizer = load_encoder()
-    if attention:
-        encoder.set_attn_implementation("eager")
-    values = tuple(tuple(names) for names in json.loads(about["candidates"]))
-    dsc = DSCEncoder(encoder, layout=about["layout"], longest=int(about["longest"]))
-    model = Tracker(dsc, Candidates(values))
-    model.load_state_dict(load_weights(path))
-    return BundledTracker(model.eval(), tokenizer, json.loads(about["made"]))
+    with reading(TRACKER if path is None else path, kind=KIND) as bundle:
+        encoder, tokenizer = load_encoder()
+        if attention:
+            encoder.set_attn_implementation("eager")
+        candidates = Candidates(tuple(tuple(names) for names in bundle["candidates"]))
+        dsc = DSCEncoder(encoder, layout=bundle["layout"], longest=bundle["longest"])
+        model = Tracker(dsc, candidates)
+        bundle.fill(model)
+        return BundledTracker(model, tokenizer, bundle["made"])

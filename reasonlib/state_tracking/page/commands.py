@@ -1,0 +1,48 @@
+"""The command ``track``: follow a dialogue in a terminal and see how its state changes."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reasonlib.display.terminal import Json, print_json
+from reasonlib.errors import UserError
+
+__all__ = ["COMMANDS", "track"]
+
+
+def track(
+    dialogue: Annotated[
+        Path | None, typer.Argument(help="Lines such as: user: i need a hotel. Else standard input.")
+    ] = None,
+    say: Annotated[list[str] | None, typer.Option(help="A line of the dialogue; repeat for several.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Follow a dialogue and show how its state changes, turn by turn.
+
+    A line without a speaker is the user's; ``system: ...`` is the system's.
+    """
+    from reasonlib.state_tracking.page.track import follow, read_dialogue
+
+    if say:
+        lines = say
+    elif dialogue is None:
+        lines = sys.stdin.read().splitlines()
+    elif dialogue.is_file():
+        lines = dialogue.read_text(encoding="utf-8").splitlines()
+    else:
+        raise UserError(f"there is no file {dialogue}")
+    steps = list(follow(read_dialogue(lines)))
+    if as_json:
+        print_json([step._asdict() for step in steps])
+        return
+    for step in steps:
+        changes = ", ".join(f"{pair} = {value}" for pair, value in step.changed.items()) or "no change"
+        typer.echo(f"turn {step.turn}: {changes}")
+        if step.unknown:
+            typer.echo(f"  (not in the small tracker's vocabulary: {', '.join(step.unknown)})")
+
+
+COMMANDS: dict[str, Callable[..., None]] = {"track": track}

@@ -98,7 +98,7 @@ def test_what_is_saved_is_loaded(tmp_path):
     path = save_tracker(tracker.model, tracker.tokenizer, {"joint_goal": 0.5}, tmp_path / "copy.safetensors")
     assert load_tracker(path).track(TURNS).state == tracker.track(TURNS).state
     assert load_tracker(path).made == {"joint_goal": 0.5}
-    with pytest.raises(UserError, match="there is no tracker at"):
+    with pytest.raises(UserError, match="there is no state tracker at"):
         load_tracker(tmp_path / "absent.safetensors")
 
 

@@ -108,7 +108,7 @@ def simulate(count: int, seed: int, config: SimulatorConfig | None = None) -> li
     --------
     >>> dialogue = simulate(1, seed=0)[0]
     >>> dialogue.turns[0].system, dialogue.turns[0].user
-    ('', 'can you find me a train to alderton on thursday .')
+    ('', 'one more thing , i want to see something in town of the museum kind .')
     """
     if count < 1:
         raise ValueError(f"count must be at least 1, got {count}")

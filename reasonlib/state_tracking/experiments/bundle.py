@@ -43,8 +43,10 @@ def make_encoder(trial: Trial) -> Measured:
     )
     if trial.scale == "paper" and history.stopped == "finished":
         save_encoder(model, tokenizer, BUNDLED)
+    losses = [row["loss"] for row in history]  # none if the budget ended before the first pass
     return Measured(
-        metrics={"loss": history[-1]["loss"], "masked_accuracy": masked_accuracy(model, tokenizer)},
+        metrics={"masked_accuracy": masked_accuracy(model, tokenizer)},
+        details={"loss": losses},
         steps_done=history.steps_done,
         steps_planned=history.steps_planned,
         stopped=history.stopped,

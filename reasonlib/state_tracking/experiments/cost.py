@@ -70,5 +70,5 @@ def run_cost(trial: Trial) -> Measured:
         f"turns_per_second.{count}": len(turns) / second
         for count, second in zip(PAIRS_TIMED, seconds, strict=True)
     }
-    metrics["exponent"] = exponent(PAIRS_TIMED, seconds)
+    metrics["seconds_exponent"] = exponent(PAIRS_TIMED, seconds)
     return Measured(metrics=metrics, details={"turns": len(turns), "tokens": tokens.shape[1]})

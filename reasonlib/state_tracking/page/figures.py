@@ -1,5 +1,6 @@
 """Tables and pictures of the chapters on dialogue state tracking."""
 
+import html
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from reasonlib.state_tracking.data.simulator_fit import MULTIWOZ, NAMES, describ
 from reasonlib.state_tracking.experiments.cost import PAIRS_TIMED
 from reasonlib.state_tracking.models.pretrained import load_tracker
 from reasonlib.state_tracking.page.labels import ROWS
+from reasonlib.tracking import records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,17 +76,27 @@ def hidden_by_joint_goal(
 
 
 def relations(metric: str, unit: str, rows: Sequence[str]) -> Picture:
-    """Draw one metric of rows of ``state_tracking/relations``, mean and deviation over seeds."""
-    values, sources = {}, set()
+    """Draw one metric of rows of ``state_tracking/relations``, mean and deviation over seeds.
+
+    Rows without a record are named under the picture.
+    """
+    values, sources, absent = {}, set(), []
     for row in rows:
-        group = results.best("state_tracking/relations", row)
-        if (summary := group.summary(metric)) is not None:
-            values[ROWS[row]] = {"mean": summary.mean, "sd": summary.sd}
-            sources.add(results.origin(group))
+        group = records.best("state_tracking/relations", row)
+        summary = None if group is None else group.summary(metric)
+        if group is None or summary is None:
+            absent.append(ROWS[row])
+            continue
+        values[ROWS[row]] = {"mean": summary.mean, "sd": summary.sd}
+        sources.add(results.origin(group))
+    command = f"reasonlib run state_tracking/relations --scale paper --row {' --row '.join(rows)}"
+    missing = f" Not run yet: {', '.join(absent)}; the command is: {command}" if absent else ""
+    if not values:
+        return Picture(f'<p class="rr">{html.escape(missing.strip())}</p>', alt=missing.strip())
     return plotting.show(
         plotting.bars(values, unit=unit, limits=(0, 1)),
         alt=f"{unit}: " + ", ".join(f"{name} {value['mean']:.3f}" for name, value in values.items()),
-        caption=f"state_tracking/relations: {'; '.join(sorted(sources))}. Lines: standard deviation.",
+        caption=f"{'; '.join(sorted(sources))}. Lines: standard deviation.{missing}",
     )
 
 
@@ -95,7 +107,7 @@ def cost() -> Picture:
         group = results.best("state_tracking/cost", row)
         speeds = [group.summary(f"turns_per_second.{count}") for count in PAIRS_TIMED]
         lines[ROWS[row]] = (list(PAIRS_TIMED), [speed.mean for speed in speeds if speed is not None])
-        exponent = group.summary("exponent")
+        exponent = group.summary("seconds_exponent")
         if exponent is not None:
             notes.append(f"{ROWS[row]}: time grows with the pairs to the power {exponent.mean:.2f}")
     drawing = plotting.lines(lines, x="domain-slot pairs", y="turns a second", log=True)

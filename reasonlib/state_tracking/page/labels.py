@@ -4,17 +4,14 @@ __all__ = ["METRICS", "ROWS"]
 
 METRICS = {
     "joint_goal": "joint goal accuracy",
-    "slot": "slot accuracy",
     "inherited": "accuracy on inherited slots",
-    "f1": "F1 of filled slots",
-    "filled.stated": "right at once: stated",
-    "filled.offered": "right at once: offered and accepted",
-    "filled.inherited": "right at once: inherited",
-    "filled.dontcare": "right at once: dontcare",
-    "filled.changed": "right at once: changed",
     "turns_per_second.30": "turns a second, 30 pairs",
-    "exponent": "growth with the pairs (exponent)",
-    "loss": "loss in nats",
+    "gate.none.precision": "gate: precision of none",
+    "gate.none.recall": "gate: recall of none",
+    "gate.dontcare.precision": "gate: precision of dontcare",
+    "gate.dontcare.recall": "gate: recall of dontcare",
+    "gate.prediction.precision": "gate: precision of prediction",
+    "gate.prediction.recall": "gate: recall of prediction",
 }
 """From a record's metric to words."""
 

@@ -43,7 +43,7 @@ def _make(trial: Trial) -> Measured:
 SCALES = {
     "smoke": {"dialogues": 12, "checked": 4, "asked": 6, "epochs": 1},
     "quick": {"dialogues": 200, "checked": 10, "asked": 40, "epochs": 1},
-    "paper": {"dialogues": 1500, "checked": 40, "asked": 200, "epochs": 6},
+    "paper": {"dialogues": 6000, "checked": 40, "asked": 200, "epochs": 1},
 }
 
 RELATIONS = Experiment(
@@ -132,11 +132,14 @@ COST = Experiment(
 BUNDLE = Experiment(
     name="state_tracking/bundle",
     title="The bundled encoder and tracker",
-    rows={"encoder": {"steps": 1200, "texts": 3000}, "tracker": {**SMALL, "layout": "merge"}},
+    rows={
+        "encoder": {"steps": 1200, "texts": 3000},
+        "tracker": {**SMALL, "layout": "merge", "further_lr": 1.5e-3},
+    },
     scales={
-        "smoke": {**SCALES["smoke"], "steps": 2, "texts": 40},
-        "quick": {**SCALES["quick"], "steps": 60, "texts": 300},
-        "paper": SCALES["paper"],
+        "smoke": {**SCALES["smoke"], "steps": 2, "texts": 40, "further": 4},
+        "quick": {**SCALES["quick"], "steps": 60, "texts": 300, "further": 50},
+        "paper": {"dialogues": 1500, "checked": 40, "asked": 200, "epochs": 3, "further": 2500},
     },
     data={"simulated": SETS["simulated"]},
     run=_make,

@@ -6,11 +6,14 @@
 A run at ``paper`` replaces the files; at a smaller scale it only measures.
 """
 
+from dataclasses import replace
+from typing import Any
+
 import torch
 
 from reasonlib.state_tracking.data.encoding import UNSCORED, TurnTokens
-from reasonlib.state_tracking.data.simulator import simulate
-from reasonlib.state_tracking.experiments.train import fit_tracker
+from reasonlib.state_tracking.data.simulator import SimulatorConfig, simulate
+from reasonlib.state_tracking.experiments.train import fit_tracker, load_splits
 from reasonlib.state_tracking.models.encoder import BUNDLED, EncoderConfig, small_encoder
 from reasonlib.state_tracking.models.pretrain import (
     PretrainingConfig,
@@ -66,9 +69,29 @@ def masked_accuracy(model: torch.nn.Module, tokenizer: object, *, dialogues: int
     return float((guessed == asked)[chosen].float().mean())
 
 
+def _stage(trial: Trial, name: str, **settings: Any) -> Trial:
+    """Give a stage of a trial its own checkpoints and settings."""
+    folder = None if trial.folder is None else trial.folder / name
+    return replace(trial, settings={**trial.settings, **settings}, folder=folder)
+
+
 def make_tracker(trial: Trial) -> Measured:
-    """Train the source's tracker (DS-merge), and write it if the scale is ``paper``."""
-    prepared, measured = fit_tracker(trial)
+    """Train the source's tracker (DS-merge) in two stages, and write it if the scale is ``paper``.
+
+    The first stage passes several times over the dialogues of the set; the second goes on at a lower rate with
+    dialogues that the first has not shown.
+    """
+    settings, splits = trial.settings, load_splits(trial)
+    prepared, first = fit_tracker(_stage(trial, "first"), splits=splits)
+    fresh = tuple(simulate(settings["further"], 21, SimulatorConfig(inherit=0.8)))
+    second = _stage(trial, "further", dialogues=settings["further"], epochs=1, lr=settings["further_lr"])
+    prepared, measured = fit_tracker(second, splits=splits._replace(train=fresh), start=prepared)
+    measured = replace(
+        measured,
+        steps_done=first.steps_done + measured.steps_done,
+        steps_planned=first.steps_planned + measured.steps_planned,
+        stopped=first.stopped if first.stopped != "finished" else measured.stopped,
+    )
     if trial.scale == "paper" and measured.stopped in (None, "finished"):
         made = {name: round(value, 4) for name, value in measured.metrics.items() if "." not in name}
         save_tracker(prepared.model, prepared.tokenizer, {"seed": trial.seed, **made})

@@ -240,10 +240,25 @@ def run_tracker(trial: Trial) -> Measured:
     return fit_tracker(trial)[1]
 
 
-def fit_tracker(trial: Trial) -> tuple[Prepared, Measured]:
-    """Train one system, keep the weights with the best joint goal accuracy on valid, measure on test."""
-    splits, recipe = load_splits(trial), _pick(trial.settings)
+def fit_tracker(
+    trial: Trial, *, splits: Splits | None = None, start: Prepared | None = None
+) -> tuple[Prepared, Measured]:
+    """Train one system, keep the weights with the best joint goal accuracy on valid, measure on test.
+
+    Parameters
+    ----------
+    trial
+        Its settings say what to train, and how.
+    splits
+        Dialogues; by default those that the settings name.
+    start
+        A trained system to go on from, with its candidates; by default a new one.
+    """
+    splits = splits or load_splits(trial)
+    recipe = _pick(trial.settings)
     prepared, tokens = prepare(recipe, splits, seed=trial.seed)
+    if start is not None:
+        prepared = start
     train, valid, test = (encode(part, tokens, prepared.candidates) for part in splits)
     model = prepared.model.to(trial.device)
     each = -(-len(train) // recipe.batch)

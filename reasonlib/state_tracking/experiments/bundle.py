@@ -78,8 +78,8 @@ def _stage(trial: Trial, name: str, **settings: Any) -> Trial:
 def make_tracker(trial: Trial) -> Measured:
     """Train the source's tracker (DS-merge) in two stages, and write it if the scale is ``paper``.
 
-    The first stage passes several times over the dialogues of the set; the second goes on at a lower rate with
-    dialogues that the first has not shown.
+    The first stage passes several times over the dialogues of the set; the second goes on at a lower rate
+    with dialogues that the first has not shown.
     """
     settings, splits = trial.settings, load_splits(trial)
     prepared, first = fit_tracker(_stage(trial, "first"), splits=splits)

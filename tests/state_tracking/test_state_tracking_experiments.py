@@ -136,9 +136,9 @@ def test_exercises_tell_right_from_wrong():
 def test_a_breaking_dialogue_must_break():
     turns = [
         ("", "i need a place to eat in the north ."),
-        ("how about copper kettle ? it is in the north .", "okay , let us take it ."),
+        ("how about silver oven ? it is in the north .", "okay , let us take it ."),
     ]
-    stated = [*turns, ("is there anything else ?", "i need a taxi to copper kettle .")]
+    stated = [*turns, ("is there anything else ?", "i need a taxi to silver oven .")]
     assert not exercises.check_breaking_dialogue(
         lambda: (stated, "restaurant-name", "taxi-destination")
     ).passed

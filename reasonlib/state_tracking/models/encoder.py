@@ -162,6 +162,7 @@ def ds_mask(mask: Bool[Tensor, "B T"], tokens: int, *, blocked: bool = False) ->
         0 where a query (axis 2) may attend to a key (axis 3), else the most negative number; S = N + T.
     """
     ahead = torch.ones(len(mask), tokens, dtype=torch.bool, device=mask.device)
+    # excerpt: mask
     keys = torch.cat([ahead, mask], 1)[:, None, None, :]  # (B, 1, 1, S)
     size = keys.shape[-1]
     allowed = keys.expand(-1, 1, size, -1)
@@ -169,6 +170,7 @@ def ds_mask(mask: Bool[Tensor, "B T"], tokens: int, *, blocked: bool = False) ->
         apart = torch.ones(size, size, dtype=torch.bool, device=mask.device)
         apart[:tokens, :tokens] = torch.eye(tokens, dtype=torch.bool, device=mask.device)
         allowed = allowed & apart
+    # end excerpt
     return torch.where(allowed, 0.0, torch.finfo(torch.float32).min)
 
 

@@ -11,8 +11,8 @@ from reasonlib.state_tracking.data.simulator import SimulatorConfig, simulate
 
 __all__ = ["SETS", "Splits", "load"]
 
-SETS = {"simulated": "simulated", "simulated-unseen": "simulated", "multiwoz": "real"}
-"""The sets by name and kind; the labels of ``multiwoz`` are those edited by the STAR authors."""
+SETS = {"simulated": "stand-in", "simulated-unseen": "stand-in", "multiwoz": "mixed"}
+"""The sets by name and kind: ``multiwoz`` has released dialogues with labels edited by the STAR authors."""
 
 _SEEDS = {"train": 1, "valid": 2, "test": 3}
 

@@ -25,7 +25,7 @@ OPENING = {
     "taxi": ("i need a taxi", "i would like to book a taxi", "can you get me a taxi"),
 }
 
-_SAID = {
+_SAID: dict[str, tuple[str, ...] | dict[str, tuple[str, ...]]] = {
     "area": ("in the {}", "in the {} of town", "somewhere in the {}"),
     "pricerange": ("that is {}", "in the {} price range", "with {} prices"),
     "food": ("that serves {} food", "with {} food", "for a {} meal"),
@@ -131,7 +131,9 @@ def constraint(draw: random.Random, slot: str, value: str) -> str:
     if value == "dontcare":
         return draw.choice(_ANY[slot])
     wordings = _SAID[slot]
-    return draw.choice(wordings[value]) if isinstance(wordings, dict) else choose(draw, wordings, value)
+    if isinstance(wordings, dict):
+        return draw.choice(wordings[value])
+    return choose(draw, wordings, value)
 
 
 def reference(draw: random.Random, slot: str, domain: str) -> str:

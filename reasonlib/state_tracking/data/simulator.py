@@ -360,7 +360,7 @@ class _Talk:
 def _noisy(turns: Sequence[Turn], rate: float, draw: random.Random) -> tuple[Turn, ...]:
     """Drop each newly filled value from the annotation with probability `rate`."""
     dropped: dict[str, tuple[str, Origin]] = {}
-    result = []
+    result: list[Turn] = []
     for turn in turns:
         for pair, origin in turn.origins.items():
             if origin.turn == len(result) and draw.random() < rate:

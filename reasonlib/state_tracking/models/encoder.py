@@ -91,7 +91,7 @@ def small_encoder(config: EncoderConfig, words: int, *, seed: int = 0, masked: b
         eos_token_id=3,
     )
     with training.seeded(seed):
-        made = AlbertForMaskedLM(settings) if masked else AlbertModel(settings, add_pooling_layer=False)
+        made: Any = AlbertForMaskedLM(settings) if masked else AlbertModel(settings, add_pooling_layer=False)
     table = (made.albert if masked else made).embeddings.position_embeddings.weight
     with torch.no_grad():  # learned from here on; from random ones a small encoder finds its neighbours late
         table.copy_(0.1 * sinusoidal_positions(*table.shape))
@@ -226,13 +226,17 @@ class DSCEncoder(nn.Module):
         If the encoder has no table of absolute positions.
     """
 
+    _rows: Tensor
+    _kinds: Tensor
+
     def __init__(
         self, encoder: Any, *, layout: str = "merge", blocked: bool = False, longest: int = 512, seed: int = 0
     ) -> None:
         super().__init__()
         if layout not in LAYOUTS:
             raise ValueError(f"layout must be one of {', '.join(LAYOUTS)}, got {layout!r}")
-        self.encoder, self.layout, self.blocked = encoder, layout, blocked
+        self.encoder: Any = encoder
+        self.layout, self.blocked = layout, blocked
         words = encoder.get_input_embeddings()
         draw = torch.Generator().manual_seed(seed)
         self.tokens = {"merge": len(PAIRS), "split": len(DOMAINS) + len(SLOTS), "none": 0}[layout]
@@ -292,7 +296,7 @@ class DSCEncoder(nn.Module):
 
 def _grow_positions(encoder: Any, longest: int, draw: torch.Generator) -> tuple[int, int]:
     """Grow the position table to `longest` rows and one of zeros; return the first row and the zero row."""
-    embeddings = getattr(encoder, "embeddings", None)
+    embeddings: Any = getattr(encoder, "embeddings", None)
     table = getattr(embeddings, "position_embeddings", None)
     if not isinstance(table, nn.Embedding):
         raise UserError(f"the encoder needs absolute positions; {type(encoder).__name__} has none")

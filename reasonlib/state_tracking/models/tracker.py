@@ -73,6 +73,8 @@ class Tracker(nn.Module):
         If there is no such gate.
     """
 
+    _closed: Tensor
+
     def __init__(
         self, encoder: DSCEncoder, candidates: Candidates, *, gate: str = "two", seed: int = 0
     ) -> None:

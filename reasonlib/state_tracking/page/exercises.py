@@ -88,7 +88,7 @@ def check_first_errors(answer: Callable[..., Any]) -> None:
             "the last turn is right": (5, 2),
         },
     )
-    missing = [{}, {}]
+    missing: list[dict[str, str]] = [{}, {}]
     expect_equal(
         tuple(answer(missing, [{"hotel-area": "north"}] * 2)),
         (2, 1),

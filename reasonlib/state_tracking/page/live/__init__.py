@@ -67,7 +67,8 @@ def describe_network(tracker: BundledTracker) -> dict[str, Any]:
 
 def state_table(dialogue: Dialogue, states: Sequence[dict[str, str]]) -> Picture:
     """Draw a dialogue with the state that each turn adds, as plain HTML."""
-    rows, before = [], {}
+    rows: list[str] = []
+    before: dict[str, str] = {}
     for turn, state in zip(dialogue.turns, states, strict=True):
         new = [f"{pair} = {value}" for pair, value in state.items() if before.get(pair) != value]
         said = f"<b>system</b> {html.escape(turn.system)}<br>" if turn.system else ""

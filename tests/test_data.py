@@ -711,7 +711,8 @@ def topics(tmp_path, monkeypatch):
         if claims:
             (tmp_path / name / "claims.yaml").write_text("[]\n")
         if corpus is not None:
-            (tmp_path / name / "corpus.py").write_text(corpus)
+            (tmp_path / name / "data").mkdir()
+            (tmp_path / name / "data" / "corpus.py").write_text(corpus)
 
     yield add
     for module in [name for name in sys.modules if name.startswith("reasonlib.made_up")]:
@@ -732,7 +733,7 @@ def test_corpora_are_found_by_convention(topics):
 
 def test_a_corpus_under_a_wrong_name(topics):
     topics("made_up_a", TOPIC.format(key="toy-b", url="a"))
-    with pytest.raises(ValueError, match=r"made_up_a.corpus: corpus 'toy-a' is filed under 'toy-b'"):
+    with pytest.raises(ValueError, match=r"made_up_a.data.corpus: corpus 'toy-a' is filed under 'toy-b'"):
         corpora()
 
 
@@ -741,7 +742,7 @@ def test_two_topics_may_share_a_corpus_but_not_a_name(topics):
     topics("made_up_b", TOPIC.format(key="toy-a", url="a"))
     assert list(corpora()) == ["toy-a"]
     topics("made_up_c", TOPIC.format(key="toy-a", url="other"))
-    with pytest.raises(ValueError, match=r"made_up_c\.corpus: another topic has a different corpus 'toy-a'"):
+    with pytest.raises(ValueError, match=r"made_up_c\.data\.corpus: another topic has a different corpus 'toy-a'"):
         corpora()
 
 

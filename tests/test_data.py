@@ -742,7 +742,7 @@ def test_two_topics_may_share_a_corpus_but_not_a_name(topics):
     topics("made_up_b", TOPIC.format(key="toy-a", url="a"))
     assert list(corpora()) == ["toy-a"]
     topics("made_up_c", TOPIC.format(key="toy-a", url="other"))
-    with pytest.raises(ValueError, match=r"made_up_c\.data\.corpus: another topic has a different corpus 'toy-a'"):
+    with pytest.raises(ValueError, match=r"made_up_c\.data\.corpus: another topic has a different"):
         corpora()
 
 

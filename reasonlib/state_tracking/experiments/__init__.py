@@ -7,14 +7,14 @@ from typing import Any
 from reasonlib.data import locate, version
 from reasonlib.errors import DataError
 from reasonlib.state_tracking.data import corpus
-from reasonlib.state_tracking.data.sets import SETS
+from reasonlib.state_tracking.data.datasets import DATA
 from reasonlib.state_tracking.experiments.bundle import make_encoder, make_tracker
 from reasonlib.state_tracking.experiments.cost import run_cost
 from reasonlib.state_tracking.experiments.train import run_carry, run_tracker
 from reasonlib.state_tracking.models.encoder import BUNDLED
 from reasonlib.tracking.experiment import Experiment, Measured, Trial
 
-__all__ = ["EXPERIMENTS"]
+__all__ = ["DATA", "EXPERIMENTS"]
 
 SMALL: Mapping[str, Any] = {"lr": 2e-3, "batch": 8}  # the small encoder needs larger steps than ALBERT
 BASE: Mapping[str, Any] = {"lr": 5e-5, "batch": 8, "accumulate": 4}  # section 4.3.2: effective batch 32
@@ -60,7 +60,7 @@ RELATIONS = Experiment(
         "truncated": {**SMALL, "layout": "merge", "longest": 96},
     },
     scales=SCALES,
-    data=SETS,
+    data=DATA,
     run=_run,
     version=_version,
 )
@@ -76,7 +76,7 @@ BASELINES = Experiment(
         "span": {**SMALL, "layout": "merge", "system": "span"},
     },
     scales=SCALES,
-    data=SETS,
+    data=DATA,
     run=_run,
     version=_version,
 )
@@ -110,7 +110,7 @@ ENCODERS = Experiment(
         "quick": {**SCALES["quick"], "encoder": None},
         "paper": {"dialogues": 8000, "checked": 1000, "asked": 1000, "epochs": 10},
     },
-    data={"multiwoz": SETS["multiwoz"], "simulated": SETS["simulated"]},
+    data={"multiwoz": DATA["multiwoz"], "simulated": DATA["simulated"]},
     run=_run,
     version=_version,
 )  # fmt: skip
@@ -124,7 +124,7 @@ COST = Experiment(
         "quick": {"turns": 8, "repeats": 2},
         "paper": {"turns": 16, "repeats": 5},
     },
-    data={"simulated": SETS["simulated"]},
+    data={"simulated": DATA["simulated"]},
     run=run_cost,
     version=_version,
 )
@@ -141,7 +141,7 @@ BUNDLE = Experiment(
         "quick": {**SCALES["quick"], "steps": 60, "texts": 300, "further": 50},
         "paper": {"dialogues": 1500, "checked": 40, "asked": 200, "epochs": 3, "further": 2500},
     },
-    data={"simulated": SETS["simulated"]},
+    data={"simulated": DATA["simulated"]},
     run=_make,
 )
 

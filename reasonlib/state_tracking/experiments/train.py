@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from reasonlib import training
+from reasonlib.state_tracking.data.datasets import Splits, load
 from reasonlib.state_tracking.data.encoding import (
     Candidates,
     EncodedTurn,
@@ -24,7 +25,6 @@ from reasonlib.state_tracking.data.encoding import (
 from reasonlib.state_tracking.data.example import ORIGINS, Dialogue
 from reasonlib.state_tracking.data.metrics import gate_scores, inherited_pairs, score
 from reasonlib.state_tracking.data.ontology import NONE, PAIRS
-from reasonlib.state_tracking.data.sets import Splits, load
 from reasonlib.state_tracking.models.copying import CopyConfig, CopyTracker, copy_batch, copy_loss
 from reasonlib.state_tracking.models.encoder import DSCEncoder, EncoderConfig, load_encoder, small_encoder
 from reasonlib.state_tracking.models.span import OPEN, Spans, SpanTracker, span_batch, span_loss

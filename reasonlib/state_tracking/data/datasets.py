@@ -9,9 +9,9 @@ from reasonlib.state_tracking.data import corpus
 from reasonlib.state_tracking.data.example import Dialogue
 from reasonlib.state_tracking.data.simulator import SimulatorConfig, simulate
 
-__all__ = ["SETS", "Splits", "load"]
+__all__ = ["DATA", "Splits", "load"]
 
-SETS = {"simulated": "stand-in", "simulated-unseen": "stand-in", "multiwoz": "mixed"}
+DATA = {"simulated": "stand-in", "simulated-unseen": "stand-in", "multiwoz": "mixed"}
 """The sets by name and kind: ``multiwoz`` has released dialogues with labels edited by the STAR authors."""
 
 _SEEDS = {"train": 1, "valid": 2, "test": 3}
@@ -32,7 +32,7 @@ def load(data: str, *, train: int, valid: int, test: int, inherit: float = 0.8, 
     Parameters
     ----------
     data
-        One of `SETS`. In ``simulated-unseen`` the places of valid and test have names that training never
+        One of `DATA`. In ``simulated-unseen`` the places of valid and test have names that training never
         shows.
     train, valid, test
         How many dialogues of each part. Of the real set, `train` are drawn by `seed`; the others are the
@@ -49,8 +49,8 @@ def load(data: str, *, train: int, valid: int, test: int, inherit: float = 0.8, 
     DataError
         If the real set is not on this machine.
     """
-    if data not in SETS:
-        raise ValueError(f"data must be one of {', '.join(SETS)}, got {data!r}")
+    if data not in DATA:
+        raise ValueError(f"data must be one of {', '.join(DATA)}, got {data!r}")
     counts = {"train": train, "valid": valid, "test": test}
     parts: dict[str, tuple[Dialogue, ...]] = {}
     for part, count in counts.items():

@@ -173,7 +173,7 @@ def part_page(name: str) -> str:
     for page in one.chapters:
         gives = re.sub(r"^You will be able to ", "", page.objective).rstrip(".")
         minutes = measure(page).rounded
-        lines.append(f"| {page.number} | [{page.title}]({page.path.name}) | {gives} | {minutes} |")
+        lines.append(f"| {page.number} | {{doc}}`{page.title} <{page.path.stem}>` | {gives} | {minutes} |")
     lines += ["", f"**Time.** {hours(one.minutes).capitalize()} of reading{exercise_time(name)}.", ""]
     if rows := [row for row in claim_rows(name) if not row["goal"]]:
         lines += [f"**Results.** {tally(rows)}: see [the tables](results.md).", ""]

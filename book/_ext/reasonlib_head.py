@@ -7,6 +7,8 @@ Both are made from data: the front matter of the chapter (`objective`, `needs`),
 from __future__ import annotations
 
 import json
+import posixpath
+import re
 from pathlib import Path
 
 from chapters import SCALES, Page, chapter_numbers
@@ -70,7 +72,7 @@ class ChapterHead(SphinxTransform):
 
     def line(self, text: str, kind: str) -> nodes.paragraph:
         """One paragraph of the front matter, its Markdown parsed."""
-        return Parsed(self.document, self.config).paragraph(text, kind)
+        return Parsed(self.document, self.config).paragraph(as_notebooks(text, self.env.docname), kind)
 
     def cost(self, page: Page, notebook: str) -> list[nodes.Node]:
         """What a run of the whole page takes at each scale, as measured, and where this copy stands."""
@@ -89,6 +91,16 @@ class ChapterHead(SphinxTransform):
         line += nodes.reference("", "Run it yourself in Colab", refuri=notebook)
         line += nodes.Text(".")
         return [line]
+
+
+def as_notebooks(text: str, docname: str) -> str:
+    """Point links at chapters to the executed notebooks that stand in their place."""
+
+    def point(match: re.Match[str]) -> str:
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(docname), match[1]))
+        return f"]({match[1]}.ipynb)" if target in chapter_numbers() else match[0]
+
+    return re.sub(r"\]\(([^()\s#:]+)\.md\)", point, text)
 
 
 class Parsed:

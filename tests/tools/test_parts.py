@@ -15,8 +15,8 @@ def test_every_topic_has_its_lines_and_every_built_one_its_pages():
     names = {page.name for page in pages()}
     for topic in parts.topics().values():
         assert topic.title and topic.question.endswith("?") and topic.source
-        assert topic.built == (ROOT / "reasonlib" / topic.name / "claims.yaml").is_file()
         if topic.built:
+            assert (ROOT / "reasonlib" / topic.name / "claims.yaml").is_file()
             assert {f"book/{topic.name}/index", f"book/{topic.name}/results"} <= names
             folder = ROOT / "book" / topic.name
             assert f"```{{part}} {topic.name}\n" in (folder / "index.md").read_text()
@@ -27,7 +27,7 @@ def test_every_topic_has_its_lines_and_every_built_one_its_pages():
 
 def test_a_part_page_lists_its_chapters():
     text = parts.part_page("optimisation")
-    assert "| 1 | [Losses](losses.md) | choose a loss" in text
+    assert "| 1 | {doc}`Losses <losses>` | choose a loss" in text
     assert "**Results.**" in text and "[the tables](results.md)" in text
 
 

@@ -37,7 +37,6 @@ def test_smoke_runs_measure_what_the_claims_ask_for(name):
     for record in experiment.run(name, rows=list(wanted), scale="smoke", records=None):
         assert wanted[record.row] <= set(record.metrics), record.row
         assert record.steps.complete
-        assert record.data.version or record.data.name in ("worked", "number", "tumours", "normal", "reddi")
 
 
 @pytest.mark.parametrize("name", ["optimisation/pits", "optimisation/networks", "optimisation/outliers"])

@@ -168,7 +168,7 @@ def ds_mask(mask: Bool[Tensor, "B T"], tokens: int, *, blocked: bool = False) ->
     allowed = keys.expand(-1, 1, size, -1)
     if blocked and tokens:
         apart = torch.ones(size, size, dtype=torch.bool, device=mask.device)
-        apart[:tokens, :tokens] = torch.eye(tokens, dtype=torch.bool, device=mask.device)
+        apart[:tokens, :tokens] = torch.eye(tokens, dtype=torch.bool).to(mask.device)
         allowed = allowed & apart
     # end excerpt
     return torch.where(allowed, 0.0, torch.finfo(torch.float32).min)

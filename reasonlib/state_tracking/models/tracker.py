@@ -110,7 +110,8 @@ class Tracker(nn.Module):
         """Apply gates (eq. 4.7, 4.8) and classifiers (eq. 4.10, 4.11) to the encoder's vectors."""
         # excerpt: gate and value
         cls = encoded.cls[:, None].expand(-1, len(self.gate_bias), -1)
-        gated = encoded.pairs if self.encoder.width else cls  # [CLS] alone in the ablation
+        # [CLS] alone in the ablation without DS tokens
+        gated = encoded.pairs if self.encoder.width else cls
         gates = torch.einsum("bpd,pdg->bpg", gated, self.gate_weight) + self.gate_bias
         both = torch.cat([encoded.pairs, cls], 2)
         values = torch.einsum("bpd,pdn->bpn", both, self.value_weight) + self.value_bias

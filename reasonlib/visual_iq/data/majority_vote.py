@@ -45,7 +45,7 @@ def count_votes(problems: Problems) -> Int[ndarray, "N E"]:
         members = np.flatnonzero(problems.configuration == index)
         candidates = problems.entities[members, CONTEXT:]
         for slots in configuration.component_slices:
-            for value in _attribute_codes(candidates[:, :, slots]):  # each attribute
+            for value in _attribute_codes(candidates[:, :, slots]):  # attributes
                 # how many of the eight candidates show the same value as this one
                 votes[members] += (value[:, :, None] == value[:, None]).sum(axis=-1)
     return votes

@@ -1,8 +1,9 @@
 """Experiments of this topic, by name; each module holds one family of rows, its recipe and run function."""
 
+from reasonlib.visual_iq.data.datasets import KINDS as DATA
 from reasonlib.visual_iq.experiments import bundle, candidates_only, detection, pipeline, pixels, reasoners
 
-__all__ = ["EXPERIMENTS"]
+__all__ = ["DATA", "EXPERIMENTS"]
 
 EXPERIMENTS = {
     experiment.name: experiment

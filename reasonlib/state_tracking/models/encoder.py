@@ -167,9 +167,9 @@ def ds_mask(mask: Bool[Tensor, "B T"], tokens: int, *, blocked: bool = False) ->
     size = keys.shape[-1]
     allowed = keys.expand(-1, 1, size, -1)
     if blocked and tokens:
-        apart = torch.ones(size, size, dtype=torch.bool, device=mask.device)
-        apart[:tokens, :tokens] = torch.eye(tokens, dtype=torch.bool).to(mask.device)
-        allowed = allowed & apart
+        apart = torch.ones(size, size, dtype=torch.bool)
+        apart[:tokens, :tokens] = torch.eye(tokens, dtype=torch.bool)
+        allowed = allowed & apart.to(mask.device)
     # end excerpt
     return torch.where(allowed, 0.0, torch.finfo(torch.float32).min)
 

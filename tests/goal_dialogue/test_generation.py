@@ -32,7 +32,7 @@ def test_a_network_to_ship_is_written_at_paper_from_released_dialogues_alone(tmp
 
     for scale, kind, reworded in (
         ("smoke", "released", True),
-        ("paper", "simulated", True),
+        ("paper", "stand-in", True),
         ("paper", "released", False),
     ):
         found = ship(scale, kind, reworded=reworded).metrics

@@ -53,6 +53,7 @@ def test_without_a_panel_encoder_no_candidate_sees_the_context():
     assert not torch.allclose(full(other).logits, full(images).logits, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_it_learns_what_it_cannot_without_the_panel_encoder():
     """The answer is the candidate that looks like the last context panel; all eight candidates are shades."""
 

@@ -127,6 +127,7 @@ def trained(model, steps):
         return (model(images).logits.argmax(1) == target).float().mean().item()
 
 
+@pytest.mark.slow
 def test_only_tags_tell_which_context_panel_is_the_last():
     sizes = {"width": 4, "embedding": 16, "hidden": 32, "auxiliary": 0, "dropout": 0.0}
     assert trained(small(tags=True, **sizes), 180) > 0.9

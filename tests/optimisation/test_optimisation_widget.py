@@ -81,5 +81,7 @@ def test_train_a_stack():
 def test_without_ipywidgets(monkeypatch):
     monkeypatch.setitem(sys.modules, "ipywidgets", None)
     for form in (widget.Losses, widget.Race, widget.DeepStack):
-        with pytest.raises(UserError, match=r"the widget needs ipywidgets; .*reasonlib\.optimisation\.page\.live"):
+        with pytest.raises(
+            UserError, match=r"the widget needs ipywidgets; .*reasonlib\.optimisation\.page\.live"
+        ):
             form()

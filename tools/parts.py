@@ -4,11 +4,13 @@ Each function returns Markdown. The Sphinx extension `reasonlib_parts` puts it i
 
     ```{part} story_qa```       question, source, chapters with their reading times, results in one line
     ```{results} story_qa```    every claim of the source by its table or figure, and how to measure it
+    ```{measured} story_qa tables.overview```  a table or chart that a function of the topic's `page` makes
     ```{topics}```              all topics of the book, with the state of each
 """
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -215,6 +217,28 @@ def again(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     lines = commands(rows)
     head = ["```{admonition} Measure it again", ":class: dropdown", "", "~~~bash"]
     return [*head, *lines, "~~~", "```", ""] if lines else []
+
+
+def measured(names: str) -> str:
+    """A table or a chart that a function of a topic's `page` package makes from records.
+
+    Parameters
+    ----------
+    names
+        Topic, and function with its module, such as ``visual_iq tables.training_budgets``.
+
+    Raises
+    ------
+    ValueError
+        If there is no such function.
+    """
+    name, _, path = names.strip().partition(" ")
+    module, _, function = path.strip().rpartition(".")
+    try:
+        make = getattr(importlib.import_module(f"reasonlib.{topic(name).name}.page.{module}"), function)
+    except (ImportError, AttributeError):
+        raise ValueError(f"reasonlib.{name}.page has no function {path!r}") from None
+    return "\n".join(raw(make()._repr_html_()))
 
 
 def raw(html: str) -> list[str]:

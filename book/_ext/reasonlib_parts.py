@@ -7,8 +7,8 @@ from pathlib import Path
 
 import parts
 
-BLOCK = re.compile(r"^```\{(part|results|topics)\}[ \t]*(\w*)\n```$", re.M)
-MAKERS = {"part": parts.part_page, "results": parts.results_page}
+BLOCK = re.compile(r"^```\{(part|results|topics|measured)\}[ \t]*([\w. ]*)\n```$", re.M)
+MAKERS = {"part": parts.part_page, "results": parts.results_page, "measured": parts.measured}
 
 
 def fill(app, docname, source) -> None:

@@ -40,6 +40,14 @@ def test_a_results_page_has_every_claim_once_and_the_commands_that_measure_it():
     assert "\nreasonlib run optimisation/" in text
 
 
+def test_a_table_made_from_records_stands_where_a_page_asks_for_it():
+    text = parts.measured("visual_iq tables.training_budgets")
+    assert text.startswith("````{raw} html\n") and "passes" in text
+    for wrong in ("visual_iq tables.absent", "visual_iq absent.table"):
+        with pytest.raises(ValueError, match="has no function"):
+            parts.measured(wrong)
+
+
 def test_goals_stand_in_a_table_of_their_own(monkeypatch):
     claim = dict(parts.claim_rows("optimisation")[0]) | {"goal": False, "id": "a/claim"}
     goal = claim | {"goal": True, "id": "a/goal"}

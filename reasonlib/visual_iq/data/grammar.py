@@ -164,13 +164,21 @@ def possible_rules(component: Component, group: int) -> tuple[RuleOption, ...]:
     >>> [option.rule for option in possible_rules(CONFIGURATIONS[0].components[0], 0)]
     ['constant']
     """
+    # excerpt: possible rules
     options = []
     for rule, governed, values in RULE_OPTIONS[group]:
-        for value in values:
-            low, high = _first_column_range(rule, governed, value, *root_range(component, group))
-            if low <= high:
+        for value in values:  # steps of a progression, signs of an arithmetic rule
+            # the levels that the first column may show under this rule
+            low, high = _first_column_range(
+                rule,
+                governed,
+                value,
+                *root_range(component, group),
+            )
+            if low <= high:  # otherwise the rule has no room
                 options.append((rule, governed, value, 1 / len(values), low, high))
     total = sum(probability for _, _, _, probability, _, _ in options)
+    # end excerpt
     return tuple(
         RuleOption(rule=rule, governed=governed, value=value, chance=probability / total, low=low, high=high)
         for rule, governed, value, probability, low, high in options

@@ -42,12 +42,16 @@ class Contrast(nn.Module):
         ValueError
             If ``h`` changes the shape.
         """
-        common = self.aggregate(features.sum(1))
+        # excerpt: contrast
+        common = self.aggregate(features.sum(1))  # h of the sum over candidates
+        # end excerpt
         if common.shape != features[:, 0].shape:
             raise ValueError(
                 f"aggregate must keep the shape {tuple(features[:, 0].shape)}, got {tuple(common.shape)}"
             )
-        return features - common.unsqueeze(1)
+        # excerpt: contrast
+        return features - common.unsqueeze(1)  # taken from each candidate
+        # end excerpt
 
 
 def choice_loss(

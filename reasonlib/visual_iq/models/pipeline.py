@@ -164,12 +164,15 @@ def score_hypotheses(model: Solver, problems: Problems) -> Float[ndarray, "N C"]
     no candidate is. Two hypotheses may still explain two candidates. A model that predicts panels therefore
     scores the upper rows as well: the right hypothesis explains all three rows.
     """
-    low, high = size_bounds(problems)
+    # excerpt: readings
+    low, high = size_bounds(problems)  # the sizes that are drawn alike
     scores = predict_scores(model, problems)
     for index in np.flatnonzero((low != high).any((1, 2))):
+        # every table that these pictures may show
         hypotheses = size_hypotheses(problems[index : index + 1])
         likelihood = predict_scores(model, hypotheses)
-        if isinstance(model, Relational):
+        if isinstance(model, Relational):  # it predicts the upper rows too
             likelihood = likelihood + upper_row_likelihood(model, hypotheses)
-        scores[index] = likelihood.max(0)
+        scores[index] = likelihood.max(0)  # the best table for each candidate
     return scores
+    # end excerpt

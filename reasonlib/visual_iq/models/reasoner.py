@@ -138,10 +138,13 @@ class PanelEmbedding(nn.Module):
 
     def forward(self, sequences: TokenSequences) -> Float[Tensor, "U D"]:
         """Embed different sequences of one length."""
+        # excerpt: entities
+        # U different sequences of S slots: the level in each slot, and its position
         x = self.tokens(sequences.tokens) + self.places(sequences.places)  # (U, S, D)
         if self.encoder is not None:
-            x = encode_fused(self.encoder, x)
-        return x.sum(1)
+            x = encode_fused(self.encoder, x)  # the entities of a panel attend to each other
+        return x.sum(1)  # one vector for each panel: the sum over its slots
+        # end excerpt
 
 
 class Segments(nn.Module):
@@ -168,16 +171,28 @@ class Segments(nn.Module):
 
     def forward(self, panels: Float[Tensor, "B V P D"]) -> Float[Tensor, "B V T D"]:
         """Add the segments' embeddings and put in the separators."""
+        # excerpt: segments
+        # each of the nine cells of the matrix: its row plus its column
         cell = (self.row[:, None] + self.item).flatten(0, 1)  # (9, D)
+        # all candidates stand in the last cell
         candidates = panels[:, :, CONTEXT:] + (cell[8] + self.kind[1])
+        # end excerpt
         if not self.context:
             return candidates
+        # excerpt: segments
         context = panels[:, :, :CONTEXT] + (cell[:CONTEXT] + self.kind[0])
+        # end excerpt
         if self.separator is None:
             return torch.cat((context, candidates), 2)
-        between = self.separator.expand(*context.shape[:2], 1, -1)
-        first, second, third = context[:, :, :3], context[:, :, 3:6], context[:, :, 6:]
+        # excerpt: segments
+        between = self.separator.expand(*context.shape[:2], 1, -1)  # a separator
+        first, second, third = (
+            context[:, :, :3],
+            context[:, :, 3:6],
+            context[:, :, 6:],  # the two panels of the third row
+        )
         return torch.cat((first, between, second, between, third, candidates), 2)
+        # end excerpt
 
 
 class Reasoner(nn.Module):
@@ -231,8 +246,11 @@ class Reasoner(nn.Module):
             else:
                 tokens = encode_fused(self.encoder, tokens)
             x = tokens.unflatten(0, (problems, streams))
-        candidates = x[:, :, -CANDIDATES:]
+        # excerpt: answer
+        candidates = x[:, :, -CANDIDATES:]  # (B, V, C, D): what the encoder made of them
+        # the streams of a candidate end to end, then the contrast
         features = self.contrast(candidates.transpose(1, 2).flatten(2))  # (B, C, V D)
+        # end excerpt
         return ReasonerOutput(self.output(features).squeeze(-1), weights)
 
     def loss(self, batch: TokenBatch) -> Float[Tensor, ""]:

@@ -161,17 +161,23 @@ class Relational(nn.Module):
         self, rule: RowRule, embedded: Float[Tensor, "*M 9 D"], every_row: bool
     ) -> Float[Tensor, "*M R D"]:
         """Predict the third panel of the third row, or of every row (whose third panel is then known)."""
-        rows = embedded.unflatten(-2, (3, 3))  # (..., R, 3, D)
-        if every_row:
-            codes = rule.read(rows)
+        # excerpt: prediction
+        rows = embedded.unflatten(-2, (3, 3))  # (..., R rows, 3 panels of a row, D)
+        if every_row:  # in training: the end of each row, from the two other rows
+            codes = rule.read(rows)  # f: one code for each complete row
             return rule(codes.sum(-2, keepdim=True) - codes, rows[..., :2, :])
+        # to answer: f of the two upper rows, then g with the third row's first panels
         code = rule.read(rows[..., :2, :, :]).sum(-2, keepdim=True)
         return rule(code, rows[..., 2:, :2, :])
+        # end excerpt
 
     def _levels(self, guess: Float[Tensor, "M V R D"]) -> Float[Tensor, "M V R Y"]:
         """Log-probability of each symbol of the attribute."""
+        # excerpt: distribution
+        # the product with each symbol's embedding; other attributes' symbols are masked
         logits = functional.linear(guess, self.symbols.weight, self.symbol_bias)
         return logits.masked_fill(~self.own[:, None], -torch.inf).log_softmax(-1)
+        # end excerpt
 
     def _sets(
         self, guess: Float[Tensor, "G R D"], filled: Float[Tensor, "G R Q"], places: Bool[Tensor, "G Q"]

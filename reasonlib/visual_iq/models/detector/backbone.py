@@ -119,14 +119,16 @@ class Pyramid(nn.Module):
 
     def forward(self, levels: Sequence[Float[Tensor, "B _ _ _"]]) -> list[Float[Tensor, "B C _ _"]]:
         """Return P2 to P5."""
-        merged: list[Tensor] = []
+        # excerpt: pyramid
+        merged: list[Tensor] = []  # from the coarsest level to the finest
         for lateral, level in zip(reversed(self.lateral), reversed(levels), strict=True):
-            level_features = lateral(level)
-            if merged:
+            level_features = lateral(level)  # 1x1: the same width on every level
+            if merged:  # add the coarser level, doubled in size
                 level_features = level_features + functional.interpolate(
                     merged[-1], size=level_features.shape[2:], mode="nearest"
                 )
             merged.append(level_features)
+        # end excerpt
         return [output(features) for output, features in zip(self.output, reversed(merged), strict=True)]
 
 

@@ -36,10 +36,16 @@ def iou(boxes: Float[Tensor, "*B N 4"], others: Float[Tensor, "*B M 4"]) -> Floa
     >>> iou(torch.tensor([[0., 0., 2., 2.]]), torch.tensor([[1., 0., 3., 2.], [2., 0., 4., 2.]]))
     tensor([[0.3333, 0.0000]])
     """
-    first, second = boxes.unsqueeze(-2), others.unsqueeze(-3)
-    shared = torch.minimum(first[..., 2:], second[..., 2:]) - torch.maximum(first[..., :2], second[..., :2])
-    intersection = shared.clamp(min=0).prod(-1)
+    # excerpt: iou
+    first, second = boxes.unsqueeze(-2), others.unsqueeze(-3)  # every pair
+    # width and height of the shared part: the nearer ends less the farther beginnings
+    shared = torch.minimum(
+        first[..., 2:],
+        second[..., 2:],
+    ) - torch.maximum(first[..., :2], second[..., :2])
+    intersection = shared.clamp(min=0).prod(-1)  # 0 where they are apart
     return intersection / (area(first) + area(second) - intersection).clamp(min=1e-9)
+    # end excerpt
 
 
 def encode(boxes: Float[Tensor, "*N 4"], anchors: Float[Tensor, "*N 4"]) -> Float[Tensor, "*N 4"]:
@@ -47,9 +53,14 @@ def encode(boxes: Float[Tensor, "*N 4"], anchors: Float[Tensor, "*N 4"]) -> Floa
 
     Ren et al. (2015), eq. 2: ``((x - x_a) / w_a, (y - y_a) / h_a, log(w / w_a), log(h / h_a))``.
     """
-    size, anchor = sides(boxes), sides(anchors)
-    shift = (boxes[..., :2] + boxes[..., 2:] - anchors[..., :2] - anchors[..., 2:]) / 2
+    # excerpt: encode
+    size, anchor = sides(boxes), sides(anchors)  # width and height of each
+    # from centre to centre
+    shift = (
+        boxes[..., :2] + boxes[..., 2:] - anchors[..., :2] - anchors[..., 2:]  # twice
+    ) / 2
     return torch.cat([shift / anchor, torch.log(size / anchor)], -1)
+    # end excerpt
 
 
 def decode(code: Float[Tensor, "*N 4"], anchors: Float[Tensor, "*N 4"]) -> Float[Tensor, "*N 4"]:

@@ -12,12 +12,12 @@ from transformers import BertConfig as TheirConfig
 from transformers import BertForPreTraining
 
 from reasonlib import nn
+from reasonlib.nn import decoding
 from reasonlib.transformer.data.datasets import texts
 from reasonlib.transformer.data.masking import IGNORED, mask_tokens
 from reasonlib.transformer.data.pairs import Pairs, pack, story_vocabulary
 from reasonlib.transformer.data.simulator import simulate
 from reasonlib.transformer.experiments.tasks import encode
-from reasonlib.transformer.models import decoding
 from reasonlib.transformer.models.bert import Bert, BertConfig
 from reasonlib.transformer.models.translator import Translator, TranslatorConfig
 

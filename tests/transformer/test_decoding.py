@@ -7,10 +7,10 @@ from typing import NamedTuple
 import pytest
 import torch
 
+from reasonlib.nn import decoding
+from reasonlib.nn.decoding import beam_search, best, greedy, length_penalty, sample, score
 from reasonlib.transformer.data.simulator import simulate
 from reasonlib.transformer.experiments.tasks import build, encode
-from reasonlib.transformer.models import decoding
-from reasonlib.transformer.models.decoding import beam_search, best, greedy, length_penalty, sample, score
 
 WORDS, LONGEST = 5, 4  # ids 0 padding, 1 start, 2 end, 3, 4
 

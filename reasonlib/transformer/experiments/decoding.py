@@ -4,13 +4,13 @@ from typing import Any
 
 import torch
 
+from reasonlib.nn import decoding
 from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
 from reasonlib.tracking.trials import measured
 from reasonlib.transformer.data.datasets import DATA
 from reasonlib.transformer.data.simulator import shares
 from reasonlib.transformer.experiments import bleu
 from reasonlib.transformer.experiments.tasks import RECIPES, Recipe, solve
-from reasonlib.transformer.models import decoding
 
 
 def run_decoding(trial: Trial) -> Measured:

@@ -21,10 +21,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from reasonlib import training
+from reasonlib.nn import decoding
 from reasonlib.training.batching import pad
 from reasonlib.training.vocabulary import Vocabulary
 from reasonlib.transformer.data.simulator import Example, simulate, vocabulary
-from reasonlib.transformer.models import ablations, decoding
+from reasonlib.transformer.models import ablations
 from reasonlib.transformer.models.translator import Tagger, Translator, TranslatorConfig
 
 __all__ = [

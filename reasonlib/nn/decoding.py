@@ -11,10 +11,10 @@ Axes: B sources, K answers kept of each (the width of the beam), N = B * K rows,
     start -> a (0.6) -> b (0.1) ...                 greedy follows a, the likeliest first token;
           -> c (0.4) -> d (1.0)  <- the likeliest   a beam of two keeps c too, and finds the better answer.
 
-Anything that can `begin` and `advance` may be decoded (see `Writer`).
+Anything that can `begin` and `advance` may be decoded (see `Writer`). What is chosen lies on the CPU.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from typing import Any, NamedTuple, Protocol
 
 import torch
@@ -32,7 +32,7 @@ class Writer(Protocol):
     log-probabilities (N, V) of the next, and the next reading.
     """
 
-    def begin(self, source: Tensor) -> Any:
+    def begin(self, source: Any) -> Any:
         """Read."""
 
     def advance(self, reading: Any, tokens: Tensor) -> tuple[Tensor, Any]:
@@ -70,16 +70,14 @@ def length_penalty(length: Tensor | int, alpha: float) -> Tensor:
 
 
 @torch.no_grad()
-def greedy(
-    model: Writer, source: Int[Tensor, "B S"], *, longest: int, start: int = 1, end: int = 2
-) -> Answers:
+def greedy(model: Writer, source: Sized, *, longest: int, start: int = 1, end: int = 2) -> Answers:
     """Take the likeliest token, again and again, until the end.
 
     Parameters
     ----------
     model
         See `Writer`.
-    source : (B, S)
+    source : (B, S), or anything of length B that the model reads
         What to answer.
     longest
         Tokens of an answer at most, its end included.
@@ -113,7 +111,7 @@ def greedy(
 @torch.no_grad()
 def beam_search(
     model: Writer,
-    source: Int[Tensor, "B S"],
+    source: Sized,
     *,
     width: int,
     longest: int,
@@ -127,7 +125,7 @@ def beam_search(
     ----------
     model
         See `Writer`.
-    source : (B, S)
+    source : (B, S), or anything of length B that the model reads
         What to answer; all are searched side by side.
     width
         K, beginnings kept. 1 is `greedy`; with as many as there are beginnings, nothing is ever dropped and
@@ -194,7 +192,7 @@ def beam_search(
 @torch.no_grad()
 def sample(
     model: Writer,
-    source: Int[Tensor, "B S"],
+    source: Sized,
     *,
     longest: int,
     generator: torch.Generator,
@@ -210,7 +208,7 @@ def sample(
     ----------
     model
         See `Writer`.
-    source : (B, S)
+    source : (B, S), or anything of length B that the model reads
         What to answer.
     longest
         Tokens of an answer at most, its end included.
@@ -265,7 +263,7 @@ def sample(
 
 @torch.no_grad()
 def score(
-    model: Writer, source: Int[Tensor, "B S"], answers: Int[Tensor, "B T"], *, start: int = 1, end: int = 2
+    model: Writer, source: Sized, answers: Int[Tensor, "B T"], *, start: int = 1, end: int = 2
 ) -> Float[Tensor, " B"]:
     """Give the log-probability of given answers (nats), each up to its end; eq. 2.2.
 
@@ -273,7 +271,7 @@ def score(
     ----------
     model
         See `Writer`.
-    source : (B, S)
+    source : (B, S), or anything of length B that the model reads
         What they answer.
     answers : (B, T)
         Ids without the start.

@@ -1,0 +1,31 @@
+"""Translation in context: seven systems that read the sentences before the one they translate.
+
+>>> from reasonlib import context_translation
+>>> document = context_translation.simulate(1, seed=3)[0]
+>>> pair = document.pairs[2]
+>>> pair.source, pair.target, pair.decides.context_word
+('it was big .', 'ro grando esto .', 'lamp')
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from reasonlib.context_translation.models.decoding import translate
+    from reasonlib.context_translation.models.translator import Translator
+    from reasonlib.parallel.simulator import simulate
+
+__all__ = ["Translator", "simulate", "translate"]
+
+_MODULES = {
+    "Translator": "reasonlib.context_translation.models.translator",
+    "simulate": "reasonlib.parallel.simulator",
+    "translate": "reasonlib.context_translation.models.decoding",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_MODULES[name]), name)

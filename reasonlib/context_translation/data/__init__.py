@@ -1,0 +1,1 @@
+"""Parallel documents as batches with context, data sets by name, and the metrics of translations."""

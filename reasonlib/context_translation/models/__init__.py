@@ -1,0 +1,1 @@
+"""The seven systems, one a file, and the translator around them."""

@@ -1,0 +1,87 @@
+"""Documents of aligned sentences: what the simulator makes and what every reader of files returns."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+__all__ = ["KINDS", "Deciding", "Document", "SentencePair", "contexts"]
+
+KINDS = ("pronoun", "subject", "verb", "formality")
+"""What a sentence can leave to its context."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deciding:
+    """What decides the translation of a sentence that its context alone makes clear.
+
+    Attributes
+    ----------
+    kind
+        One of `KINDS`.
+    word
+        The word of the target that the context decides.
+    context_word
+        The word of an earlier source sentence that decides it.
+    distance
+        How many sentences back that word stands; 1 is the sentence before.
+    contrast
+        The target as another context would have it: fluent, and wrong here.
+    """
+
+    kind: str
+    word: str
+    context_word: str
+    distance: int
+    contrast: str
+
+
+@dataclass(frozen=True, slots=True)
+class SentencePair:
+    """A sentence and its translation.
+
+    Attributes
+    ----------
+    source, target
+        Text, without a line break.
+    helpful
+        Whether the context is needed to translate it; None where nobody has labelled it.
+    decides
+        What decides it; None for an unhelpful or unlabelled sentence.
+    """
+
+    source: str
+    target: str
+    helpful: bool | None = None
+    decides: Deciding | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Sentence pairs in the order in which they stand, and the name of the document."""
+
+    pairs: tuple[SentencePair, ...]
+    name: str = ""
+
+
+def contexts(document: Document, sentences: int) -> list[tuple[str, ...]]:
+    """Return the source sentences before each sentence of a document, nearest first.
+
+    Parameters
+    ----------
+    document
+        The sentences.
+    sentences
+        At most so many of them; fewer at the start of the document.
+
+    Examples
+    --------
+    >>> document = Document(tuple(SentencePair(word, word) for word in ("a", "b", "c")))
+    >>> contexts(document, 2)
+    [(), ('a',), ('b', 'a')]
+    """
+    if sentences < 0:
+        raise ValueError(f"sentences must be at least 0, got {sentences}")
+    sources: Sequence[str] = [pair.source for pair in document.pairs]
+    return [
+        tuple(sources[position - back] for back in range(1, min(sentences, position) + 1))
+        for position in range(len(sources))
+    ]

@@ -377,7 +377,8 @@ def claims(
     as_json: Json = False,
 ) -> None:
     """Say of every published claim, and of every goal of the book, what our records say to it."""
-    from reasonlib.tracking.claims import VERDICTS, verdicts
+    from reasonlib.tracking.claims import verdicts
+    from reasonlib.tracking.verdicts import VERDICTS
 
     wanted = [one.replace("-", " ") for one in verdict or VERDICTS]
     for one in wanted:

@@ -72,7 +72,7 @@ class Line:
     origin
         Scale, data and runs of these numbers; empty where there are none.
     verdict
-        One of `reasonlib.tracking.claims.VERDICTS`.
+        One of `reasonlib.tracking.verdicts.VERDICTS`.
     goal
         Whether it is a goal of the book and no claim of a source.
     why

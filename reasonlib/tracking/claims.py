@@ -21,13 +21,12 @@ from reasonlib.tracking import verdicts as rule
 from reasonlib.tracking.conditions import Condition, differences
 from reasonlib.tracking.published import PLACES, Claim, Order, Side, load
 from reasonlib.tracking.records import KINDS, SCALES, Group, Summary
-from reasonlib.tracking.verdicts import VERDICTS, Comparison, Sample
+from reasonlib.tracking.verdicts import Comparison, Sample
 
 if TYPE_CHECKING:
     from reasonlib.tracking.experiment import Experiment
 
 __all__ = [
-    "VERDICTS",
     "Claim",
     "Side",
     "Verdict",
@@ -50,7 +49,7 @@ class Verdict:
     claim
         The claim.
     verdict
-        One of `VERDICTS`; see `reasonlib.tracking.verdicts.judge`.
+        One of `reasonlib.tracking.verdicts.VERDICTS`; `judge` there holds the rule.
     ours
         Mean, sample standard deviation and number of seeds of the claim's own row, where it names one.
     sides

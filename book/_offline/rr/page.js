@@ -25,7 +25,7 @@
     const room = box.scrollWidth - box.clientWidth;
     box.classList.toggle("rr-wide", room > 2);
     box.classList.toggle("rr-more", room > 2 && box.scrollLeft < room - 2);
-    if (room > 2) box.tabIndex = 0;
+    if (room > 0) box.tabIndex = 0; // a pixel too is something that only a pointer could scroll
     else if (!box.hasAttribute("role")) box.removeAttribute("tabindex");
   }
 

@@ -458,7 +458,9 @@ def preview(names: Sequence[str], site: Path, *, as_is: bool) -> None:
         say((site / "book" / f"{name}.html").resolve().as_uri())
 
 
-def sphinx_in_this_process(work: Path, site: Path, scale: str, *, lenient: bool = False) -> int:
+def sphinx_in_this_process(
+    work: Path, site: Path, scale: str, *, lenient: bool = False, builder: str = "html"
+) -> int:
     """The worker: Jupyter Book's own Sphinx build over the staged sources, with execution off."""
     from jupyter_book.sphinx import build_sphinx
 
@@ -476,6 +478,7 @@ def sphinx_in_this_process(work: Path, site: Path, scale: str, *, lenient: bool 
             "external_toc_path": str(source / "_toc.yml"),
         },
         warningiserror=not lenient,
+        builder=builder,
         keep_going=True,
     )
     return result if isinstance(result, int) else 1
@@ -553,6 +556,7 @@ def main() -> int:
     each.add_argument("site", type=Path)
     each.add_argument("scale")
     each.add_argument("--lenient", action="store_true")
+    each.add_argument("--builder", default="html")
     given = parser.parse_args()
     try:
         if given.command == "build":
@@ -568,7 +572,9 @@ def main() -> int:
         elif given.command == "_execute":
             return execute_in_this_process(given.work, given.scale)
         else:
-            return sphinx_in_this_process(given.work, given.site, given.scale, lenient=given.lenient)
+            return sphinx_in_this_process(
+                given.work, given.site, given.scale, lenient=given.lenient, builder=given.builder
+            )
     except BuildError as error:
         told = str(error)
         if not sys.stderr.isatty():  # a traceback of IPython is coloured

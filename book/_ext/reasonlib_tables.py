@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from docutils import nodes
@@ -45,6 +46,22 @@ class Status(SphinxDirective):
         return [nodes.raw("", board._repr_html_(), format="html")]
 
 
+class Weights(SphinxDirective):
+    """Bytes over the wire and time to answer of each page, as tools/weigh.py measured them."""
+
+    def run(self):
+        """Lay out what was kept; nothing where nothing was measured."""
+        path = Path(self.env.app.srcdir) / "book" / "weights.json"
+        if not path.is_file():
+            return []
+        self.env.note_dependency(str(path))
+        lines = ["| page | over the wire | requests | answers after |", "|---|--:|--:|--:|"]
+        for name, page in json.loads(path.read_text(encoding="utf-8")).items():
+            ready = f"{page['ready_ms'] / 1000:.1f} s"
+            lines.append(f"| {{doc}}`{name}` | {page['kb']} kB | {page['requests']} | {ready} |")
+        return self.parse_text_to_nodes("\n".join(lines))
+
+
 def chapters(site_map) -> list[str]:
     """The chapters of the table of contents in reading order, such as ``story_qa/memory``."""
     parts = [str(name).split("/") for name in site_map]
@@ -54,4 +71,5 @@ def chapters(site_map) -> list[str]:
 def setup(app):
     app.add_directive("scoreboard", Scoreboard)
     app.add_directive("chapter-status", Status)
+    app.add_directive("page-weights", Weights)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

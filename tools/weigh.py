@@ -1,0 +1,103 @@
+"""Weigh the pages of a built site: bytes over the wire, requests, and how soon a page answers on a phone.
+
+    python tools/weigh.py [--site _build/html] [--keep]     --keep writes book/weights.json
+
+Each page is opened in Chromium from a server of this machine. Bytes are those a server sends that compresses
+text (gzip), fonts and pictures as they are. A page answers when it has loaded and its live figures have
+started, with the processor slowed down six times, as a phone's is. No test depends on these numbers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import shutil
+import sys
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from chapters import BUILD, ROOT, chapters, write_if_changed
+
+WEIGHTS = ROOT / "book" / "weights.json"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+PACKED = (".woff", ".woff2", ".png", ".webp", ".jpg", ".ico")  # compressed already
+SLOWER = 6  # times, the processor of a phone
+STARTED = "() => [...document.querySelectorAll('.rr-live')].every((each) => each.dataset.ready !== undefined)"
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """A file server that does not write a line for every request."""
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+def size_over_wire(url: str, body: bytes) -> int:
+    """The bytes a compressing server sends."""
+    plain = url.partition("?")[0]
+    return len(body) if plain.endswith(PACKED) else len(gzip.compress(body, 6))
+
+
+def weigh(browser: Any, url: str) -> dict[str, float]:
+    """Open a page twice: once to count what it loads, once slowed down to see when it answers."""
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    answers: list[Any] = []
+    page.on("response", answers.append)
+    page.goto(url, wait_until="networkidle")
+    sent = sum(size_over_wire(answer.url, answer.body()) for answer in answers if answer.ok)
+    context.close()
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
+    page.goto(url, wait_until="load")
+    page.wait_for_function(STARTED)
+    ready = page.evaluate("() => performance.now()")
+    context.close()
+    return {"kb": round(sent / 1000), "requests": len(answers), "ready_ms": round(ready)}
+
+
+def main() -> int:
+    """Weigh the first page and every chapter."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--site", type=Path, default=BUILD / "html")
+    parser.add_argument("--keep", action="store_true", help="write book/weights.json")
+    parser.add_argument("--only", nargs="+", default=[], metavar="CHAPTER")
+    given = parser.parse_args()
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    names = ["intro", *(page.short for page in chapters())]
+    names = [name for name in names if (given.site / "book" / f"{name}.html").is_file()]
+    names = [name for name in names if not given.only or name in given.only]
+    if program is None or not names:
+        print("no Chromium on this machine" if names else "run `make book` first", file=sys.stderr)
+        return 1
+    from playwright.sync_api import sync_playwright
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(given.site)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    address = f"http://127.0.0.1:{server.server_address[1]}/book/"
+    found = {}
+    print(f"{'page':<28} {'kB':>6} {'requests':>9} {'answers after':>14}")
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        for name in names:
+            found[name] = weigh(browser, f"{address}{name}.html")
+            line = found[name]
+            print(f"{name:<28} {line['kb']:>6} {line['requests']:>9} {line['ready_ms']:>11} ms", flush=True)
+        browser.close()
+    server.shutdown()
+    server.server_close()
+    if given.keep:
+        known = json.loads(WEIGHTS.read_text(encoding="utf-8")) if WEIGHTS.is_file() else {}
+        write_if_changed(WEIGHTS, json.dumps({**known, **found}, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

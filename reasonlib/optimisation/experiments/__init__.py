@@ -7,7 +7,7 @@ scikit-learn, and inputs that we made up.
 
 from typing import Any
 
-from reasonlib.optimisation.experiments import descent, losses, networks
+from reasonlib.optimisation.experiments import curves, descent, losses, networks
 from reasonlib.optimisation.models.activations import ACTIVATIONS
 from reasonlib.tracking.experiment import Experiment, subset
 
@@ -15,6 +15,7 @@ __all__ = ["DATA", "EXPERIMENTS"]
 
 DATA = {
     "worked": "regenerated",  # the probabilities that the source prints
+    "curves": "regenerated",  # the axes of the source's figures
     "number": "stand-in",
     "diabetes": "stand-in",
     "skewed": "stand-in",  # the source has the share of targets at 1000, not what the others are
@@ -55,6 +56,33 @@ WORKED = _experiment(
     scales={"smoke": {}, "quick": {}, "paper": {}},
     data=subset(DATA, "worked"),
     run=losses.run_worked,
+    deterministic=True,
+)
+
+LOSS_CURVES = _experiment(
+    "loss-curves",
+    title="Regression losses over the axes of figures 2.6 to 2.10",
+    rows={
+        **{loss: {"loss": loss, "label": 100.0, "reach": 9900.0, "delta": 1.0} for loss in ("mse", "mae")},
+        **{
+            f"huber-{delta:g}": {"loss": "huber", "label": 0.0, "reach": 50.0, "delta": delta}
+            for delta in (0.1, 1.0, 10.0)
+        },
+        "log-cosh": {"loss": "log-cosh", "label": 0.0, "reach": 10.0, "delta": 1.0},
+    },
+    scales={"smoke": {}, "quick": {}, "paper": {}},
+    data=subset(DATA, "curves"),
+    run=curves.run_loss_curve,
+    deterministic=True,
+)
+
+ACTIVATION_CURVES = _experiment(
+    "activation-curves",
+    title="Activation functions over the axes of figures 2.15 and 2.16",
+    rows={name: {"activation": name} for name in ("tanh", "elish", "hard-elish")},
+    scales={"smoke": {}, "quick": {}, "paper": {}},
+    data=subset(DATA, "curves"),
+    run=curves.run_activation_curve,
     deterministic=True,
 )
 
@@ -378,6 +406,8 @@ EXPERIMENTS = {
     experiment.name: experiment
     for experiment in (
         WORKED,
+        LOSS_CURVES,
+        ACTIVATION_CURVES,
         APPROACH,
         OUTLIERS,
         SKEWED,

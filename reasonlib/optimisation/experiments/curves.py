@@ -33,7 +33,7 @@ def slope_and_curvature(curve: Curve, at: float) -> tuple[float, float]:
     if not slope.requires_grad:  # a straight line
         return float(slope), 0.0
     (curvature,) = torch.autograd.grad(slope, point, allow_unused=True)
-    return float(slope), 0.0 if curvature is None else float(curvature)
+    return float(slope.detach()), 0.0 if curvature is None else float(curvature)
 
 
 def run_loss_curve(trial: Trial) -> Measured:

@@ -7,7 +7,7 @@ from browsing import Opened
 
 from reasonlib.display import findings, plotting, scoreboard, status, strip
 from reasonlib.tracking import claims
-from reasonlib.tracking.claims import VERDICTS
+from reasonlib.tracking.verdicts import VERDICTS
 
 SIDE = {"experiment": "story_qa/joint", "metric": "accuracy", "row": "d50-n3"}
 CLAIMS = [

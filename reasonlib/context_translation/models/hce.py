@@ -28,9 +28,16 @@ from reasonlib.context_translation.models.parts import (
     last_gated,
     plain_layers,
 )
-from reasonlib.nn import EncoderLayer, MultiHeadAttention, SinusoidalPositions, masked_softmax, padding_mask
+from reasonlib.nn import (
+    Encoder,
+    EncoderLayer,
+    MultiHeadAttention,
+    SinusoidalPositions,
+    masked_softmax,
+    padding_mask,
+)
 
-__all__ = ["HCE", "ContextVectors", "Pooled", "Pooling", "UpperEncoder"]
+__all__ = ["HCE", "ContextVectors", "Pooled", "Pooling", "UpperEncoder", "pool_context"]
 
 
 class Pooled(NamedTuple):
@@ -73,6 +80,17 @@ class Pooling(nn.Module):
         # end excerpt
 
 
+def pool_context(
+    encoder: Encoder, pooling: Pooling, context: Int[Tensor, "B C T"], embed: Embedding
+) -> ContextVectors:
+    """Make a vector of each context sentence, by itself (eq. 3.14 to 3.16)."""
+    sentences, shape = context.flatten(0, 1), context.shape[:2]
+    mask = padding_mask(sentences)
+    words = encode_sentences(encoder.layers, encoder.end, embed(sentences), mask)  # eq. 3.14
+    pooled = pooling(words, mask)
+    return ContextVectors(pooled.vectors.unflatten(0, shape), pooled.weights.unflatten(0, shape))
+
+
 class UpperEncoder(nn.Module):
     """One encoder layer over the sentence vectors of a context (eq. 3.17).
 
@@ -110,17 +128,9 @@ class HCE(nn.Module):
         self.upper = UpperEncoder(config)
         self.document = DocumentVector(config.width) if config.document else None
 
-    def pool(self, sentences: Int[Tensor, "N T"], embed: Embedding) -> Pooled:
-        """Make a vector of each sentence, by itself (eq. 3.14 to 3.16)."""
-        mask = padding_mask(sentences)
-        words = encode_sentences(self.encoder.layers, self.encoder.end, embed(sentences), mask)  # eq. 3.14
-        return self.pooling(words, mask)
-
     def encode_context(self, context: Int[Tensor, "B C T"], embed: Embedding) -> ContextVectors:
         """Make a vector of each context sentence of a batch; what a cache keeps."""
-        pooled = self.pool(context.flatten(0, 1), embed)
-        shape = context.shape[:2]
-        return ContextVectors(pooled.vectors.unflatten(0, shape), pooled.weights.unflatten(0, shape))
+        return pool_context(self.encoder, self.pooling, context, embed)
 
     def forward(self, batch: Batch, embed: Embedding, context: ContextVectors | None = None) -> Encoding:
         """Encode a batch, with what `encode_context` made of its context, or anew."""

@@ -9,6 +9,7 @@ Axes: B sentences, S source tokens, C context sentences, T context tokens, M = C
     batch --> system.forward(batch, embed) --> Encoding --> decoder
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -33,7 +34,10 @@ __all__ = [
     "GatedSum",
     "SystemConfig",
     "encode_sentences",
+    "last_gated",
     "mark_distance",
+    "plain_layers",
+    "word_attention",
 ]
 
 
@@ -200,7 +204,7 @@ class GatedLayer(nn.Module):
 
 
 def encode_sentences(
-    layers: nn.ModuleList, end: nn.Module, x: Float[Tensor, "N T D"], mask: Bool[Tensor, "N 1 T"]
+    layers: Iterable[nn.Module], end: nn.Module, x: Float[Tensor, "N T D"], mask: Bool[Tensor, "N 1 T"]
 ) -> Float[Tensor, "N T D"]:
     """Run encoder layers and a final norm over sentences, each by itself."""
     for layer in layers:
@@ -217,6 +221,14 @@ def mark_distance(x: Float[Tensor, "B C T D"], positions: SinusoidalPositions) -
     symmetric in them except for concatenation (eq. 3.4).
     """
     return x + positions(x.shape[1]).unsqueeze(1)
+
+
+def word_attention(
+    weights: Sequence[Float[Tensor, "B H S M"]], shape: torch.Size
+) -> dict[str, Float[Tensor, "B S ..."]]:
+    """Return the attention to words and to sentences as an `Encoding` keeps it, from that of every layer."""
+    words = torch.stack([layer.detach().mean(1) for layer in weights]).mean(0).unflatten(2, shape[1:])
+    return {"words": words, "sentences": words.sum(3)}
 
 
 def last_gated(config: TransformerConfig) -> Encoder:

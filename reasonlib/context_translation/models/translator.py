@@ -11,8 +11,9 @@ Axes: B sentences, S source tokens, U target tokens, D width, V vocabulary.
     start, target --> target embedding --> decoder <----'  --> states --> target embedding --> logits over V
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -21,18 +22,26 @@ from torch.nn import functional
 
 from reasonlib.context_translation.data.encoding import Batch
 from reasonlib.context_translation.models.concatenation import Concatenation
+from reasonlib.context_translation.models.dat import DAT
+from reasonlib.context_translation.models.dct import DCT
+from reasonlib.context_translation.models.han import HAN
 from reasonlib.context_translation.models.hce import HCE
+from reasonlib.context_translation.models.hmce import HMCE, ContextDecoder
 from reasonlib.context_translation.models.no_context import NoContext
 from reasonlib.context_translation.models.parts import Embedding, Encoding, SystemConfig
-from reasonlib.nn import Decoded, Decoder, MultiHeadAttended, Past, initialise
+from reasonlib.nn import Decoder, MultiHeadAttended, Past, TransformerConfig, initialise
 from reasonlib.training import seeded
 
-__all__ = ["SYSTEMS", "Progress", "Translation", "Translator", "target_scores", "translation_loss"]
+__all__ = ["SYSTEMS", "Progress", "Translation", "Translator", "Written", "target_scores", "translation_loss"]
 
 SYSTEMS: dict[str, type[nn.Module]] = {
     "no-context": NoContext,  # TwoC
     "concatenation": Concatenation,  # TwC
+    "dct": DCT,
+    "dat": DAT,
+    "han": HAN,
     "hce": HCE,
+    "hmce": HMCE,
 }
 """Row to encoder; each is called as ``system(batch, embed)`` and returns an `Encoding`."""
 
@@ -55,11 +64,40 @@ class Translation(NamedTuple):
     attention: Float[Tensor, "B U S"]
 
 
+class Written(NamedTuple):
+    """States (B, U, D) of the decoder, its attention to the memory in each layer, and its past."""
+
+    output: Float[Tensor, "B U D"]
+    attention: Sequence[MultiHeadAttended]
+    past: tuple[Any, ...]
+
+
+class PlainDecoder(nn.Module):
+    """The decoder of the Transformer, called with an `Encoding`.
+
+    Parameters
+    ----------
+    config : TransformerConfig
+        Its sizes.
+    """
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.decoder = Decoder(config)
+
+    def forward(
+        self, x: Float[Tensor, "B U D"], encoding: Encoding, past: tuple[Past, ...] | None = None
+    ) -> Written:
+        """Run the decoder over vectors of target tokens, from where `past` ends."""
+        decoded = self.decoder(x, encoding.memory, memory_mask=encoding.mask, past=past)
+        return Written(decoded.output, decoded.memory_attention, decoded.past)
+
+
 class Progress(NamedTuple):
     """Where the writing of translations stands; see `reasonlib.nn.decoding`."""
 
     encoding: Encoding
-    past: tuple[Past, ...] | None
+    past: tuple[Any, ...] | None
 
     def select(self, rows: Int[Tensor, " N"]) -> "Progress":
         """Keep these sentences, in this order; one may be named twice."""
@@ -96,7 +134,7 @@ class Translator(nn.Module):
             self.source = Embedding(config)
             self.target = Embedding(config)
             self.encoder = SYSTEMS[system](config)
-            self.decoder = Decoder(config.stack)
+            self.decoder = (ContextDecoder if system == "hmce" else PlainDecoder)(config.stack)
             initialise(self.encoder)
             initialise(self.decoder)
 
@@ -110,11 +148,11 @@ class Translator(nn.Module):
         return self.encoder(batch, self.source)
 
     def decode(
-        self, given: Int[Tensor, "B U"], encoding: Encoding, past: tuple[Past, ...] | None = None
-    ) -> Decoded:
+        self, given: Int[Tensor, "B U"], encoding: Encoding, past: tuple[Any, ...] | None = None
+    ) -> Written:
         """Run the decoder over target tokens, from where `past` ends."""
         x = self.target(given, 0 if past is None else past[0].length)
-        return self.decoder(x, encoding.memory, memory_mask=encoding.mask, past=past)
+        return Written(*self.decoder(x, encoding, past))
 
     def logits(self, states: Float[Tensor, "B U D"]) -> Float[Tensor, "B U V"]:
         """Match states with the target embedding of every token."""
@@ -124,7 +162,7 @@ class Translator(nn.Module):
         """Score the target of a batch."""
         encoding = self.encode(batch)
         decoded = self.decode(batch.given, encoding)
-        return Translation(self.logits(decoded.output), encoding, _mean(decoded.memory_attention))
+        return Translation(self.logits(decoded.output), encoding, _mean(decoded.attention))
 
     def begin(self, batch: Batch) -> Progress:
         """Read the sentences once, ready to be translated token by token."""
@@ -139,7 +177,7 @@ class Translator(nn.Module):
         return scores, progress._replace(past=decoded.past)
 
 
-def _mean(attention: tuple[MultiHeadAttended, ...]) -> Float[Tensor, "B U S"]:
+def _mean(attention: Sequence[MultiHeadAttended]) -> Float[Tensor, "B U S"]:
     return torch.stack([layer.weights.detach().mean(1) for layer in attention]).mean(0)
 
 

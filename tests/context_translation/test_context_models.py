@@ -1,0 +1,125 @@
+"""Each system against a slow reference written from the equations, and what masks and caches must not change."""
+
+import pytest
+import torch
+from context_translation import reference
+
+from reasonlib.context_translation.data.datasets import texts
+from reasonlib.context_translation.data.encoding import Words, collate, encode
+from reasonlib.context_translation.models.decoding import translate, translate_batch
+from reasonlib.context_translation.models.parts import SystemConfig
+from reasonlib.context_translation.models.translator import SYSTEMS, Translator, target_scores
+from reasonlib.nn import decoding
+from reasonlib.parallel import simulate
+from reasonlib.training import parameter_count
+
+DOCUMENTS = simulate(3, seed=5)
+TOKENS = Words.of(texts(DOCUMENTS))
+SENTENCES = encode(DOCUMENTS, TOKENS, context=3)
+CONTEXTUAL = [name for name in SYSTEMS if name != "no-context"]
+
+
+def translator(system, **sizes):
+    config = {"width": 8, "layers": 2, "heads": 2, "hidden": 12, "dropout": 0.0} | sizes
+    model = Translator(system, SystemConfig(vocabulary=len(TOKENS), **config), seed=1).double().eval()
+    generator = torch.Generator().manual_seed(2)
+    with torch.no_grad():  # biases and norms that are not zeros and ones
+        for parameter in model.parameters():
+            parameter += 0.1 * torch.randn(parameter.shape, generator=generator, dtype=parameter.dtype)
+    for module in model.modules():
+        if hasattr(module, "table") and isinstance(module.table, torch.Tensor):
+            module.table = reference.sinusoidal_positions(64, config["width"]).double()
+    return model
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_a_system_computes_its_equations(system):
+    model, chosen = translator(system), [SENTENCES[4], SENTENCES[13], SENTENCES[27]]
+    batch = collate(chosen)
+    made = model(batch).logits
+    for row, sentence in enumerate(chosen):
+        given = [1, *sentence.target[:-1]]
+        expected = reference.logits(model, sentence.source, sentence.context, given)
+        torch.testing.assert_close(made[row, : len(given)], expected)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_padding_and_other_sentences_change_nothing(system):
+    model = translator(system)
+    alone = target_scores(model, collate([SENTENCES[2]]))
+    among = target_scores(model, collate(SENTENCES[:8]))
+    torch.testing.assert_close(alone[0], among[2])
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_token_by_token_is_the_same_as_at_once(system):
+    model, batch = translator(system), collate(SENTENCES[:6])
+    with torch.no_grad():
+        torch.testing.assert_close(
+            decoding.score(model, batch, batch.target), target_scores(model, batch).cpu()
+        )
+
+
+@pytest.mark.parametrize("system", CONTEXTUAL)
+def test_attention_to_the_context_is_a_distribution(system):
+    encoding = translator(system)(collate(SENTENCES[5:8])).encoding
+    total = encoding.words.sum((2, 3))
+    assert encoding.words.shape[:3] == encoding.sentences.shape
+    torch.testing.assert_close(encoding.words.sum(3), encoding.sentences)
+    if system == "concatenation":  # the rest goes to the source
+        assert bool((total < 1).all())
+    else:
+        torch.testing.assert_close(total, torch.ones_like(total))
+
+
+@pytest.mark.parametrize("system", CONTEXTUAL)
+def test_the_context_and_its_order_matter(system):
+    model, batch = translator(system), collate(SENTENCES[5:8])
+    other = batch.with_context(batch.context.flip(1))
+    assert not torch.allclose(target_scores(model, batch), target_scores(model, other))
+
+
+def test_without_context_nothing_of_it_matters():
+    model, batch = translator("no-context"), collate(SENTENCES[5:8])
+    other = batch.with_context(batch.context.flip(1))
+    assert torch.equal(target_scores(model, batch), target_scores(model, other))
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_the_first_sentence_of_a_document_has_no_context_and_finite_scores(system):
+    scores = target_scores(translator(system), collate([SENTENCES[0]]))
+    assert bool(torch.isfinite(scores).all())
+
+
+@pytest.mark.parametrize(
+    ("system", "millions"),
+    [("no-context", 61.0), ("concatenation", 61.0), ("dct", 98.7), ("hce", 66.7), ("hmce", 68.8)],
+)
+def test_parameters_at_the_sizes_of_the_source(system, millions):
+    with torch.device("meta"):
+        model = Translator(system, SystemConfig(vocabulary=16_430))
+    assert parameter_count(model) / 1e6 == pytest.approx(millions, abs=0.1)
+
+
+@pytest.mark.parametrize("system", ["concatenation", "hmce"])
+def test_a_beam_finds_nothing_less_likely_than_greedy(system):
+    model, batch = translator(system), collate(SENTENCES[:4])
+    greedy = decoding.greedy(model, batch, longest=6)
+    beam = decoding.beam_search(model, batch, width=4, longest=6)
+    assert bool((beam.scores[:, 0] >= greedy.scores[:, 0] - 1e-9).all())
+    assert translate_batch(model, batch, longest=6) == decoding.best(greedy)
+
+
+def test_translations_come_in_the_order_of_the_sentences():
+    model = translator("hce")
+    together = translate(model, SENTENCES, TOKENS, longest=6, size=7)
+    assert together[11] == translate(model, [SENTENCES[11]], TOKENS, longest=6)[0]
+
+
+def test_bad_configurations():
+    with pytest.raises(ValueError, match="width must be even, got 7"):
+        SystemConfig(vocabulary=9, width=7, heads=7)
+    with pytest.raises(ValueError, match="vocabulary and longest must be at least 1, got 0"):
+        SystemConfig(vocabulary=0)
+    with pytest.raises(ValueError, match="system must be one of no-context, .*, got 'rnn'"):
+        Translator("rnn", SystemConfig(vocabulary=9))

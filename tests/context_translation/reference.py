@@ -174,7 +174,7 @@ def hmce(part, embedding, source, context):
 
 
 def decoder_layer(layer, x, memory, context=None, context_part=None):
-    """The decoder of Vaswani et al., with HMCE's gate where there is a second memory; one target at a time."""
+    """The decoder of Vaswani et al., with HMCE's gate where there is a second memory."""
     inner = norm(layer.attention_residual.norm, x)
     x = x + torch.cat([multi_head(layer.attention, inner[j : j + 1], inner[: j + 1]) for j in range(len(x))])
     inner = norm(layer.memory_attention_residual.norm, x)

@@ -1,4 +1,4 @@
-"""Each system against a slow reference written from the equations, and what masks and caches must not change."""
+"""Each system against a slow reference written from the equations; what masks and caches must not change."""
 
 import pytest
 import torch
@@ -6,6 +6,7 @@ from context_translation import reference
 
 from reasonlib.context_translation.data.datasets import texts
 from reasonlib.context_translation.data.encoding import Words, collate, encode
+from reasonlib.context_translation.models.cache import CachedTranslator
 from reasonlib.context_translation.models.decoding import translate, translate_batch
 from reasonlib.context_translation.models.parts import SystemConfig
 from reasonlib.context_translation.models.translator import SYSTEMS, Translator, target_scores
@@ -116,10 +117,34 @@ def test_translations_come_in_the_order_of_the_sentences():
     assert together[11] == translate(model, [SENTENCES[11]], TOKENS, longest=6)[0]
 
 
+@pytest.mark.parametrize("system", ["hce", "hmce"])
+def test_a_cache_changes_nothing_and_encodes_each_sentence_once(system):
+    model = translator(system)
+    cached = CachedTranslator(model, size=100)
+    for sentences in (SENTENCES[:5], SENTENCES[5:10], SENTENCES[10:20]):
+        batch = collate(sentences, context=3)
+        for name in ("memory", "context", "words"):
+            made, expected = getattr(cached.encode(batch), name), getattr(model.encode(batch), name)
+            assert (made is None) == (expected is None)
+            if made is not None:
+                torch.testing.assert_close(made, expected)
+    distinct = {row for one in SENTENCES[:20] for row in one.context}
+    assert cached.misses == len(distinct) < cached.hits
+    batch = collate(SENTENCES[4:9])
+    assert decoding.greedy(cached, batch, longest=5).tokens.equal(
+        decoding.greedy(model, batch, longest=5).tokens
+    )
+
+
+def test_only_systems_that_read_sentences_alone_have_a_cache():
+    with pytest.raises(ValueError, match="only hce and hmce can keep their context, got 'han'"):
+        CachedTranslator(translator("han"))
+
+
 def test_bad_configurations():
     with pytest.raises(ValueError, match="width must be even, got 7"):
         SystemConfig(vocabulary=9, width=7, heads=7)
     with pytest.raises(ValueError, match="vocabulary and longest must be at least 1, got 0"):
         SystemConfig(vocabulary=0)
-    with pytest.raises(ValueError, match="system must be one of no-context, .*, got 'rnn'"):
+    with pytest.raises(ValueError, match=r"system must be one of no-context, .*, got 'rnn'"):
         Translator("rnn", SystemConfig(vocabulary=9))

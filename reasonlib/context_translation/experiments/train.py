@@ -187,7 +187,8 @@ def measure(trained: Trained, documents: Sequence[Document]) -> tuple[dict[str, 
     """Return the metrics of labelled test documents, and further details for a record.
 
     The metrics are the accuracy of whole sentences, BLEU and chrF, of all, of helpful and of unhelpful
-    sentences; the accuracy of helpful ones by kind and by distance; and contrastive accuracy, the share of
+    sentences; how far BLEU on helpful sentences falls behind; the accuracy of helpful ones by kind and by
+    distance; and contrastive accuracy, the share of
     helpful sentences whose right translation is likelier than the same with the wrong word.
     """
     pairs = [pair for document in documents for pair in document.pairs]
@@ -208,6 +209,10 @@ def measure(trained: Trained, documents: Sequence[Document]) -> tuple[dict[str, 
         if "." not in name:
             metrics[f"bleu{name}"], signature = bleu(written, references, tokenize="none")
             metrics[f"chrf{name}"] = chrf(written, references).score
+    if {"_helpful", "_unhelpful"} <= set(groups):
+        metrics["bleu_gap"] = (
+            metrics["bleu_unhelpful"] - metrics["bleu_helpful"]
+        )  # the last column of table 3.5
     metrics |= contrastive(trained, trained.encode(documents), pairs)
     return metrics, {
         "signature": signature,

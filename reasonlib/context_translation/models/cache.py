@@ -55,6 +55,7 @@ class CachedTranslator:
     def vectors(self, context: Int[Tensor, "B C T"]) -> ContextVectors:
         """Return what `encode_context` returns, encoding only the sentences that are new."""
         batch, count, width = context.shape
+        # excerpt: cache
         rows = [tuple(id for id in row if id) for row in context.flatten(0, 1).tolist()]
         new = [row for row in dict.fromkeys(rows) if row and row not in self._kept]
         self.misses += len(new)
@@ -62,8 +63,10 @@ class CachedTranslator:
         if new:
             sentences = pad(new).to(context.device).unsqueeze(1)  # (N, 1, T)
             made = self.model.encoder.encode_context(sentences, self.model.source)  # type: ignore[operator]
-            for row, vector, weights in zip(new, made.vectors[:, 0], made.weights[:, 0], strict=True):
+            pooled = zip(new, made.vectors[:, 0], made.weights[:, 0], strict=True)
+            for row, vector, weights in pooled:
                 self._kept[row] = (vector, weights[: len(row)])
+        # end excerpt
         table = self.model.source.table.weight
         vectors: Float[Tensor, "N D"] = table.new_zeros(len(rows), table.shape[1])
         shares: Float[Tensor, "N T"] = table.new_zeros(len(rows), width)

@@ -84,7 +84,7 @@ def make_tracker(trial: Trial) -> Measured:
     settings, splits = trial.settings, load_splits(trial)
     prepared, first = fit_tracker(_stage(trial, "first"), splits=splits)
     fresh = tuple(simulate(settings["further"], 21, SimulatorConfig(inherit=0.8, long=0.0)))
-    second = _stage(trial, "further", dialogues=settings["further"], epochs=1, lr=settings["further_lr"])
+    second = _stage(trial, "further", epochs=1, lr=settings["further_lr"], short=0)
     prepared, measured = fit_tracker(second, splits=splits._replace(train=fresh), start=prepared)
     measured = replace(
         measured,

@@ -240,7 +240,9 @@ class DSCEncoder(nn.Module):
         words = encoder.get_input_embeddings()
         draw = torch.Generator().manual_seed(seed)
         self.tokens = {"merge": len(PAIRS), "split": len(DOMAINS) + len(SLOTS), "none": 0}[layout]
-        self.ds = nn.Parameter(0.02 * torch.randn(self.tokens, words.embedding_dim, generator=draw))
+        # as large as the words, so that the layer norm after them does not make all DS tokens alike
+        spread = words.weight.detach().std().item()
+        self.ds = nn.Parameter(spread * torch.randn(self.tokens, words.embedding_dim, generator=draw))
         self.types = nn.Parameter(0.02 * torch.randn(4, words.embedding_dim, generator=draw))
         self.first, self.nowhere = _grow_positions(encoder, longest, draw)
         domain = [DOMAINS.index(domain_of(pair)) for pair in PAIRS]

@@ -7,63 +7,76 @@ never their labels.
 Axes: B dialogues, T tokens.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Int
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from reasonlib import training
 from reasonlib.state_tracking.data.encoding import SPECIALS, UNSCORED, TurnTokens, word_tokenizer
 from reasonlib.state_tracking.data.example import Dialogue
 from reasonlib.state_tracking.data.simulator import SimulatorConfig, simulate
-from reasonlib.training.batching import LengthBuckets, mask_of, pad
+from reasonlib.training.batching import mask_of, pad
 
 __all__ = ["MaskedBatch", "PretrainingConfig", "dialogue_tokenizer", "mask_words", "pretrain", "save_encoder"]
+
+_EPOCHS = 20  # parts of a pre-training; its loss is noted after each
 
 
 @dataclass(frozen=True, kw_only=True)
 class PretrainingConfig:
-    """How long and how fast to pre-train.
+    """How long, how fast and on what to pre-train: short windows of dialogues first, long ones later.
+
+    In a short window a word has few others to attend to, and the encoder learns soon that its neighbours say
+    most about it. On whole dialogues alone it stays near the words' frequencies for thousands of steps.
 
     Raises
     ------
     ValueError
-        If a count is below 1 or the share is not between 0 and 1.
+        If a count is below 1 or a share is not between 0 and 1.
     """
 
-    steps: int = 1200
-    batch: int = 16  # dialogues
-    lr: float = 3e-3
-    share: float = 0.15  # of the words, masked
-    longest: int = 224  # tokens of a dialogue; a longer one loses its beginning
+    steps: int = 2400
+    tokens: int = 1536  # in a batch
+    window: int = 48  # tokens of a dialogue in the first part of training
+    windows: tuple[int, ...] = (48, 96, 224)  # one of these for each batch in the second part
+    first: float = 0.6  # share of the steps that the first part takes
+    lr: float = 4e-3
+    share: float = 0.2  # of the words, masked
 
     def __post_init__(self) -> None:
-        for name in ("steps", "batch", "longest"):
+        for name in ("steps", "tokens", "window"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if not 0 < self.share < 1:
-            raise ValueError(f"share must be between 0 and 1, got {self.share}")
+        for name in ("first", "share"):
+            if not 0 < getattr(self, name) < 1:
+                raise ValueError(f"{name} must be between 0 and 1, got {getattr(self, name)}")
 
 
 class MaskedBatch(NamedTuple):
-    """Dialogues with masked words.
+    """Windows of dialogues with masked words.
 
     Attributes
     ----------
     tokens, words : (B, T)
-        What the encoder reads, and what it must say; -100 where it is not asked.
+        What the encoder reads, and the labels; -100 where no word is predicted.
     mask : (B, T)
         True where a token stands.
+    positions : (B, T)
+        Position of each token in its dialogue.
     """
 
     tokens: Int[Tensor, "B T"]
     words: Int[Tensor, "B T"]
     mask: Bool[Tensor, "B T"]
+    positions: Int[Tensor, "B T"]
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -71,11 +84,12 @@ class MaskedBatch(NamedTuple):
 
 def dialogue_tokenizer(size: str = "small") -> Any:
     """Make the tokenizer of the simulated dialogues: words, times, digits, no reference numbers."""
-    words: set[str] = set()
+    counts: Counter[str] = Counter()
     for unseen in (False, True):
         for dialogue in simulate(1500, seed=7, config=SimulatorConfig(size=size, unseen=unseen)):
             for turn in dialogue.turns:
-                words.update(f"{turn.system} {turn.user}".split())
+                counts.update(f"{turn.system} {turn.user}".split())
+    words = [word for word, count in counts.items() if count > 2]  # a reference number occurs once
     return word_tokenizer([w for w in words if len(w) == 1 or ":" in w or not any(c.isdigit() for c in w)])
 
 
@@ -109,6 +123,18 @@ def mask_words(
     return read, torch.where(asked, tokens, UNSCORED)
 
 
+def _windows(
+    texts: Sequence[Sequence[int]], size: int, count: int, draw: np.random.Generator
+) -> tuple[Int[Tensor, "B T"], Int[Tensor, "B T"], Bool[Tensor, "B T"]]:
+    """Cut windows of `size` tokens out of `count` dialogues; return tokens, positions and mask."""
+    chosen = [texts[number] for number in draw.integers(len(texts), size=count)]
+    starts = [int(draw.integers(max(1, len(text) - size + 1))) for text in chosen]
+    cut = [text[start : start + size] for text, start in zip(chosen, starts, strict=True)]
+    mask = mask_of([len(text) for text in cut])
+    positions = torch.tensor(starts)[:, None] + torch.arange(mask.shape[1])
+    return pad(cut), positions * mask, mask
+
+
 def pretrain(
     model: Any,
     tokenizer: Any,
@@ -121,23 +147,30 @@ def pretrain(
     progress: bool | None = None,
 ) -> training.History:
     """Train an `AlbertForMaskedLM` in place; the loss is in nats for each masked word."""
-    tokens = TurnTokens(tokenizer, config.longest)
+    tokens = TurnTokens(tokenizer)
     texts = [tokens.history(dialogue, len(dialogue.turns) - 1)[0] for dialogue in dialogues]
-    each = -(-len(texts) // config.batch)
-    epochs = max(1, config.steps // each)
+    epochs = min(_EPOCHS, config.steps)
+    each = config.steps // epochs
+    texts = [text[: model.config.max_position_embeddings] for text in texts]
 
     def batches(epoch: int) -> Iterator[MaskedBatch]:
+        draw = np.random.default_rng((seed, epoch))
         generator = torch.Generator().manual_seed(1_000_003 * seed + epoch)
-        lengths = [len(text) for text in texts]
-        for items in LengthBuckets(lengths, batch_size=config.batch, seed=seed).plan(epoch):
-            whole = pad([texts[item] for item in items])
+        for _ in range(each):
+            early = epoch < config.first * epochs
+            size = config.window if early else int(draw.choice(config.windows))
+            whole, positions, mask = _windows(texts, size, max(1, config.tokens // size), draw)
             read, asked = mask_words(whole, words=len(tokenizer), share=config.share, generator=generator)
-            yield MaskedBatch(read, asked, mask_of([lengths[item] for item in items]))
+            yield MaskedBatch(read, asked, mask, positions)
 
-    def loss(model: nn.Module, batch: MaskedBatch) -> Tensor:
-        logits = model(input_ids=batch.tokens, attention_mask=batch.mask.long()).logits
-        asked = (batch.words != UNSCORED).sum().clamp(min=1)
-        return functional.cross_entropy(logits.flatten(0, 1), batch.words.flatten(), reduction="sum") / asked
+    def loss(model: Any, batch: MaskedBatch) -> Tensor:
+        encoded = model.albert(
+            input_ids=batch.tokens, attention_mask=batch.mask.long(), position_ids=batch.positions
+        )
+        asked = batch.words != UNSCORED
+        logits = model.predictions(encoded.last_hidden_state[asked])  # only where a word is predicted
+        total = functional.cross_entropy(logits, batch.words[asked], reduction="sum")
+        return total / asked.sum().clamp(min=1)
 
     return training.fit(
         model,
@@ -145,7 +178,7 @@ def pretrain(
         loss=loss,
         config=training.TrainingConfig(
             epochs=epochs, lr=config.lr, optimiser="adamw", weight_decay=0.01, schedule="linear",
-            warmup=min(200, each * epochs // 10), clip=1.0, seed=seed, minutes=minutes,
+            warmup=max(1, min(100, config.steps // 10)), clip=1.0, seed=seed, minutes=minutes,
         ),
         monitor="loss",
         mode="min",

@@ -7,7 +7,6 @@ never their labels.
 Axes: B dialogues, T tokens.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,12 +83,11 @@ class MaskedBatch(NamedTuple):
 
 def dialogue_tokenizer(size: str = "small") -> Any:
     """Make the tokenizer of the simulated dialogues: words, times, digits, no reference numbers."""
-    counts: Counter[str] = Counter()
+    words: set[str] = set()
     for unseen in (False, True):
         for dialogue in simulate(1500, seed=7, config=SimulatorConfig(size=size, unseen=unseen)):
             for turn in dialogue.turns:
-                counts.update(f"{turn.system} {turn.user}".split())
-    words = [word for word, count in counts.items() if count > 2]  # a reference number occurs once
+                words.update(f"{turn.system} {turn.user}".split())
     return word_tokenizer([w for w in words if len(w) == 1 or ":" in w or not any(c.isdigit() for c in w)])
 
 

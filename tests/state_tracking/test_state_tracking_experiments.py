@@ -6,13 +6,14 @@ from typer.testing import CliRunner
 
 from reasonlib.cli import app
 from reasonlib.errors import UserError
+from reasonlib.state_tracking.data.cases import CASES
 from reasonlib.state_tracking.data.ontology import PAIRS
 from reasonlib.state_tracking.experiments import EXPERIMENTS
 from reasonlib.state_tracking.experiments.cost import exponent
 from reasonlib.state_tracking.experiments.train import Recipe
 from reasonlib.state_tracking.models.encoder import load_encoder
 from reasonlib.state_tracking.models.pretrained import load_tracker, save_tracker
-from reasonlib.state_tracking.page import exercises
+from reasonlib.state_tracking.page import exercises, figures
 from reasonlib.state_tracking.page.track import follow, read_dialogue
 from reasonlib.tracking import claims
 from reasonlib.tracking.experiment import run
@@ -100,6 +101,17 @@ def test_what_is_saved_is_loaded(tmp_path):
     assert load_tracker(path).made == {"joint_goal": 0.5}
     with pytest.raises(UserError, match="there is no state tracker at"):
         load_tracker(tmp_path / "absent.safetensors")
+
+
+def test_the_printed_dialogues_are_retold_in_words_that_the_tracker_knows():
+    for case in CASES:
+        assert all(case.state[pair] == case.state[source] for pair, source in case.inferred.items())
+        unknown = {word for step in follow(case.turns) for word in step.unknown}
+        assert unknown <= {"5cwu2u98", "nivmcdk1"}  # reference numbers
+        states, looks = figures.case_states(case), figures.case_looks(case)
+        assert set(case.state) <= set(states.index) and set(looks["slot"]) == set(case.inferred)
+        picture = figures.attention_among_slots(case.turns, pairs=list(case.state))
+        assert "looks most at" in picture.alt
 
 
 # -- exercises

@@ -97,6 +97,7 @@ ENCODERS = Experiment(
         )
     }
     | {
+        "carry-over": {},
         "none-albert-large": {**BASE, "layout": "none", "encoder": "albert-large-v2"},
         "merge-blocked-albert-large": {**BASE, "blocked": True, "encoder": "albert-large-v2"},
         "split-blocked-albert-large": {

@@ -41,8 +41,8 @@ State = dict[str, str]
 class Recipe:
     """How a tracker is made and trained; by default as the source's small encoders (section 4.3.2).
 
-    `short` is not the source's: a small encoder learns where values stand from short dialogues in a tenth of
-    the steps that it needs on long ones.
+    `short` is not the source's: a small encoder learns from short dialogues much sooner which words name a
+    value.
 
     Raises
     ------

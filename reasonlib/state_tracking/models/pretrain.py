@@ -34,7 +34,7 @@ class PretrainingConfig:
     """How long, how fast and on what to pre-train: short windows of dialogues first, long ones later.
 
     In a short window a word has few others to attend to, and the encoder learns soon that its neighbours say
-    most about it. On whole dialogues alone it stays near the words' frequencies for thousands of steps.
+    most about it. On whole dialogues alone it learns this much later.
 
     Raises
     ------

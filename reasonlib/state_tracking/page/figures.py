@@ -3,12 +3,14 @@
 import html
 from collections import Counter
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from reasonlib.display import plotting, results
 from reasonlib.display.plotting import Picture
+from reasonlib.state_tracking.data.cases import Case
 from reasonlib.state_tracking.data.example import ORIGINS, Dialogue
 from reasonlib.state_tracking.data.metrics import score
 from reasonlib.state_tracking.data.ontology import PAIRS
@@ -22,7 +24,16 @@ from reasonlib.tracking import records
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["attention_among_slots", "cost", "hidden_by_joint_goal", "origins", "relations", "world"]
+__all__ = [
+    "attention_among_slots",
+    "case_looks",
+    "case_states",
+    "cost",
+    "hidden_by_joint_goal",
+    "origins",
+    "relations",
+    "world",
+]
 
 
 def world(count: int = 500) -> "pd.DataFrame":
@@ -119,18 +130,62 @@ def cost() -> Picture:
     )
 
 
-def attention_among_slots(turns: Sequence[tuple[str, str]], *, layer: int = -1) -> Picture:
-    """Draw where the filled slots of a dialogue look among each other, mean over heads."""
+def attention_among_slots(
+    turns: Sequence[tuple[str, str]], *, pairs: Sequence[str] | None = None, layer: int = -1
+) -> Picture:
+    """Draw where slots look among each other, mean over heads; by default the slots that are filled."""
     tracked = load_tracker(attention=True).track(turns, attention=True)
     assert tracked.attention is not None
-    filled = [pair for pair in PAIRS if pair in tracked.state]
-    rows = [PAIRS.index(pair) for pair in filled]
+    drawn = [pair for pair in PAIRS if pair in (tracked.state if pairs is None else pairs)]
+    rows = [PAIRS.index(pair) for pair in drawn]
     weights = tracked.attention[layer].mean(0)[rows][:, rows].numpy()
     return plotting.show(
-        plotting.attention_map(weights, filled, filled),
-        alt="Attention among the filled slots: " + _strongest(filled, weights),
+        plotting.attention_map(weights, drawn, drawn),
+        alt="Attention among slots: " + _strongest(drawn, weights),
         caption="Row: the slot that looks; column: where it looks. Mean over the heads of one layer.",
     )
+
+
+def case_states(case: Case) -> "pd.DataFrame":
+    """Set the tracker's last state of a printed dialogue beside the labels, with and without slots talking.
+
+    The third column is the same tracker with the attention among its slots cut; it was not trained that way.
+    """
+    import pandas as pd
+
+    whole = load_tracker()
+    model = deepcopy(whole.model)
+    model.encoder.blocked = True
+    states = {
+        "tracker": whole.track(case.turns).state,
+        "attention among slots cut": whole._replace(model=model).track(case.turns).state,
+    }
+    rows = {}
+    for pair in sorted({*case.state, *(pair for state in states.values() for pair in state)}):
+        label = case.state.get(pair, "none")
+        source = f" (from {case.inferred[pair]})" if pair in case.inferred else ""
+        said = [state.get(pair, "none") for state in states.values()]
+        rows[pair] = [label + source, *(value if value == label else f"{value} ✗" for value in said)]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["label", *states])
+
+
+def case_looks(case: Case) -> "pd.DataFrame":
+    """Say where the inferred slots of a printed dialogue look among the other slots, in every layer."""
+    import pandas as pd
+
+    tracked = load_tracker(attention=True).track(case.turns, attention=True)
+    assert tracked.attention is not None
+    heads = tracked.attention.mean(1)[:, : len(PAIRS), : len(PAIRS)]  # (L, P, P)
+    rows = []
+    for pair, source in case.inferred.items():
+        for layer, weights in enumerate(heads[:, PAIRS.index(pair)], start=1):
+            others = weights.clone()
+            others[PAIRS.index(pair)] = 0.0
+            share = others[PAIRS.index(source)].item()
+            most = PAIRS[int(others.argmax())]
+            rows.append((pair, source, layer, most, f"{share:.3f}", f"{others.sum().item():.3f}"))
+    columns = ["slot", "refers to", "layer", "looks most at", "share on its source", "share on all slots"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def _strongest(filled: Sequence[str], weights: np.ndarray) -> str:

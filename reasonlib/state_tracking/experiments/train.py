@@ -65,7 +65,7 @@ class Recipe:
     clip: float = 1.0
     precision: str = "no"
     short: int = 0  # tokens; training begins with turns whose dialogue so far is at most as long; 0: with all
-    early: float = 0.5  # share of the steps that such a beginning takes
+    early: float = 0.4  # share of the steps that such a beginning takes
     short_batch: int = 16  # turns in a batch of it
 
     def __post_init__(self) -> None:

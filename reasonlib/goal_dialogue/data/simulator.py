@@ -238,15 +238,17 @@ def full_dialogues(rng: PortableRandom, setting: Setting) -> Moves:
         if first in setting.goals:
             break
     chosen: list[str] = []
+    # excerpt: full dialogue
     yield from _greet(rng)
-    yield from _request(rng, first, 1 + rng.randrange(3))
+    yield from _request(rng, first, 1 + rng.randrange(3))  # task 1
     yield from _call(first)
-    yield from _update(rng, final, slots)
+    yield from _update(rng, final, slots)  # task 2
     yield from _facts(rng, setting, setting.found[final])
-    yield from _options(rng, setting, setting.found[final], chosen)
-    yield from _details(rng, setting, chosen[0])
+    yield from _options(rng, setting, setting.found[final], chosen)  # task 3
+    yield from _details(rng, setting, chosen[0])  # task 4
     yield Turn(rng.choice(THANKS), "is there anything i can help you with")
     yield Turn(rng.choice(FAREWELLS), "you're welcome")
+    # end excerpt
 
 
 TASKS: dict[int, Callable[[PortableRandom, Setting], Moves]] = {

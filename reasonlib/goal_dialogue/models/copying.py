@@ -187,17 +187,26 @@ class CopyNetwork(nn.Module):
         words = functional.embedding(batch.windows, self.word) * (batch.windows > 0).unsqueeze(
             -1
         )  # (G, W, D)
-        around = torch.einsum("gwd,wde->ge", words, self.offset)[batch.window]  # (B, M, D)
+        # excerpt: describe
+        # the words around each mention, and how many turns ago it was, (B, M, D)
+        around = torch.einsum("gwd,wde->ge", words, self.offset)[batch.window]
         around = around + self.age[batch.age.clamp(max=self.config.ages - 1)]
+        # end excerpt
         mentioned = (batch.name > 0).unsqueeze(-1)
         index = batch.name.unsqueeze(-1).expand_as(around)
         nothing = around.new_zeros(*batch.heard.shape, self.config.width)
         described = mentions = nothing
+        # excerpt: describe
         for round_number in range(self.config.rounds):
-            content = around if round_number == 0 else around + self._beside(batch, described)
+            content = (
+                around  # and, from the second round on, the names in the window
+                if round_number == 0
+                else around + self._beside(batch, described)
+            )
             mentions = content.relu() * mentioned
-            described = nothing.scatter_add(1, index, mentions)
+            described = nothing.scatter_add(1, index, mentions)  # sum over mentions
         return described, mentions
+        # end excerpt
 
     def _beside(self, batch: Batch, described: Float[Tensor, "B E D"]) -> Float[Tensor, "B M D"]:
         """Sum over the names in each window what is known of them, each moved by its offset's matrix."""
@@ -213,8 +222,10 @@ class CopyNetwork(nn.Module):
         """Give a distribution over templates, and over the heard names for every gap."""
         state, readings = self.listen(batch)
         described, mentions = self.describe(batch)
+        # excerpt: point
         asked = self.gap + (state @ self.ask).unsqueeze(1)  # (B, Q, D)
         scores = asked @ described.transpose(1, 2)  # (B, Q, E)
+        # end excerpt
         lowest = torch.finfo(scores.dtype).min
         names = scores.masked_fill(~batch.heard.unsqueeze(1), lowest).log_softmax(-1)
         return CopyNetworkOutput(

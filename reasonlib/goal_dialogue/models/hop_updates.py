@@ -29,7 +29,10 @@ class Residual(nn.Module):
 
     def forward(self, state: Tensor, output: Tensor, tied: TiedMemory) -> StepOutput:
         """Take a step."""
+        # excerpt: residual
+        # N2N: add what was read
         return StepOutput(state + output)
+        # end excerpt
 
 
 class Linear(nn.Module):
@@ -57,8 +60,11 @@ class Gate(nn.Module):
 
     def forward(self, state: Tensor, output: Tensor, tied: TiedMemory) -> StepOutput:
         """Take a step."""
+        # excerpt: gate
+        # GN2N: T says, unit by unit, how much of the new to take
         gate = (state @ self.weight.T + self.bias).sigmoid()
         return StepOutput(output * gate + state * (1 - gate), gate)
+        # end excerpt
 
 
 class UnifiedStep(nn.Module):
@@ -72,4 +78,7 @@ class UnifiedStep(nn.Module):
         """Take a step."""
         if tied.gate is None:
             raise ValueError("UnifiedStep needs the gate of Unified tying, got none")
+        # excerpt: unified step
+        # scaling the columns of G is the same as scaling u
         return StepOutput(output + ((1 - tied.gate) * state) @ self.map.T)
+        # end excerpt

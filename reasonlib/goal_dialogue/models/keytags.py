@@ -98,8 +98,14 @@ class KeyTags(nn.Module):
 
     def forward(self, sentences: Bags, tables: Iterable[int]) -> tuple[Float[Tensor, "U 2D"], ...]:
         """Embed sentences with each of some tables, and their tags with T."""
+        # excerpt: tags beside words
+        # how often each tag occurs in the sentence, times T
         tags = self.counts[sentences.text] @ self.tags  # (U, D)
-        return tuple(torch.cat([words, tags], dim=1) for words in self.words(sentences, tables))
+        return tuple(
+            torch.cat([words, tags], dim=1)  # side by side, (U, 2D)
+            for words in self.words(sentences, tables)
+        )
+        # end excerpt
 
 
 class TagNumbers(nn.Module):

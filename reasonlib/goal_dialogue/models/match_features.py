@@ -95,5 +95,9 @@ class Match(nn.Module):
 
     def forward(self, state: Float[Tensor, "B D"], mentioned: Float[Tensor, "B E"]) -> Float[Tensor, "B C"]:
         """Score every candidate by the entities it shares with the dialogue."""
+        # excerpt: match
+        # what each entity adds: u M of its type, if the dialogue mentions it
         worth = (state @ self.types.T @ self.kind) * mentioned  # (B, E)
+        # a candidate adds up its entities
         return sum_groups(worth.T, self.named.to(state.device)).T
+        # end excerpt

@@ -199,14 +199,20 @@ class MemoryNetwork(nn.Module):
             for table in self.tying.memory
         )
         question = embedded[self.tying.query].index_select(0, batch.question)
+        # excerpt: hops
         tied: TiedMemory = self.tying(question, memory, batch.filled)
+        # end excerpt
         state, readings, gates = tied.query, [], [] if tied.gate is None else [tied.gate]
+        # excerpt: hops
         for index, keys, values in zip(self.order, tied.keys, tied.values, strict=True):
+            # attention p over the keys, and the mixture o of the values
             reading = read(state, keys, values, batch.filled)
+            # the next state, from u and o
             state, gate = self.steps[index](state, reading.output, tied)
             readings.append(reading)
             gates += [] if gate is None else [gate]
-        logits = self.answers(self.encoder, state, tied)
+        logits = self.answers(self.encoder, state, tied)  # W u
+        # end excerpt
         if self.match is not None:
             if batch.mentioned is None:
                 raise ValueError("match features need turns encoded with entities, got none")

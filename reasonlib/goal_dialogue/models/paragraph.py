@@ -180,20 +180,24 @@ def train_paragraph_vectors(
     distinct = sorted({tuple(sentence) for sentence in sentences} - {()})
     if not distinct:
         raise ValueError("sentences must hold at least one with a word in it, got none")
+    # excerpt: paragraph vectors
     model = Doc2Vec(
         vector_size=config.width,
-        dm=0,
+        dm=0,  # PV-DBOW, not PV-DM
         min_count=1,
         sample=0,
-        negative=config.negative,
+        negative=config.negative,  # words drawn at random, for each real one
         epochs=config.epochs,
         seed=seed,
         workers=1,
         hashfxn=stable_hash,
     )
+    # end excerpt
     documents = [TaggedDocument(list(sentence), [number]) for number, sentence in enumerate(distinct)]
+    # excerpt: paragraph vectors
     model.build_vocab(documents)
     model.train(documents, total_examples=model.corpus_count, epochs=model.epochs)
+    # end excerpt
     return ParagraphVectors(model, config, seed=seed)
 
 

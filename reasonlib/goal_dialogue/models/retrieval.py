@@ -151,10 +151,13 @@ class TfIdf:
         texts = [list(key[: key.index("")]) for key in places]
         best = np.empty(len(texts), dtype=int)
         for start in range(0, len(texts), 256):
+            # excerpt: tf-idf
             asked = self.weigh.transform(self.counter.transform(texts[start : start + 256]))
             scores = (asked @ self.weighed.T).toarray()  # (B, C)
             if not self.types:
+                # the length of the input is the same for all candidates: it is left out
                 best[start : start + 256] = (scores / np.sqrt(squares)).argmax(axis=1)
+                # end excerpt
                 continue
             for row, score in enumerate(scores, start=start):
                 shared = self._matched(entities[row])
@@ -215,8 +218,11 @@ class NearestNeighbour:
         """Give the response of the utterance with most words in common, as a share of the words of both."""
         users = sorted({example.user for example in examples})
         words = [user.split() for user in users]
+        # excerpt: nearest neighbour
+        # words in common, as a share of the words of both
         shared = (self.counter.transform(words) @ self.known.T).toarray()  # (N, U)
         sizes = np.array([len(set(each)) for each in words])
         best = np.argmax(shared / (sizes[:, None] + self.lengths - shared), axis=1)
+        # end excerpt
         nearest = {user: self.responses[index] for user, index in zip(users, best, strict=True)}
         return [nearest[example.user] for example in examples]

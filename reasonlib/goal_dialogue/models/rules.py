@@ -105,6 +105,7 @@ class RestaurantRules:
 
     def respond(self, example: Example) -> str:
         """Apply the first rule that fits."""
+        # excerpt: rules
         state, said = self.state(example), example.user
         if not state.last:
             return HELLO
@@ -128,6 +129,7 @@ class RestaurantRules:
         if state.last.startswith(HERE):
             return ANYTHING
         return WELCOME
+        # end excerpt
 
     def _next_question(self, state: State) -> str:
         """Ask for the first slot without a value; with all four, set to work."""

@@ -63,8 +63,10 @@ class SupervisedEmbeddings(nn.Module):
 
     def forward(self, inputs: Groups, mentioned: Float[Tensor, "B E"] | None) -> Float[Tensor, "B C"]:
         """Score every candidate after each of B inputs."""
-        state = sum_groups(self.inputs, inputs)  # (B, D)
-        scores = state @ sum_groups(self.outputs, self.candidates).T
+        # excerpt: score
+        state = sum_groups(self.inputs, inputs)  # A x, (B, D)
+        scores = state @ sum_groups(self.outputs, self.candidates).T  # (B, C)
+        # end excerpt
         if self.match is not None and mentioned is not None:
             scores = scores + self.match(state, mentioned)
         return scores

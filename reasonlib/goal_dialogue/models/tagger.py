@@ -166,6 +166,7 @@ def lstm_step(
     says that the entries of :math:`f_t` are zero or one; they lie between.
     """
     h, cell = state
+    # excerpt: lstm
     joined = torch.cat([h, x], dim=1)  # (B, H + I)
     forget = torch.sigmoid(joined @ weights["W_f"].T + weights["b_f"])  # eq. 4.1
     kept = cell * forget  # eq. 4.2
@@ -174,6 +175,7 @@ def lstm_step(
     cell = kept + use * update  # eq. 4.5
     out = torch.sigmoid(joined @ weights["W_o"].T + weights["b_o"])  # eq. 4.6
     return out * torch.tanh(cell), cell  # eq. 4.7
+    # end excerpt
 
 
 class CharacterEncoder(nn.Module):
@@ -195,8 +197,11 @@ class CharacterEncoder(nn.Module):
         packed = pack_padded_sequence(
             self.letters(spelled.letters), spelled.lengths.cpu(), batch_first=True, enforce_sorted=False
         )
+        # excerpt: tagger
+        # a word's vector: the last state of each direction
         _, (last, _) = self.lstm(packed)  # (2, W, H)
         return torch.cat([last[0], last[1]], dim=1)
+        # end excerpt
 
 
 class WordTagger(nn.Module):
@@ -219,7 +224,10 @@ class WordTagger(nn.Module):
 
     def forward(self, spelled: EncodedCharacters) -> Float[Tensor, "S J T"]:
         """Score every tag for every word; a word has the same scores wherever it stands."""
+        # excerpt: tagger
+        # a score for each type, looked up for each word of a sentence
         return self.tags(self.reader(spelled).tanh())[spelled.words]
+        # end excerpt
 
 
 class ContextTagger(nn.Module):

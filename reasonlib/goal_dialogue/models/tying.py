@@ -55,7 +55,10 @@ class Adjacent(nn.Module):
         filled: Bool[Tensor, "B S"],
     ) -> TiedMemory:
         """Hand out the tables."""
+        # excerpt: adjacent
+        # Adjacent: the values of a hop are the keys of the next
         return TiedMemory(question, memory[:-1], memory[1:])
+        # end excerpt
 
 
 class Layerwise(nn.Module):
@@ -73,8 +76,11 @@ class Layerwise(nn.Module):
         filled: Bool[Tensor, "B S"],
     ) -> TiedMemory:
         """Hand out the tables."""
+        # excerpt: layer-wise
+        # Layer-wise: every hop has the same keys and the same values
         keys, values = memory
         return TiedMemory(question, (keys,) * self.hops, (values,) * self.hops)
+        # end excerpt
 
 
 class Unified(nn.Module):
@@ -85,8 +91,9 @@ class Unified(nn.Module):
               z = \sigma(W_z [u^0; h_T] + b_z)
 
     z scales whole columns of a table, so a gated table's sentence is the gated sentence of the table, and
-    the tables of each turn need never be made. With z = 1 every hop has the A and C of the first; with z = 0
-    it is `Adjacent`. The tables are A_1, C_1 and the unconstrained C of the hops 2 to K; B = A_1, W = C_K.
+    the tables of each turn need never be made. With z = 1 every hop has the A and C of the first, as in
+    `Layerwise` (but B and W stay tied); with z = 0 it is `Adjacent`. The tables are A_1, C_1 and the
+    unconstrained C of the hops 2 to K; B = A_1, W = C_K.
 
     Notes
     -----
@@ -111,17 +118,20 @@ class Unified(nn.Module):
         filled: Bool[Tensor, "B S"],
     ) -> TiedMemory:
         """Read the story, decide how to tie, mix the tables."""
+        # excerpt: unified
         keys, *fresh = memory
         story = self.story(keys)[0]  # (B, S, D), after each sentence
         last = (filled.sum(1) - 1).clamp(min=0)
         story = (
             story[torch.arange(len(story), device=story.device), last] * filled[:, :1]
-        )  # nothing told: zeros
+        )  # zeros where the memory is empty
         z = self.gate(torch.cat([question, story], dim=1)).sigmoid()  # (B, D)
+        # z and 1 - z mix the old table and the next one, column by column
         mix = z.unsqueeze(1)
         all_keys, all_values, shares = [keys], [fresh[0]], [torch.ones_like(z)]
         for table in fresh[1:]:
             all_keys.append(all_keys[-1] * mix + all_values[-1] * (1 - mix))
             all_values.append(all_values[-1] * mix + table * (1 - mix))
             shares = [share * z for share in shares] + [1 - z]
+        # end excerpt
         return TiedMemory(question, tuple(all_keys), tuple(all_values), tuple(shares), z)

@@ -168,10 +168,14 @@ def _draw(axes: Any, place: int, row: Mapping[str, Any]) -> str:
 
 
 def _interval(row: Mapping[str, Any]) -> tuple[float, float] | None:
-    """The interval that the verdict was decided by, else that of the mean."""
-    decided, ours = row.get("interval"), row["ours"]
-    if row.get("published") is not None and decided and None not in decided:
-        return float(decided[0]), float(decided[1])
+    """The interval that the verdict was decided by (none with too few runs), else that of the mean."""
+    ours = row["ours"]
+    if "interval" in row:
+        decided = row["interval"]
+        if decided is None:
+            return None
+        if decided["of"] != "difference":
+            return float(decided["low"]), float(decided["high"])
     return interval(float(ours["mean"]), ours.get("sd"), ours.get("n"))
 
 

@@ -31,9 +31,11 @@ def test_every_number_is_said_in_words():
 
 
 def test_the_interval_of_the_verdict_comes_first():
-    assert "interval 0.2 to 0.9 (" in charts.comparison([{**ROW, "interval": [0.2, 0.9]}]).get_label()
-    difference = {**ROW, "published": None, "interval": [-0.2, 0.2]}  # of an ordering: not on this axis
-    assert "interval 0.441 to" in charts.comparison([difference]).get_label()
+    decided = {"of": "one more run", "low": 0.2, "high": 0.9}
+    assert "interval 0.2 to 0.9 (" in charts.comparison([{**ROW, "interval": decided}]).get_label()
+    difference = {**ROW, "published": None, "interval": {"of": "difference", "low": -0.2, "high": 0.2}}
+    assert "interval 0.441 to" in charts.comparison([difference]).get_label()  # not on this axis
+    assert "interval" not in charts.comparison([{**ROW, "interval": None}]).get_label()  # too few runs
 
 
 def test_each_run_is_a_dot_where_the_runs_are_known():

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from reasonlib.display import plotting, results
+from reasonlib.goal_dialogue.page import figures
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
 __all__ = [
     "advice",
     "all_systems",
+    "baseline_disagreements",
     "final_comparison",
     "key_tags",
     "network_settings",
@@ -30,6 +32,11 @@ def _grid(table: str, only: Sequence[str] | None = None) -> "pd.DataFrame":
 def all_systems() -> "pd.DataFrame":
     """The source's table 3.1: the systems of earlier papers."""
     return _grid("Table 3.1: all systems")
+
+
+def baseline_disagreements() -> plotting.Picture:
+    """The cells of table 3.1 on which our rules, retrieval or embeddings do not agree, with the reason."""
+    return figures.objections("Table 3.1: all systems", "goal_dialogue/baselines")
 
 
 def paragraphs() -> "pd.DataFrame":
@@ -67,7 +74,12 @@ def network_settings() -> "pd.DataFrame":
 
     columns = {"N2N": "n2n", "GN2N": "gn2n", "UN2N": "un2n"}
     columns |= {f"{name}, match": f"{row}-match" for name, row in columns.items()}
-    labels = {"width": "width", "hops": "hops", "spread": "spread of the first weights", "lr": "learning rate"}
+    labels = {
+        "width": "width",
+        "hops": "hops",
+        "spread": "spread of the first weights",
+        "lr": "learning rate",
+    }
     usual = vars(NetworkConfig()) | vars(train_memory.Recipe())
     settings = {}
     for name, row in columns.items():

@@ -238,7 +238,10 @@ def measured(names: str) -> str:
         make = getattr(importlib.import_module(f"reasonlib.{topic(name).name}.page.{module}"), function)
     except (ImportError, AttributeError):
         raise ValueError(f"reasonlib.{name}.page has no function {path!r}") from None
-    return "\n".join(raw(make()._repr_html_()))
+    html = make()._repr_html_()
+    if "dataframe" in html:  # may be wider than the page: it scrolls, and its first column stays
+        html = f'<div class="rr-scroll rr-wide" tabindex="0" role="group" aria-label="Table">{html}</div>'
+    return "\n".join(raw(html))
 
 
 def raw(html: str) -> list[str]:

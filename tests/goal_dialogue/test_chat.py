@@ -187,7 +187,7 @@ def test_the_widget_talks():
     form.button.click()
     form.line.value = "may i have a table in paris"
     form.button.click()
-    assert form.talk.value.count("what it looked at") == 2 and form.talk.value.count("<details open>") == 1
+    assert form.talk.value.count("what it used") == 2 and form.talk.value.count("<details open>") == 1
 
 
 def test_the_widget_offers_the_lines_of_a_dialogue():

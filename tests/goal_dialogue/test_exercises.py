@@ -124,7 +124,7 @@ MISTAKES = {
         lambda training, test: sum(one in training for one in test) / len(test),
         "words may come from several",
     ),
-    "describe": (assigned, "assigning is not adding"),
+    "describe": (assigned, "do not assign them"),
     "next_question": (lambda known: exercises.CUISINE, "the cuisine is known"),
     "match_feature": (
         lambda dialogue, candidate, types: {
@@ -134,7 +134,7 @@ MISTAKES = {
         },
         "two words of one type",
     ),
-    "gate": (lambda *given: gate(*given, open_takes="state"), "exchanged"),
+    "gate": (lambda *given: gate(*given, open_takes="state"), "swapped"),
     "break_tagger": (lambda tag, word: break_tagger(tag, word, puts_in=False), "one letter from 'eight'"),
     "template": (
         lambda response, said, common: (response, []),

@@ -109,6 +109,6 @@ def test_contradicted_cells_stand_under_the_reason_they_share(monkeypatch):
         "<li>A, match, ours lower: 1. Task; 2. Task<br>A, match, ours higher: average<br>"
         "<span>few &lt; many</span></li>" in shown.html
     )
-    assert shown.html.count("<li>") == 2 and "No reason is known." in shown.alt
+    assert shown.html.count("<li>") == 2 and "The reason is unknown." in shown.alt
     assert "C, ours" not in shown.alt and "D, ours" not in shown.alt
     assert "<li>none</li>" in figures.objections("Table 1", "nobody").html

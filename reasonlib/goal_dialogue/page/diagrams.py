@@ -72,8 +72,8 @@ def hop() -> Picture:
         alt="The question becomes the state u1. It is matched with the keys of the memory; the values, mixed "
         "by that match, are the output o1; a step makes u2 of u1 and o1. A second hop does the same and "
         "gives u3, which is compared with all candidates.",
-        caption="Two hops. What a step does, and which tables of word vectors make keys and values, is all "
-        "that the three networks differ in.",
+        caption="Two hops. The three networks differ only in the update step, and in which tables of word "
+        "vectors give the keys and the values.",
     )
 
 
@@ -111,8 +111,8 @@ def ties() -> Picture:
         "C1 and A2 are table 2, C2 and A3 table 3, C3 is table 4; the question uses table 1, the "
         "answers table 4. Layer-wise: every A is table 1, every C is table 2; the question has table 3, "
         "the answers table 4.",
-        caption="One number, one table of word vectors. Hops go from bottom to top; B embeds the question, W "
-        "the answers.",
+        caption="Two ways to tie three hops (bottom to top). Boxes with the same number use the same table "
+        "of word vectors. B embeds the question, W the candidates.",
     )
 
 
@@ -150,7 +150,7 @@ def word_vectors() -> Picture:
         alt="Three sketches. CBOW: the words in, a, price and range together predict the word cheap among "
         "them. Skip-gram: the word cheap predicts each of these neighbours. PV-DBOW: one vector of the whole "
         "sentence predicts words drawn from it.",
-        caption="Arrows go from what is known to what is guessed.",
+        caption="Three ways to train vectors. Arrows go from what is given to what is predicted.",
     )
 
 
@@ -204,8 +204,8 @@ def cell() -> Picture:
         for x, name, what in (
             (2.2, "$f_t$", "forget"),
             (3.8, r"$\tilde C_t$", "update"),
-            (5.1, "$i_t$", "use"),
-            (6.9, "$o_t$", "show"),
+            (5.1, "$i_t$", "add"),
+            (6.9, "$o_t$", "output"),
         ):
             _arrow(axes, (x, 0.7), (x, 1.4))
             _box(axes, x, 2.1, 1.15, 1.3, f"{name}\n{what}", orange)
@@ -225,7 +225,7 @@ def cell() -> Picture:
         alt="An LSTM cell. The old state C is multiplied by the forget gate; the update, multiplied by the "
         "input gate, is added, which gives the new state; its tanh, multiplied by the output gate, is the "
         "output h. The three gates and the update are computed from the last output and the new input.",
-        caption="One cell: what is kept, what is added, what is shown.",
+        caption="An LSTM cell: what is kept, what is added, what is output.",
     )
 
 
@@ -257,5 +257,5 @@ def tags() -> Picture:
         alt="The words i'd, like, thai, food. A tagger gives them the numbers 1, 1, 4, 1; 4 stands for a "
         "cuisine, 1 for no type. The vectors of the words are summed with table A, those of "
         "the tags with table T; both sums stand side by side as the vector of the sentence.",
-        caption="A sentence with key tags. 1: no type; 4: a cuisine.",
+        caption="A sentence with key tags. Tag 1 means no type, tag 4 a cuisine.",
     )

@@ -60,7 +60,7 @@ def check_next_question(answer: Callable[..., Any]) -> None:
         ({"location": "rome", "cuisine": "thai"}, NUMBER, "two slots are known"),
         ({"number": "six", "cuisine": "thai", "price": "cheap"}, PLACE, "only the location is missing"),
         ({"number": "six", "cuisine": "thai", "location": "rome"}, PRICE, "only the price is missing"),
-        (full, LOOK, "nothing is missing: the system sets to work"),
+        (full, LOOK, "nothing is missing: the system starts its search"),
     ]
     for slots, right, why in cases:
         given = dict(slots)
@@ -163,8 +163,13 @@ def check_match_feature(answer: Callable[..., Any]) -> None:
         ),
         (heard, "where should it be", {}, "no entity in the candidate"),
         (heard, "rome or paris", {"location": 2}, "two words of one type"),
-        (["a_phone"], "here it is a_address", {}, "of the right place, but another word and another type"),
-        (["romeo and i"], "in rome", {}, "rome is no part of romeo: compare whole words"),
+        (
+            ["a_phone"],
+            "here it is a_address",
+            {},
+            "of the same restaurant, but another word and another type",
+        ),
+        (["romeo and i"], "in rome", {}, "romeo does not count as rome: compare whole words"),
         ([], "rome", {}, "nothing was said"),
     ]
     for dialogue, candidate, right, why in cases:
@@ -194,11 +199,12 @@ def check_gate(answer: Callable[..., Any]) -> None:
         output * gate + state * (1 - gate),
         "the mixture is not right",
         wrong={
-            "the two are exchanged: an open gate takes what was read, a closed one keeps the state": (
+            "the two are swapped: a gate at 1 takes what was read, a gate at 0 keeps the state": (
                 state * gate + output * (1 - gate)
             ),
-            "that is the plain hop: the state is kept only as far as the gate is closed": output + state,
-            "the gate is a sigmoid of W u + b: do not forget to squash it": (
+            "that is the plain update u + o; the gate keeps the state only as far as it is closed": output
+            + state,
+            "the gate is a sigmoid of W u + b: apply the sigmoid": (
                 output * (state @ weight.T + bias) + state * (1 - (state @ weight.T + bias))
             ),
             "the weights are transposed: row i of the matrix makes unit i of the gate": (
@@ -217,7 +223,7 @@ def check_gate(answer: Callable[..., Any]) -> None:
     title="Between two ties",
     minutes=10,
     points=2,
-    hint="Both new tables keep a share z of the old one, column by column, and take the rest from elsewhere.",
+    hint="Each new table keeps a share z of the old one, column by column, and takes the rest from another.",
 )
 def check_tie(answer: Callable[..., Any]) -> None:
     """Check ``tie(keys, values, fresh, z)``: the tables A and C of the next hop (eq. 3.12 and 3.13).
@@ -235,8 +241,9 @@ def check_tie(answer: Callable[..., Any]) -> None:
         keys * z + values * (1 - z),
         "the next A is not right",
         wrong={
-            "the two are exchanged: with z = 1 all hops have the same A": keys * (1 - z) + values * z,
-            "the next A takes what this hop read, C, where z is small; fresh is for C": keys * z
+            "the two are swapped: with z = 1 all hops have the same A": keys * (1 - z) + values * z,
+            "where z is small, the next A takes the values table of this hop; fresh is for the next C": keys
+            * z
             + fresh * (1 - z),
         },
         what="the next A",
@@ -249,13 +256,13 @@ def check_tie(answer: Callable[..., Any]) -> None:
             "that is the equation as printed, which changes nothing: its last term is the fresh table": (
                 values
             ),
-            "the two are exchanged: with z = 1 all hops have the same C": values * (1 - z) + fresh * z,
+            "the two are swapped: with z = 1 all hops have the same C": values * (1 - z) + fresh * z,
         },
         what="the next C",
     )
 
 
-# Chapter "Two ideas about words" ----------------------------------------------------------------------------
+# Chapter "Paragraph vectors and key tags" -------------------------------------------------------------------
 
 
 def _neighbours(word: str, other: str) -> bool:
@@ -272,7 +279,7 @@ def _neighbours(word: str, other: str) -> bool:
     title="Break the tagger",
     minutes=20,
     points=3,
-    hint="Try every letter in every place, and ask the tagger each time.",
+    hint="Try every letter at every position, and call the tagger each time.",
 )
 def check_break_tagger(answer: Callable[..., Any]) -> None:
     """Check ``break_tagger(tag, word)``: a word one letter away from `word` that gets another type.
@@ -311,8 +318,8 @@ def check_break_tagger(answer: Callable[..., Any]) -> None:
             continue
         expect(
             isinstance(got, str) and got,
-            f"there is a word one letter from {word!r} with another type; return it (try letters put in and "
-            f"left out, too)",
+            f"there is a word one letter from {word!r} with another type; return it (also insert and "
+            f"delete letters)",
         )
         expect(_neighbours(word, got), f"{got!r} is not one letter away from {word!r}")
         expect(tag(got) != tag(word), f"the tagger still says {tag(word)} of {got!r}")
@@ -358,7 +365,7 @@ def check_lstm_step(answer: Callable[..., Any]) -> None:
         wrong={
             joined: swapped_h,
             printed: shown_h,
-            "squash the state with tanh before it is shown": right_h / right_c.tanh() * right_c,
+            "apply tanh to the state before the output gate": right_h / right_c.tanh() * right_c,
         },
         what="h",
     )
@@ -393,7 +400,7 @@ def check_beside(answer: Callable[..., Any]) -> None:
         )
 
 
-# Chapter "Past the wall" ------------------------------------------------------------------------------------
+# Chapter "Out-of-vocabulary names" --------------------------------------------------------------------------
 
 
 @exercise(
@@ -477,8 +484,8 @@ def check_describe(answer: Callable[..., Any]) -> None:
         right,
         "the descriptions are not right",
         wrong={
-            "one mention of each name is kept and the others are lost: assigning is not adding": last,
-            "add the mentions, do not average them: a name that is mentioned often may say so": mean,
+            "only one mention of each name is kept: add the mentions, do not assign them": last,
+            "add the mentions, do not average them": mean,
         },
         what="the descriptions",
     )

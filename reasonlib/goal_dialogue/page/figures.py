@@ -193,7 +193,7 @@ def conversation(
                 said.append(f"User: {event.user}.")
             if turn == ask:
                 lines.append('<p class="rr-bot rr-asked">What does the system say?</p>')
-                said.append("System: to be found.")
+                said.append("System: your turn.")
                 break
             answer = (given or {}).get(turn, event.bot)
             wrong = answer != event.bot
@@ -209,7 +209,7 @@ def conversation(
             )
             if look := (looks or {}).get(turn):
                 state = " open" if turn == opened else ""
-                lines.append(f"<details{state}><summary>what it looked at</summary>{look.html}</details>")
+                lines.append(f"<details{state}><summary>what it used</summary>{look.html}</details>")
             turn += 1
     alt = " ".join(said)
     under = f"<figcaption>{html.escape(caption)}</figcaption>" if caption else ""
@@ -338,7 +338,7 @@ def gaps(copier: "Copier", example: Example, *, names: int = 3) -> plotting.Pict
         said.append(f"gap {gap + 1}: {listed}")
     table = (
         '<table><thead><tr><th scope="col">gap</th><th scope="col">names, probability</th>'
-        '<th scope="col">what spoke most for the first</th></tr></thead>'
+        '<th scope="col">mention that contributed most to the first</th></tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table>"
         if rows
         else ""
@@ -420,7 +420,7 @@ def objections(table: str, experiment: str) -> plotting.Picture:
         if row["verdict"] in AGAINST and row["experiment"] == experiment and row["row"]:
             system, _, column = row["row"].rpartition(", ")
             side = f"{system}, ours {'higher' if row['ours']['mean'] > row['published'] else 'lower'}"
-            cells_by_reason.setdefault(row["reason"] or "No reason is known.", {}).setdefault(
+            cells_by_reason.setdefault(row["reason"] or "The reason is unknown.", {}).setdefault(
                 side, []
             ).append(column)
     items, said = [], []
@@ -507,7 +507,7 @@ def hops(
 ) -> plotting.Picture:
     """Show what a network read of a dialogue before it answered, a hop a column.
 
-    Sentences that no hop gave `least` of its attention are left out, and their number is told.
+    Sentences that no hop gave `least` of its attention are left out, and the caption gives their number.
 
     Parameters
     ----------

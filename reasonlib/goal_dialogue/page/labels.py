@@ -4,11 +4,11 @@ __all__ = ["METRICS", "ROWS"]
 
 METRICS = {
     "average": "share of right responses, mean of tasks 1 to 5",
-    "oov": "share of right responses, unheard entities, mean of tasks 1 to 5",
-    **{f"oov{task}": f"share of right responses, task {task}, unheard entities" for task in range(1, 6)},
-    "seen": "share of right types, words met before",
-    "unseen": "share of right types, words never met",
-    "free.oov": "share of responses said word for word, unheard entities",
+    "oov": "share of right responses, OOV entities, mean of tasks 1 to 5",
+    **{f"oov{task}": f"share of right responses, task {task}, OOV entities" for task in range(1, 6)},
+    "seen": "share of right types, seen words",
+    "unseen": "share of right types, unseen words",
+    "free.oov": "share of responses said word for word, OOV entities",
     **{f"task{task}": f"share of right responses, task {task}" for task in range(1, 7)},
 }
 """From a record's metric to words."""
@@ -42,7 +42,7 @@ ROWS = {
     "numbers": "tags as numbers",
     "random": "random vectors",
     "sentence": "a tag for a sentence",
-    "slots-100": "100 memories",
+    "slots-100": "100 memory slots",
     "sum": "tags added",
     "supervised": "supervised embeddings",
     "supervised-match": "supervised embeddings, match",

@@ -108,7 +108,7 @@ live("oov", ({ root, stage, data, weights, find }) => {
   const title = make("p", { class: "rr-chat-asked" }), body = make("tbody");
   const column = (words) => make("th", { scope: "col" }, words);
   const why = make("div", { class: "rr-oov-why" }, title, make("div", { class: "rr-live-scroll", tabindex: 0, role: "group", "aria-label": "Names in each gap" },
-    make("table", { class: "rr-live-table" }, make("thead", {}, make("tr", {}, column("_"), column("Names, probability"), column("Words that spoke most for the first"))), body)));
+    make("table", { class: "rr-live-table" }, make("thead", {}, make("tr", {}, column("_"), column("Names, probability"), column("Mention that contributed most to the first"))), body)));
   stage.append(
     make("div", { class: "rr-live-row" }, city.element, food.element),
     make("div", {}, make("div", { class: "rr-oov-heads" }, TITLES.map((name) => make("strong", {}, name))), rows),

@@ -60,7 +60,7 @@ def oov(city: str = "zanzibar", food: str = "martian") -> Picture:
         talk.say(line.format(city=city, food=food))
     return live.figure(
         "oov",
-        label="Talk about names that no network has heard",
+        label="Talk to two networks about invented names",
         static=talk.show(),
         scripts=SCRIPTS,
         styles=[FOLDER / "chat.css", FOLDER / "oov.css"],

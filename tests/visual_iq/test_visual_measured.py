@@ -61,9 +61,9 @@ def test_budgets_say_what_stands_behind_each_line_of_table_3_2():
 
 
 def test_what_is_missed_leaves_out_what_was_not_measured():
-    known = ("a vote, untrained", "visual_iq/shortcut:vote")
+    known = ("majority vote", "visual_iq/shortcut:vote")
     drawn = str(charts.errors_by_layout([known, ("never run", "visual_iq/longer:no-such-row")]))
-    assert "a vote, untrained: 2.53 % of all" in drawn and "never run" not in drawn
+    assert "majority vote: 2.53 % of all" in drawn and "never run" not in drawn
     with pytest.raises(ValueError, match="reasonlib run"):
         charts.errors_by_layout([("never run", "visual_iq/longer:no-such-row")])
 
@@ -80,7 +80,7 @@ def test_longer_runs_appear_once_they_are_measured(monkeypatch):
 
 def test_models_are_told_apart_by_candidates_they_were_not_trained_on():
     shown = str(charts.accuracy_on_other_sets())
-    for model in ("the hierarchy, 50 passes", "prediction, row by row, 25 passes"):
+    for model in ("the reasoner, 50 passes", "row predictor, 25 passes"):
         assert f"{model}: RAVEN " in shown
     with pytest.raises(ValueError, match="reasonlib run"):
         charts.accuracy_on_other_sets([("never run", "visual_iq/longer:no-such-row")])
@@ -107,7 +107,7 @@ def test_table_3_3_names_the_parts_as_the_source_does():
 def test_steps_compare_what_was_measured_at_one_scale():
     table = tables.relational_ablation()
     assert [name.partition(":")[0] for name in table.columns] == ["quick", "paper"]
-    assert list(table.index) == [*labels.RELATIONAL_STEPS, "none: the hierarchy"]
+    assert list(table.index) == [*labels.RELATIONAL_STEPS, "none: the reasoner"]
     assert not (table.loc[list(labels.RELATIONAL_STEPS)] == "–").any(axis=None)
 
 
@@ -120,15 +120,17 @@ def test_steps_of_nothing(monkeypatch):
 def test_people_and_problems_with_two_answers():
     assert list(tables.human_accuracy().columns) == ["overall", *TITLES]
     assert tables.human_accuracy().loc["people", "overall"] == "84.41"
-    assert list(generator_tables.ambiguous_problems().columns) == [*TITLES, "perfect reader"]
+    assert list(generator_tables.ambiguous_problems().columns) == [*TITLES, "ideal solver"]
     assert list(generator_tables.ambiguous_problems().index) == ["RAVEN", "I-RAVEN", "RAVEN-FAIR"]
 
 
 def test_who_only_counts_finds_most_where_changes_are_motley():
     table = generator_tables.naive_bayes_accuracy(60)
-    assert list(table.columns) == ["all", *TITLES, "motley, right", "motley, wrong"]
+    assert list(table.columns) == ["all", *TITLES, "mixed colours, right", "mixed colours, wrong"]
     share = table.astype(float)
-    assert share.loc["RAVEN-FAIR", "motley, wrong"] > 2 * share.loc["RAVEN-FAIR", "motley, right"]
+    assert (
+        share.loc["RAVEN-FAIR", "mixed colours, wrong"] > 2 * share.loc["RAVEN-FAIR", "mixed colours, right"]
+    )
     assert share.loc["RAVEN-FAIR", "3x3Grid"] > share.loc["I-RAVEN", "3x3Grid"]
 
 

@@ -142,7 +142,7 @@ class PanelEmbedding(nn.Module):
         # U different sequences of S slots: the level in each slot, and its position
         x = self.tokens(sequences.tokens) + self.places(sequences.places)  # (U, S, D)
         if self.encoder is not None:
-            x = encode_fused(self.encoder, x)  # the entities of a panel attend to each other
+            x = encode_fused(self.encoder, x)  # entities attend to each other
         return x.sum(1)  # one vector for each panel: the sum over its slots
         # end excerpt
 
@@ -247,7 +247,7 @@ class Reasoner(nn.Module):
                 tokens = encode_fused(self.encoder, tokens)
             x = tokens.unflatten(0, (problems, streams))
         # excerpt: answer
-        candidates = x[:, :, -CANDIDATES:]  # (B, V, C, D): what the encoder made of them
+        candidates = x[:, :, -CANDIDATES:]  # (B, V, C, D), as encoded
         # the streams of a candidate end to end, then the contrast
         features = self.contrast(candidates.transpose(1, 2).flatten(2))  # (B, C, V D)
         # end excerpt

@@ -175,7 +175,7 @@ def attention(
         f"To judge candidate {asked + 1}, {percent(matrix.sum())} of the attention goes to the matrix, most "
         f"({percent(matrix[most])}) to panel {most % 3 + 1} of row {most // 3 + 1}, "
         f"{percent(others.sum())} to the candidates"
-        + (f" and {percent(rest)} to the marks between rows." if rest > 1e-6 else ".")
+        + (f" and {percent(rest)} to the separators between rows." if rest > 1e-6 else ".")
     )
     inner = (
         f'<div class="rr-iq-board">'

@@ -18,20 +18,22 @@ __all__ = [
     "accuracy_by_answer_set",
     "accuracy_by_layout",
     "accuracy_on_other_sets",
+    "context_blind_by_layout",
     "errors_by_layout",
     "learning_curves",
+    "row_predictor_errors",
 ]
 
 BY_LAYOUT = {one.title: f"accuracy_{one.title}" for one in CONFIGURATIONS}
 """From what an axis says to the metric of a record."""
 
 COMPARED = {
-    "a vote, untrained": "visual_iq/shortcut:vote",
-    "hierarchy, context hidden": "visual_iq/shortcut:blind",
+    "majority vote": "visual_iq/shortcut:vote",
+    "reasoner, context hidden": "visual_iq/shortcut:blind",
     "small CoPINet, pictures": "visual_iq/small-pixels:copinet",
-    "hierarchy, no panel encoder": "visual_iq/reasoner:no-panel",
-    "hierarchy": "visual_iq/reasoner:full",
-    "prediction, row by row": "visual_iq/relational:full",
+    "reasoner, no panel encoder": "visual_iq/reasoner:no-panel",
+    "reasoner": "visual_iq/reasoner:full",
+    "row predictor": "visual_iq/relational:full",
 }
 """From what a figure says to ``experiment:row``: the models whose scores are held against each other."""
 
@@ -46,10 +48,10 @@ ON_RAVEN = (
     ("binary loss", "visual_iq/longer:full"),
     ("cross-entropy", "visual_iq/reasoner:cross-entropy"),
     ("cross-entropy", "visual_iq/longer:cross-entropy"),
-    ("a vote, untrained", "visual_iq/shortcut:vote"),
-    ("prediction, row by row", "visual_iq/relational:full"),
+    ("majority vote", "visual_iq/shortcut:vote"),
+    ("row predictor", "visual_iq/relational:full"),
 )
-"""What a legend says, and ``experiment:row``: the hierarchy with both losses, and what it is held against."""
+"""What a legend says, and ``experiment:row``: the reasoner with both losses, and what it is compared with."""
 
 
 def errors_by_layout(
@@ -76,10 +78,21 @@ def errors_by_layout(
     if not drawn:
         raise UserError("nothing was measured that could be drawn; reasonlib run visual_iq/longer")
     return plotting.show(
-        plotting.bars(drawn, unit="share missed"),
-        alt=f"Share of the test problems of {ANSWER_SETS[data]} that each model misses, by layout",
-        caption=f"What each model misses of {ANSWER_SETS[data]} ({'; '.join(origins)}).",
+        plotting.bars(drawn, unit="share of problems not solved"),
+        alt=f"Share of the test problems of {ANSWER_SETS[data]} that each model fails to solve, by layout",
+        caption=f"Share of test problems not solved, by layout of {ANSWER_SETS[data]}. The legend gives the "
+        f"passes over the training problems and the mean over all layouts ({'; '.join(origins)}).",
     )
+
+
+def context_blind_by_layout() -> plotting.Picture:
+    """Draw what the context-blind reasoner solves of I-RAVEN, by layout."""
+    return accuracy_by_layout({"reasoner, context hidden": "visual_iq/shortcut:blind"}, data="i-raven")
+
+
+def row_predictor_errors() -> plotting.Picture:
+    """Draw what the row predictor does not solve of I-RAVEN, by layout."""
+    return errors_by_layout([("row predictor", "visual_iq/relational:full")], data="i-raven")
 
 
 def passes_of(group: records.Group) -> str:
@@ -109,18 +122,18 @@ def accuracy_by_answer_set(compared: Mapping[str, str] = COMPARED) -> plotting.P
             limits=(0, 1),
         ),
         alt="Share of test problems that each model solves on RAVEN, I-RAVEN and RAVEN-FAIR",
-        caption="Each model trained and tested on the set of its bar "
+        caption="Share of test problems solved by models trained and tested on the same answer set "
         f"({' and '.join(origins)}, simulated). Chance is 0.125."
         + (" Where a bar is missing, nothing was measured." if missing else ""),
     )
 
 
 MOVED = (
-    ("the hierarchy", "visual_iq/longer:full"),
-    ("the hierarchy, cross-entropy", "visual_iq/reasoner:cross-entropy"),
-    ("the hierarchy, cross-entropy", "visual_iq/longer:cross-entropy"),
-    ("the hierarchy without its entity encoder", "visual_iq/reasoner:no-entity"),
-    ("prediction, row by row", "visual_iq/relational:full"),
+    ("the reasoner", "visual_iq/longer:full"),
+    ("the reasoner, cross-entropy", "visual_iq/reasoner:cross-entropy"),
+    ("the reasoner, cross-entropy", "visual_iq/longer:cross-entropy"),
+    ("the reasoner without its entity encoder", "visual_iq/reasoner:no-entity"),
+    ("row predictor", "visual_iq/relational:full"),
 )
 """What an axis says, and ``experiment:row``: models that are given candidates they were not trained on."""
 
@@ -152,7 +165,8 @@ def accuracy_on_other_sets(
     return plotting.show(
         plotting.bars(found, unit="share solved; chance is 0.125", limits=(0, 1)),
         alt=f"Share of test problems solved of each answer set by models trained on {ANSWER_SETS[trained]}",
-        caption=f"Trained on {ANSWER_SETS[trained]}, tested on all three ({'; '.join(origins)}).",
+        caption=f"Share of test problems solved by models trained on {ANSWER_SETS[trained]} alone and tested "
+        f"on all three answer sets ({'; '.join(origins)}).",
     )
 
 
@@ -182,8 +196,9 @@ def learning_curves(rows: Sequence[str] = CURVES, *, data: str = "raven") -> plo
     return plotting.show(
         plotting.learning_curve(curves, "accuracy", unit="share of problems solved; chance is 0.125"),
         alt=f"Share of {ANSWER_SETS[data]}'s validation problems solved by small models on pictures, by pass",
-        caption="A quarter as wide, on pictures of 40 x 40 pixels; an epoch is a pass over all problems "
-        f"({'; '.join(origins)})." + (f" Not drawn: {', '.join(others)}." if others else ""),
+        caption="Share of validation problems solved by small models on pictures of 40 x 40 pixels; an epoch "
+        f"is a pass over all training problems ({'; '.join(origins)})."
+        + (f" Not drawn: {', '.join(others)}." if others else ""),
     )
 
 

@@ -61,7 +61,12 @@ def grid_and_objects(
         f"Panels three times over: as they are; cut into {cells} by {cells} equal cells, whose borders cross "
         "the shapes; and with a box around each entity and each empty place."
     )
-    return picture(inner, alt=alt, caption="The source's figure 3.2, drawn anew.")
+    return picture(
+        inner,
+        alt=alt,
+        caption="The cells of a feature map cut shapes apart (middle); boxes keep each shape whole (right). "
+        "After the source's figure 3.2.",
+    )
 
 
 def detections(

@@ -66,8 +66,8 @@ def rule_examples(seed: int = 0, *, tried: int = 20_000) -> Picture:
     words = "; ".join(f"{rule} of {governed}" for _, rule, governed in SHOWN)
     return picture(
         f'<div class="rr-iq-board" style="gap:1rem">{"".join(cards)}</div>',
-        alt=f"Six complete matrices, in each of which one rule works: {words}.",
-        caption="One rule at a time: read each row from left to right.",
+        alt=f"Six complete matrices, each with one rule: {words}.",
+        caption="One rule in each matrix; everything else is constant. Read each row from left to right.",
         wide=True,
     )
 
@@ -96,7 +96,7 @@ def angle_gallery() -> Picture:
         "".join(lines),
         alt="Each type at eight angles. A triangle and a pentagon look different at each, a hexagon at four, "
         "a square at two, a circle at one.",
-        caption="Faint: a picture that another angle has shown already. "
+        caption="Each type at eight angles. A faint picture looks like an earlier one in its row. "
         f"Angles from left to right: {', '.join(f'{angle}°' for angle in ANGLES)}.",
     )
 

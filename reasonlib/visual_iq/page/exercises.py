@@ -138,7 +138,7 @@ def check_overlap(answer: Callable[..., Any]) -> None:
 
 
 @exercise(
-    title="What an eye cannot see",
+    title="Angles that look alike",
     minutes=20,
     points=2,
     hint="Which of the eight angles give the same picture as another? Turn the shape by each and compare.",

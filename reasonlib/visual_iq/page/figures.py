@@ -263,12 +263,14 @@ def example(problems: Problems, index: int = 0, *, look: int = 1) -> Picture:
         + '<div class="rr-iq-board" style="align-items:flex-start">'
         + f'<div style="flex:0 1 11rem"><p class="rr-iq-title">{name[0].upper()}{name[1:]}</p>'
         + card(panel_svg(configuration, seen, over=_numbered(configuration, seen)))
-        + '</div><div style="flex:1 1 17rem;overflow-x:auto"><p class="rr-iq-title">Its places</p>'
+        + '</div><div style="flex:1 1 17rem;overflow-x:auto"><p class="rr-iq-title">Its slots</p>'
         + f"{_table(configuration, seen)}</div></div>"
     )
     right = describe(configuration, panels[CONTEXT + target])
     rules = " ".join(f"{line}." for line in rules_in_words(problems, index))
-    told = f"After the source's figure 3.1: what stands where, and what the places of {name} hold."
+    told = (
+        f"A puzzle with the boxes of its entities, and the table of {name} (after the source's figure 3.1)."
+    )
     alt = f"A puzzle of {layout.title} with its boxes. Number {target + 1} is right: {right}. {rules}"
     return picture(inner, alt=alt.strip(), caption=f"{told} {rules}".strip())
 
@@ -352,6 +354,6 @@ def configurations(problems: Problems, *, each: int = 4) -> Picture:
     return picture(
         f'<div class="rr-iq-sevens">{"".join(groups)}</div>',
         alt=f"{each} panels of each of the seven layouts: {names}.",
-        caption=f"The source's figure 3.10, drawn anew: {each} panels of each layout.",
+        caption=f"The seven layouts, {each} panels of each (after the source's figure 3.10).",
         wide=True,
     )

@@ -53,7 +53,7 @@ def compare_with_public(number: int = 2000, *, seed: int = 0) -> pd.DataFrame:
 
 
 def naive_bayes_accuracy(number: int = 1000, *, seed: int = 0) -> pd.DataFrame:
-    """List what one solves who sees no context and only counts which looks are common among right answers.
+    """List the accuracy of a naive Bayes classifier that sees the candidates alone.
 
     Parameters
     ----------
@@ -65,8 +65,8 @@ def naive_bayes_accuracy(number: int = 1000, *, seed: int = 0) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        For each answer set the share that `statistics.by_counting` solves, by layout; and *motley*, the share
-        whose colours differ of all candidates with several entities: of the right ones, of the wrong ones.
+        For each answer set the share that `statistics.by_counting` solves, by layout; and *mixed colours*,
+        the share of candidates with several entities whose colours differ, among right and wrong candidates.
     """
     lines = {}
     for name in DISTRACTORS:
@@ -83,7 +83,7 @@ def naive_bayes_accuracy(number: int = 1000, *, seed: int = 0) -> pd.DataFrame:
                     parts.append(several[:, -1] == naive_bayes.MIXED)
         shares = {"all": float(np.mean(list(solved.values()))), **solved}
         for right, parts in motley.items():
-            shares[f"motley, {'right' if right else 'wrong'}"] = float(np.concatenate(parts).mean())
+            shares[f"mixed colours, {'right' if right else 'wrong'}"] = float(np.concatenate(parts).mean())
         lines[ANSWER_SETS[name]] = {label: percentage(share) for label, share in shares.items()}
     return pd.DataFrame(lines).T.rename_axis("solved, %")
 
@@ -91,7 +91,7 @@ def naive_bayes_accuracy(number: int = 1000, *, seed: int = 0) -> pd.DataFrame:
 def ambiguous_problems() -> pd.DataFrame:
     """List in how many of the public generators' problems two candidates fit, by layout, in per cent.
 
-    The last column is what a perfect reader of the panels alone solves, who must guess between the two.
+    The last column is what an ideal solver of the panels alone reaches, who must guess between the two.
     """
     theirs = simulator_fit.public_marginals()
     lines = {}
@@ -99,6 +99,6 @@ def ambiguous_problems() -> pd.DataFrame:
         shares = theirs["two_right"][name]
         lines[ANSWER_SETS[name]] = {
             **{one.title: percentage(shares[one.key]) for one in CONFIGURATIONS},
-            "perfect reader": percentage(theirs["solved"][name]["panels_alone"], 2),
+            "ideal solver": percentage(theirs["solved"][name]["panels_alone"], 2),
         }
     return pd.DataFrame(lines).T.rename_axis("two fit, %")

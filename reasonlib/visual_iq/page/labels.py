@@ -18,14 +18,14 @@ METRICS = {
 """From a record's metric to words; what stands before an @ is the experiment it is meant for."""
 
 ROWS = {
-    "blind": "the hierarchy, context hidden",
-    "cnn-reasoner": "with a CNN in the detector's place",
+    "blind": "the reasoner, context hidden",
+    "cnn-reasoner": "with a CNN instead of the detector",
     "copinet": "CoPINet",
     "cross-entropy": "the same with cross-entropy",
-    "full": "the hierarchy",
+    "full": "the reasoner",
     "no-entity": "without its entity encoder",
     "no-panel": "without its panel encoder",
-    "vote": "a vote",
+    "vote": "majority vote",
 }
 """From a record's row to words; all others lose their hyphens."""
 
@@ -58,7 +58,7 @@ ABLATIONS = {
 RELATIONAL_STEPS = {
     "all five": "full",
     "without 3: panels, not rows": "no-rows",
-    "without 4: mixed is mixed": "no-alike",
+    "without 4: no symbol for copies": "no-alike",
     "5 for the third row alone": "third-row",
     "without 5: trained to choose": "choose",
 }
@@ -70,4 +70,4 @@ SOURCES = {
     "hu2021": "Hu et al. 2021",
     "yang2023": "Yang et al. 2023",
 }
-"""Who published a figure about I-RAVEN."""
+"""Who published a result on I-RAVEN."""

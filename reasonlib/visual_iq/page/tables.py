@@ -31,15 +31,23 @@ __all__ = [
 ]
 
 
+HUMAN_LEFT_RIGHT = 0.8636
+"""What people solve of L-R: Zhang et al. (2019), "RAVEN", table 2."""
+
+
 def human_accuracy() -> pd.DataFrame:
-    """List what people solve, by layout, in per cent: published, and not measured here."""
+    """List what people solve, by layout, in per cent: published, and not measured here.
+
+    The cell of L-R is RAVEN's; what the thesis prints there, 98.36, is a misprint.
+    """
     rows = claims.table("visual_iq", table="Table 3.2: accuracy")
-    told = {
+    shares = {
         row["row"].removeprefix("Human, "): percentage(row["published"], 2)
         for row in rows
         if row["row"].startswith("Human, ")
     }
-    return pd.DataFrame({"people": told}).T.rename_axis("solved, %")
+    shares["L-R"] = percentage(HUMAN_LEFT_RIGHT, 2)
+    return pd.DataFrame({"people": shares}).T.rename_axis("solved, %")
 
 
 def _methods() -> dict[str, dict[str, dict[str, Any]]]:
@@ -167,19 +175,19 @@ def angle_accuracy() -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The published figure between what the detector that ships reaches by two counts and what two kinds of
-        perfect eyes could reach on the same panels, the least first.
+        The published figure between what the bundled detector reaches by two counts and what two ideal
+        observers could reach on the same panels, the least first.
     """
     claim = claims.table("visual_iq", ids=["visual_iq/detector/angle"])[0]
     group = results.best("visual_iq/detector", "shipped", data="raven")
     measured = {
-        "an eye for shapes, which must guess among turns that look alike": "angle_blind",
+        "ideal observer of shapes, guessing among turns that look alike": "angle_blind",
         "our detector": "angle",
-        "an eye that compares single pixels, and guesses where they agree": "angle_limit",
+        "ideal observer of pixels, guessing where they agree": "angle_limit",
         "our detector, turns that look alike counted as equal": "angle_fair",
     }
     origin = f"{group.records[-1].config['panels']:,} panels, {group.scale} scale"
-    lines = [("the source's detector", claim["published"], "published, its way of counting unknown")]
+    lines = [("the source's detector", claim["published"], "published; how it counts is unknown")]
     for who, metric in measured.items():
         if summary := group.summary(metric):
             lines.append((who, summary.mean, origin))
@@ -215,7 +223,7 @@ def relational_ablation() -> pd.DataFrame:
     """List what each step of the relational model is worth on I-RAVEN: each undone by itself, in per cent.
 
     A column for each scale at which all rows were measured, so that what is compared was measured alike. The
-    hierarchy, which takes none of the steps, stands last.
+    reasoner, which takes none of the steps, stands last.
     """
     name, columns = "visual_iq/relational", {}
     for scale in ("quick", "paper"):
@@ -225,9 +233,7 @@ def relational_ablation() -> pd.DataFrame:
         }
         if not all(groups.values()):
             continue
-        groups["none: the hierarchy"] = records.best(
-            "visual_iq/reasoner", "full", scale=scale, data="i-raven"
-        )
+        groups["none: the reasoner"] = records.best("visual_iq/reasoner", "full", scale=scale, data="i-raven")
         solved = {}
         for label, group in groups.items():
             summary = group.summary("accuracy") if group else None
@@ -250,11 +256,11 @@ def pipeline_table() -> pd.DataFrame:
         "told": "generator's tables",
         "with_angles": "detector's, with angles",
         "one_reading": "detector's, without",
-        "accuracy": "and sizes read both ways",
-        "fair": "twins counted",
+        "accuracy": "and both sizes tried",
+        "fair": "identical candidates counted",
     }
     lines = {}
-    for label, row in (("the hierarchy", "reasoner"), ("prediction, row by row", "relational")):
+    for label, row in (("the reasoner", "reasoner"), ("row predictor", "relational")):
         for data in ("raven", "i-raven"):
             group = records.best("visual_iq/pipeline", row, data=data)
             if group is None:
@@ -280,14 +286,14 @@ def i_raven_table() -> pd.DataFrame:
     summary = ours.summary("accuracy")
     if summary is not None:
         stale = ", stale" if ours.stale else ""
-        lines.append(("prediction, row by row", summary.mean, f"here, {ours.scale} scale{stale}"))
+        lines.append(("row predictor", summary.mean, f"here, {ours.scale} scale{stale}"))
     seen = records.best("visual_iq/pipeline", "relational", data="i-raven")
     summary = seen.summary("accuracy") if seen else None
     if seen is not None and summary is not None:
         count = int(seen.records[-1].metrics["problems"] or 0)
         lines.append(
             (
-                "prediction, row by row, from pictures",
+                "row predictor, from pictures",
                 summary.mean,
                 f"here, {count:,} problems, {seen.scale} scale{', stale' if seen.stale else ''}",
             )

@@ -121,7 +121,11 @@ class Pyramid(nn.Module):
         """Return P2 to P5."""
         # excerpt: pyramid
         merged: list[Tensor] = []  # from the coarsest level to the finest
-        for lateral, level in zip(reversed(self.lateral), reversed(levels), strict=True):
+        for lateral, level in zip(
+            reversed(self.lateral),
+            reversed(levels),
+            strict=True,
+        ):
             level_features = lateral(level)  # 1x1: the same width on every level
             if merged:  # add the coarser level, doubled in size
                 level_features = level_features + functional.interpolate(

@@ -38,13 +38,15 @@ def iou(boxes: Float[Tensor, "*B N 4"], others: Float[Tensor, "*B M 4"]) -> Floa
     """
     # excerpt: iou
     first, second = boxes.unsqueeze(-2), others.unsqueeze(-3)  # every pair
-    # width and height of the shared part: the nearer ends less the farther beginnings
+    # width and height of the shared part: least right edge less greatest left edge
     shared = torch.minimum(
         first[..., 2:],
         second[..., 2:],
     ) - torch.maximum(first[..., :2], second[..., :2])
     intersection = shared.clamp(min=0).prod(-1)  # 0 where they are apart
-    return intersection / (area(first) + area(second) - intersection).clamp(min=1e-9)
+    return intersection / (
+        area(first) + area(second) - intersection  # the union
+    ).clamp(min=1e-9)
     # end excerpt
 
 
@@ -55,10 +57,15 @@ def encode(boxes: Float[Tensor, "*N 4"], anchors: Float[Tensor, "*N 4"]) -> Floa
     """
     # excerpt: encode
     size, anchor = sides(boxes), sides(anchors)  # width and height of each
-    # from centre to centre
     shift = (
-        boxes[..., :2] + boxes[..., 2:] - anchors[..., :2] - anchors[..., 2:]  # twice
-    ) / 2
+        (
+            boxes[..., :2]
+            + boxes[..., 2:]  # twice the centre of the box
+            - anchors[..., :2]
+            - anchors[..., 2:]  # twice that of the anchor
+        )
+        / 2
+    )
     return torch.cat([shift / anchor, torch.log(size / anchor)], -1)
     # end excerpt
 

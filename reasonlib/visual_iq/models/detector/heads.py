@@ -56,13 +56,20 @@ class Heads(nn.Module):
 
     def type_and_box(self, patch: Tensor, boxes: Tensor) -> tuple[Tensor, Tensor]:
         """Return the logits of the classes (R, 7) and the code of a better box (R, 4)."""
+        # excerpt: heads
+        # type, background or empty: seven logits; then four numbers of a better box
         answer = self.object(patch.flatten(1), self.box_features(boxes))
+        # end excerpt
         return answer[:, : len(CLASSES)], answer[:, len(CLASSES) :] / self.scale
 
     def attribute_logits(self, patch: Tensor, boxes: Tensor) -> list[Float[Tensor, "R _"]]:
         """Return the logits of size, colour and angle."""
+        # excerpt: heads
+        # every head reads the patch and where its box lies
         flat, box_features = patch.flatten(1), self.box_features(boxes)
+        # size, colour, angle
         return [head(flat, box_features) for head in self.attributes]
+        # end excerpt
 
     def forward(self, patch: Tensor, boxes: Tensor, entity: Tensor) -> tuple[Tensor, Tensor, list[Tensor]]:
         """Answer for all boxes, and for those with an `entity` in them read its attributes too."""

@@ -137,9 +137,11 @@ def perceive(
 def assign_slots(detections: DetectionBatch, panels: int) -> PerceivedProblems:
     """Put detections, of so many panels a problem, into slots; of two in one slot the surer stays."""
     boxes, scores, levels = (tensor.numpy().reshape(-1, panels, *tensor.shape[1:]) for tensor in detections)
-    position = nearest_positions(boxes, levels)
-    configuration = infer_configuration(position, scores)
+    # excerpt: slots
+    position = nearest_positions(boxes, levels)  # of each box, among all layouts
+    configuration = infer_configuration(position, scores)  # of the whole problem
     slot = slot_table()[configuration[:, None, None], position]
+    # end excerpt
     entities = np.zeros((*position.shape[:2], SLOTS, len(LEVELS)), dtype=np.int8)
     problem, panel, detection = np.nonzero((scores > 0) & (slot >= 0))
     order = np.argsort(scores[problem, panel, detection], kind="stable")  # the surest is written last

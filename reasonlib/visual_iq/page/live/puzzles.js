@@ -139,7 +139,7 @@ live("play", ({ root, data, weights, find }) => {
       button.setAttribute("aria-label", words);
     });
     const verdict = (number) => `${number + 1} ${number === game.target ? "✓" : "✗"}`;
-    const verdictWords = yours === game.target ? "Right." : `It is ${game.target + 1}.`;
+    const verdictWords = yours === game.target ? "Right." : `The answer is ${game.target + 1}.`;
     said.replaceChildren(
       make("strong", {}, verdictWords), " ",
       make("span", {}, `You: ${verdict(yours)}. The model: ${verdict(game.theirs)}, with a score of ${game.scores[game.theirs].toFixed(2)}.`),
@@ -181,11 +181,11 @@ live("play", ({ root, data, weights, find }) => {
         const most = argmax(weights), others = sum(row.slice(-8));
     lookWords.textContent = `To judge candidate ${candidate + 1}, ${percent(sum(weights))} of its attention goes to the matrix, `
       + `most to panel ${(most % 3) + 1} of row ${Math.floor(most / 3) + 1}, ${percent(others)} to the candidates`
-      + `${separators.length ? `, ${percent(1 - sum(weights) - others)} to the marks between rows` : ""}. Choose another candidate to see what was read for it.`;
+      + `${separators.length ? `, ${percent(1 - sum(weights) - others)} to the separators between rows` : ""}. Choose another candidate to see what the model read to judge it.`;
     game.weights = { matrix: weights, others: row.slice(-8) };
   }
 
-  /** How probable the model held what a candidate shows, attribute by attribute. */
+  /** The probability that the model gives to what a candidate shows, attribute by attribute. */
   function expected(parts, candidate) {
     const worst = parts.reduce((a, b) => (b.scores[candidate] < a.scores[candidate] ? b : a));
     partsList.replaceChildren(...parts.map(({ name, scores }) => {
@@ -193,8 +193,8 @@ live("play", ({ root, data, weights, find }) => {
       bar.style.setProperty("--share", share.toFixed(4));
       return make("li", {}, make("span", {}, name), bar, make("span", {}, share < 0.0005 ? "0" : share.toFixed(share < 0.0095 ? 3 : 2)));
     }));
-    lookWords.textContent = `How probable the model holds what candidate ${candidate + 1} shows, given the first two rows: `
-      + `least its ${worst.name}. Choose another candidate to see why it was taken or left.`;
+    lookWords.textContent = `The model's probability for each attribute of candidate ${candidate + 1}, given the first two rows. `
+      + `Lowest: its ${worst.name}. Choose another candidate to compare.`;
   }
 
   /** Let the model solve every puzzle of the set, a few between two frames, and count by layout. */

@@ -161,7 +161,7 @@ def _shipped(name: str | None) -> tuple[dict[str, Model], dict[str, str]]:
     models, origins = {}, {}
     for one in chosen:
         shipped = load_pretrained(one)
-        title = "Relational model" if isinstance(shipped.model, Relational) else "Source's reasoner"
+        title = "Row predictor" if isinstance(shipped.model, Relational) else "Source's reasoner"
         learnt = re.search(r"--data (\S+)", str(shipped.provenance.get("command", "")))
         if learnt:
             trained = ANSWER_SETS.get(learnt[1], learnt[1])
@@ -360,5 +360,5 @@ def _static(problem: Problems, model: Model) -> tuple[str, str]:
 
 def _about(model: Model, origin: str) -> str:
     count = sum(tensor.numel() for tensor in model.parameters())
-    kind = "A relational model" if isinstance(model, Relational) else "A hierarchical reasoner"
-    return f"{kind} of {count:,} numbers{origin}."
+    kind = "A row predictor" if isinstance(model, Relational) else "A hierarchical reasoner"
+    return f"{kind} with {count:,} weights{origin}."

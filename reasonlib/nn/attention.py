@@ -120,10 +120,12 @@ def masked_softmax(
         return scores.softmax(-1)
     if mask.dtype != torch.bool:
         raise ValueError(f"mask must be boolean, True where an entry takes part, got {mask.dtype}")
+    # excerpt: masked softmax
     hidden = ~mask
-    # The lowest finite number, not -inf: a row of -inf is NaN on its way, which anomaly detection reports.
+    # the lowest finite number, because a row of -inf would become NaN
     weights = scores.masked_fill(hidden, torch.finfo(scores.dtype).min).softmax(-1)
-    return weights.masked_fill(hidden, 0.0)
+    return weights.masked_fill(hidden, 0.0)  # a row that may see nothing: zeros
+    # end excerpt
 
 
 def scaled_dot_product_attention(
@@ -221,13 +223,18 @@ class MultiHeadAttention(nn.Module):
 
     def split(self, joined: Float[Tensor, "B T D"]) -> Float[Tensor, "B H T C"]:
         """Give each head its own slice of the width."""
-        return joined.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        # excerpt: split
+        return joined.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (B, H, T, C)
+        # end excerpt
 
     def project(self, key: Float[Tensor, "B Tk D"], value: Float[Tensor, "B Tk D"]) -> KeyValues:
         """Project keys and values once, to be kept for many queries."""
         self._check("key", key)
         self._check("value", value)
+        # excerpt: project
+        # one linear map for all heads, then each head takes its slice of the width
         return KeyValues(self.split(self.key(key)), self.split(self.value(value)))
+        # end excerpt
 
     def attend(
         self,
@@ -237,14 +244,17 @@ class MultiHeadAttention(nn.Module):
     ) -> MultiHeadAttended:
         """Attend to keys and values that were projected before."""
         self._check("query", query)
-        heads, weights = scaled_dot_product_attention(
+        # excerpt: heads
+        heads, weights = scaled_dot_product_attention(  # every head at once
             self.split(self.query(query)),
             known.keys,
             known.values,
-            None if mask is None else mask.unsqueeze(-3),  # every head has the same mask
+            None if mask is None else mask.unsqueeze(-3),  # the same for all heads
             dropout=self.dropout if self.training else 0.0,
         )
-        output = self.output(heads.transpose(1, 2).flatten(2))  # (B, H, Tq, C) -> (B, Tq, D)
+        # concatenate the heads: (B, H, Tq, C) -> (B, Tq, D)
+        output = self.output(heads.transpose(1, 2).flatten(2))
+        # end excerpt
         return MultiHeadAttended(output, weights, heads)
 
     def forward(

@@ -95,15 +95,17 @@ def greedy(model: Writer, source: Sized, *, longest: int, start: int = 1, end: i
     done = torch.zeros(len(source), dtype=torch.bool)
     total = torch.zeros(len(source))
     written = []
+    # excerpt: greedy
     for _ in range(longest):
-        scores, reading = model.advance(reading, tokens)
-        value, tokens = scores.max(-1)
-        total = total + value.masked_fill(done, 0.0)
-        tokens = tokens.masked_fill(done, 0)
+        scores, reading = model.advance(reading, tokens)  # log-probabilities (B, V)
+        value, tokens = scores.max(-1)  # the likeliest next token
+        total = total + value.masked_fill(done, 0.0)  # log-probability so far
+        tokens = tokens.masked_fill(done, 0)  # padding after the end
         written.append(tokens)
         done = done | (tokens == end)
         if done.all():
             break
+    # end excerpt
     answers = _padded(torch.stack(written, 1), longest)
     return Answers(answers.unsqueeze(1), total.unsqueeze(1), total.unsqueeze(1))
 
@@ -167,14 +169,17 @@ def beam_search(
         ended = torch.full((words,), -torch.inf)
         ended[0] = 0.0  # what has ended goes on as padding, at no cost
         scores = torch.where(done.unsqueeze(-1), ended, scores)
+        # excerpt: beam
+        # every beginning with every next token
         totals = total.unsqueeze(-1) + scores  # (B, K, V)
         grown = (lengths + (~done).long()).unsqueeze(-1).expand_as(totals)
         ranks = totals / length_penalty(grown, alpha)
-        _, kept = ranks.flatten(1).topk(width, dim=1)  # (B, K) of K * V
-        parents, chosen = kept // words, kept % words
+        _, kept = ranks.flatten(1).topk(width, dim=1)  # keep K of the K * V
+        parents, chosen = kept // words, kept % words  # which beginning, which token
         total = totals.flatten(1).gather(1, kept)
         lengths = grown.flatten(1).gather(1, kept)
         done = done.gather(1, parents) | (chosen == end)
+        # end excerpt
         written = written.gather(1, parents.unsqueeze(-1).expand(-1, -1, written.shape[-1]))
         written = torch.cat((written, chosen.unsqueeze(-1)), -1)
         reading = reading.select((first.unsqueeze(1) * width + parents).flatten())
@@ -280,13 +285,15 @@ def score(
     tokens = torch.full((len(source),), start)
     done = torch.zeros(len(source), dtype=torch.bool)
     total = torch.zeros(len(source))
+    # excerpt: score
     for position in range(answers.shape[1]):
-        scores, reading = model.advance(reading, tokens)
-        tokens = answers[:, position]
+        scores, reading = model.advance(reading, tokens)  # log-probabilities (B, V)
+        tokens = answers[:, position]  # the token that the answer has here
         value = scores.gather(1, tokens.unsqueeze(1)).squeeze(1)
-        total = total + value.masked_fill(done, 0.0)
+        total = total + value.masked_fill(done, 0.0)  # a sum of logarithms
         done = done | (tokens == end)
     return total
+    # end excerpt
 
 
 def best(answers: Answers, *, end: int = 2) -> list[tuple[int, ...]]:

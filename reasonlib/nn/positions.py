@@ -41,10 +41,13 @@ def sinusoidal_positions(length: int, width: int) -> Float[Tensor, "T D"]:
     """
     if width < 2 or width % 2:
         raise ValueError(f"width must be even and at least 2, got {width}")
+    # excerpt: sinusoids
     position = torch.arange(length, dtype=torch.float64)
-    wavelength = 10_000.0 ** (torch.arange(0, width, 2, dtype=torch.float64) / width)
-    angle = position[:, None] / wavelength  # (T, D/2)
+    # the wavelength over 2 pi: from 1, growing to almost 10,000
+    scale = 10_000.0 ** (torch.arange(0, width, 2, dtype=torch.float64) / width)
+    angle = position[:, None] / scale  # (T, D/2)
     pairs = torch.stack((angle.sin(), angle.cos()), dim=-1)  # (T, D/2, 2)
+    # end excerpt
     return pairs.flatten(1).to(torch.get_default_dtype())
 
 

@@ -109,7 +109,9 @@ class PostNorm(nn.Module):
 
     def leave(self, x: Float[Tensor, "B T D"], change: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
         """Add what ``f`` gave."""
+        # excerpt: add and norm
         return self.norm(x + self.dropout(change))
+        # end excerpt
 
 
 class PreNorm(nn.Module):
@@ -161,7 +163,9 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
         """Map every position by itself."""
-        return self.narrow(self.activation(self.wide(x)))
+        # excerpt: feed forward
+        return self.narrow(self.activation(self.wide(x)))  # D -> F -> D
+        # end excerpt
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,12 +240,14 @@ class EncoderLayer(nn.Module):
         self, x: Float[Tensor, "B T D"], mask: Bool[Tensor, "*#B #T T"] | None = None
     ) -> EncodedLayer:
         """Attend, then feed forward."""
+        # excerpt: encoder layer
         inner = self.attention_residual.enter(x)
-        attention = self.attention(inner, inner, inner, mask)
-        x = self.attention_residual.leave(x, attention.output)
+        attention = self.attention(inner, inner, inner, mask)  # self-attention
+        x = self.attention_residual.leave(x, attention.output)  # add and norm
 
         inner = self.feed_forward_residual.enter(x)
         x = self.feed_forward_residual.leave(x, self.feed_forward(inner))
+        # end excerpt
         return EncodedLayer(x, attention)
 
 

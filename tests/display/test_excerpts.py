@@ -99,7 +99,7 @@ def test_an_excerpt_is_found_by_file_and_name():
 @pytest.mark.parametrize(
     ("file", "name", "message"),
     [
-        ("nn/attention.py", "nothing", "no excerpt 'nothing'; it has: attention"),
+        ("nn/attention.py", "nothing", "no excerpt 'nothing'; it has: masked softmax, attention"),
         ("nn/absent.py", "read", "a file of the library"),
         ("../setup.py", "read", "a file of the library"),
         ("optimisation/claims.yaml", "read", "a file of the library"),

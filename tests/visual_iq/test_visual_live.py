@@ -350,7 +350,7 @@ def test_solve_puzzles(browser, page):
             np.testing.assert_allclose(shown, scores, atol=0.0051)
             right, model_right = right + (chosen == target), model_right + (theirs == target)
             said = opened.part("said").inner_text()
-            assert said.startswith("Right." if chosen == target else f"It is {target + 1}.")
+            assert said.startswith("Right." if chosen == target else f"The answer is {target + 1}.")
             assert opened.part("score").inner_text().split() == (
                 f"You {right} of {asked} Model {model_right} of {asked}".split()
             )

@@ -55,12 +55,26 @@ def mask_tokens(
         raise ValueError(f"share must be above 0 and below 1, got {share}")
     if len(rule) != 3 or min(rule) < 0 or abs(sum(rule) - 1) > 1e-9:
         raise ValueError(f"rule must be three shares that sum to 1, got {rule}")
-    first = len(SPECIALS)
-    asked = (torch.rand(tokens.shape, generator=generator) < share) & (tokens >= first)
-    fate = torch.rand(tokens.shape, generator=generator)
+    # excerpt: masking
+    first = len(SPECIALS)  # ids below are special tokens, never hidden
+    asked = (
+        torch.rand(tokens.shape, generator=generator) < share  # 15 in 100
+    ) & (tokens >= first)
+    fate = torch.rand(tokens.shape, generator=generator)  # what becomes of each
     other = torch.randint(first, words, tokens.shape, generator=generator)
-    seen = torch.where(asked & (fate < rule[0]), torch.full_like(tokens, MASK), tokens)
-    seen = torch.where(asked & (fate >= rule[0]) & (fate < rule[0] + rule[1]), other, seen)
+    # eight in ten become [MASK]
+    seen = torch.where(
+        asked & (fate < rule[0]),
+        torch.full_like(tokens, MASK),
+        tokens,
+    )
+    # one in ten becomes another word; the rest stay
+    seen = torch.where(
+        asked & (fate >= rule[0]) & (fate < rule[0] + rule[1]),
+        other,
+        seen,
+    )
+    # end excerpt
     return seen, torch.where(asked, tokens, torch.full_like(tokens, IGNORED))
 
 
@@ -84,13 +98,19 @@ def next_sentence_pairs(
     """
     if len(texts) < 2:
         raise ValueError(f"texts must be at least 2, to exchange parts, got {len(texts)}")
-    cuts = [draw.randrange(1, len(text)) for text in texts]
+    # excerpt: next sentence
+    cuts = [draw.randrange(1, len(text)) for text in texts]  # one cut in each text
     results = []
     for position, (text, cut) in enumerate(zip(texts, cuts, strict=True)):
         continues = draw.random() >= exchanged
-        other = position if continues else (position + draw.randrange(1, len(texts))) % len(texts)
-        second = texts[other][cuts[other] :]
+        other = (
+            position
+            if continues  # else another text, drawn at random
+            else (position + draw.randrange(1, len(texts))) % len(texts)
+        )
+        second = texts[other][cuts[other] :]  # its own second part, or another's
         results.append((_flat(text[:cut]), _flat(second), continues))
+    # end excerpt
     return results
 
 

@@ -90,10 +90,14 @@ def bleu_from_counts(
     100.0
     """
     _check(written, references)
+    # excerpt: bleu
+    # of each length n: n-grams shared with the reference, and all n-grams written
     counts = [precision(written, references, n) for n in range(1, most + 1)]
     shares = tuple(matches / total if total else 0.0 for matches, total in counts)
     short = brevity(sum(map(len, written)), sum(map(len, references)))
+    # the geometric mean of the shares
     mean = math.exp(sum(map(math.log, shares)) / most) if min(shares) > 0 else 0.0
+    # end excerpt
     return Bleu(100 * short * mean, shares, short, f"n 1 to {most}, one reference, case kept, not smoothed")
 
 

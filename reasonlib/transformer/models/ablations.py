@@ -52,7 +52,9 @@ class NoPositions(nn.Module):
 
     def forward(self, length: int, start: int = 0) -> Float[Tensor, "T D"]:
         """Rows of zeros."""
-        return torch.zeros(length, self.width)
+        # excerpt: no positions
+        return torch.zeros(length, self.width)  # every position is the same
+        # end excerpt
 
 
 class NoFeedForward(nn.Module):
@@ -82,7 +84,9 @@ class NoResidual(nn.Module):
 
     def leave(self, x: Float[Tensor, "B T D"], change: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
         """Keep only what ``f`` gave."""
-        return self.norm(change)
+        # excerpt: no residual
+        return self.norm(change)  # the input x is dropped
+        # end excerpt
 
 
 class Scale(nn.Module):

@@ -134,17 +134,29 @@ class Bert(nn.Module):
         longest = pairs.tokens.shape[1]
         if longest > self.config.longest:
             raise ValueError(f"a pair must have at most {self.config.longest} tokens, got {longest}")
-        x = self.words(pairs.tokens) + self.segments(pairs.segments) + self.positions(longest)
+        # excerpt: embeddings
+        # of the word, of its segment (first or second part) and of its position
+        x = (
+            self.words(pairs.tokens)
+            + self.segments(pairs.segments)  # first or second part
+            + self.positions(longest)
+        )
+        # end excerpt
         return self.encoder(self.dropout(self.norm(x)), padding_mask(pairs.tokens))
 
     def summary(self, encoded: Encoded) -> Float[Tensor, "B D"]:
         """What stands at [CLS], as the heads over whole pairs read it: ``tanh(W c + b)``."""
-        return torch.tanh(self.pool(encoded.output[:, 0]))
+        # excerpt: summary
+        return torch.tanh(self.pool(encoded.output[:, 0]))  # [CLS] is the first token
+        # end excerpt
 
     def guesses(self, states: Float[Tensor, "*B D"]) -> Float[Tensor, "*B V"]:
         """Score every word at the states given."""
+        # excerpt: guesses
         inner = self.guess_norm(functional.gelu(self.guess(states)))
+        # compared with the embedding of every word
         return inner @ self.words.weight.T + self.guess_bias
+        # end excerpt
 
     def forward(self, pairs: Pairs) -> PretrainingOutput:
         """Read pairs, guess every word, and whether the texts belong together."""

@@ -59,7 +59,7 @@ def check_attend(answer: Callable[..., Any]) -> None:
 
 
 @exercise(
-    title="Who may see whom",
+    title="A causal mask",
     minutes=5,
     points=1,
     hint="Row i is token i; it may see column j where j is not later than i.",
@@ -181,7 +181,7 @@ def check_next_beam(answer: Callable[..., Any]) -> None:
 
 
 @exercise(
-    title="What is shared",
+    title="The first term of BLEU",
     minutes=10,
     points=2,
     hint="Count each word of both; of every word the smaller count is shared. Divide by the words written.",

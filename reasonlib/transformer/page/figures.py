@@ -15,7 +15,7 @@ from reasonlib.tracking import records
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["few_labels", "solved", "table"]
+__all__ = ["bars", "few_labels", "solved", "table"]
 
 
 def _fresh(experiment: str, row: str, scale: str | None = None) -> records.Group | None:
@@ -67,6 +67,48 @@ def table(
     return pd.DataFrame(lines).set_index("")
 
 
+def bars(
+    experiment: str, rows: Mapping[str, str], metric: str, *, unit: str, subject: str
+) -> plotting.Picture:
+    """Draw one metric of some rows, mean and standard deviation over seeds.
+
+    Parameters
+    ----------
+    experiment
+        Its name.
+    rows
+        From what the axis says to the experiment's row; rows that were not measured are left out.
+    metric
+        Of the records.
+    unit
+        What the axis counts.
+    subject
+        The first half of the caption.
+    """
+    drawn, groups = {}, []
+    for name, row in rows.items():
+        group = _fresh(experiment, row)
+        found = None if group is None else group.summary(metric)
+        if group is not None and found is not None:
+            drawn[name] = {"mean": found.mean, "sd": found.sd}
+            groups.append(group)
+    if not groups:
+        said = f"Not run: reasonlib run {experiment}"
+        return plotting.Picture(f"<p>{said}</p>", alt=said)
+    return plotting.show(
+        plotting.bars(drawn, unit=unit, limits=(0, 1)),
+        alt=f"{subject}: {unit}",
+        caption=f"{subject}: mean and standard deviation over {_seeds(groups)}, simulated.",
+    )
+
+
+def _seeds(groups: Sequence[records.Group]) -> str:
+    counts = sorted({len(group.records) for group in groups})
+    scales = " and ".join(sorted({group.scale for group in groups}))
+    many = f"{counts[0]} to {counts[-1]} seeds" if len(counts) > 1 else f"{counts[0]} seeds"
+    return f"{'1 seed' if counts == [1] else many}, {scales} scale"
+
+
 def solved(
     tasks: Sequence[str], removed: Mapping[str, str], *, experiment: str = "transformer/parts"
 ) -> plotting.Picture:
@@ -101,14 +143,10 @@ def solved(
             f'<tr><th scope="row" style="text-align:left">{html.escape(name)}</th>{"".join(cells)}</tr>'
         )
     heads = "".join(f'<th scope="col">{html.escape(task)}</th>' for task in tasks)
-    counts = sorted({len(group.records) for group in groups})
-    if not groups:
-        counts = [0]
-    seeds = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    scales = " and ".join(sorted({group.scale for group in groups}))
+    over = _seeds(groups) if groups else "0 seeds"
     said = (
-        "Share of answers without a slip, mean ± standard deviation over "
-        f"{seeds} seeds, {scales} scale, simulated; – where the model has no such part."
+        "Share of answers with every token right, mean ± standard deviation over "
+        f"{over}, simulated; – where the model has no such part."
     )
     body = (
         f'<div class="rr" style="overflow-x:auto" tabindex="0" role="region" aria-label="Tasks and parts">'

@@ -241,7 +241,7 @@ def measured(names: str) -> str:
     html = make()._repr_html_()
     if "dataframe" in html:  # may be wider than the page: it scrolls, and its first column stays
         html = f'<div class="rr-scroll rr-wide" tabindex="0" role="group" aria-label="Table">{html}</div>'
-    return "\n".join(raw(html))
+    return "\n".join(raw(f'<div class="cell_output docutils container">{html}</div>'))
 
 
 def raw(html: str) -> list[str]:

@@ -56,13 +56,24 @@ class SentencePair:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Sentence pairs in the order in which they stand, and the name of the document."""
+    """Sentence pairs in the order in which they stand.
+
+    Attributes
+    ----------
+    pairs
+        The sentences.
+    name
+        Of the document.
+    starts
+        When each sentence starts, in milliseconds; empty for text without time stamps.
+    """
 
     pairs: tuple[SentencePair, ...]
     name: str = ""
+    starts: tuple[int, ...] = ()
 
 
-def contexts(document: Document, sentences: int) -> list[tuple[str, ...]]:
+def contexts(document: Document, sentences: int, *, within: int = 3000) -> list[tuple[str, ...]]:
     """Return the source sentences before each sentence of a document, nearest first.
 
     Parameters
@@ -71,6 +82,8 @@ def contexts(document: Document, sentences: int) -> list[tuple[str, ...]]:
         The sentences.
     sentences
         At most so many of them; fewer at the start of the document.
+    within
+        Where sentences have times, the most milliseconds between the starts of a sentence and its context.
 
     Examples
     --------
@@ -81,7 +94,12 @@ def contexts(document: Document, sentences: int) -> list[tuple[str, ...]]:
     if sentences < 0:
         raise ValueError(f"sentences must be at least 0, got {sentences}")
     sources: Sequence[str] = [pair.source for pair in document.pairs]
+    starts = document.starts or (0,) * len(sources)
     return [
-        tuple(sources[position - back] for back in range(1, min(sentences, position) + 1))
+        tuple(
+            sources[position - back]
+            for back in range(1, min(sentences, position) + 1)
+            if starts[position] - starts[position - back] <= within
+        )
         for position in range(len(sources))
     ]

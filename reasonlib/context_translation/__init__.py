@@ -11,14 +11,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from reasonlib.context_translation.data.corpus import read
     from reasonlib.context_translation.models.decoding import translate
+    from reasonlib.context_translation.models.pretrained import from_pretrained
     from reasonlib.context_translation.models.translator import Translator
     from reasonlib.parallel.simulator import simulate
 
-__all__ = ["Translator", "simulate", "translate"]
+__all__ = ["Translator", "from_pretrained", "read", "simulate", "translate"]
 
 _MODULES = {
     "Translator": "reasonlib.context_translation.models.translator",
+    "from_pretrained": "reasonlib.context_translation.models.pretrained",
+    "read": "reasonlib.context_translation.data.corpus",
     "simulate": "reasonlib.parallel.simulator",
     "translate": "reasonlib.context_translation.models.decoding",
 }

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from reasonlib.context_translation.data.corpus import read_parts
 from reasonlib.parallel.example import Document
 from reasonlib.parallel.simulator import SimulatorConfig, simulate
 
-__all__ = ["DATA", "Splits", "load"]
+__all__ = ["DATA", "Splits", "load", "texts"]
 
-DATA = {"simulated": "stand-in"}
-"""The sets by name and kind."""
+DATA = {"simulated": "stand-in", "doc-en-de": "stand-in"}
+"""The sets by name and kind; ``doc-en-de`` is real text, but not that which the source trained on."""
 
 _SEEDS = {"train": 1, "valid": 2, "test": 3}
 
@@ -43,15 +44,21 @@ def load(
     train, valid, test
         How many documents of each part.
     distance, sentences, helpful
-        Of simulated documents, see `SimulatorConfig`.
+        Of simulated documents, see `SimulatorConfig`; real text has none of them.
 
     Raises
     ------
     ValueError
         If there is no such set.
+    DataError
+        If the real documents are not on this machine.
     """
     if data not in DATA:
         raise ValueError(f"data must be one of {', '.join(DATA)}, got {data!r}")
+    if data == "doc-en-de":
+        return Splits(
+            *(tuple(part[:count]) for part, count in zip(read_parts(), (train, valid, test), strict=True))
+        )
     counts = {"train": train, "valid": valid, "test": test}
     config = SimulatorConfig(distance=distance, sentences=sentences, helpful=helpful)
     return Splits(

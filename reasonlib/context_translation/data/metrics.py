@@ -12,10 +12,21 @@ __all__ = ["CorpusScore", "bleu", "bootstrap", "chrf", "sentence_accuracy"]
 
 
 class CorpusScore(NamedTuple):
-    """A score from 0 to 100 and how it was counted."""
+    """A score of a set of translations.
+
+    Attributes
+    ----------
+    score
+        0 to 100.
+    signature
+        How it was counted.
+    margin
+        Half the width of its 95% interval over test sentences, by bootstrap; 0 if none was drawn.
+    """
 
     score: float
     signature: str
+    margin: float = 0.0
 
 
 def sentence_accuracy(translations: Sequence[str], references: Sequence[str]) -> float:
@@ -30,43 +41,57 @@ def sentence_accuracy(translations: Sequence[str], references: Sequence[str]) ->
     return sum(a == b for a, b in zip(translations, references, strict=True)) / len(references)
 
 
-def bleu(translations: Sequence[str], references: Sequence[str], *, tokenize: str = "13a") -> CorpusScore:
-    """Return the corpus BLEU of detokenised text; ``tokenize="none"`` for text that is words and blanks."""
+def bleu(
+    translations: Sequence[str], references: Sequence[str], *, tokenize: str = "13a", samples: int = 0
+) -> CorpusScore:
+    """Return the corpus BLEU.
+
+    Parameters
+    ----------
+    translations, references
+        Detokenised text, one of each a sentence.
+    tokenize
+        sacrebleu's tokenizer; ``"none"`` for text that is words and blanks.
+    samples
+        Test sets drawn for the interval (Koehn 2004); 0 for none.
+    """
     from sacrebleu.metrics import BLEU
 
     _check(translations, references)
-    metric: Any = BLEU(tokenize=tokenize, force=tokenize == "none")
-    score = metric.corpus_score(list(translations), [list(references)]).score
-    return CorpusScore(score, str(metric.get_signature()))
+    return _corpus_score(BLEU(tokenize=tokenize, force=tokenize == "none"), translations, references, samples)
 
 
-def chrf(translations: Sequence[str], references: Sequence[str]) -> CorpusScore:
-    """Return the character n-gram F-score."""
+def chrf(translations: Sequence[str], references: Sequence[str], *, samples: int = 0) -> CorpusScore:
+    """Return the character n-gram F-score (Popovic 2015); see `bleu`."""
     from sacrebleu.metrics import CHRF
 
     _check(translations, references)
-    metric: Any = CHRF()
-    score = metric.corpus_score(list(translations), [list(references)]).score
-    return CorpusScore(score, str(metric.get_signature()))
+    return _corpus_score(CHRF(), translations, references, samples)
+
+
+def _corpus_score(
+    metric: Any, translations: Sequence[str], references: Sequence[str], samples: int
+) -> CorpusScore:
+    drawn = samples or 1
+    result = metric.corpus_score(list(translations), [list(references)], n_bootstrap=drawn)
+    margin = float(result._ci) if drawn > 1 else 0.0
+    return CorpusScore(result.score, str(metric.get_signature()), margin)
 
 
 def bootstrap(
     translations: Sequence[str],
     references: Sequence[str],
     *,
-    metric: Any = sentence_accuracy,
     samples: int = 1000,
     seed: int = 0,
     level: float = 0.95,
 ) -> tuple[float, float]:
-    """Return an interval of a metric over test sentences, by drawing the test set again (Koehn 2004).
+    """Return an interval of sentence accuracy over test sentences, by drawing the test set again.
 
     Parameters
     ----------
     translations, references
         One of each a sentence.
-    metric
-        Called on both; returns a number or a `CorpusScore`.
     samples, seed
         How many test sets are drawn, and the seed of the draws.
     level
@@ -75,11 +100,9 @@ def bootstrap(
     _check(translations, references)
     if not 0 < level < 1 or samples < 1:
         raise ValueError(f"level must be between 0 and 1 and samples at least 1, got {level} and {samples}")
-    draw, scores = np.random.default_rng(seed), []
-    for _ in range(samples):
-        chosen = draw.integers(len(references), size=len(references))
-        score = metric([translations[i] for i in chosen], [references[i] for i in chosen])
-        scores.append(score.score if isinstance(score, CorpusScore) else float(score))
+    right = np.array([a == b for a, b in zip(translations, references, strict=True)])
+    draw = np.random.default_rng(seed)
+    scores = right[draw.integers(len(right), size=(samples, len(right)))].mean(1)
     low, high = np.quantile(scores, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 

@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from reasonlib.context_translation.data.datasets import DATA
+from reasonlib.context_translation.experiments.bundle import make_bundle
+from reasonlib.context_translation.experiments.corpus import corpus_version, run_corpus
 from reasonlib.context_translation.experiments.cost import run_cost
-from reasonlib.context_translation.experiments.train import run_simulated
+from reasonlib.context_translation.experiments.simulated import run_simulated
 from reasonlib.context_translation.models.translator import SYSTEMS
 from reasonlib.tracking.experiment import Experiment, subset
 
@@ -17,15 +19,20 @@ SMALL: Mapping[str, Any] = {
 }  # fmt: skip
 """Sizes at which the simulated languages are learnt in minutes on one core."""
 
+SCALES: Mapping[str, Mapping[str, Any]] = {
+    "smoke": {"documents": 12, "checked": 4, "asked": 4, "epochs": 1, "warmup": 1},
+    "quick": {"documents": 300, "checked": 20, "asked": 40, "epochs": 3},
+    "paper": {"documents": 1500, "checked": 60, "asked": 200, "epochs": 4},
+}
+
+FAR: Mapping[str, Any] = {"distance": [1, 10], "sentences": 22, "helpful": 2 / 22}
+"""Documents in which what decides lies up to ten sentences back."""
+
 SIMULATED = Experiment(
     name="context_translation/simulated",
     title="Seven systems on sentences that need their context, and on sentences that do not (table 3.5)",
     rows={name: {**SMALL, "system": name} for name in SYSTEMS},
-    scales={
-        "smoke": {"documents": 12, "checked": 4, "asked": 4, "epochs": 1, "warmup": 1},
-        "quick": {"documents": 300, "checked": 20, "asked": 40, "epochs": 3},
-        "paper": {"documents": 1500, "checked": 100, "asked": 400, "epochs": 30},
-    },
+    scales=SCALES,
     data=subset(DATA, "simulated"),
     run=run_simulated,
 )
@@ -52,4 +59,64 @@ COST = Experiment(
     run=run_cost,
 )  # fmt: skip
 
-EXPERIMENTS = {one.name: one for one in (SIMULATED, COST)}
+CONTEXT_LENGTH = Experiment(
+    name="context_translation/context_length",
+    title="Two and ten context sentences, with and without a document vector (table 3.3)",
+    rows={
+        "concatenation-2": {**SMALL, "system": "concatenation", "context": 2},
+        "concatenation-10": {**SMALL, "system": "concatenation", "context": 10},
+    }
+    | {
+        f"{system}-{count}{ending}": {**SMALL, "system": system, "context": count, "document": bool(ending)}
+        for system in ("hce", "hmce")
+        for count in (2, 10)
+        for ending in ("", "-document")
+    },
+    scales={
+        "smoke": {**SCALES["smoke"], **FAR},
+        "quick": {**SCALES["quick"], **FAR},
+        "paper": {**SCALES["paper"], **FAR},
+    },
+    data=subset(DATA, "simulated"),
+    run=run_simulated,
+)
+
+CORPUS = Experiment(
+    name="context_translation/corpus",
+    title="Seven systems on real English-German documents (table 3.2)",
+    rows={
+        name: {
+            "system": name, "width": 128, "layers": 2, "heads": 4, "hidden": 512, "dropout": 0.3,
+            "batch": 32, "lr": 1e-3, "schedule": "linear", "warmup": 400, "clip": 1.0, "smoothing": 0.1,
+        }
+        for name in SYSTEMS
+    },
+    scales={
+        "smoke": {
+            "documents": 2, "checked": 1, "asked": 1, "epochs": 1, "vocabulary": 300, "longest": 24,
+            "warmup": 1, "samples": 10,
+        },
+        "quick": {
+            "documents": 60, "checked": 8, "asked": 8, "epochs": 2, "vocabulary": 4000, "longest": 64,
+            "samples": 200,
+        },
+        "paper": {
+            "documents": 372, "checked": 42, "asked": 538, "epochs": 20, "vocabulary": 16000, "longest": 100,
+            "samples": 1000,
+        },
+    },
+    data=subset(DATA, "doc-en-de", "simulated"),
+    run=run_corpus,
+    version=corpus_version,
+)  # fmt: skip
+
+BUNDLE = Experiment(
+    name="context_translation/bundle",
+    title="The bundled translator",
+    rows={"hce": {**SMALL, "system": "hce"}},
+    scales={**SCALES, "paper": {**SCALES["paper"], "epochs": 6}},
+    data=subset(DATA, "simulated"),
+    run=make_bundle,
+)
+
+EXPERIMENTS = {one.name: one for one in (SIMULATED, CONTEXT_LENGTH, CORPUS, COST, BUNDLE)}

@@ -1,0 +1,82 @@
+"""Train one system on real English-German documents and measure it on the test parts (table 3.2).
+
+The training parts of the source's corpora cannot be had: about 13,000 sentence pairs train here, against its
+211,000 of TED talks alone. BLEU of this size is low for every system; what can be compared is their order.
+"""
+
+from functools import lru_cache
+
+from reasonlib.context_translation.data.corpus import CORPORA
+from reasonlib.context_translation.data.datasets import Splits, load, texts
+from reasonlib.context_translation.data.encoding import SPECIALS, encode
+from reasonlib.context_translation.data.metrics import bleu, chrf
+from reasonlib.context_translation.experiments.train import recipe_of, train
+from reasonlib.data import locate, version
+from reasonlib.errors import DataError
+from reasonlib.parallel.bpe import Subwords
+from reasonlib.tracking.experiment import Measured, Trial
+from reasonlib.training import parameter_count
+
+__all__ = ["corpus_version", "run_corpus"]
+
+
+def corpus_version(data: str) -> str | None:
+    """Name the state of the corpus files; None where there are none."""
+    if data != "doc-en-de":
+        return None
+    try:
+        return version(locate(CORPORA["doc-en-de"]))
+    except DataError:
+        return None
+
+
+@lru_cache(maxsize=2)
+def subwords(splits: Splits, size: int) -> Subwords:
+    """Learn the pieces of the training part, once for all systems of a process."""
+    return Subwords.learn(texts(splits.train), size=size, specials=SPECIALS)
+
+
+def run_corpus(trial: Trial) -> Measured:
+    """Train one system and measure BLEU and chrF, in all and for each set of the test part."""
+    settings = trial.settings
+    splits = load(trial.data, train=settings["documents"], valid=settings["checked"], test=settings["asked"])
+    tokens = subwords(splits, settings["vocabulary"])
+    recipe = recipe_of(settings)
+    trained = train(
+        recipe,
+        splits,
+        tokens,
+        seed=trial.seed,
+        device=trial.device,
+        minutes=trial.minutes,
+        folder=trial.folder,
+        progress=trial.progress,
+    )
+    tested = encode(
+        splits.test, tokens, context=recipe.context, longest=settings["longest"], whole=recipe.document
+    )
+    translations = trained.translate(tested, longest=settings["longest"])
+    references = [pair.target for document in splits.test for pair in document.pairs]
+    samples = settings["samples"]
+    scores = {
+        "bleu": bleu(translations, references, samples=samples),
+        "chrf": chrf(translations, references, samples=samples),
+    }
+    history = trained.history
+    return Measured(
+        metrics={name: score.score for name, score in scores.items()},
+        steps_done=history.steps_done,
+        steps_planned=history.steps_planned,
+        stopped=history.stopped,
+        details={
+            "signatures": {name: score.signature for name, score in scores.items()},
+            "margins": {name: score.margin for name, score in scores.items()},
+            "sentences": len(references),
+            "curve": [{key: row[key] for key in ("epoch", "loss", "valid_loss")} for row in history],
+            "parameters": parameter_count(trained.model),
+            "examples": [
+                [pair.source, pair.target, translation]
+                for pair, translation in zip(splits.test[0].pairs[:5], translations, strict=False)
+            ],
+        },
+    )

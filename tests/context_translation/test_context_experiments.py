@@ -1,0 +1,122 @@
+"""What training and experiments must do: a context system learns what its ablation cannot."""
+
+import math
+
+import pytest
+import torch
+
+from reasonlib.context_translation.data.datasets import texts
+from reasonlib.context_translation.data.encoding import Words, batches, encode
+from reasonlib.context_translation.experiments import CORPUS, COST, EXPERIMENTS, SIMULATED
+from reasonlib.context_translation.experiments.cost import exponent, random_batch, saved_bytes
+from reasonlib.context_translation.experiments.measures import contrastive
+from reasonlib.context_translation.experiments.train import Recipe, Trained, recipe_of
+from reasonlib.context_translation.models.parts import SystemConfig
+from reasonlib.context_translation.models.translator import SYSTEMS, Translator, translation_loss
+from reasonlib.parallel import SimulatorConfig, simulate
+from reasonlib.tracking.experiment import run
+
+FORMALITY = SimulatorConfig(sentences=4, helpful=0.25, distance=(1, 1), kinds=("formality",))
+
+
+def learn(system, *, goal, most=60):
+    """Train on greetings and questions until the contrastive accuracy on other documents reaches the goal."""
+    train, test = simulate(150, seed=1, config=FORMALITY), simulate(60, seed=2, config=FORMALITY)
+    tokens = Words.of(texts(train))
+    recipe = Recipe(system=system, context=1, width=32, layers=1, heads=2, hidden=32, dropout=0.0)
+    trained = Trained(recipe.model(len(tokens), seed=0), tokens, recipe, None)
+    encoded = [
+        sentence
+        for sentence, pair in zip(
+            encode(train, tokens, context=1), (p for d in train for p in d.pairs), strict=True
+        )
+        if pair.helpful
+    ]
+    tested = trained.encode(test)
+    pairs = [pair for document in test for pair in document.pairs]
+    optimiser = torch.optim.Adam(trained.model.parameters(), lr=4e-3)
+    accuracy = 0.0
+    for epoch in range(most):
+        trained.model.train()
+        for _, batch in batches(encoded, size=25, seed=0, epoch=epoch):
+            optimiser.zero_grad()
+            translation_loss(trained.model, batch).backward()
+            optimiser.step()
+        trained.model.eval()
+        if epoch >= 9:
+            accuracy = contrastive(trained, tested, pairs)["contrastive_accuracy"]
+        if accuracy >= goal:
+            break
+    return accuracy
+
+
+def test_the_hierarchical_encoder_learns_the_form_of_address():
+    assert learn("hce", goal=0.95) >= 0.95
+
+
+def test_without_context_the_form_of_address_stays_a_guess():
+    assert learn("no-context", goal=0.95, most=12) < 0.75  # 60 sentences, one coin each
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("system", [name for name in SYSTEMS if name not in ("no-context", "hce")])
+def test_every_context_system_learns_the_form_of_address(system):
+    assert learn(system, goal=0.95) >= 0.95
+
+
+def test_a_run_has_the_metrics_of_helpful_and_unhelpful_sentences():
+    (record,) = run(SIMULATED, rows="hce", scale="smoke", device="cpu")
+    for name in ("sentence_accuracy", "bleu", "chrf"):
+        assert {name, f"{name}_helpful", f"{name}_unhelpful"} <= set(record.metrics)
+    assert {"contrastive_accuracy", "attention.sentence", "attention.word"} <= set(record.metrics)
+    assert record.steps.complete and 0 <= record.metrics["contrastive_accuracy"] <= 1
+
+
+def test_real_text_runs_on_subwords():
+    (record,) = run(CORPUS, rows="concatenation", scale="smoke", data="simulated", device="cpu")
+    assert {"bleu", "chrf"} <= set(record.metrics) and record.steps.complete
+
+
+def test_settings_of_every_row_make_a_recipe():
+    for experiment in EXPERIMENTS.values():
+        for settings in experiment.rows.values():
+            recipe = recipe_of(settings)
+            assert recipe.system == settings["system"] in SYSTEMS
+
+
+def test_bad_recipes():
+    with pytest.raises(ValueError, match="epochs must be at least 1, got 0"):
+        Recipe(epochs=0)
+    with pytest.raises(ValueError, match="context must be at least 0, got -1"):
+        Recipe(context=-1)
+
+
+# Cost
+
+
+def growth(system, counts):
+    config = SystemConfig(vocabulary=20, width=16, layers=1, heads=4, hidden=16, dropout=0.0)
+    model = Translator(system, config)
+    batches = [
+        random_batch(rows=1, length=10, sentences=count, context_length=10, vocabulary=20) for count in counts
+    ]
+    return exponent(counts, [saved_bytes(model, batch) for batch in batches])
+
+
+def test_memory_grows_as_the_source_says():
+    """HCE's memory is linear in the number of context sentences, TwC's tends to quadratic (section 3.2)."""
+    counts = (16, 32, 64)
+    assert growth("hce", counts) < 1.1 < 1.6 < growth("concatenation", counts) < 2
+    assert growth("no-context", counts) == 0
+
+
+def test_an_exponent_is_a_slope():
+    assert exponent((1, 2, 4), [3.0, 6.0, 12.0]) == pytest.approx(1)
+    assert exponent((1, 2, 4), [5.0, 5.0, 5.0]) == pytest.approx(0)
+
+
+def test_the_cost_of_a_system_is_counted_and_timed():
+    (record,) = run(COST, rows="hce", scale="smoke", device="cpu")
+    assert record.metrics["parameters_millions"] == pytest.approx(66.7, abs=0.1)
+    assert {"training_speed_ratio", "inference_speed_ratio", "cached_speed_ratio"} <= set(record.metrics)
+    assert all(math.isfinite(value) for value in record.metrics.values())

@@ -27,9 +27,9 @@ def measure(trained: Trained, documents: Sequence[Document]) -> tuple[dict[str, 
     """Return the metrics of labelled test documents, and further details for a record.
 
     The metrics are the accuracy of whole sentences, BLEU and chrF, of all, of helpful and of unhelpful
-    sentences; the accuracy of helpful ones by kind, by distance, and after the context of another document;
-    contrastive accuracy, the share of helpful sentences whose right translation is likelier than the one with
-    the wrong word; and `attention` to what decides.
+    sentences, and how far BLEU on helpful ones falls behind; the accuracy of helpful ones by kind, by
+    distance and after the context of another document; contrastive accuracy, the share of
+    helpful sentences whose right translation is likelier than the one with the wrong word; and `attention` to what decides.
     """
     pairs = [pair for document in documents for pair in document.pairs]
     sentences = trained.encode(documents)
@@ -47,6 +47,8 @@ def measure(trained: Trained, documents: Sequence[Document]) -> tuple[dict[str, 
             metrics[f"bleu{name}"], signature = counted.score, counted.signature
             metrics[f"chrf{name}"] = chrf(written, references).score
             intervals[f"sentence_accuracy{name}"] = bootstrap(written, references)
+    if {"_helpful", "_unhelpful"} <= set(groups):  # the last column of table 3.5
+        metrics["bleu_gap"] = metrics["bleu_unhelpful"] - metrics["bleu_helpful"]
     metrics |= contrastive(trained, sentences, pairs) | attention(trained, sentences, pairs)
     helpful = groups.get("_helpful", [])
     if helpful and trained.recipe.context:

@@ -184,9 +184,17 @@ def mask_tokens(
     """
     if not 0 < share < 1:
         raise ValueError(f"share must be between 0 and 1, got {share}")
-    asked = (torch.rand(tokens.shape, generator=generator) < share) & (tokens >= specials)
+    # excerpt: mask tokens
+    asked = (  # 15 % of the words; ids below specials are no words
+        torch.rand(tokens.shape, generator=generator) < share
+    ) & (tokens >= specials)
     fate = torch.rand(tokens.shape, generator=generator)
     other = torch.randint(specials, words, tokens.shape, generator=generator)
-    hidden = torch.where(asked & (fate < 0.8), torch.full_like(tokens, mask), tokens)
-    hidden = torch.where(asked & (fate >= 0.8) & (fate < 0.9), other, hidden)
+    hidden = torch.where(  # 80 %: [MASK]
+        asked & (fate < 0.8), torch.full_like(tokens, mask), tokens
+    )
+    hidden = torch.where(  # 10 %: a random word; the other 10 % stay
+        asked & (fate >= 0.8) & (fate < 0.9), other, hidden
+    )
     return hidden, torch.where(asked, tokens, torch.full_like(tokens, UNSCORED))
+    # end excerpt

@@ -88,12 +88,15 @@ class StoryTokens:
         ValueError
             If the question alone does not fit.
         """
+        # excerpt: pack
         asked = self.sentence(question)
-        room = self.longest - len(asked) - 3
+        room = self.longest - len(asked) - 3  # tokens left for the story
+        # end excerpt
         if room < 0:
             raise ValueError(f"question must fit into {self.longest} tokens, got {len(asked)}")
+        # excerpt: pack
         kept: list[list[int]] = []
-        for sentence in reversed(story):
+        for sentence in reversed(story):  # the latest sentence first
             ids = self.sentence(sentence)
             if len(ids) > room:
                 break
@@ -102,7 +105,12 @@ class StoryTokens:
         told = [token for ids in reversed(kept) for token in ids]
         mark = self.tokenizer.sep_token_id
         tokens = [self.tokenizer.cls_token_id, *asked, mark, *told, mark]
-        return Pair(tokens, [0] * (len(asked) + 2) + [1] * (len(told) + 1), len(story) - len(kept))
+        return Pair(
+            tokens,
+            [0] * (len(asked) + 2) + [1] * (len(told) + 1),  # segments
+            len(story) - len(kept),  # sentences dropped
+        )
+        # end excerpt
 
 
 class PairBatch(NamedTuple):

@@ -62,10 +62,17 @@ def evidence_loss(output: EvidenceReaderOutput, batch: EvidenceBatch, weight: fl
     loss = functional.cross_entropy(output.logits, batch.answer)
     if not weight:
         return loss
-    losses = functional.binary_cross_entropy_with_logits(output.needed, batch.needed, reduction="none")
+    # excerpt: evidence loss
+    losses = functional.binary_cross_entropy_with_logits(  # (B, S)
+        output.needed, batch.needed, reduction="none"
+    )
     needed, others = batch.needed, batch.filled * (1 - batch.needed)
-    marks = sum((losses * part).sum(1) / part.sum(1).clamp(min=1) for part in (needed, others))
+    marks = sum(
+        (losses * part).sum(1) / part.sum(1).clamp(min=1)  # a mean of its own
+        for part in (needed, others)
+    )
     return loss + weight * torch.as_tensor(marks).mean()
+    # end excerpt
 
 
 def train_evidence(

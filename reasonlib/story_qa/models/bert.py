@@ -75,9 +75,13 @@ class AnswerReader(nn.Module):
         """Score every answer; `attention` also returns the weights of every head."""
         with _with_weights(self.encoder) if attention else nullcontext():
             output = self.encoder(**_inputs(self.encoder, batch), output_attentions=attention)
-        hidden = output.last_hidden_state
+        # excerpt: answer
+        hidden = output.last_hidden_state  # (B, T, D)
         weights = torch.stack(output.attentions, dim=1) if attention else None
-        return AnswerReaderOutput(self.answer(self.dropout(hidden[:, 0])), hidden, weights)
+        return AnswerReaderOutput(  # [CLS] is token 0
+            self.answer(self.dropout(hidden[:, 0])), hidden, weights
+        )
+        # end excerpt
 
 
 class SpanOutput(NamedTuple):
@@ -94,12 +98,18 @@ class SpanOutput(NamedTuple):
 
     def best(self, longest: int = 12) -> list[tuple[int, int]]:
         """Give the best span of each row: the pair start <= end < start + `longest` with the highest sum."""
+        # excerpt: best span
         length = self.start.shape[1]
         index = torch.arange(length, device=self.start.device)
-        allowed = (index >= index[:, None]) & (index < index[:, None] + longest)  # (T, T)
-        score = (self.start[:, :, None] + self.end[:, None, :]).masked_fill(~allowed, -torch.inf)
+        allowed = (index >= index[:, None]) & (  # (T, T): the end not before
+            index < index[:, None] + longest  # the start, nor too far behind
+        )
+        score = (  # (B, T, T): every start with every end
+            self.start[:, :, None] + self.end[:, None, :]
+        ).masked_fill(~allowed, -torch.inf)
         flat = score.flatten(1).argmax(1).tolist()
         return [(position // length, position % length) for position in flat]
+        # end excerpt
 
 
 class SpanReader(nn.Module):

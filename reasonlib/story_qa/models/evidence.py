@@ -76,10 +76,13 @@ class ComparingLayer(nn.Module):
         self.distance = nn.Parameter(torch.zeros(heads, 2 * slots + 1))
         initialise(self)
         with torch.no_grad():
+            # excerpt: comparing start
+            # queries and keys start equal: vectors that are alike match
             nn.init.orthogonal_(self.attention.query.weight, gain=sharpness)
             self.attention.key.weight.copy_(self.attention.query.weight)
             nn.init.orthogonal_(self.attention.value.weight)
             self.attention.output.weight.copy_(carry * self.attention.value.weight.T)
+            # end excerpt
 
     def bias(self, told: Bool[Tensor, "B T"]) -> Float[Tensor, "B H T T"]:
         """Score each distance; what is hidden gets less than any score can make good, empty slots least."""
@@ -92,13 +95,17 @@ class ComparingLayer(nn.Module):
         self, x: Float[Tensor, "B T D"], bias: Float[Tensor, "B H T T"]
     ) -> tuple[Float[Tensor, "B T D"], Float[Tensor, "B H T T"]]:
         """Return the new vectors, and where each head of each vector looked."""
+        # excerpt: comparing layer
         inner = self.before_attention(x)
-        known = self.attention.project(inner, inner)
-        query = self.attention.split(self.attention.query(inner))
+        known = self.attention.project(inner, inner)  # keys and values
+        query = self.attention.split(self.attention.query(inner))  # (B, H, T, C)
         scores = query @ known.keys.transpose(-2, -1) / math.sqrt(query.shape[-1])
-        weights = (scores + bias).softmax(-1)
-        x = x + self.attention.output((weights @ known.values).transpose(1, 2).flatten(2))
+        weights = (scores + bias).softmax(-1)  # the bias hides a sentence from itself
+        x = x + self.attention.output(  # (B, H, T, C) -> (B, T, D)
+            (weights @ known.values).transpose(1, 2).flatten(2)
+        )
         return x + self.feed_forward(self.before_feeding(x)), weights
+        # end excerpt
 
 
 class EvidenceReaderOutput(NamedTuple):

@@ -157,9 +157,15 @@ class SentenceReader(nn.Module):
         attention
             Whether to keep the weights.
         """
+        # excerpt: read sentences
         places = torch.cat([batch.question[:, None], batch.story], dim=1)  # (B, S + 1)
-        told = torch.cat([batch.filled.new_ones(len(places), 1), batch.filled], dim=1)
-        kinds = self.kind[(torch.arange(places.shape[1], device=places.device) > 0).long()]
+        told = torch.cat(  # True where there is a sentence
+            [batch.filled.new_ones(len(places), 1), batch.filled], dim=1
+        )
+        kinds = self.kind[  # 0: the question, 1: a sentence
+            (torch.arange(places.shape[1], device=places.device) > 0).long()
+        ]
+        # encode each distinct sentence once, then look up its vector
         hidden = functional.embedding(places, self.sentences(batch.sentences)) + kinds
         ages = self.ages[: places.shape[1]]
         weights = []
@@ -168,7 +174,8 @@ class SentenceReader(nn.Module):
             hidden, looked = layer(hidden + ages + self.step[number], told[:, None])
             if attention:
                 weights.append(looked.weights)
-        logits = self.answer(self.end(hidden[:, 0]))
+        logits = self.answer(self.end(hidden[:, 0]))  # vector 0: the question
+        # end excerpt
         return SentenceReaderOutput(logits, hidden, torch.stack(weights, dim=1) if attention else None)
 
 

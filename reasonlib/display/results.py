@@ -87,6 +87,7 @@ def rows(
     only: Sequence[str] | None = None,
     scale: str | None = None,
     data: str | None = None,
+    caption: str | None = None,
 ) -> plotting.Picture:
     """Draw what each row of an experiment reaches, best first: rows measured alike, as many as there are.
 
@@ -102,6 +103,8 @@ def rows(
         These rows alone.
     scale, data
         Only records of this scale and data set.
+    caption
+        What is seen, instead of the experiment's name; where it was measured is added.
     """
     settings: dict[tuple[str, str], dict[str, records.Group]] = {}
     for group in records.groups(experiment, scale=scale, data=data):
@@ -116,7 +119,7 @@ def rows(
     return plotting.show(
         plotting.bars(ordered, unit=unit, limits=(0, 1) if shares else None),
         alt=f"{unit} of the rows of {experiment}",
-        caption=f"{experiment}: {origin(next(iter(chosen.values())))}.",
+        caption=f"{caption or experiment}: {origin(next(iter(chosen.values())))}.",
     )
 
 

@@ -89,10 +89,12 @@ def read(
     -------
     Reading
     """
-    scores = (keys @ query.unsqueeze(-1)).squeeze(-1)  # (B, S)
-    weights = weigh(scores, mask)
-    output = (weights.unsqueeze(-2) @ values).squeeze(-2)  # (B, D)
+    # excerpt: read
+    scores = (keys @ query.unsqueeze(-1)).squeeze(-1)  # u . m_i: (B, S)
+    weights = weigh(scores, mask)  # p: softmax over the memories
+    output = (weights.unsqueeze(-2) @ values).squeeze(-2)  # o: (B, D)
     return Reading(output, weights, scores)
+    # end excerpt
 
 
 def read_shared(

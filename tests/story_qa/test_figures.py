@@ -35,6 +35,13 @@ def test_bars_of_a_handful_of_questions_are_left_out():
     assert f"{figures.MOST_FACTS} facts" in alt and f"{figures.MOST_FACTS + 1} facts" not in alt
 
 
+def test_the_readers_of_sentences_stand_beside_each_other_with_their_runs():
+    table = figures.readers()
+    assert list(table.index) == ["with labels", "without labels", "sentence reader"]
+    assert all(0 < float(cell) <= 1 for cell in table["mean of twenty tasks"])
+    assert all("seed" in cell for cell in table["run"])
+
+
 def test_the_public_network_stands_beside_ours_on_each_task_and_on_all(monkeypatch):
     from types import SimpleNamespace
 

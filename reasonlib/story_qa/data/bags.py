@@ -53,12 +53,22 @@ def sentence_bags(
     """
     if encoding not in ENCODINGS:
         raise ValueError(f"encoding must be one of {', '.join(ENCODINGS)}, got {encoding!r}")
-    bags = np.zeros((len(sentences), 2, vocabulary), dtype=np.float32)
+    # excerpt: bags
+    bags = np.zeros((len(sentences), 2, vocabulary), dtype=np.float32)  # P and Q
     for row, sentence in enumerate(sentences):
-        length = len(sentence)
-        for position, word in enumerate(sentence, start=1):
-            bags[row, 0, word] += 1 - position / length if encoding == "position" else 1.0
-            bags[row, 1, word] -= 1 - 2 * position / length if encoding == "position" else 0.0
+        length = len(sentence)  # J
+        for position, word in enumerate(sentence, start=1):  # j
+            bags[row, 0, word] += (
+                1 - position / length  # P
+                if encoding == "position"
+                else 1.0
+            )
+            bags[row, 1, word] -= (
+                1 - 2 * position / length  # -Q
+                if encoding == "position"
+                else 0.0
+            )
+    # end excerpt
     bags[:, :, 0] = 0.0
     return torch.from_numpy(bags)
 

@@ -105,8 +105,14 @@ def averaged_scores(
     The source uses the bare scores. Stories of all tasks together are two to some hundred sentences long, and
     a sum that grows with them makes the first epochs diverge; dividing by the number keeps every story alike.
     """
-    weights = masked_identity(scores, mask)
-    return weights / (scores.shape[1] if mask is None else mask.sum(1, keepdim=True).clamp(min=1))
+    # excerpt: averaged scores
+    weights = masked_identity(scores, mask)  # the scores, zero in empty slots
+    return weights / (
+        scores.shape[1]  # without a mask every slot is filled
+        if mask is None
+        else mask.sum(1, keepdim=True).clamp(min=1)  # sentences of the story
+    )
+    # end excerpt
 
 
 class MemoryOutput(NamedTuple):
@@ -170,7 +176,10 @@ class MemoryNetwork(nn.Module):
 
     def embed(self, bags: Float[Tensor, "U 2 V"]) -> Float[Tensor, "T U D"]:
         """Embed each distinct sentence with every table: P A + (k / D) o (Q A), see `sentence_bags`."""
+        # excerpt: embed
+        # with every embedding table at once; self.unit is k / D
         return bags[:, 0] @ self.words + self.unit * (bags[:, 1] @ self.words)
+        # end excerpt
 
     def rectify(self, state: Float[Tensor, "B D"]) -> Float[Tensor, "B D"]:
         """Pass the last units of the state, `config.rectified` of them, through a ReLU."""
@@ -188,13 +197,14 @@ class MemoryNetwork(nn.Module):
             Leave softmax and ReLU out, as *linear start* does for the first epochs (section 4.2); see
             `averaged_scores`.
         """
+        # excerpt: hops
         weigh = averaged_scores if linear else masked_softmax
         sentences = self.embed(batch.sentences)  # (T, U, D)
         slots = batch.story.shape[1]
-        state = sentences[self.tying.query, batch.question]  # (B, D)
+        state = sentences[self.tying.query, batch.question]  # u_1: (B, D)
         readings = []
         for key, value in zip(self.tying.keys, self.tying.values, strict=True):
-            reading = read_shared(
+            reading = read_shared(  # the same as read, for repeated sentences
                 state,
                 sentences[key],
                 sentences[value],
@@ -204,8 +214,9 @@ class MemoryNetwork(nn.Module):
                 value_time=None if self.ages is None else self.ages[value, :slots],
                 weigh=weigh,
             )
-            state = self.between(state) + reading.output
+            state = self.between(state) + reading.output  # u_{k+1} = u_k + o_k
             if not linear:
                 state = self.rectify(state)
             readings.append(reading)
         return MemoryOutput(state @ self.words[self.tying.answer].T, tuple(readings))
+        # end excerpt

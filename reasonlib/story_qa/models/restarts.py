@@ -63,12 +63,18 @@ def softmax_with_empty(
     >>> softmax_with_empty(torch.zeros(1, 1, 2), torch.tensor([[True, False]]), places=4)
     tensor([[[0.2500, 0.0000]]])
     """
+    # excerpt: softmax with empty
     hidden = ~mask
+    # n empty slots, each with a score of 0, together have a score of log n
     empty = (places - mask.sum(1, keepdim=True)).to(scores.dtype).log()
-    empty = empty.expand(len(scores), -1, -1)  # all of them in one score
+    empty = empty.expand(len(scores), -1, -1)
     lowest = torch.finfo(scores.dtype).min
-    scores = torch.cat([scores.masked_fill(hidden, lowest), empty.clamp(min=lowest)], dim=2)
+    scores = torch.cat(
+        [scores.masked_fill(hidden, lowest), empty.clamp(min=lowest)],
+        dim=2,
+    )
     return scores.softmax(2)[:, :, :-1].masked_fill(hidden, 0.0)
+    # end excerpt
 
 
 class Restarts(nn.Module):

@@ -46,9 +46,9 @@ def two_steps() -> Picture:
     """Draw the same encoder twice: guessing hidden words, and answering from the vector of [CLS]."""
     panels = [
         (
-            "1. Pre-training: guess what is hidden",
+            "1. Pre-training: predict what is hidden",
             ["[CLS]", "mary", "went", "to", "[MASK]", "[SEP]", "she", "sat"],
-            {0: "goes on: yes", 4: "garden"},
+            {0: "continues: yes", 4: "garden"},
         ),
         (
             "2. Fine-tuning: the same encoder answers",
@@ -74,7 +74,7 @@ def two_steps() -> Picture:
             axes.text(
                 (len(tokens) - 1) / 2,
                 1.85,
-                "encoder: every token looks at every token",
+                "encoder: every token attends to every token",
                 ha="center",
                 va="center",
                 fontsize=9.5,
@@ -94,9 +94,9 @@ def two_steps() -> Picture:
         drawing,
         alt="Two rows of tokens, each under a box that stands for the encoder, which links every token to "
         "every token. In the first row one word is replaced by [MASK]; an arrow from it says garden, and an "
-        "arrow from [CLS] says that the second part goes on from the first. In the second row a question and "
+        "arrow from [CLS] says that the second part continues the first. In the second row a question and "
         "a story stand side by side, and the arrow from [CLS] gives the answer, garden.",
-        caption="One encoder, trained twice. Lines: each token attends to all. Arrows: what is read off.",
+        caption="One encoder, trained twice. Lines: each token attends to all tokens. Arrows: predictions.",
     )
 
 

@@ -11,7 +11,7 @@ from reasonlib.display.results import best, origin
 from reasonlib.story_qa.data.example import TASK_NAMES, TASKS
 from reasonlib.tracking import claims, records
 
-__all__ = ["beside", "facts", "joint", "labels", "tasks", "world"]
+__all__ = ["baselines", "beside", "facts", "joint", "labels", "readers", "tasks", "world"]
 
 LEARNT_FROM = {"babi-10k": "10,000 released", "babi-1k": "1,000 released", "simulated": "simulated"}
 MOST_FACTS = 6  # six of the 20,000 released test questions need more
@@ -113,6 +113,48 @@ def world() -> Any:
             }
         )
     return pd.DataFrame(lines).set_index("task")
+
+
+def baselines() -> plotting.Picture:
+    """Draw the accuracy of the models without a memory beside that of the memory network, all at `quick`."""
+    rows = {
+        "most frequent answer": ("story_qa/baselines", "most-frequent"),
+        "bag of words": ("story_qa/baselines", "bag-of-words"),
+        "LSTM": ("story_qa/baselines", "lstm"),
+        "memory network": ("story_qa/recipe", "full"),
+    }
+    groups = {name: best(experiment, row, scale="quick") for name, (experiment, row) in rows.items()}
+    summaries = {name: group.summary("accuracy") for name, group in groups.items()}
+    return plotting.show(
+        plotting.bars(
+            {name: summary.mean for name, summary in summaries.items() if summary},
+            unit="accuracy, mean over the tasks",
+            limits=(0, 1),
+        ),
+        alt="Accuracy of three models without a memory and of the memory network",
+        caption=f"Accuracy with and without a memory. {origin(groups['memory network'])}.",
+    )
+
+
+def readers() -> Any:
+    """Set the three readers of sentences beside each other as a data frame: mean accuracies, and the runs."""
+    import pandas as pd
+
+    rows = {
+        "with labels": ("story_qa/evidence", "evidence-loss"),
+        "without labels": ("story_qa/evidence", "answer-loss"),
+        "sentence reader": ("story_qa/hibert", "from-scratch"),
+    }
+    means = {"mean of twenty tasks": "accuracy", "without task 3": "accuracy.without_3"}
+    lines = {}
+    for name, (experiment, row) in rows.items():
+        group = best(experiment, row)
+        values = {column: group.summary(metric) for column, metric in means.items()}
+        lines[name] = {
+            column: claims.number(value.mean if value is not None else None)
+            for column, value in values.items()
+        } | {"run": origin(group)}
+    return pd.DataFrame(lines).T.rename_axis("reader")
 
 
 def beside(scale: str | None = None) -> Any:

@@ -82,9 +82,13 @@ ANSWERS = {
         "rounds to zero or one",
     ),
     "best_constants": (
-        lambda t: {"mse": t.mean(), "mae": t.median(), "quantile-0.9": t.quantile(0.9)},
+        lambda t: {
+            "mse": t.mean(),
+            "mae": t.median(),
+            "quantile-0.9": t.quantile(0.9, interpolation="higher"),
+        },
         lambda t: {"mse": t.mean(), "mae": t.mean(), "quantile-0.9": t.quantile(0.9)},
-        "that is what mse asks for",
+        "that is the minimiser for mse",
     ),
     "robust_line": (robust_line, least_squares, "choose a loss with a bounded slope"),
     "leaky": (
@@ -129,6 +133,11 @@ MORE = [
     ("balanced", lambda f: lambda x: softplus(x), "its mean is"),
     ("balanced", lambda f: f(torch.zeros(1)), "return a function"),
     ("best_constants", lambda t: [1, 2, 3], "return a dictionary"),
+    (
+        "best_constants",
+        lambda t: {"mse": t.mean(), "mae": t.median(), "quantile-0.9": t.quantile(0.9)},
+        "`quantile` interpolates",
+    ),
     ("momentum_step", lambda *a: a[0], "return two things"),
 ]
 

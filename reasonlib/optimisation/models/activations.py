@@ -48,7 +48,9 @@ def sigmoid(x: Tensor) -> Tensor:
     -----
     Computed as :math:`e^{-\mathrm{softplus}(-x)}`, whose parts cannot overflow.
     """
-    return torch.exp(-softplus(-x))
+    # excerpt: sigmoid
+    return torch.exp(-softplus(-x))  # sigmoid, without overflow
+    # end excerpt
 
 
 def hard_sigmoid(x: Tensor) -> Tensor:
@@ -109,8 +111,10 @@ def softmax(x: Tensor, dim: int = -1) -> Tensor:
     Derivative: :math:`p_i (\delta_{ij} - p_j)`. A number added to every score changes nothing, and so the
     largest score is subtracted first: no exponential exceeds one.
     """
-    raised = torch.exp(x - x.amax(dim, keepdim=True).detach())
+    # excerpt: softmax
+    raised = torch.exp(x - x.amax(dim, keepdim=True).detach())  # at most 1
     return raised / raised.sum(dim, keepdim=True)
+    # end excerpt
 
 
 def log_softmax(x: Tensor, dim: int = -1) -> Tensor:
@@ -127,7 +131,9 @@ def relu(x: Tensor) -> Tensor:
     Derivative: 1 above zero, 0 below. A unit whose sum is negative for every example has no gradient left: it
     is dead.
     """
-    return torch.where(x > 0, x, 0.0)
+    # excerpt: relu
+    return torch.where(x > 0, x, 0.0)  # ReLU
+    # end excerpt
 
 
 def leaky_relu(x: Tensor, slope: float = 0.01) -> Tensor:
@@ -135,7 +141,9 @@ def leaky_relu(x: Tensor, slope: float = 0.01) -> Tensor:
 
     Derivative: 1 above zero, `slope` below: never zero.
     """
-    return torch.where(x > 0, x, slope * x)
+    # excerpt: leaky relu
+    return torch.where(x > 0, x, slope * x)  # leaky ReLU
+    # end excerpt
 
 
 def softplus(x: Tensor) -> Tensor:
@@ -147,7 +155,9 @@ def softplus(x: Tensor) -> Tensor:
     -----
     :math:`\max(x, 0) + \log(1 + e^{-|x|})`, which is what ``logaddexp`` computes.
     """
-    return torch.logaddexp(x, torch.zeros_like(x))
+    # excerpt: softplus
+    return torch.logaddexp(x, torch.zeros_like(x))  # softplus: log(e^x + e^0)
+    # end excerpt
 
 
 def elu(x: Tensor, alpha: float = 1.0) -> Tensor:
@@ -155,7 +165,9 @@ def elu(x: Tensor, alpha: float = 1.0) -> Tensor:
 
     Derivative: 1 above zero, :math:`f + \alpha` below. The two meet at zero only if `alpha` is 1.
     """
-    return torch.where(x > 0, x, alpha * torch.expm1(x.clamp(max=0)))
+    # excerpt: elu
+    return torch.where(x > 0, x, alpha * torch.expm1(x.clamp(max=0)))  # ELU
+    # end excerpt
 
 
 def pelu(x: Tensor, a: Tensor | float = 1.0, b: Tensor | float = 1.0) -> Tensor:
@@ -166,7 +178,11 @@ def pelu(x: Tensor, a: Tensor | float = 1.0, b: Tensor | float = 1.0) -> Tensor:
     Derivative: :math:`a/b` above zero, :math:`(f + a)/b` below; both are :math:`a/b` at zero. With
     ``a = b = 1`` it is `elu`.
     """
-    return torch.where(x >= 0, x * (a / b), a * torch.expm1(x.clamp(max=0) / b))
+    # excerpt: pelu
+    return torch.where(  # PELU
+        x >= 0, x * (a / b), a * torch.expm1(x.clamp(max=0) / b)
+    )
+    # end excerpt
 
 
 class PELU(nn.Module):
@@ -214,7 +230,10 @@ class Maxout(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """From (..., D) to (..., U)."""
+        # excerpt: maxout
+        # one linear map makes all pieces; keep the largest of each unit
         return self.linear(x).unflatten(-1, (self.units, self.pieces)).amax(-1)
+        # end excerpt
 
 
 # A ramp times a gate ----------------------------------------------------------------------------------------
@@ -226,13 +245,17 @@ def swish(x: Tensor, beta: Tensor | float = 1.0) -> Tensor:
     Derivative: :math:`\beta f + s (1 - \beta f)` with :math:`s = \mathrm{sigmoid}(\beta x)`. Bounded below,
     by about -0.28 at -1.28, unbounded above. `beta` of 0 gives half the input, a large one the ramp.
     """
-    return x * sigmoid(beta * x)
+    # excerpt: swish
+    return x * sigmoid(beta * x)  # swish
+    # end excerpt
 
 
 def silu(x: Tensor) -> Tensor:
     r"""Sigmoid-weighted linear unit (eq. 2.14): :math:`x\,\mathrm{sigmoid}(x)`.
 
-    The same function as `swish`, which was named a year later; the source treats the two as different.
+    The same function as `swish` with beta 1; the source treats the two as different. Hendrycks and Gimpel
+    (2016) name it SiLU beside their GELU, Elfwing et al. (February 2017) use it in reinforcement learning,
+    Ramachandran et al. (October 2017) find it again as swish.
     """
     return swish(x)
 
@@ -242,7 +265,9 @@ def elish(x: Tensor) -> Tensor:
 
     Derivative: 1/2 at zero from both sides; it falls to zero far below.
     """
-    return torch.where(x >= 0, x, torch.expm1(x.clamp(max=0))) * sigmoid(x)
+    # excerpt: elish
+    return torch.where(x >= 0, x, torch.expm1(x.clamp(max=0))) * sigmoid(x)  # ELiSH
+    # end excerpt
 
 
 def hard_elish(x: Tensor) -> Tensor:

@@ -80,7 +80,13 @@ def log_loss(logits: Tensor, target: Tensor, *, reduction: str = "mean") -> Tens
     tensor(0.6931)
     """
     _alike(logits, target)
-    return _reduced(torch.logaddexp(logits, torch.zeros_like(logits)) - logits * target, reduction)
+    # excerpt: log loss
+    # -log p = log(1 + e^z) - z y, without the exponential of a large number
+    return _reduced(
+        torch.logaddexp(logits, torch.zeros_like(logits)) - logits * target,  # each
+        reduction,
+    )
+    # end excerpt
 
 
 def cross_entropy(logits: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
@@ -115,8 +121,10 @@ def cross_entropy(logits: Tensor, target: Tensor, *, reduction: str = "mean") ->
         raise ValueError(
             f"logits must be (B, N) and target (B,), got {tuple(logits.shape)} and {tuple(target.shape)}"
         )
-    right = logits.gather(1, target[:, None])[:, 0]
+    # excerpt: cross-entropy
+    right = logits.gather(1, target[:, None])[:, 0]  # score of the right class
     return _reduced(logits.logsumexp(1) - right, reduction)
+    # end excerpt
 
 
 def focal(
@@ -158,8 +166,10 @@ def focal(
         raise ValueError(f"gamma must be at least 0, got {gamma}")
     if alpha is not None and not 0 <= alpha <= 1:
         raise ValueError(f"alpha must be between 0 and 1, got {alpha}")
+    # excerpt: focal
     missed = log_loss(logits, target, reduction="none")  # -log p_t
-    values = (-torch.expm1(-missed)) ** gamma * missed  # 1 - p_t without the loss of digits near one
+    values = (-torch.expm1(-missed)) ** gamma * missed  # expm1: exact near p_t = 1
+    # end excerpt
     if alpha is not None:
         values = values * (alpha * target + (1 - alpha) * (1 - target))
     return _reduced(values, reduction)
@@ -193,7 +203,11 @@ def kl_divergence(p: Tensor, q: Tensor, *, reduction: str = "mean") -> Tensor:
     (tensor(0.5108), tensor(0.3681))
     """
     _alike(p, q)
-    return _reduced((torch.special.xlogy(p, p) - torch.special.xlogy(p, q)).sum(-1), reduction)
+    # excerpt: kl
+    return _reduced(  # xlogy: 0 log 0 = 0
+        (torch.special.xlogy(p, p) - torch.special.xlogy(p, q)).sum(-1), reduction
+    )
+    # end excerpt
 
 
 def hinge(score: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
@@ -214,7 +228,9 @@ def hinge(score: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
         ``mean``, ``sum`` or ``none``.
     """
     _alike(score, target)
+    # excerpt: hinge
     return _reduced((1 - target * score).clamp(min=0), reduction)
+    # end excerpt
 
 
 # Regression -------------------------------------------------------------------------------------------------
@@ -226,7 +242,9 @@ def mse(prediction: Tensor, target: Tensor, *, reduction: str = "mean") -> Tenso
     Gradient: :math:`2e`. Far errors pull hardest, and the pull fades on the way in. The best constant
     prediction is the mean.
     """
-    return _reduced(_alike(prediction, target) ** 2, reduction)
+    # excerpt: square
+    return _reduced(_alike(prediction, target) ** 2, reduction)  # square
+    # end excerpt
 
 
 def mae(prediction: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
@@ -235,7 +253,9 @@ def mae(prediction: Tensor, target: Tensor, *, reduction: str = "mean") -> Tenso
     Gradient: :math:`\mathrm{sign}(e)`, as strong near the target as far from it (zero at the target itself).
     The best constant prediction is the median.
     """
-    return _reduced(_alike(prediction, target).abs(), reduction)
+    # excerpt: absolute
+    return _reduced(_alike(prediction, target).abs(), reduction)  # absolute
+    # end excerpt
 
 
 def mbe(prediction: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
@@ -319,8 +339,10 @@ def quantile(prediction: Tensor, target: Tensor, *, gamma: float = 0.5, reductio
     """
     if not 0 < gamma < 1:
         raise ValueError(f"gamma must be between 0 and 1, got {gamma}")
-    error = _alike(prediction, target)
+    # excerpt: quantile
+    error = _alike(prediction, target)  # above zero: too high
     return _reduced(torch.maximum((1 - gamma) * error, -gamma * error), reduction)
+    # end excerpt
 
 
 REGRESSION: dict[str, Callable[..., Tensor]] = {

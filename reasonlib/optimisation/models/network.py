@@ -74,10 +74,19 @@ def gain(activation: str) -> float:
     `z` is normal with variance one. Ramps get :math:`\sqrt 2`, as He et al. found for them.
     """
     if activation == "maxout":
-        activation = "ReLU"  # of two pieces, one at random: the larger half of the square as well
+        # Too large: for two independent pieces E[max^2] = 1, so that the gain is 1, as the rows named "plain"
+        # have it. Kept as the records were measured with it.
+        activation = "ReLU"
+    # excerpt: gain
     z = torch.linspace(-8, 8, 4001, dtype=torch.float64)
-    density = torch.exp(-(z**2) / 2)
-    return float(((ACTIVATIONS[activation](z) ** 2 * density).sum() / density.sum()) ** -0.5)
+    density = torch.exp(-(z**2) / 2)  # of a normal input, not yet normalised
+    return float(
+        (  # E f(z)^2
+            (ACTIVATIONS[activation](z) ** 2 * density).sum() / density.sum()
+        )
+        ** -0.5
+    )
+    # end excerpt
 
 
 class Network(nn.Module):
@@ -167,9 +176,11 @@ def gradient(model: nn.Module, loss: Tensor) -> Tensor:
 
 def minibatches(examples: Examples, size: int, generator: torch.Generator) -> Iterator[Examples]:
     """Yield all examples once, in a new order, `size` at a time: one is stochastic, all is batch descent."""
+    # excerpt: minibatches
     order = torch.randperm(len(examples.truths), generator=generator)
-    for chosen in order.split(size):
+    for chosen in order.split(size):  # 1: stochastic, all: batch
         yield Examples(examples.inputs[chosen], examples.truths[chosen])
+    # end excerpt
 
 
 def learn(
@@ -226,6 +237,7 @@ def learn(
         for epoch in range(1, epochs + 1):
             model.train()
             total = 0.0
+            # excerpt: learn
             for inputs, truths in minibatches(examples, batch_size, draw):
                 if schedule is not None:
                     optimiser.rate = schedule(number)
@@ -234,6 +246,7 @@ def learn(
                 point = optimiser.step(point, gradient(model, wrong))
                 total += wrong.item() * len(truths)
                 number += 1
+                # end excerpt
                 if on_step is not None:
                     vector_to_parameters(point, weights)
                     on_step(number)

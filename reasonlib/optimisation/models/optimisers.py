@@ -78,7 +78,9 @@ class GradientDescent:
 
     def step(self, point: Tensor, gradient: Tensor) -> Tensor:
         """The next point."""
-        return point - self.rate * gradient
+        # excerpt: gradient descent
+        return point - self.rate * gradient  # theta - eta g
+        # end excerpt
 
 
 class Momentum:
@@ -101,8 +103,10 @@ class Momentum:
 
     def step(self, point: Tensor, gradient: Tensor) -> Tensor:
         """The next point."""
+        # excerpt: momentum
         self.velocity = self.momentum * self.velocity + self.rate * gradient
         return point - self.velocity
+        # end excerpt
 
 
 class TorchMomentum:
@@ -143,12 +147,16 @@ class Nesterov:
 
     def look(self, point: Tensor) -> Tensor:
         """The point ahead, where the last step alone would lead."""
-        return point - self.momentum * self.velocity
+        # excerpt: nesterov look
+        return point - self.momentum * self.velocity  # the gradient is taken here
+        # end excerpt
 
     def step(self, point: Tensor, gradient: Tensor) -> Tensor:
         """The next point."""
+        # excerpt: nesterov
         self.velocity = self.momentum * self.velocity + self.rate * gradient
         return point - self.velocity
+        # end excerpt
 
 
 class TorchNesterov:
@@ -172,8 +180,10 @@ class TorchNesterov:
 
     def step(self, point: Tensor, gradient: Tensor) -> Tensor:
         """The next point."""
+        # excerpt: torch nesterov
         self.velocity = self.momentum * self.velocity + gradient
         return point - self.rate * (gradient + self.momentum * self.velocity)
+        # end excerpt
 
 
 class Adagrad:
@@ -195,8 +205,10 @@ class Adagrad:
 
     def step(self, point: Tensor, gradient: Tensor) -> Tensor:
         """The next point."""
-        self.squares = self.squares + gradient**2
+        # excerpt: adagrad
+        self.squares = self.squares + gradient**2  # G, one number for each weight
         return point - self.rate / torch.sqrt(self.squares + self.epsilon) * gradient
+        # end excerpt
 
 
 class TorchAdagrad:
@@ -267,12 +279,22 @@ class Adadelta:
 
     def step(self, point: Tensor, gradient: Tensor) -> Tensor:
         """The next point."""
+        # excerpt: adadelta
         if self.squares is None or self.steps is None:
             self.squares, self.steps = torch.zeros_like(point), torch.zeros_like(point)
-        self.squares = self.decay * self.squares + (1 - self.decay) * gradient**2
-        move = torch.sqrt(self.steps + self.epsilon) / torch.sqrt(self.squares + self.epsilon) * gradient
-        self.steps = self.decay * self.steps + (1 - self.decay) * move**2
-        return point - self.rate * move
+        self.squares = (  # E, the average of squared gradients
+            self.decay * self.squares + (1 - self.decay) * gradient**2
+        )
+        move = (  # RMS of the earlier steps over RMS of the gradients, times g
+            torch.sqrt(self.steps + self.epsilon)
+            / torch.sqrt(self.squares + self.epsilon)  # epsilon inside both roots
+            * gradient
+        )
+        self.steps = (  # D, the average of squared steps
+            self.decay * self.steps + (1 - self.decay) * move**2
+        )
+        return point - self.rate * move  # rate is 1 in the paper
+        # end excerpt
 
 
 class Adam:
@@ -303,13 +325,16 @@ class Adam:
 
     def step(self, point: Tensor, gradient: Tensor) -> Tensor:
         """The next point."""
+        # excerpt: adam
         one, two = self.betas
         self.time += 1
-        self.mean = one * self.mean + (1 - one) * gradient
-        self.squares = two * self.squares + (1 - two) * gradient**2
+        self.mean = one * self.mean + (1 - one) * gradient  # m
+        self.squares = two * self.squares + (1 - two) * gradient**2  # v
+        # both averages start at zero: make up for it
         mean = self.mean / (1 - one**self.time)
         spread = torch.sqrt(self.squares / (1 - two**self.time))
         return point - self.rate * mean / (spread + self.epsilon)
+        # end excerpt
 
 
 class AdamW:
@@ -341,8 +366,12 @@ class AdamW:
 
     def step(self, point: Tensor, gradient: Tensor) -> Tensor:
         """The next point."""
+        # excerpt: adamw
         self.adam.rate = self.rate
-        return self.adam.step((1 - self.rate * self.decay) * point, gradient)
+        return self.adam.step(  # shrink the weights, then Adam's step
+            (1 - self.rate * self.decay) * point, gradient
+        )
+        # end excerpt
 
 
 class AMSGrad:

@@ -115,15 +115,19 @@ def minimise(
         raise ValueError(f"noise must be at least 0 and comes with a generator, got {noise}")
     point = torch.as_tensor(surface.start if start is None else start, dtype=torch.float64)
     points, gradients = [point], []
+    # excerpt: minimise
     for number in range(steps):
         if schedule is not None:
             optimiser.rate = schedule(number)
-        gradient = surface.gradient(optimiser.look(point))
+        gradient = surface.gradient(optimiser.look(point))  # ask for the slope
+        # end excerpt
         if noise:
             gradient = gradient + noise * torch.randn(point.shape, dtype=point.dtype, generator=generator)
-        point = optimiser.step(point, gradient)
+        # excerpt: minimise
+        point = optimiser.step(point, gradient)  # take a step
         points.append(point)
         gradients.append(gradient)
+    # end excerpt
     walked = torch.stack(points)
     return Path(points=walked, values=surface.value(walked), gradients=torch.stack(gradients))
 

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from torch import Tensor
 
-from reasonlib.display import plotting
+from reasonlib.display import plotting, results
 from reasonlib.display.plotting import COLOURS, DASHES, INK, PALETTE, Picture
 from reasonlib.optimisation.experiments.losses import Fit, approach, interval_data
 from reasonlib.optimisation.models import activations, losses
@@ -34,6 +34,7 @@ __all__ = [
     "gradient_flow",
     "huber",
     "interval",
+    "layer_means",
     "line_fits",
     "log_cosh",
     "log_loss",
@@ -129,7 +130,7 @@ def log_loss() -> Picture:
     return curves(
         {"": lambda p: -p.log()},
         (0.005, 1.0),
-        x="probability given to the right answer",
+        x="probability of the right answer",
         y="log loss (nats)",
         alt="The log loss is zero at a probability of one, about 0.7 at one half, and climbs without end "
         "as the probability falls to zero",
@@ -146,7 +147,7 @@ def focal() -> Picture:
     return curves(
         {f"γ = {gamma:g}": of(gamma) for gamma in (0.0, 0.5, 1.0, 2.0, 5.0)},
         (0.005, 0.999),
-        x="probability given to the right answer",
+        x="probability of the right answer",
         y="focal loss (nats)",
         limits=(0, 4),
         alt="Five focal losses: the stronger the focus, the earlier the loss falls to nothing on the way to "
@@ -213,7 +214,7 @@ def mse() -> Picture:
         x="prediction; the target is 100",
         y="square error",
         alt="A parabola with its lowest point at 100",
-        caption="The further off, the faster it grows (the source's figure 2.6).",
+        caption="The square error grows faster the further off (the source's figure 2.6).",
     )
 
 
@@ -225,7 +226,7 @@ def mae() -> Picture:
         x="prediction; the target is 100",
         y="absolute error",
         alt="Two straight lines that meet in a corner at 100",
-        caption="One slope all the way (the source's figure 2.7).",
+        caption="The absolute error has the same slope everywhere (the source's figure 2.7).",
     )
 
 
@@ -242,7 +243,7 @@ def overstep(rate: float = 0.9, steps: int = 40) -> Picture:
         plotting.lines(series, x="step", y="prediction; the target is 100"),
         alt="The walk by the absolute error comes to the target in even steps and then jumps from side to "
         "side of it; the walk by the square error slows down and settles.",
-        caption="A slope that does not fade oversteps for ever (the source's figure 2.8).",
+        caption="At a fixed rate, the absolute error never settles (the source's figure 2.8).",
     )
 
 
@@ -259,7 +260,7 @@ def huber() -> Picture:
         y="Huber loss",
         limits=(0, 60),
         alt="Three Huber losses: the larger delta, the wider the round bottom and the steeper the arms",
-        caption="A square inside δ, straight outside (the source's figure 2.9).",
+        caption="Huber loss: a parabola within δ, straight lines outside (the source's figure 2.9).",
     )
 
 
@@ -272,7 +273,7 @@ def log_cosh() -> Picture:
         y="loss",
         limits=(-0.8, 5),
         alt="The log-cosh loss is round at zero and runs along the absolute error less log two further out",
-        caption="Round near the target, straight far from it, and no parameter to choose "
+        caption="Log-cosh: round near the target, straight far from it, without a parameter "
         "(the source's figure 2.10).",
     )
 
@@ -286,7 +287,8 @@ def quantile() -> Picture:
         y="quantile loss",
         alt="Three pairs of straight lines meeting at zero: at 0.25 predictions that are too high cost more, "
         "at 0.75 those that are too low, at 0.5 both the same",
-        caption="A low γ favours underestimation, a high γ overestimation (the source's figure 2.11).",
+        caption="Quantile loss: a low γ favours predictions that are too low, a high γ those that are too "
+        "high (the source's figure 2.11).",
     )
 
 
@@ -307,7 +309,7 @@ def regression() -> Picture:
         slopes=(-2.5, 2.5),
         alt="Five regression losses and their derivatives: the square's derivative grows with the error, all "
         "others stay between minus one and one",
-        caption="The regression losses, with the slopes that an optimiser sees (the source's figure 2.12).",
+        caption="The value of each regression loss, and below it the slope (the source's figure 2.12).",
     )
 
 
@@ -371,8 +373,8 @@ def activation(*names: str, across: tuple[float, float] = (-6, 6), caption: str 
     return curves(
         {name: activations.ACTIVATIONS[name] for name in names},
         across,
-        x="what the unit is given",
-        y="what it makes of it",
+        x="input of the unit",
+        y="output",
         slopes=True,
         alt=" ".join(said),
         caption=caption,
@@ -391,9 +393,19 @@ def printed(right: Function, wrong: Function, name: str, across: tuple[float, fl
     return curves(
         {f"{name}, corrected": right, "as printed": wrong},
         across,
-        x="what the unit is given",
-        y="what it makes of it",
+        x="input of the unit",
+        y="output",
         alt=f"{name} as it should be, and the other curve that the printed formula gives",
+    )
+
+
+def layer_means() -> Picture:
+    """How far the mean output of a layer is from zero, for each activation, from records."""
+    return results.rows(
+        "optimisation/activations",
+        metric="mean",
+        unit="distance of a layer's mean from zero",
+        caption="Distance of a layer's mean output from zero, by activation function",
     )
 
 
@@ -496,7 +508,7 @@ def saddle() -> Picture:
         drawing,
         alt="A saddle in space: it rises to both ends of x and falls to both ends of y; at its middle, "
         "which is marked, it is flat",
-        caption="At the middle every slope is zero, and it is no minimum (the source's figure 2.18).",
+        caption="A saddle: zero gradient in the middle, but no minimum (the source's figure 2.18).",
     )
 
 
@@ -535,8 +547,8 @@ def nesterov(momentum: float = 0.9) -> Picture:
     plain = here - (momentum * one.velocity + rate * ground.gradient(here))
     looked = one.step(here, ground.gradient(ahead))
     arrows = {
-        "the last step, kept": (here, ahead, COLOURS["olive"], "-"),
-        "the slope where it leads": (ahead, looked, COLOURS["orange"], "-"),
+        "velocity": (here, ahead, COLOURS["olive"], "-"),
+        "gradient there": (ahead, looked, COLOURS["orange"], "-"),
         "Nesterov": (here, looked, COLOURS["green"], DASHES[1]),
         "momentum": (here, plain, COLOURS["blue"], DASHES[2]),
     }
@@ -556,10 +568,11 @@ def nesterov(momentum: float = 0.9) -> Picture:
         _legend(drawing, list(arrows))
     return plotting.show(
         drawing,
-        alt=f"From one place and one velocity, momentum lands at height {float(ground.value(plain)):.2f}, "
+        alt=f"From the same point and velocity, momentum lands at height {float(ground.value(plain)):.2f}, "
         f"Nesterov's step at {float(ground.value(looked)):.2f}: the slope at the end of the kept step "
         "already points back",
-        caption="First the kept step, then the slope found there (the source's figure 2.21).",
+        caption="Nesterov's step: first the velocity, then the gradient computed there "
+        "(the source's figure 2.21).",
     )
 
 

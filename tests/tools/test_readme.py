@@ -17,4 +17,3 @@ def test_the_shortcut_on_the_first_screen_is_measured(page):
     for data, shown in (("raven", unfair), ("i-raven", fair)):
         group = records.best("visual_iq/shortcut", "vote", data=data)
         assert shown == round(100 * group.summary("accuracy").mean), data
-

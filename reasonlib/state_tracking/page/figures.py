@@ -18,7 +18,7 @@ from reasonlib.state_tracking.data.simulator import simulate
 from reasonlib.state_tracking.data.simulator_fit import MULTIWOZ, NAMES, describe
 from reasonlib.state_tracking.experiments.cost import PAIRS_TIMED
 from reasonlib.state_tracking.models.pretrained import load_tracker
-from reasonlib.state_tracking.page.labels import ROWS
+from reasonlib.state_tracking.page.labels import METRICS, ROWS
 from reasonlib.tracking import records
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "attention_among_slots",
+    "carried",
     "case_looks",
     "case_states",
     "cost",
@@ -126,8 +127,26 @@ def cost() -> Picture:
     return plotting.show(
         drawing,
         alt="Turns a second against the number of pairs: one run stays almost level, one run a pair falls",
-        caption=f"{'; '.join(notes)}. One CPU core, forward passes of the bundled encoder.",
+        caption=f"{'; '.join(notes)}. One CPU core, processor time of forward passes of the bundled encoder.",
     )
+
+
+def carried() -> "pd.DataFrame":
+    """Set what carrying over scores on simulated dialogues beside the test part of MultiWOZ 2.1."""
+    import pandas as pd
+
+    columns = {}
+    for name, experiment in (
+        ("simulated", "state_tracking/baselines"),
+        ("MultiWOZ 2.1, labels edited by the STAR authors", "state_tracking/encoders"),
+    ):
+        group = results.best(experiment, "carry-over", scale="paper")
+        turns = group.records[0].details["turns"]
+        summaries = {METRICS[metric]: group.summary(metric) for metric in ("joint_goal", "slot", "inherited")}
+        columns[f"{name}, {turns:,} turns"] = {
+            words: "–" if summary is None else f"{summary.mean:.3f}" for words, summary in summaries.items()
+        }
+    return pd.DataFrame(columns)
 
 
 def attention_among_slots(

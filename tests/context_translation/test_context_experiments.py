@@ -8,7 +8,12 @@ import torch
 from reasonlib.context_translation.data.datasets import texts
 from reasonlib.context_translation.data.encoding import Words, batches, encode
 from reasonlib.context_translation.experiments import CORPUS, COST, EXPERIMENTS, SIMULATED
-from reasonlib.context_translation.experiments.cost import exponent, random_batch, saved_bytes
+from reasonlib.context_translation.experiments.cost import (
+    exponent,
+    growth_exponent,
+    random_batch,
+    saved_bytes,
+)
 from reasonlib.context_translation.experiments.measures import contrastive
 from reasonlib.context_translation.experiments.train import Recipe, Trained, recipe_of
 from reasonlib.context_translation.models.parts import SystemConfig
@@ -100,13 +105,14 @@ def growth(system, counts):
     batches = [
         random_batch(rows=1, length=10, sentences=count, context_length=10, vocabulary=20) for count in counts
     ]
-    return exponent(counts, [saved_bytes(model, batch) for batch in batches])
+    return growth_exponent(counts, [saved_bytes(model, batch) for batch in batches])
 
 
 def test_memory_grows_as_the_source_says():
     """HCE's memory is linear in the number of context sentences, TwC's tends to quadratic (section 3.2)."""
     counts = (16, 32, 64)
-    assert growth("hce", counts) < 1.1 < 1.6 < growth("concatenation", counts) < 2
+    assert 1 < growth("hce", counts) < 1.2  # the vectors of the sentences attend to one another
+    assert 1.7 < growth("concatenation", counts) < 2
     assert growth("no-context", counts) == 0
 
 

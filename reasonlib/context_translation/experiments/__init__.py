@@ -44,15 +44,15 @@ COST = Experiment(
     scales={
         "smoke": {
             "width": 16, "layers": 1, "vocabulary": 50, "rows": 2, "length": 4, "repeats": 1,
-            "counts": [1, 2], "lengths": [4, 8], "streamed": 2,
+            "counts": [1, 2, 4], "lengths": [4, 8, 16], "streamed": 2,
         },
         "quick": {
             "width": 64, "layers": 2, "vocabulary": 500, "rows": 4, "length": 12, "repeats": 1,
-            "counts": [4, 8, 16, 32], "lengths": [8, 16, 32, 64], "streamed": 4,
+            "counts": [2, 4, 8, 16, 32], "lengths": [8, 16, 32, 64], "streamed": 8,
         },
         "paper": {
-            "width": 256, "layers": 3, "vocabulary": 2000, "rows": 8, "length": 20, "repeats": 2,
-            "counts": [4, 8, 16, 32], "lengths": [8, 16, 32, 64], "streamed": 4,
+            "width": 256, "layers": 3, "vocabulary": 2000, "rows": 4, "length": 20, "repeats": 1,
+            "counts": [2, 4, 8, 16, 32], "lengths": [8, 16, 32, 64], "streamed": 12,
         },
     },
     data=subset(DATA, "simulated"),

@@ -4,17 +4,19 @@
 
     parameters       counted at the source's sizes, on no device
     speed ratios     a training step, and greedy translation, of this system and of TwC in turn
-    exponents        slope of log cost over log number, or length, of the context sentences
+    exponents        e of cost = a + c * n ** e, n the number, or the length, of the context sentences
     time             of the processor, which other programs on the machine disturb less
     memory           bytes that a training step keeps for its backward pass; counted, not timed
 
-The exponent of a cost ``a + b N**2`` approaches 2 only where the square dominates: TwC's does so with many
-context sentences, which is why they are counted up to 32.
+A cost ``a + b n + c n**2`` has an exponent between 1 and 2, and nears 2 where the square dominates: TwC's
+does so with many context sentences, which is why they are counted up to 32. HCE has a square too, which the
+source leaves out: its sentence vectors attend to one another; but they are few.
 """
 
 import math
 import time
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -27,7 +29,7 @@ from reasonlib.context_translation.models.translator import Translator, translat
 from reasonlib.nn import decoding
 from reasonlib.tracking.experiment import Measured, Trial
 
-__all__ = ["exponent", "random_batch", "run_cost", "saved_bytes"]
+__all__ = ["exponent", "growth_exponent", "random_batch", "run_cost", "saved_bytes"]
 
 PRINTED_VOCABULARY = 16_430
 """The source's "about 16,000 tokens": 16,430 give the 61.0M parameters that it prints for TwC."""
@@ -45,6 +47,31 @@ def exponent(sizes: Sequence[int], costs: Sequence[float]) -> float:
     mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
     over = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True))
     return over / sum((a - mean_x) ** 2 for a in x)
+
+
+def growth_exponent(sizes: Sequence[int], costs: Sequence[float]) -> float:
+    """Return the exponent e of cost = a + c * size ** e, from increments, which `a` does not enter.
+
+    0 where the cost does not grow, or a measured increment is lost in noise.
+
+    Parameters
+    ----------
+    sizes
+        Each twice the one before.
+    costs
+        Of each size.
+
+    Examples
+    --------
+    >>> round(growth_exponent((4, 8, 16, 32), [100 + 3 * size for size in (4, 8, 16, 32)]), 6)
+    1.0
+    >>> growth_exponent((4, 8, 16), [5, 5, 5])
+    0.0
+    """
+    increments = [after - before for before, after in pairwise(costs)]
+    if min(increments) <= 0:
+        return 0.0
+    return exponent(sizes[1:], increments)
 
 
 def random_batch(
@@ -163,8 +190,8 @@ def run_cost(trial: Trial) -> Measured:
         "length": [saved_bytes(model, batch) for batch in by_length],
     }
     for name, sizes in (("sentences", counts), ("length", lengths)):
-        metrics[f"seconds_exponent.{name}"] = exponent(sizes, seconds[name])
-        metrics[f"memory_exponent.{name}"] = exponent(sizes, memory[name])
+        metrics[f"seconds_exponent.{name}"] = growth_exponent(sizes, seconds[name])
+        metrics[f"memory_exponent.{name}"] = growth_exponent(sizes, memory[name])
     if system in ("hce", "hmce"):
         metrics |= _cache_ratios(model.eval(), baseline, settings)
     details = {"counts": counts, "lengths": lengths, "seconds": seconds, "bytes": memory}

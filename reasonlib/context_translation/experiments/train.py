@@ -49,6 +49,7 @@ class Recipe:
     epochs: int = 10
     batch: int = 64  # sentences
     lr: float = 1e-3
+    betas: tuple[float, float] = (0.9, 0.999)  # of Adam; the source prints none
     warmup: int = 0  # optimiser steps; the source prints none
     schedule: str = "constant"
     clip: float | None = None
@@ -59,6 +60,7 @@ class Recipe:
     alpha: float = 0.6
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "betas", tuple(self.betas))
         for name in ("epochs", "batch", "beam"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
@@ -158,6 +160,7 @@ def train(
         config=training.TrainingConfig(
             epochs=recipe.epochs,
             lr=recipe.lr,
+            betas=recipe.betas,
             schedule=recipe.schedule,
             warmup=recipe.warmup,
             clip=recipe.clip,

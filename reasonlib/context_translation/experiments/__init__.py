@@ -15,7 +15,7 @@ __all__ = ["DATA", "EXPERIMENTS"]
 
 SMALL: Mapping[str, Any] = {
     "width": 64, "layers": 2, "heads": 4, "hidden": 128, "dropout": 0.0,
-    "batch": 64, "lr": 2e-3, "schedule": "linear", "warmup": 100, "clip": 1.0,
+    "batch": 64, "lr": 3e-3, "betas": [0.9, 0.98], "schedule": "linear", "warmup": 100, "clip": 1.0,
 }  # fmt: skip
 """Sizes at which the simulated languages are learnt in minutes on one core."""
 

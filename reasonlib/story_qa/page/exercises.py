@@ -238,7 +238,7 @@ def check_two_hops(answer: Callable[..., Any]) -> None:
         )
         expect(
             got[0].vocabulary == size,
-            f"the vocabulary holds {size} words, your configuration {got[0].vocabulary}: "
+            f"the vocabulary has {size} words, your configuration {got[0].vocabulary}: "
             "build it with `vocabulary=vocabulary`",
         )
     config, recipe = plans[2]
@@ -268,11 +268,11 @@ def check_two_hops(answer: Callable[..., Any]) -> None:
             why = "the softmax is never put in: let `linear_start` be a part of the epochs"
         else:
             why = "try another rate, another width or a few more epochs"
-        expect(False, f"two hops answer {two_hops:.2f} of fresh questions, {PASS_MARK} are asked for: {why}")
+        expect(False, f"two hops answer {two_hops:.2f} of new questions, {PASS_MARK} are needed: {why}")
     one_hop = _trained(*plans[1])
     expect(
         one_hop < ONE_HOP_MARK,
-        f"one hop answers {one_hop:.2f} of fresh questions, so two are not what makes the difference",
+        f"one hop answers {one_hop:.2f} of new questions, so two are not what makes the difference",
     )
 
 
@@ -283,7 +283,7 @@ def check_two_hops(answer: Callable[..., Any]) -> None:
     title="Hide words by the 80/10/10 rule",
     minutes=10,
     points=2,
-    hint="Draw one number a token to choose 15 % of the words, and a second one for what becomes of each.",
+    hint="Draw one number a token to select 15 % of the words, and a second one for what becomes of each.",
 )
 def check_hide_words(answer: Callable[..., Any]) -> None:
     """Check ``hide_words(tokens, specials, mask, words, generator)``: returns hidden and labels, both (B, T).
@@ -299,7 +299,7 @@ def check_hide_words(answer: Callable[..., Any]) -> None:
     expect(torch.equal(tokens, before), "`tokens` itself was changed: work on a copy, `tokens.clone()`")
     expect(
         isinstance(got, (tuple, list)) and len(got) == 2,
-        "return two tensors, what the encoder reads and what it must say: `return hidden, labels`",
+        "return two tensors, what the encoder reads and what it must predict: `return hidden, labels`",
     )
     hidden, labels = (torch.as_tensor(part) for part in got)
     for name, part in (("hidden", hidden), ("labels", labels)):
@@ -311,21 +311,21 @@ def check_hide_words(answer: Callable[..., Any]) -> None:
     word = tokens >= specials
     expect(
         not (asked & ~word).any(),
-        "marks or padding are asked for: choose among ids of at least `specials` alone",
+        "special tokens or padding are selected: choose only among ids of at least `specials`",
     )
-    expect(not asked[word].all(), f"every word is asked for: set the label to {UNSCORED} where none is")
+    expect(not asked[word].all(), f"every word is selected: set the label to {UNSCORED} where none is")
     share = asked[word].float().mean().item()
-    expect(abs(share - 0.15) < 0.015, f"15 % of the words should be asked for, yours are {share:.1%}")
+    expect(abs(share - 0.15) < 0.015, f"15 % of the words should be selected, yours are {share:.1%}")
     expect(
         torch.equal(labels[asked], tokens[asked]),
         "a label must be the word that was hidden, not what now stands in its place",
     )
-    expect(torch.equal(hidden[~asked], tokens[~asked]), "a token that is not asked for must stay as it is")
+    expect(torch.equal(hidden[~asked], tokens[~asked]), "a token that is not selected must stay as it is")
     _fates(hidden[asked], tokens[asked], specials=specials, mask=mask, words=count)
     again = answer(tokens, specials, mask, count, torch.Generator().manual_seed(3))
     expect(
         torch.equal(torch.as_tensor(again[0]), hidden) and torch.equal(torch.as_tensor(again[1]), labels),
-        "the same generator should give the same words: hand `generator=generator` to everything that draws",
+        "the same generator should give the same words: pass `generator=generator` to everything that draws",
     )
 
 
@@ -336,16 +336,16 @@ def _fates(hidden: Tensor, truth: Tensor, *, specials: int, mask: int, words: in
     other = 1 - masked - same
     expect(
         masked < 0.97,
-        "every word asked for became [MASK]: 10 % should become a random word and 10 % stay, because [MASK] "
-        "never comes up when the encoder is used",
+        "every selected word became [MASK]: 10 % should become a random word and 10 % stay, because [MASK] "
+        "never occurs when the encoder is used",
     )
     expect(
         same > 0.05,
-        f"{same:.0%} of the words asked for stay as they are, 10 % should",
+        f"{same:.0%} of the selected words stay as they are, 10 % should",
     )
     expect(
         other > 0.05,
-        f"{other:.0%} of the words asked for became another word, 10 % should",
+        f"{other:.0%} of the selected words became another word, 10 % should",
     )
     drawn = hidden[(hidden != mask) & (hidden != truth)]
     expect(
@@ -354,7 +354,7 @@ def _fates(hidden: Tensor, truth: Tensor, *, specials: int, mask: int, words: in
     )
     expect(
         abs(masked - 0.8) < 0.03 and abs(same - 0.1) < 0.03,
-        f"of the words asked for, {masked:.0%} became [MASK], {other:.0%} another word and {same:.0%} stay; "
+        f"of the selected words, {masked:.0%} became [MASK], {other:.0%} another word and {same:.0%} stay; "
         "the rule is 80, 10 and 10: compare one number a word with 0.8 and with 0.9",
     )
 
@@ -363,7 +363,7 @@ def _fates(hidden: Tensor, truth: Tensor, *, specials: int, mask: int, words: in
     title="Pack a question and its story",
     minutes=15,
     points=2,
-    hint="Count the room that the question and three marks leave, then take sentences from the story's end.",
+    hint="Count the tokens left beside the question and three special ones, then fill up from the end.",
 )
 def check_pack(answer: Callable[..., Any]) -> None:
     """Check ``pack(question, story, longest)``: returns tokens and segments, two lists of one length.
@@ -415,7 +415,7 @@ def check_pack(answer: Callable[..., Any]) -> None:
         expect_equal(
             segments,
             right[1],
-            "segments are 0 for the question and 1 for the story, each with the marks that belong to it",
+            "segments are 0 for the question and 1 for the story, each with its own special tokens",
             wrong={
                 "the first [SEP] ends the question, so it belongs to segment 0": (
                     [0] * (len(question) + 1) + [1] * (len(right[0]) - len(question) - 1)

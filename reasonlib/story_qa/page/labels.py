@@ -11,7 +11,7 @@ METRICS = {
     "epochs_to_half": "epochs until half of the answers are right",
     "error": "share of wrong answers, best of the starts",
     "error.restarts": "share of wrong answers, mean of the starts",
-    "support.chance": "weight on the supporting facts, were all looked at alike",
+    "support.chance": "weight on the supporting facts under uniform attention",
     "support.weight": "weight on the supporting facts",
 }
 """From a record's metric to words."""

@@ -369,7 +369,7 @@ live("race", ({ root, stage, data: { tracks, land } }) => {
     if (state.step >= steps()) state.step = 0;
     let began = null;
     const from = state.step, pace = steps() / 9; // the whole race takes nine seconds
-    said.textContent = "They are on their way.";
+    said.textContent = "Running.";
     const tick = (now) => {
       if (!state.playing) return;
       began ??= now;

@@ -205,7 +205,7 @@ live("losses", ({ root, stage, data }) => {
       plot.inner.replaceChildren(...parts);
       handles.forEach((one) => one.place());
       const [a, b] = [state.lines.mse, state.lines.mae];
-      if (!a || !b) return "The points stand one above the other: no line can be told.";
+      if (!a || !b) return "The points stand one above the other: no line fits them.";
       const gap = Math.max(...plot.x.map((x) => Math.abs(a[0] + a[1] * x - b[0] - b[1] * x)));
       return gap < 0.8
         ? "The lines agree. Drag a point far away, or press “Spoil one point”."

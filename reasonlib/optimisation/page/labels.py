@@ -36,7 +36,6 @@ METRICS = {
     "lowest_at": "distance of the lowest point from the label",
     "mean": "distance of a layer's mean from zero",
     "nanoseconds": "nanoseconds a number",
-    "negative_difference": "largest difference from Swish below zero",
     "offset": "distance of the mean output from zero",
     "other": "share of predictions other than 1000",
     "overshoot": "share of the way rolled beyond the minimum",

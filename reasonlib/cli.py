@@ -685,6 +685,12 @@ def grade(
         Path | None,
         typer.Option(help="The notebook as it was handed out; by default the book's.", dir_okay=False),
     ] = None,
+    seed: Annotated[
+        int,
+        typer.Option(
+            help="Draws the cases of the checks; a notebook's own are those of 0.", min=0, max=2**31 - 1
+        ),
+    ] = 1,
     csv: Annotated[
         Path | None, typer.Option(help="Write the grades to this file as well.", dir_okay=False)
     ] = None,
@@ -707,7 +713,7 @@ def grade(
             raise UserError(f"{name} must be above 0 and at most 1440, got {value}")
     lines = []
     for line in grades.grade_all(
-        notebooks, minutes=minutes, seconds=seconds, assignment=assignment, unsafe=unsafe
+        notebooks, minutes=minutes, seconds=seconds, assignment=assignment, seed=seed, unsafe=unsafe
     ):
         lines.append(line)
         if feedback is not None:

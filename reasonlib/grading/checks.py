@@ -1,8 +1,10 @@
 """Exercises that grade themselves: plain functions, for a notebook, for Colab and for a teacher's script.
 
-A topic writes its checks in ``reasonlib/<topic>/exercises.py``. A check is a function that tries what a
+A topic writes its checks in ``reasonlib/<topic>/page/exercises.py``. A check is a function that tries what a
 student wrote and complains through `expect`, `expect_close` or `expect_equal`; `exercise` makes it answer
-with a `Result` instead, whatever the student's code does.
+with a `Result` instead, whatever the student's code does. A check that takes a second parameter draws its
+cases from it, a seed: a notebook uses seed 0 and `reasonlib grade` another one, so that an answer written
+for the cases of the notebook alone earns nothing.
 
 >>> @exercise(title="Double a number", minutes=1, points=1, hint="Multiply by two.")
 ... def check_double(double):
@@ -53,6 +55,22 @@ background:none!important;color:inherit!important;padding:0!important}
 
 class Wrong(Exception):
     """What a check raises: the hint the student reads."""
+
+
+class StudentError(Exception):
+    """What a student's code raised in a process of its own, in one sentence.
+
+    Parameters
+    ----------
+    text
+        The sentence.
+    untouched
+        Whether it was the stub's own ``raise NotImplementedError``.
+    """
+
+    def __init__(self, text: str, *, untouched: bool = False) -> None:
+        super().__init__(text)
+        self.untouched = untouched
 
 
 class _Untouched(Exception):
@@ -129,29 +147,36 @@ class Exercise:
     minutes: int
     points: int
     hint: str
-    body: Callable[[Any], None]
+    body: Callable[..., None]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "__wrapped__", self.body)  # where `show.source` and `inspect` look for it
 
-    def __call__(self, answer: Any) -> Result:
-        """Try an answer. Never raises for what the answer does."""
+    @property
+    def draws(self) -> bool:
+        """Whether the check draws its cases from a seed."""
+        return len(inspect.signature(self.body).parameters) > 1
+
+    def __call__(self, answer: Any, *, seed: int = 0) -> Result:
+        """Try an answer on the cases of a seed. Never raises for what the answer does."""
         found = functools.partial(Result, title=self.title, points=self.points)
         start = found(passed=False, untouched=True, message=f"not started. Start here: {self.hint}")
-        if answer is None or answer is ... or _is_stub(answer):
+        if answer is None or answer is ... or is_stub(answer):
             return start
         try:
-            self.body(_guard(answer))
+            self.body(_guard(answer), *[seed] * self.draws)
         except _Untouched:
             return start
         except NotImplementedError as error:
-            if _is_own_raise(error, self.body):
+            if is_own_raise(error, self.body):
                 return start
-            return found(passed=False, message=_blame(error, self.body))
+            return found(passed=False, message=blame(error, self.body))
+        except StudentError as error:
+            return start if error.untouched else found(passed=False, message=str(error))
         except Wrong as wrong:
             return found(passed=False, message=str(wrong))
         except (Exception, SystemExit) as error:
-            return found(passed=False, message=_blame(error, self.body))
+            return found(passed=False, message=blame(error, self.body))
         won = "1 point" if self.points == 1 else f"{self.points} points"
         return found(passed=True, message=f"passed, {self.points} of {won}")
 
@@ -245,7 +270,7 @@ class Report:
 
 def exercise(
     *, title: str, minutes: int, points: int, hint: str
-) -> Callable[[Callable[[Any], None]], Exercise]:
+) -> Callable[[Callable[..., None]], Exercise]:
     """Turn a function named ``check_<name>`` into the check of what the student calls ``<name>``.
 
     Parameters
@@ -267,7 +292,7 @@ def exercise(
     if minutes < 1 or points < 1:
         raise ValueError(f"minutes and points must be at least 1, got {minutes} and {points}")
 
-    def wrap(body: Callable[[Any], None]) -> Exercise:
+    def wrap(body: Callable[..., None]) -> Exercise:
         if not body.__name__.startswith("check_"):
             raise ValueError(f"an exercise must be named check_<what it checks>, got {body.__name__!r}")
         return Exercise(
@@ -300,7 +325,9 @@ def exercises(topic: str) -> Exercises:
     return Exercises(thing for thing in vars(module).values() if isinstance(thing, Exercise))
 
 
-def grade(topic: str, answers: Mapping[str, Any], *, names: Sequence[str] | None = None) -> Report:
+def grade(
+    topic: str, answers: Mapping[str, Any], *, names: Sequence[str] | None = None, seed: int = 0
+) -> Report:
     """Check every exercise of a topic, or those named.
 
     Parameters
@@ -312,6 +339,8 @@ def grade(topic: str, answers: Mapping[str, Any], *, names: Sequence[str] | None
         started.
     names
         Which exercises; all by default.
+    seed
+        Draws the cases of the checks.
 
     Returns
     -------
@@ -328,7 +357,9 @@ def grade(topic: str, answers: Mapping[str, Any], *, names: Sequence[str] | None
         if name not in known:
             raise UserError(f"topic {topic!r} has no exercise {name!r}; it has {', '.join(known)}")
     wanted = known if names is None else {name: known[name] for name in names}
-    return Report(topic=topic, results={name: one(answers.get(name)) for name, one in wanted.items()})
+    return Report(
+        topic=topic, results={name: one(answers.get(name), seed=seed) for name, one in wanted.items()}
+    )
 
 
 def require(result: Result) -> Result:
@@ -351,6 +382,17 @@ def stub() -> Callable[..., Any]:
         raise NotImplementedError("write your code here")
 
     return answer
+
+
+def source(answer: Any) -> str:
+    """Return the text of a student's function, empty where there is none."""
+    answer = inspect.unwrap(answer) if callable(answer) else answer
+    if getattr(type(answer), "is_remote", False):
+        return str(answer._about.get("source", ""))
+    try:
+        return textwrap.dedent(inspect.getsource(answer))
+    except (OSError, TypeError, SyntaxError):
+        return ""
 
 
 def expect(condition: Any, hint: str) -> None:
@@ -431,20 +473,22 @@ def _started(got: Any) -> None:
 
 def _guard(answer: Any) -> Any:
     """Let a plain function complain by itself when it hands back nothing."""
-    if not inspect.isfunction(answer):
+    if not (inspect.isfunction(answer) or getattr(type(answer), "is_remote", False)) or not callable(answer):
         return answer
 
-    @functools.wraps(answer)
     def call(*arguments: Any, **named: Any) -> Any:
         got = answer(*arguments, **named)
         _started(got)
         return got
 
+    call.__wrapped__ = answer  # type: ignore[attr-defined]
     return call
 
 
-def _is_stub(answer: Any) -> bool:
+def is_stub(answer: Any) -> bool:
     """Tell whether a function holds no statement but a docstring, `pass`, `...` or NotImplementedError."""
+    if getattr(type(answer), "is_remote", False):
+        return answer._about.get("stub") is True
     if not inspect.isfunction(answer):
         return False
     try:
@@ -470,7 +514,7 @@ def _is_empty(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Pass)
 
 
-def _blame(error: BaseException, body: Callable[..., Any]) -> str:
+def blame(error: BaseException, body: Callable[..., Any] | None = None) -> str:
     """Say in one sentence what the student's code raised, and on which of its lines."""
     said = f"{type(error).__name__}: {error}".rstrip(": ")
     frames = list(traceback.walk_tb(error.__traceback__))
@@ -482,7 +526,7 @@ def _blame(error: BaseException, body: Callable[..., Any]) -> str:
     return f"your code stopped at its line {number}" + (f", `{line}`" if line else "") + f": {said}"
 
 
-def _is_own_raise(error: NotImplementedError, body: Callable[..., Any]) -> bool:
+def is_own_raise(error: NotImplementedError, body: Callable[..., Any] | None = None) -> bool:
     """Tell the stub's own ``raise NotImplementedError`` from one that torch or NumPy raised."""
     frame, number = list(traceback.walk_tb(error.__traceback__))[-1]
     code = frame.f_code
@@ -491,9 +535,9 @@ def _is_own_raise(error: NotImplementedError, body: Callable[..., Any]) -> bool:
     return ours or (_is_students(code, body) and line.lstrip().startswith("raise"))
 
 
-def _is_students(code: CodeType, body: Callable[..., Any]) -> bool:
+def _is_students(code: CodeType, body: Callable[..., Any] | None) -> bool:
     """Tell a student's code from that of the check, the library, Python and what is installed."""
-    if code is body.__code__ or code.co_filename.startswith("<frozen"):
+    if (body is not None and code is body.__code__) or code.co_filename.startswith("<frozen"):
         return False
     installed = [sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")]
     known = [*installed, str(Path(__file__).parents[1])]

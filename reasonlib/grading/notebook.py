@@ -2,29 +2,35 @@
 
 ::
 
-    notebook -> sandbox (grading.sandbox) -> cells and checks (grading.student) -> events -> Graded
+    notebook -> sandbox (grading.sandbox): cells (grading.student)
+             -> each check, in this process, calls the answer in the sandbox (grading.remote) -> Graded
 
-A cell that fails is noted and the next one runs, as in a notebook; a cell that ends the process costs that
-cell alone: the others run again without it. Which exercises count, and for how many points, is read from
-the assignment as it was handed out, so that a deleted cell counts as not started.
+A cell that fails is noted and the next one runs, as in a notebook. A cell or an answer that ends the process
+costs that cell or that exercise alone: the process starts again without it. Checks run here, on values that
+are read as data (grading.values), so that nothing the student's code does to its own process counts. Which
+exercises count, and for how many points, is read from the assignment as it was handed out: a deleted cell
+counts as not started.
 """
 
+import contextlib
 import json
 import re
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import reasonlib
 from reasonlib.errors import UserError
-from reasonlib.grading import checks, sandbox
+from reasonlib.grading import checks, remote, sandbox, values
 
 __all__ = ["Asked", "Graded", "asked", "grade_notebook"]
 
-RESTARTS = 5  # of a notebook whose cells end their process
+RESTARTS = 8  # of a notebook whose cells or answers end their process
+GRACE = 5.0  # seconds for a process to say itself that its time is up
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +81,7 @@ def grade_notebook(
     minutes: float = 10.0,
     seconds: float = 60.0,
     assignment: Path | str | None = None,
+    seed: int = 1,
     unsafe: bool = False,
 ) -> Graded:
     """Run a notebook in a sandbox and grade its exercises.
@@ -90,6 +97,8 @@ def grade_notebook(
     assignment
         The notebook as it was handed out, which says what counts. By default the one of the book that holds
         these exercises; where there is none, the notebook itself.
+    seed
+        Draws the cases of the checks; a notebook's own cells use seed 0.
     unsafe
         Run without a sandbox, with your own rights.
 
@@ -101,106 +110,153 @@ def grade_notebook(
     notebook = Path(notebook)
     cells = _cells(notebook)
     wanted = _wanted(cells, notebook, assignment)
-    failed: dict[int, str] = {}
-    skip: set[int] = set()
-    results: dict[str, dict[str, Any]] = {}
-    ended = ""
+    session = _Session(
+        exercises=[one for one in checks.exercises(wanted.topic) if one.name in wanted.names],
+        deadline=time.monotonic() + 60 * minutes,
+        minutes=minutes,
+        seconds=seconds,
+        seed=seed,
+    )
     with tempfile.TemporaryDirectory() as folder:
-        scratch = Path(folder)
+        job = Path(folder) / "job.json"
         for _ in range(RESTARTS):
-            events, ended = _attempt(cells, wanted, scratch, skip, notebook, minutes, seconds, unsafe)
-            failed = {e["number"]: e["line"] for e in events if e["kind"] == "failed"} | {
-                number: line for number, line in failed.items() if number in skip
-            }
-            results = {e["name"]: e for e in events if e["kind"] == "result"}
-            last: dict[str, Any] = events[-1] if events else {"kind": "none"}
-            if not ended or last["kind"] != "cell":
-                break
-            skip.add(last["number"])
-            failed[last["number"]] = ended
-    known = {one.name: one for one in checks.exercises(wanted.topic)}
+            tagged = [{"source": c["source"], "tags": c.get("metadata", {}).get("tags", [])} for c in cells]
+            content = {"cells": tagged, "skip": sorted(session.skip), "seconds": seconds}
+            job.write_text(json.dumps(content), encoding="utf-8")
+            with sandbox.Process(
+                [sys.executable, "-m", "reasonlib.grading.student", str(job)],
+                scratch=Path(folder),
+                limits=sandbox.Limits(seconds=60 * minutes),
+                hidden=[notebook.absolute().parent],
+                unsafe=unsafe,
+            ) as process:
+                if session.attempt(process):
+                    break
     return Graded(
         notebook=notebook,
         report=checks.Report(
-            topic=wanted.topic, results={n: _result(known[n], results.get(n), ended) for n in wanted.names}
+            topic=wanted.topic,
+            results={
+                one.name: session.result(one)
+                for one in sorted(session.exercises, key=lambda one: wanted.names.index(one.name))
+            },
         ),
-        failed=tuple(f"code cell {number}: {line}" for number, line in sorted(failed.items())),
+        failed=tuple(f"code cell {number}: {line}" for number, line in sorted(session.failed.items())),
     )
 
 
-def _result(exercise: checks.Exercise, event: Any, ended: str) -> checks.Result:
-    """Return the result of an exercise; the title and the points are the library's own."""
-    if event is None:
-        return checks.Result(
+class _Session:
+    """The grading of one notebook, over as many processes as its cells and answers end."""
+
+    def __init__(
+        self,
+        *,
+        exercises: list[checks.Exercise],
+        deadline: float,
+        minutes: float,
+        seconds: float,
+        seed: int,
+    ) -> None:
+        self.exercises, self.deadline, self.minutes = exercises, deadline, minutes
+        self.seconds, self.seed = seconds, seed
+        self.skip: set[int] = set()
+        self.failed: dict[int, str] = {}
+        self.results: dict[str, checks.Result] = {}
+        self.why = ""
+
+    def attempt(self, process: sandbox.Process) -> bool:
+        """Run the cells, then the checks that are left; whether nothing is left to do."""
+        cell = 0
+        self.failed = {number: line for number, line in self.failed.items() if number in self.skip}
+        try:
+            while (message := _receive(process, self.deadline))["kind"] != "ready":
+                if message["kind"] == "cell":
+                    cell = int(message["number"])
+                elif message["kind"] == "failed":
+                    self.failed[int(message["number"])] = str(message["line"])[:300]
+        except TimeoutError:
+            self.why = f"not done after {self.minutes:g} minutes"
+            return True
+        except (EOFError, KeyError, TypeError, ValueError):
+            self.why = f"the code ended the process ({_last_line(process)})"
+            if cell == 0 or cell in self.skip:
+                return True
+            self.skip.add(cell)
+            self.failed[cell] = self.why
+            return False
+        for exercise in self.exercises:
+            if exercise.name not in self.results:
+                ended = self._check(exercise, process)
+                if time.monotonic() >= self.deadline:
+                    self.why = f"not done after {self.minutes:g} minutes"
+                    return True
+                if ended:
+                    return False
+        return True
+
+    def _check(self, exercise: checks.Exercise, process: sandbox.Process) -> bool:
+        """Check one answer; whether that ended the process."""
+        until = min(self.deadline, time.monotonic() + 2 * self.seconds + GRACE)
+
+        def send(line: dict[str, Any]) -> None:
+            with _connection():
+                process.send(json.dumps(line), until)
+
+        def receive() -> dict[str, Any]:
+            with _connection():
+                return _receive(process, until)
+
+        peer = remote.Peer(send, receive, networks="send")
+        try:
+            answer = peer.call(0, "", (exercise.name,), {})
+            result = exercise(answer, seed=self.seed)
+            self.results[exercise.name] = result
+            return False
+        except remote.Ended as ended:
+            message = f"your code was not done after {self.seconds:g} s: is there a loop without an end?"
+            if not isinstance(ended.__cause__, TimeoutError):
+                message = f"your code ended the process ({str(ended.__cause__) or _last_line(process)})"
+        except (checks.StudentError, values.NotData, RecursionError) as error:
+            message = f"your answer could not be read: {error}"
+        self.results[exercise.name] = checks.Result(
+            title=exercise.title, passed=False, points=exercise.points, message=message
+        )
+        return True
+
+    def result(self, exercise: checks.Exercise) -> checks.Result:
+        """Return the result of an exercise, or why there is none."""
+        return self.results.get(exercise.name) or checks.Result(
             title=exercise.title,
             passed=False,
             points=exercise.points,
-            message=f"could not be graded: {ended or 'the notebook did not reach it'}",
+            message=f"could not be graded: {self.why or 'the notebook did not reach it'}",
         )
-    passed = event["passed"] is True
-    return checks.Result(
-        title=exercise.title,
-        passed=passed,
-        untouched=event["untouched"] is True and not passed,
-        message=str(event["message"])[:2000],
-        points=exercise.points,
-    )
 
 
-def _attempt(
-    cells: list[Mapping[str, Any]],
-    wanted: Asked,
-    scratch: Path,
-    skip: set[int],
-    notebook: Path,
-    minutes: float,
-    seconds: float,
-    unsafe: bool,
-) -> tuple[list[dict[str, Any]], str]:
-    """Run the notebook once; return what happened, and why the process ended early, if it did."""
-    job = scratch / "job.json"
-    job.write_text(
-        json.dumps(
-            {
-                "cells": [
-                    {"source": c["source"], "tags": c.get("metadata", {}).get("tags", [])} for c in cells
-                ],
-                "topic": wanted.topic,
-                "names": wanted.names,
-                "skip": sorted(skip),
-                "seconds": seconds,
-            }
-        ),
-        encoding="utf-8",
-    )
-    finished = sandbox.run(
-        [sys.executable, "-m", "reasonlib.grading.student", str(job)],
-        scratch=scratch,
-        limits=sandbox.Limits(seconds=60 * minutes),
-        hidden=[notebook.absolute().parent],
-        unsafe=unsafe,
-    )
-    events = _events(finished.events)
-    if finished.timed_out:
-        return events, f"not done after {minutes:g} minutes"
-    if finished.code:
-        line = (finished.output.strip().splitlines() or [f"exit code {finished.code}"])[-1][:300]
-        return events, f"the code ended the process ({line})"
-    graded = {event["name"] for event in events if event["kind"] == "result"}
-    return events, "" if graded >= set(wanted.names) else "the code ended the process (exit code 0)"
+@contextlib.contextmanager
+def _connection() -> Iterator[None]:
+    """Turn what ends a connection into what no check can catch."""
+    try:
+        yield
+    except (TimeoutError, EOFError) as error:
+        raise remote.Ended from error
 
 
-def _events(text: str) -> list[dict[str, Any]]:
-    """Read the events; a line that the student's code broke is left out."""
-    events = []
-    for line in text.split("\n"):
+def _receive(process: sandbox.Process, deadline: float) -> dict[str, Any]:
+    """Wait for the next message; a line that the student's code broke is left out."""
+    while True:
+        line = process.receive(deadline)
         try:
-            event = json.loads(line)
-            if event["kind"] in ("cell", "failed", "checking", "result"):
-                events.append({"name": "", "passed": False, "untouched": False, "message": "", **event})
-        except (ValueError, KeyError, TypeError, RecursionError):
+            message = json.loads(line)
+            if isinstance(message, dict) and isinstance(message.get("kind"), str):
+                return message
+        except (ValueError, RecursionError):
             continue
-    return events
+
+
+def _last_line(process: sandbox.Process) -> str:
+    finished = process.end()
+    return (finished.output.strip().splitlines() or [f"exit code {finished.code}"])[-1][:300]
 
 
 def _wanted(cells: list[Mapping[str, Any]], notebook: Path, assignment: Path | str | None) -> Asked:

@@ -7,21 +7,24 @@ process group is ended when the time is up.
 """
 
 import os
+import select
 import shutil
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Self
 
 import reasonlib
 from reasonlib.errors import UserError
 
-__all__ = ["Finished", "Limits", "is_available", "run"]
+__all__ = ["Finished", "Limits", "Process", "is_available"]
 
+LONGEST = 2**26  # bytes of a line
 _ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "VIRTUAL_ENV", "REASONLIB_DATA", "REASONLIB_CACHE")
 
 
@@ -46,12 +49,10 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class Finished:
-    """How a process ended: exit code, start of its output and of its events, whether its time was up."""
+    """How a process ended: its exit code and the start of its output."""
 
     code: int
     output: str
-    events: str
-    timed_out: bool
 
 
 def is_available() -> bool:
@@ -63,20 +64,14 @@ def is_available() -> bool:
     return subprocess.run(probe, capture_output=True).returncode == 0
 
 
-def run(
-    command: Sequence[str],
-    *,
-    scratch: Path,
-    limits: Limits,
-    hidden: Sequence[Path] = (),
-    unsafe: bool = False,
-) -> Finished:
-    """Run a command in the sandbox and wait for it.
+class Process:
+    """A command in the sandbox, with lines of JSON to it and from it.
 
     Parameters
     ----------
     command
-        The program and its arguments.
+        The program and its arguments. ``REASONLIB_PIPES`` in its environment names the file descriptor
+        from which it reads lines, and the one to which it writes them.
     scratch
         The one folder it may write to; its working directory and home.
     limits
@@ -91,44 +86,116 @@ def run(
     UserError
         If there is no sandbox on this machine and `unsafe` was not asked for.
     """
-    if not unsafe:
-        if not is_available():
-            raise UserError(
-                "there is no sandbox here: install bubblewrap (Debian: apt-get install bubblewrap), grade in "
-                "a container, or add --unsafe to run the students' code with your rights"
-            )
-        command = [*_walls(scratch, hidden), *command]
-    environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
-    environment |= {"HOME": str(scratch), "MPLBACKEND": "agg", "OMP_NUM_THREADS": "1"}
-    environment["PYTHONPATH"] = str(_package_root())
-    receives, sends = os.pipe()
-    environment["REASONLIB_EVENTS"] = str(sends)
-    process = subprocess.Popen(
-        command,
-        cwd=scratch,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-        pass_fds=[sends],
-        preexec_fn=lambda: _limit(limits),
-    )
-    os.close(sends)
-    assert process.stdout is not None
-    output, events = _Reader(process.stdout, limits.output), _Reader(open(receives, "rb"), limits.output)
-    timed_out = False
-    try:
-        process.wait(limits.seconds)
-    except subprocess.TimeoutExpired:
-        timed_out = True
-    finally:
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        scratch: Path,
+        limits: Limits,
+        hidden: Sequence[Path] = (),
+        unsafe: bool = False,
+    ) -> None:
+        if not unsafe:
+            if not is_available():
+                raise UserError(
+                    "there is no sandbox here: install bubblewrap (Debian: apt-get install bubblewrap), "
+                    "grade in a container, or add --unsafe to run the students' code with your rights"
+                )
+            command = [*_walls(scratch, hidden), *command]
+        environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+        environment |= {"HOME": str(scratch), "MPLBACKEND": "agg", "OMP_NUM_THREADS": "1"}
+        environment["PYTHONPATH"] = str(_package_root())
+        (reads, self._sends), (self._receives, writes) = os.pipe(), os.pipe()
+        environment["REASONLIB_PIPES"] = f"{reads} {writes}"
+        self.process = subprocess.Popen(
+            command,
+            cwd=scratch,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            pass_fds=[reads, writes],
+            preexec_fn=lambda: _limit(limits),
+        )
+        os.close(reads)
+        os.close(writes)
+        os.set_blocking(self._receives, False)
+        os.set_blocking(self._sends, False)
+        self._buffer = bytearray()
+        assert self.process.stdout is not None
+        self._output = _Reader(self.process.stdout, limits.output)
+
+    def send(self, line: str, deadline: float) -> None:
+        """Send a line.
+
+        Raises
+        ------
+        EOFError
+            If the process has ended.
+        TimeoutError
+            If it does not read until the deadline, a value of `time.monotonic`.
+        """
+        data = memoryview(f"{line}\n".encode())
+        while data:
+            if not select.select([], [self._sends], [], _left(deadline))[1]:
+                raise TimeoutError
+            try:
+                data = data[os.write(self._sends, data) :]
+            except BlockingIOError:
+                continue
+            except OSError:
+                raise EOFError from None
+
+    def receive(self, deadline: float) -> str:
+        """Wait for the next line.
+
+        Raises
+        ------
+        EOFError
+            If the process has ended, or sent a line that is too long.
+        TimeoutError
+            If there is none at the deadline.
+        """
+        while (end := self._buffer.find(b"\n")) < 0:
+            if len(self._buffer) > LONGEST:
+                raise EOFError("it returned too much")
+            if not select.select([self._receives], [], [], _left(deadline))[0]:
+                raise TimeoutError
+            try:
+                data = os.read(self._receives, 2**16)
+            except BlockingIOError:
+                continue
+            if not data:
+                raise EOFError
+            self._buffer += data
+        line = bytes(self._buffer[:end])
+        del self._buffer[: end + 1]
+        return line.decode("utf-8", "replace")
+
+    def end(self) -> Finished:
+        """End it with all its children; return how it ended."""
+        code = self.process.poll()
+        os.close(self._sends)
         try:
-            os.killpg(process.pid, signal.SIGKILL)  # children that outlive it, too
+            os.killpg(self.process.pid, signal.SIGKILL)  # children that outlive it, too
         except ProcessLookupError:
             pass
-        process.wait()
-    return Finished(code=process.returncode, output=output.text(), events=events.text(), timed_out=timed_out)
+        self.process.wait()
+        os.close(self._receives)
+        return Finished(code=self.process.returncode if code is None else code, output=self._output.text())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.returncode is None:
+            self.end()
+
+
+def _left(deadline: float) -> float:
+    return max(0.0, deadline - time.monotonic())
 
 
 def _package_root() -> Path:

@@ -1,10 +1,10 @@
-"""The process in which a student's notebook runs: every cell as IPython runs it, then every check.
+"""The process in which a student's notebook runs: every cell as IPython runs it, then calls of its answers.
 
     python -m reasonlib.grading.student JOB
 
-``JOB`` is a JSON file: the cells, the topic, the names of the exercises, the cells to skip, and the seconds
-that a cell or a check may take. What happens is written to the pipe ``REASONLIB_EVENTS`` at once,
-so that a process that is ended has lost only the cell or check that it was in.
+``JOB`` is a JSON file: the cells, the cells to skip, and the seconds that a cell or a call may take. No check
+runs here. What happens is written at once, a line of JSON each, to the second pipe of ``REASONLIB_PIPES``;
+the first one brings the calls of the checks (`reasonlib.grading.remote`).
 """
 
 import contextlib
@@ -13,11 +13,11 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from reasonlib.grading import checks
+from reasonlib.grading import checks, remote
 
 _INSTALLS = re.compile(r"^(\s*)(?:[%!]\s*)(?:pip|conda|apt|apt-get)\b.*$", re.M)
 
@@ -43,38 +43,51 @@ def at_most(seconds: float) -> Iterator[None]:
 
 
 def main(job: Path) -> None:
-    """Run the cells and the checks of a job."""
+    """Run the cells of a job, then answer calls until there are no more."""
     content = json.loads(job.read_text(encoding="utf-8"))
-    events = int(os.environ.pop("REASONLIB_EVENTS"))
-    exercises = checks.exercises(content["topic"])  # imported before a clock runs
+    reads, writes = map(int, os.environ.pop("REASONLIB_PIPES").split())
+    calls = open(reads, encoding="utf-8")
 
-    def write(**event: Any) -> None:
-        os.write(events, (json.dumps(event) + "\n").encode())
+    def write(**message: Any) -> None:
+        data = memoryview(
+            f"\n{json.dumps(message)}\n".encode()
+        )  # on a line of its own, whatever else is written
+        while data:
+            data = data[os.write(writes, data) :]
+
+    def receive() -> dict[str, Any]:
+        line = calls.readline()
+        if not line:
+            raise remote.Ended
+        message: dict[str, Any] = json.loads(line)
+        return message
 
     space = run_cells(content["cells"], set(content["skip"]), content["seconds"], write)
-    for exercise in exercises:
-        if exercise.name in content["names"]:
-            write(kind="checking", name=exercise.name)
-            result = check(exercise, space.get(exercise.name), content["seconds"])
-            write(
-                kind="result",
-                name=exercise.name,
-                passed=result.passed,
-                untouched=result.untouched,
-                message=result.message.encode("utf-8", "replace").decode(),
-            )
+    peer = remote.Peer(lambda message: write(**message), receive, networks="make")
 
+    def timed(run: Callable[[], Any]) -> Any:
+        if signal.getitimer(signal.ITIMER_REAL)[0]:
+            return run()  # a call within a call
+        try:
+            with at_most(content["seconds"]):
+                return run()
+        except OutOfTime:
+            seconds = content["seconds"]
+            text = f"your code was not done after {seconds:g} s: is there a loop without an end?"
+            raise checks.StudentError(text) from None
+        except (KeyboardInterrupt, GeneratorExit) as error:
+            raise checks.StudentError(f"your code ended the check: {type(error).__name__}") from None
 
-def check(exercise: checks.Exercise, answer: Any, seconds: float) -> checks.Result:
-    """Check one answer within its time."""
+    peer.around = timed
+    peer.offer(space.get)  # number 0: the answers by name
+    write(kind="ready")
     try:
-        with at_most(seconds):
-            return exercise(answer)
-    except OutOfTime:
-        message = f"your code was not done after {seconds:g} s: is there a loop without an end?"
-    except BaseException as error:
-        message = f"your code ended the check: {type(error).__name__}"
-    return checks.Result(title=exercise.title, passed=False, message=message, points=exercise.points)
+        while True:
+            message = receive()
+            if message["kind"] == "call":
+                peer.answer(message)
+    except (remote.Ended, BrokenPipeError):
+        return
 
 
 def run_cells(cells: list[Mapping[str, Any]], skip: set[int], seconds: float, write: Any) -> dict[str, Any]:

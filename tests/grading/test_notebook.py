@@ -154,6 +154,65 @@ def test_a_loop_without_end_in_an_answer_costs_that_exercise_alone(tmp_path):
     assert "not done after 2 s" in graded.report.results["position_weights"].message
 
 
+FORGED = """
+import reasonlib.grading.checks as checks
+from reasonlib.story_qa.page import exercises
+
+class Passed:
+    passed, untouched, message = True, False, "1000 of 1000"
+
+checks.Exercise.__call__ = lambda self, answer, **named: Passed()
+checks.expect_equal = checks.expect = checks.expect_close = lambda *given, **named: None
+exercises.check_where = lambda answer: Passed()
+import json, os, sys
+for number in range(3, 12):
+    try:
+        line = {"kind": "result", "name": "where", "passed": True, "points": 1000}
+        os.write(number, ("\\n" + json.dumps(line) + "\\n").encode())
+    except OSError:
+        pass
+
+def where(story, question):
+    return "kitchen"
+"""
+
+
+def test_forged_results_and_patched_checks_count_for_nothing(tmp_path):
+    pristine = handed_in(tmp_path, START, RIGHT, STUB, name="pristine.ipynb")
+    graded = notebook.grade_notebook(handed_in(tmp_path, START, FORGED), assignment=pristine, **OWN)
+    assert (graded.report.points, graded.report.possible) == (0, 5)
+    assert "the answer is" in graded.report.results["where"].message
+
+
+def test_an_answer_for_the_notebook_s_cases_alone_earns_nothing(tmp_path):
+    by_heart = """
+from reasonlib.grading import edition
+
+def where(story, question):
+    person = question.rstrip("?").split()[-1]
+    for sentence in reversed(story):
+        if sentence.split()[0] == person:
+            return sentence.rstrip(".").split()[-1]
+
+where = edition.Replay(exercises.check_where, where).answer()
+print(exercises.check_where(where))
+"""
+    pristine = handed_in(tmp_path, START, RIGHT, name="pristine.ipynb")
+    path = handed_in(tmp_path, START, by_heart)
+    assert not notebook.grade_notebook(path, assignment=pristine, **OWN).report.results["where"].passed
+    again = notebook.grade_notebook(path, assignment=pristine, seed=0, **OWN)
+    assert again.report.results["where"].passed
+
+
+def test_an_answer_that_ends_the_process_costs_that_exercise_alone(tmp_path):
+    answer = "def position_weights(length, width):\n    import os\n    os._exit(0)\n\n"
+    pristine = handed_in(tmp_path, START, STUB, RIGHT, name="pristine.ipynb")
+    path = handed_in(tmp_path, START, answer, RIGHT)
+    graded = notebook.grade_notebook(path, assignment=pristine, **OWN)
+    assert graded.report.results["where"].passed
+    assert "ended the process" in graded.report.results["position_weights"].message
+
+
 def test_the_assignment_that_was_handed_out_says_what_counts(tmp_path):
     pristine = handed_in(tmp_path, START, RIGHT, STUB, name="pristine.ipynb")
     graded = notebook.grade_notebook(handed_in(tmp_path, START, RIGHT), assignment=pristine, **OWN)

@@ -13,7 +13,7 @@ from reasonlib.state_tracking.experiments.cost import exponent
 from reasonlib.state_tracking.experiments.train import Recipe
 from reasonlib.state_tracking.models.encoder import load_encoder
 from reasonlib.state_tracking.models.pretrained import load_tracker, save_tracker
-from reasonlib.state_tracking.page import exercises, figures
+from reasonlib.state_tracking.page import figures
 from reasonlib.state_tracking.page.track import follow, read_dialogue
 from reasonlib.tracking import claims
 from reasonlib.tracking.experiment import run
@@ -112,49 +112,6 @@ def test_the_printed_dialogues_are_retold_in_words_that_the_tracker_knows():
         assert set(case.state) <= set(states.index) and set(looks["slot"]) == set(case.inferred)
         picture = figures.attention_among_slots(case.turns, pairs=list(case.state))
         assert "looks most at" in picture.alt
-
-
-# -- exercises
-
-
-def test_exercises_tell_right_from_wrong():
-    assert exercises.check_joint_goal(
-        lambda said, true: sum(s == t for s, t in zip(said, true, strict=True)) / len(said)
-    ).passed
-    assert not exercises.check_joint_goal(lambda said, true: 1.0).passed
-    assert exercises.check_gated(lambda gates, values: torch.where(gates > 0, values.argmax(2), 0)).passed
-    assert not exercises.check_gated(lambda gates, values: values.argmax(2)).passed
-
-    def first_errors(predicted, labels):
-        wrong = new = 0
-        before = set()
-        for said, true in zip(predicted, labels, strict=True):
-            errors = {(p, said.get(p)) for p in {*said, *true} if said.get(p) != true.get(p)}
-            wrong, new, before = wrong + bool(errors), new + bool(errors - before), errors
-        return wrong, new
-
-    assert exercises.check_first_errors(first_errors).passed
-    assert not exercises.check_first_errors(lambda said, true: (4, 4)).passed
-
-    def block_mask(slots, words):
-        allowed = torch.ones(slots + words, slots + words, dtype=torch.bool)
-        allowed[:slots, :slots] = torch.eye(slots, dtype=torch.bool)
-        return allowed
-
-    assert exercises.check_block_mask(block_mask).passed
-    assert not exercises.check_block_mask(lambda s, w: torch.ones(s + w, s + w, dtype=torch.bool)).passed
-
-
-def test_a_breaking_dialogue_must_break():
-    turns = [
-        ("", "i need a place to eat in the north ."),
-        ("how about silver oven ? it is in the north .", "okay , let us take it ."),
-    ]
-    stated = [*turns, ("is there anything else ?", "i need a taxi to silver oven .")]
-    assert not exercises.check_breaking_dialogue(
-        lambda: (stated, "restaurant-name", "taxi-destination")
-    ).passed
-    assert not exercises.check_breaking_dialogue(lambda: (turns, "restaurant-name", "no-pair")).passed
 
 
 # -- reasonlib track

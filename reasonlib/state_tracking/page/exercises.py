@@ -1,11 +1,13 @@
 """Graded exercises of the chapters on dialogue state tracking.
 
-Each check tries what a student wrote on cases of its own and answers with a `checks.Result`.
+Each check tries what a student wrote on cases that it draws from a seed and answers with a `checks.Result`.
 """
 
-from collections.abc import Callable, Sequence
+import random
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from reasonlib.grading.checks import exercise, expect, expect_close, expect_equal
@@ -40,23 +42,59 @@ STATES = [
     points=2,
     hint="A turn counts only if the two dictionaries are equal.",
 )
-def check_joint_goal(answer: Callable[..., Any]) -> None:
+def check_joint_goal(answer: Callable[..., Any], seed: int) -> None:
     """Check ``joint_goal(predicted, labels)``: the share of turns whose whole state is right.
 
     Both are lists of dictionaries from pair to value, one a turn; a pair without a value is absent.
     """
-    predicted, labels = [list(side) for side in zip(*STATES, strict=True)]
-    right = score(predicted, labels)
-    expect_close(
-        answer([dict(state) for state in predicted], [dict(state) for state in labels]),
-        right.joint_goal,
-        "a turn counts if every pair is right: none missing, none too many, none with another value",
-        wrong={
-            "this is slot accuracy: it counts each pair of each turn": right.slot,
-            "a pair that is predicted and has no value makes the turn wrong, too": 3 / 5,
-        },
-    )
+    drawn = _dialogue(random.Random(seed), turns=40)
+    for predicted, labels in (drawn, [list(side) for side in zip(*STATES, strict=True)]):
+        right = score(predicted, labels)
+        of_labels = [
+            all(state.get(pair) == value for pair, value in label.items())
+            for state, label in zip(predicted, labels, strict=True)
+        ]
+        of_predicted = [
+            all(label.get(pair) == value for pair, value in state.items())
+            for state, label in zip(predicted, labels, strict=True)
+        ]
+        pairs = [state.keys() == label.keys() for state, label in zip(predicted, labels, strict=True)]
+        expect_close(
+            answer([dict(state) for state in predicted], [dict(state) for state in labels]),
+            right.joint_goal,
+            "a turn counts if every pair is right: none missing, none too many, none with another value",
+            wrong={
+                "this is slot accuracy: it counts each pair of each turn": right.slot,
+                "a pair that is predicted and has no value makes the turn wrong, too": float(
+                    np.mean(of_labels)
+                ),
+                "a pair that is missing makes the turn wrong, too": float(np.mean(of_predicted)),
+                "the same pairs are not enough: their values must be right, too": float(np.mean(pairs)),
+                "return a share, not a number of turns": right.joint_goal * len(labels),
+            },
+            what="the share",
+        )
     expect_close(answer([{}], [{}]), 1.0, "a turn without any value, predicted as such, is right")
+
+
+def _dialogue(draw: random.Random, turns: int) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+    """Draw labels that grow and change from turn to turn, and predictions with mistakes that stay a while."""
+    values = {"hotel-area": ["north", "east"], "hotel-stars": ["3", "4"], "train-day": ["friday", "monday"]}
+    labels: list[dict[str, str]] = []
+    predicted: list[dict[str, str]] = []
+    label: dict[str, str] = {}
+    error: dict[str, str] = {}
+    for _ in range(turns):
+        pair = draw.choice(list(values))
+        label = {**label, pair: draw.choice(values[pair])}
+        if draw.random() < 0.4:
+            pair = draw.choice(list(values))
+            error = {pair: draw.choice([*values[pair], ""])}
+        elif draw.random() < 0.5:
+            error = {}
+        labels.append(dict(label))
+        predicted.append({pair: value for pair, value in {**label, **error}.items() if value})
+    return predicted, labels
 
 
 @exercise(
@@ -65,7 +103,7 @@ def check_joint_goal(answer: Callable[..., Any]) -> None:
     points=2,
     hint="Compare the wrong pairs of a turn with the wrong pairs of the turn before.",
 )
-def check_first_errors(answer: Callable[..., Any]) -> None:
+def check_first_errors(answer: Callable[..., Any], seed: int) -> None:
     """Check ``first_errors(predicted, labels)`` for the turns of one dialogue.
 
     It returns two counts: how many turns are wrong, and how many of them have an error that the turn before
@@ -94,6 +132,36 @@ def check_first_errors(answer: Callable[..., Any]) -> None:
         (2, 1),
         "a value that is missing is an error, too, and it is new only once",
     )
+    back = [{"hotel-area": area} for area in ("east", "north", "east")]
+    expect_equal(
+        tuple(answer(back, [{"hotel-area": "north"}] * 3)),
+        (2, 2),
+        "three turns, of which the first and the last are wrong: an error that comes back is new again",
+    )
+    draw = random.Random(seed)
+    for _ in range(20):
+        predicted, labels = _dialogue(draw, turns=draw.randint(3, 8))
+        wrong = [state != label for state, label in zip(predicted, labels, strict=True)]
+        errors = [_errors(state, label) for state, label in zip(predicted, labels, strict=True)]
+        new = sum(bool(now - before) for before, now in zip([set(), *errors], errors, strict=False))
+        starts = sum(now and not before for before, now in zip([False, *wrong], wrong, strict=False))
+        expect_equal(
+            tuple(answer([dict(s) for s in predicted], [dict(s) for s in labels])),
+            (sum(wrong), new),
+            f"for {predicted} with the labels {labels}: {sum(wrong)} turns are wrong, {new} with a new error",
+            wrong={}
+            if starts == new
+            else {
+                "a wrong turn after a wrong turn may have a new error: compare the errors, not the turns": (
+                    sum(wrong),
+                    starts,
+                )
+            },
+        )
+
+
+def _errors(state: Mapping[str, str], label: Mapping[str, str]) -> set[tuple[str, str | None]]:
+    return {(pair, state.get(pair)) for pair in {*state, *label} if state.get(pair) != label.get(pair)}
 
 
 # Chapter "A token for every slot" ---------------------------------------------------------------------------
@@ -105,13 +173,13 @@ def check_first_errors(answer: Callable[..., Any]) -> None:
     points=1,
     hint="`torch.where` chooses between the best candidate and 0.",
 )
-def check_gated(answer: Callable[..., Any]) -> None:
+def check_gated(answer: Callable[..., Any], seed: int) -> None:
     """Check ``gated(gates, values)``: the predicted candidate of every pair.
 
     ``gates`` (B, P) holds logits, ``values`` (B, P, N) the candidates' logits; candidate 0 is none. Where the
     gate's probability is at most one half the answer is 0, whatever the values say.
     """
-    draw = torch.Generator().manual_seed(3)
+    draw = torch.Generator().manual_seed(3 + 100 * seed)
     gates, values = torch.randn(4, 30, generator=draw), torch.randn(4, 30, 5, generator=draw)
     best = values.argmax(2)
     expect_close(
@@ -137,13 +205,14 @@ def check_gated(answer: Callable[..., Any]) -> None:
     points=2,
     hint="Start from everything allowed; forbid the square of the first tokens but for its diagonal.",
 )
-def check_block_mask(answer: Callable[..., Any]) -> None:
+def check_block_mask(answer: Callable[..., Any], seed: int) -> None:
     """Check ``block_mask(slots, words)``, a bool matrix (S, S): true where a query may look.
 
     S is slots + words. Slot tokens come first. A slot token sees itself and all words, and no other slot
     token; a word sees all.
     """
-    for slots, words in ((3, 4), (1, 2), (30, 5)):
+    draw = random.Random(seed)
+    for slots, words in ((3, 4), (1, 2), (draw.randint(5, 30), draw.randint(3, 40))):
         allowed = ds_mask(torch.ones(1, words, dtype=torch.bool), slots, blocked=True)[0, 0] == 0
         free = torch.ones(slots + words, slots + words, dtype=torch.bool)
         itself = allowed.clone()
@@ -156,10 +225,18 @@ def check_block_mask(answer: Callable[..., Any]) -> None:
             f"with {slots} slot tokens and {words} words, a query looks where it must not, or the reverse",
             wrong={
                 "nothing is blocked": free.tolist() if slots > 1 else None,
+                "true means that a query may look, not that it must not": (~allowed).tolist(),
+                "a slot token sees the words, too, not itself alone": _alone(slots, words).tolist(),
                 "a slot token still sees itself": itself.tolist(),
                 "words still see the slot tokens: only slots are kept from slots": apart.tolist(),
             },
         )
+
+
+def _alone(slots: int, words: int) -> torch.Tensor:
+    mask = torch.ones(slots + words, slots + words, dtype=torch.bool)
+    mask[:slots] = torch.eye(slots, slots + words, dtype=torch.bool)
+    return mask
 
 
 @exercise(

@@ -1,6 +1,6 @@
 """Graded exercises of the chapters "Stories and memory" and "BERT on the same stories".
 
-Each check tries what a student wrote on cases of its own and answers with a `checks.Result`.
+Each check tries what a student wrote on cases that it draws from a seed and answers with a `checks.Result`.
 
 Axes: B questions, S sentences in memory, D width, J words in a sentence, T tokens.
 """
@@ -52,12 +52,12 @@ MOST_EPOCHS = 10
     points=1,
     hint="Multiply every key with the query, take the softmax of the scores, and mix the values with it.",
 )
-def check_read_once(answer: Callable[..., Any]) -> None:
+def check_read_once(answer: Callable[..., Any], seed: int) -> None:
     """Check ``read_once(query, keys, values)``, one hop: returns output (B, D) and weights (B, S).
 
     ``query`` is (B, D), ``keys`` and ``values`` are (B, S, D).
     """
-    draw = torch.Generator().manual_seed(1)
+    draw = torch.Generator().manual_seed(1 + 100 * seed)
     query = torch.randn(3, 4, generator=draw)
     keys, values = torch.randn(2, 3, 5, 4, generator=draw).unbind(0)
     right = read(query, keys, values)
@@ -105,9 +105,10 @@ def check_read_once(answer: Callable[..., Any]) -> None:
     points=2,
     hint="Make a column of j/J for j = 1..J and a row of k/D for k = 1..D, and let them broadcast.",
 )
-def check_position_weights(answer: Callable[..., Any]) -> None:
+def check_position_weights(answer: Callable[..., Any], seed: int) -> None:
     """Check ``position_weights(words, width)``: l of shape (J, D), l[j, k] = (1 - j/J) - (k/D)(1 - 2j/J)."""
-    for length, width in ((4, 6), (1, 3), (7, 5)):
+    draw = random.Random(seed)
+    for length, width in ((4, 6), (1, 3), (draw.randint(5, 12), draw.randint(7, 20))):
         right = position_encoding(torch.tensor([length]), width)[0]
         position = torch.arange(length)[:, None] / length  # what counting from zero gives
         unit = torch.arange(width) / width
@@ -140,12 +141,12 @@ def check_position_weights(answer: Callable[..., Any]) -> None:
     points=3,
     hint="Who is asked about? Walk through the story from its end until that name comes up.",
 )
-def check_where(answer: Callable[..., Any]) -> None:
+def check_where(answer: Callable[..., Any], seed: int) -> None:
     """Check ``where(story, question)``: the place at which the person of a question of task 1 is now.
 
     ``story`` is a tuple of sentences, oldest first. The answer is one word such as ``"kitchen"``.
     """
-    for example in simulate(1, 400, seed=20_001):
+    for example in simulate(1, 400, seed=20_001 + seed):
         told = [words(sentence) for sentence in example.story]
         person = words(example.question)[-1]
         seen = [sentence[-1] for sentence in told if sentence[0] == person]
@@ -241,6 +242,11 @@ def check_two_hops(answer: Callable[..., Any]) -> None:
             f"the vocabulary has {size} words, your configuration {got[0].vocabulary}: "
             "build it with `vocabulary=vocabulary`",
         )
+        largest = max(got[0].width, got[0].slots, got[1].batch_size)
+        expect(
+            largest <= MOST_WEIGHTS,
+            f"{largest:,} is out of proportion for a network of {MOST_WEIGHTS:,} weights",
+        )
     config, recipe = plans[2]
     weights = sum(item.numel() for item in MemoryNetwork(config).parameters())
     expect(
@@ -285,17 +291,20 @@ def check_two_hops(answer: Callable[..., Any]) -> None:
     points=2,
     hint="Draw one number a token to select 15 % of the words, and a second one for what becomes of each.",
 )
-def check_hide_words(answer: Callable[..., Any]) -> None:
+def check_hide_words(answer: Callable[..., Any], seed: int) -> None:
     """Check ``hide_words(tokens, specials, mask, words, generator)``: returns hidden and labels, both (B, T).
 
     Ids below ``specials`` are marks and are never hidden; ``mask`` is the id of [MASK]; ids of words run from
     ``specials`` to ``words - 1``. Labels are -100 where nothing is asked.
     """
     specials, mask, count = 5, 4, 105
-    tokens = torch.randint(specials, count, (400, 102), generator=torch.Generator().manual_seed(2))
+    tokens = torch.randint(
+        specials, count, (400, 102), generator=torch.Generator().manual_seed(2 + 100 * seed)
+    )
     tokens[:, 0], tokens[:, 30], tokens[:, -1] = 2, 3, 0  # [CLS], [SEP] and padding
     before = tokens.clone()
-    got = answer(tokens, specials, mask, count, torch.Generator().manual_seed(3))
+    draws = 3 + 100 * seed
+    got = answer(tokens, specials, mask, count, torch.Generator().manual_seed(draws))
     expect(torch.equal(tokens, before), "`tokens` itself was changed: work on a copy, `tokens.clone()`")
     expect(
         isinstance(got, (tuple, list)) and len(got) == 2,
@@ -322,10 +331,20 @@ def check_hide_words(answer: Callable[..., Any]) -> None:
     )
     expect(torch.equal(hidden[~asked], tokens[~asked]), "a token that is not selected must stay as it is")
     _fates(hidden[asked], tokens[asked], specials=specials, mask=mask, words=count)
-    again = answer(tokens, specials, mask, count, torch.Generator().manual_seed(3))
+    again = answer(tokens, specials, mask, count, torch.Generator().manual_seed(draws))
     expect(
         torch.equal(torch.as_tensor(again[0]), hidden) and torch.equal(torch.as_tensor(again[1]), labels),
         "the same generator should give the same words: pass `generator=generator` to everything that draws",
+    )
+    columns = asked.float().mean(0)
+    expect(
+        bool(columns.max() < 0.5),
+        "the same positions are asked for in every row: draw a number for each token of each row",
+    )
+    other = answer(tokens, specials, mask, count, torch.Generator().manual_seed(draws + 1))
+    expect(
+        not torch.equal(torch.as_tensor(other[1]), labels),
+        "another generator should hide other words: draw from `generator`, not from one of your own",
     )
 
 
@@ -365,13 +384,13 @@ def _fates(hidden: Tensor, truth: Tensor, *, specials: int, mask: int, words: in
     points=2,
     hint="Count the tokens left beside the question and three special ones, then fill up from the end.",
 )
-def check_pack(answer: Callable[..., Any]) -> None:
+def check_pack(answer: Callable[..., Any], seed: int) -> None:
     """Check ``pack(question, story, longest)``: returns tokens and segments, two lists of one length.
 
     ``question`` is a list of words and ``story`` a list of such lists, oldest sentence first. Tokens are
     ``[CLS] question [SEP] story [SEP]``; a story that does not fit loses whole sentences, oldest first.
     """
-    draw = random.Random(4)
+    draw = random.Random(4 + 100 * seed)
     name, position = ["mary", "john", "daniel"], ["kitchen", "garden", "hallway", "office"]
     for case in range(60):
         question = ["where", "is", draw.choice(name), "?"]
@@ -453,13 +472,13 @@ def _fitting(story: Sequence[list[str]], room: int, *, backwards: bool = False) 
     points=3,
     hint="Try every start with every end that does not come before it; keep the pair of the highest sum.",
 )
-def check_best_span(answer: Callable[..., Any]) -> None:
+def check_best_span(answer: Callable[..., Any], seed: int) -> None:
     """Check ``best_span(start, end, longest)``: the pair (first, last) with the highest start + end score.
 
     ``start`` and ``end`` are (T,) tensors; a span runs from first to last, both included, and holds at most
     ``longest`` tokens.
     """
-    draw = torch.Generator().manual_seed(5)
+    draw = torch.Generator().manual_seed(5 + 100 * seed)
     for case in range(80):
         length = 3 + case % 12
         longest = length if case < 20 else 1 + case % 5

@@ -1,10 +1,11 @@
 """Graded exercises of the four chapters on visual IQ tests.
 
-Each check tries what a student wrote on cases of its own and answers with a `checks.Result`.
+Each check tries what a student wrote on cases that it draws from a seed and answers with a `checks.Result`.
 
 Axes: N problems, B problems of a batch, C 8 candidates, D width, S slots, A attributes.
 """
 
+import random
 from collections.abc import Callable
 from functools import cache
 from typing import Any, cast
@@ -30,12 +31,14 @@ __all__ = [
     "some_problems",
 ]
 
+Rows = tuple[tuple[int, int, int], tuple[int, int, int]]
+
 ALIKE = 0.25  # share of fair problems that a vote may solve: chance is 0.125, ties are broken at random
 SOLVED = 0.9  # and of RAVEN's that it must
 
 
 @cache
-def some_problems(answers: str, number: int = 350) -> Problems:
+def some_problems(answers: str, number: int = 350, seed: int = 0) -> Problems:
     """Take a few held-out problems of all layouts: what the checks try an answer on.
 
     Parameters
@@ -44,8 +47,10 @@ def some_problems(answers: str, number: int = 350) -> Problems:
         ``raven``, ``i-raven`` or ``raven-fair``.
     number
         How many in all; a multiple of seven takes as many of each layout.
+    seed
+        Draws them.
     """
-    return load(answers, per_configuration=max(10, number // 7 * 5), seed=70_001).test
+    return load(answers, per_configuration=max(10, number // 7 * 5), seed=70_001 + seed).test
 
 
 # Chapter "Puzzles" ------------------------------------------------------------------------------------------
@@ -57,7 +62,7 @@ def some_problems(answers: str, number: int = 350) -> Problems:
     points=3,
     hint="Try each rule on both full rows: a rule counts only if it explains the first and the second.",
 )
-def check_row_rules(answer: Callable[..., Any]) -> None:
+def check_row_rules(answer: Callable[..., Any], seed: int) -> None:
     """Check ``row_rules(rows)``: which rules explain both full rows of one attribute.
 
     ``rows`` is two tuples of three levels, such as ``((1, 2, 3), (4, 5, 6))``. The answer is a set of
@@ -65,7 +70,7 @@ def check_row_rules(answer: Callable[..., Any]) -> None:
     ``arithmetic`` (the third level is the sum of the first two in both rows, or the difference in both)
     and ``distribute three`` (both rows hold the same three different levels, in another order).
     """
-    cases: list[tuple[tuple[tuple[int, int, int], tuple[int, int, int]], set[str], str]] = [
+    cases: list[tuple[Rows, set[str], str]] = [
         (((2, 2, 2), (5, 5, 5)), {"constant"}, "each row may keep a level of its own"),
         (((1, 2, 3), (4, 5, 6)), {"progression"}, "both rows climb by one"),
         (((5, 3, 1), (9, 7, 5)), {"progression"}, "a progression may fall, here by two"),
@@ -84,10 +89,50 @@ def check_row_rules(answer: Callable[..., Any]) -> None:
         (((3, 2, 5), (5, 3, 2)), {"distribute three"}, "the sum holds in the first row alone"),
         (((0, 0, 0), (0, 0, 0)), {"constant", "arithmetic"}, "two rules may explain the same rows"),
     ]
+    cases += [
+        (
+            ((1, 2, 3), (2, 3, 4)),
+            {"progression"},
+            "a sum in the first row alone does not spoil the progression",
+        ),
+        (((1, 2, 3), (1, 2, 3)), {"progression", "arithmetic"}, "a progression can be arithmetic, too"),
+        (((6, 4, 2), (6, 4, 2)), {"progression", "arithmetic"}, "a progression can be arithmetic, too"),
+    ]
+    draw = random.Random(seed)
+    for _ in range(40):
+        cases.append(_drawn_rows(draw))
     for rows, right, why in cases:
         got = answer(rows)
         expect(isinstance(got, (set, frozenset)), "return a set of words, such as {'constant'}")
         expect_equal(set(got), right, f"for the rows {rows[0]} and {rows[1]}: {why}")
+
+
+def _drawn_rows(draw: random.Random) -> tuple[Rows, set[str], str]:
+    """Draw two rows, many of them by a rule, with the rules that explain them."""
+    a, b, c, d = (draw.randint(0, 6) for _ in range(4))
+    step = draw.choice([-2, -1, 1, 2])
+    three = draw.sample(range(9), 3)
+    rows: Rows = draw.choice(
+        [
+            ((a, a, a), (b, b, b)),
+            ((a + 4, a + 4 + step, a + 4 + 2 * step), (b + 4, b + 4 + step, b + 4 + 2 * step)),
+            ((a, b, a + b), (c, d, c + d)),
+            ((a + b, a, b), (c + d, c, d)),
+            ((three[0], three[1], three[2]), (three[2], three[0], three[1])),
+            ((a, b, c), (b, c, d)),
+        ]
+    )
+    (a, b, c), (d, e, f) = rows
+    found = set()
+    if a == b == c and d == e == f:
+        found.add("constant")
+    if b - a == c - b == e - d == f - e != 0:
+        found.add("progression")
+    if (a + b == c and d + e == f) or (a - b == c and d - e == f):
+        found.add("arithmetic")
+    if len({a, b, c}) == 3 and {a, b, c} == {d, e, f} and (a, b, c) != (d, e, f):
+        found.add("distribute three")
+    return rows, found, f"what holds in both rows: {', '.join(sorted(found)) or 'no rule'}"
 
 
 # Chapter "Perception" ---------------------------------------------------------------------------------------
@@ -99,15 +144,16 @@ def check_row_rules(answer: Callable[..., Any]) -> None:
     points=2,
     hint="The intersection starts at the larger left and top and ends at the smaller right and bottom.",
 )
-def check_overlap(answer: Callable[..., Any]) -> None:
+def check_overlap(answer: Callable[..., Any], seed: int) -> None:
     """Check ``overlap(ours, theirs)``: intersection over union of boxes (N, 4) with boxes (M, 4), as (N, M).
 
     A box is ``(left, top, right, bottom)``.
     """
-    draw = torch.Generator().manual_seed(3)
+    draw = torch.Generator().manual_seed(3 + 100 * seed)
     corners = 100 * torch.rand(9, 2, 2, generator=draw)
     boxes = torch.cat([corners.amin(1), corners.amax(1)], -1)
     boxes = torch.cat([boxes, torch.tensor([[200.0, 200.0, 210.0, 210.0]])])
+    boxes[4] = boxes[0]  # the same box on both sides
     ours, theirs = boxes[:4], boxes[4:]
 
     def sides(one: torch.Tensor, clip: bool) -> torch.Tensor:
@@ -143,24 +189,26 @@ def check_overlap(answer: Callable[..., Any]) -> None:
     points=2,
     hint="Which of the eight angles give the same picture as another? Turn the shape by each and compare.",
 )
-def check_angle_ceiling(answer: Callable[..., Any]) -> None:
+def check_angle_ceiling(answer: Callable[..., Any], seed: int) -> None:
     """Check ``angle_ceiling(fold)``: the best share of angles that pixels allow to name.
 
     ``fold`` is the number of turns, up to a full one, after which a shape looks as before: 3 for a
     triangle, 4 for a square. Angles are the eight of `reasonlib.visual_iq.data.example.ANGLES`, in degrees,
     each as likely as the others. Angles that look alike cannot be told apart, so one of them is a guess.
     """
-    for name, fold in FOLDS.items():
-        if fold is None:  # a circle looks the same at any angle
-            continue
+    shapes = {fold: f"a {name}" for name, fold in FOLDS.items() if fold is not None}  # a circle has no angle
+    shapes |= {fold: "a shape" for fold in random.Random(seed).sample([*range(7, 25), 1, 2], 6)}
+    for fold, name in shapes.items():
         seen = {(angle * fold) % 360 for angle in ANGLES}
         expect_close(
             answer(fold),
             len(seen) / len(ANGLES),
-            f"for a {name} with its {fold} turns, {len(seen)} of the 8 angles look different",
+            f"for {name} with {fold} turns, {len(seen)} of the 8 angles look different",
             wrong={
                 "that is how many look different: divide by the number of angles": float(len(seen)),
                 "the turn is 360 / fold, not fold": len({angle % fold for angle in ANGLES}) / len(ANGLES),
+                f"for {name} with {fold} turns, not every fold of 8 angles looks alike: turn each angle and "
+                "compare": 1 / fold,
             },
             what="the share",
         )
@@ -175,9 +223,9 @@ def check_angle_ceiling(answer: Callable[..., Any]) -> None:
     points=2,
     hint="Sum over the candidates, pass the sum through h, and take it from each candidate.",
 )
-def check_contrast(answer: Callable[..., Any]) -> None:
+def check_contrast(answer: Callable[..., Any], seed: int) -> None:
     """Check ``contrast(features, h)``: each candidate less h of their sum; features are (B, C, D)."""
-    draw = torch.Generator().manual_seed(5)
+    draw = torch.Generator().manual_seed(5 + 100 * seed)
     features = torch.randn(2, 8, 6, generator=draw)
     weights = torch.randn(6, 6, generator=draw)
 
@@ -208,19 +256,19 @@ def check_contrast(answer: Callable[..., Any]) -> None:
     points=2,
     hint="Copy the model with copy.deepcopy, and put in the place of its contrast what changes nothing.",
 )
-def check_without_contrast(answer: Callable[..., Any]) -> None:
+def check_without_contrast(answer: Callable[..., Any], seed: int) -> None:
     """Check ``without_contrast(model)``: a copy of a reasoner that scores each candidate by itself.
 
     Everything but the contrast module is to stay: the copy passes a candidate's features to the output as
     they are. The model that was given must score as before.
     """
-    model = Reasoner(ReasonerConfig(width=12, hidden=10, entity_heads=3, output=7), seed=6).eval()
-    problems = some_problems("raven", 14)
+    model = Reasoner(ReasonerConfig(width=12, hidden=10, entity_heads=3, output=7), seed=6 + seed).eval()
+    problems = some_problems("raven", 14, seed)
     batch = TokenSet.from_problems(problems).batch(np.arange(len(problems)))
     with torch.no_grad():
         before = model(batch).logits
         got = answer(model)
-        expect(isinstance(got, Reasoner), f"return a Reasoner, not {type(got).__name__}")
+        expect(isinstance(got, Reasoner), f"return a Reasoner, not {got.__class__.__name__}")
         expect(
             got is not model and bool((model(batch).logits == before).all()),
             "the model you were given scores differently now: change a copy of it",
@@ -257,7 +305,7 @@ def check_without_contrast(answer: Callable[..., Any]) -> None:
     points=3,
     hint="A wrong candidate of RAVEN changes one thing of the right one. Which is most like the others?",
 )
-def check_vote(answer: Callable[..., Any]) -> None:
+def check_vote(answer: Callable[..., Any], seed: int) -> None:
     """Check ``vote(candidates)``: choose 0 to 7 from the eight candidates' attributes alone.
 
     ``candidates`` is an array (8, S, A) of levels: type, size, colour and angle of what each slot holds.
@@ -265,7 +313,7 @@ def check_vote(answer: Callable[..., Any]) -> None:
     """
     solved = {}
     for name in ("raven", "i-raven"):
-        problems = some_problems(name)
+        problems = some_problems(name, seed=seed)
         chosen = []
         for panels in problems.entities[:, CONTEXT:]:
             got = answer(panels.copy())
@@ -297,7 +345,7 @@ def check_vote(answer: Callable[..., Any]) -> None:
     points=5,
     hint="Draw three different levels, lay them out as a Latin square, then think of the decoys.",
 )
-def check_border(answer: Callable[..., Any]) -> None:
+def check_border(answer: Callable[..., Any], seed: int) -> None:
     """Check ``border(problems, seed)``: a fifth attribute, the thickness of a panel's border.
 
     Returns levels 0 to 3 as an array (N, 16), for context and candidates. The rule is *distribute three*:
@@ -306,7 +354,7 @@ def check_border(answer: Callable[..., Any]) -> None:
     candidates carry the right level, and the right one is among them, so that the border alone never
     gives the answer away.
     """
-    problems = some_problems("i-raven")
+    problems = some_problems("i-raven", seed=seed)
     got = np.asarray(answer(problems, 1))
     expect(got.shape == (len(problems), 16), f"return an array of {len(problems)} by 16, not {got.shape}")
     expect(

@@ -15,14 +15,15 @@ from reasonlib.state_tracking.data.simulator import simulate
 from reasonlib.state_tracking.experiments.cost import PAIRS_TIMED, exponent
 from reasonlib.state_tracking.models.encoder import DSCEncoder, load_encoder
 
-TURNS = 4
+TURNS = 4  # of middle length
 
 
 def comparisons():
     encoder, tokenizer = load_encoder()
     dialogues = simulate(4, seed=5)
     turns = encode(dialogues, TurnTokens(tokenizer), candidates_of(dialogues))
-    turns = sorted(turns, key=lambda turn: len(turn.tokens))[-TURNS:]
+    middle = (len(turns) - TURNS) // 2
+    turns = sorted(turns, key=lambda turn: len(turn.tokens))[middle : middle + TURNS]
     tokens, roles, mask = collate(turns, tokenizer.pad_token_id)[:3]
     dsc = DSCEncoder(encoder, longest=tokens.shape[1]).eval()
     seconds = {"one run": {}, "one run a pair": {}}

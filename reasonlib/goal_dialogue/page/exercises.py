@@ -91,7 +91,7 @@ def check_whole_dialogues(answer: Callable[..., Any], seed: int) -> None:
     """
     cases = [
         ([[True, True], [True, False]], "one of two dialogues has no mistake"),
-        ([[True] * 9 + [False], [True]], "nine right responses of ten make no dialogue right"),
+        ([[True] * 9 + [False], [True]], "nine right responses of ten are not enough"),
         ([[False], [False, True]], "each has a mistake"),
         ([[True]], "the only one is right"),
     ]
@@ -106,7 +106,7 @@ def check_whole_dialogues(answer: Callable[..., Any], seed: int) -> None:
 
 
 @exercise(
-    title="The candidate most alike",
+    title="The most similar candidate",
     minutes=15,
     points=2,
     hint="Divide the shared weight by the length of the candidate; the input's length is the same for all.",
@@ -123,12 +123,12 @@ def check_most_alike(answer: Callable[..., Any], seed: int) -> None:
         (
             "in rome",
             ["rome is in a table phone", "in rome"],
-            "both share the same words, but the first holds many others: divide by its length",
+            "both share the same words, but the first has many others: divide by its length",
         ),
         ("a is in", ["a in is", "paris"], "paris is not shared at all"),
         ("the phone in rome", ["in a is", "phone"], "one rare word weighs more than three common ones"),
         ("unheard words", ["in rome", "in paris"], "nothing is shared: the first one"),
-        ("rome", ["nowhere", "rome"], "a candidate without a word that weighs anything has no length"),
+        ("rome", ["nowhere", "rome"], "a candidate whose words all have weight 0 has length 0"),
         (
             "rome paris",
             ["rome paris table phone", "rome is a in"],
@@ -260,7 +260,7 @@ def check_gate(answer: Callable[..., Any], seed: int) -> None:
 
 
 @exercise(
-    title="Between two ties",
+    title="Mix two tables",
     minutes=10,
     points=2,
     hint="Each new table keeps a share z of the old one, column by column, and takes the rest from another.",
@@ -503,7 +503,7 @@ def check_template(answer: Callable[..., Any], seed: int) -> None:
 
 
 @exercise(
-    title="How far words reach",
+    title="The bound for word vectors",
     minutes=10,
     points=1,
     hint="Collect every word the system said in training; a response counts if it holds no other.",
@@ -534,7 +534,7 @@ def check_bound(answer: Callable[..., Any], seed: int) -> None:
 
 
 @exercise(
-    title="Known by its mentions",
+    title="Describe a name by its mentions",
     minutes=15,
     points=2,
     hint="Start from zeros, one row a name, and add each mention to the row of its name (index_add).",

@@ -202,7 +202,12 @@ def results_page(name: str) -> str:
     for place, where, members in groups(rows):
         lines += section(heading(place, where), members)
     if goals:
-        lines += ["## Goals of this book", "", "What this book aims at beyond the source. These are no claims of the source.", ""]
+        lines += [
+            "## Goals of this book",
+            "",
+            "What this book aims at beyond the source. These are no claims of the source.",
+            "",
+        ]
         lines += [*raw(board(goals, "Goals of this book")), *again(goals)]
     return "\n".join(lines)
 

@@ -49,8 +49,8 @@ class Subwords:
         if size < 256 + len(specials):
             raise ValueError(f"size must be at least {256 + len(specials)}, got {size}")
         tokenizer = Tokenizer(models.BPE())
-        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)  # type: ignore[assignment]
-        tokenizer.decoder = decoders.ByteLevel()  # type: ignore[assignment]
+        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+        tokenizer.decoder = decoders.ByteLevel()
         trainer = trainers.BpeTrainer(
             vocab_size=size,
             special_tokens=list(specials),

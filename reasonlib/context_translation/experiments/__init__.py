@@ -51,8 +51,8 @@ COST = Experiment(
             "counts": [2, 4, 8, 16, 32], "lengths": [8, 16, 32, 64], "streamed": 8,
         },
         "paper": {
-            "width": 256, "layers": 3, "vocabulary": 2000, "rows": 4, "length": 20, "repeats": 1,
-            "counts": [2, 4, 8, 16, 32], "lengths": [8, 16, 32, 64], "streamed": 12,
+            "width": 256, "layers": 2, "vocabulary": 2000, "rows": 4, "length": 20, "repeats": 1,
+            "counts": [2, 4, 8, 16, 32], "lengths": [8, 16, 32, 64], "streamed": 10,
         },
     },
     data=subset(DATA, "simulated"),

@@ -47,7 +47,7 @@ MOST_EPOCHS = 10
 
 
 @exercise(
-    title="Read a memory",
+    title="One hop",
     minutes=5,
     points=1,
     hint="Multiply every key with the query, take the softmax of the scores, and mix the values with it.",

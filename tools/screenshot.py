@@ -1,4 +1,4 @@
-"""Make the README's picture from the built site: the first page on a desktop, and on a phone in the dark."""
+"""Make the README's picture from the built site: the three questions of the first page, one after another."""
 
 from __future__ import annotations
 
@@ -7,53 +7,79 @@ import io
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "book" / "_images" / "screenshot.webp"
-LIMIT = 300_000  # bytes
+LIMIT = 1_500_000  # bytes
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+STEPS = (  # which answer is chosen, and for how many milliseconds its picture is shown
+    ("", 2500),
+    ("#door-puzzle [data-right]", 3500),
+    ("#door-story [data-option]:not([data-right])", 2500),
+    ("#door-story [data-right]", 3500),
+    ("#door-talk [data-right]", 5000),
+)
 
 
 def main() -> int:
+    """Open the first page, choose the answers, write the animation."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("page", nargs="?", default="book/intro.html")
     parser.add_argument("--site", type=Path, default=ROOT / "_build" / "html")
-    parser.add_argument("--below", type=int, default=0, help="pixels to scroll down on the desktop first")
     given = parser.parse_args()
-    path = given.site.resolve() / given.page
+    path = given.site.resolve() / "book" / "intro.html"
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if not path.is_file() or browser is None:
         print("run `make book` first" if browser else "no Chromium on this machine", file=sys.stderr)
         return 1
 
-    from PIL import Image
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as play:
         opened = play.chromium.launch(executable_path=browser, args=["--no-sandbox"])
-        shots = []
-        for width, height, scheme, below in ((1280, 860, "light", given.below), (390, 860, "dark", 0)):
-            context = opened.new_context(
-                viewport={"width": width, "height": height}, color_scheme=scheme, device_scale_factor=1.25
-            )
-            page = context.new_page()
-            page.goto(path.as_uri())
-            page.wait_for_load_state("networkidle")
-            page.evaluate(f"() => window.scrollTo(0, {below})")
-            shots.append(Image.open(io.BytesIO(page.screenshot())).convert("RGB"))
-            context.close()
+        context = opened.new_context(
+            viewport={"width": 1280, "height": 1600}, color_scheme="light", device_scale_factor=1.25
+        )
+        page = context.new_page()
+        page.goto(path.as_uri())
+        page.wait_for_load_state("networkidle")
+        shots = [shoot(page, answer) for answer, _ in STEPS]
         opened.close()
-    gap = 24
-    picture = Image.new("RGB", (sum(shot.width for shot in shots) + gap, shots[0].height), "white")
-    picture.paste(shots[0], (0, 0))
-    picture.paste(shots[1], (shots[0].width + gap, 0))
-    TARGET.parent.mkdir(parents=True, exist_ok=True)
-    for quality in (85, 75, 60, 45):
-        picture.save(TARGET, "WEBP", quality=quality, method=6)
-        if TARGET.stat().st_size <= LIMIT:
-            break
+    save(shots, [shown for _, shown in STEPS])
     print(f"{TARGET.relative_to(ROOT)}: {TARGET.stat().st_size // 1000} kB")
     return 0
+
+
+def shoot(page: Any, answer: str) -> Any:
+    """Choose an answer, named by the folded line that answers it, and take a picture of the questions."""
+    from PIL import Image
+
+    if answer:
+        line = page.locator(answer).first
+        form = line.locator("xpath=ancestor::form")
+        form.locator(f"input[value='{line.get_attribute('data-option')}']").check()
+        page.evaluate("() => document.activeElement.blur()")
+    return Image.open(io.BytesIO(page.locator(".rr-door").screenshot())).convert("RGB")
+
+
+def save(shots: list[Any], shown: list[int]) -> None:
+    """Write the animation, each picture on white at the size of the largest, as sharp as the limit allows."""
+    from PIL import Image
+
+    width, height = max(shot.width for shot in shots), max(shot.height for shot in shots)
+    frames = []
+    for shot in shots:
+        frame = Image.new("RGB", (width, height), "white")
+        frame.paste(shot, (0, 0))
+        frames.append(frame)
+    TARGET.parent.mkdir(parents=True, exist_ok=True)
+    for quality in (85, 75, 60, 45):
+        frames[0].save(
+            TARGET, "WEBP", save_all=True, append_images=frames[1:], duration=shown, loop=0,
+            quality=quality, method=6,
+        )  # fmt: skip
+        if TARGET.stat().st_size <= LIMIT:
+            break
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from typing import Any
 from matplotlib.figure import Figure
 from scipy.special import stdtrit
 
-from reasonlib.display import plotting
+from reasonlib.display import findings, plotting
 from reasonlib.errors import UserError
 from reasonlib.tracking import claims
 
@@ -117,7 +117,7 @@ def comparison(
             label = textwrap.shorten(str(row.get("label") or row["row"]), LABEL, placeholder=" …")
             said.append(f"{label}: {_draw(axes, place, row)}")
             across = axes.get_yaxis_transform()
-            mark = f"{plotting.VERDICTS.get(row['verdict'], '')} {row['verdict']}".strip()
+            mark = f"{plotting.VERDICTS.get(row['verdict'], '')} {_word(row)}".strip()
             axes.axhline(place, color=plotting.INK, alpha=0.22, linewidth=0.8, zorder=0)
             axes.text(0, place - 0.27, label, transform=across, va="bottom", fontsize=9.5)
             axes.text(1, place - 0.27, mark, transform=across, va="bottom", ha="right", fontsize=9)
@@ -153,7 +153,13 @@ def _draw(axes: Any, place: int, row: Mapping[str, Any]) -> str:
         if ours is not None:
             way = [float(published), float(ours["mean"])]
             axes.plot(
-                way, [place, place], color=plotting.COLOURS["blue"], alpha=0.35, linewidth=2.5, zorder=1
+                way,
+                [place, place],
+                "-",
+                color=plotting.COLOURS["blue"],
+                alpha=0.35,
+                linewidth=2.5,
+                zorder=1,
             )
         axes.plot(published, place, **plotting.PUBLISHED_MARK)
         words.append(f"published {published:.3g}")
@@ -164,7 +170,13 @@ def _draw(axes: Any, place: int, row: Mapping[str, Any]) -> str:
     else:
         said = "" if ends is None else f", 95% interval {ends[0]:.3g} to {ends[1]:.3g}"
         words.append(f"ours {mean:.3g}{said}" + (f" ({n} run{'s' * (n != 1)})" if n else ""))
-    return f"{', '.join(words)}, {row['verdict']}."
+    return f"{', '.join(words)}, {_word(row)}."
+
+
+def _word(row: Mapping[str, Any]) -> str:
+    """The verdict in words; a goal of the book is reached, and not reproduced."""
+    verdict = str(row["verdict"])
+    return findings.GOAL_WORDS.get(verdict, verdict) if row.get("goal") else verdict
 
 
 def _interval(row: Mapping[str, Any]) -> tuple[float, float] | None:

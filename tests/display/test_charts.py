@@ -2,7 +2,7 @@
 
 import pytest
 
-from reasonlib.display import charts
+from reasonlib.display import charts, findings
 from reasonlib.errors import UserError
 
 ROW = {"row": "a", "published": 0.5, "ours": {"mean": 0.6, "sd": 0.1, "n": 4}, "verdict": "not run"}
@@ -36,6 +36,11 @@ def test_the_interval_of_the_verdict_comes_first():
     difference = {**ROW, "published": None, "interval": {"of": "difference", "low": -0.2, "high": 0.2}}
     assert "interval 0.441 to" in charts.comparison([difference]).get_label()  # not on this axis
     assert "interval" not in charts.comparison([{**ROW, "interval": None}]).get_label()  # too few runs
+
+
+def test_a_goal_of_the_book_is_not_called_reproduced():
+    goal = {**ROW, "verdict": "reproduced", "goal": True}
+    assert charts.comparison([goal]).get_label().endswith(f"{findings.GOAL_WORDS['reproduced']}.")
 
 
 def test_each_run_is_a_dot_where_the_runs_are_known():

@@ -22,6 +22,9 @@ def chat(
     say: Annotated[
         list[str] | None, typer.Option(help="A line; repeat for several. By default lines are read.")
     ] = None,
+    as_typed: Annotated[
+        bool, typer.Option("--as-typed", help="Pass lines on word for word, as the chapters do.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Talk to a system, a line at a time, until an empty one.
@@ -29,17 +32,29 @@ def chat(
     Where a request has just been looked up, an empty line is silence: the system goes on with its results.
     """
     from reasonlib.goal_dialogue.page.chat import open_conversation
+    from reasonlib.goal_dialogue.page.listener import Listener
 
     if topic != TOPIC:
         raise UserError(f"{topic} has no system to talk to; {TOPIC} has")
     conversation = open_conversation(model)
-    turns = []
-    for line in say or _lines(lambda: bool(conversation.waiting)):
-        replies = conversation.say(line)
-        turns.append({"user": line, "system": [reply.text for reply in replies]})
-        if not as_json:
-            for reply in replies:
-                _draw(reply)
+    listener = Listener(conversation)
+    turns: list[dict[str, Any]] = []
+    try:
+        for line in say or _lines(lambda: bool(conversation.waiting)):
+            replies = conversation.say(line) if as_typed else listener.say(line)
+            understood = dict(listener.heard.slots)
+            turns.append(
+                {"user": line, "understood": understood, "system": [reply.text for reply in replies]}
+            )
+            if not as_json:
+                if understood:
+                    typer.echo(f"  (understood: {', '.join(understood.values())})")
+                for reply in replies:
+                    _draw(reply)
+    except UserError:
+        if as_json and turns:
+            print_json(turns)  # what was said before the line that nobody understands
+        raise
     if not turns:
         raise UserError("nothing was said; give --say, or lines on standard input")
     if as_json:

@@ -1,0 +1,184 @@
+"""A conversation for people: understands what they type, and speaks to the system in words that it learnt.
+
+::
+
+    "4 ppl in Rome, cheap" --hear--> number, location, price --> "can you book a table in rome for four ..."
+                                                                       |
+    the system asks for a slot that was given already -----------> answered from what was heard
+    its API call differs from what was heard --------------------> "actually i would prefer in rome"
+
+`Conversation` passes lines on word for word, so that the chapters show what a system itself understands. A
+`Listener` stands between it and a person.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from reasonlib.errors import UserError
+from reasonlib.goal_dialogue.data.example import SILENCE
+from reasonlib.goal_dialogue.data.world import SLOTS
+from reasonlib.goal_dialogue.page.chat import Conversation, SystemReply
+from reasonlib.goal_dialogue.page.hearing import Heard, hear
+
+if TYPE_CHECKING:
+    from reasonlib.goal_dialogue.data.example import Dialogue
+
+__all__ = ["Listener"]
+
+GREETING = "hello"
+WANTS = {"table", "restaurant", "reservation", "book", "eat", "dinner", "lunch", "food", "dine", "somewhere"}
+REQUEST = "can you book a table"
+WISHES = {"cuisine": "with {} food", "location": "in {}", "number": "for {}", "price": "in a {} price range"}
+ANSWERS = {
+    "cuisine": "with {} food",
+    "location": "in {}",
+    "number": "for {} please",
+    "price": "in a {} price range please",
+}
+UPDATE = "instead could it be {}"
+QUESTIONS = {
+    "any preference on a type of cuisine": "cuisine",
+    "where should it be": "location",
+    "how many people would be in your party": "number",
+    "which price range are looking for": "price",
+}
+ANYTHING_ELSE = "sure is there anything else to update"
+MOST = 12  # lines that are said for the user in a row
+
+
+class Listener:
+    """A `Conversation` that understands how people type.
+
+    Parameters
+    ----------
+    conversation
+        The conversation with a system; lines said to it directly are not understood.
+
+    Attributes
+    ----------
+    wishes
+        What was understood so far, by slot.
+    heard
+        What was understood of the last line.
+    """
+
+    def __init__(self, conversation: Conversation) -> None:
+        self.conversation = conversation
+        self.types: Mapping[str, str] = conversation.knowledge.types()
+        self.wishes: dict[str, str] = {}
+        self.heard = Heard()
+
+    @property
+    def waiting(self) -> bool:
+        """Whether the system waits after an API call."""
+        return bool(self.conversation.waiting)
+
+    def dialogue(self) -> "Dialogue":
+        """Give what was said so far, in the words that the system heard."""
+        return self.conversation.dialogue()
+
+    def say(self, text: str = "") -> tuple[SystemReply, ...]:
+        """Say something; return what the system says until it is the user's turn.
+
+        What the knowledge base lacks is said in the remark of the first reply, with what there is.
+
+        Raises
+        ------
+        UserError
+            If nothing is said and the system does not wait.
+        """
+        last, asked = self._last(), QUESTIONS.get(self._last(), "")
+        if not text.strip() or text.strip().lower() == SILENCE.lower():
+            self.heard = Heard()
+            return self.conversation.say(text)
+        self.heard = heard = hear(text, self.types, asked=asked)
+        if not heard.words:
+            raise UserError("say it in words, please; there was none in that line")
+        changed = {slot: value for slot, value in heard.slots.items() if self.wishes.get(slot) != value}
+        self.wishes.update(heard.slots)
+        for slot in heard.lacking:
+            self.wishes.pop(slot, None)
+        remark = self._lacking(heard)
+        if heard.lacking and not heard.slots and asked:
+            return (SystemReply(last, (), (), remark, len(self.dialogue().turns)),)  # the same question again
+        said = list(self._speak(heard, changed, asked))
+        said += self._pursue()
+        if remark and said:
+            said[0] = said[0]._replace(remark="; ".join(filter(None, (remark, said[0].remark))))
+        return tuple(said)
+
+    def _last(self) -> str:
+        return self.conversation.said[-1].text if self.conversation.said else ""
+
+    def _speak(self, heard: Heard, changed: Mapping[str, str], asked: str) -> tuple[SystemReply, ...]:
+        """Say a line in the system's own words; a line without a wish is passed on as it is."""
+        starts = not self._is_requested() and not asked and WANTS & set(heard.words.split())
+        if not heard.slots and not heard.lacking and not starts:
+            return self.conversation.say(heard.words)
+        if asked in heard.slots:
+            return self.conversation.say(ANSWERS[asked].format(heard.slots[asked]))
+        if asked:
+            return ()  # the wish is kept; the question is still open
+        last = self._last()
+        if last.startswith("api_call") or last == ANYTHING_ELSE:
+            return ()
+        if self._is_requested():
+            return self.conversation.say(heard.words)
+        if not last:
+            self.conversation.say(GREETING)
+        return self.conversation.say(" ".join([REQUEST, *self._spoken(heard.slots)]))
+
+    def _pursue(self) -> list[SystemReply]:
+        """Answer for the user what was given already, and correct a call that is not what was wished for."""
+        said: list[SystemReply] = []
+        answered: set[str] = set()
+        for _ in range(MOST):
+            last = self._last()
+            slot = QUESTIONS.get(last, "")
+            if slot:
+                if slot not in self.wishes or slot in answered:
+                    break
+                answered.add(slot)
+                said += self.conversation.say(ANSWERS[slot].format(self.wishes[slot]))
+            elif last.startswith("api_call") or last == ANYTHING_ELSE:
+                wrong = self._differing()
+                if wrong and wrong[0] not in answered:
+                    answered.add(wrong[0])
+                    wish = WISHES[wrong[0]].format(self.wishes[wrong[0]])
+                    said += self.conversation.say(UPDATE.format(wish))
+                elif last == ANYTHING_ELSE and answered:
+                    said += self.conversation.say("no")
+                else:
+                    break
+            else:
+                break
+        return said
+
+    def _differing(self) -> list[str]:
+        """List the slots in which the last request, with its updates, is not what was wished for."""
+        requested: dict[str, str] = {}
+        for turn in self.dialogue().turns:
+            words = turn.bot.split()
+            if words[:1] == ["api_call"] and len(words) == 1 + len(SLOTS):
+                requested = dict(zip(SLOTS, words[1:], strict=True))
+            elif turn.bot == ANYTHING_ELSE:
+                requested |= hear(turn.user, self.types).slots
+        return [slot for slot in SLOTS if slot in self.wishes and requested.get(slot) != self.wishes[slot]]
+
+    def _is_requested(self) -> bool:
+        """Whether the system has been asked for a table already."""
+        return any(turn.user.startswith(REQUEST) for turn in self.dialogue().turns)
+
+    def _spoken(self, slots: Mapping[str, str]) -> list[str]:
+        return [WISHES[slot].format(slots[slot]) for slot in SLOTS if slot in slots]
+
+    def _lacking(self, heard: Heard) -> str:
+        """Say what the knowledge base lacks, and what it has."""
+        parts = []
+        for slot, word in heard.lacking.items():
+            names = [name for name, kind in self.types.items() if kind == slot]
+            what = {"number": f"table for {word}", "location": f"restaurant in {word}"}.get(
+                slot, f"{word} food"
+            )
+            parts.append(f"there is no {what}; there is {', '.join(names[:-1])} and {names[-1]}")
+        return ". ".join(parts)

@@ -6,6 +6,7 @@ Exit codes: 0 all went well; 1 something failed (a download, a check, a run); 2 
 told in one line on standard error; 130 stopped by the user. ``--json`` prints what a program would read.
 """
 
+import io
 import os
 import sys
 import time
@@ -100,6 +101,9 @@ def main() -> None:
     """Run the command line; of several processes that work together, the first alone prints."""
     if os.environ.get("RANK", "0") != "0":
         sys.stdout = open(os.devnull, "w")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that knows no ✓ shows ?, and nothing breaks
     os.environ.setdefault(
         "HF_HUB_VERBOSITY", "error"
     )  # what the hub's retries come to is our one line to say

@@ -37,8 +37,8 @@ class Remote:
     def __init__(self, peer: "Peer", number: int, about: dict[str, Any]) -> None:
         self._peer, self._number, self._about = peer, number, about
 
-    @property
-    def __class__(self) -> type:  # type: ignore[misc]
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
         """The class of the library that it says it is of, for `isinstance`."""
         module, name = self._about.get("class", ["", ""])
         try:

@@ -52,7 +52,7 @@ WAYS = {
     "both tasks at once": "masked-following",
     "hidden words, then both": "masked-then-both",
     "next sentences alone": "following",
-    "every chosen word hidden": "all-hidden",
+    "all chosen words hidden": "all-hidden",
 }
 
 BEAMS = {

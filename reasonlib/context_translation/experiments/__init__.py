@@ -113,8 +113,8 @@ CORPUS = Experiment(
 BUNDLE = Experiment(
     name="context_translation/bundle",
     title="The bundled translator",
-    rows={"hce": {**SMALL, "system": "hce"}},
-    scales={**SCALES, "paper": {**SCALES["paper"], "epochs": 6}},
+    rows={"hce": {**SMALL, "system": "hce", "lr": 2e-3, "betas": [0.9, 0.999]}},
+    scales={**SCALES, "paper": {**SCALES["paper"], "epochs": 8}},
     data=subset(DATA, "simulated"),
     run=make_bundle,
 )

@@ -1,5 +1,7 @@
 """Each system against a slow reference written from the equations; what masks and caches must not change."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from context_translation import reference
@@ -115,6 +117,20 @@ def test_translations_come_in_the_order_of_the_sentences():
     model = translator("hce")
     together = translate(model, SENTENCES, TOKENS, longest=6, size=7)
     assert together[11] == translate(model, [SENTENCES[11]], TOKENS, longest=6)[0]
+
+
+@pytest.mark.parametrize("system", ["hce", "hmce"])
+def test_the_document_vector_is_one_more_sentence(system):
+    model = translator(system, document=True)
+    whole = collate(encode(DOCUMENTS[:1], TOKENS, context=3, whole=True)[4:6])
+    scores = target_scores(model, whole)
+    assert bool(torch.isfinite(scores).all())
+    changed = replace(whole, document=whole.document.flip(1).contiguous())
+    torch.testing.assert_close(target_scores(model, changed), scores)  # a mean knows no order
+    changed.document[0] = whole.document[0, 0]
+    assert not torch.allclose(target_scores(model, changed)[0], scores[0])
+    with pytest.raises(ValueError, match="the batch has no document tokens; encode it with whole=True"):
+        model(collate(SENTENCES[4:6]))
 
 
 @pytest.mark.parametrize("system", ["hce", "hmce"])

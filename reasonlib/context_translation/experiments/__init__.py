@@ -113,8 +113,12 @@ CORPUS = Experiment(
 BUNDLE = Experiment(
     name="context_translation/bundle",
     title="The bundled translator",
-    rows={"hce": {**SMALL, "system": "hce", "lr": 2e-3, "betas": [0.9, 0.999]}},
-    scales={**SCALES, "paper": {**SCALES["paper"], "epochs": 8}},
+    rows={"hce": {**SMALL, "system": "hce", "further_lr": 2e-3}},
+    scales={
+        "smoke": {**SCALES["smoke"], "further": 6},
+        "quick": {**SCALES["quick"], "further": 100},
+        "paper": {**SCALES["paper"], "epochs": 6, "further": 3000},
+    },
     data=subset(DATA, "simulated"),
     run=make_bundle,
 )

@@ -5,21 +5,46 @@
 A run at ``paper`` replaces the file; at a smaller scale it only measures.
 """
 
+from dataclasses import replace
+
 from reasonlib.context_translation.data.encoding import Words
 from reasonlib.context_translation.experiments.measures import measure
 from reasonlib.context_translation.experiments.simulated import fit_simulated
+from reasonlib.context_translation.experiments.train import train
 from reasonlib.context_translation.models.pretrained import WEIGHTS, save_translator
+from reasonlib.parallel.example import KINDS
+from reasonlib.parallel.simulator import SimulatorConfig, simulate
 from reasonlib.tracking.experiment import Measured, Trial
 
 __all__ = ["make_bundle"]
 
 
 def make_bundle(trial: Trial) -> Measured:
-    """Train the bundled translator and write it if the scale is ``paper``."""
-    trained, splits = fit_simulated(trial)
+    """Train the bundled translator in two stages and write it if the scale is ``paper``.
+
+    The first stage passes several times over the documents of the comparison. The second goes on with
+    documents that the first has not shown; half of their helpful sentences have a pronoun, which the first
+    stage learns last.
+    """
+    settings, folder = trial.settings, trial.folder
+    first, splits = fit_simulated(replace(trial, folder=None if folder is None else folder / "first"))
+    config = SimulatorConfig(kinds=(*KINDS, "pronoun", "pronoun"))
+    fresh = tuple(simulate(settings["further"], seed=21, config=config))
+    trained = train(
+        replace(first.recipe, lr=settings["further_lr"], epochs=1),
+        splits._replace(train=fresh),
+        first.tokens,
+        seed=trial.seed,
+        start=first.model,
+        device=trial.device,
+        minutes=trial.minutes,
+        folder=None if folder is None else folder / "further",
+        progress=trial.progress,
+    )
     metrics, details = measure(trained, splits.test)
-    history = trained.history
-    if trial.scale == "paper" and history.stopped == "finished":
+    stages = first.history, trained.history
+    stopped = next((stage.stopped for stage in stages if stage.stopped != "finished"), "finished")
+    if trial.scale == "paper" and stopped == "finished":
         assert isinstance(trained.tokens, Words)
         made = {name: round(value, 4) for name, value in metrics.items() if "." not in name}
         path = WEIGHTS / f"{trial.row}.safetensors"
@@ -27,7 +52,7 @@ def make_bundle(trial: Trial) -> Measured:
     return Measured(
         metrics=metrics,
         examples=details["sentences"],
-        steps_done=history.steps_done,
-        steps_planned=history.steps_planned,
-        stopped=history.stopped,
+        steps_done=sum(stage.steps_done for stage in stages),
+        steps_planned=sum(stage.steps_planned for stage in stages),
+        stopped=stopped,
     )

@@ -123,6 +123,7 @@ def train(
     tokens: Tokens,
     *,
     seed: int = 0,
+    start: Translator | None = None,
     device: str = "cpu",
     minutes: float | None = None,
     folder: Any = None,
@@ -140,10 +141,12 @@ def train(
         Turns text into ids.
     seed
         Draws the first weights and the order of the batches.
+    start
+        A trained system to go on from; by default a new one.
     device, minutes, folder, progress
         As of a `Trial`.
     """
-    model = recipe.model(len(tokens), seed=seed).to(device)
+    model = (recipe.model(len(tokens), seed=seed) if start is None else start).to(device)
     encoded = {
         part: encode(documents, tokens, context=recipe.context, longest=recipe.longest, whole=recipe.document)
         for part, documents in (("train", splits.train), ("valid", splits.valid))

@@ -85,7 +85,7 @@ def network_settings() -> "pd.DataFrame":
     for name, row in columns.items():
         chosen = NETWORKS.rows[row]
         settings[name] = {"network": chosen["network"]}
-        settings[name] |= {label: (usual | chosen)[key] for key, label in labels.items()}
+        settings[name] |= {label: {**usual, **chosen}[key] for key, label in labels.items()}
         for task in (1, 4):
             own = chosen.get(f"only{task}", {})
             settings[name][f"task {task} differs in"] = (

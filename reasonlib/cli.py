@@ -58,6 +58,9 @@ class Commands(TyperGroup):
         except UserError as error:
             say(f"error: {error}")
             raise typer.Exit(MISTAKE) from error
+        except UnicodeDecodeError as error:
+            say(f"error: a file holds bytes that are no text in UTF-8 ({error.reason}, byte {error.start})")
+            raise typer.Exit(MISTAKE) from error
         except BrokenPipeError:
             raise
         except OSError as error:

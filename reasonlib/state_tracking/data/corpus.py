@@ -81,7 +81,7 @@ def read_table(path: Path, *, clean: bool = True) -> list[Dialogue]:
             f"{path}, line 1: expected {_COLUMNS} columns, got {len(header)}; is it the TSV release?"
         )
     if unknown := [name for name in header[5:] if not is_pair(name)]:
-        raise DataError(f"{path}, line 1: {unknown[0]!r} is not one of the 30 domain-slot pairs")
+        raise DataError(f"{path}, line 1: {unknown[0][:60]!r} is not one of the 30 domain-slot pairs")
     turns: dict[str, list[Turn]] = {}
     for number, line in enumerate(lines[1:], start=2):
         cells = line.split("\t")[:_COLUMNS]

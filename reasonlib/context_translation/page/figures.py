@@ -1,0 +1,235 @@
+"""Pictures of the chapters that are made from records and from simulated documents."""
+
+import html
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from reasonlib.context_translation.data.metrics import bleu, sentence_accuracy
+from reasonlib.context_translation.page.labels import METRICS, ROWS
+from reasonlib.display import plotting, results
+from reasonlib.display.plotting import Picture
+from reasonlib.parallel import lexicon
+from reasonlib.parallel.example import KINDS, Document
+from reasonlib.parallel.simulator import simulate
+from reasonlib.tracking import claims, records
+
+__all__ = ["cached", "documents", "growth", "helpful", "hidden_by_bleu", "kinds", "overall", "systems"]
+
+SIMULATED, COST = "context_translation/simulated", "context_translation/cost"
+READINGS = {
+    "pronoun": len(lexicon.CLASSES),
+    "subject": len(lexicon.PERSON_PRONOUNS),
+    "verb": len(lexicon.TRANSITIVE),
+    "formality": len(lexicon.POLITENESS),
+}
+"""Kind of a helpful sentence to the number of its translations."""
+
+
+def kinds(documents: Sequence[Document]) -> Picture:
+    """Draw what the sentences of documents leave to their context."""
+    pairs = [pair for document in documents for pair in document.pairs]
+    counts = Counter(pair.decides.kind if pair.decides else "nothing" for pair in pairs)
+    shares = {kind: counts[kind] / len(pairs) for kind in ("nothing", *KINDS)}
+    helpful = sum(counts[kind] for kind in KINDS)
+    ceiling = sum(counts[kind] / READINGS[kind] for kind in KINDS) / helpful
+    readings = ", ".join(f"{kind} {READINGS[kind]}" for kind in KINDS)
+    return plotting.show(
+        plotting.bars(shares, unit="share of sentences", limits=(0, 1)),
+        alt="What sentences leave to their context, as shares of all sentences.",
+        caption=f"What sentences leave to their context, in {len(documents)} simulated documents. Possible "
+        f"translations of a sentence: {readings}. Without the context nobody can translate more than "
+        f"{ceiling:.0%} of the helpful sentences, on average.",
+    )
+
+
+def hidden_by_bleu(shares: Sequence[float] = (0, 0.25, 0.5, 0.75, 1), *, count: int = 200) -> Picture:
+    """Draw BLEU and sentence accuracy as more helpful sentences get the translation of another context."""
+    pairs = [pair for document in simulate(count, seed=4) for pair in document.pairs]
+    references = [pair.target for pair in pairs]
+    deciding = [number for number, pair in enumerate(pairs) if pair.decides is not None]
+    lines: dict[str, list[float]] = {"BLEU": [], "sentences right": [], "helpful sentences right": []}
+    for share in shares:
+        wrong = set(deciding[: round(share * len(deciding))])
+        written = [
+            pair.decides.contrast if number in wrong and pair.decides is not None else pair.target
+            for number, pair in enumerate(pairs)
+        ]
+        lines["BLEU"].append(bleu(written, references, tokenize="none").score)
+        lines["sentences right"].append(100 * sentence_accuracy(written, references))
+        lines["helpful sentences right"].append(
+            100 * sentence_accuracy([written[n] for n in deciding], [references[n] for n in deciding])
+        )
+    across = [100 * share for share in shares]
+    drawing = plotting.lines(
+        {name: (across, values) for name, values in lines.items()},
+        x="helpful sentences with an error, in per cent",
+        y="BLEU, and sentences in per cent",
+        limits=(0, 104),
+    )
+    return plotting.show(
+        drawing,
+        alt=f"When every helpful sentence is wrong, BLEU is still {lines['BLEU'][-1]:.0f}, while no helpful "
+        f"sentence is right and {lines['sentences right'][-1]:.0f} per cent of all sentences are",
+        caption=f"The same errors under three measures. Errors are put in, not made by a model; {len(pairs)} "
+        f"sentences, {len(deciding)} of them helpful. BLEU falls from 100 to {lines['BLEU'][-1]:.0f}.",
+    )
+
+
+def helpful() -> Picture:
+    """Draw helpful against unhelpful sentences: the source's BLEU, and our sentence accuracy."""
+    published: dict[str, dict[str, float]] = {"helpful": {}, "unhelpful": {}}
+    for claim in claims.table("context_translation", table="Table 3.5: helpful and unhelpful contexts"):
+        row, _, part = claim["id"].removeprefix("context_translation/helpful/").partition("/")
+        if part in published:
+            published[part][_short(row)] = claim["published"]
+    ours: dict[str, dict[str, Any]] = {"helpful": {}, "unhelpful": {}}
+    origins = set()
+    for row in ROWS:
+        group = records.best(SIMULATED, row)
+        if group is None:
+            continue
+        origins.add(results.origin(group))
+        for part, values in ours.items():
+            summary = group.summary(f"sentence_accuracy_{part}")
+            if summary is not None:
+                values[_short(row)] = {"mean": summary.mean, "sd": summary.sd}
+    left = plotting.show(
+        plotting.bars(published, unit="BLEU, English to Korean, as published"),
+        alt="Published BLEU on helpful and on unhelpful sentences.",
+    )
+    if not ours["helpful"]:
+        return plotting.beside(left, _nothing(SIMULATED))
+    right = plotting.show(
+        plotting.bars(ours, unit="sentence accuracy, simulated languages", limits=(0, 1)),
+        alt="Our sentence accuracy on helpful and on unhelpful sentences.",
+        caption="Left: the source's table 3.5, one run each. Right: our runs "
+        f"({'; '.join(sorted(origins))}); lines are standard deviations.",
+    )
+    return plotting.beside(left, right)
+
+
+def overall() -> Picture:
+    """Draw BLEU of all systems: the source's on TED talks, ours on simulated documents."""
+    published = {}
+    for claim in claims.table("context_translation", table="Table 3.2: BLEU with two context sentences"):
+        row, _, column = claim["id"].removeprefix("context_translation/overall/").partition("/")
+        if column == "iwslt-en-de":
+            published[_short(row)] = claim["published"]
+    left = plotting.show(
+        plotting.bars(published, unit="BLEU, English to German, as published", limits=(26, 29.6)),
+        alt="Published BLEU of the seven systems.",
+    )
+    values, origins = _measured(SIMULATED, "bleu", ROWS)
+    if not values:
+        return plotting.beside(left, _nothing(SIMULATED))
+    lowest = min(value["mean"] for value in values.values())
+    right = plotting.show(
+        plotting.bars(values, unit="BLEU, simulated languages", limits=(max(0, lowest - 10), 104)),
+        alt="Our BLEU of the seven systems.",
+        caption=f"Left: table 3.2, IWSLT 2017, one run each; the axis starts at 26. Right: our runs "
+        f"({'; '.join(sorted(origins))}); lines are standard deviations.",
+    )
+    return plotting.beside(left, right)
+
+
+def systems(metric: str, unit: str, *, rows: Sequence[str] = tuple(ROWS)) -> Picture:
+    """Draw one metric of systems trained on simulated documents, mean and deviation over seeds."""
+    values, origins = _measured(SIMULATED, metric, rows)
+    if not values:
+        return _nothing(SIMULATED)
+    return plotting.show(
+        plotting.bars(values, unit=unit, limits=(0, 1.08)),
+        alt=f"{unit.capitalize()} of the systems.",
+        caption=f"{METRICS.get(metric, unit).capitalize()}: {'; '.join(sorted(origins))}. Lines: standard "
+        "deviation.",
+    )
+
+
+def growth() -> Picture:
+    """Draw the time of an encoder against the number of context sentences, with fitted exponents."""
+    lines: dict[str, tuple[list[int], list[float]]] = {}
+    notes = []
+    for row in ("concatenation", "dct", "dat", "han", "hce", "hmce"):
+        group = records.best(COST, row)
+        exponent = None if group is None else group.summary("seconds_exponent.sentences")
+        if group is None or exponent is None:
+            continue
+        details = [record.details for record in group.records]
+        counts = [int(count) for count in details[0]["counts"]]
+        runs = zip(*(one["seconds"]["sentences"] for one in details), strict=True)
+        lines[_short(row)] = (counts, [1000 * sum(times) / len(times) for times in runs])
+        notes.append(f"{_short(row)} {exponent.mean:.2f}")
+    if not lines:
+        return _nothing(COST)
+    drawing = plotting.lines(lines, x="context sentences", y="milliseconds to encode a sentence", log=True)
+    drawing.axes[0].set_yscale("log")
+    return plotting.show(
+        drawing,
+        alt="Time against the number of context sentences; the exponents are " + ", ".join(notes),
+        caption="Time to encode one sentence with its context on one processor core, both axes logarithmic. "
+        f"Fitted exponents: {', '.join(notes)}.",
+    )
+
+
+def documents() -> Picture:
+    """Draw the source's BLEU with more context sentences and a document vector (table 3.3)."""
+    series: dict[str, dict[str, float]] = {"first column": {}, "second column": {}}
+    for claim in claims.table(
+        "context_translation", table="Table 3.3: more context sentences, document vector"
+    ):
+        row, _, column = claim["id"].removeprefix("context_translation/length/").partition("/")
+        name, _, rest = row.partition("-")
+        label = f"{_short(name)} {rest.replace('-document', ' + vector')}".strip()
+        series[f"{column} column"][label] = claim["published"]
+    return plotting.show(
+        plotting.bars(series, unit="BLEU, English to German, as published", limits=(22, 30)),
+        alt="Published BLEU with two and ten context sentences, with and without a document vector.",
+        caption="Table 3.3 of the source, one run each: system, number of context sentences, and whether a "
+        "document vector was added. The source does not name the two columns; the axis starts at 22.",
+    )
+
+
+def cached() -> Picture:
+    """Draw how much faster HCE and HMCE translate documents than concatenation, with and without a cache."""
+    values: dict[str, dict[str, Any]] = {"context read anew": {}, "context kept": {}}
+    origins = set()
+    for row in ("hce", "hmce"):
+        group = records.best(COST, row)
+        if group is None:
+            continue
+        for name, metric in zip(values, ("uncached_speed_ratio", "cached_speed_ratio"), strict=True):
+            summary = group.summary(metric)
+            if summary is not None:
+                values[name][_short(row)] = {"mean": summary.mean, "sd": summary.sd}
+                origins.add(results.origin(group))
+    if not values["context kept"]:
+        return _nothing(COST)
+    return plotting.show(
+        plotting.bars(values, unit="sentences a second, as a ratio to TwC", reference=("TwC", 1.0)),
+        alt="Translation speed as a ratio to TwC, with and without a cache.",
+        caption="Documents with ten context sentences, translated on one processor core "
+        f"({'; '.join(sorted(origins))}). Lines: standard deviation.",
+    )
+
+
+def _measured(experiment: str, metric: str, rows: Sequence[str]) -> tuple[dict[str, Any], set[str]]:
+    """Collect mean and deviation of a metric for the rows that have records, and where they come from."""
+    values, origins = {}, set()
+    for row in rows:
+        group = records.best(experiment, row)
+        summary = None if group is None else group.summary(metric)
+        if group is not None and summary is not None:
+            values[_short(row)] = {"mean": summary.mean, "sd": summary.sd}
+            origins.add(results.origin(group))
+    return values, origins
+
+
+def _short(row: str) -> str:
+    return {"no-context": "TwoC", "concatenation": "TwC"}.get(row, row.upper())
+
+
+def _nothing(experiment: str) -> Picture:
+    said = f"Not measured yet; the command is: reasonlib run {experiment} --scale paper"
+    caption = f"<figcaption>{html.escape(said)}</figcaption>"
+    return Picture(f'<figure class="rr-figure">{caption}</figure>', alt=said)

@@ -65,3 +65,6 @@ def test_a_document_that_changes_nothing_does_not_fool():
     assert "zeppelin" in exercises.check_fooling_document(unknown).message
     moved = fooling(context, ["tom slept .", "anna sang ."])
     assert "put one sentence into it" in exercises.check_fooling_document(moved).message
+    nearer = fooling(context, [*context, "mary found the book ."])
+    assert "further back" in exercises.check_fooling_document(nearer).message
+    assert exercises.check_fooling_document(fooling(context, ["tom hid the book .", *context])).passed

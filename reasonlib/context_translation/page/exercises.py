@@ -99,15 +99,15 @@ def check_contrastive(answer: Callable[..., Any]) -> None:
     title="A document that fools a context model",
     minutes=20,
     points=3,
-    hint="Put a second noun between the noun that decides and the sentence to translate.",
+    hint="Let an earlier sentence mention another noun than the nearest one.",
 )
 def check_fooling_document(answer: Callable[..., Any]) -> None:
     """Check ``fooling_document()``: two contexts and a sentence that the bundled translator confuses.
 
     It returns ``(context, longer, sentence)``. ``context`` is a list of sentences, the nearest last.
-    ``longer`` is the same list with one sentence put in somewhere that does not say who or what the
-    sentence is about. The bundled translator must give different translations for the two, and every word
-    must be one that it knows.
+    ``longer`` is the same list with one sentence put in further back, so that the nearest sentence still
+    decides what is meant. The bundled translator must give different translations for the two, and every
+    word must be one that it knows.
     """
     returned = answer()
     expect(
@@ -115,6 +115,9 @@ def check_fooling_document(answer: Callable[..., Any]) -> None:
         "return three things: the context, the longer context, and the sentence",
     )
     context, longer, sentence = [str(s) for s in returned[0]], [str(s) for s in returned[1]], str(returned[2])
+    expect(
+        bool(context) and bool(sentence.split()), "the context needs a sentence, and so does the translator"
+    )
     translator = from_pretrained()
     words = {word for text in (*context, *longer, sentence) for word in text.split()}
     unknown = sorted(word for word in words if not knows(translator, word))
@@ -122,6 +125,7 @@ def check_fooling_document(answer: Callable[..., Any]) -> None:
     expect(len(longer) == len(context) + 1, "the longer context has exactly one sentence more")
     shorter = any(longer[:at] + longer[at + 1 :] == context for at in range(len(longer)))
     expect(shorter, "take the first context and put one sentence into it; change nothing else")
+    expect(longer[-1] == context[-1], "put the sentence in further back: the nearest sentence must stay")
     expect(len(longer) <= CONTEXTS, f"the translator reads {CONTEXTS} sentences at most")
     first, second = translate_all(translator, [(sentence, context), (sentence, longer)])
     expect(first != second, f"both contexts give “{first}”: the sentence you put in changes nothing")

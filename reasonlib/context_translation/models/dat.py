@@ -55,14 +55,19 @@ class DAT(nn.Module):
         # excerpt: dat
         shared = plain_layers(self.encoder)
         c = encode_sentences(
-            [*shared, self.context_layer], self.context_end, embed(sentences), padding_mask(sentences)
+            [*shared, self.context_layer],
+            self.context_end,
+            embed(sentences),
+            padding_mask(sentences),
         )
-        t = mark_distance(c.unflatten(0, shape[:2]), self.distances).flatten(1, 2)  # eq. 3.5: (B, M, D)
+        # eq. 3.5: (B, M, D)
+        t = mark_distance(c.unflatten(0, shape[:2]), self.distances).flatten(1, 2)
         present = padding_mask(batch.context.flatten(1))  # (B, 1, M)
 
         x, mask = embed(batch.source), padding_mask(batch.source)
         for layer in shared:
             x = layer(x, mask).output  # h'
-        x, weights, gate = self.encoder.layers[-1](x, mask, t, present)  # eq. 3.6 to 3.8
+        # eq. 3.6 to 3.8
+        x, weights, gate = self.encoder.layers[-1](x, mask, t, present)
         # end excerpt
         return Encoding(self.encoder.end(x), mask, gate=gate, **word_attention([weights], shape))

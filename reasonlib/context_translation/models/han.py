@@ -71,15 +71,27 @@ class HierarchicalAttention(nn.Module):
         length = x.shape[1]
         # excerpt: han
         query = self.query_norm(x)  # h'
-        asked = query.unsqueeze(1).expand(-1, count, -1, -1).flatten(0, 1)  # (B * C, S, D)
+        # every source token asks every sentence: (B * C, S, D)
+        asked = query.unsqueeze(1).expand(-1, count, -1, -1).flatten(0, 1)
         words = self.word_attention(
-            asked, context.flatten(0, 1), context.flatten(0, 1), present.flatten(0, 1).unsqueeze(1)
+            asked,
+            context.flatten(0, 1),
+            context.flatten(0, 1),
+            present.flatten(0, 1).unsqueeze(1),
         )
-        e = self.word_norm(asked + self.feed_forward(words.output)).unflatten(0, (batch, count))  # eq. 3.11
+        e = self.word_norm(asked + self.feed_forward(words.output)).unflatten(
+            0,
+            (batch, count),
+        )  # eq. 3.11
         e = e + self.distances(count).unsqueeze(1)
-        s = e.transpose(1, 2).flatten(0, 1)  # eq. 3.12: (B * S, C, D), one row of sentences a source token
+        s = e.transpose(1, 2).flatten(0, 1)  # eq. 3.12: (B * S, C, D)
         seen = present.any(2).repeat_interleave(length, 0).unsqueeze(1)  # (B * S, 1, C)
-        sentences = self.sentence_attention(query.flatten(0, 1).unsqueeze(1), s, s, seen)
+        sentences = self.sentence_attention(
+            query.flatten(0, 1).unsqueeze(1),
+            s,
+            s,
+            seen,
+        )
         t = sentences.output.view_as(x)  # eq. 3.13
         t = self.sentence_norm(query + self.feed_forward(t))
         mixed, gate = self.sum(x, t)

@@ -73,7 +73,8 @@ class Pooling(nn.Module):
     def forward(self, words: Float[Tensor, "N T D"], mask: Bool[Tensor, "N 1 T"]) -> Pooled:
         """Return a vector a sentence."""
         # excerpt: pooling
-        attended = self.attention(words, words, words, mask).output  # MultiHead(e_i, e_i)
+        # MultiHead(e_i, e_i)
+        attended = self.attention(words, words, words, mask).output
         scores = self.score(attended).squeeze(-1)  # (N, T)
         alpha = masked_softmax(scores, mask.squeeze(1))  # eq. 3.16
         return Pooled((alpha.unsqueeze(1) @ words).squeeze(1), alpha)  # eq. 3.15
@@ -134,9 +135,11 @@ class HCE(nn.Module):
 
     def forward(self, batch: Batch, embed: Embedding, context: ContextVectors | None = None) -> Encoding:
         """Encode a batch, with what `encode_context` made of its context, or anew."""
-        # excerpt: hce
         s, alpha = self.encode_context(batch.context, embed) if context is None else context
-        present = batch.context.ne(0).any(2).unsqueeze(1)  # (B, 1, C): the start of a document has less
+        # excerpt: hce
+        # s (B, C, D): a vector for each context sentence, eq. 3.14 to 3.16
+        # present (B, 1, C): the start of a document has fewer sentences
+        present = batch.context.ne(0).any(2).unsqueeze(1)
         if self.document is not None:
             s, present = self.document(s, present, batch.document, embed)
         t = self.upper(s, present)  # eq. 3.17
@@ -144,7 +147,8 @@ class HCE(nn.Module):
         x, mask = embed(batch.source), padding_mask(batch.source)
         for layer in plain_layers(self.encoder):
             x = layer(x, mask).output
-        x, weights, gate = self.encoder.layers[-1](x, mask, t, present)  # eq. 3.6 to 3.8
+        # eq. 3.6 to 3.8
+        x, weights, gate = self.encoder.layers[-1](x, mask, t, present)
         # end excerpt
         sentences = weights.mean(1)[:, :, : alpha.shape[1]].detach()  # (B, S, C)
         words = sentences.unsqueeze(3) * alpha.detach().unsqueeze(1)

@@ -77,7 +77,8 @@ class MemoryEncoder(nn.Module):
         inner = own.enter(t)
         t = own.leave(t, self.attention(inner, inner, inner, present).output)
         inner = memory.enter(t)
-        t = memory.leave(t, self.memory_attention(inner, source, source, mask).output)  # reads the source
+        # the sentence vectors look at the source
+        t = memory.leave(t, self.memory_attention(inner, source, source, mask).output)
         t = feed.leave(t, self.feed_forward(feed.enter(t)))
         # end excerpt
         return self.end(t)

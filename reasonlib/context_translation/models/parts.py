@@ -154,7 +154,8 @@ class GatedSum(nn.Module):
     ) -> tuple[Float[Tensor, "B S D"], Float[Tensor, "B S D"]]:
         """Return the sum and the gate."""
         # excerpt: gate
-        gate = torch.sigmoid(self.gate(torch.cat((source, context), -1)))  # how much of the source to keep
+        # how much of the source to keep
+        gate = torch.sigmoid(self.gate(torch.cat((source, context), -1)))
         return gate * source + (1 - gate) * context, gate
         # end excerpt
 
@@ -194,7 +195,8 @@ class GatedLayer(nn.Module):
         if context is None:
             mixed, weights, gate = h_source, None, None
         else:
-            read = self.context_attention(inner, context, context, context_mask)  # eq. 3.6
+            # eq. 3.6
+            read = self.context_attention(inner, context, context, context_mask)
             mixed, gate = self.sum(h_source, read.output)  # eq. 3.8
             weights = read.weights
         # end excerpt

@@ -67,4 +67,5 @@ def test_a_document_that_changes_nothing_does_not_fool():
     assert "put one sentence into it" in exercises.check_fooling_document(moved).message
     nearer = fooling(context, [*context, "mary found the book ."])
     assert "further back" in exercises.check_fooling_document(nearer).message
-    assert exercises.check_fooling_document(fooling(context, ["tom hid the book .", *context])).passed
+    key = ["mary found the key ."]
+    assert exercises.check_fooling_document(fooling(key, ["tom hid the lamp .", *key])).passed

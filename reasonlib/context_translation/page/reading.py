@@ -13,7 +13,7 @@ from reasonlib.context_translation.models.pretrained import BundledTranslator
 
 __all__ = ["CONTEXTS", "LONGEST", "InContext", "knows", "nearest", "read_in_context", "translate_all"]
 
-CONTEXTS = 3  # sentences before that the bundled translator was trained to read
+CONTEXTS = 2  # sentences before that the bundled translator was trained to read
 LONGEST = 32  # words of a translation
 
 

@@ -216,7 +216,7 @@ class Playground:
         chosen = int(majority_vote(self.problem)[0])
         tied = int((counted == counted.max()).sum())
         how = (
-            f"one of {tied} with as many votes, drawn by chance"
+            f"one of {tied} with equally many votes, drawn at random"
             if tied > 1
             else "with more in common with the others than any"
         )

@@ -152,7 +152,7 @@ def attention(
         },
         models={"encoder": live.pack_weights(state)},
         about=f"A trained encoder of {config.layers} layers with {config.heads} heads each; it has read "
-        f"simulated stories and knows {len(encoder.vocabulary)} words and marks.",
+        f"simulated stories and knows {len(encoder.vocabulary)} words and special tokens.",
         offer="With scripts you can write a sentence, choose the query, and switch heads and mask.",
     )
 

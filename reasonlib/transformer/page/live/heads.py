@@ -267,5 +267,5 @@ def _about(encoder: PretrainedEncoder) -> str:
     words = sum(token not in SPECIALS for token in encoder.vocabulary.tokens)
     return (
         f"An encoder of {count:,} trained numbers, {config.layers} layers of {config.heads} heads. "
-        f"It has read simulated stories and knows {words} words and marks."
+        f"It has read simulated stories and knows {words} words and special tokens."
     )

@@ -18,6 +18,7 @@ peak memory and versions of each run), ``<site>/`` and its ``<site>.work/`` (sou
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import json
 import os
@@ -28,11 +29,16 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+try:
+    import fcntl
+except ImportError:  # Windows: builds are not kept apart
+    fcntl = None  # type: ignore[assignment]
 
 from address import Address
 from captions import NoCaption, set_caption
@@ -112,14 +118,19 @@ class Run:
         """Why the chapter must run; None where its kept result still holds."""
         if not (self.note.is_file() and self.notebook.is_file()):
             return "no result yet"
-        kept = json.loads(self.note.read_text(encoding="utf-8"))
+        try:
+            kept = json.loads(self.note.read_text(encoding="utf-8"))
+            ground, files = dict(kept["ground"]), dict(kept["files"])
+            json.loads(self.notebook.read_text(encoding="utf-8"))["cells"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return "its kept result is damaged"
         for name, value in self.ground(self.cells()).items():
-            if kept["ground"].get(name) != value:
+            if ground.get(name) != value:
                 return f"{name} changed"
-        for name, value in kept["files"].items():
+        for name, value in files.items():
             if digest(ROOT, name) != value:
                 return f"{name} changed"
-        for name in self.data() - set(kept["files"]):
+        for name in self.data() - set(files):
             return f"{name} is new"
         return None
 
@@ -314,8 +325,11 @@ def keep_status(status: dict[str, Any]) -> None:
 
 def read_status(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
     """Lines of a status file by chapter and scale."""
-    lines = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
-    return {(line["chapter"], line["scale"]): line for line in lines}
+    try:
+        lines = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+        return {(line["chapter"], line["scale"]): line for line in lines}
+    except (ValueError, KeyError, TypeError):
+        return {}  # damaged: the next run writes it again
 
 
 def as_lines(status: dict[tuple[str, str], dict[str, Any]]) -> str:
@@ -530,6 +544,22 @@ def say(line: str) -> None:
     print(line, flush=True)
 
 
+@contextlib.contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Let one build at a time write below a folder; another one waits for it."""
+    if fcntl is None:
+        yield
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / ".lock", "a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            say(f"another build is writing to {folder}; waiting until it has ended")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -560,11 +590,14 @@ def main() -> int:
     given = parser.parse_args()
     try:
         if given.command == "build":
-            build(given.scale, given.site.resolve())
+            with alone(BUILD):
+                build(given.scale, given.site.resolve())
         elif given.command == "chapters":
-            run_chapters(given.scale)
+            with alone(BUILD):
+                run_chapters(given.scale)
         elif given.command == "preview":
-            preview(given.names, given.site.resolve(), as_is=given.as_is)
+            with alone(BUILD):
+                preview(given.names, given.site.resolve(), as_is=given.as_is)
         elif given.command == "measured":
             measured()
         elif given.command == "serve":

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from reasonlib.errors import UserError
+from reasonlib.errors import BusyError, UserError
 from reasonlib.tracking import experiment as _experiment
 from reasonlib.tracking import records as _records
 from reasonlib.tracking.experiment import Experiment
@@ -139,8 +139,9 @@ def carry_out(
 ) -> list[Part]:
     """Run the parts that wait and return all of them as they have become.
 
-    What a user can mend in one part (data that is not here, a trial that another process is running) does not
-    stop the others; an error in the code does.
+    What a user can mend in one part (data that is not here) does not stop the others; an error in the code
+    does. A trial that another process is running, such as a second campaign, comes last: this one waits until
+    it has ended, and takes its record.
 
     Parameters
     ----------
@@ -184,7 +185,17 @@ def carry_out(
                 change(running := replace(part, state="running"))
                 yield running
 
-    for part in _ended(begun(), jobs, backend, options):
+    def results() -> Iterator[Part]:
+        busy = []
+        for part in _ended(begun(), jobs, backend, options):
+            if part.state == "waiting":
+                busy.append(part)
+            else:
+                yield part
+        for part in busy:
+            yield _run(part, {**options, "wait": True})
+
+    for part in results():
         record = part.record
         if record is not None and records is not None and _experiment.leads():
             if record not in present[part.experiment]:
@@ -212,6 +223,8 @@ def _run(part: Part, options: Mapping[str, Any]) -> Part:
         (record,) = _experiment.run(
             part.experiment, rows=part.row, scale=part.scale, seeds=part.seed, data=part.data, **options
         )
+    except BusyError:
+        return replace(part, state="waiting")
     except UserError as error:
         return replace(part, state="failed", problem=str(error))
     except OSError as error:

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import reasonlib
-from reasonlib.errors import UserError
+from reasonlib.errors import BusyError, UserError
 from reasonlib.tracking import records as _records
 from reasonlib.tracking.equivalence import RUN
 from reasonlib.tracking.fingerprint import fingerprint
@@ -278,6 +278,7 @@ def run(
     fresh: bool = False,
     progress: bool = False,
     on_record: Callable[[Record], None] | None = None,
+    wait: bool = False,
 ) -> list[Record]:
     """Run rows and seeds of an experiment and return their records, in the order of rows, then seeds.
 
@@ -316,6 +317,8 @@ def run(
         Show progress bars.
     on_record
         Called with each record as it comes, in the order the trials end.
+    wait
+        For a trial that another process is running, wait until that has ended and take its record.
 
     Raises
     ------
@@ -342,7 +345,7 @@ def run(
     if address is not None and backend != "dask":
         raise UserError("an address of a Dask scheduler needs the backend dask")
     present = [] if records is None else _records.prepare(experiment.name, records=records)
-    facts = _facts(experiment)
+    facts = {**_facts(experiment), "wait": wait}
     found: dict[int, Record] = {}
     for index, record in _results(experiment, trials, facts, fresh, jobs, backend, address):
         if records is not None and record not in present and leads():
@@ -508,7 +511,7 @@ def _run_trial(experiment: Experiment, trial: Trial, facts: dict[str, Any], fres
     """Run one trial, or continue it, or return the record of a finished one."""
     device = _device(trial.device)
     trial = _replaced(trial, device=device)
-    with _session(trial.folder, fresh) as (done, seconds):
+    with _session(trial.folder, fresh, wait=facts["wait"]) as (done, seconds):
         if done is not None:
             return done
         start = time.perf_counter()
@@ -554,7 +557,9 @@ def _replaced(trial: Trial, **changes: Any) -> Trial:
 
 
 @contextmanager
-def _session(folder: Path | None, fresh: bool) -> Iterator[tuple[Record | None, float]]:
+def _session(
+    folder: Path | None, fresh: bool, *, wait: bool = False
+) -> Iterator[tuple[Record | None, float]]:
     """Hold a trial's folder for this process; yield its record if it is finished, and the seconds spent.
 
     A session that was killed left no total: what it spent is taken from when it began to its last write. Of
@@ -574,9 +579,10 @@ def _session(folder: Path | None, fresh: bool) -> Iterator[tuple[Record | None, 
     try:
         if _records.fcntl is not None:
             try:
-                _records.fcntl.flock(handle, _records.fcntl.LOCK_EX | _records.fcntl.LOCK_NB)
+                how = 0 if wait else _records.fcntl.LOCK_NB
+                _records.fcntl.flock(handle, _records.fcntl.LOCK_EX | how)
             except OSError as error:
-                raise UserError(
+                raise BusyError(
                     f"{folder}: another process is running this trial; wait for it or stop it"
                 ) from error
         if fresh:

@@ -261,7 +261,9 @@ def append(record: Record, *, records: Path | str | None = None) -> Path:
     """Append one record to its file and return the file.
 
     The line is one write to a file opened for appending, then synced to disk, so that runs in several
-    processes do not mix. After a line that was cut off (a full disk, a lost machine) it starts a new one.
+    processes do not mix. After a line that was cut off (a full disk, a lost machine) it starts a new one. A
+    record that is there already, because another process took it from the same finished trial, is not
+    written twice.
 
     Raises
     ------
@@ -277,6 +279,8 @@ def append(record: Record, *, records: Path | str | None = None) -> Path:
             if fcntl is not None:
                 fcntl.flock(handle, fcntl.LOCK_EX)
             end = os.fstat(handle).st_size
+            if _is_there(record, handle):
+                return file
             if end:
                 os.lseek(handle, end - 1, os.SEEK_SET)
                 if os.read(handle, 1) != b"\n":
@@ -293,6 +297,21 @@ def append(record: Record, *, records: Path | str | None = None) -> Path:
     except OSError as error:
         raise UserError(f"{file}: the record could not be written ({error.strerror or error})") from error
     return file
+
+
+def _is_there(record: Record, handle: int) -> bool:
+    """Whether an open file of records holds the very same one."""
+    when = record.when.encode()
+    with open(os.dup(handle), "rb") as file:
+        file.seek(0)
+        for line in file:
+            if when in line:
+                try:
+                    if Record.from_json(json.loads(line)) == record:
+                        return True
+                except ValueError:
+                    continue
+    return False
 
 
 def read(name: str | None = None, *, records: Path | str | None = None) -> list[Record]:

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -137,6 +138,26 @@ def test_a_new_record_of_the_topic_runs_its_chapters(built):
     assert built.build() == {"one", "two"}
     built.write("records/other/joint.jsonl", "{}\n")
     assert built.build() == set()
+
+
+@pytest.mark.slow
+def test_a_damaged_result_is_made_again(built):
+    kept = built.root / "_build/executed/smoke/topic"
+    (kept / "one.json").write_text("{", encoding="utf-8")
+    (kept / "two.ipynb").write_text("[]", encoding="utf-8")
+    (built.root / "_build/status.json").write_text("?", encoding="utf-8")
+    assert built.build() == {"one", "two"}
+    assert built.build() == set()
+
+
+@pytest.mark.slow
+def test_two_builds_at_once_run_a_chapter_once(built):
+    built.edit("book/topic/one.md", "seed := 3", "seed := 4")
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(lambda _: built.build(), range(2))
+    assert sorted([*first, *second]) == ["one"]
+    built.edit("book/topic/one.md", "seed := 4", "seed := 3")
+    assert built.build() == {"one"}
 
 
 @pytest.mark.slow

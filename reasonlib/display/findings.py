@@ -49,7 +49,7 @@ CSS = (  # what the colours say, a glyph and a word say too
     ".rr-findings code{white-space:pre-wrap;font-size:.9em;background:none;color:inherit}"
     ".rr-pair{display:flex;flex-wrap:wrap;justify-content:space-between;column-gap:.8em}"
     ".rr-pair>span+span{font-variant-numeric:tabular-nums;white-space:nowrap;margin-left:auto}"
-    "@media(max-width:36rem){.rr-findings :is(table,tbody,tr,th,td){display:block}"
+    "@media(max-width:36rem){.rr-findings :is(table,caption,tbody,tr,th,td){display:block}"
     ".rr-findings thead{position:absolute;clip-path:inset(50%)}"
     ".rr-findings tbody th{border:0;padding-bottom:.1rem}}"
 ) + strip.CSS

@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from matplotlib.ticker import NullFormatter, StrMethodFormatter
+
 from reasonlib.context_translation.data.metrics import bleu, sentence_accuracy
 from reasonlib.context_translation.page.labels import METRICS, ROWS
 from reasonlib.display import plotting, results
@@ -147,29 +149,44 @@ def systems(metric: str, unit: str, *, rows: Sequence[str] = tuple(ROWS)) -> Pic
 
 
 def growth() -> Picture:
-    """Draw the time of an encoder against the number of context sentences, with fitted exponents."""
-    lines: dict[str, tuple[list[int], list[float]]] = {}
-    notes = []
+    """Draw time and memory of the encoders against the number of context sentences, with fitted exponents."""
+    time: dict[str, tuple[list[int], list[float]]] = {}
+    memory: dict[str, tuple[list[int], list[float]]] = {}
+    notes: dict[str, list[str]] = {"seconds": [], "memory": []}
+    origins = set()
     for row in ("concatenation", "dct", "dat", "han", "hce", "hmce"):
         group = records.best(COST, row)
-        exponent = None if group is None else group.summary("seconds_exponent.sentences")
-        if group is None or exponent is None:
+        if group is None:
             continue
         details = [record.details for record in group.records]
         counts = [int(count) for count in details[0]["counts"]]
-        runs = zip(*(one["seconds"]["sentences"] for one in details), strict=True)
-        lines[_short(row)] = (counts, [1000 * sum(times) / len(times) for times in runs])
-        notes.append(f"{_short(row)} {exponent.mean:.2f}")
-    if not lines:
+        seconds = zip(*(one["seconds"]["sentences"] for one in details), strict=True)
+        time[_short(row)] = (counts, [1000 * sum(one) / len(one) for one in seconds])
+        memory[_short(row)] = (counts, [kept / 1e6 for kept in details[0]["bytes"]["sentences"]])
+        origins.add(results.origin(group))
+        for name, said in notes.items():
+            exponent = group.summary(f"{name}_exponent.sentences")
+            if exponent is not None:
+                said.append(f"{_short(row)} {exponent.mean:.2f}")
+    if not time:
         return _nothing(COST)
-    drawing = plotting.lines(lines, x="context sentences", y="milliseconds to encode a sentence", log=True)
-    drawing.axes[0].set_yscale("log")
-    return plotting.show(
-        drawing,
-        alt="Time against the number of context sentences; the exponents are " + ", ".join(notes),
-        caption="Time to encode one sentence with its context on one processor core, both axes logarithmic. "
-        f"Fitted exponents: {', '.join(notes)}.",
-    )
+    pictures = []
+    for lines, unit in ((time, "milliseconds to encode"), (memory, "megabytes kept for the gradient")):
+        drawing = plotting.lines(lines, x="context sentences", y=unit, log=True)
+        axes = drawing.axes[0]
+        axes.set_yscale("log")
+        axes.set_xticks(lines["TwC"][0] if "TwC" in lines else [])
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+            axis.set_minor_formatter(NullFormatter())
+        caption = (
+            "One sentence and its context on one core; axes are logarithmic. Left: time, right: memory. "
+            f"Exponents of what the context adds. Time: {', '.join(notes['seconds'])}. Memory: "
+            f"{', '.join(notes['memory'])}. {'; '.join(sorted(origins)).capitalize()}."
+        )
+        alt = f"{unit.capitalize()} against the number of context sentences; concatenation grows fastest."
+        pictures.append(plotting.show(drawing, alt=alt, caption=caption if lines is memory else None))
+    return plotting.beside(*pictures)
 
 
 def documents() -> Picture:

@@ -18,6 +18,9 @@ encoder's attention to ``t`` is the second memory of the last decoder layer, and
 the parameters that table 3.4 prints: HCE's and two attentions more.
 """
 
+# mypy: disable-error-code="operator"
+# A ModuleList forgets what its modules are: here residuals, which are called by their methods.
+
 from typing import NamedTuple
 
 from jaxtyping import Bool, Float

@@ -242,4 +242,4 @@ def last_gated(config: TransformerConfig) -> Encoder:
 
 def plain_layers(encoder: Encoder) -> list[EncoderLayer]:
     """Return all layers but the last."""
-    return list(encoder.layers)[:-1]  # type: ignore[arg-type]
+    return list(encoder.layers)[:-1]  # type: ignore[return-value]

@@ -10,7 +10,7 @@ STAMP := $(VENV)/.reasonlib-env
 
 export PYTHONUNBUFFERED := 1
 
-.PHONY: help book test test-all newest oldest serve bench env pairs outputs pdf lock address screenshot format lint types unit notebooks site-tests clean
+.PHONY: course help book test test-all newest oldest serve bench env pairs outputs pdf lock address screenshot format lint types unit notebooks site-tests clean
 .DEFAULT_GOAL := help
 
 help:
@@ -18,6 +18,7 @@ help:
 	@echo "#   make lint | types | unit | notebooks | site-tests   the parts of make test"
 	@echo "#   make test-all   also the slow tests   make newest | oldest   unit tests with other versions of the packages"
 	@echo "#   make pdf   the book as one PDF, printed by Chromium"
+	@echo "#   make course [COURSE=folder]   the assignments as a course folder for nbgrader"
 	@echo "#   make format | outputs | lock | screenshot | address URL=https://...   upkeep"
 
 env: $(STAMP)
@@ -64,6 +65,11 @@ site-tests: $(STAMP)
 
 bench: $(STAMP)
 	@OMP_NUM_THREADS=1 $(PY) tools/bench.py
+
+COURSE ?= _build/course
+
+course: $(STAMP)
+	$(PY) tools/course.py $(COURSE)
 
 pairs: $(STAMP)
 	$(PY) tools/notebooks.py write

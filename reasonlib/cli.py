@@ -204,7 +204,7 @@ def run(
     """
     from reasonlib.tracking import experiment as experiments
 
-    folders = {
+    folders: dict[str, Any] = {
         "records": None if no_records else records or _home() / "records",
         "checkpoints": checkpoints or _home() / "_run",
     }

@@ -1,10 +1,12 @@
 """The course folder for nbgrader: well formed; three students go through it where nbgrader is installed."""
 
 import csv
+import os
 import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import course
 import nbformat
@@ -53,7 +55,11 @@ def test_an_answer_with_helpers_of_its_own_works():
 
 def run(folder, *arguments):
     done = subprocess.run(
-        [sys.executable, "-m", "nbgrader", *arguments], cwd=folder, capture_output=True, text=True
+        [sys.executable, "-m", "nbgrader", *arguments],
+        cwd=folder,
+        env={**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr[-2000:]
 

@@ -248,12 +248,12 @@ EDITION = {
             Mistake(lambda first, second: True, "the answer is always True", "half of the pairs continue"),
             Mistake(
                 lambda first, second: bool(set(first) & set(second)),
-                "always True|told apart",
+                "always True|are right",
                 "every text has its full stops",
             ),
             Mistake(
                 lambda first, second: first[0] == second[0],
-                "told apart",
+                "are right",
                 "the first word is one name of several",
             ),
         ],

@@ -122,7 +122,7 @@ def overall() -> Picture:
         plotting.bars(published, unit="BLEU, English to German, as published", limits=(26, 29.6)),
         alt="Published BLEU of the seven systems.",
     )
-    values, origins = _measured(SIMULATED, "bleu", ROWS)
+    values, origins = _measured(SIMULATED, "bleu", tuple(ROWS))
     if not values:
         return plotting.beside(left, _nothing(SIMULATED))
     lowest = min(value["mean"] for value in values.values())

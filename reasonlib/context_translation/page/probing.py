@@ -11,7 +11,7 @@ from reasonlib.context_translation.page.reading import CONTEXTS, read_in_context
 from reasonlib.display import plotting
 from reasonlib.display.plotting import Picture
 from reasonlib.parallel import lexicon
-from reasonlib.parallel.example import KINDS, SentencePair, contexts
+from reasonlib.parallel.example import KINDS, Deciding, SentencePair, contexts
 from reasonlib.parallel.simulator import SimulatorConfig, simulate
 
 if TYPE_CHECKING:
@@ -37,6 +37,12 @@ def helpful_cases(
     return cases[:count]
 
 
+def _label(pair: SentencePair) -> Deciding:
+    """Return the label of a helpful sentence."""
+    assert pair.decides is not None
+    return pair.decides
+
+
 def _accuracy(translator: BundledTranslator, cases: Sequence[Case], *, count: int = CONTEXTS) -> float:
     written = translate_all(translator, [(pair.source, before) for pair, before in cases], count=count)
     return sentence_accuracy(written, [pair.target for pair, _ in cases])
@@ -59,7 +65,7 @@ def gallery(*, each: int = 1) -> "pd.DataFrame":
         near = before[-CONTEXTS:]
         rows.append(
             {
-                "before": " / ".join(near[-pair.decides.distance :]),
+                "before": " / ".join(near[-_label(pair).distance :]),
                 "sentence": pair.source,
                 "right": pair.target,
                 "with context": translate_all(translator, [(pair.source, near)])[0],
@@ -72,7 +78,7 @@ def gallery(*, each: int = 1) -> "pd.DataFrame":
 def other_context(*, count: int = 200) -> Picture:
     """Draw the accuracy on helpful sentences with their own context, with a foreign one, and with none."""
     translator = from_pretrained()
-    cases = [case for case in helpful_cases(count) if case[0].decides.distance <= CONTEXTS]
+    cases = [case for case in helpful_cases(count) if _label(case[0]).distance <= CONTEXTS]
     foreign = [before for _, before in helpful_cases(len(cases), seed=SEED + 1)]
     values = {
         "own context": _accuracy(translator, cases),
@@ -152,8 +158,8 @@ def gate(*, count: int = 100) -> Picture:
     for pair, before in _by_kind(count, CONTEXTS):
         made = read_in_context(translator, pair.source, before)
         for word, kept in zip(made.words, made.kept.tolist(), strict=True):
-            part = "deciding word" if word == pair.decides.word else "other words"
-            shares[part].setdefault(pair.decides.kind, []).append(1 - kept)
+            part = "deciding word" if word == _label(pair).word else "other words"
+            shares[part].setdefault(_label(pair).kind, []).append(1 - kept)
     means = {
         part: {kind: float(np.mean(values[kind])) for kind in KINDS if kind in values}
         for part, values in shares.items()
@@ -173,14 +179,14 @@ def looks(*, count: int = 200) -> Picture:
     chances: dict[str, list[float]] = {"right sentence": [], "right word in it": []}
     for pair, before in _by_kind(count, CONTEXTS):
         made = read_in_context(translator, pair.source, before)
-        if len(made.context) < 2 or pair.decides.word not in made.words:
+        if len(made.context) < 2 or _label(pair).word not in made.words:
             continue
-        rows = made.attention[made.words.index(pair.decides.word)]
-        right = len(rows) - pair.decides.distance
+        rows = made.attention[made.words.index(_label(pair).word)]
+        right = len(rows) - _label(pair).distance
         totals = [float(row.sum()) for row in rows]
         hits["right sentence"].append(int(np.argmax(totals)) == right)
         hits["right word in it"].append(
-            made.context[right][int(rows[right].argmax())] == pair.decides.context_word
+            made.context[right][int(rows[right].argmax())] == _label(pair).context_word
         )
         chances["right sentence"].append(1 / len(rows))
         chances["right word in it"].append(1 / len(made.context[right]))
@@ -197,10 +203,10 @@ def looks(*, count: int = 200) -> Picture:
 
 
 def _by_kind(count: int, most: int) -> list[Case]:
-    cases = [case for case in helpful_cases(8 * count) if case[0].decides.distance <= most]
+    cases = [case for case in helpful_cases(8 * count) if _label(case[0]).distance <= most]
     chosen = []
     for kind in KINDS:
-        chosen += [case for case in cases if case[0].decides.kind == kind][: max(1, count // len(KINDS))]
+        chosen += [case for case in cases if _label(case[0]).kind == kind][: max(1, count // len(KINDS))]
     return chosen
 
 

@@ -28,6 +28,15 @@ def make_bundle(trial: Trial) -> Measured:
     """
     settings, folder = trial.settings, trial.folder
     first, splits = fit_simulated(replace(trial, folder=None if folder is None else folder / "first"))
+    if first.history.stopped != "finished":  # the second stage starts from the end of the first alone
+        metrics, details = measure(first, splits.test)
+        return Measured(
+            metrics=metrics,
+            examples=details["sentences"],
+            steps_done=first.history.steps_done,
+            steps_planned=first.history.steps_planned,
+            stopped=first.history.stopped,
+        )
     config = SimulatorConfig(kinds=(*KINDS, "pronoun", "pronoun"))
     fresh = tuple(simulate(settings["further"], seed=21, config=config))
     trained = train(

@@ -1,9 +1,10 @@
 """Graded exercises of the chapters on translation in context.
 
-Each check tries what a student wrote on cases of its own and answers with a `checks.Result`.
+Each check tries what a student wrote on cases that it draws from a seed and answers with a `checks.Result`.
 """
 
 import math
+import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -41,22 +42,26 @@ def ceiling(pairs: Sequence[tuple[str, str]]) -> float:
     points=2,
     hint="Count the targets of every source sentence; the best answer is the commonest one.",
 )
-def check_ceiling(answer: Callable[..., Any]) -> None:
+def check_ceiling(answer: Callable[..., Any], seed: int) -> None:
     """Check ``ceiling(pairs)``: the highest accuracy that a system without context can have.
 
     ``pairs`` is a list of (source, target) sentences. The system gives one target for a source sentence,
     whatever stands before it.
     """
-    pairs = [("it fell", "il tomba")] * 3 + [("it fell", "elle tomba")] * 2 + [("he ran", "il courut")] * 5
-    ambiguous = 1 - 5 / len(pairs)
+    draw = random.Random(seed)
+    often, seldom, clear = draw.randint(4, 7), draw.randint(1, 3), draw.randint(5, 9)
+    pairs = [("it fell", "il tomba")] * often + [("it fell", "elle tomba")] * seldom
+    pairs += [("he ran", "il courut")] * clear
+    draw.shuffle(pairs)
     expect_close(
         answer(list(pairs)),
         ceiling(pairs),
-        "three of the five “it fell” and all five “he ran” can be right: eight of ten",
+        f"{often} of the {often + seldom} “it fell” and all {clear} “he ran” can be right",
         wrong={
             "the ambiguous sentences count too: a system that always gives the commonest target is right in "
-            "some of them": 1 - ambiguous,
-            "weigh the source sentences by how often they occur": (3 / 5 + 1) / 2,
+            "some of them": clear / len(pairs),
+            "weigh the source sentences by how often they occur": (often / (often + seldom) + 1) / 2,
+            "only the commonest target of a source sentence can be right, not every one": 1.0,
         },
     )
     expect_close(answer([("a", "b")]), 1.0, "a source sentence with a single target is always right")
@@ -70,15 +75,21 @@ def check_ceiling(answer: Callable[..., Any]) -> None:
     points=2,
     hint="The log-probability of a sentence is the sum of the log-probabilities of its words.",
 )
-def check_contrastive(answer: Callable[..., Any]) -> None:
+def check_contrastive(answer: Callable[..., Any], seed: int) -> None:
     """Check ``contrastive(right, wrong)``: the share of items whose right translation is likelier.
 
     ``right`` and ``wrong`` are lists, one entry an item: the log-probabilities of the words of the right
     and of the wrong translation. The two may differ in length. An item with equal probabilities counts as
     not right.
     """
-    right = [[-1.0, -1.0], [-0.1], [-2.0, -0.5, -0.2], [-0.5], [-0.6, -0.6]]
-    wrong = [[-1.0, -2.0], [-0.2], [-2.0, -0.1, -0.2], [-0.25, -0.25], [-1.0]]
+    draw = random.Random(seed)
+    # right by both; wrong by both; right by the mean alone; a tie in the sum, twice
+    items = [([-1.0, -1.0], [-1.0, -2.0])] * draw.randint(5, 9) + [([-0.5], [-0.25, -0.125])] * draw.randint(
+        1, 2
+    )
+    items += [([-0.75, -0.75], [-1.0])] * draw.randint(1, 2) + [([-0.5], [-0.25, -0.25])] * draw.randint(1, 2)
+    draw.shuffle(items)
+    right, wrong = [list(item[0]) for item in items], [list(item[1]) for item in items]
     sums = [sum(a) > sum(b) for a, b in zip(right, wrong, strict=True)]
     means = [sum(a) / len(a) > sum(b) / len(b) for a, b in zip(right, wrong, strict=True)]
     ties = [sum(a) >= sum(b) for a, b in zip(right, wrong, strict=True)]
@@ -91,6 +102,7 @@ def check_contrastive(answer: Callable[..., Any]) -> None:
             "words": sum(means) / len(means),
             "a tie is not right: the model does not prefer the right translation": sum(ties) / len(ties),
             "you counted the items whose wrong translation is likelier": 1 - sum(ties) / len(ties),
+            "return a share, not a number of items": float(sum(sums)),
         },
     )
 
@@ -146,13 +158,13 @@ def gated_sum(source: Tensor, context: Tensor, weight: Tensor, bias: Tensor) -> 
     points=2,
     hint="`torch.cat` puts the two tensors side by side; the gate is a sigmoid of a linear map of them.",
 )
-def check_gated_sum(answer: Callable[..., Any]) -> None:
+def check_gated_sum(answer: Callable[..., Any], seed: int) -> None:
     """Check ``gated_sum(source, context, weight, bias)``: source and context mixed by a gate.
 
     ``source`` and ``context`` are (B, T, D), ``weight`` (D, 2 D), ``bias`` (D). The gate is the sigmoid of
     the weight times [source, context], plus the bias. An open gate keeps the source.
     """
-    draw = torch.Generator().manual_seed(5)
+    draw = torch.Generator().manual_seed(seed)
     source, context = torch.randn(2, 3, 4, generator=draw), torch.randn(2, 3, 4, generator=draw)
     weight, bias = torch.randn(4, 8, generator=draw), torch.randn(4, generator=draw)
     gate = (torch.cat([source, context], -1) @ weight.T + bias).sigmoid()
@@ -189,13 +201,13 @@ def sentence_vector(states: Tensor, scores: Tensor, words: Tensor) -> Tensor:
     points=2,
     hint="Set the scores of padding to minus infinity before the softmax.",
 )
-def check_sentence_vector(answer: Callable[..., Any]) -> None:
+def check_sentence_vector(answer: Callable[..., Any], seed: int) -> None:
     """Check ``sentence_vector(states, scores, words)``: the attentive weighted sum of equation 3.15.
 
     ``states`` is (B, T, D), ``scores`` (B, T), and ``words`` (B, T) is true at words, false at padding.
     Return (B, D): the states weighed by a softmax of their scores. Padding has no weight.
     """
-    draw = torch.Generator().manual_seed(6)
+    draw = torch.Generator().manual_seed(seed)
     states, scores = torch.randn(2, 4, 3, generator=draw), torch.randn(2, 4, generator=draw)
     words = torch.tensor([[True, True, True, True], [True, True, False, False]])
     everything = (scores.softmax(-1).unsqueeze(-1) * states).sum(-2)
@@ -234,7 +246,7 @@ def attention_pairs(system: str, source: int, context: int, count: int) -> int:
     points=2,
     hint="Self-attention over T tokens compares T times T pairs; attention from T to S tokens T times S.",
 )
-def check_attention_pairs(answer: Callable[..., Any]) -> None:
+def check_attention_pairs(answer: Callable[..., Any], seed: int) -> None:
     """Check ``attention_pairs(system, source, context, count)``: query-key pairs that are compared.
 
     For a source of ``source`` tokens and ``count`` context sentences of ``context`` tokens each. Count each
@@ -242,7 +254,9 @@ def check_attention_pairs(answer: Callable[..., Any]) -> None:
     source, over each context sentence, over the sentence vectors, and from the source to the sentence
     vectors.
     """
-    for source, context, count in ((10, 10, 2), (12, 8, 10), (5, 7, 1)):
+    draw = random.Random(seed)
+    for count in (draw.randint(2, 4), draw.randint(6, 20), 1):
+        source, context = draw.randint(5, 15), draw.randint(16, 30)
         right = attention_pairs("concatenation", source, context, count)
         expect_equal(
             int(answer("concatenation", source, context, count)),

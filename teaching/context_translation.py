@@ -1,0 +1,211 @@
+"""Teacher's edition of `context_translation`: solutions, wrong answers, and what each of them teaches."""
+
+import math
+from collections import Counter, defaultdict
+
+import torch
+
+from reasonlib.grading.edition import Mistake, Solved
+
+
+def ceiling(pairs, best=lambda counts: max(counts.values())):
+    targets = defaultdict(Counter)
+    for source, target in pairs:
+        targets[source][target] += 1
+    return sum(best(counts) for counts in targets.values()) / len(pairs)
+
+
+def mean_over_sources(pairs):
+    sources = {source for source, _ in pairs}
+    return sum(ceiling([pair for pair in pairs if pair[0] == source]) for source in sources) / len(sources)
+
+
+def contrastive(right, wrong, score=sum, better=lambda a, b: a > b):
+    return sum(better(score(a), score(b)) for a, b in zip(right, wrong, strict=True)) / len(right)
+
+
+def fooling_document():
+    context = ["mary found the key ."]
+    return context, ["tom hid the lamp .", *context], "it was old ."
+
+
+def gate_of(first, second, weight, bias):
+    return (torch.cat([first, second], -1) @ weight.T + bias).sigmoid()
+
+
+def gated_sum(source, context, weight, bias):
+    gate = gate_of(source, context, weight, bias)
+    return gate * source + (1 - gate) * context
+
+
+def closed_keeps_source(source, context, weight, bias):
+    gate = gate_of(source, context, weight, bias)
+    return gate * context + (1 - gate) * source
+
+
+def context_first(source, context, weight, bias):
+    gate = gate_of(context, source, weight, bias)
+    return gate * source + (1 - gate) * context
+
+
+def context_in_full(source, context, weight, bias):
+    return gate_of(source, context, weight, bias) * source + context
+
+
+def pooled(states, weights):
+    return (weights.unsqueeze(-1) * states).sum(-2)
+
+
+def sentence_vector(states, scores, words):
+    return pooled(states, scores.masked_fill(~words, -math.inf).softmax(-1))
+
+
+def attention_pairs(system, source, context, count):
+    if system == "no-context":
+        return source**2
+    if system == "concatenation":
+        return (source + count * context) ** 2
+    return source**2 + count * context**2 + count**2 + source * count
+
+
+def instead(system, pairs):
+    """Answer as the solution does, but for one system."""
+    return lambda name, *sizes: pairs(*sizes) if name == system else attention_pairs(name, *sizes)
+
+
+EDITION = {
+    "ceiling": Solved(
+        ceiling,
+        [
+            Mistake(
+                lambda pairs: ceiling(pairs, lambda counts: counts.total() * (len(counts) == 1)),
+                "the ambiguous sentences count too",
+                "guessing the commonest target is often right",
+            ),
+            Mistake(mean_over_sources, "by how often they occur", "sentences are counted, not kinds of them"),
+            Mistake(
+                lambda pairs: ceiling(pairs, lambda counts: counts.total()),
+                "only the commonest target",
+                "without context a system cannot tell two equal sources apart",
+            ),
+        ],
+    ),
+    "contrastive": Solved(
+        contrastive,
+        [
+            Mistake(
+                lambda right, wrong: contrastive(right, wrong, lambda words: sum(words) / len(words)),
+                "these are means over the words",
+                "the probability of a sentence is a product over its words",
+            ),
+            Mistake(
+                lambda right, wrong: contrastive(right, wrong, better=lambda a, b: a >= b),
+                "a tie is not right",
+                "no preference is no knowledge",
+            ),
+            Mistake(
+                lambda right, wrong: contrastive(right, wrong, better=lambda a, b: a < b),
+                "whose wrong translation is likelier",
+                "log-probabilities are negative: the larger one is the likelier",
+            ),
+            Mistake(
+                lambda right, wrong: contrastive(right, wrong) * len(right),
+                "a share, not a number",
+                "shares compare, counts do not",
+            ),
+        ],
+    ),
+    "fooling_document": Solved(
+        fooling_document,
+        [
+            Mistake(
+                lambda: (["mary found the key ."], ["tom hid the lamp ."], "it was old ."),
+                "exactly one sentence more",
+                "change one thing at a time",
+            ),
+            Mistake(
+                lambda: (
+                    ["mary found the key ."],
+                    ["mary found the key .", "tom hid the lamp ."],
+                    "it was old .",
+                ),
+                "the nearest sentence must stay",
+                "a nearer noun is a fair reason to translate otherwise",
+            ),
+            Mistake(
+                lambda: (["mary found the spaceship ."], ["tom hid the lamp ."] * 2, "it was old ."),
+                "does not know spaceship",
+                "a word outside the vocabulary fools any model",
+            ),
+            Mistake(
+                lambda: (
+                    ["mary found the key ."],
+                    ["snow fell outside .", "mary found the key ."],
+                    "it was old .",
+                ),
+                "the sentence you put in changes nothing",
+                "a sentence without a noun does not compete",
+            ),
+        ],
+        open="the student writes the document",
+    ),
+    "gated_sum": Solved(
+        gated_sum,
+        [
+            Mistake(gate_of, "this is the gate itself", "equation 3.8 names a gate; equation 3.9 uses it"),
+            Mistake(closed_keeps_source, "the wrong way round", "what an open gate lets through"),
+            Mistake(context_first, "the source first", "the weight has a half for each, in this order"),
+            Mistake(context_in_full, "both parts are weighed", "a gate mixes, a sum adds"),
+        ],
+    ),
+    "sentence_vector": Solved(
+        sentence_vector,
+        [
+            Mistake(
+                lambda states, scores, words: pooled(states, scores.softmax(-1)),
+                "padding takes a share",
+                "padding has scores, too",
+            ),
+            Mistake(
+                lambda states, scores, words: pooled(states, scores.softmax(-1).masked_fill(~words, 0)),
+                "no longer sum to one",
+                "hide before the softmax, not after",
+            ),
+            Mistake(
+                lambda states, scores, words: pooled(states, words / words.sum(-1, keepdim=True)),
+                "the mean over the words",
+                "attention is a weighted mean with learned weights",
+            ),
+        ],
+    ),
+    "attention_pairs": Solved(
+        attention_pairs,
+        [
+            Mistake(
+                instead("concatenation", lambda s, c, n: s**2 + (n * c) ** 2),
+                "look at each other, too",
+                "in one sequence every token looks at every other",
+            ),
+            Mistake(
+                instead("concatenation", lambda s, c, n: s**2 + n * c**2),
+                "read apart here",
+                "this would be the cost of sentences encoded one by one",
+            ),
+            Mistake(
+                instead("hce", lambda s, c, n: s**2 + n * c**2),
+                "count the attention among the sentence vectors",
+                "the upper encoder and the last layer attend, too",
+            ),
+            Mistake(
+                instead("hce", lambda s, c, n: s**2 + n * c**2 + n**2),
+                "the source looks at the sentence vectors",
+                "how the context reaches the source",
+            ),
+            Mistake(
+                instead("hce", lambda s, c, n: s**2 + n * c**2 + s * n),
+                "sentence vectors look at one another",
+                "what the upper encoder does",
+            ),
+        ],
+    ),
+}

@@ -133,6 +133,11 @@ EDITION = {
                 "a nearer noun is a fair reason to translate otherwise",
             ),
             Mistake(
+                lambda: (["mary found the key ."], ["tom slept .", "anna sang ."], "it was old ."),
+                "put one sentence into it",
+                "two documents that differ in one sentence make an experiment",
+            ),
+            Mistake(
                 lambda: (["mary found the spaceship ."], ["tom hid the lamp ."] * 2, "it was old ."),
                 "does not know spaceship",
                 "a word outside the vocabulary fools any model",

@@ -77,12 +77,12 @@ class MemoryEncoder(nn.Module):
         own, memory, feed = self.residuals
         # excerpt: memory attention
         t = vectors + self.positions(vectors.shape[1])
-        inner = own.enter(t)  # type: ignore[operator]
-        t = own.leave(t, self.attention(inner, inner, inner, present).output)  # type: ignore[operator]
-        inner = memory.enter(t)  # type: ignore[operator]
+        inner = own.enter(t)
+        t = own.leave(t, self.attention(inner, inner, inner, present).output)
+        inner = memory.enter(t)
         # the sentence vectors look at the source
-        t = memory.leave(t, self.memory_attention(inner, source, source, mask).output)  # type: ignore[operator]
-        t = feed.leave(t, self.feed_forward(feed.enter(t)))  # type: ignore[operator]
+        t = memory.leave(t, self.memory_attention(inner, source, source, mask).output)
+        t = feed.leave(t, self.feed_forward(feed.enter(t)))
         # end excerpt
         return self.end(t)
 

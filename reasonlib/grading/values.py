@@ -3,13 +3,11 @@
 No pickle: what comes from a student's process is read as data alone. A function or any other object stays
 where it is, and the other side gets a reference to call it by (`reasonlib.grading.remote`).
 
-========================  =================================================================
-``{"l": [...]}``          a list; ``t`` a tuple, ``s`` a set, ``d`` the pairs of a dictionary
-``{"a": [type, shape, base64]}``   an array; ``T`` a tensor, ``n`` a NumPy scalar, ``g`` a generator
-``{"c": [module, name, fields]}``  a dataclass or a named tuple of the library
-``{"m": [module, name, config, weights]}``   a network of the library, to the student's process only
-``{"r": ...}``            a reference; ``{"o": n}`` a reference of the other side's own
-========================  =================================================================
+- ``{"l": [...]}``: a list; ``t`` is a tuple, ``s`` a set, ``d`` the pairs of a dictionary
+- ``{"a": [type, shape, base64]}``: an array; ``T`` is a tensor, ``n`` a NumPy scalar, ``g`` a generator
+- ``{"c": [module, name, fields]}``: a dataclass or a named tuple of the library
+- ``{"m": [module, name, config, weights]}``: a network of the library, to the student's process only
+- ``{"r": ...}``: a reference; ``{"o": n}`` is a reference of the other side's own
 """
 
 import base64

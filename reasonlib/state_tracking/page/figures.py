@@ -135,6 +135,11 @@ def carried() -> "pd.DataFrame":
     """Set what carrying over scores on simulated dialogues beside the test part of MultiWOZ 2.1."""
     import pandas as pd
 
+    shown = {
+        "joint_goal": METRICS["joint_goal"],
+        "slot": "slot accuracy",
+        "inherited": METRICS["inherited"],
+    }
     columns = {}
     for name, experiment in (
         ("simulated", "state_tracking/baselines"),
@@ -142,9 +147,9 @@ def carried() -> "pd.DataFrame":
     ):
         group = results.best(experiment, "carry-over", scale="paper")
         turns = group.records[0].details["turns"]
-        summaries = {METRICS[metric]: group.summary(metric) for metric in ("joint_goal", "slot", "inherited")}
+        summaries = {word: group.summary(metric) for metric, word in shown.items()}
         columns[f"{name}, {turns:,} turns"] = {
-            words: "–" if summary is None else f"{summary.mean:.3f}" for words, summary in summaries.items()
+            word: "–" if summary is None else f"{summary.mean:.3f}" for word, summary in summaries.items()
         }
     return pd.DataFrame(columns)
 

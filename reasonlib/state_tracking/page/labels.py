@@ -4,7 +4,6 @@ __all__ = ["METRICS", "ROWS"]
 
 METRICS = {
     "joint_goal": "joint goal accuracy",
-    "slot": "slot accuracy",
     "inherited": "accuracy on inherited slots",
     "turns_per_second.30": "turns a second, 30 pairs",
     "gate.none.precision": "gate: precision of none",

@@ -82,60 +82,6 @@ def test_the_first_screen_has_title_objective_needs_and_the_start_of_a_live_figu
     assert set(below) == LATER, "take it off the list of those that come later"
 
 
-CELLS = """() => {
-  const tables = [".rr-scroll table", ".pst-scrollable-table-container table", "table.dataframe"];
-  const all = document.querySelectorAll(tables.map((each) => `article ${each}`).join(", "));
-  const short = (cell) => {
-    if (!cell.checkVisibility()) return true;
-    if (cell.querySelector("ul, ol, details, svg, table, p + p, br, div, small")) return true;
-    const style = getComputedStyle(cell), range = document.createRange();
-    const line = parseFloat(style.lineHeight) || 1.5 * parseFloat(style.fontSize);
-    range.selectNodeContents(cell);
-    return new Set([...range.getClientRects()].map((box) => Math.round(box.bottom / line))).size <= 3;
-  };
-  const cells = [...all].flatMap((table) => [...table.querySelectorAll("th, td")]);
-  return cells.filter((cell) => !short(cell)).map((cell) => cell.textContent.trim().slice(0, 60));
-}"""
-
-WIDE = """() => [...document.querySelectorAll("article .rr-wide")]
-  .filter((box) => !box.closest("details:not([open])"))
-  .map((box) => [box.className, box.tabIndex, box.classList.contains("rr-more")])"""
-
-STUCK = """() => [...document.querySelectorAll("article .rr-wide table")].map((table) => {
-  const box = table.closest(".rr-wide");
-  box.scrollLeft = 60;
-  const cell = table.querySelector("tbody tr > :first-child");
-  return cell ? cell.getBoundingClientRect().left - box.getBoundingClientRect().left : 0;
-})"""
-
-OVERFLOWING = """() => [...document.querySelectorAll("article div.cell_input pre, article .rr-excerpt pre")]
-  .filter((block) => block.checkVisibility() && block.scrollWidth > block.clientWidth + 1)
-  .map((block) => block.textContent.split("\\n").sort((a, b) => b.length - a.length)[0])"""
-
-
-def test_tables_on_a_phone_have_short_cells_and_scroll_with_a_cue(browser, site, page_name):
-    with Page(browser, (site / page_name).as_uri(), size="phone") as opened:
-        opened.drawn()
-        assert opened.page.evaluate(CELLS) == [], "cells of more than three lines"
-        for name, tab, more in opened.page.evaluate(WIDE):
-            assert tab == 0 and more, f"{name} is wider than the page and says nothing"
-        stuck = opened.page.evaluate(STUCK)
-        assert all(abs(away) < 3 for away in stuck), "the first column scrolls away"
-
-
-def test_code_fits_its_column_on_a_desktop(browser, site):
-    from chapters import chapters
-
-    wide = {}
-    for chapter in chapters():
-        with Page(browser, (site / f"{chapter.name}.html").as_uri()) as opened:
-            opened.drawn()
-            found = opened.page.evaluate(OVERFLOWING)
-        if found:
-            wide[chapter.short] = found
-    assert wide == {}
-
-
 def answered(form, page):
     """What a question says of the last answer."""
     page.evaluate("() => new Promise((done) => requestAnimationFrame(done))")

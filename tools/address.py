@@ -25,7 +25,11 @@ ELSEWHERE = (
     "LICENSE",
     "constraints.txt",
 )  # other people's text, and made-up examples
-OTHERS = {"containers/bubblewrap", "sameenmaruf/selective-attn", "smartyfh/DST-STAR"}  # projects that ours links to
+OTHERS = {
+    "containers/bubblewrap",
+    "sameenmaruf/selective-attn",
+    "smartyfh/DST-STAR",
+}  # projects that ours links to
 
 
 @dataclass(frozen=True)

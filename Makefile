@@ -10,14 +10,13 @@ STAMP := $(VENV)/.reasonlib-env
 
 export PYTHONUNBUFFERED := 1
 
-.PHONY: course help book test test-all newest oldest serve bench env pairs outputs pdf lock address screenshot format lint types unit notebooks site-tests clean
+.PHONY: course help book test test-all newest oldest serve bench env pairs outputs lock address screenshot format lint types unit notebooks site-tests clean
 .DEFAULT_GOAL := help
 
 help:
 	@sed -n '1,2p' Makefile
 	@echo "#   make lint | types | unit | notebooks | site-tests   the parts of make test"
 	@echo "#   make test-all   also the slow tests   make newest | oldest   unit tests with other versions of the packages"
-	@echo "#   make pdf   the book as one PDF, printed by Chromium"
 	@echo "#   make course [COURSE=folder]   the assignments as a course folder for nbgrader"
 	@echo "#   make format | outputs | lock | screenshot | address URL=https://...   upkeep"
 
@@ -76,9 +75,6 @@ pairs: $(STAMP)
 
 outputs: $(STAMP)
 	$(PY) tools/notebooks.py write --outputs
-
-pdf: $(STAMP)
-	@$(PY) tools/pdf.py --scale $(SCALE)
 
 lock: $(STAMP)
 	$(PY) tools/lock.py

@@ -472,9 +472,7 @@ def preview(names: Sequence[str], site: Path, *, as_is: bool) -> None:
         say((site / "book" / f"{name}.html").resolve().as_uri())
 
 
-def sphinx_in_this_process(
-    work: Path, site: Path, scale: str, *, lenient: bool = False, builder: str = "html"
-) -> int:
+def sphinx_in_this_process(work: Path, site: Path, scale: str, *, lenient: bool = False) -> int:
     """The worker: Jupyter Book's own Sphinx build over the staged sources, with execution off."""
     from jupyter_book.sphinx import build_sphinx
 
@@ -492,7 +490,6 @@ def sphinx_in_this_process(
             "external_toc_path": str(source / "_toc.yml"),
         },
         warningiserror=not lenient,
-        builder=builder,
         keep_going=True,
     )
     return result if isinstance(result, int) else 1
@@ -586,7 +583,6 @@ def main() -> int:
     each.add_argument("site", type=Path)
     each.add_argument("scale")
     each.add_argument("--lenient", action="store_true")
-    each.add_argument("--builder", default="html")
     given = parser.parse_args()
     try:
         if given.command == "build":
@@ -605,9 +601,7 @@ def main() -> int:
         elif given.command == "_execute":
             return execute_in_this_process(given.work, given.scale)
         else:
-            return sphinx_in_this_process(
-                given.work, given.site, given.scale, lenient=given.lenient, builder=given.builder
-            )
+            return sphinx_in_this_process(given.work, given.site, given.scale, lenient=given.lenient)
     except BuildError as error:
         told = str(error)
         if not sys.stderr.isatty():  # a traceback of IPython is coloured

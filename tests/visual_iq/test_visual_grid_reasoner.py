@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from torch.nn import functional
+from visual_iq.learning import learns
 
 from reasonlib.visual_iq.models.grid_reasoner import GridReasoner
 from reasonlib.visual_iq.models.reasoner import ReasonerConfig
@@ -62,24 +62,7 @@ def shades(problems, generator):
     return greys[:, :, None, None].expand(-1, -1, SIZE, SIZE), target
 
 
-def learns(model, *, steps, share=0.8):
-    """Whether a model reaches a share of right answers on fresh problems within a number of steps."""
-    generator = torch.Generator().manual_seed(1)
-    optimiser = torch.optim.Adam(model.parameters(), lr=0.005)
-    for step in range(1, steps + 1):
-        images, target = shades(24, generator)
-        optimiser.zero_grad()
-        functional.cross_entropy(model.train()(images).logits, target).backward()
-        optimiser.step()
-        if step % 20 == 0:
-            images, target = shades(200, generator)
-            with torch.no_grad():
-                if (model.eval()(images).logits.argmax(1) == target).float().mean() > share:
-                    return True
-    return False
-
-
 @pytest.mark.slow
 def test_it_learns_what_it_cannot_without_the_panel_encoder():
-    assert learns(small(), steps=1000)
-    assert not learns(small(panel_layers=0), steps=40, share=0.3)
+    assert learns(small(), shades, steps=1000, share=0.8)
+    assert not learns(small(panel_layers=0), shades, steps=40, share=0.3)

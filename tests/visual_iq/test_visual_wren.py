@@ -3,6 +3,7 @@
 import pytest
 import torch
 from torch.nn import functional
+from visual_iq.learning import learns
 
 from reasonlib.training import parameter_count
 from reasonlib.visual_iq.models.wren import WReN, WReNConfig, position_tags
@@ -113,24 +114,7 @@ def as_the_last(problems, generator):
     return images, (order == 7).long().argmax(1)
 
 
-def learns(model, *, steps, share=0.9):
-    """Whether a model reaches a share of right answers on fresh problems within a number of steps."""
-    generator = torch.Generator().manual_seed(1)
-    optimiser = torch.optim.Adam(model.parameters(), lr=0.005)
-    for step in range(1, steps + 1):
-        images, target = as_the_last(24, generator)
-        optimiser.zero_grad()
-        functional.cross_entropy(model.train()(images).logits, target).backward()
-        optimiser.step()
-        if step % 20 == 0:
-            images, target = as_the_last(200, generator)
-            with torch.no_grad():
-                if (model.eval()(images).logits.argmax(1) == target).float().mean() > share:
-                    return True
-    return False
-
-
 def test_only_tags_tell_which_context_panel_is_the_last():
     sizes = {"width": 4, "embedding": 16, "hidden": 32, "auxiliary": 0, "dropout": 0.0}
-    assert learns(small(tags=True, **sizes), steps=1000)
-    assert not learns(small(tags=False, **sizes), steps=60, share=0.3)
+    assert learns(small(tags=True, **sizes), as_the_last, steps=1000, share=0.9)
+    assert not learns(small(tags=False, **sizes), as_the_last, steps=60, share=0.3)

@@ -46,7 +46,7 @@ def check_ceiling(answer: Callable[..., Any], seed: int) -> None:
     """Check ``ceiling(pairs)``: the highest accuracy that a system without context can have.
 
     ``pairs`` is a list of (source, target) sentences. The system gives one target for a source sentence,
-    whatever stands before it.
+    whatever comes before it.
     """
     draw = random.Random(seed)
     often, seldom, clear = draw.randint(4, 7), draw.randint(1, 3), draw.randint(5, 9)
@@ -111,7 +111,7 @@ def check_contrastive(answer: Callable[..., Any], seed: int) -> None:
     title="A document that fools a context model",
     minutes=20,
     points=3,
-    hint="Let an earlier sentence mention another noun than the nearest one.",
+    hint="Add an earlier sentence that mentions a different noun from the one in the nearest sentence.",
 )
 def check_fooling_document(answer: Callable[..., Any]) -> None:
     """Check ``fooling_document()``: two contexts and a sentence that the bundled translator confuses.

@@ -49,7 +49,7 @@ def _accuracy(translator: BundledTranslator, cases: Sequence[Case], *, count: in
 
 
 def _far(count: int, distance: int) -> list[Case]:
-    """Simulate helpful sentences whose deciding word stands so many sentences back."""
+    """Simulate sentences that need their context, with the deciding word `distance` sentences back."""
     sentences = 2 * (distance + 1) + 4
     config = SimulatorConfig(sentences=sentences, helpful=2 / sentences, distance=(distance, distance))
     return helpful_cases(count, config=config)
@@ -107,7 +107,7 @@ def distance(*, count: int = 200, farthest: int = 6) -> Picture:
 
 
 def longer(*, count: int = 200, counts: Sequence[int] = (1, 2, 3, 5, 8, 12)) -> Picture:
-    """Draw the accuracy when more sentences are read, while the deciding word stays in the nearest one."""
+    """Draw the accuracy by number of sentences read; the deciding word is always in the nearest one."""
     translator = from_pretrained()
     cases = helpful_cases(
         2 * count, config=SimulatorConfig(sentences=24, helpful=4 / 24, distance=(1, 1)), most=max(counts)

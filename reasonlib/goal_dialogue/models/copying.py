@@ -69,9 +69,7 @@ class CopyConfig:
     radius: int = 3  # R; with 0 a mention has no context
     rounds: int = 2  # with 1 a mention ignores the names in its window
     ages: int = 40  # turns back that have a vector each; with 1 recency is ignored
-    own: int = (
-        0  # so many heard names have a vector of their own instead of company: what copying does without
-    )
+    own: int = 0  # entities of the training data that get a learned vector each, in place of their context
     spread: float = 0.1  # standard deviation of the first weights
 
     def __post_init__(self) -> None:

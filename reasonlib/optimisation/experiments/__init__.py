@@ -185,7 +185,7 @@ ACTIVATION = _experiment(
 
 OVERFITTING = _experiment(
     "overfitting",
-    title="The same networks, trained until they know their five hundred digits by heart",
+    title="The same networks, trained until they have memorised their five hundred digits",
     rows={
         "sigmoid": {"activation": "sigmoid", "rates": [0.03, 0.1, 0.3]},
         "softplus": {"activation": "softplus", "rates": [0.03, 0.1, 0.3]},

@@ -3,6 +3,7 @@
 On the book's pages the same is done without a kernel by `reasonlib.optimisation.page.live`.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from html import escape
@@ -46,7 +47,7 @@ def _widgets() -> Any:
     return ipywidgets
 
 
-class _Form:
+class _Form(ABC):
     """Controls over a result; whatever changes, `draw` is called."""
 
     box: Any
@@ -60,9 +61,9 @@ class _Form:
         for control in watched:
             control.observe(self.draw, names="value")
 
+    @abstractmethod
     def draw(self, change: Any = None) -> None:
         """Show what the controls say."""
-        raise NotImplementedError
 
     def _ipython_display_(self) -> None:
         from IPython.display import display

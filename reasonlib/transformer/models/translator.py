@@ -60,7 +60,7 @@ class TranslatorConfig:
     hidden: int = 64  # F
     positions: str = "sinusoidal"  # or "learned"
     norm: str = "post"  # or "pre"
-    dropout: float = 0.0  # nothing can be learnt by heart where examples never end
+    dropout: float = 0.0  # every example is new, so there is nothing to memorise
 
     def __post_init__(self) -> None:
         for name in ("vocabulary", "longest", "layers", "width", "heads", "hidden"):

@@ -74,7 +74,7 @@ live("translating", ({ root, stage, data, weights, find }) => {
   const sentence = field("Sentence", { changed: () => answer() });
   const own = make("details", {}, make("summary", {}, "Write your own"), make("div", { class: "rr-translating-own" }, context.element, sentence.element,
     make("details", {}, make("summary", {}, "Words that the translator knows"), make("p", { class: "rr-live-note" }, data.known.join(", ")))));
-  stage.append(pick.element, make("div", {}, make("div", { class: "rr-live-title" }, "What stands before it?"), picks), words.element, said, looked, remarks, own);
+  stage.append(pick.element, make("div", {}, make("div", { class: "rr-live-title" }, "What comes before it?"), picks), words.element, said, looked, remarks, own);
   root.translating = { write, open, look, result: () => result }; // for tests and for the browser's console
   open(0);
 });

@@ -22,7 +22,7 @@ SMALL: Mapping[str, Any] = {
 SCALES: Mapping[str, Mapping[str, Any]] = {
     "smoke": {"documents": 12, "checked": 4, "asked": 4, "epochs": 1, "warmup": 1},
     "quick": {"documents": 600, "checked": 20, "asked": 40, "epochs": 4},
-    "paper": {"documents": 1500, "checked": 60, "asked": 200, "epochs": 4},
+    "paper": {"documents": 1500, "checked": 60, "asked": 200, "epochs": 10},
 }
 
 FAR: Mapping[str, Any] = {"distance": [1, 10], "sentences": 22, "helpful": 2 / 22}

@@ -24,7 +24,7 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import reasonlib
 from reasonlib.errors import BusyError, UserError
@@ -32,6 +32,9 @@ from reasonlib.tracking import records as _records
 from reasonlib.tracking.equivalence import RUN
 from reasonlib.tracking.fingerprint import fingerprint
 from reasonlib.tracking.records import ENDINGS, KINDS, SCALES, Data, Record, Steps
+
+if TYPE_CHECKING:
+    from reasonlib.training import RunOptions
 
 BACKENDS = ("loky", "threading", "dask")
 LIBRARIES = ("torch", "numpy", "accelerate", "transformers")
@@ -72,6 +75,16 @@ class Trial:
     minutes: float | None = None
     folder: Path | None = None
     progress: bool = False
+
+    @property
+    def options(self) -> "RunOptions":
+        """The keywords of a training function: seed, minutes, checkpoint, progress."""
+        return {
+            "seed": self.seed,
+            "minutes": self.minutes,
+            "checkpoint": self.folder,
+            "progress": self.progress,
+        }
 
 
 @dataclass(frozen=True, kw_only=True)

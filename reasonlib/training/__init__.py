@@ -7,15 +7,19 @@ from reasonlib.training.history import History
 from reasonlib.training.loop import fit
 from reasonlib.training.nested import batch_weight, map_tensors, split_batch, to_device
 from reasonlib.training.optimisers import OPTIMISERS, learning_rate, make_optimiser
+from reasonlib.training.recipes import RunOptions, divide_steps, fit_recipe, training_config
 
 __all__ = [
     "OPTIMISERS",
     "History",
+    "RunOptions",
     "TrainingConfig",
     "batch_weight",
     "denormals_flushed",
     "device",
+    "divide_steps",
     "fit",
+    "fit_recipe",
     "learning_rate",
     "load_weights",
     "make_optimiser",
@@ -25,5 +29,6 @@ __all__ = [
     "seeded",
     "split_batch",
     "to_device",
+    "training_config",
     "weights_metadata",
 ]

@@ -6,14 +6,14 @@ By hand: ``[[5, 6, 7], [8]]`` becomes ``[[5, 6, 7], [8, 0, 0]]``, and its mask i
 A third of that tensor is padding; `LengthBuckets` puts sequences of like length together, which leaves less.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.utils.data import Sampler
 
-__all__ = ["LengthBuckets", "mask_of", "pad"]
+__all__ = ["LengthBuckets", "mask_of", "pad", "predict_in_buckets"]
 
 
 def pad(sequences: Sequence[Sequence[int]], value: int = 0) -> Tensor:
@@ -240,3 +240,44 @@ class LengthBuckets(Sampler[list[int]]):
         self.plan()
         assert self._planned is not None
         return len(self._planned[1])
+
+
+@torch.no_grad()
+def predict_in_buckets(
+    predict: Callable[[list[int]], Tensor],
+    lengths: Sequence[int] | np.ndarray,
+    *,
+    batch_size: int | None = None,
+    max_tokens: int | None = None,
+) -> np.ndarray:
+    """Predict items batch by batch, each batch of nearly the same length, without gradients.
+
+    Parameters
+    ----------
+    predict
+        From the numbers of a batch's items to one prediction each, in the same order.
+    lengths
+        Length of every item, in tokens.
+    batch_size, max_tokens
+        As in `LengthBuckets`; an item that is longer than `max_tokens` is allowed.
+
+    Returns
+    -------
+    numpy.ndarray
+        The predictions in the order of the items.
+
+    Examples
+    --------
+    >>> predict_in_buckets(lambda items: 10 * torch.tensor(items), [3, 1, 2], batch_size=2).tolist()
+    [0, 10, 20]
+    """
+    sizes = np.asarray(lengths)
+    longest = max_tokens if max_tokens is None else max(max_tokens, int(sizes.max()))
+    predictions: np.ndarray | None = None
+    for items in LengthBuckets(sizes.tolist(), batch_size=batch_size, max_tokens=longest).plan(0):
+        values = predict(items).cpu().numpy()
+        if predictions is None:
+            predictions = np.zeros((len(sizes), *values.shape[1:]), dtype=values.dtype)
+        predictions[items] = values
+    assert predictions is not None  # there is at least one item
+    return predictions

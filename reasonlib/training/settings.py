@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
-from typing import Any
+from typing import Any, TypeVar
 
-__all__ = ["select_fields", "with_defaults"]
+__all__ = ["construct", "select_fields", "with_defaults"]
+
+
+Config = TypeVar("Config")
 
 
 def select_fields(config: type, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -25,6 +28,18 @@ def select_fields(config: type, settings: Mapping[str, Any]) -> dict[str, Any]:
     """
     names = {field.name for field in fields(config)}
     return {name: value for name, value in settings.items() if name in names}
+
+
+def construct(config: type[Config], settings: Mapping[str, Any], **values: Any) -> Config:
+    """Construct a config or a recipe from the settings of a row that are its fields, and from other values.
+
+    Examples
+    --------
+    >>> from dataclasses import make_dataclass
+    >>> construct(make_dataclass("Config", ["width", "words"]), {"width": 32, "tasks": (1, 2)}, words=100)
+    Config(width=32, words=100)
+    """
+    return config(**{**select_fields(config, settings), **values})
 
 
 def with_defaults(settings: Mapping[str, Any], *configs: type) -> dict[str, Any]:

@@ -1,5 +1,9 @@
 """The vote over a row of digits: how it is trained, and what is measured."""
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Unpack
+
 import torch
 from reasonlib.TOPIC.data.example import Example
 from reasonlib.TOPIC.data.simulator import simulate
@@ -9,8 +13,11 @@ from torch.nn import functional
 
 from reasonlib import training
 from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
+from reasonlib.tracking.trials import measured
+from reasonlib.training import RunOptions
+from reasonlib.training.settings import construct
 
-__all__ = ["DATA", "VOTE", "encode"]
+__all__ = ["DATA", "VOTE", "Recipe", "encode", "train"]
 
 DATA = {"simulated": "stand-in"}
 """The data sets of this topic, each with its kind: released, regenerated, mixed or stand-in."""
@@ -22,33 +29,50 @@ def encode(examples: list[Example]) -> tuple[Tensor, Tensor]:
     return 2 * rows - 1, torch.tensor([example.answer for example in examples], dtype=torch.float32)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """How a vote is trained; fields of `reasonlib.training.TrainingConfig` have its names.
+
+    Raises
+    ------
+    ValueError
+        If the batch size is below 1.
+    """
+
+    epochs: int = 5
+    batch_size: int = 32
+    lr: float = 0.1
+
+    def __post_init__(self) -> None:
+        if self.batch_size < 1:
+            raise ValueError(f"batch_size must be at least 1, got {self.batch_size}")
+
+
+def train(
+    model: Vote, rows: Tensor, answers: Tensor, recipe: Recipe, **options: Unpack[RunOptions]
+) -> training.History:
+    """Train a vote in place on rows (N, L) and answers (N,); see `reasonlib.training.fit_recipe`."""
+
+    def batches(epoch: int) -> Iterable[tuple[Tensor, Tensor]]:
+        return zip(rows.split(recipe.batch_size), answers.split(recipe.batch_size), strict=True)
+
+    def loss(model: Vote, batch: tuple[Tensor, Tensor]) -> Tensor:
+        rows, answers = batch
+        return functional.binary_cross_entropy_with_logits(model(rows), answers)
+
+    return training.fit_recipe(model, batches, recipe, loss=loss, **options)
+
+
 def run_vote(trial: Trial) -> Measured:
     """Train one vote and test it."""
     settings = trial.settings
     rows, answers = encode(simulate(settings["train"], seed=1))
     test_rows, test_answers = encode(simulate(settings["test"], seed=2))
-    model = Vote(VoteConfig(blind=settings.get("blind", False)), seed=trial.seed).to(trial.device)
-    history = training.fit(
-        model,
-        lambda epoch: zip(rows.split(32), answers.split(32), strict=True),
-        loss=lambda model, batch: functional.binary_cross_entropy_with_logits(model(batch[0]), batch[1]),
-        config=training.TrainingConfig(
-            epochs=settings["epochs"], lr=0.1, optimiser="adam", seed=trial.seed, minutes=trial.minutes
-        ),
-        monitor="loss",
-        mode="min",
-        checkpoint=trial.folder,
-        progress=trial.progress,
-    )
+    model = Vote(construct(VoteConfig, settings), seed=trial.seed).to(trial.device)
+    history = train(model, rows, answers, construct(Recipe, settings), **trial.options)
     with torch.no_grad():
         right = (model(test_rows.to(trial.device)) > 0).cpu() == (test_answers > 0)
-    return Measured(
-        metrics={"accuracy": right.float().mean().item()},
-        steps_done=history.steps_done,
-        steps_planned=history.steps_planned,
-        stopped=history.stopped,
-        details={"curve": [{"epoch": row["epoch"], "loss": row["loss"]} for row in history]},
-    )
+    return measured(history, {"accuracy": right.float().mean().item()}, curve=("epoch", "loss"))
 
 
 VOTE = Experiment(

@@ -1,5 +1,6 @@
 """The command ``ask``: put questions to any topic that has ``page/ask.py``, and draw its attention."""
 
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -79,7 +80,9 @@ def _from_file(story: str) -> str:
             return Path(story).read_text(encoding="utf-8")
         except UnicodeDecodeError as error:
             raise UserError(f"{story}: not UTF-8 text (byte {error.start})") from error
-    if len(story.split()) == 1:
+    if len(story.split()) == 1 and not re.search(
+        r"[。！？]|[^\W\d_a-zA-Z]{4}", story
+    ):  # no spaces in Chinese
         raise UserError(f"there is no file {story!r}, and one word is no story")
     return story
 

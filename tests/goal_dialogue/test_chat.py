@@ -190,6 +190,25 @@ def test_the_widget_talks():
     assert form.talk.value.count("what it used") == 2 and form.talk.value.count("<details open>") == 1
 
 
+def test_the_widget_understands_what_the_command_line_understands():
+    pytest.importorskip("ipywidgets")
+    line = "A table for 4 in Rome, cheap, Itallian food please! 🍕"
+    form = Talker("rules")
+    form.line.value = line
+    form.button.click()
+    done = CliRunner().invoke(app, ["chat", "--model", "rules", "--json", "--say", line])
+    (turn,) = json.loads(done.output)
+    assert turn["system"][-1] == "api_call italian rome four cheap" == form.conversation.said[-1].text
+    assert "Understood: " in form.hint.value and "italian" in form.hint.value
+    form = Talker("rules")
+    form.line.value = "A table in Tromsø"
+    form.button.click()
+    assert "There is no restaurant in Tromso; there is " in form.hint.value
+    form.line.value = "🙂"
+    form.button.click()
+    assert "say it in words" in form.hint.value
+
+
 def test_the_widget_offers_the_lines_of_a_dialogue():
     pytest.importorskip("ipywidgets")
     split = datasets.load("simulated", 5, dialogues=8)

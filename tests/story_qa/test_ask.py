@@ -84,6 +84,36 @@ def test_the_shipped_network_answers_and_says_where_it_looked():
     assert found.notes == () and found.support is None and found.expected is None
 
 
+@pytest.mark.parametrize(
+    ("question", "text", "note"),
+    [
+        ("WHERE IS THE MILK???", "garden", None),
+        ("where’s the milk", "garden", None),
+        ("Where is the milk？", "garden", None),
+        ("wheres the milk", "garden", None),
+        ("Where is the milk 🥛🙂?", "garden", "it cannot read 🥛, 🙂, which is left out"),
+        ("Where is Jon?", "office", "jon is read as john"),
+        ("Where is the mlik?", "garden", "mlik is read as milk"),
+        ("Where is the milk, 玛丽?", "garden", "it cannot read 玛丽, which is left out"),
+    ],
+)
+def test_questions_as_people_type_them(question, text, note):
+    found = answer(STORY, question)
+    assert found.text == text and found.notes == ((note,) if note else ())
+
+
+def test_what_is_no_english_is_said():
+    with pytest.raises(UserError, match="the question has no word in Latin letters"):
+        answer(STORY, "玛丽在哪里？")
+    with pytest.raises(UserError, match="the story has no word in Latin letters"):
+        answer("玛丽去了花园。约翰去了办公室。", "Where is Mary?")
+    done = CliRunner().invoke(app, ["ask", "玛丽去了花园。", "--question", "Where is Mary?"])
+    assert done.exit_code == 2 and "the story has no word in Latin letters" in done.stderr
+    assert answer("Mary went 🚶 to the garden.", "Where is Mary?").notes == (
+        "it cannot read 🚶, which is left out",
+    )
+
+
 def network(**settings):
     stories = simulate(2, 30, seed=6)
     vocabulary = build_vocabulary(stories)

@@ -32,7 +32,7 @@ def chat(
     Where a request has just been looked up, an empty line is silence: the system goes on with its results.
     """
     from reasonlib.goal_dialogue.page.chat import open_conversation
-    from reasonlib.goal_dialogue.page.listener import Listener
+    from reasonlib.goal_dialogue.page.listener import Listener, tell
 
     if topic != TOPIC:
         raise UserError(f"{topic} has no system to talk to; {TOPIC} has")
@@ -41,10 +41,9 @@ def chat(
     turns: list[dict[str, Any]] = []
     try:
         for line in say or _lines(lambda: bool(conversation.waiting)):
-            replies = conversation.say(line) if as_typed else listener.say(line)
-            understood = dict(listener.heard.slots)
+            replies, understood = tell(listener, line, as_typed=as_typed)
             turns.append(
-                {"user": line, "understood": understood, "system": [reply.text for reply in replies]}
+                {"user": line, "understood": {**understood}, "system": [reply.text for reply in replies]}
             )
             if not as_json:
                 if understood:

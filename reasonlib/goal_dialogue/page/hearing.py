@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from reasonlib.display.typed import nearest, readable
 from reasonlib.goal_dialogue.data.world import SLOTS
 
 __all__ = ["Heard", "hear", "plain_words"]
@@ -111,11 +112,14 @@ class Heard:
         What was wished for that the knowledge base does not have, by slot, as it was typed.
     words
         The line in small letters without punctuation, as simulated users speak.
+    unread
+        Words in other scripts, which nothing here reads.
     """
 
     slots: Mapping[str, str] = field(default_factory=dict)
     lacking: Mapping[str, str] = field(default_factory=dict)
     words: str = ""
+    unread: tuple[str, ...] = ()
 
 
 def plain_words(text: str) -> str:
@@ -124,7 +128,7 @@ def plain_words(text: str) -> str:
     >>> plain_words("Hello, there!  A table -- please.")
     'hello there a table please'
     """
-    text = text.lower().translate({0x2019: "'", 0x2018: "'", 0x2013: " ", 0x2014: " "})
+    text = readable(text).text.lower()
     words = (word.strip(".,;:!?\"'()[]{}<>*+=/\\|~`^&%$#@-\u201c\u201d\u2026") for word in text.split())
     return " ".join(word for word in words if any(map(str.isalnum, word)))
 
@@ -141,6 +145,8 @@ def hear(text: str, types: Mapping[str, str], *, asked: str = "") -> Heard:
     asked
         The slot that the system asked for last; a bare "4" answers it.
     """
+    typed = readable(text)
+    text = typed.text
     marks = r"[/+,;:()|&.!?\n]+"  # between words; a full stop inside a number stays
     spaced = re.sub(
         rf"{marks}(?=\s|$|[a-z])|(?<=[a-z]){marks}(?=\d)|(?<=\d){marks}(?=[a-z])", " ", text.lower()
@@ -159,7 +165,7 @@ def hear(text: str, types: Mapping[str, str], *, asked: str = "") -> Heard:
         rest = [word for word in words if word not in COMMON and word not in ("cuisine", "preference")]
         if rest:
             lacking["cuisine"] = " ".join(rest)
-    return Heard(slots=slots, lacking=lacking, words=plain_words(text))
+    return Heard(slots=slots, lacking=lacking, words=plain_words(text), unread=typed.foreign)
 
 
 def _hear_names(
@@ -283,22 +289,5 @@ def _other_city(text: str, words: list[str], names: set[str], *, asked: str) -> 
 
 
 def _misspelt(word: str, names: Iterable[str]) -> str:
-    """Find the name that is one letter away: another, one more, one less, or two exchanged."""
-    if len(word) < 4 or word in COMMON or not word.isalpha():
-        return ""
-    near = [name for name in names if len(name) > 3 and _one_off(word, name)]
-    return near[0] if len(near) == 1 else ""
-
-
-def _one_off(word: str, name: str) -> bool:
-    if len(word) == len(name):
-        wrong = [index for index in range(len(word)) if word[index] != name[index]]
-        if len(wrong) == 1:
-            return True
-        if len(wrong) != 2 or wrong[1] != wrong[0] + 1:
-            return False
-        return word[wrong[0]] == name[wrong[1]] and word[wrong[1]] == name[wrong[0]]
-    short, long = sorted((word, name), key=len)
-    return len(long) - len(short) == 1 and any(
-        long[:index] + long[index + 1 :] == short for index in range(len(long))
-    )
+    """Find the name that is one letter away; ordinary words are none."""
+    return "" if word in COMMON else nearest(word, names)

@@ -12,7 +12,7 @@
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from reasonlib.errors import UserError
 from reasonlib.goal_dialogue.data.example import SILENCE
@@ -23,7 +23,7 @@ from reasonlib.goal_dialogue.page.hearing import Heard, hear
 if TYPE_CHECKING:
     from reasonlib.goal_dialogue.data.example import Dialogue
 
-__all__ = ["Listener"]
+__all__ = ["Listener", "Understood", "tell"]
 
 GREETING = "hello"
 WANTS = {"table", "restaurant", "reservation", "book", "eat", "dinner", "lunch", "food", "dine", "somewhere"}
@@ -44,6 +44,39 @@ QUESTIONS = {
 }
 ANYTHING_ELSE = "sure is there anything else to update"
 MOST = 12  # lines that are said for the user in a row
+
+
+class Understood(NamedTuple):
+    """What came of a line.
+
+    Attributes
+    ----------
+    replies
+        What the system said.
+    slots
+        The wishes that were understood, by slot; empty for a line passed on as it was typed.
+    """
+
+    replies: tuple[SystemReply, ...]
+    slots: Mapping[str, str]
+
+
+def tell(listener: "Listener", line: str, *, as_typed: bool = False) -> Understood:
+    """Say a line, in a terminal or in a notebook.
+
+    Parameters
+    ----------
+    listener
+        Stands between the person and the system.
+    line
+        What was typed.
+    as_typed
+        Pass it on word for word.
+    """
+    if as_typed:
+        return Understood(listener.conversation.say(line), {})
+    replies = listener.say(line)
+    return Understood(replies, dict(listener.heard.slots))
 
 
 class Listener:
@@ -93,7 +126,8 @@ class Listener:
             return self.conversation.say(text)
         self.heard = heard = hear(text, self.types, asked=asked)
         if not heard.words:
-            raise UserError("say it in words, please; there was none in that line")
+            other = f"; {', '.join(heard.unread)} cannot be read" if heard.unread else ""
+            raise UserError(f"say it in words, please; there was none in that line{other}")
         changed = {slot: value for slot, value in heard.slots.items() if self.wishes.get(slot) != value}
         self.wishes.update(heard.slots)
         for slot in heard.lacking:
@@ -174,7 +208,7 @@ class Listener:
 
     def _lacking(self, heard: Heard) -> str:
         """Say what the knowledge base lacks, and what it has."""
-        parts = []
+        parts = [f"{', '.join(heard.unread)} cannot be read"] if heard.unread else []
         for slot, word in heard.lacking.items():
             names = [name for name, kind in self.types.items() if kind == slot]
             what = {"number": f"table for {word}", "location": f"restaurant in {word}"}.get(

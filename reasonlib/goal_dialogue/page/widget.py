@@ -9,6 +9,7 @@ from typing import Any
 from reasonlib.errors import UserError
 from reasonlib.goal_dialogue.data.example import Dialogue, KnowledgeBase
 from reasonlib.goal_dialogue.page.chat import MODELS, Conversation, open_conversation, user_lines
+from reasonlib.goal_dialogue.page.listener import Listener, Understood, tell
 
 __all__ = ["Talker"]
 
@@ -35,8 +36,8 @@ class Talker:
         The controls, the conversation, and what can be said now, or what was wrong.
     box
         All of them.
-    conversation
-        The `Conversation`.
+    listener
+        Understands what is typed, and speaks to the system.
 
     Raises
     ------
@@ -59,7 +60,7 @@ class Talker:
                 "or talk in a terminal: reasonlib chat"
             ) from error
         self._knowledge = knowledge
-        self.conversation: Conversation = open_conversation(model, knowledge=knowledge)
+        self.listener = Listener(open_conversation(model, knowledge=knowledge))
         self._lines = () if replay is None else user_lines(replay)
         self._used = 0
         wide: dict[str, Any] = {
@@ -80,27 +81,49 @@ class Talker:
         self.again.on_click(self.restart)
         self._show()
 
+    @property
+    def conversation(self) -> Conversation:
+        """The conversation with the system, in the words that it heard."""
+        return self.listener.conversation
+
     def say(self, button: Any = None) -> None:
-        """Say what the form holds; the button calls this."""
+        """Say what the form holds; the button calls this.
+
+        A line that the replayed dialogue offers is passed on word for word.
+        """
+        line = self.line.value
         try:
-            self.conversation.say(self.line.value)
+            understood = tell(self.listener, line, as_typed=line == self._offered())
         except UserError as error:
             self.hint.value = f"<p>{escape(str(error))}</p>"
             return
         self._used += 1
-        self._show()
+        self._show(understood)
+
+    def _offered(self) -> str | None:
+        return self._lines[self._used] if self._used < len(self._lines) else None
 
     def restart(self, change: Any = None) -> None:
         """Begin again, with the system that is picked."""
-        self.conversation, self._used = open_conversation(self.picker.value, knowledge=self._knowledge), 0
+        conversation = open_conversation(self.picker.value, knowledge=self._knowledge)
+        self.listener, self._used = Listener(conversation), 0
         self._show()
 
-    def _show(self) -> None:
+    def _show(self, understood: Understood | None = None) -> None:
         self.talk.value = self.conversation.show(opened=True)._repr_html_()
         waits = bool(self.conversation.waiting)
-        self.hint.value = f"<p>{WAITS}</p>" if waits else ""
+        said = []
+        if understood and understood.slots:
+            said.append(escape(f"Understood: {', '.join(understood.slots.values())}."))
+        shown = {reply.remark for reply in self.conversation.said}
+        for reply in understood.replies if understood else ():
+            if reply.remark and reply.remark not in shown:
+                said.append(escape(f"{reply.remark[0].upper()}{reply.remark[1:]}."))
+        if waits:
+            said.append(WAITS)
+        self.hint.value = "".join(f"<p>{text}</p>" for text in said)
         self.button.description = "Go on" if waits else "Say it"
-        self.line.value = self._lines[self._used] if self._used < len(self._lines) else ""
+        self.line.value = self._offered() or ""
 
     def _ipython_display_(self) -> None:
         from IPython.display import display

@@ -9,7 +9,7 @@ Axes: K hops (or layers, or steps), S sentences, N windows, T tokens.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -20,6 +20,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
+from reasonlib.display.typed import nearest, readable
 from reasonlib.errors import UserError
 from reasonlib.story_qa.data.encoding import encode
 from reasonlib.story_qa.data.example import Example, words
@@ -37,6 +38,7 @@ __all__ = ["Answer", "answer", "ask_evidence", "ask_memory", "ask_reader", "ask_
 TOP = 5  # answers named with their probabilities
 OVERLAP = 64  # tokens that two neighbouring windows of a long story share
 LONGEST_SPAN = 30  # tokens
+CONTRACTED = re.compile(r"\b(where|what|who)'?s\b", re.I)
 TITLES = frozenset({"mr.", "mrs.", "ms.", "dr.", "st."})  # whose full stop ends no sentence
 
 
@@ -136,12 +138,15 @@ def answer(story: str, question: str, model: str | None = None) -> Answer:
     question = " ".join(question.split())
     if not re.search(r"\w", question):
         raise UserError("the question has no words; ask something")
-    if model is None:
-        network = _memory()
-        return ask_memory(network.model, network.vocabulary, sentences, question, encoding=network.encoding)
+    if model is not None and model != "bert":
+        return ask_span(*_span_model(model), sentences, question)
+    network = _memory()
+    sentences, question, notes = as_read(sentences, question, network.vocabulary.tokens)
     if model == "bert":
-        return ask_evidence(_evidence(), sentences, question)
-    return ask_span(*_span_model(model), sentences, question)
+        found = ask_evidence(_evidence(), sentences, question)
+    else:
+        found = ask_memory(network.model, network.vocabulary, sentences, question, encoding=network.encoding)
+    return replace(found, notes=(*notes, *found.notes))
 
 
 def split_sentences(text: str) -> list[str]:
@@ -179,9 +184,61 @@ def split_sentences(text: str) -> list[str]:
         ]
     result = []
     for line in lines:
-        cut = re.sub(r"(\S*[.!?][\"')\]]*)\s+", _end_of_sentence, line)
+        line = re.sub(r"([。！？])(?=\S)", r"\1 ", line)
+        cut = re.sub(r"(\S*[.!?。！？][\"')\]]*)\s+", _end_of_sentence, line)
         result += [sentence.strip() for sentence in cut.split("\n") if re.search(r"\w", sentence)]
     return result
+
+
+def as_read(
+    sentences: Sequence[str], question: str, known: Collection[str]
+) -> tuple[list[str], str, list[str]]:
+    """Bring a story and a question to the letters and words of the bundled models.
+
+    Parameters
+    ----------
+    sentences, question
+        As they were typed.
+    known
+        The words that the model has met.
+
+    Returns
+    -------
+    tuple
+        Sentences, question, and a note for each thing that was read otherwise or left out.
+
+    Raises
+    ------
+    UserError
+        If the question, or every sentence, has no word in Latin letters.
+    """
+    read = [readable(text) for text in (*sentences, question)]
+    if not words(read[-1].text):
+        raise UserError("the question has no word in Latin letters; this model reads English alone")
+    *told, asked = (CONTRACTED.sub(r"\1 is", text.text) for text in read)
+    told = [text for text in told if words(text)]
+    if not told:
+        raise UserError("the story has no word in Latin letters; this model reads English alone")
+    if asked.isupper():
+        asked = asked.capitalize()  # capitals mark no name where everything is one
+    notes = []
+    for left_out in ([sign for text in read for sign in text.symbols], [w for t in read for w in t.foreign]):
+        if left_out:
+            notes.append(f"it cannot read {_listed(left_out)}, which is left out")
+    met = {word for text in told for word in words(text)}
+    otherwise = {}
+    for word in dict.fromkeys(word for text in (*told, asked) for word in words(text)):
+        if word not in known and (name := nearest(word, met & {*known}, shortest=3) or nearest(word, known)):
+            otherwise[word] = name
+    for word, name in otherwise.items():
+        swap = re.compile(rf"\b{re.escape(word)}\b", re.I)
+        told, asked = [_swap(swap, name, text) for text in told], _swap(swap, name, asked)
+        notes.append(f"{word} is read as {name}")
+    return told, asked, notes
+
+
+def _swap(pattern: re.Pattern[str], name: str, text: str) -> str:
+    return pattern.sub(lambda found: name.capitalize() if found[0][0].isupper() else name, text)
 
 
 def _end_of_sentence(found: re.Match[str]) -> str:
@@ -259,8 +316,13 @@ def _best(
     )
 
 
+def _listed(texts: Sequence[str]) -> str:
+    unique = list(dict.fromkeys(texts))
+    return ", ".join(unique[:12]) + (f" and {len(unique) - 12} more" if len(unique) > 12 else "")
+
+
 def _unknown(unknown: Sequence[str]) -> str:
-    listed = ", ".join(unknown[:12]) + (f" and {len(unknown) - 12} more" if len(unknown) > 12 else "")
+    listed = _listed(unknown)
     many = "this word" if len(unknown) == 1 else "these words"
     return f"it has never met {many}, so the answer may mean nothing: {listed}"
 

@@ -51,9 +51,8 @@ def measure(page: Page) -> Reading:
     words = lines = figures = 0
     for cell in jupytext.reads(page.text, fmt="md:myst").cells:
         if cell.cell_type == "markdown":
-            head, end, _ = (
-                cell.source.partition("## Exercises\n") if END.search(cell.source) else (cell.source, "", "")
-            )
+            end = END.search(cell.source)
+            head = cell.source[: end.start()] if end else cell.source
             text, excerpts = split(head)
             words += len(WORD.findall(text))
             lines += sum(lines_of(argument) for argument in excerpts)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from reasonlib.display.terminal import Json, make_table, print_json, print_table, say
+from reasonlib.display.terminal import Json, make_table, print_json, print_table, say, write
 from reasonlib.errors import UserError
 from reasonlib.tracking.experiment import part, topics
 
@@ -132,9 +132,9 @@ def _plain(weights: Any) -> Any:
 def _draw(answer: dict[str, Any]) -> None:
     """Print an answer, and under it the sentences with a bar for the weight of each hop."""
     sure = f"  ({answer['confidence']:.2f})" if "confidence" in answer else ""
-    typer.echo(f"{answer['question']}  {answer['answer']}{sure}")
+    write(f"{answer['question']}  {answer['answer']}{sure}")
     for note in answer.get("notes", ()):
-        typer.echo(f"note: {note}")
+        write(f"note: {note}")
     sentences, hops = answer["sentences"], answer["weights"]
     if not sentences or not hops:
         return

@@ -9,21 +9,27 @@ import typer
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["Json", "make_table", "print_json", "print_table", "say"]
+__all__ = ["Json", "make_table", "print_json", "print_table", "say", "write"]
 
 WIDTH = 160  # columns of a table that does not go to a terminal
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 
 
+def write(line: str) -> None:
+    """Print a line; what the terminal's encoding lacks is shown as ``?``."""
+    print(line, flush=True)  # typer's own writes UTF-8 to a terminal that says it reads ASCII
+
+
 def say(line: str) -> None:
     """Print a line for the user, on standard error."""
-    typer.echo(line, err=True)
+    print(line, file=sys.stderr, flush=True)
 
 
 def print_json(values: Any) -> None:
     """Print values as JSON for a program to read."""
-    typer.echo(json.dumps(values, indent=2, ensure_ascii=False))
+    unicode = (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
+    write(json.dumps(values, indent=2, ensure_ascii=not unicode))
 
 
 def make_table(*headings: str) -> "Table":

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from reasonlib.display.terminal import Json, print_json
+from reasonlib.display.terminal import Json, print_json, write
 from reasonlib.errors import UserError
 
 __all__ = ["COMMANDS", "chat"]
@@ -47,7 +47,7 @@ def chat(
             )
             if not as_json:
                 if understood:
-                    typer.echo(f"  (understood: {', '.join(understood.values())})")
+                    write(f"  (understood: {', '.join(understood.values())})")
                 for reply in replies:
                     _draw(reply)
     except UserError:
@@ -72,17 +72,17 @@ def _lines(is_waiting: Callable[[], bool]) -> Iterator[str]:
 
 
 def _draw(reply: Any) -> None:
-    typer.echo(reply.text)
+    write(reply.text)
     if reply.found:
         names = list(dict.fromkeys(fact.subject for fact in reply.found))
-        typer.echo(f"  ({len(names)} found: {', '.join(names)})")
-        typer.echo("  (change your mind now, or say nothing to hear an offer)")
+        write(f"  ({len(names)} found: {', '.join(names)})")
+        write("  (change your mind now, or say nothing to hear an offer)")
     elif reply.text.startswith("api_call"):
-        typer.echo("  (no restaurant found: ask for another one)")
+        write("  (no restaurant found: ask for another one)")
     if reply.remark:
-        typer.echo(f"  (but: {reply.remark})")
+        write(f"  (but: {reply.remark})")
     for sentence, weight in reply.looked:
-        typer.echo(f"  {weight:.2f}  {sentence}")
+        write(f"  {weight:.2f}  {sentence}")
 
 
 COMMANDS = {"chat": chat}

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from reasonlib.display.terminal import Json, print_json
+from reasonlib.display.terminal import Json, print_json, write
 from reasonlib.errors import UserError
 
 __all__ = ["COMMANDS", "track"]
@@ -40,9 +40,9 @@ def track(
         return
     for step in steps:
         changes = ", ".join(f"{pair} = {value}" for pair, value in step.changed.items()) or "no change"
-        typer.echo(f"turn {step.turn}: {changes}")
+        write(f"turn {step.turn}: {changes}")
         if step.unknown:
-            typer.echo(f"  (not in the small tracker's vocabulary: {', '.join(step.unknown)})")
+            write(f"  (not in the small tracker's vocabulary: {', '.join(step.unknown)})")
 
 
 COMMANDS: dict[str, Callable[..., None]] = {"track": track}

@@ -1,0 +1,1 @@
+"""Questions with their answers: the generator, the released files, batches and masks."""

@@ -1,0 +1,121 @@
+"""Draw questions with the canonical generator, reproducibly.
+
+Source: Saxton et al. (2019), section 2. Questions are drawn in blocks. A block has a seed of its own, made
+from the seed, the module, the difficulty and the number of the block, so that the questions are the same in
+whichever order and in however many processes the blocks are drawn.
+
+By hand: ``simulate("numbers__place_value", 2, seed=0)`` draws the first two questions of block 0.
+"""
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from reasonlib.maths_qa.data.compatibility import load_generator
+from reasonlib.maths_qa.data.example import DIFFICULTIES, LONGEST_ANSWER, LONGEST_QUESTION, Problem
+from reasonlib.maths_qa.data.modules import EXTRAPOLATION, MODULES
+
+__all__ = ["BLOCK", "draw_block", "simulate"]
+
+BLOCK = 500  # questions that share a seed
+
+
+def simulate(module: str, questions: int, *, seed: int = 0, difficulty: str = "easy") -> list[Problem]:
+    """Draw questions of one module.
+
+    Parameters
+    ----------
+    module
+        One of `MODULES`; of `EXTRAPOLATION` if the difficulty is ``extrapolate``.
+    questions
+        How many. Fewer are the beginning of more.
+    seed
+        Draws.
+    difficulty
+        ``easy``, ``medium`` or ``hard``: a third each of the range of the entropy of the training questions;
+        ``interpolate`` or ``extrapolate``: a test set.
+
+    Returns
+    -------
+    list of Problem
+        Questions of at most 160 characters, with answers of at most 30. The generator may draw a question
+        twice.
+
+    Raises
+    ------
+    ValueError
+        If there is no such module or difficulty, or the number is negative.
+    UserError
+        If the generator is not installed.
+    """
+    if difficulty not in DIFFICULTIES:
+        raise ValueError(f"difficulty must be one of {', '.join(DIFFICULTIES)}, got {difficulty!r}")
+    names = EXTRAPOLATION if difficulty == "extrapolate" else MODULES
+    if module not in names:
+        raise ValueError(f"module must be one of {', '.join(names)}, got {module!r}")
+    if questions < 0:
+        raise ValueError(f"questions must be at least 0, got {questions}")
+    problems: list[Problem] = []
+    for block in range(-(-questions // BLOCK)):
+        count = min(BLOCK, questions - len(problems))
+        problems += draw_block(module, difficulty, block, seed=seed, count=count)
+    return problems
+
+
+def draw_block(module: str, difficulty: str, block: int, *, seed: int, count: int = BLOCK) -> list[Problem]:
+    """Draw the first `count` questions of one block."""
+    draw = _functions(difficulty)[module]
+    problems = []
+    with _seeded(f"{seed}:{module}:{difficulty}:{block}"):
+        while len(problems) < count:
+            problem = draw()
+            question, answer = str(problem.question), str(problem.answer)
+            if len(question) <= LONGEST_QUESTION and len(answer) <= LONGEST_ANSWER:
+                problems.append(
+                    Problem(question=question, answer=answer, module=module, difficulty=difficulty)
+                )
+    return problems
+
+
+@lru_cache(maxsize=len(DIFFICULTIES))
+def _functions(difficulty: str) -> dict[str, Callable[[], Any]]:
+    """Return the functions that draw a problem, by the name of their module."""
+    modules = load_generator()
+    if difficulty == "interpolate":
+        nested = modules.test()
+    elif difficulty == "extrapolate":
+        nested = modules.test_extra()
+    else:
+        third = DIFFICULTIES.index(difficulty)
+        nested = modules.train(lambda entropy: _third(entropy, third))
+    return {f"{area}__{name}": draw for area, names in nested.items() for name, draw in names.items()}
+
+
+def _third(entropy: tuple[float, float], number: int) -> tuple[float, float]:
+    """Return the lower, middle or upper third of a range of entropies.
+
+    >>> _third((3.0, 9.0), 1)
+    (5.0, 7.0)
+    """
+    low, high = entropy
+    step = (high - low) / 3
+    return low + number * step, low + (number + 1) * step
+
+
+@contextmanager
+def _seeded(name: str) -> Iterator[None]:
+    """Seed Python's and NumPy's global generators, which the package draws from, and restore them after."""
+    digest = sha256(name.encode()).digest()
+    before = random.getstate(), np.random.get_state()
+    random.seed(int.from_bytes(digest[:8], "big"))
+    np.random.seed(int.from_bytes(digest[8:12], "big"))
+    try:
+        yield
+    finally:
+        random.setstate(before[0])
+        np.random.set_state(before[1])

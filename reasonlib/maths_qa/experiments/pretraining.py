@@ -1,0 +1,101 @@
+"""From scratch, or from a pre-trained encoder: one trial of tables 5.1 and 5.2.
+
+::
+
+    row         QA-MLM             fine-tuning                       measured
+    scratch     -                  steps + what QA-MLM would cost    at equal steps, at equal compute
+    encoder     pre_steps          steps                             the same, at its end
+    both        pre_steps          steps                             the same, at its end
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from reasonlib.maths_qa.data.datasets import Splits, load
+from reasonlib.maths_qa.experiments.cost import relative_cost
+from reasonlib.maths_qa.experiments.train import fill_accuracy, fine_tune, pretrain, recipe_of
+from reasonlib.maths_qa.models.initialise import initialise_solver
+from reasonlib.maths_qa.models.qa_mlm import MaskedModel
+from reasonlib.maths_qa.models.transformer import Solver
+from reasonlib.tracking.experiment import Measured, Trial
+from reasonlib.training import History, parameter_count
+
+__all__ = ["run_pretraining", "splits_of"]
+
+
+def splits_of(settings: Mapping[str, Any]) -> Splits:
+    """Return the questions that settings describe."""
+    return load(
+        "mathematics",
+        modules=tuple(settings["modules"]),
+        train=settings["train"],
+        valid=settings["valid"],
+        test=settings["test"],
+        extrapolation=settings.get("extrapolation", 0),
+    )
+
+
+def run_pretraining(trial: Trial) -> Measured:
+    """Pre-train or not, fine-tune, and measure.
+
+    Metrics
+    -------
+    ``accuracy``, ``accuracy.<module>``, ``extrapolation``: exact match on the tests, after `steps` steps of
+    fine-tuning. ``accuracy.equal_compute``: after as much computation as the pre-trained rows take in both
+    stages. ``mlm.<kind>``: share of the hidden characters that QA-MLM guesses. ``relative_cost``: of a step
+    of QA-MLM, beside a step of fine-tuning.
+    """
+    settings, folder = trial.settings, trial.folder
+    recipe, config = recipe_of(settings)
+    splits = splits_of(settings)
+    lengths = splits.train.bounds[1:] - splits.train.bounds[:-1]
+    ratio = relative_cost(config, float(lengths[::2].mean()), float(lengths[1::2].mean()) + 1)
+    common: dict[str, Any] = {
+        "seed": trial.seed, "minutes": trial.minutes, "progress": trial.progress,
+    }  # fmt: skip
+    metrics: dict[str, float] = {"relative_cost": ratio}
+    stages: list[History] = []
+    pretrained = None
+    if recipe.start != "scratch":
+        pretrained = MaskedModel(config, seed=trial.seed).to(trial.device)
+        stages.append(
+            pretrain(pretrained, splits.train, recipe, folder=folder and folder / "pretraining", **common)
+        )
+        if stages[0].stopped != "finished":  # what is fine-tuned starts from the end of this stage alone
+            planned = stages[0].steps_planned + recipe.steps
+            return Measured(metrics=metrics, steps_done=stages[0].steps_done, steps_planned=planned)
+        metrics |= fill_accuracy(pretrained, splits.test)
+        if splits.extrapolation is not None:
+            harder = fill_accuracy(pretrained, splits.extrapolation)
+            metrics |= {f"{name}.extrapolation": value for name, value in harder.items()}
+    solver = initialise_solver(Solver(config, seed=trial.seed).to(trial.device), pretrained, recipe.start)
+    # What starts from scratch goes on for as long as the pre-training of the others would have taken.
+    extra = 0 if pretrained is not None else _rounded(ratio * recipe.pre_steps, recipe.every)
+    steps = recipe.steps + extra
+    stages.append(
+        fine_tune(solver, splits, recipe, steps=steps, folder=folder and folder / "answers", **common)
+    )
+    rows = stages[-1].rows
+    for row in rows:
+        if row["step"] == recipe.steps:
+            metrics |= {name: row[name] for name in row if name.startswith(("accuracy", "extrapolation"))}
+        if row["step"] == steps:
+            metrics["accuracy.equal_compute"] = row["accuracy"]
+    curve = [{name: value for name, value in row.items() if name not in ("seconds", "lr")} for row in rows]
+    return Measured(
+        metrics=metrics,
+        examples=len(splits.test),
+        steps_done=sum(stage.steps_done for stage in stages),
+        steps_planned=sum(stage.steps_planned for stage in stages),
+        stopped=next((stage.stopped for stage in stages if stage.stopped != "finished"), "finished"),
+        details={
+            "curve": curve,
+            "filling": [row["loss"] for row in stages[0]] if pretrained is not None else [],
+            "parameters": parameter_count(solver),
+            "leaks": splits.leaks,
+        },
+    )
+
+
+def _rounded(steps: float, every: int) -> int:
+    return every * round(steps / every)

@@ -1,0 +1,71 @@
+"""Every experiment runs at smoke; costs; a killed run resumes."""
+
+import pytest
+import torch
+
+from reasonlib.maths_qa.experiments import EXPERIMENTS
+from reasonlib.maths_qa.experiments.cost import relative_cost
+from reasonlib.maths_qa.experiments.train import Recipe, recipe_of
+from reasonlib.maths_qa.models.qa_mlm import MaskedModel
+from reasonlib.maths_qa.models.transformer import Solver, SolverConfig
+from reasonlib.tracking import experiment
+
+pytest.importorskip("mathematics_dataset")
+
+
+def test_pretraining_at_smoke():
+    rows = ["scratch", "encoder", "both-non-numeric", "both-sinusoidal"]
+    records = experiment.run(EXPERIMENTS["maths_qa/pretraining"], scale="smoke", rows=rows)
+    for record in records:
+        assert record.steps.stopped == "finished"
+        assert {"accuracy", "accuracy.equal_compute", "extrapolation", "relative_cost"} <= set(record.metrics)
+        assert ("mlm.number" in record.metrics) == (record.row != "scratch")
+    scratch, encoder = records[:2]
+    assert scratch.steps.done == encoder.steps.done == 8  # 4 of QA-MLM cost as much as 4 of fine-tuning here
+
+
+def test_a_trial_resumes(tmp_path):
+    name = EXPERIMENTS["maths_qa/pretraining"]
+    whole = experiment.run(name, scale="smoke", rows="both")[0]
+    cut = experiment.run(name, scale="smoke", rows="both", minutes=1e-6, checkpoints=tmp_path)[0]
+    assert cut.steps.stopped == "minutes"
+    resumed = experiment.run(name, scale="smoke", rows="both", checkpoints=tmp_path)[0]
+    assert resumed.steps.stopped == "finished"
+    assert resumed.metrics == whole.metrics
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "match"),
+    [("start", "none", "start must be"), ("which", "none", "which must be"), ("steps", 0, "steps must be")],
+)
+def test_bad_recipes(field, value, match):
+    with pytest.raises(ValueError, match=match):
+        Recipe(**{field: value})
+
+
+def test_settings_become_recipe_and_sizes():
+    recipe, config = recipe_of({"start": "encoder", "width": 64, "heads": 4, "modules": ["a"]})
+    assert recipe.start == "encoder" and config.width == 64 and recipe.lr == 1e-4
+
+
+def test_costs_agree_with_the_profiler():
+    """PyTorch's own count of the multiplications of one forward pass."""
+    from torch.utils.flop_counter import FlopCounterMode
+
+    config = SolverConfig(width=32, layers=2, heads=4, hidden=64, norm="pre")
+    solver, filler = Solver(config), MaskedModel(config)
+    question, answer = 40, 6
+    counts = []
+    from reasonlib.maths_qa.data.encoding import Batch, join
+    from reasonlib.maths_qa.experiments.cost import fine_tuning_cost, masking_cost
+
+    batch = Batch(
+        torch.full((1, question), 5), torch.full((1, answer), 5), torch.full((1, answer), 5), torch.zeros(1)
+    )
+    for call in (lambda: solver(batch), lambda: filler(join(batch))):
+        with FlopCounterMode(display=False) as counter:
+            call()
+        counts.append(counter.get_total_flops() / 2)
+    assert abs(counts[0] / fine_tuning_cost(config, question, answer) - 1) < 0.01
+    assert abs(counts[1] / masking_cost(config, question, answer, share=1.0) - 1) < 0.01
+    assert 0.5 < relative_cost(SolverConfig(), 160, 30) < 1

@@ -1,0 +1,202 @@
+"""Parity with `torch.nn`, what each part may see, starting weights, decoding."""
+
+import pytest
+import torch
+from torch import nn
+
+from reasonlib.errors import UserError
+from reasonlib.maths_qa.data.encoding import Encoded, collate, join
+from reasonlib.maths_qa.data.example import Problem
+from reasonlib.maths_qa.data.masking import mask_pairs
+from reasonlib.maths_qa.models.decoding import answer, answer_all
+from reasonlib.maths_qa.models.initialise import initialise_solver
+from reasonlib.maths_qa.models.qa_mlm import MaskedModel, masked_loss
+from reasonlib.maths_qa.models.transformer import Solver, SolverConfig, answer_loss
+from reasonlib.nn import decoding
+
+TINY = SolverConfig(width=16, layers=2, heads=2, hidden=32)
+
+
+def problems(*pairs: tuple[str, str]) -> list[Problem]:
+    return [Problem(question=q, answer=a, module="m__m", difficulty="easy") for q, a in pairs]
+
+
+PAIRS = problems(("What is 2 + 2?", "4"), ("Is 3 < 2?", "False"), ("12 - 7", "5"))
+
+
+def reference_layers(model: nn.Module, config: SolverConfig, decoder: bool) -> nn.Module:
+    """PyTorch's own layers with the weights of ours."""
+    sizes = {"dropout": 0.0, "batch_first": True, "norm_first": config.norm == "pre"}
+    kind = nn.TransformerDecoderLayer if decoder else nn.TransformerEncoderLayer
+    stack = nn.ModuleList(
+        kind(config.width, config.heads, config.hidden, **sizes) for _ in range(config.layers)
+    )
+    for ours, theirs in zip(model.layers, stack, strict=True):
+        attentions = [(ours.attention, theirs.self_attn)]
+        norms = [(ours.attention_residual, theirs.norm1)]
+        if decoder:
+            attentions.append((ours.memory_attention, theirs.multihead_attn))
+            norms.append((ours.memory_attention_residual, theirs.norm2))
+        norms.append((ours.feed_forward_residual, theirs.norm3 if decoder else theirs.norm2))
+        for a, b in attentions:
+            parts = (a.query, a.key, a.value)
+            b.in_proj_weight.data = torch.cat([part.weight.data for part in parts])
+            b.in_proj_bias.data = torch.cat([part.bias.data for part in parts])
+            b.out_proj.load_state_dict(a.output.state_dict())
+        for a, b in norms:
+            b.load_state_dict(a.norm.state_dict())
+        theirs.linear1.load_state_dict(ours.feed_forward.wide.state_dict())
+        theirs.linear2.load_state_dict(ours.feed_forward.narrow.state_dict())
+    return stack.eval()
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+@pytest.mark.parametrize("positions", ["learned", "sinusoidal"])
+def test_the_solver_computes_what_torch_computes(norm, positions):
+    config = SolverConfig(width=16, layers=2, heads=2, hidden=32, norm=norm, positions=positions)
+    solver = Solver(config, seed=3).eval()
+    batch = collate(PAIRS)
+    table, segments = solver.embedding.tokens.weight, solver.embedding.segments.weight
+    where = solver.embedding.positions.table
+    x = table[batch.question] + segments[0] + where[: batch.question.shape[1]]
+    hidden = batch.question == 0
+    for layer in reference_layers(solver.encoder, config, decoder=False):
+        x = layer(x, src_key_padding_mask=hidden)
+    memory = solver.encoder.end(x)
+    x = table[batch.given] + segments[1] + where[: batch.given.shape[1]]
+    causal = nn.Transformer.generate_square_subsequent_mask(batch.given.shape[1])
+    for layer in reference_layers(solver.decoder, config, decoder=True):
+        x = layer(x, memory, tgt_mask=causal, memory_key_padding_mask=hidden)
+    logits = solver.output(solver.decoder.end(x))
+    present = batch.target != 0
+    torch.testing.assert_close(solver(batch).logits[present], logits[present], rtol=1e-4, atol=1e-5)
+
+
+def test_a_question_alone_is_answered_as_in_a_batch():
+    solver = Solver(TINY, seed=1).eval()
+    together = solver(collate(PAIRS)).logits
+    for row, one in enumerate(PAIRS):
+        alone = solver(collate([one])).logits[0]
+        torch.testing.assert_close(together[row, : len(alone)], alone, rtol=1e-4, atol=1e-5)
+
+
+def test_no_character_of_the_answer_is_seen_before_it_is_written():
+    solver = Solver(TINY, seed=1).eval()
+    first, second = (collate(problems(("12 - 7", text))) for text in ("512", "598"))
+    torch.testing.assert_close(solver(first).logits[:, :2], solver(second).logits[:, :2])
+    assert not torch.allclose(solver(first).logits[:, 2], solver(second).logits[:, 2])
+
+
+def test_decoding_with_a_cache_scores_what_the_whole_answer_scores():
+    solver = Solver(TINY, seed=1).eval()
+    batch = collate(PAIRS)
+    logits = solver(batch).logits.log_softmax(-1)
+    present = batch.target != 0
+    expected = (logits.gather(2, batch.target.unsqueeze(2)).squeeze(2) * present).sum(1)
+    torch.testing.assert_close(decoding.score(solver, batch.question, batch.target), expected)
+
+
+def test_answers_come_in_the_order_of_the_questions():
+    solver = Solver(TINY, seed=1)
+    encoded = Encoded.of(PAIRS)
+    texts = answer_all(solver, encoded, size=2)
+    assert solver.training and texts == [answer(solver, p.question).text for p in PAIRS]
+    assert len(answer_all(solver, encoded, beam=2)) == 3
+
+
+def test_an_answer_says_where_the_model_looked():
+    result = answer(Solver(TINY, seed=1), "12 - 7")
+    assert result.attention.shape == (len(result.steps), 6)
+    torch.testing.assert_close(result.attention.sum(1), torch.ones(len(result.steps)))
+    assert 0 < result.probability <= 1
+    for question in ("", "1" * 161):
+        with pytest.raises(UserError, match="1 to 160 characters"):
+            answer(Solver(TINY), question)
+
+
+def test_the_filler_sees_both_sides_and_no_padding():
+    model = MaskedModel(TINY, seed=2).eval()
+    joined = join(collate(PAIRS))
+    logits = model(joined)
+    changed = joined.tokens.clone()
+    changed[2, 7] = 30  # the answer of the last pair
+    assert not torch.allclose(logits[2, 0], model(type(joined)(changed, *tuple(joined)[1:]))[2, 0])
+    alone = model(join(collate(PAIRS[2:])))[0]
+    torch.testing.assert_close(logits[2, : len(alone)], alone, rtol=1e-4, atol=1e-5)
+
+
+def test_starts_copy_what_they_say():
+    filler = MaskedModel(TINY, seed=5)
+    solvers = {start: initialise_solver(Solver(TINY, seed=9), filler, start) for start in ("encoder", "both")}
+    fresh = Solver(TINY, seed=9)
+    assert (
+        initialise_solver(Solver(TINY, seed=9), None, "scratch").state_dict().keys()
+        == fresh.state_dict().keys()
+    )
+    for start, solver in solvers.items():
+        for name, tensor in filler.state_dict().items():
+            if name.startswith(("encoder", "embedding")) or start == "both":
+                assert torch.equal(solver.state_dict()[name], tensor), name
+        for layer, trained, new in zip(
+            solver.decoder.layers, filler.encoder.layers, fresh.decoder.layers, strict=True
+        ):
+            expected = trained if start == "both" else new
+            for part in ("attention", "feed_forward", "attention_residual", "feed_forward_residual"):
+                for a, b in zip(
+                    getattr(layer, part).parameters(), getattr(expected, part).parameters(), strict=True
+                ):
+                    assert torch.equal(a, b) and a.data_ptr() != b.data_ptr()
+            for a, b in zip(
+                layer.memory_attention.parameters(), new.memory_attention.parameters(), strict=True
+            ):
+                assert torch.equal(a, b)
+    with pytest.raises(ValueError, match="start must be one of"):
+        initialise_solver(fresh, filler, "decoder")
+    with pytest.raises(ValueError, match="of the solver's sizes"):
+        initialise_solver(fresh, None, "both")
+
+
+def test_the_loss_of_the_filler_counts_hidden_characters_alone():
+    model = MaskedModel(TINY, seed=2).eval()
+    masked = mask_pairs(join(collate(PAIRS)), generator=torch.Generator().manual_seed(3), share=0.5)
+    expected = nn.functional.cross_entropy(model(masked.seen).flatten(0, 1), masked.labels.flatten())
+    torch.testing.assert_close(masked_loss(model, masked), expected)
+    nothing = type(masked)(masked.seen, torch.full_like(masked.labels, -100))
+    assert masked_loss(model, nothing) == 0
+
+
+def test_the_same_seed_gives_the_same_weights():
+    for a, b in zip(Solver(TINY, seed=4).parameters(), Solver(TINY, seed=4).parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_the_source_has_its_sizes():
+    config = SolverConfig()
+    assert (config.layers, config.heads, config.width, config.hidden) == (4, 8, 512, 2048)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "match"),
+    [
+        ("positions", "none", "positions must be"),
+        ("norm", "none", "norm must be"),
+        ("width", 15, "width must be even"),
+        ("longest", 0, "longest and vocabulary"),
+    ],
+)
+def test_bad_sizes(field, value, match):
+    with pytest.raises(ValueError, match=match):
+        SolverConfig(**{field: value})
+
+
+def test_a_tiny_solver_learns_to_copy():
+    torch.manual_seed(0)
+    texts = [f"{number:03d}" for number in range(40)]
+    batch = collate(problems(*((text, text) for text in texts)))
+    solver = Solver(SolverConfig(width=32, layers=1, heads=2, hidden=64, norm="pre"), seed=0)
+    optimiser = torch.optim.Adam(solver.parameters(), 5e-3)
+    for _ in range(150):
+        optimiser.zero_grad()
+        answer_loss(solver, batch).backward()
+        optimiser.step()
+    assert sum(answer(solver, text).text == text for text in texts) >= 38

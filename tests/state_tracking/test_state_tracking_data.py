@@ -9,19 +9,18 @@ from reasonlib.state_tracking.data import corpus
 from reasonlib.state_tracking.data.cleaning import clean_state, clean_value
 from reasonlib.state_tracking.data.datasets import load
 from reasonlib.state_tracking.data.encoding import (
-    UNSCORED,
     Candidates,
     TurnTokens,
     batches,
     candidates_of,
     encode,
-    word_tokenizer,
 )
 from reasonlib.state_tracking.data.example import Dialogue, Origin, Turn
 from reasonlib.state_tracking.data.ontology import DONTCARE, PAIRS, SLOTS, slot_of
 from reasonlib.state_tracking.data.simulator import SimulatorConfig, simulate
 from reasonlib.state_tracking.data.simulator_fit import MULTIWOZ, describe
 from reasonlib.state_tracking.data.world import SIZES, make_world
+from reasonlib.training.masked_words import UNSCORED, word_tokenizer
 
 DIALOGUES = simulate(300, seed=1)
 

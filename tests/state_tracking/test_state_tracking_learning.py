@@ -6,9 +6,10 @@ from reasonlib.state_tracking.data.encoding import UNSCORED, Candidates, TurnBat
 from reasonlib.state_tracking.data.metrics import gate_scores
 from reasonlib.state_tracking.data.ontology import DONTCARE, NONE, PAIRS
 from reasonlib.state_tracking.models.copying import CopyBatch, CopyConfig, CopyTracker, copy_loss
-from reasonlib.state_tracking.models.encoder import DSCEncoder, EncoderConfig, small_encoder
+from reasonlib.state_tracking.models.encoder import DSCEncoder
 from reasonlib.state_tracking.models.span import OPEN, SpanBatch, SpanTracker, span_loss
 from reasonlib.state_tracking.models.tracker import PairwiseTracker, Tracker, tracker_loss
+from reasonlib.training.encoders import EncoderConfig, small_encoder
 
 WORDS = 30
 SIZES = EncoderConfig(layers=2, width=32, heads=2, embedding=16, inner=32, longest=6)

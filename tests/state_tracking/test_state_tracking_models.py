@@ -17,10 +17,12 @@ from reasonlib.state_tracking.data.encoding import (
 from reasonlib.state_tracking.data.ontology import PAIRS
 from reasonlib.state_tracking.data.simulator import simulate
 from reasonlib.state_tracking.models.copying import CopyConfig, CopyTracker, copy_batch, copy_loss
-from reasonlib.state_tracking.models.encoder import DSCEncoder, EncoderConfig, ds_mask, small_encoder
-from reasonlib.state_tracking.models.pretrain import dialogue_tokenizer, mask_words
+from reasonlib.state_tracking.models.encoder import DSCEncoder, ds_mask
+from reasonlib.state_tracking.models.pretrain import dialogue_tokenizer
 from reasonlib.state_tracking.models.span import OPEN, SpanTracker, find_span, span_batch, span_loss
 from reasonlib.state_tracking.models.tracker import PairwiseTracker, Tracker, tracker_loss
+from reasonlib.training.encoders import EncoderConfig, small_encoder
+from reasonlib.training.masked_words import mask_words
 
 DIALOGUES = simulate(6, seed=1)
 EMPTY = Candidates((("none", "dontcare"),) * 30)

@@ -23,10 +23,9 @@ from torch import Tensor
 from reasonlib.state_tracking.data.example import Dialogue
 from reasonlib.state_tracking.data.ontology import DONTCARE, NONE, PAIRS
 from reasonlib.training.batching import LengthBuckets, mask_of, pad
+from reasonlib.training.masked_words import SPECIALS, UNSCORED
 
 __all__ = [
-    "SPECIALS",
-    "UNSCORED",
     "Candidates",
     "EncodedTurn",
     "TurnBatch",
@@ -35,33 +34,9 @@ __all__ = [
     "candidates_of",
     "collate",
     "encode",
-    "word_tokenizer",
 ]
 
-SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[SEPU]")
-UNSCORED = -100  # label of a value that is not among the candidates
 NO_ROLE, SYSTEM, USER = 0, 1, 2
-
-
-def word_tokenizer(texts: Sequence[str]) -> Any:
-    """Make a tokenizer whose tokens are the words of `texts`, split at spaces; others become ``[UNK]``.
-
-    Returns
-    -------
-    transformers.PreTrainedTokenizerFast
-    """
-    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
-    from transformers import PreTrainedTokenizerFast
-
-    words = sorted({word for text in texts for word in text.lower().split()})
-    ids = {token: number for number, token in enumerate([*SPECIALS, *words])}
-    tokenizer = Tokenizer(models.WordLevel(ids, unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.Lowercase()
-    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    names = {f"{token[1:-1].lower()}_token": token for token in SPECIALS[:5]}
-    made = PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names)
-    made.add_special_tokens({"additional_special_tokens": [SPECIALS[5]]})
-    return made
 
 
 @dataclass(frozen=True)

@@ -11,20 +11,21 @@ from typing import Any
 
 import torch
 
-from reasonlib.state_tracking.data.encoding import UNSCORED, TurnTokens
+from reasonlib.state_tracking.data.encoding import TurnTokens
 from reasonlib.state_tracking.data.simulator import SimulatorConfig, simulate
 from reasonlib.state_tracking.experiments.train import fit_tracker, load_splits
-from reasonlib.state_tracking.models.encoder import BUNDLED, EncoderConfig, small_encoder
+from reasonlib.state_tracking.models.encoder import BUNDLED
 from reasonlib.state_tracking.models.pretrain import (
     PretrainingConfig,
     dialogue_tokenizer,
-    mask_words,
     pretrain,
     save_encoder,
 )
 from reasonlib.state_tracking.models.pretrained import save_tracker
 from reasonlib.tracking.experiment import Measured, Trial
 from reasonlib.training.batching import mask_of, pad
+from reasonlib.training.encoders import EncoderConfig, small_encoder
+from reasonlib.training.masked_words import UNSCORED, mask_words
 
 __all__ = ["make_encoder", "make_tracker", "masked_accuracy"]
 

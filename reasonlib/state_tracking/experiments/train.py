@@ -26,11 +26,12 @@ from reasonlib.state_tracking.data.example import ORIGINS, Dialogue
 from reasonlib.state_tracking.data.metrics import gate_scores, inherited_pairs, score
 from reasonlib.state_tracking.data.ontology import NONE, PAIRS
 from reasonlib.state_tracking.models.copying import CopyConfig, CopyTracker, copy_batch, copy_loss
-from reasonlib.state_tracking.models.encoder import DSCEncoder, EncoderConfig, load_encoder, small_encoder
+from reasonlib.state_tracking.models.encoder import DSCEncoder, load_encoder
 from reasonlib.state_tracking.models.span import OPEN, Spans, SpanTracker, span_batch, span_loss
 from reasonlib.state_tracking.models.tracker import PairwiseTracker, Tracker, tracker_loss
 from reasonlib.tracking.experiment import Measured, Trial
 from reasonlib.training.batching import LengthBuckets
+from reasonlib.training.encoders import EncoderConfig, small_encoder
 
 __all__ = ["Prepared", "Recipe", "fit_tracker", "measure", "predict", "prepare", "run_carry", "run_tracker"]
 

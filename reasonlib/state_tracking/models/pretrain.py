@@ -19,12 +19,13 @@ from torch import Tensor
 from torch.nn import functional
 
 from reasonlib import training
-from reasonlib.state_tracking.data.encoding import SPECIALS, UNSCORED, TurnTokens, word_tokenizer
+from reasonlib.state_tracking.data.encoding import TurnTokens
 from reasonlib.state_tracking.data.example import Dialogue
 from reasonlib.state_tracking.data.simulator import SimulatorConfig, simulate
 from reasonlib.training.batching import mask_of, pad
+from reasonlib.training.masked_words import UNSCORED, mask_words, word_tokenizer
 
-__all__ = ["MaskedBatch", "PretrainingConfig", "dialogue_tokenizer", "mask_words", "pretrain", "save_encoder"]
+__all__ = ["MaskedBatch", "PretrainingConfig", "dialogue_tokenizer", "pretrain", "save_encoder"]
 
 _EPOCHS = 20  # parts of a pre-training; its loss is noted after each
 
@@ -89,36 +90,6 @@ def dialogue_tokenizer(size: str = "small") -> Any:
             for turn in dialogue.turns:
                 words.update(f"{turn.system} {turn.user}".split())
     return word_tokenizer([w for w in words if len(w) == 1 or ":" in w or not any(c.isdigit() for c in w)])
-
-
-def mask_words(
-    tokens: Int[Tensor, "B T"], *, words: int, share: float = 0.15, generator: torch.Generator | None = None
-) -> tuple[Int[Tensor, "B T"], Int[Tensor, "B T"]]:
-    """Mask words by BERT's rule: of those asked for, 80 % become [MASK], 10 % a random word, 10 % stay.
-
-    Parameters
-    ----------
-    tokens
-        Ids; special tokens are never asked for.
-    words
-        Length of the tokenizer.
-    share
-        Probability that a word is asked for.
-    generator
-        Draws.
-
-    Returns
-    -------
-    read, asked : (B, T)
-        What the encoder reads, and the labels (-100 where it is not asked).
-    """
-    first = len(SPECIALS)
-    asked = (torch.rand(tokens.shape, generator=generator) < share) & (tokens >= first)
-    fate = torch.rand(tokens.shape, generator=generator)
-    other = torch.randint(first, words, tokens.shape, generator=generator)
-    read = torch.where(asked & (fate < 0.8), SPECIALS.index("[MASK]"), tokens)
-    read = torch.where(asked & (fate >= 0.8) & (fate < 0.9), other, read)
-    return read, torch.where(asked, tokens, UNSCORED)
 
 
 def _windows(

@@ -1,0 +1,1 @@
+"""Data: the simulated family of tasks, readers of released sets, sampling, metrics."""

@@ -1,0 +1,114 @@
+"""One encoder for all tasks, or one for each (tables 2 and 3).
+
+::
+
+    mt-dnn                  all tasks together, then each by itself from there
+    mt-dnn-no-fine-tuning   all tasks together
+    st-dnn                  each task by itself, the same heads
+    bert                    each task by itself, plain linear heads
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from reasonlib.multi_task.data.datasets import SIZES, Splits, load_simulated
+from reasonlib.multi_task.data.simulator import FAMILY
+from reasonlib.multi_task.experiments.train import Recipe, Trained, evaluate, recipe_of, train
+from reasonlib.tracking.experiment import Measured, Trial
+
+__all__ = ["joined", "load_family", "measure_all", "run_joint", "train_joint", "train_singles"]
+
+
+def load_family(settings: Mapping[str, Any], *, seed: int, tasks: Sequence[str] = FAMILY) -> list[Splits]:
+    """Simulate the tasks of a trial, each with its share of `SIZES`."""
+    return [
+        load_simulated(
+            task,
+            train=max(4, round(SIZES[task] * settings.get("share", 1.0))),
+            valid=settings["checked"],
+            test=settings["asked"],
+            seed=seed,
+            relatedness=settings.get("relatedness", 1.0),
+            noise=settings.get("noise", 0.0),
+        )
+        for task in tasks
+    ]
+
+
+def _common(trial: Trial, stage: str) -> dict[str, Any]:
+    return {
+        "seed": trial.seed,
+        "device": trial.device,
+        "minutes": trial.minutes,
+        "folder": None if trial.folder is None else trial.folder / stage,
+        "progress": trial.progress,
+    }
+
+
+def train_joint(trial: Trial, recipe: Recipe, splits: Sequence[Splits]) -> Trained:
+    """Train all tasks together."""
+    return train(recipe, splits, **_common(trial, "joint"))
+
+
+def train_singles(
+    trial: Trial, recipe: Recipe, splits: Sequence[Splits], *, start: Trained | None = None
+) -> list[Trained]:
+    """Train each task by itself, from a jointly trained system or from the pre-trained encoder."""
+    return [
+        train(recipe, [split], start=start, **_common(trial, f"single-{split.task.name}")) for split in splits
+    ]
+
+
+def measure_all(trained: Sequence[Trained], splits: Sequence[Splits], recipe: Recipe) -> dict[str, float]:
+    """Return every metric of every task on test, ``task.metric``, and ``mean``: of the tasks' own metrics."""
+    metrics: dict[str, float] = {}
+    for one, split in zip(trained, splits, strict=True):
+        scores = evaluate(one.model, one.tokenizer, split.task, split.test, longest=recipe.longest)
+        metrics |= {f"{split.task.name}.{name}": value for name, value in scores.items()}
+    main = [metrics[f"{split.task.name}.{split.task.metric}"] for split in splits]
+    return {**metrics, "mean": sum(main) / len(main)}
+
+
+def joined(
+    trained: Sequence[Trained], metrics: Mapping[str, float], details: Mapping[str, Any] | None = None
+) -> Measured:
+    """Join metrics with the steps of several training runs."""
+    histories = [one.history for one in trained]
+    stopped = next((h.stopped for h in histories if h.stopped != "finished"), "finished")
+    return Measured(
+        metrics=metrics,
+        steps_done=sum(h.steps_done for h in histories),
+        steps_planned=sum(h.steps_planned for h in histories),
+        stopped=stopped,
+        details=dict(details or {}),
+    )
+
+
+def run_joint(trial: Trial) -> Measured:
+    """Train and measure one row on the simulated family."""
+    return run_on(trial, load_family(trial.settings, seed=trial.seed))
+
+
+def run_on(trial: Trial, splits: Sequence[Splits]) -> Measured:
+    """Train and measure one row: jointly, by itself, or one after the other, as its settings say."""
+    settings = trial.settings
+    recipe = recipe_of(settings)
+    runs: list[Trained] = []
+    systems: list[Trained] = []
+    if settings.get("joint", True):
+        together = train_joint(trial, recipe, splits)
+        runs, systems = [together], [together] * len(splits)
+    if not settings.get("joint", True) or settings.get("fine_tune", False):
+        own = recipe
+        if runs:
+            own = replace(recipe, epochs=settings["further"], lr=settings["further_lr"], least_steps=1)
+        systems = train_singles(trial, own, splits, start=runs[0] if runs else None)
+        runs = [*runs, *systems]
+    metrics = measure_all(systems, splits, recipe)
+    details = {
+        "train": {split.task.name: len(split.train) for split in splits},
+        "test": {split.task.name: len(split.test) for split in splits},
+        "curve": [dict(row) for row in runs[0].history] if len(runs) == 1 else [],
+    }
+    return joined(runs, metrics, details)

@@ -1,0 +1,1 @@
+"""Systems: a shared encoder, four kinds of heads, the stochastic answer network."""

@@ -1,0 +1,94 @@
+"""The shared layers: any encoder of `transformers`, or the small one that is bundled with the library.
+
+The bundled encoder has ALBERT's shape and was pre-trained here by masked words on simulated sentences
+(`pretrain`). It reads the words of sentences alone, never a label.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from reasonlib.errors import UserError
+from reasonlib.training.encoders import load_without_pooler
+
+__all__ = ["BUNDLED", "SharedEncoder", "load_encoder"]
+
+BUNDLED = Path(__file__).parent.parent / "weights" / "encoder"
+
+
+def load_encoder(name: str | Path | None = None) -> tuple[Any, Any]:
+    """Load an encoder and its tokenizer.
+
+    Parameters
+    ----------
+    name
+        A name on the Hugging Face hub (``bert-base-uncased``), or a folder; None for the bundled one. A
+        folder in ``REASONLIB_DATA`` that has the last part of a hub name is preferred to the hub.
+
+    Raises
+    ------
+    UserError
+        If there is no such encoder here and it cannot be downloaded.
+    """
+    from transformers import AutoModel, AutoTokenizer
+
+    source = BUNDLED if name is None else name
+    near = os.environ.get("REASONLIB_DATA")
+    if near and name is not None and (Path(near) / Path(name).name / "config.json").is_file():
+        source = Path(near) / Path(name).name
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(source)
+        encoder = load_without_pooler(AutoModel, source)
+    except (OSError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise UserError(f"no encoder {str(source)!r} on this machine or the hub: {reason}") from None
+    return encoder, tokenizer
+
+
+class SharedEncoder(nn.Module):
+    """The lexicon and Transformer encoder that all tasks share (source, figure 1).
+
+    Parameters
+    ----------
+    encoder
+        A `transformers` encoder.
+    """
+
+    def __init__(self, encoder: Any) -> None:
+        super().__init__()
+        self.encoder: Any = encoder
+        self.segments = getattr(encoder.config, "type_vocab_size", 0) > 1  # RoBERTa has one segment only
+
+    @property
+    def width(self) -> int:
+        """D, the width of a state."""
+        return int(self.encoder.config.hidden_size)
+
+    def forward(
+        self, tokens: Int[Tensor, "B T"], segments: Int[Tensor, "B T"], mask: Bool[Tensor, "B T"]
+    ) -> Float[Tensor, "B T D"]:
+        """Encode rows of tokens; the state of the first token, ``[CLS]``, stands for the row."""
+        further = {"token_type_ids": segments} if self.segments else {}
+        return self.encoder(input_ids=tokens, attention_mask=mask.long(), **further).last_hidden_state
+
+
+def word_masks(
+    segments: Int[Tensor, "B T"], mask: Bool[Tensor, "B T"]
+) -> tuple[Bool[Tensor, "B T"], Bool[Tensor, "B T"]]:
+    """Mark the words of the first and of the second sentence: no ``[CLS]``, no ``[SEP]``, no padding.
+
+    Examples
+    --------
+    >>> segments = torch.tensor([[0, 0, 0, 0, 1, 1, 0]])  # [CLS] a b [SEP] c [SEP] [PAD]
+    >>> first, second = word_masks(segments, torch.tensor([[1, 1, 1, 1, 1, 1, 0]]).bool())
+    >>> first.int().tolist(), second.int().tolist()
+    ([[0, 1, 1, 0, 0, 0, 0]], [[0, 0, 0, 0, 1, 0, 0]])
+    """
+    same = mask[:, 1:] & (segments[:, 1:] == segments[:, :-1])  # as the token that follows
+    words = mask & torch.cat([same, torch.zeros_like(mask[:, :1])], 1)  # a segment's last token is [SEP]
+    words[:, 0] = False  # [CLS]
+    return words & (segments == 0), words & (segments == 1)

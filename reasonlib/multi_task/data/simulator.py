@@ -98,7 +98,7 @@ def simulate(
     --------
     >>> example = simulate("inference", 1, seed=3)[0]
     >>> TASKS["inference"].labels[example.label], example.phenomenon
-    ('entailment', 'general')
+    ('contradiction', 'sibling')
     """
     if task not in TASKS:
         raise ValueError(f"task must be one of {', '.join(TASKS)}, got {task!r}")

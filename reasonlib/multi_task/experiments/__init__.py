@@ -11,12 +11,12 @@ from reasonlib.tracking.experiment import Experiment, subset
 
 __all__ = ["DATA", "EXPERIMENTS"]
 
-SMALL: Mapping[str, Any] = {"lr": 2e-3, "batch": 32, "least_steps": 150, "further_lr": 5e-4}
+SMALL: Mapping[str, Any] = {"lr": 2e-3, "batch": 32, "least_steps": 150, "further_lr": 5e-4, "longest": 64}
 """Rates at which the bundled encoder learns; the source's are for BERT."""
 
 SCALES: Mapping[str, Mapping[str, Any]] = {
-    "smoke": {"share": 0.02, "checked": 8, "asked": 10, "epochs": 1, "further": 1, "least_steps": 1},
-    "quick": {"share": 1.0, "checked": 100, "asked": 400, "epochs": 4, "further": 2},
+    "smoke": {"share": 0.03, "checked": 8, "asked": 10, "epochs": 1, "further": 1, "least_steps": 1},
+    "quick": {"share": 1.0, "checked": 100, "asked": 400, "epochs": 3, "further": 2},
     "paper": {"share": 4.0, "checked": 300, "asked": 2000, "epochs": 5, "further": 3},
 }
 

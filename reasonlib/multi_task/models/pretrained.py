@@ -66,8 +66,9 @@ class BundledSystem(NamedTuple):
         if (kind == "ranking") != bool(candidates):
             raise UserError(f"the task {task} needs {'' if kind == 'ranking' else 'no '}candidates")
         example = Example(first=first, second=second, candidates=candidates, label=0, task=task)
+        longest = self.model.encoder.encoder.config.max_position_embeddings
         with torch.no_grad():
-            return self.model(collate(encode([example], self.tokenizer), task))
+            return self.model(collate(encode([example], self.tokenizer, longest=longest), task))
 
 
 def predict(first: str, second: str, *, system: BundledSystem | None = None) -> dict[str, dict[str, float]]:

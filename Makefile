@@ -10,7 +10,7 @@ STAMP := $(VENV)/.reasonlib-env
 
 export PYTHONUNBUFFERED := 1
 
-.PHONY: course help book test test-all newest oldest serve bench env pairs outputs lock address screenshot format lint types unit notebooks site-tests clean
+.PHONY: course slides help book test test-all newest oldest serve bench env pairs outputs lock address screenshot format lint types unit notebooks site-tests clean
 .DEFAULT_GOAL := help
 
 help:
@@ -18,6 +18,7 @@ help:
 	@echo "#   make lint | types | unit | notebooks | site-tests   the parts of make test"
 	@echo "#   make test-all   also the slow tests   make newest | oldest   unit tests with other versions of the packages"
 	@echo "#   make course [COURSE=folder]   the assignments as a course folder for nbgrader"
+	@echo "#   make slides   slides of every chapter in _build/slides"
 	@echo "#   make format | outputs | lock | screenshot | address URL=https://...   upkeep"
 
 env: $(STAMP)
@@ -69,6 +70,9 @@ COURSE ?= _build/course
 
 course: $(STAMP)
 	$(PY) tools/course.py $(COURSE)
+
+slides: $(STAMP)
+	$(PY) tools/slides.py --scale $(SCALE)
 
 pairs: $(STAMP)
 	$(PY) tools/notebooks.py write

@@ -21,9 +21,10 @@ import nbformat
 from chapters import ROOT
 
 SEED = 1  # of the hidden cases, as of `reasonlib grade`
-CONFIG = """\
+COURSE_ID = "reasoning-reproduced"
+CONFIG = f"""\
 c = get_config()
-c.CourseDirectory.course_id = "reasoning-reproduced"
+c.CourseDirectory.course_id = "{COURSE_ID}"
 c.ExecutePreprocessor.timeout = 600
 """
 

@@ -1,40 +1,59 @@
 """The grades of a class: every notebook for itself, as tables, CSV, JSON and pages of feedback."""
 
 import csv
-import html
 import io
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reasonlib.display.terminal import make_table
 from reasonlib.errors import UserError
+from reasonlib.grading.feedback import as_page
 from reasonlib.grading.notebook import Graded, grade_notebook
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["Line", "as_table", "grade_all", "write_csv", "write_feedback"]
+__all__ = ["Line", "as_table", "grade_all", "student_names", "write_csv", "write_feedback"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """One notebook of a class: its grades, or why it has none."""
+    """One notebook of a class: its grades, or why it has none.
+
+    Attributes
+    ----------
+    notebook
+        The file.
+    student
+        Whose it is; by default the file's name.
+    graded
+        The grades.
+    problem
+        Why there are none.
+    """
 
     notebook: Path
+    student: str = ""
     graded: Graded | None = None
     problem: str = ""
+
+    @property
+    def name(self) -> str:
+        """The student's name."""
+        return self.student or self.notebook.stem
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
         if self.graded is None:
-            return {"notebook": str(self.notebook), "problem": self.problem}
-        return self.graded.as_dict()
+            return {"student": self.name, "notebook": str(self.notebook), "problem": self.problem}
+        return {"student": self.name, **self.graded.as_dict()}
 
 
-def grade_all(notebooks: Iterable[Path], **options: Any) -> Iterator[Line]:
+def grade_all(notebooks: Sequence[Path], **options: Any) -> Iterator[Line]:
     """Grade notebooks one after another; whatever one of them does, the others get their grades.
 
     Parameters
@@ -44,14 +63,16 @@ def grade_all(notebooks: Iterable[Path], **options: Any) -> Iterator[Line]:
     options
         Of `grade_notebook`.
     """
-    for notebook in notebooks:
+    for notebook, student in zip(notebooks, student_names(notebooks), strict=True):
         try:
-            yield Line(notebook=notebook, graded=grade_notebook(notebook, **options))
+            yield Line(notebook=notebook, student=student, graded=grade_notebook(notebook, **options))
         except UserError as error:
-            yield Line(notebook=notebook, problem=str(error))
+            yield Line(notebook=notebook, student=student, problem=str(error))
         except Exception as error:  # a notebook that broke the grading itself
             text = (str(error).splitlines() or [""])[0].encode("utf-8", "replace").decode()
-            yield Line(notebook=notebook, problem=f"{notebook}: {type(error).__name__}: {text}")
+            yield Line(
+                notebook=notebook, student=student, problem=f"{notebook}: {type(error).__name__}: {text}"
+            )
 
 
 def as_table(graded: Graded) -> "Table":
@@ -64,46 +85,53 @@ def as_table(graded: Graded) -> "Table":
     return table
 
 
+def student_names(notebooks: Sequence[Path]) -> list[str]:
+    """Name each notebook by what tells it from the others: its file, or the folders it lies in.
+
+    >>> student_names([Path("in/ada.ipynb"), Path("in/bob.ipynb")])
+    ['ada', 'bob']
+    >>> student_names([Path("in/ada/hw1/losses.ipynb"), Path("in/bob/hw1/losses.ipynb")])
+    ['ada', 'bob']
+    """
+    parts = [path.absolute().with_suffix("").parts[::-1] for path in notebooks]
+    depth = min(map(len, parts), default=0)
+    levels = [level for level in range(depth) if len({part[level] for part in parts}) > 1] or [0]
+    for chosen in ([0], *([level] for level in levels), levels):
+        names = ["-".join(part[level] for level in reversed(chosen)) for part in parts]
+        if len(set(names)) == len(names):
+            return names
+    seen: Counter[str] = Counter()
+    for index, name in enumerate(names):  # the same file twice
+        seen[name] += 1
+        names[index] = name if seen[name] == 1 else f"{name}-{seen[name]}"
+    return names
+
+
 def write_csv(lines: Sequence[Line], path: Path) -> None:
-    """Write one row per notebook: file, points, possible, a column for each exercise, and any problem."""
+    """Write one row per notebook: student, file, points, a column for each exercise, and any problem."""
     graded = [line.graded for line in lines if line.graded is not None]
     names = list(dict.fromkeys(name for one in graded for name in one.report.results))
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow(["notebook", "points", "possible", *names, "problem"])
+    writer.writerow(["student", "notebook", "points", "possible", *names, "problem"])
     for line in lines:
         report = None if line.graded is None else line.graded.report
         earned = [report.results[n].earned if report and n in report.results else "" for n in names]
         total = [report.points, report.possible] if report else ["", ""]
-        writer.writerow([line.notebook, *total, *earned, line.problem])
+        told = [_no_formula(text) for text in (line.name, str(line.notebook))]
+        writer.writerow([*told, *total, *earned, _no_formula(line.problem)])
     _write(path, text.getvalue())
+
+
+def _no_formula(text: str) -> str:
+    """Keep a spreadsheet from calculating what a student called a file."""
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
 
 
 def write_feedback(line: Line, folder: Path) -> Path:
     """Write one page that a student can be sent: results, remarks, cells that failed."""
-    name = html.escape(line.notebook.stem)
-    if line.graded is None:
-        body = f"<p>Not graded: {html.escape(line.problem)}</p>"
-    else:
-        rows = "".join(
-            f"<tr><td>{result.mark}</td><th scope=row>{html.escape(result.title)}</th>"
-            f"<td>{result.earned} of {result.points}</td><td>{html.escape(result.message)}</td></tr>"
-            for result in line.graded.report.results.values()
-        )
-        failed = "".join(f"<li>{html.escape(cell)}</li>" for cell in line.graded.failed)
-        report = line.graded.report
-        body = f"<p><strong>{report.points} of {report.possible} points</strong></p>"
-        body += f"<table><tbody>{rows}</tbody></table>"
-        body += f"<h2>Cells that failed</h2><ul>{failed}</ul>" if failed else ""
-    page = (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{name}</title>'
-        '<meta name="viewport" content="width=device-width"><style>'
-        "body{font:1rem/1.5 system-ui;max-width:50rem;"
-        "margin:2rem auto;padding:0 1rem;color-scheme:light dark}td,th{padding:.3rem .6rem;text-align:left;"
-        f"vertical-align:top;border-bottom:1px solid}}</style><h1>{name}</h1>{body}</html>"
-    )
-    path = folder / f"{line.notebook.stem}.html"
-    _write(path, page)
+    path = folder / f"{line.name}.html"
+    _write(path, as_page(line.graded, student=line.name, problem=line.problem))
     return path
 
 

@@ -1,13 +1,15 @@
 """A notebook handed in is run apart and graded by what it defines, whatever its cells do."""
 
+import csv
 import json
 
+import browsing
 import pytest
 from typer.testing import CliRunner
 
 from reasonlib import cli
 from reasonlib.errors import UserError
-from reasonlib.grading import checks, notebook, sandbox
+from reasonlib.grading import checks, grades, notebook, sandbox
 
 OWN = {"unsafe": not sandbox.is_available()}
 UNSAFE = ["--unsafe"] if OWN["unsafe"] else []
@@ -290,14 +292,54 @@ def test_the_command_grades_all_it_can(tmp_path):
 
 def test_csv_feedback_and_what_could_not_be_graded(tmp_path):
     good, bad = handed_in(tmp_path, START, RIGHT), tmp_path / "absent.ipynb"
-    grades, pages = tmp_path / "out" / "grades.csv", tmp_path / "pages"
-    places = ["--csv", str(grades), "--feedback", str(pages), "--assignment", str(good)]
+    table, pages = tmp_path / "out" / "grades.csv", tmp_path / "pages"
+    places = ["--csv", str(table), "--feedback", str(pages), "--assignment", str(good)]
     arguments = ["grade", *UNSAFE, *places, str(bad), str(good), "--json"]
     done = CliRunner().invoke(cli.app, arguments)
     first, second = json.loads(done.stdout)
     assert "cannot be read" in first["problem"] and second["points"] == 3
-    head, one, two = grades.read_text().splitlines()
-    assert head == "notebook,points,possible,where,problem"
+    head, one, two = table.read_text().splitlines()
+    assert head == "student,notebook,points,possible,where,problem"
     assert "cannot be read" in one and ",3,3,3" in two
     assert "3 of 3 points" in (pages / "ada.html").read_text()
     assert "Not graded" in (pages / "absent.html").read_text()
+
+
+def test_students_who_hand_in_files_of_the_same_name_each_get_a_page(tmp_path):
+    files = []
+    for student in ("ada", "bob", "=cmd()"):
+        (tmp_path / student / "week-1").mkdir(parents=True)
+        files.append(handed_in(tmp_path / student / "week-1", START, RIGHT if student == "ada" else STUB))
+    pages, table = tmp_path / "pages", tmp_path / "grades.csv"
+    lines = []
+    for line in grades.grade_all(files, assignment=files[0], **OWN):
+        lines.append(line)
+        grades.write_feedback(line, pages)
+        grades.write_csv(lines, table)
+    assert {path.name for path in pages.iterdir()} == {"ada.html", "bob.html", "=cmd().html"}
+    rows = list(csv.DictReader(table.read_text(encoding="utf-8").splitlines()))
+    assert [(row["student"], row["points"]) for row in rows] == [("ada", "3"), ("bob", "0"), ("'=cmd()", "0")]
+    assert grades.student_names([files[0], files[0]]) == ["ada", "ada-2"]
+
+
+def test_a_page_of_feedback_in_a_browser(tmp_path):
+    answer = "def position_weights(length, width):\n    return 'x' * 400\n"
+    path = handed_in(
+        tmp_path, START, "1 / 0", RIGHT, answer + "exercises.check_position_weights", name="a<b>.ipynb"
+    )
+    pristine = handed_in(
+        tmp_path, START, RIGHT, STUB, STUB.replace("position_weights", "two_hops"), name="pristine.ipynb"
+    )
+    (line,) = grades.grade_all([path], assignment=pristine, **OWN)
+    page = grades.write_feedback(line, tmp_path)
+    with browsing.chromium() as browser:
+        for window in (browsing.PHONE, browsing.DESKTOP):
+            opened = browser.new_context(**window).new_page()
+            opened.goto(page.as_uri())
+            assert opened.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+            assert opened.locator("h1").inner_text() == "a<b>"
+            assert "3 of " in opened.locator(".sum").inner_text()
+            assert opened.locator("ol").first.locator("li").count() == 3
+            states = opened.locator(".state").all_inner_texts()
+            assert states == ["✓ passed", "✗ not right yet", "○ not started"]
+            assert "ZeroDivisionError" in opened.locator("h2 + ol").inner_text()

@@ -3,7 +3,6 @@
 import csv
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +11,8 @@ import course
 import nbformat
 import pytest
 
-from reasonlib.grading import checks
+from reasonlib.grading import checks, sandbox
+from reasonlib.grading.notebook import grade_notebook
 
 TOPIC, CHAPTER = "transformer", "attention"
 NAME = f"{TOPIC}-{CHAPTER}"
@@ -53,48 +53,85 @@ def test_an_answer_with_helpers_of_its_own_works():
     assert space["twice"](3.5) == 6
 
 
-def run(folder, *arguments):
+STUDENTS = ("perfect", "lazy", "wrong")
+AS_USER = """
+import pwd, sys
+user, own = sys.argv.pop(1), pwd.getpwuid
+pwd.getpwuid = lambda uid: pwd.struct_passwd((user, *own(uid)[1:]))
+from nbgrader.apps import NbGraderApp
+NbGraderApp.launch_instance()
+"""  # nbgrader names a student after the account; here one account plays them all
+
+
+def run(folder, *arguments, user="teacher"):
+    folder.mkdir(exist_ok=True)
     done = subprocess.run(
-        [sys.executable, "-m", "nbgrader", *arguments],
+        [sys.executable, "-c", AS_USER, user, *arguments],
         cwd=folder,
-        env={**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"},
+        env={
+            **os.environ,
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "PYTHONPATH": os.pathsep.join([str(course.ROOT), os.environ.get("PYTHONPATH", "")]),
+            "JUPYTER_CONFIG_DIR": str(folder / ".jupyter"),
+        },
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stderr[-2000:]
 
 
+def hand_in(student, folder, perfect):
+    """Write a student's answers into the notebook that was fetched."""
+    path = folder / NAME / f"{CHAPTER}.ipynb"
+    handed = nbformat.read(path, 4)
+    answers = cells(handed, "answer")
+    if student != "lazy":
+        for name, cell in answers.items():
+            cell.source = cells(perfect, "answer")[name].source
+    if student == "wrong":
+        answers[
+            "may_see"
+        ].source = "def may_see(length):\n    import torch\n    return torch.ones(4, 4).tril() > 0"
+    nbformat.write(handed, path)
+
+
 @pytest.mark.slow
 def test_three_students_get_the_points_of_reasonlib_grade(tmp_path):
+    """Release, fetch, submit, collect, autograde, feedback, release of feedback, export."""
     pytest.importorskip("nbgrader")
-    course.write(tmp_path, TOPIC)
-    run(tmp_path, "generate_assignment", NAME, "--create")
-    released = tmp_path / "release" / NAME / f"{CHAPTER}.ipynb"
-    assert "softmax" not in "".join(
-        cell.source for cell in cells(nbformat.read(released, 4), "answer").values()
-    )
-    perfect = nbformat.read(tmp_path / "source" / NAME / f"{CHAPTER}.ipynb", 4)
-    for student in ("perfect", "lazy", "wrong"):
-        notebook = nbformat.read(released, 4)
-        if student != "lazy":
-            for name, cell in cells(notebook, "answer").items():
-                cell.source = cells(perfect, "answer")[name].source
-        if student == "wrong":
-            cells(notebook, "answer")[
-                "may_see"
-            ].source = "def may_see(length):\n    import torch\n    return torch.ones(4, 4).tril() > 0"
-        path = tmp_path / "submitted" / student / NAME / f"{CHAPTER}.ipynb"
-        path.parent.mkdir(parents=True)
-        nbformat.write(notebook, path)
-    run(tmp_path, "autograde", NAME, "--create")
-    run(tmp_path, "generate_feedback", NAME)
-    run(tmp_path, "export", "--to", str(tmp_path / "grades.csv"))
-    with open(tmp_path / "grades.csv") as file:
+    teacher, exchange = tmp_path / "course", tmp_path / "exchange"
+    exchange.mkdir()
+    exchange.chmod(0o777)
+    course.write(teacher, TOPIC)
+    perfect = nbformat.read(teacher / "source" / NAME / f"{CHAPTER}.ipynb", 4)
+    root = f"--Exchange.root={exchange}"
+    course_id = ("--course", course.COURSE_ID)
+    run(teacher, "generate_assignment", NAME, "--create")
+    released = nbformat.read(teacher / "release" / NAME / f"{CHAPTER}.ipynb", 4)
+    assert "softmax" not in "".join(cell.source for cell in cells(released, "answer").values())
+    assert "seed=" not in "".join(cell.source for cell in cells(released, "test").values())
+    run(teacher, "release_assignment", NAME, root)
+    for student in STUDENTS:
+        home = tmp_path / student
+        run(home, "fetch_assignment", NAME, root, *course_id, user=student)
+        hand_in(student, home, perfect)
+        run(home, "submit", NAME, root, *course_id, user=student)
+    run(teacher, "collect", NAME, root)
+    assert {path.name for path in (teacher / "submitted").iterdir()} == set(STUDENTS)
+    run(teacher, "autograde", NAME, "--create")
+    run(teacher, "generate_feedback", NAME)
+    run(teacher, "release_feedback", NAME, root)
+    run(tmp_path / "wrong", "fetch_feedback", NAME, root, *course_id, user="wrong")
+    assert list((tmp_path / "wrong").rglob(f"feedback/**/{CHAPTER}.html"))
+    run(teacher, "export", "--to", str(teacher / "grades.csv"))
+    with open(teacher / "grades.csv") as file:
         grades = {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
-    every = sum(
-        exercise.points for exercise in checks.exercises(TOPIC) if exercise.name in cells(perfect, "test")
-    )
-    assert grades == {"perfect": every, "lazy": 0, "wrong": every - 1}
-    for student in grades:
-        assert (tmp_path / "feedback" / student / NAME / f"{CHAPTER}.html").is_file()
-    shutil.rmtree(tmp_path / "feedback")
+    points = {one.name: one.points for one in checks.exercises(TOPIC) if one.name in cells(perfect, "test")}
+    every = sum(points.values())
+    assert grades == {"perfect": every, "lazy": 0, "wrong": every - points["may_see"]}
+    unsafe = not sandbox.is_available()
+    for student in STUDENTS:
+        handed = teacher / "submitted" / student / NAME / f"{CHAPTER}.ipynb"
+        assert grade_notebook(handed, unsafe=unsafe).report.points == grades[student]
+        page = (teacher / "feedback" / student / NAME / f"{CHAPTER}.html").read_text(encoding="utf-8")
+        assert f"(Score: {grades[student]:.1f} / {every:.1f})" in page

@@ -69,3 +69,11 @@ def test_costs_agree_with_the_profiler():
     assert abs(counts[0] / fine_tuning_cost(config, question, answer) - 1) < 0.01
     assert abs(counts[1] / masking_cost(config, question, answer, share=1.0) - 1) < 0.01
     assert 0.5 < relative_cost(SolverConfig(), 160, 30) < 1
+
+
+@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name != "maths_qa/pretraining"])
+def test_every_other_experiment_runs_at_smoke(name):
+    for record in experiment.run(EXPERIMENTS[name], scale="smoke"):
+        assert record.steps.stopped == "finished" and record.metrics
+        if name not in ("maths_qa/compute", "maths_qa/bundle"):
+            assert 0 <= record.metrics["accuracy"] <= 1

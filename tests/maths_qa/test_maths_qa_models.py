@@ -10,8 +10,12 @@ from reasonlib.maths_qa.data.example import Problem
 from reasonlib.maths_qa.data.masking import mask_pairs
 from reasonlib.maths_qa.models.decoding import answer, answer_all
 from reasonlib.maths_qa.models.initialise import initialise_solver
+from reasonlib.maths_qa.models.lstm import LSTMSolver
+from reasonlib.maths_qa.models.most_frequent import most_frequent
+from reasonlib.maths_qa.models.pretrained import from_pretrained, load_filler, save_model
 from reasonlib.maths_qa.models.qa_mlm import MaskedModel, masked_loss
-from reasonlib.maths_qa.models.transformer import Solver, SolverConfig, answer_loss
+from reasonlib.maths_qa.models.symbolic import solve
+from reasonlib.maths_qa.models.transformer import Solver, SolverConfig, answer_loss, place_values
 from reasonlib.nn import decoding
 
 TINY = SolverConfig(width=16, layers=2, heads=2, hidden=32)
@@ -200,3 +204,72 @@ def test_a_tiny_solver_learns_to_copy():
         answer_loss(solver, batch).backward()
         optimiser.step()
     assert sum(answer(solver, text).text == text for text in texts) >= 38
+
+
+def test_the_lstm_writes_what_it_scores_and_learns():
+    texts = ["12", "31", "23"]
+    batch = collate(problems(*((text, text[0]) for text in texts)))
+    model = LSTMSolver(24, seed=0)
+    optimiser = torch.optim.Adam(model.parameters(), 1e-2)
+    for _ in range(60):
+        optimiser.zero_grad()
+        answer_loss(model, batch).backward()
+        optimiser.step()
+    encoded = Encoded.of(problems(*((text, "") for text in texts)))
+    assert answer_all(model, encoded) == ["1", "3", "2"]
+    model.eval()
+    logits = model(batch).logits.log_softmax(-1)
+    expected = logits.gather(2, batch.target.unsqueeze(2)).squeeze(2).sum(1)
+    torch.testing.assert_close(decoding.score(model, batch.question, batch.target), expected)
+    assert len(answer_all(model, encoded, beam=2)) == 3
+    with pytest.raises(ValueError, match="width must be"):
+        LSTMSolver(0)
+
+
+def test_place_values_are_counted_from_the_right():
+    tokens = collate(problems(("Add 1305 and -27.5.", "1"))).question
+    expected = [0, 0, 0, 0, 4, 3, 2, 1, 0, 0, 0, 0, 0, 0, 2, 1, 0, 1, 0]
+    assert place_values(tokens).tolist() == [expected]
+    config = SolverConfig(width=16, layers=1, heads=2, hidden=32, place_values=True)
+    solver, joined = Solver(config).eval(), join(collate(PAIRS))
+    assert solver(collate(PAIRS)).logits.isfinite().all()
+    whole = solver.embedding(*joined)
+    question = solver.embedding.segment(collate(PAIRS).question, 0)
+    torch.testing.assert_close(whole[0, :14], question[0, :14])
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("What is -2.045 - 1?", "-3.045"),
+        ("What is 3 less than -0.5?", "-3.5"),
+        ("Find the first derivative of 2*d**4 - 35*d**2 - 695 wrt d.", "8*d**3 - 70*d"),
+        ("Solve -3*h**2/2 - 24*h - 45/2 = 0 for h.", "-15, -1"),
+        ("Factor -n**2/3 - 25*n - 536/3.", "-(n + 8)*(n + 67)/3"),
+        ("What is the b'th term of 178, 367, 566, 775, 994?", "5*b**2 + 174*b - 1"),
+        ("Which is the closest to -1/3?  (a) -8/7  (b) 5  (c) -1.3", "a"),
+        ("Three letters picked without replacement from {g: 3, w: 1, t: 7, u: 3}. "
+         "Give prob of sequence tuw.", "1/104"),
+        ("What is prob of sequence ccbc when four letters picked without replacement from nnscspb?", "0"),
+        ("Is 7 prime?", ""),
+        ("What is (1?", ""),
+    ],
+)  # fmt: skip
+def test_computer_algebra_answers_the_examples_of_the_source(question, expected):
+    assert solve(question) == expected
+
+
+def test_the_most_frequent_answer_of_a_module():
+    train = Encoded.of(problems(("a", "7"), ("b", "3"), ("c", "3")))
+    assert most_frequent(train, Encoded.of(problems(("d", "1"), ("e", "2")))) == ["3", "3"]
+
+
+def test_saved_models_come_back(tmp_path):
+    for model, load in ((Solver(TINY, seed=1), from_pretrained), (MaskedModel(TINY, seed=1), load_filler)):
+        path = save_model(model, tmp_path / "m.safetensors", modules=["m__m"], made={"accuracy": 0.5})
+        bundle = load(path=path)
+        load.cache_clear()
+        assert bundle.modules == ("m__m",) and bundle.made == {"accuracy": 0.5}
+        assert bundle.model.config == TINY
+    with pytest.raises(UserError, match="there is no bundled solver"):
+        from_pretrained("none")

@@ -19,13 +19,14 @@ from reasonlib.maths_qa.data.example import Problem
 from reasonlib.maths_qa.data.generator import simulate
 from reasonlib.maths_qa.data.modules import EXTRAPOLATION, MODULES
 
-__all__ = ["DATA", "Splits", "extrapolation_of", "load"]
+__all__ = ["DATA", "LEVELS", "Splits", "extrapolation_of", "load"]
 
 DATA = {"mathematics": "regenerated"}
 """The sets by name and kind: the canonical generator draws the questions again."""
 
 _SEEDS = {"train": 1, "valid": 2, "test": 3}
-_LEVELS = ("easy", "medium", "hard")
+LEVELS = ("easy", "medium", "hard")
+"""Difficulties of training."""
 
 
 class Splits(NamedTuple):
@@ -68,6 +69,8 @@ def load(
     valid: int,
     test: int,
     extrapolation: int = 0,
+    levels: tuple[str, ...] = LEVELS,
+    tested: tuple[str, ...] = ("interpolate",),
 ) -> Splits:
     """Draw the questions of a set; a second call gives the same object.
 
@@ -80,6 +83,8 @@ def load(
     train, valid, test, extrapolation
         How many questions of each module; those of training are fewer by those that a test set has, and by
         repetitions.
+    levels, tested
+        Difficulties of training, and of valid and test, in equal parts.
 
     Raises
     ------
@@ -91,20 +96,15 @@ def load(
     if data not in DATA:
         raise ValueError(f"data must be one of {', '.join(DATA)}, got {data!r}")
     tests = {
-        part: [_draw(module, count, "interpolate", _SEEDS[part]) for module in modules]
+        part: [_draw(module, count, tested, _SEEDS[part]) for module in modules]
         for part, count in (("valid", valid), ("test", test))
     }
     harder = [
-        _draw(module, extrapolation, "extrapolate", _SEEDS["test"])
+        _draw(module, extrapolation, ("extrapolate",), _SEEDS["test"])
         for module in (extrapolation_of(modules) if extrapolation else ())
     ]
     asked = {problem.question for problem in chain(*tests["valid"], *tests["test"], *harder)}
-    drawn = [
-        problem
-        for module in modules
-        for level in _LEVELS
-        for problem in simulate(module, -(-train // 3), seed=_SEEDS["train"], difficulty=level)
-    ]
+    drawn = [problem for module in modules for problem in _draw(module, train, levels, _SEEDS["train"])]
     kept = [problem for problem in drawn if problem.question not in asked]
     return Splits(
         Encoded.of(kept),
@@ -115,5 +115,10 @@ def load(
     )
 
 
-def _draw(module: str, count: int, difficulty: str, seed: int) -> list[Problem]:
-    return simulate(module, count, seed=seed, difficulty=difficulty)
+def _draw(module: str, count: int, difficulties: Sequence[str], seed: int) -> list[Problem]:
+    each = -(-count // len(difficulties))
+    return [
+        problem
+        for difficulty in difficulties
+        for problem in simulate(module, each, seed=seed, difficulty=difficulty)
+    ]

@@ -5,49 +5,145 @@ from typing import Any
 
 from reasonlib.maths_qa.data.datasets import DATA
 from reasonlib.maths_qa.data.modules import CURVES
+from reasonlib.maths_qa.experiments.baselines import run_baseline
+from reasonlib.maths_qa.experiments.bundle import make_bundle
+from reasonlib.maths_qa.experiments.compute import run_compute
 from reasonlib.maths_qa.experiments.pretraining import run_pretraining
 from reasonlib.tracking.experiment import Experiment, subset
 
 __all__ = ["DATA", "EXPERIMENTS"]
 
-EASY = ("numbers__place_value", "comparison__pair")
+EASY = ("comparison__pair", "numbers__place_value")
 """Modules that a small model learns in minutes on one core."""
 
-SMALL: Mapping[str, Any] = {"norm": "pre", "clip": 1.0}
+PRE: Mapping[str, Any] = {"norm": "pre", "clip": 1.0}
 """Differs from the source's recipe so that a small model learns in few steps."""
 
-SCALES: Mapping[str, Mapping[str, Any]] = {
-    "smoke": {
-        "modules": EASY, "train": 60, "valid": 4, "test": 8, "extrapolation": 4, "width": 16, "layers": 1,
-        "heads": 2, "hidden": 32, "pre_steps": 4, "steps": 4, "every": 2, "batch": 8, "lr": 2e-3,
-    },
-    "quick": {
-        "modules": EASY, "train": 6000, "valid": 100, "test": 200, "width": 64, "layers": 2, "heads": 4,
-        "hidden": 128, "pre_steps": 300, "steps": 300, "every": 50, "batch": 64, "lr": 2e-3, "warmup": 50,
-    },
-    "paper": {
-        "modules": CURVES, "train": 60000, "valid": 100, "test": 200, "extrapolation": 100, "width": 128,
-        "layers": 2, "heads": 8, "hidden": 512, "pre_steps": 5000, "steps": 5000, "every": 500, "batch": 64,
-        "lr": 1e-3, "warmup": 200,
-    },
+TINY: Mapping[str, Any] = {
+    "train": 60, "valid": 4, "test": 8, "width": 16, "layers": 1, "heads": 2, "hidden": 32,
+    "pre_steps": 4, "steps": 4, "every": 1, "batch": 8, "lr": 2e-3,
 }  # fmt: skip
+
+SMALL: Mapping[str, Any] = {
+    "levels": ["easy"], "tested": ["easy"], "train": 8000, "valid": 100, "test": 250, "width": 64,
+    "layers": 2, "heads": 4, "hidden": 128, "pre_steps": 400, "steps": 400, "every": 100, "batch": 32,
+    "lr": 3e-3, "warmup": 50,
+}  # fmt: skip
+"""Easy questions alone, for minutes on one core."""
+
+CURVE: Mapping[str, Any] = {
+    "modules": CURVES, "train": 30000, "valid": 100, "test": 200, "extrapolation": 100, "width": 128,
+    "layers": 2, "heads": 8, "hidden": 512, "pre_steps": 4000, "steps": 4000, "every": 500, "batch": 64,
+    "lr": 1e-3, "warmup": 200,
+}  # fmt: skip
+"""The nine modules of figure 5.6."""
+
+SCALES: Mapping[str, Mapping[str, Any]] = {
+    "smoke": {**TINY, "modules": EASY, "extrapolation": 4},
+    "quick": {**SMALL, "modules": EASY},
+    "paper": CURVE,
+}
 
 PRETRAINING = Experiment(
     name="maths_qa/pretraining",
     title="QA-MLM and fine-tuning, beside fine-tuning alone (tables 5.1 and 5.2, figure 5.6)",
     rows={
-        "scratch": {**SMALL, "start": "scratch"},
-        "encoder": {**SMALL, "start": "encoder"},
-        "both": {**SMALL, "start": "both"},
-        "both-non-numeric": {**SMALL, "start": "both", "which": "non-numeric"},
-        "both-numeric": {**SMALL, "start": "both", "which": "numeric"},
-        "both-answers": {**SMALL, "start": "both", "which": "answers"},
-        "scratch-sinusoidal": {**SMALL, "start": "scratch", "positions": "sinusoidal"},
-        "both-sinusoidal": {**SMALL, "start": "both", "positions": "sinusoidal"},
+        "scratch": {**PRE, "start": "scratch"},
+        "encoder": {**PRE, "start": "encoder"},
+        "both": {**PRE, "start": "both"},
+        "both-non-numeric": {**PRE, "start": "both", "which": "non-numeric"},
+        "both-numeric": {**PRE, "start": "both", "which": "numeric"},
+        "both-answers": {**PRE, "start": "both", "which": "answers"},
+        "scratch-sinusoidal": {**PRE, "start": "scratch", "positions": "sinusoidal", "continued": False},
     },
     scales=SCALES,
     data=subset(DATA, "mathematics"),
     run=run_pretraining,
 )
 
-EXPERIMENTS = {experiment.name: experiment for experiment in (PRETRAINING,)}
+ONE_MODULE = Experiment(
+    name="maths_qa/one_module",
+    title="One easy module, learnt in the page",
+    rows={
+        "scratch": {**PRE, "start": "scratch", "continued": False},
+        "both": {**PRE, "start": "both"},
+    },
+    scales={
+        "smoke": {**TINY, "modules": EASY[1:]},
+        "quick": {**SMALL, "modules": EASY[1:]},
+        "paper": {**SMALL, "modules": EASY[1:], "steps": 4000, "pre_steps": 4000, "every": 500},
+    },
+    data=subset(DATA, "mathematics"),
+    run=run_pretraining,
+)
+
+STRUCTURE = Experiment(
+    name="maths_qa/structure",
+    title="Digits that know their place value, a structure that the source leaves to future work",
+    rows={
+        "learned": {**PRE, "start": "scratch", "continued": False},
+        "place-value": {**PRE, "start": "scratch", "continued": False, "place_values": True},
+    },
+    scales={
+        "smoke": {**TINY, "modules": EASY[1:], "extrapolation": 4},
+        "quick": {**SMALL, "modules": EASY[1:], "extrapolation": 100},
+        "paper": {**CURVE, "modules": ["arithmetic__add_or_sub", "numbers__place_value"]},
+    },
+    data=subset(DATA, "mathematics"),
+    run=run_pretraining,
+)
+
+BASELINES = Experiment(
+    name="maths_qa/baselines",
+    title="The most frequent answer, computer algebra, and an LSTM with attention",
+    rows={
+        "most-frequent": {"system": "most-frequent"},
+        "symbolic": {"system": "symbolic"},
+        "lstm": {"system": "lstm", "start": "scratch", "clip": 1.0},
+    },
+    scales={
+        "smoke": {**SCALES["smoke"], "lstm_width": 16},
+        "quick": {**SCALES["quick"], "lstm_width": 96},
+        "paper": {**SCALES["paper"], "lstm_width": 256},
+    },
+    data=subset(DATA, "mathematics"),
+    run=run_baseline,
+    deterministic=("most-frequent", "symbolic"),
+)
+
+COMPUTE = Experiment(
+    name="maths_qa/compute",
+    title="The cost of a step of QA-MLM beside a step of fine-tuning (section 5.3.3)",
+    rows={"qa-mlm": {}},
+    scales={
+        "smoke": {**SCALES["smoke"], "extrapolation": 0, "repeats": 2},
+        "quick": {**SCALES["quick"], "train": 1000, "repeats": 20},
+        "paper": {
+            "modules": CURVES, "train": 60, "valid": 1, "test": 1, "width": 512, "layers": 4, "heads": 8,
+            "hidden": 2048, "batch": 16, "lr": 1e-4, "repeats": 5,
+        },
+    },
+    data=subset(DATA, "mathematics"),
+    run=run_compute,
+)  # fmt: skip
+
+BUNDLE = Experiment(
+    name="maths_qa/bundle",
+    title="The bundled filler and solvers",
+    rows={"solvers": {**PRE, "start": "both"}},
+    scales={
+        "smoke": {**TINY, "modules": EASY, "tested": ["interpolate"]},
+        "quick": {**SMALL, "modules": EASY},
+        "paper": {
+            **SMALL, "modules": [*EASY, "arithmetic__add_or_sub"], "train": 20000, "pre_steps": 3000,
+            "steps": 3000, "every": 500,
+        },
+    },
+    data=subset(DATA, "mathematics"),
+    run=make_bundle,
+)  # fmt: skip
+
+EXPERIMENTS = {
+    experiment.name: experiment
+    for experiment in (PRETRAINING, ONE_MODULE, STRUCTURE, BASELINES, COMPUTE, BUNDLE)
+}

@@ -2,16 +2,16 @@
 
 ::
 
-    row         QA-MLM             fine-tuning                       measured
-    scratch     -                  steps + what QA-MLM would cost    at equal steps, at equal compute
-    encoder     pre_steps          steps                             the same, at its end
-    both        pre_steps          steps                             the same, at its end
+    row       QA-MLM      fine-tuning       measured
+    scratch   -           twice the steps   at equal steps, at equal compute, at its end
+    encoder   pre_steps   steps             at its end
+    both      pre_steps   steps             at its end
 """
 
 from collections.abc import Mapping
 from typing import Any
 
-from reasonlib.maths_qa.data.datasets import Splits, load
+from reasonlib.maths_qa.data.datasets import LEVELS, Splits, load
 from reasonlib.maths_qa.experiments.cost import relative_cost
 from reasonlib.maths_qa.experiments.train import fill_accuracy, fine_tune, pretrain, recipe_of
 from reasonlib.maths_qa.models.initialise import initialise_solver
@@ -32,6 +32,8 @@ def splits_of(settings: Mapping[str, Any]) -> Splits:
         valid=settings["valid"],
         test=settings["test"],
         extrapolation=settings.get("extrapolation", 0),
+        levels=tuple(settings.get("levels", LEVELS)),
+        tested=tuple(settings.get("tested", ("interpolate",))),
     )
 
 
@@ -42,8 +44,10 @@ def run_pretraining(trial: Trial) -> Measured:
     -------
     ``accuracy``, ``accuracy.<module>``, ``extrapolation``: exact match on the tests, after `steps` steps of
     fine-tuning. ``accuracy.equal_compute``: after as much computation as the pre-trained rows take in both
-    stages. ``mlm.<kind>``: share of the hidden characters that QA-MLM guesses. ``relative_cost``: of a step
-    of QA-MLM, beside a step of fine-tuning.
+    stages. ``accuracy.double``: from scratch, after twice the steps. ``early``, ``early.<module>``: after a
+    quarter of the steps, where the curve has that step. ``modules_above_90``: modules with an exact match of
+    0.9 or more. ``mlm.<kind>``: share of the hidden characters that QA-MLM guesses. ``relative_cost``: of a
+    step of QA-MLM, beside a step of fine-tuning.
     """
     settings, folder = trial.settings, trial.folder
     recipe, config = recipe_of(settings)
@@ -69,18 +73,27 @@ def run_pretraining(trial: Trial) -> Measured:
             harder = fill_accuracy(pretrained, splits.extrapolation)
             metrics |= {f"{name}.extrapolation": value for name, value in harder.items()}
     solver = initialise_solver(Solver(config, seed=trial.seed).to(trial.device), pretrained, recipe.start)
-    # What starts from scratch goes on for as long as the pre-training of the others would have taken.
-    extra = 0 if pretrained is not None else _rounded(ratio * recipe.pre_steps, recipe.every)
-    steps = recipe.steps + extra
+    # What starts from scratch goes on: for as long as pre-training would have taken, and to twice the steps.
+    equal, last = recipe.steps, recipe.steps
+    if pretrained is None and settings.get("continued", True):
+        equal += recipe.every * round(ratio * recipe.pre_steps / recipe.every)
+        last = max(equal, 2 * recipe.steps)
     stages.append(
-        fine_tune(solver, splits, recipe, steps=steps, folder=folder and folder / "answers", **common)
+        fine_tune(solver, splits, recipe, steps=last, folder=folder and folder / "answers", **common)
     )
     rows = stages[-1].rows
+    modules = splits.test.modules
     for row in rows:
+        if row["step"] == recipe.steps // 4:
+            early = {f"early.{module}": row[f"accuracy.{module}"] for module in modules}
+            metrics |= {"early": row["accuracy"], **early}
         if row["step"] == recipe.steps:
             metrics |= {name: row[name] for name in row if name.startswith(("accuracy", "extrapolation"))}
-        if row["step"] == steps:
+            metrics["modules_above_90"] = sum(row[f"accuracy.{module}"] >= 0.9 for module in modules)
+        if row["step"] == equal:
             metrics["accuracy.equal_compute"] = row["accuracy"]
+        if row["step"] == 2 * recipe.steps:
+            metrics["accuracy.double"] = row["accuracy"]
     curve = [{name: value for name, value in row.items() if name not in ("seconds", "lr")} for row in rows]
     return Measured(
         metrics=metrics,
@@ -95,7 +108,3 @@ def run_pretraining(trial: Trial) -> Measured:
             "leaks": splits.leaks,
         },
     )
-
-
-def _rounded(steps: float, every: int) -> int:
-    return every * round(steps / every)

@@ -8,7 +8,7 @@
 Source: An (2021), section 5.3.2: the same questions train both stages.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,11 +25,11 @@ from reasonlib.maths_qa.data.vocabulary import TOKENS, kind_of
 from reasonlib.maths_qa.models.decoding import answer_all
 from reasonlib.maths_qa.models.initialise import STARTS
 from reasonlib.maths_qa.models.qa_mlm import MaskedModel, masked_loss
-from reasonlib.maths_qa.models.transformer import Solver, SolverConfig, answer_loss
+from reasonlib.maths_qa.models.transformer import SolverConfig, answer_loss
 from reasonlib.training.batching import LengthBuckets
 from reasonlib.training.settings import select_fields
 
-__all__ = ["Recipe", "fill_accuracy", "fine_tune", "pretrain", "recipe_of", "score"]
+__all__ = ["Recipe", "accuracies", "fill_accuracy", "fine_tune", "pretrain", "recipe_of", "score"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +128,7 @@ def pretrain(
 
 
 def fine_tune(
-    solver: Solver,
+    solver: Any,
     splits: Splits,
     recipe: Recipe,
     *,
@@ -143,7 +143,7 @@ def fine_tune(
     Parameters
     ----------
     solver
-        With its first weights.
+        A `Solver` or `LSTMSolver` with its first weights.
     splits
         Questions. The curve is of the tests: nothing is chosen by it, neither weights nor the end.
     recipe
@@ -159,7 +159,7 @@ def fine_tune(
         Each row has the `score` of the test, and of the harder one under ``extrapolation``.
     """
 
-    def measure(model: Solver) -> dict[str, float]:
+    def measure(model: Any) -> dict[str, float]:
         result = score(model, splits.test)
         if splits.extrapolation is not None:
             harder = score(model, splits.extrapolation)
@@ -179,9 +179,8 @@ def fine_tune(
     )
 
 
-def score(model: Any, problems: Encoded, *, beam: int = 1) -> dict[str, float]:
+def accuracies(written: Sequence[str], problems: Encoded) -> dict[str, float]:
     """Return ``accuracy``, the mean of the modules' exact match, and ``accuracy.<module>`` of each."""
-    written = answer_all(model, problems, beam=beam)
     answers = [problems.answer(item) for item in range(len(problems))]
     modules = [problems.modules[number] for number in problems.module.tolist()]
     shares = by_module(written, answers, modules)
@@ -189,6 +188,11 @@ def score(model: Any, problems: Encoded, *, beam: int = 1) -> dict[str, float]:
         "accuracy": float(np.mean(list(shares.values()))),
         **{f"accuracy.{module}": share for module, share in shares.items()},
     }
+
+
+def score(model: Any, problems: Encoded, *, beam: int = 1) -> dict[str, float]:
+    """Let a model answer; see `accuracies`."""
+    return accuracies(answer_all(model, problems, beam=beam), problems)
 
 
 @torch.no_grad()

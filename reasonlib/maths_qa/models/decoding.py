@@ -54,17 +54,19 @@ def answer(model: Solver, question: str) -> Answer:
         raise UserError(f"a question must have 1 to {LONGEST_QUESTION} characters, got {len(question)}")
     model.eval()
     progress = model.begin(torch.tensor([encode(question)]))
-    tokens, written, steps, attention = torch.tensor([START]), [], [], []
+    tokens, written, steps = torch.tensor([START]), [], []
+    attention: list[Any] = []
+    # excerpt: greedy
     for _ in range(LONGEST_ANSWER + 1):
         scores, progress = model.advance(progress, tokens)
-        value, tokens = scores.max(-1)
+        value, tokens = scores.max(-1)  # the likeliest next character
         steps.append(float(value.exp()))
-        assert progress.attention is not None
-        attention.append(progress.attention[0])
+        attention.append(progress.attention)
         if int(tokens) == END:
             break
         written.append(int(tokens))
-    return Answer(decode(written), float(np.prod(steps)), tuple(steps), torch.stack(attention))
+    # end excerpt
+    return Answer(decode(written), float(np.prod(steps)), tuple(steps), torch.cat(attention))
 
 
 def answer_all(

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from reasonlib.maths_qa.data.encoding import Batch
-from reasonlib.maths_qa.data.vocabulary import SIZE
+from reasonlib.maths_qa.data.vocabulary import SIZE, encode
 from reasonlib.nn import (
     Decoded,
     Decoder,
@@ -41,9 +41,11 @@ from reasonlib.nn import (
 )
 from reasonlib.training import seeded
 
-__all__ = ["InputEmbedding", "Progress", "Solved", "Solver", "SolverConfig", "answer_loss"]
+__all__ = ["InputEmbedding", "Progress", "Solved", "Solver", "SolverConfig", "answer_loss", "place_values"]
 
 QUESTION, ANSWER = 0, 1  # segments
+PLACES = 16  # place values that are told apart, 0 for none
+_ZERO = encode("0")[0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +65,9 @@ class SolverConfig:
     dropout: float = 0.0  # the source prints none, and no question comes twice often
     positions: str = "learned"  # learned | sinusoidal
     norm: str = "post"  # post | pre; where the layer norm stands in each part
+    place_values: bool = (
+        False  # whether digits of questions are also given their place value; not the source's
+    )
     longest: int = 162  # positions of a segment: 160 characters of a question; [SOS], 30 and [EOS] fit too
     vocabulary: int = SIZE  # V
 
@@ -112,6 +117,9 @@ class InputEmbedding(nn.Module):
             self.positions = SinusoidalPositions(config.longest, config.width)
         for table in (self.tokens, self.segments):
             nn.init.normal_(table.weight, 0.0, 0.02 if config.positions == "learned" else 1.0)
+        self.places = nn.Embedding(PLACES, config.width) if config.place_values else None
+        if self.places is not None:
+            nn.init.normal_(self.places.weight, 0.0, 0.02 if config.positions == "learned" else 1.0)
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
@@ -122,13 +130,34 @@ class InputEmbedding(nn.Module):
         x = self.tokens(tokens) + self.segments(segments)
         x = x + self.positions.table[positions]
         # end excerpt
+        if self.places is not None:
+            x = x + self.places(place_values(tokens) * (segments == QUESTION))
         return self.dropout(x)
 
     def segment(self, tokens: Int[Tensor, "B T"], number: int, start: int = 0) -> Float[Tensor, "B T D"]:
         """Embed tokens of one segment, with positions counted from `start`."""
         count = tokens.shape[1]
         x = self.tokens(tokens) + self.segments.weight[number] + self.positions(count, start)
+        if self.places is not None:
+            # An answer is written from its first digit on: nobody knows yet how many will follow.
+            x = x + self.places(place_values(tokens) * (number == QUESTION))
         return self.dropout(x)
+
+
+def place_values(tokens: Int[Tensor, "B T"]) -> Int[Tensor, "B T"]:
+    """Number the digits of every run of digits from the right: 1 for units, 2 for tens; 0 elsewhere.
+
+    >>> place_values(torch.tensor([encode("17+305")]))
+    tensor([[2, 1, 0, 3, 2, 1]])
+    """
+    digit = (tokens >= _ZERO) & (tokens < _ZERO + 10)
+    # excerpt: place values
+    count = digit.flip(1).cumsum(1)  # digits from here to the end
+    # those after the last character that is no digit do not count
+    earlier = count.masked_fill(digit.flip(1), 0).cummax(1).values
+    places = ((count - earlier) * digit.flip(1)).flip(1)
+    # end excerpt
+    return places.clamp(max=PLACES - 1)
 
 
 class Solved(NamedTuple):
@@ -236,7 +265,7 @@ def _mean(attention: Sequence[MultiHeadAttended]) -> Float[Tensor, "B U S"]:
     return torch.stack([layer.weights.detach().mean(1) for layer in attention]).mean(0)
 
 
-def answer_loss(model: Solver, batch: Batch) -> Tensor:
+def answer_loss(model: nn.Module, batch: Batch) -> Tensor:
     """Return the mean cross-entropy of the characters of the answers (nats), padding left out."""
     logits = model(batch).logits
     return functional.cross_entropy(logits.flatten(0, 1), batch.target.flatten(), ignore_index=0)

@@ -111,7 +111,7 @@ def test_the_printed_dialogues_are_retold_in_words_that_the_tracker_knows():
         states, looks = figures.case_states(case), figures.case_looks(case)
         assert set(case.state) <= set(states.index) and set(looks["slot"]) == set(case.inferred)
         picture = figures.attention_among_slots(case.turns, pairs=list(case.state))
-        assert "looks most at" in picture.alt
+        assert "attends most to" in picture.alt
 
 
 # -- reasonlib track

@@ -196,7 +196,7 @@ def check_gated(answer: Callable[..., Any], seed: int) -> None:
     )
 
 
-# Chapter "Do slots talk?" -----------------------------------------------------------------------------------
+# Chapter "Do slots exchange information?" -----------------------------------------------------------------
 
 
 @exercise(

@@ -75,7 +75,7 @@ def hidden_by_joint_goal(
         slot.append(scores.slot)
     drawing = plotting.lines(
         {"slot accuracy": (list(rates), slot), "joint goal accuracy": (list(rates), joint)},
-        x="chance that a filled slot is wrong",
+        x="probability that a filled slot is wrong",
         y="accuracy",
         limits=(0, 1),
         log=True,
@@ -83,7 +83,7 @@ def hidden_by_joint_goal(
     return plotting.show(
         drawing,
         alt="Joint goal accuracy falls much faster than slot accuracy as errors grow",
-        caption="The same errors under two metrics. Errors are drawn, not made by a model.",
+        caption="The same errors under two metrics. The errors are random, not those of a model.",
     )
 
 
@@ -126,7 +126,8 @@ def cost() -> Picture:
     drawing.axes[0].set_yscale("log")
     return plotting.show(
         drawing,
-        alt="Turns a second against the number of pairs: one run stays almost level, one run a pair falls",
+        alt="Turns a second against the number of pairs: almost level with one run for all pairs, falling with "
+        "one run for each pair",
         caption=f"{'; '.join(notes)}. One CPU core, processor time of forward passes of the bundled encoder.",
     )
 
@@ -157,7 +158,7 @@ def carried() -> "pd.DataFrame":
 def attention_among_slots(
     turns: Sequence[tuple[str, str]], *, pairs: Sequence[str] | None = None, layer: int = -1
 ) -> Picture:
-    """Draw where slots look among each other, mean over heads; by default the slots that are filled."""
+    """Draw the attention among slots, mean over heads; by default among the slots that are filled."""
     tracked = load_tracker(attention=True).track(turns, attention=True)
     assert tracked.attention is not None
     drawn = [pair for pair in PAIRS if pair in (tracked.state if pairs is None else pairs)]
@@ -166,12 +167,13 @@ def attention_among_slots(
     return plotting.show(
         plotting.attention_map(weights, drawn, drawn),
         alt="Attention among slots: " + _strongest(drawn, weights),
-        caption="Row: the slot that looks; column: where it looks. Mean over the heads of one layer.",
+        caption="Attention weights among slots. Row: the slot that attends; column: the slot it attends to. "
+        "Mean over the heads of one layer.",
     )
 
 
 def case_states(case: Case) -> "pd.DataFrame":
-    """Set the tracker's last state of a printed dialogue beside the labels, with and without slots talking.
+    """Compare the tracker's last state with the labels, with and without attention among slots.
 
     The third column is the same tracker with the attention among its slots cut; it was not trained that way.
     """
@@ -194,7 +196,7 @@ def case_states(case: Case) -> "pd.DataFrame":
 
 
 def case_looks(case: Case) -> "pd.DataFrame":
-    """Say where the inferred slots of a printed dialogue look among the other slots, in every layer."""
+    """List the attention of the inferred slots of a printed dialogue to other slots, in every layer."""
     import pandas as pd
 
     tracked = load_tracker(attention=True).track(case.turns, attention=True)
@@ -208,11 +210,18 @@ def case_looks(case: Case) -> "pd.DataFrame":
             share = others[PAIRS.index(source)].item()
             most = PAIRS[int(others.argmax())]
             rows.append((pair, source, layer, most, f"{share:.3f}", f"{others.sum().item():.3f}"))
-    columns = ["slot", "refers to", "layer", "looks most at", "share on its source", "share on all slots"]
+    columns = [
+        "slot",
+        "refers to",
+        "layer",
+        "attends most to",
+        "share on its source slot",
+        "share on all other slots",
+    ]
     return pd.DataFrame(rows, columns=columns)
 
 
 def _strongest(filled: Sequence[str], weights: np.ndarray) -> str:
     apart = weights - np.diag(np.diag(weights))
     row, column = np.unravel_index(apart.argmax(), apart.shape)
-    return f"{filled[row]} looks most at {filled[column]} ({apart[row, column]:.2f})"
+    return f"{filled[row]} attends most to {filled[column]} ({apart[row, column]:.2f})"

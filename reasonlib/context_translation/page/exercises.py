@@ -226,7 +226,7 @@ def check_sentence_vector(answer: Callable[..., Any], seed: int) -> None:
     )
 
 
-# Chapter "What it costs and what it looks at" ---------------------------------------------------------------
+# Chapter "Cost and attention" -------------------------------------------------------------------------------
 
 
 def attention_pairs(system: str, source: int, context: int, count: int) -> int:

@@ -126,8 +126,8 @@ def cost() -> Picture:
     drawing.axes[0].set_yscale("log")
     return plotting.show(
         drawing,
-        alt="Turns a second against the number of pairs: almost level with one run for all pairs, falling with "
-        "one run for each pair",
+        alt="Turns a second against the number of pairs: almost level with one run for all pairs, "
+        "falling with one run for each pair",
         caption=f"{'; '.join(notes)}. One CPU core, processor time of forward passes of the bundled encoder.",
     )
 

@@ -39,7 +39,7 @@ SIMULATED = Experiment(
 
 COST = Experiment(
     name="context_translation/cost",
-    title="Parameters, speeds beside TwC's, and how cost grows with the context (table 3.4)",
+    title="Parameters, speed relative to TwC, and how the cost grows with the context (table 3.4)",
     rows={name: {"system": name} for name in SYSTEMS},
     scales={
         "smoke": {

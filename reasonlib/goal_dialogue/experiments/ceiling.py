@@ -103,7 +103,7 @@ def run_ceiling(trial: Trial) -> Measured:
 
 BOUND = Experiment(
     name="goal_dialogue/bound",
-    title="Responses whose every word the system said in training: as far as word vectors come",
+    title="Responses whose every word the system said in training: the limit of word vectors",
     rows={"train": {"learnt": "train"}, "valid": {"learnt": "valid"}},
     scales={
         "smoke": {"tasks": (1,), "dialogues": 12},

@@ -85,7 +85,7 @@ every other network of this topic does.
 
 COPYING = Experiment(
     name="goal_dialogue/copying",
-    title="A network that copies names, and what each of its parts is worth",
+    title="A network that copies names, and the value of each of its parts",
     rows={name: {"parts": settings} for name, settings in ABLATIONS.items()},
     scales={
         "smoke": {"tasks": (1,), "dialogues": 12, "epochs": 1},
@@ -138,7 +138,7 @@ def run_generation(trial: Trial) -> Measured:
 
 SPEAKING = Experiment(
     name="goal_dialogue/speaking",
-    title="The copying network on people's own talk, and what it says without candidates",
+    title="The copying network on dialogues of people, and its responses without candidates",
     rows={"copying": {"parts": {}}},
     scales={
         "smoke": {"tasks": (1,), "dialogues": 12, "epochs": 1},

@@ -206,7 +206,7 @@ NETWORKS = Experiment(
 
 TUNING = Experiment(
     name="goal_dialogue/tuning",
-    title="The recipe, one choice at a time, on full dialogues",
+    title="The training recipe with one choice changed at a time, on full dialogues",
     rows={
         "chosen": {"network": "n2n"},
         "batch-256": {"network": "n2n", "batch_size": 256},

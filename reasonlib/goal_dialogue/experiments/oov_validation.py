@@ -130,7 +130,7 @@ def _run_task(run: TaskRun) -> TaskResult:
 
 UNHEARD = Experiment(
     name="goal_dialogue/unheard",
-    title="Settings chosen with unheard names in the validation set, with match features and without",
+    title="Settings chosen on validation dialogues with OOV names, with and without match features",
     rows={
         f"{name}-{width}-{spread}-{lr}{'' if match else '-alone'}": {
             "network": name,

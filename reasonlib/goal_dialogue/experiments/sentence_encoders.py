@@ -29,7 +29,7 @@ KEY_TAGS = Experiment(
 
 TAG_VARIANTS = Experiment(
     name="goal_dialogue/key-tag-variants",
-    title="Key tags on full dialogues: hops, what was tried before, without API results",
+    title="Key tags on full dialogues: number of hops, other uses of tags, no API results",
     rows={
         **{
             f"hops-{hops}": {"network": "n2n", "sentences": "keytags", "hops": hops} for hops in (1, 3, 5, 10)
@@ -54,7 +54,7 @@ TAG_VARIANTS = Experiment(
 
 SWAPPED = Experiment(
     name="goal_dialogue/swapped",
-    title="Phone numbers and addresses, learnt from the validation dialogues",
+    title="Phone numbers and addresses, trained on the validation dialogues",
     rows={
         "n2n": {"network": "n2n"},
         "n2n-swapped": {"network": "n2n", "swapped": True},
@@ -76,7 +76,7 @@ SWAPPED = Experiment(
 
 PARAGRAPHS = Experiment(
     name="goal_dialogue/paragraphs",
-    title="Paragraph vectors in place of words",
+    title="Paragraph vectors instead of words",
     rows={
         "dbow": {"network": "n2n", "sentences": "paragraphs", "hops": 8},
         "dbow-external": {"network": "n2n", "sentences": "paragraphs", "corpus": "external", "hops": 8},
@@ -90,7 +90,7 @@ PARAGRAPHS = Experiment(
 
 WORD2VEC = Experiment(
     name="goal_dialogue/word2vec",
-    title="Word tables that start from Word2Vec, on full dialogues",
+    title="Word vectors initialised with Word2Vec, on full dialogues",
     rows={"random": {"network": "n2n"}, "word2vec": {"network": "n2n", "sentences": "word2vec"}},
     scales={
         "smoke": {"tasks": (5,), "dialogues": 8, "epochs": 1, "apart": 2},

@@ -56,7 +56,7 @@ def _command(trial: Trial) -> str:
 
 TAGGERS = Experiment(
     name="goal_dialogue/taggers",
-    title="Which words are entities: taggers on words they have seen and have not",
+    title="Taggers of entity types, on seen and unseen words",
     rows={
         "letters": {"tagger": "letters", "made_up": 0.0, "ship": True},
         "letters-all": {"tagger": "letters", "made_up": 0.0, "entities": "all"},

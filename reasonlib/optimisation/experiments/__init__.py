@@ -88,7 +88,7 @@ ACTIVATION_CURVES = _experiment(
 
 APPROACH = _experiment(
     "approach",
-    title="A number walks to its target at a fixed rate",
+    title="Gradient descent on a single number at a fixed rate",
     rows={
         **{
             loss: {"loss": loss, "target": 100.0, "distance": 10.0, "rate": 0.3}
@@ -103,7 +103,7 @@ APPROACH = _experiment(
 
 OUTLIERS = _experiment(
     "outliers",
-    title="How far a tenth of corrupted targets pulls a line",
+    title="The effect of a tenth of corrupted targets on a fitted line",
     rows={loss: {"loss": loss, "share": 0.1, "size": 10.0} for loss in ("mse", "mae", "huber", "log-cosh")},
     scales={"smoke": {"steps": 30}, "quick": {"steps": 200}, "paper": {"steps": 600}},
     data=subset(DATA, "diabetes"),
@@ -112,7 +112,7 @@ OUTLIERS = _experiment(
 
 SKEWED = _experiment(
     "skewed",
-    title="Targets of which 95 in 100 are the same",
+    title="Targets of which 95 in 100 are equal",
     rows={
         **{loss: {"loss": loss} for loss in ("mse", "mae", "log-cosh")},
         "huber": {"loss": "huber", "delta": 0.1},  # in thousands
@@ -169,7 +169,7 @@ RATES = (0.01, 0.03, 0.1, 0.3)
 
 ACTIVATION = _experiment(
     "activations",
-    title="Digits read by three hidden layers, one activation each, at its best rate",
+    title="Three hidden layers on digits, by activation, each at its best rate",
     rows={
         **{_row(name): {"activation": name} for name in NAMES},
         "ReLU-dropout": {"activation": "ReLU", "dropout": 0.3},
@@ -201,7 +201,7 @@ DEEP = ("sigmoid", "tanh", "softsign", "ReLU", "leaky ReLU", "softplus", "ELU", 
 
 DEPTH = _experiment(
     "depth",
-    title="How much of the gradient reaches the foot of a deep stack",
+    title="The share of the gradient that reaches the bottom of a deep stack",
     rows={
         **{_row(name): {"activation": name, "scaled": True} for name in DEEP},
         **{f"{_row(name)}-plain": {"activation": name, "scaled": False} for name in DEEP},
@@ -217,7 +217,7 @@ DEPTH = _experiment(
 
 DEEPER = _experiment(
     "deep",
-    title="Digits read by fifteen hidden layers, one activation each, at its best rate",
+    title="Fifteen hidden layers on digits, by activation, each at its best rate",
     rows={name: {"activation": name, "depth": 15} for name in ("ReLU", "swish")},
     scales={
         "smoke": {"epochs": 1, "rates": [0.003]},
@@ -230,7 +230,7 @@ DEEPER = _experiment(
 
 DYING = _experiment(
     "dying",
-    title="Units that no example moves any more, after steps that were too large",
+    title="Dead units after steps that were too large",
     rows={
         **{
             _row(name): {"activation": name, "rate": 2.0}
@@ -246,7 +246,7 @@ DYING = _experiment(
 
 COST = _experiment(
     "cost",
-    title="Time that an activation takes on this machine",
+    title="Time of an activation function on this machine",
     rows={_row(name): {"activation": name} for name in networks.TIMED},
     scales={"smoke": {"tries": 3}, "quick": {"tries": 50}, "paper": {"tries": 500}},
     data=subset(DATA, "normal"),
@@ -257,7 +257,7 @@ COST = _experiment(
 
 SEARCH = _experiment(
     "search",
-    title="Weights found by chance, by trying steps, and by following the slope",
+    title="Weights found at random, by trying steps, and by following the gradient",
     rows={way: {"way": way} for way in ("random", "stepping", "each-weight", "gradient")},
     scales={"smoke": {"evaluations": 20}, "quick": {"evaluations": 300}, "paper": {"evaluations": 2000}},
     data=subset(DATA, "digits"),
@@ -266,7 +266,7 @@ SEARCH = _experiment(
 
 BATCHES = _experiment(
     "batches",
-    title="The gradient of all, of some and of single examples",
+    title="Gradient descent on all, on some and on single examples",
     rows={
         "batch": {"batch_size": 500, "falling": False, "rate": 0.1},
         "mini-batch": {"batch_size": 32, "falling": False, "rate": 0.1},
@@ -285,7 +285,7 @@ BATCHES = _experiment(
 
 CROWD = _experiment(
     "crowd",
-    title="The gradient of all, of some and of single examples, of twenty thousand pictures",
+    title="Gradient descent on all, on some and on single examples, of twenty thousand images",
     rows={
         "batch": {"batch_size": None},
         "mini-batch": {"batch_size": 32},
@@ -302,7 +302,7 @@ CROWD = _experiment(
 
 RATE = _experiment(
     "rates",
-    title="A rate that is too low, too high, in between, and one that falls",
+    title="Learning rates: too low, too high, in between, and decaying",
     rows={
         "low": {"rate": 0.001, "end": 0.001},
         "middle": {"rate": 0.3, "end": 0.3},
@@ -316,7 +316,7 @@ RATE = _experiment(
 
 NETWORK = _experiment(
     "networks",
-    title="Digits read by two hidden layers, one optimiser each, at its best rate",
+    title="Two hidden layers on digits, by optimiser, each at its best rate",
     rows={
         "gradient-descent": {"optimiser": "gradient descent", "between": [0.03, 3.0]},
         "momentum": {"optimiser": "momentum", "between": [0.003, 0.3]},
@@ -343,7 +343,7 @@ RACERS = ("gradient descent", "momentum", "Nesterov", "Adagrad", "Adadelta", "Ad
 
 RACE = _experiment(
     "race",
-    title="Down a surface, each optimiser at its best rate",
+    title="Descent on surfaces, each optimiser at its best rate",
     rows={
         **{_row(name): {"optimiser": name, "tune": name} for name in (*RACERS, "rootless Adagrad")},
         "momentum-same-rate": {"optimiser": "momentum", "tune": "gradient descent"},
@@ -359,7 +359,7 @@ RACE = _experiment(
 
 RACE_AS_GIVEN = _experiment(
     "race-as-given",
-    title="Down a surface, all at a rate of 0.01, and Adadelta at its own",
+    title="Descent on surfaces, all at a rate of 0.01, and Adadelta at its default",
     rows={_row(name): {"optimiser": name, "rate": 1.0 if name == "Adadelta" else 0.01} for name in RACERS},
     scales={
         "smoke": {"starts": 2, "steps": 20},
@@ -372,7 +372,7 @@ RACE_AS_GIVEN = _experiment(
 
 PITS = _experiment(
     "pits",
-    title="In which pit a descent ends that may start anywhere",
+    title="The minimum that a descent reaches from random starts",
     rows={
         "gradient-descent": {"optimiser": "gradient descent", "rate": 0.05, "noise": None},
         "noisy": {"optimiser": "gradient descent", "rate": 0.05, "noise": 2.0},
@@ -390,7 +390,7 @@ PITS = _experiment(
 
 RARE = _experiment(
     "rare",
-    title="One batch in a hundred says what matters",
+    title="One informative batch in a hundred",
     rows={
         "Adam": {"optimiser": "Adam", "rate": 5.0},
         "AMSGrad": {"optimiser": "AMSGrad", "rate": 5.0},

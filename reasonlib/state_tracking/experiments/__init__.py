@@ -48,7 +48,7 @@ SCALES = {
 
 RELATIONS = Experiment(
     name="state_tracking/relations",
-    title="Domain-slot tokens that see one another, that do not, and none (table 4.2)",
+    title="Domain-slot tokens with and without attention among them, and no such tokens (table 4.2)",
     rows={
         "merge": {**SMALL, "layout": "merge"},
         "merge-blocked": {**SMALL, "layout": "merge", "blocked": True},
@@ -67,7 +67,7 @@ RELATIONS = Experiment(
 
 BASELINES = Experiment(
     name="state_tracking/baselines",
-    title="What a tracker must beat, and an open vocabulary",
+    title="Baselines of a tracker, and an open vocabulary",
     rows={
         "carry-over": {},
         "copy": {**SMALL, "system": "copy"},
@@ -118,7 +118,7 @@ ENCODERS = Experiment(
 
 COST = Experiment(
     name="state_tracking/cost",
-    title="One encoder run for all pairs against one run a pair",
+    title="One encoder run for all pairs, and one run for each pair",
     rows={"one-run": {}, "one-run-a-pair": {}},
     scales={
         "smoke": {"turns": 2, "repeats": 1},

@@ -128,7 +128,7 @@ def _reader(trial: Trial) -> Measured:
 
 SHIP = Experiment(
     name="story_qa/ship",
-    title="The trained models that travel with the library",
+    title="The bundled models",
     rows={
         "memory": {"model": "memory", **FULL},
         "encoder": {"model": "encoder", "layers": 4, "heads": 4, "width": 64, "lr": 0.002, "tokens": 4096},

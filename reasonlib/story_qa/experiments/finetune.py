@@ -161,7 +161,7 @@ def run_bert(trial: Trial) -> Measured:
 
 BERT = Experiment(
     name="story_qa/bert",
-    title="BERT fine-tuned on all twenty tasks at once: the source's and a small one of ours",
+    title="BERT fine-tuned on all twenty tasks at once: the source's size and a small one",
     rows={
         "bert-base": {
             "encoder": "google-bert/bert-base-uncased",

@@ -134,7 +134,7 @@ RATE = Experiment(
 
 RECIPE = Experiment(
     name="story_qa/recipe",
-    title="Memory network: what each part of the recipe is worth",
+    title="Memory network: the value of each part of the recipe",
     rows={
         "full": FULL,
         "no-linear-start": {**FULL, "linear_start": 0.0},

@@ -28,7 +28,7 @@ def run_world(trial: Trial) -> Measured:
 
 WORLD = Experiment(
     name="story_qa/world",
-    title="The simulator beside the released stories, task by task",
+    title="The simulator compared with the released stories, task by task",
     rows={f"qa{task}": {"task": task} for task in TASKS},
     scales={"smoke": {"questions": 100}, "quick": {"questions": 1000}, "paper": {"questions": 10000}},
     data=subset(DATA, "babi-10k", "babi-1k"),

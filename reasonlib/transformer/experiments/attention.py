@@ -29,7 +29,7 @@ def run_saturation(trial: Trial) -> dict[str, float]:
 
 SATURATION = Experiment(
     name="transformer/saturation",
-    title="Softmax over dot products: with and without the scale, by width",
+    title="Softmax of dot products with and without scaling, by width",
     rows={"scaled": {"scaled": True}, "unscaled": {"scaled": False}},
     scales={
         "smoke": {"widths": (4, 64), "queries": 50},
@@ -59,7 +59,7 @@ def run_cost(trial: Trial) -> dict[str, float]:
 
 COST = Experiment(
     name="transformer/cost",
-    title="What attention costs as sequences grow: processor seconds, products, memory",
+    title="The cost of attention as sequences grow: processor seconds, products, memory",
     rows={"attention": {}},
     scales={
         "smoke": {"lengths": (8, 16), "repeats": 1},

@@ -177,7 +177,7 @@ def _among(tokens: torch.Tensor, ids: Sequence[int]) -> torch.Tensor:
 
 SHIP = Experiment(
     name="transformer/ship",
-    title="The small pre-trained encoder that travels with the library",
+    title="The bundled pre-trained encoder",
     rows={"encoder": {}},
     scales={
         "smoke": {"masked": 2, "both": 2, "batch": 4, "layers": 3, "hidden": 16, "asked": 10},

@@ -72,7 +72,7 @@ STRATEGIES: dict[str, dict[str, Any]] = {
 
 DECODING = Experiment(
     name="transformer/decoding",
-    title="Ways to write an answer: greedy, beams, draws",
+    title="Ways to write an answer: greedy decoding, beam search, sampling",
     rows={
         **{f"fork.{name}": {"task": "fork", **way} for name, way in STRATEGIES.items()},
         **{

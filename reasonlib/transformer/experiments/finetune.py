@@ -154,7 +154,7 @@ def version_of_encoder(name: str) -> str | None:
 
 FINE_TUNING = Experiment(
     name="transformer/fine-tuning",
-    title="The shipped encoder beside random weights, fine-tuned for as many steps on the same labels",
+    title="The bundled encoder and random weights, fine-tuned for as many steps on the same labels",
     rows={
         f"{name}{'' if at == 'gap' else '-cls'}-{examples}": {
             "shipped": name == "pre-trained",

@@ -50,7 +50,7 @@ WIDE = {"width": 128, "heads": 1, "lr": 2e-3}  # one head of width 128: its dot 
 
 PARTS = Experiment(
     name="transformer/parts",
-    title="Algorithmic tasks, whole and without one part",
+    title="Algorithmic tasks, with the whole model and without one part",
     rows={
         **{task: {"task": task} for task in WHOLE},
         **{
@@ -104,7 +104,7 @@ def run_positions(trial: Trial) -> Measured:
 
 POSITIONS = Experiment(
     name="transformer/positions",
-    title="Positions: at the lengths learnt on, and beyond them",
+    title="Positions: at the lengths of training, and beyond them",
     rows={kind: {"positions": kind} for kind in ("sinusoidal", "learned", "none")},
     scales={
         "smoke": {"steps": 4, "examples": 40, "asked": 10},
@@ -148,7 +148,7 @@ def run_norm(trial: Trial) -> Measured:
 
 NORM = Experiment(
     name="transformer/norm",
-    title="The norm after the sum or inside the branch, with and without warm-up",
+    title="Post-norm and pre-norm, with and without warm-up",
     rows={
         "post": {"norm": "post", "warmup": 0.0},
         "pre": {"norm": "pre", "warmup": 0.0},

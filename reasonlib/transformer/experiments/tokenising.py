@@ -40,7 +40,7 @@ def _version_of_texts(name: str) -> str | None:
 
 TOKENISING = Experiment(
     name="transformer/tokenising",
-    title="Characters, words, pieces of words: what each costs on text not seen before",
+    title="Characters, words and subwords on unseen text",
     rows={
         "characters": {"how": "characters"},
         "words": {"how": "words"},

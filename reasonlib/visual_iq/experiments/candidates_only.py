@@ -42,7 +42,7 @@ def run_candidates_only(trial: Trial) -> Measured:
 
 SHORTCUT = Experiment(
     name="visual_iq/shortcut",
-    title="What the eight candidates give away without the puzzle",
+    title="The eight candidates without the puzzle",
     rows={"vote": {"model": "vote"}, "blind": {"model": "context-blind", **STEADY}},
     scales={
         "smoke": {"per_configuration": 20, "epochs": 1, "warmup": 1},

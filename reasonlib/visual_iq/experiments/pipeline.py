@@ -118,7 +118,7 @@ def run_pipeline(trial: Trial) -> Measured:
 
 PIPELINE = Experiment(
     name="visual_iq/pipeline",
-    title="The shipped detector and the shipped reasoners together: from pictures to answers",
+    title="The bundled detector and reasoners together: from pictures to answers",
     rows={
         "reasoner": {"solver": "reasoner"},
         "relational": {"solver": "relational"},

@@ -184,7 +184,7 @@ def run_pixels(trial: Trial) -> Measured:
 
 PIXELS = Experiment(
     name="visual_iq/pixels",
-    title="Models that see pictures: the baselines",
+    title="The baselines on pictures",
     rows={
         "lstm": {"model": "lstm", "lr": 1e-4},
         "lstm-by-candidate": {"model": "lstm-by-candidate", "lr": 1e-4},
@@ -227,7 +227,7 @@ FEW_EPOCHS = {  # passes over the problems: what some minutes on one processor c
 
 SMALL_PIXELS = Experiment(
     name="visual_iq/small-pixels",
-    title="The baselines at a processor's budget: a quarter as wide, 40 x 40 pixels, a few passes",
+    title="The baselines with a small budget: a quarter of the width, 40 x 40 pixels, a few passes",
     rows={row: {**PIXELS.rows[row], "epochs": epochs} for row, epochs in FEW_EPOCHS.items()},
     scales={
         "smoke": {"problems": 20, "epochs": 1, "narrow": 16, "size": 40, "lr": 1e-3, "keep": 256},

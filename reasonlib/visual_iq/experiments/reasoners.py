@@ -236,7 +236,7 @@ def _resolve(settings: Mapping[str, Any], metric: str) -> dict[str, Any]:
 
 REASONER = Experiment(
     name="visual_iq/reasoner",
-    title="The hierarchy of Transformers and its ablations, in few passes at a falling rate",
+    title="The hierarchical Transformer and its ablations, few passes with a decaying rate",
     rows={
         "full": {"model": "reasoner", "ship": True, **STEADY},
         "no-panel": {"model": "reasoner", "panel_layers": 0, **STEADY},
@@ -259,7 +259,7 @@ REASONER = Experiment(
 
 AS_PUBLISHED = Experiment(
     name="visual_iq/as-published",
-    title="The hierarchy of Transformers with the source's recipe: 400 passes, the rate halved on a plateau",
+    title="The hierarchical Transformer with the source's recipe: 400 passes, the rate halved on a plateau",
     rows={"full": {"model": "reasoner"}},
     scales={
         "smoke": {"per_configuration": 20, "epochs": 1},
@@ -273,7 +273,7 @@ AS_PUBLISHED = Experiment(
 
 LONGER = Experiment(
     name="visual_iq/longer",
-    title="The hierarchy of Transformers, whole, in more passes than its ablations",
+    title="The full hierarchical Transformer, with more passes than its ablations",
     rows={
         "full": {"model": "reasoner", "ship": True, **STEADY},
         "cross-entropy": {"model": "reasoner", "loss": "ce", **STEADY},
@@ -290,7 +290,7 @@ LONGER = Experiment(
 
 RELATIONAL = Experiment(
     name="visual_iq/relational",
-    title="A reasoner that predicts the missing panel, and each step to it",
+    title="A reasoner that predicts the missing panel, and its ablations",
     rows={
         "full": {"model": "relational", "ship": True, **BRISK},
         "no-rows": {"model": "relational", "rows": False, **BRISK},

@@ -135,8 +135,8 @@ BUNDLE = Experiment(
         "smoke": {**TINY, "modules": EASY, "tested": ["interpolate"]},
         "quick": {**SMALL, "modules": EASY},
         "paper": {
-            **SMALL, "modules": [*EASY, "arithmetic__add_or_sub"], "train": 20000, "pre_steps": 3000,
-            "steps": 3000, "every": 500,
+            **SMALL, "modules": [*EASY, "arithmetic__add_or_sub"], "train": 12000, "pre_steps": 2000,
+            "steps": 3000, "every": 500, "schedule": "linear",
         },
     },
     data=subset(DATA, "mathematics"),

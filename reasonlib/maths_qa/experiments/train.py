@@ -52,6 +52,7 @@ class Recipe:
     betas: tuple[float, float] = (0.9, 0.999)  # the source prints none
     warmup: int = 0  # steps of each stage; the source prints none
     clip: float | None = None
+    schedule: str = "constant"  # constant | linear
     every: int = 10_000  # steps between two measurements of the learning curve
 
     def __post_init__(self) -> None:
@@ -76,6 +77,7 @@ class Recipe:
             betas=self.betas,
             warmup=self.warmup,
             clip=self.clip,
+            schedule=self.schedule,
             seed=seed,
             minutes=minutes,
         )

@@ -115,11 +115,11 @@ class InputEmbedding(nn.Module):
             self.positions = LearnedPositions(config.longest, config.width)
         else:
             self.positions = SinusoidalPositions(config.longest, config.width)
-        for table in (self.tokens, self.segments):
-            nn.init.normal_(table.weight, 0.0, 0.02 if config.positions == "learned" else 1.0)
         self.places = nn.Embedding(PLACES, config.width) if config.place_values else None
-        if self.places is not None:
-            nn.init.normal_(self.places.weight, 0.0, 0.02 if config.positions == "learned" else 1.0)
+        # Embeddings begin at N(0, 1), as large as what the first layers add to them: with the N(0, 0.02) of
+        # BERT, positions are lost in the sums of a network with few layers.
+        if config.positions == "learned":
+            nn.init.normal_(self.positions.table)
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(

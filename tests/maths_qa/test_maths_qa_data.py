@@ -14,21 +14,17 @@ from reasonlib.maths_qa.data.datasets import extrapolation_of, load
 from reasonlib.maths_qa.data.example import Problem
 from reasonlib.maths_qa.data.generator import simulate
 from reasonlib.maths_qa.data.modules import AREAS, COMPOSED, CURVES, EXTRAPOLATION, MODULES
+from reasonlib.maths_qa.data.prepared import draw, prepare
 
 
 def problem(question: str, answer: str, module: str = "numbers__place_value") -> Problem:
     return Problem(question=question, answer=answer, module=module, difficulty="easy")
 
 
-def generator_or_skip():
-    pytest.importorskip("mathematics_dataset")
-
-
 # The generator
 
 
 def test_the_names_are_those_of_the_generator():
-    generator_or_skip()
     modules = load_generator()
     for names, nested in ((MODULES, modules.test()), (EXTRAPOLATION, modules.test_extra())):
         assert {f"{area}__{name}" for area, inner in nested.items() for name in inner} == set(names)
@@ -38,7 +34,6 @@ def test_the_names_are_those_of_the_generator():
 
 @pytest.mark.parametrize("difficulty", ["easy", "interpolate"])
 def test_every_module_draws_questions_within_the_limits(difficulty):
-    generator_or_skip()
     for module in MODULES:
         for drawn in simulate(module, 2, difficulty=difficulty):
             assert 1 <= len(drawn.question) <= 160 and 1 <= len(drawn.answer) <= 30
@@ -47,7 +42,6 @@ def test_every_module_draws_questions_within_the_limits(difficulty):
 
 
 def test_harder_questions_are_drawn():
-    generator_or_skip()
     for module in (
         "arithmetic__add_sub_multiple_longer",
         "numbers__round_number_big",
@@ -57,7 +51,6 @@ def test_harder_questions_are_drawn():
 
 
 def test_fewer_questions_are_the_beginning_of_more_and_nothing_else_is_seeded():
-    generator_or_skip()
     import random
 
     random.seed(5)
@@ -69,7 +62,6 @@ def test_fewer_questions_are_the_beginning_of_more_and_nothing_else_is_seeded():
 
 
 def test_another_process_with_other_hashes_draws_the_same_questions():
-    generator_or_skip()
     code = (
         "from reasonlib.maths_qa.data.generator import simulate;"
         "print([p.question for m in ('algebra__linear_1d_composed', 'comparison__sort_composed',"
@@ -91,7 +83,6 @@ def _environment(seed: str) -> dict[str, str]:
 
 
 def test_edits_fit_the_package_and_are_needed():
-    generator_or_skip()
     from importlib.util import find_spec
 
     load_generator()
@@ -109,7 +100,6 @@ def test_edits_fit_the_package_and_are_needed():
 
 
 def test_answers_are_right_where_they_are_easily_checked():
-    generator_or_skip()
     for drawn in simulate("arithmetic__add_or_sub_in_base", 30):
         words = drawn.question.rstrip("?").split()
         base = int(words[2].rstrip(","))
@@ -139,7 +129,6 @@ def test_bad_requests(arguments, match):
 
 
 def test_no_test_question_is_in_training():
-    generator_or_skip()
     splits = load(
         "mathematics", modules=("numbers__is_prime", "comparison__pair"), train=600, valid=40, test=40
     )
@@ -281,3 +270,18 @@ def test_exact_match_by_module():
     assert metrics.by_module(["1", "2", "3"], ["1", "0", "3"], ["b", "b", "a"]) == {"a": 1.0, "b": 0.5}
     with pytest.raises(ValueError, match="as many, at least 1"):
         metrics.exact_match([], [])
+
+
+def test_questions_drawn_ahead_are_the_same(tmp_path):
+    modules = ["arithmetic__add_or_sub_in_base", "measurement__time"]
+    assert prepare(modules, 501, difficulties=["easy"], folder=tmp_path, workers=1) == 4
+    assert prepare(modules, 501, difficulties=["easy"], folder=tmp_path, workers=1) == 0
+    for module in modules:
+        expected = simulate(module, 1001)
+        assert draw(module, 1001, folder=tmp_path) == expected  # two blocks are read, one is drawn
+        assert draw(module, 3, folder=tmp_path) == expected[:3]
+    path = tmp_path / "measurement__time" / "easy-0-00000.npz"
+    assert path.stat().st_size < 30_000 and not list(path.parent.glob(".*"))
+    path.write_bytes(path.read_bytes()[:1000])
+    with pytest.raises(DataError, match=r"easy-0-00000\.npz: damaged"):
+        draw("measurement__time", 3, folder=tmp_path)

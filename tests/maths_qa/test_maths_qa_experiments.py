@@ -10,8 +10,6 @@ from reasonlib.maths_qa.models.qa_mlm import MaskedModel
 from reasonlib.maths_qa.models.transformer import Solver, SolverConfig
 from reasonlib.tracking import experiment
 
-pytest.importorskip("mathematics_dataset")
-
 
 def test_pretraining_at_smoke():
     rows = ["scratch", "encoder", "both-non-numeric", "both-sinusoidal"]

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from reasonlib.maths_qa.data.encoding import Encoded
 from reasonlib.maths_qa.data.example import Problem
-from reasonlib.maths_qa.data.generator import simulate
 from reasonlib.maths_qa.data.modules import EXTRAPOLATION, MODULES
+from reasonlib.maths_qa.data.prepared import draw
 
 __all__ = ["DATA", "LEVELS", "Splits", "extrapolation_of", "load"]
 
@@ -120,5 +120,5 @@ def _draw(module: str, count: int, difficulties: Sequence[str], seed: int) -> li
     return [
         problem
         for difficulty in difficulties
-        for problem in simulate(module, each, seed=seed, difficulty=difficulty)
+        for problem in draw(module, each, seed=seed, difficulty=difficulty)
     ]

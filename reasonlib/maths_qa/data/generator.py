@@ -20,7 +20,7 @@ from reasonlib.maths_qa.data.compatibility import load_generator
 from reasonlib.maths_qa.data.example import DIFFICULTIES, LONGEST_ANSWER, LONGEST_QUESTION, Problem
 from reasonlib.maths_qa.data.modules import EXTRAPOLATION, MODULES
 
-__all__ = ["BLOCK", "draw_block", "simulate"]
+__all__ = ["BLOCK", "check_request", "draw_block", "simulate"]
 
 BLOCK = 500  # questions that share a seed
 
@@ -53,6 +53,16 @@ def simulate(module: str, questions: int, *, seed: int = 0, difficulty: str = "e
     UserError
         If the generator is not installed.
     """
+    check_request(module, questions, difficulty)
+    problems: list[Problem] = []
+    for block in range(-(-questions // BLOCK)):
+        count = min(BLOCK, questions - len(problems))
+        problems += draw_block(module, difficulty, block, seed=seed, count=count)
+    return problems
+
+
+def check_request(module: str, questions: int, difficulty: str) -> None:
+    """Raise a ValueError if there is no such module or difficulty, or the number is negative."""
     if difficulty not in DIFFICULTIES:
         raise ValueError(f"difficulty must be one of {', '.join(DIFFICULTIES)}, got {difficulty!r}")
     names = EXTRAPOLATION if difficulty == "extrapolate" else MODULES
@@ -60,11 +70,6 @@ def simulate(module: str, questions: int, *, seed: int = 0, difficulty: str = "e
         raise ValueError(f"module must be one of {', '.join(names)}, got {module!r}")
     if questions < 0:
         raise ValueError(f"questions must be at least 0, got {questions}")
-    problems: list[Problem] = []
-    for block in range(-(-questions // BLOCK)):
-        count = min(BLOCK, questions - len(problems))
-        problems += draw_block(module, difficulty, block, seed=seed, count=count)
-    return problems
 
 
 def draw_block(module: str, difficulty: str, block: int, *, seed: int, count: int = BLOCK) -> list[Problem]:

@@ -80,12 +80,12 @@ EDITION = {
             Mistake(
                 lambda pairs: ceiling(pairs, lambda counts: counts.total() * (len(counts) == 1)),
                 "the ambiguous sentences count too",
-                "guessing the commonest target is often right",
+                "guessing the most frequent target is often right",
             ),
             Mistake(mean_over_sources, "by how often they occur", "sentences are counted, not kinds of them"),
             Mistake(
                 lambda pairs: ceiling(pairs, lambda counts: counts.total()),
-                "only the commonest target",
+                "only the most frequent target",
                 "without context a system cannot tell two equal sources apart",
             ),
         ],

@@ -367,7 +367,7 @@ def test_a_reader_that_finds_no_answer_likelier_says_so(finder):
         with torch.no_grad():
             words[tokenizer.cls_token_id] = torch.tensor([1.0, 1.0, 0, 0, 0, 0, 0, 0])
         found = ask_span(model, tokenizer, ["Nothing is here."], "Where?")
-        assert found.notes == ("the model thinks it likelier that the story does not say",)
+        assert found.notes == ("the model finds it more probable that the story does not say",)
     finally:
         with torch.no_grad():
             words.copy_(kept)

@@ -40,7 +40,7 @@ def ceiling(pairs: Sequence[tuple[str, str]]) -> float:
     title="The ceiling without context",
     minutes=10,
     points=2,
-    hint="Count the targets of every source sentence; the best answer is the commonest one.",
+    hint="Count the targets of every source sentence; the best answer is the most frequent one.",
 )
 def check_ceiling(answer: Callable[..., Any], seed: int) -> None:
     """Check ``ceiling(pairs)``: the highest accuracy that a system without context can have.
@@ -58,10 +58,10 @@ def check_ceiling(answer: Callable[..., Any], seed: int) -> None:
         ceiling(pairs),
         f"{often} of the {often + seldom} “it fell” and all {clear} “he ran” can be right",
         wrong={
-            "the ambiguous sentences count too: a system that always gives the commonest target is right in "
-            "some of them": clear / len(pairs),
-            "weigh the source sentences by how often they occur": (often / (often + seldom) + 1) / 2,
-            "only the commonest target of a source sentence can be right, not every one": 1.0,
+            "the ambiguous sentences count too: a system that always gives the most frequent target is right "
+            "in some of them": clear / len(pairs),
+            "weight the source sentences by how often they occur": (often / (often + seldom) + 1) / 2,
+            "only the most frequent target of a source sentence can be right, not every one": 1.0,
         },
     )
     expect_close(answer([("a", "b")]), 1.0, "a source sentence with a single target is always right")
@@ -70,7 +70,7 @@ def check_ceiling(answer: Callable[..., Any], seed: int) -> None:
 
 
 @exercise(
-    title="Is the right pronoun likelier?",
+    title="Is the right pronoun more probable?",
     minutes=10,
     points=2,
     hint="The log-probability of a sentence is the sum of the log-probabilities of its words.",
@@ -101,7 +101,7 @@ def check_contrastive(answer: Callable[..., Any], seed: int) -> None:
             "these are means over the words: the probability of a sentence is the product over all its "
             "words": sum(means) / len(means),
             "a tie is not right: the model does not prefer the right translation": sum(ties) / len(ties),
-            "you counted the items whose wrong translation is likelier": 1 - sum(ties) / len(ties),
+            "you counted the items whose wrong translation is more probable": 1 - sum(ties) / len(ties),
             "return a share, not a number of items": float(sum(sums)),
         },
     )
@@ -261,12 +261,12 @@ def check_attention_pairs(answer: Callable[..., Any], seed: int) -> None:
         expect_equal(
             int(answer("concatenation", source, context, count)),
             right,
-            f"concatenation joins {source} and {count} times {context} tokens, and each looks at all",
+            f"concatenation joins {source} and {count} times {context} tokens, and each attends to all",
             wrong={
-                "the source and the context look at each other, too": source**2 + (count * context) ** 2
+                "the source and the context attend to each other, too": source**2 + (count * context) ** 2
                 if count > 1
                 else None,
-                "each sentence is read apart here; joined, every token looks at every other": source**2
+                "here each sentence is read separately; joined, every token attends to every other": source**2
                 + count * context**2,
             },
         )
@@ -278,8 +278,8 @@ def check_attention_pairs(answer: Callable[..., Any], seed: int) -> None:
             wrong={
                 "count the attention among the sentence vectors, and from the source to them": source**2
                 + count * context**2,
-                "the source looks at the sentence vectors, too": hce - source * count,
-                "sentence vectors look at one another": hce - count**2,
+                "the source attends to the sentence vectors, too": hce - source * count,
+                "sentence vectors attend to one another": hce - count**2,
             },
         )
         expect_equal(int(answer("no-context", source, context, count)), source**2, "the source alone")

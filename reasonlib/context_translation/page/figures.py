@@ -38,10 +38,10 @@ def kinds(documents: Sequence[Document]) -> Picture:
     readings = ", ".join(f"{kind} {READINGS[kind]}" for kind in KINDS)
     return plotting.show(
         plotting.bars(shares, unit="share of sentences", limits=(0, 1)),
-        alt="What sentences leave to their context, as shares of all sentences.",
-        caption=f"What sentences leave to their context, in {len(documents)} simulated documents. Possible "
-        f"translations of a sentence: {readings}. Without the context nobody can translate more than "
-        f"{ceiling:.0%} of the helpful sentences, on average.",
+        alt="Kinds of sentences that need their context, as shares of all sentences.",
+        caption=f"Kinds of sentences that need their context, in {len(documents)} simulated documents. "
+        f"Possible translations of a sentence: {readings}. Without the context no system can "
+        f"translate more than {ceiling:.0%} of the helpful sentences, on average.",
     )
 
 
@@ -73,8 +73,9 @@ def hidden_by_bleu(shares: Sequence[float] = (0, 0.25, 0.5, 0.75, 1), *, count: 
         drawing,
         alt=f"When every helpful sentence is wrong, BLEU is still {lines['BLEU'][-1]:.0f}, while no helpful "
         f"sentence is right and {lines['sentences right'][-1]:.0f} per cent of all sentences are",
-        caption=f"The same errors under three measures. Errors are put in, not made by a model; {len(pairs)} "
-        f"sentences, {len(deciding)} of them helpful. BLEU falls from 100 to {lines['BLEU'][-1]:.0f}.",
+        caption="The same errors under three measures. The errors are simulated, not those of a "
+        f"model; {len(pairs)} sentences, {len(deciding)} of them helpful. BLEU falls from 100 to "
+        f"{lines['BLEU'][-1]:.0f}.",
     )
 
 
@@ -105,7 +106,7 @@ def helpful() -> Picture:
     right = plotting.show(
         plotting.bars(ours, unit="sentence accuracy, simulated languages", limits=(0, 1)),
         alt="Our sentence accuracy on helpful and on unhelpful sentences.",
-        caption="Left: the source's table 3.5, one run each. Right: our runs "
+        caption="Left: the source's table 3.5. Right: our runs "
         f"({'; '.join(sorted(origins))}); lines are standard deviations.",
     )
     return plotting.beside(left, right)
@@ -129,7 +130,7 @@ def overall() -> Picture:
     right = plotting.show(
         plotting.bars(values, unit="BLEU, simulated languages", limits=(max(0, lowest - 10), 104)),
         alt="Our BLEU of the seven systems.",
-        caption=f"Left: table 3.2, IWSLT 2017, one run each; the axis starts at 26. Right: our runs "
+        caption=f"Left: the source's table 3.2, IWSLT 2017; the axis starts at 26. Right: our runs "
         f"({'; '.join(sorted(origins))}); lines are standard deviations.",
     )
     return plotting.beside(left, right)
@@ -171,7 +172,7 @@ def growth() -> Picture:
     if not time:
         return _nothing(COST)
     pictures = []
-    for lines, unit in ((time, "milliseconds to encode"), (memory, "megabytes kept for the gradient")):
+    for lines, unit in ((time, "milliseconds to encode"), (memory, "megabytes stored for the gradient")):
         drawing = plotting.lines(lines, x="context sentences", y=unit, log=True)
         axes = drawing.axes[0]
         axes.set_yscale("log")
@@ -202,14 +203,14 @@ def documents() -> Picture:
     return plotting.show(
         plotting.bars(series, unit="BLEU, English to German, as published", limits=(22, 30)),
         alt="Published BLEU with two and ten context sentences, with and without a document vector.",
-        caption="Table 3.3 of the source, one run each: system, number of context sentences, and whether a "
+        caption="The source's table 3.3: system, number of context sentences, and whether a "
         "document vector was added. The source does not name the two columns; the axis starts at 22.",
     )
 
 
 def cached() -> Picture:
     """Draw how much faster HCE and HMCE translate documents than concatenation, with and without a cache."""
-    values: dict[str, dict[str, Any]] = {"context read anew": {}, "context kept": {}}
+    values: dict[str, dict[str, Any]] = {"context read again": {}, "context cached": {}}
     origins = set()
     for row in ("hce", "hmce"):
         group = records.best(COST, row)
@@ -220,7 +221,7 @@ def cached() -> Picture:
             if summary is not None:
                 values[name][_short(row)] = {"mean": summary.mean, "sd": summary.sd}
                 origins.add(results.origin(group))
-    if not values["context kept"]:
+    if not values["context cached"]:
         return _nothing(COST)
     return plotting.show(
         plotting.bars(values, unit="sentences a second, as a ratio to TwC", reference=("TwC", 1.0)),

@@ -13,7 +13,7 @@ METRICS = {
     "parameters_millions": "parameters, in millions",
     "training_speed_ratio": "training speed, as a ratio to concatenation",
     "inference_speed_ratio": "translation speed, as a ratio to concatenation",
-    "cached_speed_ratio": "translation speed with kept context, as a ratio to concatenation",
+    "cached_speed_ratio": "translation speed with cached context, as a ratio to concatenation",
     "seconds_exponent.sentences": "exponent of time in the number of context sentences",
     "memory_exponent.sentences": "exponent of memory in the number of context sentences",
 }

@@ -119,7 +119,7 @@ def longer(*, count: int = 200, counts: Sequence[int] = (1, 2, 3, 5, 8, 12)) -> 
         values,
         "context sentences that are read",
         f"The bundled HCE, trained with {CONTEXTS} context sentences; {len(cases)} helpful "
-        "sentences whose deciding word stands in the sentence before.",
+        "sentences whose deciding word is in the sentence before.",
     )
 
 
@@ -168,7 +168,7 @@ def gate(*, count: int = 100) -> Picture:
         plotting.bars(means, unit="share of the context in the gated sum", limits=(0, 1)),
         alt="Share of the context that passes the gate.",
         caption="The bundled HCE on helpful sentences of each kind. A word of the translation "
-        "counts as the source words that it looks at.",
+        "counts as the source words that it attends to.",
     )
 
 
@@ -196,7 +196,7 @@ def looks(*, count: int = 200) -> Picture:
     }
     return plotting.show(
         plotting.bars(values, unit="share of helpful sentences", limits=(0, 1)),
-        alt="Where the deciding word looks.",
+        alt="What the word that needs context attends to.",
         caption=f"The bundled HCE on {len(hits['right sentence'])} helpful sentences with two or more "
         "context sentences.",
     )

@@ -137,7 +137,7 @@ def check_most_alike(answer: Callable[..., Any], seed: int) -> None:
         (
             "rome in",
             ["rome table", "in rome a is the of"],
-            "a word that weighs nothing adds no length",
+            "a word with weight 0 adds no length",
         ),
     ]
     draw = random.Random(seed)

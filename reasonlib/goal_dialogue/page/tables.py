@@ -77,7 +77,7 @@ def network_settings() -> "pd.DataFrame":
     labels = {
         "width": "width",
         "hops": "hops",
-        "spread": "spread of the first weights",
+        "spread": "spread of the initial weights",
         "lr": "learning rate",
     }
     usual = vars(NetworkConfig()) | vars(train_memory.Recipe())

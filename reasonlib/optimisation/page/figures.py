@@ -132,7 +132,7 @@ def log_loss() -> Picture:
         (0.005, 1.0),
         x="probability of the right answer",
         y="log loss (nats)",
-        alt="The log loss is zero at a probability of one, about 0.7 at one half, and climbs without end "
+        alt="The log loss is zero at a probability of one, about 0.7 at one half, and grows without bound "
         "as the probability falls to zero",
         caption="A confident mistake costs most (the source's figure 2.3).",
     )
@@ -150,8 +150,8 @@ def focal() -> Picture:
         x="probability of the right answer",
         y="focal loss (nats)",
         limits=(0, 4),
-        alt="Five focal losses: the stronger the focus, the earlier the loss falls to nothing on the way to "
-        "a sure right answer; all climb alike where the answer is wrong",
+        alt="Five focal losses: the stronger the focus, the closer to zero the loss where the right answer "
+        "is fairly sure; for wrong answers all grow in the same way",
     )
 
 
@@ -214,7 +214,7 @@ def mse() -> Picture:
         x="prediction; the target is 100",
         y="square error",
         alt="A parabola with its lowest point at 100",
-        caption="The square error grows faster the further off (the source's figure 2.6).",
+        caption="The square error grows ever faster with the distance (the source's figure 2.6).",
     )
 
 
@@ -241,8 +241,8 @@ def overstep(rate: float = 0.9, steps: int = 40) -> Picture:
     }
     return plotting.show(
         plotting.lines(series, x="step", y="prediction; the target is 100"),
-        alt="The walk by the absolute error comes to the target in even steps and then jumps from side to "
-        "side of it; the walk by the square error slows down and settles.",
+        alt="Descent on the absolute error reaches the target in equal steps and then jumps from side to "
+        "side of it; descent on the square error slows down and settles.",
         caption="At a fixed rate, the absolute error never settles (the source's figure 2.8).",
     )
 
@@ -272,7 +272,7 @@ def log_cosh() -> Picture:
         x="prediction; the target is 0",
         y="loss",
         limits=(-0.8, 5),
-        alt="The log-cosh loss is round at zero and runs along the absolute error less log two further out",
+        alt="The log-cosh loss is round at zero and approaches the absolute error minus log two further out",
         caption="Log-cosh: round near the target, straight far from it, without a parameter "
         "(the source's figure 2.10).",
     )
@@ -395,7 +395,7 @@ def printed(right: Function, wrong: Function, name: str, across: tuple[float, fl
         across,
         x="input of the unit",
         y="output",
-        alt=f"{name} as it should be, and the other curve that the printed formula gives",
+        alt=f"{name} corrected, and the different curve of the printed formula",
     )
 
 
@@ -531,7 +531,7 @@ def ravine_paths(optimisers: Mapping[str, Any], *, steps: int = 40, caption: str
         ravine(),
         optimisers,
         steps=steps,
-        alt="Walks down a long valley with steep sides.",
+        alt="Paths of descent down a long valley with steep sides.",
         caption=caption,
     )
 
@@ -583,7 +583,7 @@ def race(surface: Surface | str, optimisers: Mapping[str, Any], *, steps: int) -
         ground,
         optimisers,
         steps=steps,
-        alt=f"Walks of {len(optimisers)} optimisers on the {ground.title}.",
+        alt=f"Paths of {len(optimisers)} optimisers on the {ground.title}.",
         caption=f"{ground.title}; {steps} steps each (the source's figure 2.22).",
     )
 

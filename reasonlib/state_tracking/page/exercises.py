@@ -203,7 +203,7 @@ def check_gated(answer: Callable[..., Any], seed: int) -> None:
     title="Block the attention among slots",
     minutes=10,
     points=2,
-    hint="Start from everything allowed; forbid the square of the first tokens but for its diagonal.",
+    hint="Start with everything allowed; forbid the square of the slot tokens except its diagonal.",
 )
 def check_block_mask(answer: Callable[..., Any], seed: int) -> None:
     """Check ``block_mask(slots, words)``, a bool matrix (S, S): true where a query may look.
@@ -222,13 +222,13 @@ def check_block_mask(answer: Callable[..., Any], seed: int) -> None:
         expect_equal(
             torch.as_tensor(answer(slots, words)).tolist(),
             allowed.tolist(),
-            f"with {slots} slot tokens and {words} words, a query looks where it must not, or the reverse",
+            f"with {slots} slot tokens and {words} words, a query attends where it must not, or the reverse",
             wrong={
                 "nothing is blocked": free.tolist() if slots > 1 else None,
-                "true means that a query may look, not that it must not": (~allowed).tolist(),
-                "a slot token sees the words, too, not itself alone": _alone(slots, words).tolist(),
-                "a slot token still sees itself": itself.tolist(),
-                "words still see the slot tokens: only slots are kept from slots": apart.tolist(),
+                "true means that a query may attend, not that it must not": (~allowed).tolist(),
+                "a slot token attends to the words, too, not to itself alone": _alone(slots, words).tolist(),
+                "a slot token still attends to itself": itself.tolist(),
+                "words still attend to slot tokens: only slot to slot is blocked": apart.tolist(),
             },
         )
 

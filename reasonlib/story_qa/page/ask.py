@@ -495,7 +495,7 @@ def ask_span(model: Any, tokenizer: Any, sentences: Sequence[str], question: str
     if len(offsets) > 1:
         notes.append(f"the story is longer than {longest} tokens: it was read through {len(offsets)} windows")
     if float(scores.start_logits[row, 0] + scores.end_logits[row, 0]) > height[row]:
-        notes.append("the model thinks it likelier that the story does not say")
+        notes.append("the model finds it more probable that the story does not say")
     return Answer(
         question=question,
         text=story[begin:stop],

@@ -346,7 +346,7 @@ def check_pair(answer: Callable[..., Any], seed: int) -> None:
     title="Next sentences by hand",
     minutes=20,
     points=3,
-    hint="Stories have people of their own. `reasonlib.transformer.data.stories.NAMES` lists all there are.",
+    hint="Each story has its own people. `reasonlib.transformer.data.stories.NAMES` lists all there are.",
 )
 def check_continues(answer: Callable[..., Any], seed: int) -> None:
     """Check ``continues(first, second)``: whether the second part belongs to the first, without a network.

@@ -58,8 +58,8 @@ def grid_and_objects(
         + f'</div><p class="rr-iq-tag" style="text-align:left;padding-top:.7rem">{_key()}</p>'
     )
     alt = (
-        f"Panels three times over: as they are; cut into {cells} by {cells} equal cells, whose borders cross "
-        "the shapes; and with a box around each entity and each empty place."
+        f"The same panels three times: unchanged; cut into {cells} by {cells} equal cells, whose borders "
+        "cross the shapes; and with a box around each entity and each empty place."
     )
     return picture(
         inner,
@@ -151,13 +151,13 @@ def detection_stages(image: UInt8[ndarray, "H W"], look: DetectionStages, *, anc
     found = look.detections
     steps = (
         (
-            f"The {anchors} likeliest of {len(look.anchors)} anchors",
+            f"The {anchors} most probable of {len(look.anchors)} anchors",
             look.anchors[likely],
             look.objectness[likely],
         ),
         (f"{len(look.proposals)} proposals", look.proposals, look.proposal_scores),
-        ("After the first look", look.first, look.first_scores),
-        ("After the second: found", found.boxes, found.scores),
+        ("After the first correction", look.first, look.first_scores),
+        ("After the second: detections", found.boxes, found.scores),
     )
     cards = [
         f'<div style="flex:1 1 9rem;max-width:14rem"><p class="rr-iq-title">{title}</p>'
@@ -167,10 +167,10 @@ def detection_stages(image: UInt8[ndarray, "H W"], look: DetectionStages, *, anc
     ]
     return picture(
         f'<div class="rr-iq-board" style="gap:1rem;align-items:end">{"".join(cards)}</div>',
-        alt="Four copies of one panel: its likeliest anchors, its proposals, the boxes after a first look, "
-        f"and the {len(found.boxes)} boxes found in the end.",
-        caption="Anchors are boxes of fixed size; proposals are anchors moved and stretched; two looks "
-        "correct these and drop what is doubled. The surer a box, the stronger its line.",
+        alt="Four copies of one panel: its most probable anchors, its proposals, the boxes after one "
+        f"correction, and the {len(found.boxes)} final boxes.",
+        caption="Anchors are boxes of fixed size; proposals are anchors moved and stretched; two "
+        "corrections move these and drop duplicates. The higher a box's score, the stronger its line.",
         wide=True,
     )
 

@@ -71,13 +71,13 @@ def check_row_rules(answer: Callable[..., Any], seed: int) -> None:
     and ``distribute three`` (both rows hold the same three different levels, in another order).
     """
     cases: list[tuple[Rows, set[str], str]] = [
-        (((2, 2, 2), (5, 5, 5)), {"constant"}, "each row may keep a level of its own"),
-        (((1, 2, 3), (4, 5, 6)), {"progression"}, "both rows climb by one"),
+        (((2, 2, 2), (5, 5, 5)), {"constant"}, "each row may have its own constant level"),
+        (((1, 2, 3), (4, 5, 6)), {"progression"}, "both rows rise by one"),
         (((5, 3, 1), (9, 7, 5)), {"progression"}, "a progression may fall, here by two"),
         (
             ((1, 2, 3), (6, 5, 4)),
             set(),
-            "one row climbs and the other falls: the step must be the same in both",
+            "one row rises and the other falls: the step must be the same in both",
         ),
         (((1, 2, 3), (2, 4, 6)), {"arithmetic"}, "the steps differ, the sums do not"),
         (((1, 2, 3), (2, 3, 5)), {"arithmetic"}, "the third is the sum of the first two in both rows"),
@@ -326,7 +326,7 @@ def check_vote(answer: Callable[..., Any], seed: int) -> None:
     share = f"it solves {100 * solved['raven']:.0f} % of RAVEN's problems"
     expect(
         solved["raven"] >= SOLVED,
-        f"{share}, and more than {100 * SOLVED:.0f} % can be had: "
+        f"{share}, and more than {100 * SOLVED:.0f} % is possible: "
         + (
             "do not count the angles, they are noise"
             if solved["raven"] > 0.3
@@ -343,7 +343,7 @@ def check_vote(answer: Callable[..., Any], seed: int) -> None:
     title="Add an attribute",
     minutes=180,
     points=5,
-    hint="Draw three different levels, lay them out as a Latin square, then think of the decoys.",
+    hint="Draw three different levels, lay them out as a Latin square, then choose the other candidates.",
 )
 def check_border(answer: Callable[..., Any], seed: int) -> None:
     """Check ``border(problems, seed)``: a fifth attribute, the thickness of a panel's border.

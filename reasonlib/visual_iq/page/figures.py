@@ -213,7 +213,7 @@ def _key() -> str:
     return (
         f'<span class="rr-iq-key"><i style="border-color:{FILLED}"></i>an entity is here</span>'
         f'<span class="rr-iq-key"><i style="border-color:{EMPTY};border-style:dashed"></i>'
-        "this place is empty</span>"
+        "this slot is empty</span>"
     )
 
 

@@ -206,8 +206,8 @@ class Playground:
         if not fits.any():
             self.problem = None
             self.result.value = (
-                f"<p>None of {DRAWN} problems of this layout has these rules: some rules have no room in a "
-                "layout, and some are rare. Choose another rule or seed.</p>"
+                f"<p>None of {DRAWN} problems of this layout has these rules: some rules are impossible "
+                "in a layout, and some are rare. Choose another rule or seed.</p>"
             )
             return
         self.problem = drawn[[int(np.flatnonzero(fits)[0])]]
@@ -218,7 +218,7 @@ class Playground:
         how = (
             f"one of {tied} with equally many votes, drawn at random"
             if tied > 1
-            else "with more in common with the others than any"
+            else "with more in common with the others than any other"
         )
         verdict = "right" if chosen == target else "wrong"
         told = (

@@ -7,7 +7,7 @@ live("translating", ({ root, stage, data, weights, find }) => {
 
   const said = announcer(), remarks = make("ul", { class: "rr-live-notes" });
   const words = new TokenRow({ label: "Words of the translation", choose: look });
-  const looked = make("div", { class: "rr-translating-context", "aria-label": "Where the chosen word looked" });
+  const looked = make("div", { class: "rr-translating-context", "aria-label": "What the chosen word attends to" });
   const picks = make("div", { class: "rr-live-row rr-translating-picks" });
 
   function answer({ compare = true } = {}) {
@@ -43,8 +43,8 @@ live("translating", ({ root, stage, data, weights, find }) => {
     const lines = contextLines().slice(-data.contexts), shares = result.looks[at];
     const most = Math.max(1e-9, ...shares.flat());
     looked.append(make("div", { class: "rr-live-title" }, lines.length
-      ? `${quoted(result.words[at])} looks at these words; ${percent(result.chances[at])} sure, ${percent(result.without[at])} without context`
-      : "There is no context to look at."));
+      ? `${quoted(result.words[at])} attends to these words; ${percent(result.chances[at])} sure, ${percent(result.without[at])} without context`
+      : "There is no context to attend to."));
     lines.forEach((line, number) => looked.append(make("p", { class: "rr-translating-line" }, splitWords(line).map((word, position) =>
       make("span", { class: "rr-live-heat", style: heat(shares[number][position] / most), title: shares[number][position].toFixed(3) }, word)))));
   }

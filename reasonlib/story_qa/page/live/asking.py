@@ -134,7 +134,7 @@ def _form(stories: Sequence[Example], words: Sequence[str]) -> str:
 
 def _one_heading(table: str) -> str:
     """Name the column of marks for what it holds; it is one column, and needs no number."""
-    named = table.replace("Weight at mark", "Chance that it is needed")
+    named = table.replace("Weight at mark", "Probability that it is needed")
     return named if named == table else named.replace('<tr><th scope="col" class="rr-hop">1</th></tr>', "")
 
 

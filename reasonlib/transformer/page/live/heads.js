@@ -109,7 +109,7 @@ live("heads", ({ root, data, weights, find }) => {
     row.shade(weights, place);
     const order = ranked(weights).slice(0, 3).filter((at) => weights[at] >= 0.005);
     const most = order.map((at) => `${quoted(words[at])} (${weights[at].toFixed(2)})`);
-    said.textContent = `Layer ${layer + 1}, head ${head + 1}: from ${quoted(words[place])}, token ${place + 1}, it looks most at ${most.join(", ")}.`;
+    said.textContent = `Layer ${layer + 1}, head ${head + 1}: from ${quoted(words[place])}, token ${place + 1}, it attends most to ${most.join(", ")}.`;
     maps.querySelectorAll(".rr-heads-head").forEach((button, number) => {
       button.setAttribute("aria-pressed", number === layer * encoder.heads + head);
     });

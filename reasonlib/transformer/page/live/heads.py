@@ -3,7 +3,7 @@
 With a kernel, `page.widget` does the same.
 
 >>> heads()
-Layer ..., head ...: from “[MASK]”, token ..., it looks most at ...
+Layer ..., head ...: from “[MASK]”, token ..., it attends most to ...
 """
 
 import html
@@ -62,7 +62,7 @@ def heads(encoder: PretrainedEncoder | None = None, *, texts: Sequence[Text] | N
     still = shown(looked, texts[0].text, layer, head, row, answers=texts[0].answers, following=following)
     return live.figure(
         "heads",
-        label="See where the heads look",
+        label="See what the heads attend to",
         body=f"{_form(texts, encoder)}{still.html}",
         alt=still.alt,
         scripts=SCRIPTS,
@@ -76,7 +76,7 @@ def heads(encoder: PretrainedEncoder | None = None, *, texts: Sequence[Text] | N
         },
         models={"encoder": live.pack_weights(state)},
         about=_about(encoder),
-        offer="With scripts you can write a text, hide words, and look through every head.",
+        offer="With scripts you can write a text, hide words, and see the attention of every head.",
         largest=LARGEST,
     )
 
@@ -135,7 +135,8 @@ def shown(
     best = sorted(range(len(words)), key=lambda at: -weights[at])[:3]
     most = ", ".join(f"“{words[at]}” ({weights[at]:.2f})" for at in best if weights[at] >= 0.005)
     said = (
-        f"Layer {layer + 1}, head {head + 1}: from “{words[row]}”, token {row + 1}, it looks most at {most}."
+        f"Layer {layer + 1}, head {head + 1}: from “{words[row]}”, token {row + 1}, "
+        f"it attends most to {most}."
     )
     strange = sorted({word for word, read in zip(words, looked.tokens, strict=True) if word != read})
     notes = f"<li>{html.escape(_never_met(strange))}</li>" if strange else ""

@@ -105,8 +105,8 @@ EDITION = {
             ),
             Mistake(
                 lambda right, wrong: contrastive(right, wrong, better=lambda a, b: a < b),
-                "whose wrong translation is likelier",
-                "log-probabilities are negative: the larger one is the likelier",
+                "whose wrong translation is more probable",
+                "log-probabilities are negative: the larger one is more probable",
             ),
             Mistake(
                 lambda right, wrong: contrastive(right, wrong) * len(right),
@@ -188,12 +188,12 @@ EDITION = {
         [
             Mistake(
                 instead("concatenation", lambda s, c, n: s**2 + (n * c) ** 2),
-                "look at each other, too",
+                "attend to each other, too",
                 "in one sequence every token looks at every other",
             ),
             Mistake(
                 instead("concatenation", lambda s, c, n: s**2 + n * c**2),
-                "read apart here",
+                "each sentence is read separately",
                 "this would be the cost of sentences encoded one by one",
             ),
             Mistake(
@@ -208,7 +208,7 @@ EDITION = {
             ),
             Mistake(
                 instead("hce", lambda s, c, n: s**2 + n * c**2 + s * n),
-                "sentence vectors look at one another",
+                "sentence vectors attend to one another",
                 "what the upper encoder does",
             ),
         ],

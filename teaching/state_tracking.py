@@ -121,13 +121,17 @@ EDITION = {
                 "what is to be blocked",
             ),
             Mistake(
-                lambda *a: block_mask(*a, diagonal=False), "still sees itself", "a token needs its own state"
+                lambda *a: block_mask(*a, diagonal=False),
+                "still attends to itself",
+                "a token needs its own state",
             ),
             Mistake(
-                lambda *a: block_mask(*a, words_see_slots=False), "words still see", "which square is blocked"
+                lambda *a: block_mask(*a, words_see_slots=False),
+                "words still attend",
+                "which square is blocked",
             ),
             Mistake(
-                lambda *a: ~block_mask(*a), "true means that a query may look", "two conventions of masks"
+                lambda *a: ~block_mask(*a), "true means that a query may attend", "two conventions of masks"
             ),
         ],
     ),

@@ -189,7 +189,7 @@ EDITION = {
             Mistake(
                 instead("concatenation", lambda s, c, n: s**2 + (n * c) ** 2),
                 "attend to each other, too",
-                "in one sequence every token looks at every other",
+                "in one sequence every token attends to every other",
             ),
             Mistake(
                 instead("concatenation", lambda s, c, n: s**2 + n * c**2),
@@ -203,7 +203,7 @@ EDITION = {
             ),
             Mistake(
                 instead("hce", lambda s, c, n: s**2 + n * c**2 + n**2),
-                "the source looks at the sentence vectors",
+                "the source attends to the sentence vectors",
                 "how the context reaches the source",
             ),
             Mistake(

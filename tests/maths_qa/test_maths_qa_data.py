@@ -15,6 +15,7 @@ from reasonlib.maths_qa.data.example import Problem
 from reasonlib.maths_qa.data.generator import simulate
 from reasonlib.maths_qa.data.modules import AREAS, COMPOSED, CURVES, EXTRAPOLATION, MODULES
 from reasonlib.maths_qa.data.prepared import draw, prepare
+from reasonlib.maths_qa.data.simulator import SIMULATORS
 
 
 def problem(question: str, answer: str, module: str = "numbers__place_value") -> Problem:
@@ -48,6 +49,11 @@ def test_harder_questions_are_drawn():
         "comparison__closest_more",
     ):
         assert len(simulate(module, 2, difficulty="extrapolate")) == 2
+
+
+def test_the_command_line_simulates_every_module():
+    assert set(SIMULATORS) == set(MODULES)
+    assert SIMULATORS["measurement__time"](2, 5) == simulate("measurement__time", 2, seed=5)
 
 
 def test_fewer_questions_are_the_beginning_of_more_and_nothing_else_is_seeded():
@@ -152,7 +158,7 @@ def test_released_files_are_read_and_written(tmp_path):
     problems = [problem("What is the tens digit of 75?", "7"), problem("1 + 1", "2")]
     folder = tmp_path / "train-easy"
     folder.mkdir()
-    (folder / "numbers__place_value.txt").write_text(corpus.dumps(problems))
+    corpus.write(problems, folder / "numbers__place_value.txt")
     assert corpus.read(tmp_path, "train-easy") == problems
     assert corpus.read(tmp_path, "train-easy", ["numbers__place_value"]) == problems
 

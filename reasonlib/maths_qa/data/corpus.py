@@ -16,7 +16,7 @@ from reasonlib.errors import DataError
 from reasonlib.maths_qa.data.example import DIFFICULTIES, LONGEST_ANSWER, LONGEST_QUESTION, Problem
 from reasonlib.maths_qa.data.vocabulary import CHARACTERS
 
-__all__ = ["PARTS", "dumps", "read", "read_file"]
+__all__ = ["PARTS", "dumps", "read", "read_file", "write"]
 
 PARTS = dict(
     zip(("train-easy", "train-medium", "train-hard", "interpolate", "extrapolate"), DIFFICULTIES, strict=True)
@@ -77,6 +77,11 @@ def read_file(path: Path, difficulty: str) -> Iterator[Problem]:
 def dumps(problems: Iterable[Problem]) -> str:
     """Return the text of a file."""
     return "".join(f"{problem.question}\n{problem.answer}\n" for problem in problems)
+
+
+def write(problems: Iterable[Problem], path: Path) -> None:
+    """Write problems to a file, as `dumps` gives them."""
+    path.write_text(dumps(problems), encoding="utf-8")
 
 
 def _checked(line: str, path: Path, number: int, longest: int) -> str:

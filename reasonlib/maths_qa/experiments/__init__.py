@@ -135,9 +135,7 @@ BUNDLE = Experiment(
         "smoke": {**TINY, "modules": EASY, "tested": ["interpolate"]},
         "quick": {**SMALL, "modules": EASY},
         "paper": {
-            **SMALL, "modules": ["comparison__pair", "numbers__place_value", "arithmetic__add_or_sub"],
-            "train": 12000, "pre_steps": 2000,
-            "steps": 3000, "every": 500, "schedule": "linear",
+            **SMALL, "modules": EASY[1:], "pre_steps": 400, "steps": 800, "every": 400, "schedule": "linear",
         },
     },
     data=subset(DATA, "mathematics"),

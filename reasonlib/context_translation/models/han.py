@@ -71,7 +71,7 @@ class HierarchicalAttention(nn.Module):
         length = x.shape[1]
         # excerpt: han
         query = self.query_norm(x)  # h'
-        # every source token asks every sentence: (B * C, S, D)
+        # every source token attends to every sentence: (B * C, S, D)
         asked = query.unsqueeze(1).expand(-1, count, -1, -1).flatten(0, 1)
         words = self.word_attention(
             asked,

@@ -80,7 +80,7 @@ class MemoryEncoder(nn.Module):
         inner = own.enter(t)
         t = own.leave(t, self.attention(inner, inner, inner, present).output)
         inner = memory.enter(t)
-        # the sentence vectors look at the source
+        # the sentence vectors attend to the source
         t = memory.leave(t, self.memory_attention(inner, source, source, mask).output)
         t = feed.leave(t, self.feed_forward(feed.enter(t)))
         # end excerpt

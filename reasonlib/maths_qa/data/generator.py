@@ -75,7 +75,7 @@ def check_request(module: str, questions: int, difficulty: str) -> None:
 def draw_block(module: str, difficulty: str, block: int, *, seed: int, count: int = BLOCK) -> list[Problem]:
     """Draw the first `count` questions of one block."""
     draw = _functions(difficulty)[module]
-    problems = []
+    problems: list[Problem] = []
     with _seeded(f"{seed}:{module}:{difficulty}:{block}"):
         while len(problems) < count:
             problem = draw()

@@ -7,7 +7,9 @@ from torch import nn
 from reasonlib.errors import UserError
 from reasonlib.maths_qa.data.encoding import Encoded, collate, join
 from reasonlib.maths_qa.data.example import Problem
+from reasonlib.maths_qa.data.generator import simulate
 from reasonlib.maths_qa.data.masking import mask_pairs
+from reasonlib.maths_qa.data.vocabulary import MASK
 from reasonlib.maths_qa.models.decoding import answer, answer_all
 from reasonlib.maths_qa.models.initialise import initialise_solver
 from reasonlib.maths_qa.models.lstm import LSTMSolver
@@ -273,3 +275,24 @@ def test_saved_models_come_back(tmp_path):
         assert bundle.model.config == TINY
     with pytest.raises(UserError, match="there is no bundled solver"):
         from_pretrained("none")
+
+
+def test_the_bundled_solvers_read_off_digits_and_look_at_them():
+    drawn = simulate("numbers__place_value", 60, seed=11)
+    for name, least in (("pretrained", 0.9), ("scratch", 0.8)):
+        bundle = from_pretrained(name)
+        assert bundle.modules == ("numbers__place_value",) and bundle.made["accuracy"] > least
+        written = answer_all(bundle.model, Encoded.of(drawn))
+        assert sum(a == p.answer for a, p in zip(written, drawn, strict=True)) > least * len(drawn)
+    question = "What is the hundreds digit of 7542?"
+    result = answer(from_pretrained("pretrained").model, question)
+    assert result.text == "5" and question[int(result.attention[0].argmax())] == "5"
+
+
+def test_the_bundled_filler_completes_words():
+    joined = join(collate(problems(("What is the tens digit of 7542?", "4"))))
+    tokens = joined.tokens.clone()
+    hidden = [2, 10, 20]
+    tokens[0, hidden] = MASK
+    guesses = load_filler().model(type(joined)(tokens, joined.segments, joined.positions)).argmax(-1)
+    assert torch.equal(guesses[0, hidden], joined.tokens[0, hidden])

@@ -108,7 +108,7 @@ class Speaker:
     def tell(self, event: Event, *, passive: bool | None = None) -> list[str]:
         """Tell an event, in the active or passive voice; None chooses."""
         if passive is None:
-            passive = bool(self.draw.random() < 0.3)
+            passive = bool(self.draw.random() < 0.1)
         agent = self.phrase(event.agent, event.agent_adjective)
         thing = self.phrase(event.thing, event.thing_adjective)
         place = self.place(event.place) if event.place else []
@@ -150,8 +150,8 @@ def draw_event(
     draw: np.random.Generator,
     *,
     domain: str = "town",
-    adjectives: float = 0.5,
-    place: float = 0.4,
+    adjectives: float = 0.25,
+    place: float = 0.15,
     negated: float = 0.0,
 ) -> Event:
     """Draw an event that can happen; the rates are those of adjectives, places and negation."""

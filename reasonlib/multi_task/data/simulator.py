@@ -19,6 +19,7 @@ learns it from many examples can help one that has few, as far as words mean the
 
 import zlib
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from reasonlib.multi_task.data.events import Speaker, draw_event
 from reasonlib.multi_task.data.example import Example, Task
 from reasonlib.multi_task.data.world import dictionary
 
-__all__ = ["FAMILY", "LATER", "TASKS", "pretraining_texts", "simulate"]
+__all__ = ["FAMILY", "LATER", "TASKS", "Text", "pretraining_texts", "simulate"]
 
 TWO_WAY = ("not entailment", "entailment")
 THREE_WAY = ("contradiction", "neutral", "entailment")
@@ -137,19 +138,38 @@ def _noisy(task: Task, label: int | float, noise: float, draw: np.random.Generat
     return label
 
 
-def pretraining_texts(count: int, *, seed: int) -> list[tuple[str, str | None]]:
-    """Make unlabelled texts for pre-training: two sentences of which the second goes on from the first.
+class Text(NamedTuple):
+    """Unlabelled text for pre-training.
 
-    The second tells something else about the same person, thing or place. Both domains occur; the words mean
-    what they mean at relatedness 1.
+    Attributes
+    ----------
+    first, second
+        Sentences; the second may be None.
+    follows
+        Whether the second goes on from the first, or tells of something else.
     """
-    texts: list[tuple[str, str | None]] = []
+
+    first: str
+    second: str | None
+    follows: bool
+
+
+def pretraining_texts(count: int, *, seed: int) -> list[Text]:
+    """Make unlabelled texts for pre-training: one sentence, or two.
+
+    A second sentence that goes on from the first tells of the same person or thing, in half of the pairs.
+    Both domains occur; the words mean what they mean at relatedness 1.
+    """
+    texts = []
     for number in range(count):
         draw = np.random.default_rng((seed, zlib.crc32(b"pretraining"), number))
         speaker = Speaker(draw, {})
         domain = "garden" if draw.random() < 0.3 else "town"
-        first = draw_event(draw, domain=domain, negated=0.15)
-        texts.append(stories.continued(draw, speaker, first))
+        first, second = stories.continued(draw, speaker, draw_event(draw, domain=domain, negated=0.15))
+        follows = bool(draw.random() < 0.5)
+        if second is not None and not follows:
+            _, second = stories.continued(draw, speaker, draw_event(draw, domain=domain, negated=0.15))
+        texts.append(Text(first, second, follows))
     return texts
 
 

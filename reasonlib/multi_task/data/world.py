@@ -33,140 +33,103 @@ __all__ = [
 ]
 
 NOUNS: Mapping[str, tuple[str, ...]] = {
-    "person": ("person",),
     "person/adult": ("adult",),
     "person/adult/man": ("man", "gentleman"),
     "person/adult/man/king": ("king",),
-    "person/adult/man/waiter": ("waiter",),
     "person/adult/woman": ("woman", "lady"),
     "person/adult/woman/queen": ("queen",),
-    "person/adult/woman/nun": ("nun",),
     "person/child": ("child", "kid"),
     "person/child/boy": ("boy", "lad"),
-    "person/child/boy/prince": ("prince",),
     "person/child/girl": ("girl", "lass"),
-    "person/child/girl/princess": ("princess",),
     "instrument": ("instrument",),
     "instrument/guitar": ("guitar",),
-    "instrument/guitar/ukulele": ("ukulele",),
     "instrument/saxophone": ("saxophone", "sax"),
     "instrument/violin": ("violin", "fiddle"),
-    "instrument/drum": ("drum",),
     "drink": ("drink", "beverage"),
     "drink/wine": ("wine",),
     "drink/wine/champagne": ("champagne",),
     "drink/coffee": ("coffee",),
-    "drink/coffee/espresso": ("espresso",),
     "drink/tea": ("tea",),
-    "drink/juice": ("juice",),
     "vehicle": ("vehicle",),
     "vehicle/car": ("car", "automobile"),
     "vehicle/car/limousine": ("limousine",),
     "vehicle/truck": ("truck", "lorry"),
     "vehicle/bicycle": ("bicycle", "bike"),
-    "vehicle/boat": ("boat", "ship"),
     "animal": ("animal", "creature"),
     "animal/dog": ("dog", "hound"),
     "animal/dog/poodle": ("poodle",),
     "animal/cat": ("cat",),
     "animal/horse": ("horse",),
     "animal/horse/pony": ("pony",),
-    "animal/rabbit": ("rabbit", "bunny"),
-    "text": ("text",),
-    "text/book": ("book",),
-    "text/book/novel": ("novel",),
-    "text/letter": ("letter",),
-    "text/newspaper": ("newspaper", "gazette"),
-    "text/poem": ("poem",),
-    "text/poem/sonnet": ("sonnet",),
     "plant": ("plant",),
     "plant/tree": ("tree",),
     "plant/tree/oak": ("oak",),
     "plant/flower": ("flower", "blossom"),
-    "plant/flower/rose": ("rose",),
     "plant/bush": ("bush", "shrub"),
-    "plant/vine": ("vine",),
     "tool": ("tool", "implement"),
     "tool/hammer": ("hammer", "mallet"),
     "tool/knife": ("knife",),
     "tool/knife/dagger": ("dagger",),
     "tool/saw": ("saw",),
-    "tool/drill": ("drill",),
 }
 """Concept to its words. Plants and tools are the domain of tasks that come later."""
 
 VERBS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "play": (("play", "perform"), ("instrument",)),
-    "drink": (("sip", "taste"), ("drink",)),
+    "play": (("play",), ("instrument",)),
+    "taste": (("taste", "sip"), ("drink",)),
     "drive": (("drive", "steer"), ("vehicle",)),
-    "pet": (("pet", "stroke"), ("animal",)),
     "feed": (("feed",), ("animal",)),
-    "read": (("read", "study"), ("text",)),
-    "grow": (("grow", "cultivate"), ("plant",)),
-    "repair": (("repair", "fix"), ("tool", "vehicle")),
-    "hold": (("hold", "grip"), ("instrument", "drink", "text", "tool", "animal", "plant")),
+    "grow": (("grow",), ("plant",)),
+    "repair": (("repair", "fix"), ("tool", "vehicle", "instrument")),
+    "hold": (("hold", "grip"), ()),
     "buy": (("buy", "purchase"), ()),
     "sell": (("sell",), ()),
     "find": (("find", "discover"), ()),
     "lose": (("lose", "misplace"), ()),
     "love": (("love", "adore"), ()),
     "hate": (("hate", "detest"), ()),
-    "paint": (("paint",), ()),
 }
 """Concept to its verbs and the categories of their objects; none means any."""
 
 ADJECTIVES: Mapping[str, tuple[tuple[str, ...], str]] = {
     "big": (("big", "large"), "thing"),
     "small": (("small", "little"), "thing"),
-    "new": (("new", "modern"), "thing"),
-    "ancient": (("ancient", "antique"), "thing"),
     "lovely": (("lovely", "beautiful"), "thing"),
     "ugly": (("ugly", "hideous"), "thing"),
-    "superb": (("superb", "wonderful"), "thing"),
-    "awful": (("awful", "terrible"), "thing"),
     "happy": (("happy", "glad"), "person"),
     "sad": (("sad", "unhappy"), "person"),
     "kind": (("kind", "friendly"), "person"),
     "cruel": (("cruel", "mean"), "person"),
-    "clever": (("clever", "smart"), "person"),
-    "foolish": (("foolish", "silly"), "person"),
-    "rich": (("rich", "wealthy"), "person"),
-    "poor": (("poor", "needy"), "person"),
 }
 """Concept to its adjectives, and what they are said of."""
 
 OPPOSITES: Mapping[str, str] = {
     first: second
     for pair in (
-        ("big", "small"), ("new", "ancient"), ("lovely", "ugly"), ("superb", "awful"), ("happy", "sad"),
-        ("kind", "cruel"), ("clever", "foolish"), ("rich", "poor"),
+        ("big", "small"), ("lovely", "ugly"), ("happy", "sad"), ("kind", "cruel"),
         ("buy", "sell"), ("find", "lose"), ("love", "hate"),
     )
     for first, second in (pair, pair[::-1])
 }  # fmt: skip
 
 POLARITY: Mapping[str, int] = {
-    **dict.fromkeys(("lovely", "superb", "happy", "kind", "clever", "love"), 1),
-    **dict.fromkeys(("ugly", "awful", "sad", "cruel", "foolish", "hate"), -1),
+    **dict.fromkeys(("lovely", "happy", "kind", "love"), 1),
+    **dict.fromkeys(("ugly", "sad", "cruel", "hate"), -1),
 }
 """Concepts that say something good (1) or bad (-1); all others say neither."""
 
 PLACES: Mapping[str, tuple[str, ...]] = {
     "kitchen": ("kitchen",),
-    "garden": ("garden", "yard"),
     "park": ("park",),
     "street": ("street", "road"),
     "shop": ("shop", "store"),
-    "school": ("school",),
-    "hotel": ("hotel", "inn"),
 }
 
 LATER = ("plant", "tool")
 
 _IRREGULAR = {
-    "grip": "gripped", "pet": "petted", "sip": "sipped", "drive": "driven", "read": "read", "feed": "fed",
-    "grow": "grown", "hold": "held", "buy": "bought", "sell": "sold", "find": "found", "lose": "lost",
-    "study": "studied",
+    "grip": "gripped", "sip": "sipped", "drive": "driven", "feed": "fed", "grow": "grown", "hold": "held",
+    "buy": "bought", "sell": "sold", "find": "found", "lose": "lost",
 }  # fmt: skip
 
 
@@ -198,14 +161,12 @@ def inflect(verb: str, form: str) -> str:
 
     Examples
     --------
-    >>> [inflect("study", form) for form in ("base", "third", "participle")]
-    ['study', 'studies', 'studied']
+    >>> [inflect("drive", form) for form in ("base", "third", "participle")]
+    ['drive', 'drives', 'driven']
     """
     if form == "base":
         return verb
     if form == "third":
-        if verb.endswith("dy"):
-            return f"{verb[:-1]}ies"
         return f"{verb}es" if verb.endswith("x") else f"{verb}s"
     return _IRREGULAR.get(verb) or (f"{verb}d" if verb.endswith("e") else f"{verb}ed")
 

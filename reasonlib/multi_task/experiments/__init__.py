@@ -5,25 +5,54 @@ from hashlib import sha256
 from typing import Any
 
 from reasonlib.multi_task.data.datasets import DATA
+from reasonlib.multi_task.data.sampling import RULES
+from reasonlib.multi_task.data.simulator import FAMILY
+from reasonlib.multi_task.experiments.adaptation import run_adaptation
+from reasonlib.multi_task.experiments.bundle import make_encoder, make_system
+from reasonlib.multi_task.experiments.conflict import run_conflict
+from reasonlib.multi_task.experiments.heads import run_heads
 from reasonlib.multi_task.experiments.joint import run_joint
+from reasonlib.multi_task.experiments.real import real_version, run_real, run_real_adaptation
+from reasonlib.multi_task.experiments.transfer import run_dial, run_transfer
 from reasonlib.multi_task.models.encoder import BUNDLED
-from reasonlib.tracking.experiment import Experiment, subset
+from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
 
 __all__ = ["DATA", "EXPERIMENTS"]
 
-SMALL: Mapping[str, Any] = {"lr": 2e-3, "batch": 32, "least_steps": 150, "further_lr": 5e-4, "longest": 64}
+SMALL: Mapping[str, Any] = {
+    "lr": 2e-3, "batch": 32, "least_steps": 100, "further_lr": 5e-4, "longest": 64,
+}  # fmt: skip
 """Rates at which the bundled encoder learns; the source's are for BERT."""
 
 SCALES: Mapping[str, Mapping[str, Any]] = {
     "smoke": {"share": 0.03, "checked": 8, "asked": 10, "epochs": 1, "further": 1, "least_steps": 1},
-    "quick": {"share": 1.0, "checked": 100, "asked": 400, "epochs": 3, "further": 2},
-    "paper": {"share": 4.0, "checked": 300, "asked": 2000, "epochs": 5, "further": 3},
+    "quick": {"share": 1.0, "checked": 60, "asked": 300, "epochs": 3, "further": 2},
+    "paper": {"share": 8.0, "checked": 300, "asked": 2000, "epochs": 5, "further": 3},
 }
+
+FEW: Mapping[str, Mapping[str, Any]] = {
+    "smoke": {"few": 8, "many": 16, "checked": 8, "asked": 10, "epochs": 1, "least_steps": 1},
+    "quick": {"few": 120, "many": 800, "checked": 60, "asked": 300, "epochs": 3},
+    "paper": {"few": 120, "many": 6000, "checked": 300, "asked": 2000, "epochs": 4},
+}
+"""A small target and a large helper."""
+
+
+def _without(scales: Mapping[str, Mapping[str, Any]], name: str) -> dict[str, dict[str, Any]]:
+    """Return scales without a setting that the rows set."""
+    return {
+        scale: {key: value for key, value in settings.items() if key != name or scale == "smoke"}
+        for scale, settings in scales.items()
+    }
 
 
 def encoder_version(_: str) -> str | None:
     """Name the state of the bundled encoder."""
     return sha256((BUNDLED / "model.safetensors").read_bytes()).hexdigest()[:12]
+
+
+def _make(trial: Trial) -> Measured:
+    return make_encoder(trial) if trial.row == "encoder" else make_system(trial)
 
 
 JOINT = Experiment(
@@ -43,4 +72,195 @@ JOINT = Experiment(
     version=encoder_version,
 )
 
-EXPERIMENTS = {experiment.name: experiment for experiment in (JOINT,)}
+PAIRS = ["inference", "entailment", "paraphrase"]
+
+HEADS = Experiment(
+    name="multi_task/heads",
+    title="The heads alone: answer network or softmax, ranking or classification (table 3)",
+    rows={
+        "linear": {**SMALL, "tasks": PAIRS, "pair": "linear"},
+        "san": {**SMALL, "tasks": PAIRS},
+        "san-one-step": {**SMALL, "tasks": PAIRS, "steps": 1},
+        "san-keeps-all": {**SMALL, "tasks": PAIRS, "answer_dropout": 0.0},
+        "classification": {**SMALL, "tasks": ["answers"], "ranking": "classification"},
+        "relevance": {**SMALL, "tasks": ["answers"]},
+        "relevance-sharp": {**SMALL, "tasks": ["answers"], "gamma": 10.0},
+    },
+    scales=SCALES,
+    data=subset(DATA, "simulated"),
+    run=run_heads,
+    version=encoder_version,
+)
+
+SAMPLING = Experiment(
+    name="multi_task/sampling",
+    title="Which task comes next: in proportion to its size, or more evenly",
+    rows={rule: {**SMALL, "rule": rule} for rule in RULES},
+    scales=SCALES,
+    data=subset(DATA, "simulated"),
+    run=run_joint,
+    version=encoder_version,
+)
+
+ADAPTATION = Experiment(
+    name="multi_task/adaptation",
+    title="New tasks from 0.1, 1, 10 and 100 % of their examples (figure 2)",
+    rows={
+        "mt-dnn": {**SMALL, "joint": True},
+        "mt-dnn-head": {**SMALL, "joint": True, "keep_head": True},
+        "bert": {**SMALL, "joint": False, "pair": "linear"},
+    },
+    scales={
+        "smoke": {**SCALES["smoke"], "new": 20, "adaptation_lr": 1e-3, "adaptation_epochs": 1},
+        "quick": {
+            **SCALES["quick"], "new": 1000, "adaptation_lr": 1e-3, "adaptation_epochs": 2, "least_steps": 40,
+        },
+        "paper": {**SCALES["paper"], "new": 20000, "adaptation_lr": 1e-3, "adaptation_epochs": 3},
+    },
+    data=subset(DATA, "simulated"),
+    run=run_adaptation,
+    version=encoder_version,
+)  # fmt: skip
+
+TRANSFER = Experiment(
+    name="multi_task/transfer",
+    title="Which task helps which: a small target with each other task beside it",
+    rows={task: SMALL for task in FAMILY},
+    scales=FEW,
+    data=subset(DATA, "simulated"),
+    run=run_transfer,
+    version=encoder_version,
+)
+
+RELATEDNESS = Experiment(
+    name="multi_task/relatedness",
+    title="The gain of small tasks while words mean the same in all tasks, or in few",
+    rows={f"{share:g}": {**SMALL, "relatedness": share} for share in (0.0, 0.25, 0.5, 0.75, 1.0)},
+    scales=FEW,
+    data=subset(DATA, "simulated"),
+    run=run_dial,
+    version=encoder_version,
+)
+
+SIZE = Experiment(
+    name="multi_task/size",
+    title="The gain of small tasks while they grow",
+    rows={f"{count}": {**SMALL, "few": count} for count in (50, 100, 200, 400, 800, 1600)},
+    scales=_without(FEW, "few"),
+    data=subset(DATA, "simulated"),
+    run=run_dial,
+    version=encoder_version,
+)
+
+NOISE = Experiment(
+    name="multi_task/noise",
+    title="The gain of small tasks while wrong labels grow",
+    rows={f"{share:g}": {**SMALL, "noise": share} for share in (0.0, 0.1, 0.2, 0.3)},
+    scales=FEW,
+    data=subset(DATA, "simulated"),
+    run=run_dial,
+    version=encoder_version,
+)
+
+CONFLICT = Experiment(
+    name="multi_task/conflict",
+    title="Gradients of tasks that conflict, and a cure at equal compute",
+    rows={
+        "joint": {**SMALL, "batch": 8},
+        "pcgrad": {**SMALL, "batch": 8},
+        "one-task-a-step": {**SMALL, "batch": 8},
+    },
+    scales={
+        "smoke": {**SCALES["smoke"], "updates": 2},
+        "quick": {**SCALES["quick"], "updates": 40},
+        "paper": {**SCALES["paper"], "updates": 400},
+    },
+    data=subset(DATA, "simulated"),
+    run=run_conflict,
+    version=encoder_version,
+)
+
+MINILM: Mapping[str, Any] = {
+    "encoder": "sentence-transformers/all-MiniLM-L6-v2", "lr": 5e-5, "further_lr": 2e-5,
+}  # fmt: skip
+"""A sentence encoder that was itself trained on pairs, paraphrases and inference among them."""
+
+OWN: Mapping[str, Any] = {
+    "own": True, "pieces": 8000, "passes": 6, "width": 128, "lr": 1e-3, "further_lr": 3e-4,
+}  # fmt: skip
+"""A small encoder, pre-trained on the training sentences alone."""
+
+SYSTEMS: Mapping[str, Mapping[str, Any]] = {
+    "mt-dnn": {"joint": True, "fine_tune": True},
+    "mt-dnn-no-fine-tuning": {"joint": True},
+    "st-dnn": {"joint": False},
+    "bert": {"joint": False, "pair": "linear", "ranking": "classification"},
+}
+
+REAL_SCALES: Mapping[str, Mapping[str, Any]] = {
+    "smoke": {
+        **SCALES["smoke"], "encoder": None, "most": 8, "pieces": 300, "passes": 1, "width": 16, "lr": 1e-3,
+        "longest": 64, "adaptation_lr": 1e-3, "adaptation_epochs": 1,
+    },
+    "quick": {
+        "most": 400, "checked": 60, "asked": 300, "epochs": 1, "further": 1, "batch": 16, "longest": 64,
+        "adaptation_lr": 5e-5, "adaptation_epochs": 1,
+    },
+    "paper": {
+        "most": 10000, "checked": 300, "asked": 2000, "epochs": 5, "further": 3, "batch": 32, "longest": 128,
+        "adaptation_lr": 5e-5, "adaptation_epochs": 5,
+    },
+}  # fmt: skip
+
+REAL = Experiment(
+    name="multi_task/real",
+    title="RTE, MRPC, CoLA, STS-B, SST-2 and WikiQA, two encoders (tables 2 and 3)",
+    rows={
+        f"{name}-{system}": {**encoder, **settings}
+        for name, encoder in (("minilm", MINILM), ("own", OWN))
+        for system, settings in SYSTEMS.items()
+    },
+    scales=REAL_SCALES,
+    data=subset(DATA, "sentence-tasks", "simulated"),
+    run=run_real,
+    version=real_version,
+)
+
+REAL_ADAPTATION = Experiment(
+    name="multi_task/real-adaptation",
+    title="SNLI and SciTail from 0.1, 1, 10 and 100 % of what can be had of them (figure 2)",
+    rows={
+        f"{name}-{system}": {**encoder, **settings}
+        for name, encoder in (("minilm", MINILM), ("own", OWN))
+        for system, settings in (
+            ("mt-dnn", {"joint": True}),
+            ("mt-dnn-head", {"joint": True, "keep_head": True}),
+            ("bert", {"joint": False, "pair": "linear"}),
+        )
+    },
+    scales=REAL_SCALES,
+    data=subset(DATA, "sentence-tasks", "simulated"),
+    run=run_real_adaptation,
+    version=real_version,
+)
+
+BUNDLE = Experiment(
+    name="multi_task/bundle",
+    title="The bundled encoder and MT-DNN",
+    rows={"encoder": {}, "mt-dnn": {**SMALL, "joint": True}},
+    scales={
+        "smoke": {**SCALES["smoke"], "texts": 100, "passes": 1},
+        "quick": {**SCALES["quick"], "texts": 2000, "passes": 1},
+        "paper": {**SCALES["paper"], "texts": 8000, "passes": 8, "asked": 1000, "share": 3.0},
+    },
+    data=subset(DATA, "simulated"),
+    run=_make,
+)
+
+EXPERIMENTS = {
+    experiment.name: experiment
+    for experiment in (
+        JOINT, HEADS, SAMPLING, ADAPTATION, TRANSFER, RELATEDNESS, SIZE, NOISE, CONFLICT, REAL,
+        REAL_ADAPTATION, BUNDLE,
+    )
+}  # fmt: skip

@@ -46,17 +46,25 @@ def _common(trial: Trial, stage: str) -> dict[str, Any]:
     }
 
 
-def train_joint(trial: Trial, recipe: Recipe, splits: Sequence[Splits]) -> Trained:
+def train_joint(
+    trial: Trial, recipe: Recipe, splits: Sequence[Splits], *, encoder: tuple[Any, Any] | None = None
+) -> Trained:
     """Train all tasks together."""
-    return train(recipe, splits, **_common(trial, "joint"))
+    return train(recipe, splits, encoder=encoder, **_common(trial, "joint"))
 
 
 def train_singles(
-    trial: Trial, recipe: Recipe, splits: Sequence[Splits], *, start: Trained | None = None
+    trial: Trial,
+    recipe: Recipe,
+    splits: Sequence[Splits],
+    *,
+    start: Trained | None = None,
+    encoder: tuple[Any, Any] | None = None,
 ) -> list[Trained]:
     """Train each task by itself, from a jointly trained system or from the pre-trained encoder."""
     return [
-        train(recipe, [split], start=start, **_common(trial, f"single-{split.task.name}")) for split in splits
+        train(recipe, [split], start=start, encoder=encoder, **_common(trial, f"single-{split.task.name}"))
+        for split in splits
     ]
 
 
@@ -90,20 +98,30 @@ def run_joint(trial: Trial) -> Measured:
     return run_on(trial, load_family(trial.settings, seed=trial.seed))
 
 
-def run_on(trial: Trial, splits: Sequence[Splits]) -> Measured:
-    """Train and measure one row: jointly, by itself, or one after the other, as its settings say."""
+def run_on(trial: Trial, splits: Sequence[Splits], *, encoder: tuple[Any, Any] | None = None) -> Measured:
+    """Train and measure one row: jointly, by itself, or one after the other, as its settings say.
+
+    Parameters
+    ----------
+    trial
+        Its settings are those of a `Recipe`, ``joint`` and ``fine_tune``.
+    splits
+        The tasks.
+    encoder
+        A pre-trained encoder and its tokenizer; by default those that the settings name.
+    """
     settings = trial.settings
     recipe = recipe_of(settings)
     runs: list[Trained] = []
     systems: list[Trained] = []
     if settings.get("joint", True):
-        together = train_joint(trial, recipe, splits)
+        together = train_joint(trial, recipe, splits, encoder=encoder)
         runs, systems = [together], [together] * len(splits)
     if not settings.get("joint", True) or settings.get("fine_tune", False):
         own = recipe
         if runs:
             own = replace(recipe, epochs=settings["further"], lr=settings["further_lr"], least_steps=1)
-        systems = train_singles(trial, own, splits, start=runs[0] if runs else None)
+        systems = train_singles(trial, own, splits, start=runs[0] if runs else None, encoder=encoder)
         runs = [*runs, *systems]
     metrics = measure_all(systems, splits, recipe)
     details = {

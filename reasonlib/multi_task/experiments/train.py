@@ -86,11 +86,27 @@ class Trained(NamedTuple):
     history: training.History
 
 
-def build(recipe: Recipe, tasks: Sequence[Task], *, seed: int) -> tuple[MultiTask, Any]:
-    """Build an untrained system: a pre-trained encoder, or a random one, with new heads."""
-    encoder, tokenizer = load_encoder(recipe.encoder)
+def build(
+    recipe: Recipe, tasks: Sequence[Task], *, seed: int, encoder: tuple[Any, Any] | None = None
+) -> tuple[MultiTask, Any]:
+    """Build an untrained system: a pre-trained encoder, or a random one, with new heads.
+
+    Parameters
+    ----------
+    recipe
+        Names the encoder, and configures the heads.
+    tasks
+        One head each.
+    seed
+        Draws new weights.
+    encoder
+        A pre-trained encoder, which is copied, and its tokenizer, in place of the one that the recipe names.
+    """
+    if encoder is not None:
+        return MultiTask(copy.deepcopy(encoder[0]), tasks, recipe.heads, seed=seed), encoder[1]
+    network, tokenizer = load_encoder(recipe.encoder)
     if recipe.scratch:
-        config = encoder.config
+        config = network.config
         sizes = EncoderConfig(
             layers=config.num_hidden_layers,
             heads=config.num_attention_heads,
@@ -99,8 +115,8 @@ def build(recipe: Recipe, tasks: Sequence[Task], *, seed: int) -> tuple[MultiTas
             inner=config.intermediate_size,
             longest=config.max_position_embeddings,
         )
-        encoder = small_encoder(sizes, len(tokenizer), seed=seed)
-    return MultiTask(encoder, tasks, recipe.heads, seed=seed), tokenizer
+        network = small_encoder(sizes, len(tokenizer), seed=seed)
+    return MultiTask(network, tasks, recipe.heads, seed=seed), tokenizer
 
 
 class MixedBatches:
@@ -187,6 +203,7 @@ def train(
     *,
     seed: int = 0,
     start: Trained | None = None,
+    encoder: tuple[Any, Any] | None = None,
     validate: bool = True,
     device: str = "cpu",
     minutes: float | None = None,
@@ -206,13 +223,15 @@ def train(
     start
         A trained system to go on from, which is left as it is; its heads of these tasks are kept. By default
         a new one.
+    encoder
+        As of `build`.
     validate
         Whether to choose the epoch by validation; if not, the last one counts.
     device, minutes, folder, progress
         As of a `Trial`.
     """
     if start is None:
-        model, tokenizer = build(recipe, [split.task for split in splits], seed=seed)
+        model, tokenizer = build(recipe, [split.task for split in splits], seed=seed, encoder=encoder)
     else:
         model, tokenizer = copy.deepcopy(start.model), start.tokenizer
     model.to(device)

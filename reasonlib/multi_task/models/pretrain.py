@@ -1,4 +1,4 @@
-"""Pre-training the small encoder on simulated sentences by masked words (Devlin et al. 2019, 3.1).
+"""Pre-training the small encoder: masked words and next sentence, as BERT's (Devlin et al. 2019, 3.1).
 
 ``reasonlib run multi_task/bundle --row encoder --scale paper`` made the encoder in ``weights/encoder``. It
 takes the place of BERT where nothing can be downloaded, and reads no label.
@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Bool, Int
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from reasonlib import training
 from reasonlib.multi_task.data.encoding import EncodedExample, collate, encode
 from reasonlib.multi_task.data.example import Example
+from reasonlib.multi_task.data.simulator import Text
 from reasonlib.multi_task.data.world import words
 from reasonlib.training.batching import LengthBuckets
 from reasonlib.training.masked_words import UNSCORED, mask_words, word_tokenizer
@@ -26,6 +27,7 @@ from reasonlib.training.masked_words import UNSCORED, mask_words, word_tokenizer
 __all__ = [
     "MaskedBatch",
     "PretrainingConfig",
+    "PretrainingModel",
     "masked_accuracy",
     "pretrain",
     "save_encoder",
@@ -43,10 +45,10 @@ class PretrainingConfig:
         If a count is below 1 or the share is not between 0 and 1.
     """
 
-    epochs: int = 10
-    batch: int = 64
-    lr: float = 4e-3
-    share: float = 0.2  # of the words, masked
+    epochs: int = 8
+    batch: int = 16
+    lr: float = 3e-3
+    share: float = 0.15  # of the words, masked
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch"):
@@ -67,12 +69,15 @@ class MaskedBatch(NamedTuple):
         0 for the first sentence, 1 for the second.
     mask : (B, T)
         True where a token stands.
+    follows : (B,)
+        Whether the second sentence goes on from the first; -100 where there is no second.
     """
 
     tokens: Int[Tensor, "B T"]
     words: Int[Tensor, "B T"]
     segments: Int[Tensor, "B T"]
     mask: Bool[Tensor, "B T"]
+    follows: Int[Tensor, " B"]
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -83,15 +88,45 @@ def world_tokenizer() -> Any:
     return word_tokenizer(words())
 
 
-def _encode(texts: Sequence[tuple[str, str | None]], tokenizer: Any, longest: int) -> list[EncodedExample]:
-    examples = [Example(first=first, second=second, label=0, task="text") for first, second in texts]
+def _encode(texts: Sequence[Text], tokenizer: Any, longest: int) -> list[EncodedExample]:
+    examples = [
+        Example(
+            first=text.first,
+            second=text.second,
+            label=UNSCORED if text.second is None else int(text.follows),
+            task="text",
+        )
+        for text in texts
+    ]
     return encode(examples, tokenizer, longest=longest)
+
+
+class PretrainingModel(nn.Module):
+    """An `AlbertForMaskedLM` and a head that predicts from ``[CLS]`` whether the second sentence follows.
+
+    Parameters
+    ----------
+    masked
+        The encoder with its head for masked words. Its keys start equal to its queries: a word attends to
+        words like itself from the first step on, so that a small encoder compares two sentences early.
+    seed
+        Draws the new head.
+    """
+
+    def __init__(self, masked: Any, *, seed: int = 0) -> None:
+        super().__init__()
+        self.masked: Any = masked
+        with training.seeded(seed):
+            self.follows = nn.Linear(masked.config.hidden_size, 2)
+        for name, module in masked.named_modules():
+            if name.endswith("attention") and hasattr(module, "query"):
+                module.key.load_state_dict(module.query.state_dict())
 
 
 def pretrain(
     model: Any,
     tokenizer: Any,
-    texts: Sequence[tuple[str, str | None]],
+    texts: Sequence[Text],
     config: PretrainingConfig,
     *,
     longest: int = 128,
@@ -100,7 +135,7 @@ def pretrain(
     checkpoint: Path | None = None,
     progress: bool | None = None,
 ) -> training.History:
-    """Train an `AlbertForMaskedLM` in place; the loss is in nats for each masked word.
+    """Train an `AlbertForMaskedLM` in place; the loss is in nats, for a masked word and for a next sentence.
 
     Parameters
     ----------
@@ -126,13 +161,13 @@ def pretrain(
             read, words = mask_words(
                 batch.tokens, words=len(tokenizer), share=config.share, generator=generator
             )
-            yield MaskedBatch(read, words, batch.segments, batch.mask)
+            yield MaskedBatch(read, words, batch.segments, batch.mask, batch.labels.long())
 
     steps = len(buckets)
     return training.fit(
-        model,
+        PretrainingModel(model, seed=seed),
         batches,
-        loss=_masked_loss,
+        loss=_loss,
         config=training.TrainingConfig(
             epochs=config.epochs, lr=config.lr, optimiser="adamw", weight_decay=0.01, schedule="linear",
             warmup=max(1, min(100, steps * config.epochs // 10)), clip=1.0, seed=seed, minutes=minutes,
@@ -146,18 +181,20 @@ def pretrain(
     )  # fmt: skip
 
 
-def _masked_loss(model: Any, batch: MaskedBatch) -> Tensor:
-    encoded = model.albert(
+def _loss(model: PretrainingModel, batch: MaskedBatch) -> Tensor:
+    states = model.masked.albert(
         input_ids=batch.tokens, attention_mask=batch.mask.long(), token_type_ids=batch.segments
-    )
+    ).last_hidden_state
     scored = batch.words != UNSCORED
-    logits = model.predictions(encoded.last_hidden_state[scored])  # only where a word is predicted
-    total = functional.cross_entropy(logits, batch.words[scored], reduction="sum")
-    return total / scored.sum().clamp(min=1)
+    logits = model.masked.predictions(states[scored])  # only where a word is predicted
+    words = functional.cross_entropy(logits, batch.words[scored], reduction="sum") / scored.sum().clamp(min=1)
+    pairs = batch.follows != UNSCORED
+    follows = functional.cross_entropy(model.follows(states[pairs, 0]), batch.follows[pairs], reduction="sum")
+    return words + follows / pairs.sum().clamp(min=1)
 
 
 @torch.no_grad()
-def masked_accuracy(model: Any, tokenizer: Any, texts: Sequence[tuple[str, str | None]]) -> float:
+def masked_accuracy(model: Any, tokenizer: Any, texts: Sequence[Text]) -> float:
     """Return the share of masked words that are predicted right."""
     batch = collate(_encode(texts, tokenizer, 128), "text", padding=tokenizer.pad_token_id)
     generator = torch.Generator().manual_seed(0)

@@ -1,0 +1,111 @@
+"""A new task with few labels: from MT-DNN's encoder or from the pre-trained one (figure 2).
+
+The new tasks, ``captions`` and ``science``, speak of plants and tools, which no task of the family shows.
+Each is learnt from 0.1, 1, 10 and 100 % of its examples.
+
+::
+
+    mt-dnn         the encoder after joint training, a new head
+    mt-dnn-head    the encoder and the head of the task with the same labels
+    bert           the pre-trained encoder, a new plain head
+"""
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from reasonlib.multi_task.data.datasets import Splits, load_simulated
+from reasonlib.multi_task.experiments.joint import joined, load_family, train_joint
+from reasonlib.multi_task.experiments.train import Recipe, Trained, evaluate, recipe_of, train
+from reasonlib.multi_task.models.multi_task import MultiTask
+from reasonlib.tracking.experiment import Measured, Trial
+
+__all__ = ["SHARES", "adapt_to", "adapted", "run_adaptation"]
+
+SHARES = {"0.1": 0.001, "1": 0.01, "10": 0.1, "100": 1.0}
+"""Percent to share."""
+
+_NEAREST: Mapping[str, str | None] = {"captions": "inference", "science": "entailment"}
+
+
+def adapted(start: Trained, split: Splits, recipe: Recipe, *, seed: int, head: str | None) -> Trained:
+    """Give a trained encoder one head for a new task: a new one, or a copy of that of another task."""
+    model = MultiTask(copy.deepcopy(start.model.encoder.encoder), [split.task], recipe.heads, seed=seed)
+    if head is not None:
+        model.heads[split.task.name].load_state_dict(start.model.heads[head].state_dict())
+    return Trained(model, start.tokenizer, start.history)
+
+
+def run_adaptation(trial: Trial) -> Measured:
+    """Train the encoder of a row on the simulated family, then adapt it to each share of each new task."""
+    settings = trial.settings
+    new = {
+        task: (
+            load_simulated(
+                task,
+                train=settings["new"],
+                valid=settings["checked"],
+                test=settings["asked"],
+                seed=trial.seed,
+            ),
+            head,
+        )
+        for task, head in _NEAREST.items()
+    }
+    family = load_family(settings, seed=trial.seed) if settings.get("joint", True) else []
+    return adapt_to(trial, family, new)
+
+
+def adapt_to(
+    trial: Trial,
+    family: Sequence[Splits],
+    new: Mapping[str, tuple[Splits, str | None]],
+    *,
+    encoder: tuple[Any, Any] | None = None,
+) -> Measured:
+    """Train jointly where the row asks for it, then adapt to each share of each new task.
+
+    Parameters
+    ----------
+    trial
+        Its settings say how.
+    family
+        Tasks of the joint training.
+    new
+        Name of a new task to its examples and the task whose head may be kept.
+    encoder
+        A pre-trained encoder and its tokenizer; by default those that the settings name.
+    """
+    settings = trial.settings
+    recipe = recipe_of(settings)
+    runs: list[Trained] = []
+    start: Trained | None = None
+    if settings.get("joint", True):
+        start = train_joint(trial, recipe, family, encoder=encoder)
+        runs.append(start)
+    own = replace(recipe, lr=settings["adaptation_lr"], epochs=settings["adaptation_epochs"])
+    metrics: dict[str, float] = {}
+    counts: dict[str, int] = {}
+    for task, (whole, nearest) in new.items():
+        for percent, share in SHARES.items():
+            counts[f"{task}.{percent}"] = count = max(1, round(share * len(whole.train)))
+            split = whole._replace(train=whole.train[:count])
+            head = nearest if settings.get("keep_head") else None
+            trained = train(
+                own,
+                [split],
+                seed=trial.seed,
+                start=None if start is None else adapted(start, split, recipe, seed=trial.seed, head=head),
+                encoder=encoder,
+                device=trial.device,
+                minutes=trial.minutes,
+                folder=None if trial.folder is None else trial.folder / f"{task}-{percent}",
+                progress=trial.progress,
+            )
+            scores = evaluate(
+                trained.model, trained.tokenizer, split.task, split.test, longest=recipe.longest
+            )
+            metrics[f"{task}.accuracy_{percent}"] = scores["accuracy"]
+            runs.append(trained)
+    return joined(runs, metrics, {"train": counts})

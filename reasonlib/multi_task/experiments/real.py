@@ -1,0 +1,144 @@
+"""The same systems on released sets: RTE, MRPC, CoLA, STS-B, SST-2 and WikiQA.
+
+::
+
+    measured on    the development part (RTE, CoLA, STS-B, SST-2), the test part (MRPC, WikiQA)
+    validated on   a tenth of the training part, 300 examples at most
+    trained on     the rest, `most` examples of a set at most, drawn by the seed
+
+WikiQA stands in for QNLI, whose training part cannot be had: it has 857 questions, QNLI 108,000 pairs.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from reasonlib.data import locate, version
+from reasonlib.errors import DataError
+from reasonlib.multi_task.data import corpus
+from reasonlib.multi_task.data.datasets import Splits, load_simulated
+from reasonlib.multi_task.data.example import Example
+from reasonlib.multi_task.data.glue import TASKS
+from reasonlib.multi_task.experiments.adaptation import adapt_to
+from reasonlib.multi_task.experiments.joint import load_family, run_on
+from reasonlib.multi_task.models.own_encoder import own_encoder
+from reasonlib.tracking.experiment import Measured, Trial
+
+__all__ = ["SETS", "load_real", "real_version", "run_real", "run_real_adaptation"]
+
+SETS: Mapping[str, tuple[str, str]] = {
+    "rte": ("train", "dev"),
+    "mrpc": ("train", "test"),
+    "cola": ("train", "dev"),
+    "stsb": ("train", "dev"),
+    "sst2": ("train", "dev"),
+    "wikiqa": ("train", "test"),
+    "snli": ("dev", "test"),
+    "scitail": ("dev", "test"),
+    "quora": ("dev", "test"),
+}
+"""Set to the part that trains and the part that measures; SNLI, SciTail and Quora have no training part."""
+
+FAMILY = ("rte", "mrpc", "cola", "stsb", "sst2", "wikiqa")
+NEW: Mapping[str, str | None] = {"snli": None, "scitail": "rte"}
+"""New sets, and the set whose head has the same labels."""
+
+
+def real_version(data: str) -> str | None:
+    """Name the state of the files that are read; None where one is not on this machine."""
+    if data != "sentence-tasks":
+        return None
+    try:
+        return "+".join(version(locate(corpus.CORPORA[name]))[:8] for name in SETS)
+    except DataError:
+        return None
+
+
+@lru_cache(maxsize=32)
+def _part(name: str, part: str) -> tuple[Example, ...]:
+    return tuple(corpus.read(name, part))
+
+
+def load_real(name: str, *, most: int, checked: int, asked: int, seed: int) -> Splits:
+    """Read a set and split it.
+
+    Parameters
+    ----------
+    name
+        A key of `SETS`.
+    most, asked
+        Training and test examples at most; `asked` are the first of a fixed permutation.
+    checked
+        Validation examples at most; never more than a tenth of the training part.
+    seed
+        Draws which training examples are used; valid and test are the same for every seed.
+    """
+    trained, measured = SETS[name]
+    examples, test = _part(name, trained), _part(name, measured)
+    fixed = np.random.default_rng(0)
+    order, chosen = fixed.permutation(len(examples)), fixed.permutation(len(test))[:asked]
+    held = min(checked, len(examples) // 10)
+    rest = np.random.default_rng(seed + 1).permutation(order[held:])[:most]
+    return Splits(
+        TASKS[name],
+        tuple(examples[number] for number in rest),
+        tuple(examples[number] for number in order[:held]),
+        tuple(test[number] for number in sorted(chosen)),
+    )
+
+
+def _load_all(trial: Trial, names: Sequence[str] = FAMILY) -> list[Splits]:
+    settings = trial.settings
+    if trial.data == "simulated":  # the same run, on sets that every machine has
+        return load_family({**settings, "share": 0.03}, seed=trial.seed)
+    return [
+        load_real(
+            name, most=settings["most"], checked=settings["checked"], asked=settings["asked"], seed=trial.seed
+        )
+        for name in names
+    ]
+
+
+def _encoder(trial: Trial, splits: Sequence[Splits]) -> tuple[Any, Any] | None:
+    """Pre-train the encoder of a row that asks for one of its own; None for a row that names one."""
+    settings = trial.settings
+    if not settings.get("own"):
+        return None
+    texts = {
+        text
+        for split in splits
+        for example in split.train
+        for pair in example.texts
+        for text in pair
+        if text is not None
+    }
+    return own_encoder(
+        tuple(sorted(texts)),
+        pieces=settings["pieces"],
+        passes=settings["passes"],
+        width=settings["width"],
+        seed=trial.seed,
+    )
+
+
+def run_real(trial: Trial) -> Measured:
+    """Train and measure one row on the six sets."""
+    splits = _load_all(trial)
+    return run_on(trial, splits, encoder=_encoder(trial, splits))
+
+
+def run_real_adaptation(trial: Trial) -> Measured:
+    """Adapt to shares of SNLI and SciTail, of which the development parts train."""
+    splits = _load_all(trial)
+    settings = trial.settings
+    if trial.data == "simulated":
+        captions = load_simulated("captions", train=20, valid=8, test=10, seed=trial.seed)
+        return adapt_to(trial, splits, {"captions": (captions, None)}, encoder=_encoder(trial, splits))
+    checked, asked = settings["checked"], settings["asked"]
+    new = {
+        name: (load_real(name, most=10**6, checked=checked, asked=asked, seed=trial.seed), head)
+        for name, head in NEW.items()
+    }
+    return adapt_to(trial, splits, new, encoder=_encoder(trial, splits))

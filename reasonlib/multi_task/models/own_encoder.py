@@ -1,0 +1,75 @@
+"""A small encoder for real text, pre-trained here on the training sentences alone: it saw no labelled pair.
+
+Sentence encoders that can be had are often trained on sentence pairs, paraphrases and inference among them.
+Beside one of those, this encoder shows what a task gains from other tasks and not from such pairs.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from reasonlib.multi_task.data.simulator import Text
+from reasonlib.multi_task.models.pretrain import PretrainingConfig, pretrain
+from reasonlib.training.encoders import EncoderConfig, small_encoder
+from reasonlib.training.masked_words import SPECIALS
+
+__all__ = ["own_encoder", "word_pieces"]
+
+
+def word_pieces(texts: Sequence[str], size: int) -> Any:
+    """Learn a tokenizer of lower-case word pieces.
+
+    Parameters
+    ----------
+    texts
+        Sentences.
+    size
+        Pieces at most, special tokens included.
+
+    Returns
+    -------
+    transformers.PreTrainedTokenizerFast
+    """
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    trainer = trainers.WordPieceTrainer(vocab_size=size, special_tokens=list(SPECIALS), show_progress=False)
+    tokenizer.train_from_iterator(sorted(set(texts)), trainer)
+    names = {f"{token[1:-1].lower()}_token": token for token in SPECIALS[:5]}
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names)
+
+
+@lru_cache(maxsize=2)
+def own_encoder(
+    texts: tuple[str, ...], *, pieces: int, passes: int, width: int, seed: int
+) -> tuple[Any, Any]:
+    """Pre-train a small encoder by masked words on sentences; return it with its tokenizer.
+
+    Parameters
+    ----------
+    texts
+        Sentences, without labels.
+    pieces
+        Size of the vocabulary.
+    passes
+        How often each sentence is read.
+    width
+        D.
+    seed
+        Draws the weights and the order.
+    """
+    tokenizer = word_pieces(texts, pieces)
+    sizes = EncoderConfig(width=width, embedding=width, inner=2 * width, longest=128)
+    model = small_encoder(sizes, len(tokenizer), seed=seed, masked=True)
+    pretrain(
+        model,
+        tokenizer,
+        [Text(text, None, False) for text in texts],
+        PretrainingConfig(epochs=passes, lr=2e-3),
+        seed=seed,
+        progress=False,
+    )
+    return model.albert, tokenizer

@@ -1,0 +1,48 @@
+"""What must be learnt: the heads solve small tasks, and a helper task carries over what its target lacks."""
+
+import torch
+
+from reasonlib.multi_task.data.datasets import load_simulated
+from reasonlib.multi_task.experiments.train import Recipe, evaluate, train
+from reasonlib.multi_task.models.answer_network import AnswerConfig, AnswerNetwork
+
+
+def test_sentiment_is_learnt_from_few_examples():
+    split = load_simulated("sentiment", train=300, valid=40, test=200)
+    trained = train(Recipe(lr=2e-3, epochs=4, longest=64), [split], seed=0)
+    assert evaluate(trained.model, trained.tokenizer, split.task, split.test)["accuracy"] > 0.8
+
+
+def copying_task(rows, *, seed):
+    """Vectors of a premise and a hypothesis: is the hypothesis' marked vector among the premise's?"""
+    draw = torch.Generator().manual_seed(seed)
+    kinds = torch.randn(12, 16, generator=torch.Generator().manual_seed(0))
+    premise = torch.stack([torch.randperm(12, generator=draw)[:6] for _ in range(rows)])
+    labels = torch.randint(2, (rows,), generator=draw)
+    inside = premise[torch.arange(rows), torch.randint(6, (rows,), generator=draw)]
+    outside = torch.tensor([next(k for k in range(12) if k not in row) for row in premise.tolist()])
+    query = torch.where(labels.bool(), inside, outside)
+    states = torch.cat([kinds[premise], kinds[query][:, None]], 1)
+    first, second = torch.ones(rows, 7).bool(), torch.zeros(rows, 7).bool()
+    first[:, 6], second[:, 6] = False, True
+    return states, first, second, labels
+
+
+def test_the_answer_network_reads_the_premise_and_a_linear_head_on_the_hypothesis_cannot():
+    torch.manual_seed(0)
+    network = AnswerNetwork(AnswerConfig(width=16, classes=2, dropout=0.0, answer_dropout=0.0))
+    linear = torch.nn.Linear(16, 2)
+    states, first, second, labels = copying_task(1024, seed=1)
+    optimiser = torch.optim.Adam([*network.parameters(), *linear.parameters()], lr=1e-2)
+    for _ in range(150):
+        optimiser.zero_grad()
+        loss = torch.nn.functional.nll_loss(network(states, first, second).log_probabilities, labels)
+        loss = loss + torch.nn.functional.cross_entropy(linear(states[:, 6]), labels)
+        loss.backward()
+        optimiser.step()
+    states, first, second, labels = copying_task(500, seed=2)
+    network.eval()
+    with torch.no_grad():
+        answers = network(states, first, second).log_probabilities.argmax(1)
+        plain = linear(states[:, 6]).argmax(1)
+    assert (answers == labels).float().mean() > 0.9 > 0.75 > (plain == labels).float().mean()

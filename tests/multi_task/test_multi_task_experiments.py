@@ -126,8 +126,8 @@ def test_the_conflict_loss_has_the_gradient_that_it_says(cure):
     )
     torch.testing.assert_close(flat, wanted.mean(0), atol=1e-5, rtol=1e-3)
     torch.testing.assert_close(log[0], cosines(gradients), atol=1e-5, rtol=1e-3)
-    values = [float(task_loss(model, batch)) for batch in step.batches]
-    assert float(loss) == pytest.approx(sum(values) / 3, rel=1e-5)
+    values = [task_loss(model, batch).item() for batch in step.batches]
+    assert loss.item() == pytest.approx(sum(values) / 3, rel=1e-5)
 
 
 # Experiments

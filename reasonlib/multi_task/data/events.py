@@ -108,7 +108,7 @@ class Speaker:
     def tell(self, event: Event, *, passive: bool | None = None) -> list[str]:
         """Tell an event, in the active or passive voice; None chooses."""
         if passive is None:
-            passive = bool(self.draw.random() < 0.1)
+            passive = bool(self.draw.random() < 0.05)
         agent = self.phrase(event.agent, event.agent_adjective)
         thing = self.phrase(event.thing, event.thing_adjective)
         place = self.place(event.place) if event.place else []

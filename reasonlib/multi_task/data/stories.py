@@ -298,7 +298,7 @@ def answers(draw: np.random.Generator, speaker: Speaker, domain: str) -> Made:
 
 def continued(draw: np.random.Generator, speaker: Speaker, event: Event) -> tuple[str, str | None]:
     """Tell an event, and something else about it: what the person or thing is like, or what else is done."""
-    way = pick(draw, ("action", "quality", "question", "again", "again", "alone"))
+    way = pick(draw, ("action", "quality", "question", *["again"] * 4, "alone"))
     first = sentence(speaker.tell(event))
     if way == "alone":
         return first, None

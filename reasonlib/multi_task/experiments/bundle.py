@@ -30,6 +30,7 @@ def make_encoder(trial: Trial) -> Measured:
     settings = trial.settings
     tokenizer = world_tokenizer()
     model = small_encoder(EncoderConfig(longest=64), len(tokenizer), seed=trial.seed, masked=True)
+    model.config.restart_positions = True
     history = pretrain(
         model,
         tokenizer,

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from reasonlib.errors import UserError
 from reasonlib.training.encoders import load_without_pooler
 
-__all__ = ["BUNDLED", "SharedEncoder", "load_encoder"]
+__all__ = ["BUNDLED", "SharedEncoder", "load_encoder", "sentence_positions", "word_masks"]
 
 BUNDLED = Path(__file__).parent.parent / "weights" / "encoder"
 
@@ -55,13 +55,15 @@ class SharedEncoder(nn.Module):
     Parameters
     ----------
     encoder
-        A `transformers` encoder.
+        A `transformers` encoder. Where its configuration has ``restart_positions``, as the bundled one's,
+        both sentences count their positions from 1; see `sentence_positions`.
     """
 
     def __init__(self, encoder: Any) -> None:
         super().__init__()
         self.encoder: Any = encoder
         self.segments = getattr(encoder.config, "type_vocab_size", 0) > 1  # RoBERTa has one segment only
+        self.restart = bool(getattr(encoder.config, "restart_positions", False))
 
     @property
     def width(self) -> int:
@@ -73,7 +75,26 @@ class SharedEncoder(nn.Module):
     ) -> Float[Tensor, "B T D"]:
         """Encode rows of tokens; the state of the first token, ``[CLS]``, stands for the row."""
         further = {"token_type_ids": segments} if self.segments else {}
+        if self.restart:
+            further["position_ids"] = sentence_positions(segments, mask)
         return self.encoder(input_ids=tokens, attention_mask=mask.long(), **further).last_hidden_state
+
+
+def sentence_positions(segments: Int[Tensor, "B T"], mask: Bool[Tensor, "B T"]) -> Int[Tensor, "B T"]:
+    """Number the tokens of each sentence: ``[CLS]`` is 0, and the first word of either sentence is 1.
+
+    Words that play the same part in two sentences then have like positions, which a small encoder learns to
+    compare soon.
+
+    Examples
+    --------
+    >>> segments = torch.tensor([[0, 0, 0, 0, 1, 1, 0]])  # [CLS] a b [SEP] c [SEP] [PAD]
+    >>> sentence_positions(segments, torch.tensor([[1, 1, 1, 1, 1, 1, 0]]).bool()).tolist()
+    [[0, 1, 2, 3, 1, 2, 6]]
+    """
+    places = torch.arange(segments.shape[1], device=segments.device)
+    first = (mask & (segments == 0)).sum(1, keepdim=True)  # tokens of the first sentence
+    return torch.where(segments == 1, places - first + 1, places)
 
 
 def word_masks(

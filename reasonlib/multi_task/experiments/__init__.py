@@ -20,7 +20,7 @@ from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
 __all__ = ["DATA", "EXPERIMENTS"]
 
 SMALL: Mapping[str, Any] = {
-    "lr": 2e-3, "batch": 32, "least_steps": 100, "further_lr": 1e-3, "longest": 64,
+    "lr": 2e-3, "batch": 32, "least_steps": 60, "further_lr": 1e-3, "longest": 64,
     "gamma": 10.0,  # 1 in the source; the small sets have too few steps for so flat a softmax
 }  # fmt: skip
 """Rates at which the bundled encoder learns; the source's are for BERT."""

@@ -48,7 +48,7 @@ class Recipe:
     gamma: float = 1.0
     epochs: int = 5
     batch: int = 32
-    least_steps: int = 1  # of a training run; a small set is repeated for so many
+    least_steps: int = 1  # for each task of a training run; small sets are repeated for so many
     lr: float = 5e-5
     warmup: float = 0.1  # share of the steps
     clip: float = 1.0
@@ -253,7 +253,8 @@ def train(
             scores[split.task.name] = score(split.task, split.valid, predictions)[split.task.metric]
         return {"mean": sum(scores.values()) / len(scores), **scores}
 
-    repeats = max(1, -(-recipe.least_steps // (recipe.epochs * len(mixed))))  # of the sets, an epoch
+    least = recipe.least_steps * len(splits)
+    repeats = max(1, -(-least // (recipe.epochs * len(mixed))))  # of the sets, an epoch
     steps = repeats * len(mixed)
 
     def epoch_batches(epoch: int) -> Iterator[Batch]:

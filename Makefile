@@ -10,7 +10,7 @@ STAMP := $(VENV)/.reasonlib-env
 
 export PYTHONUNBUFFERED := 1
 
-.PHONY: course slides help book test test-all newest oldest serve bench env pairs outputs lock address screenshot format lint types unit notebooks site-tests clean
+.PHONY: course slides edition term grade-image help book test test-all newest oldest serve bench env pairs outputs lock address screenshot format lint types unit notebooks site-tests clean
 .DEFAULT_GOAL := help
 
 help:
@@ -18,7 +18,8 @@ help:
 	@echo "#   make lint | types | unit | notebooks | site-tests   the parts of make test"
 	@echo "#   make test-all   also the slow tests   make newest | oldest   unit tests with other versions of the packages"
 	@echo "#   make course [COURSE=folder]   the assignments as a course folder for nbgrader"
-	@echo "#   make slides   slides of every chapter in _build/slides"
+	@echo "#   make slides   slides of every chapter   make edition   the teacher's edition: solutions, syllabus, rubrics"
+	@echo "#   make term TERM=2026-autumn   freeze the assignments of a term by a tag   make grade-image   a container that grades"
 	@echo "#   make format | outputs | lock | screenshot | address URL=https://...   upkeep"
 
 env: $(STAMP)
@@ -70,6 +71,18 @@ COURSE ?= _build/course
 
 course: $(STAMP)
 	$(PY) tools/course.py $(COURSE)
+
+edition: $(STAMP)
+	$(PY) tools/edition.py write
+
+term: $(STAMP)
+	$(PY) tools/term.py freeze $(TERM)
+
+ENGINE ?= $(shell command -v podman || command -v docker)
+
+grade-image:
+	@test -n "$(ENGINE)" || { echo "neither podman nor docker is installed"; exit 2; }
+	$(ENGINE) build --tag reasonlib-grade --file teaching/Containerfile .
 
 slides: $(STAMP)
 	$(PY) tools/slides.py --scale $(SCALE)

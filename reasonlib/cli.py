@@ -6,12 +6,13 @@ Exit codes: 0 all went well; 1 something failed (a download, a check, a run); 2 
 told in one line on standard error; 130 stopped by the user. ``--json`` prints what a program would read.
 """
 
+import errno
 import io
 import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -63,7 +64,17 @@ class Commands(TyperGroup):
             raise typer.Exit(MISTAKE) from error
         except BrokenPipeError:
             raise
+        except RuntimeError as error:
+            if "home directory" not in str(error):  # of pathlib's expanduser
+                raise
+            say("error: a path begins with ~ and names nobody who has a home folder here; write it in full")
+            raise typer.Exit(MISTAKE) from error
         except OSError as error:
+            if error.filename is None and error.errno == errno.ENOSPC:
+                sys.stdout = open(os.devnull, "w")  # what is left in the buffer cannot be written either
+                with suppress(OSError):
+                    say("error: the output cannot be written: there is no space left")
+                raise typer.Exit(FAILED) from error
             if error.filename is None:
                 raise
             say(f"error: {error.filename}: {error.strerror}")
@@ -653,6 +664,8 @@ def data_simulate(
         asked = f"{topic} has no task {task!r}" if task else f"name a task of {topic} as {topic}/TASK"
         raise UserError(f"{asked}; there are: {', '.join(known) or 'none'}")
     if out is not None:
+        if out.exists() and not (out.is_file() or out.is_dir()):
+            raise UserError(f"{out} is a device or a pipe, no file; choose another file")
         if out.exists() and not force:
             raise UserError(f"{out} exists; choose another file or give --force")
         if not out.parent.is_dir():
@@ -707,6 +720,9 @@ def grade(
     unsafe: Annotated[
         bool, typer.Option("--unsafe", help="Run the code with your rights, without a sandbox.")
     ] = False,
+    account: Annotated[
+        str | None, typer.Option(help="Run the code as this user, in a container without bubblewrap.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Run notebooks that were handed in, each in a sandbox, and grade their exercises.
@@ -720,7 +736,13 @@ def grade(
             raise UserError(f"{name} must be above 0 and at most 1440, got {value}")
     lines = []
     for line in grades.grade_all(
-        notebooks, minutes=minutes, seconds=seconds, assignment=assignment, seed=seed, unsafe=unsafe
+        notebooks,
+        minutes=minutes,
+        seconds=seconds,
+        assignment=assignment,
+        seed=seed,
+        unsafe=unsafe,
+        account=account,
     ):
         lines.append(line)
         if feedback is not None:

@@ -59,6 +59,8 @@ ARCHIVES = (".tar.gz", ".tgz", ".tar.xz", ".zip")
 MANIFEST = ".manifest.json"
 TIMEOUT = 30  # seconds without a byte before a server counts as silent
 BLOCK = 1 << 20  # bytes read at a time
+UNPACKED = 1 << 30  # bytes that any archive may hold
+RATIO = 100  # times its own size, that a larger one may
 
 Manifest = dict[str, Any]
 
@@ -538,6 +540,7 @@ def _unpack(archive: Path, into: Path, label: str) -> dict[str, dict[str, Any]]:
     """Write every file of an archive below `into` and list their sizes and checksums."""
     files: dict[str, dict[str, Any]] = {}
     members = _zip_members if archive.name.endswith(".zip") else _tar_members
+    most, total = max(UNPACKED, RATIO * archive.stat().st_size), 0
     try:
         for name, stream in members(archive, label):
             target = into.joinpath(*PurePosixPath(name).parts)
@@ -547,6 +550,11 @@ def _unpack(archive: Path, into: Path, label: str) -> dict[str, dict[str, Any]]:
                 while block := stream.read(BLOCK):
                     checksum.update(block)
                     size += len(block)
+                    total += len(block)
+                    if total > most:
+                        raise DataError(
+                            f"{label}: holds more than {most} bytes, which no corpus of its size does"
+                        )
                     file.write(block)
             files[name] = {"size": size, "sha256": checksum.hexdigest()}
     except (

@@ -27,6 +27,8 @@ ELSEWHERE = (
 )  # other people's text, and made-up examples
 OTHERS = {
     "containers/bubblewrap",
+    "google-deepmind/mathematics_dataset",
+    "nyu-mll/CoLA",
     "sameenmaruf/selective-attn",
     "smartyfh/DST-STAR",
 }  # projects that ours links to

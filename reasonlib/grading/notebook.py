@@ -83,6 +83,7 @@ def grade_notebook(
     assignment: Path | str | None = None,
     seed: int = 1,
     unsafe: bool = False,
+    account: str | None = None,
 ) -> Graded:
     """Run a notebook in a sandbox and grade its exercises.
 
@@ -101,6 +102,8 @@ def grade_notebook(
         Draws the cases of the checks; a notebook's own cells use seed 0.
     unsafe
         Run without a sandbox, with your own rights.
+    account
+        Run as this user in place of bubblewrap; for containers.
 
     Raises
     ------
@@ -129,6 +132,7 @@ def grade_notebook(
                 limits=sandbox.Limits(seconds=60 * minutes),
                 hidden=[notebook.absolute().parent],
                 unsafe=unsafe,
+                account=account,
             ) as process:
                 if session.attempt(process):
                     break

@@ -4,6 +4,10 @@
 system is mounted read-only, home folders and the folder of the notebooks are empty, one scratch folder can be
 written. Memory, processor time and file sizes are limited by the kernel; the output is cut, and the whole
 process group is ended when the time is up.
+
+In a container, where bubblewrap is mostly refused its namespaces, an account of its own takes its place: the
+code runs as a user that may write one scratch folder and read nothing private, the container itself has no
+network and no other files, and whatever that user still runs is ended (``teaching/Containerfile``).
 """
 
 import os
@@ -17,10 +21,15 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Self
+from typing import IO, Any, Self
 
 import reasonlib
 from reasonlib.errors import UserError
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
 
 __all__ = ["Finished", "Limits", "Process", "is_available"]
 
@@ -80,11 +89,15 @@ class Process:
         Folders that it must not see, such as the one with the notebooks of the class.
     unsafe
         Run without walls, with the limits alone.
+    account
+        A user, by name or number, that runs the code in place of bubblewrap. It must run nothing else:
+        all its processes are ended with this one.
 
     Raises
     ------
     UserError
-        If there is no sandbox on this machine and `unsafe` was not asked for.
+        If there is no sandbox on this machine and `unsafe` was not asked for, or there is no such account,
+        or only root could run a process as it.
     """
 
     def __init__(
@@ -95,16 +108,27 @@ class Process:
         limits: Limits,
         hidden: Sequence[Path] = (),
         unsafe: bool = False,
+        account: str | None = None,
     ) -> None:
-        if not unsafe:
+        self._user = _user(account)
+        if self._user is not None:
+            for path in (scratch, *scratch.rglob("*")):
+                os.chown(path, self._user, self._user)
+        elif not unsafe:
             if not is_available():
                 raise UserError(
                     "there is no sandbox here: install bubblewrap (Debian: apt-get install bubblewrap), "
-                    "grade in a container, or add --unsafe to run the students' code with your rights"
+                    "grade in a container (make grade-image), "
+                    "or add --unsafe to run the students' code with your rights"
                 )
             command = [*_walls(scratch, hidden), *command]
         environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
-        environment |= {"HOME": str(scratch), "MPLBACKEND": "agg", "OMP_NUM_THREADS": "1"}
+        environment |= {
+            "HOME": str(scratch),
+            "TMPDIR": str(scratch),
+            "MPLBACKEND": "agg",
+            "OMP_NUM_THREADS": "1",
+        }
         environment["PYTHONPATH"] = str(_package_root())
         (reads, self._sends), (self._receives, writes) = os.pipe(), os.pipe()
         environment["REASONLIB_PIPES"] = f"{reads} {writes}"
@@ -118,6 +142,7 @@ class Process:
             start_new_session=True,
             pass_fds=[reads, writes],
             preexec_fn=lambda: _limit(limits),
+            **_as_user(self._user),
         )
         os.close(reads)
         os.close(writes)
@@ -182,6 +207,9 @@ class Process:
             os.killpg(self.process.pid, signal.SIGKILL)  # children that outlive it, too
         except ProcessLookupError:
             pass
+        if self._user is not None:  # also what left the group
+            every = "import os, signal; os.kill(-1, signal.SIGKILL)"
+            subprocess.run([sys.executable, "-I", "-c", every], **_as_user(self._user), capture_output=True)
         self.process.wait()
         os.close(self._receives)
         return Finished(code=self.process.returncode if code is None else code, output=self._output.text())
@@ -192,6 +220,27 @@ class Process:
     def __exit__(self, *_: object) -> None:
         if self.process.returncode is None:
             self.end()
+
+
+def _user(account: str | None) -> int | None:
+    """Return the number of an account that is not root's."""
+    if account is None:
+        return None
+    import pwd
+
+    try:
+        user = int(account) if account.isdecimal() else pwd.getpwnam(account).pw_uid
+    except KeyError:
+        raise UserError(f"there is no account {account!r} to run the students' code") from None
+    if not 0 < user < 2**31:
+        raise UserError(f"the students' code needs an account of its own, got {account!r}")
+    if os.geteuid() != 0:
+        raise UserError("only root can run the students' code as another account; see make grade-image")
+    return user
+
+
+def _as_user(user: int | None) -> dict[str, Any]:
+    return {} if user is None else {"user": user, "group": user, "extra_groups": []}
 
 
 def _left(deadline: float) -> float:
@@ -220,8 +269,7 @@ def _walls(scratch: Path, hidden: Sequence[Path]) -> list[str]:
 
 def _limit(limits: Limits) -> None:
     """Set the kernel's limits, in the child before it starts."""
-    import resource
-
+    assert resource is not None
     seconds = int(limits.seconds) + 1
     for kind, value in (
         (resource.RLIMIT_CPU, seconds),

@@ -53,6 +53,7 @@ number, by the tolerance of its table, or with bounds; an ordering claim has nei
 has no experiment and no agreement: nothing here measures it.
 """
 
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -427,6 +428,8 @@ def _check(name: str, value: Any, kinds: tuple[type, ...]) -> None:
         wanted = " or ".join(dict.fromkeys(_WORDS[kind] for kind in kinds))
         hint = " (YAML reads 1e-3 as text: write 0.001)" if kinds[0] is int and isinstance(value, str) else ""
         raise ValueError(f"{name} must be {wanted}, got {value!r}{hint}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{name} must be a finite number, got {value}")
     if isinstance(value, str) and not value.strip():
         raise ValueError(f"{name} must not be empty")
 

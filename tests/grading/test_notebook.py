@@ -2,6 +2,12 @@
 
 import csv
 import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import browsing
 import pytest
@@ -139,12 +145,39 @@ def test_a_cell_that_ends_the_process_costs_that_cell_alone(tmp_path, cell):
         "import asyncio\nawait asyncio.sleep(0)",
         "display(3)\nlen?\nfiles = !ls",
         "get_ipython()",
+        "x = (7\n% 3)\nassert x == 1",
+        "import threading, time\nthreading.Thread(target=time.sleep, args=(600,)).start()",
         "while True: pass",
     ],
 )
 def test_what_one_cell_does_costs_no_other_cell_its_grade(tmp_path, cell):
     path = handed_in(tmp_path, START, cell, "%%time\n" + RIGHT.lstrip())
     assert notebook.grade_notebook(path, seconds=2, **OWN).report.results["where"].passed
+
+
+def test_no_process_of_a_notebook_outlives_its_grading(tmp_path):
+    cell = "import subprocess\nsubprocess.Popen(['sleep', '4321.5'], start_new_session=False)"
+    assert (
+        notebook.grade_notebook(handed_in(tmp_path, START, cell, RIGHT), **OWN).report.results["where"].passed
+    )
+    assert not [path for path in Path("/proc").glob("[0-9]*/cmdline") if b"4321.5" in _content(path)]
+
+
+def _content(path):
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def test_output_is_cut(tmp_path):
+    code = "import os\nfor _ in range(200): os.write(1, b'x' * 10**6)"
+    limits = sandbox.Limits(seconds=60, output=1000)
+    with sandbox.Process([sys.executable, "-c", code], scratch=tmp_path, limits=limits, **OWN) as process:
+        with pytest.raises(EOFError):
+            process.receive(time.monotonic() + 60)
+        finished = process.end()
+    assert 0 < len(finished.output) <= 2**16 + 1000
 
 
 def test_a_loop_without_end_in_an_answer_costs_that_exercise_alone(tmp_path):
@@ -243,6 +276,82 @@ assert os.getppid() in (0, 1, 2), "other processes"
     graded = notebook.grade_notebook(handed_in(tmp_path, START, spy, RIGHT))
     assert graded.report.results["where"].passed and graded.failed == ()
     assert not (tmp_path / "forged.txt").exists()
+
+
+AS_ACCOUNT = """
+import os, subprocess, tempfile
+assert os.getuid() == os.getgid() == 54321 and os.getgroups() in ([], [54321]), os.getgroups()
+for path in {paths!r}:
+    try:
+        open(path).read()
+    except PermissionError:
+        continue
+    raise AssertionError(path)
+try:
+    open("/usr/local/planted", "w")
+except OSError:
+    open("mine.txt", "w").write("scratch")
+    tempfile.TemporaryFile()
+subprocess.Popen(["sleep", "1234.5"], start_new_session=True)  # outlives the group
+"""
+
+
+def like_a_container(folder, out):
+    """Give what teaching/grade-in-container gives: no network, a read-only system, few capabilities."""
+    walls = ["bwrap", "--unshare-net", "--unshare-pid", "--die-with-parent", "--ro-bind", "/", "/"]
+    walls += ["--dev", "/dev", "--proc", "/proc", "--perms", "0755", "--tmpfs", "/tmp", "--tmpfs", "/root"]
+    for path in {Path(sys.base_prefix), Path(sys.prefix).resolve()}:
+        walls += ["--ro-bind", str(path), str(path)]
+    walls += ["--perms", "0700", "--dir", "/tmp/private", "--dir", "/tmp/private/home"]
+    walls += ["--ro-bind", str(folder), "/tmp/private/in", "--bind", str(out), "/tmp/private/out"]
+    walls += ["--cap-drop", "ALL"]
+    script = Path(__file__).parents[2] / "teaching" / "grade-in-container"
+    for name in re.findall(r"--cap-add (\w+)", script.read_text(encoding="utf-8")):
+        walls += ["--cap-add", f"CAP_{name}"]
+    return [*walls, "--setenv", "HOME", "/tmp/private/home", "--chdir", "/tmp/private", "--"]
+
+
+@pytest.mark.skipif(
+    not sandbox.is_available() or os.geteuid() != 0, reason="needs root and bubblewrap, to play the container"
+)
+def test_in_a_container_an_account_reads_nothing_private_and_leaves_no_process(tmp_path):
+    folder, out = tmp_path / "in", tmp_path / "out"
+    folder.mkdir()
+    out.mkdir()
+    spy = AS_ACCOUNT.format(paths=["/tmp/private/in/bob.ipynb", "/etc/shadow"])
+    handed_in(folder, START, spy, RIGHT)
+    last = "import os\nfor one in os.listdir('/proc'):\n    if one.isdigit() and one != str(os.getpid()):\n"
+    last += (
+        "        assert os.stat('/proc/' + one).st_uid != os.getuid(), open(f'/proc/{one}/cmdline').read()"
+    )
+    handed_in(folder, START, last, RIGHT, name="bob.ipynb")
+    command = [sys.executable, "-m", "reasonlib.cli", "grade", "--account", "54321", "--json"]
+    command += ["--csv", "/tmp/private/out/grades.csv", "--assignment", "/tmp/private/in/ada.ipynb"]
+    done = subprocess.run(
+        [
+            *like_a_container(folder, out),
+            *command,
+            *(f"/tmp/private/in/{name}.ipynb" for name in ("ada", "bob")),
+        ],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    for line in json.loads(done.stdout):
+        assert (line["failed"], line["points"]) == ([], 3), line
+    assert (out / "grades.csv").read_text().count(",3,3,3,") == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="root alone gets this far")
+def test_accounts_that_cannot_be_used(tmp_path, monkeypatch):
+    path = handed_in(tmp_path, START, RIGHT)
+    for account, message in (("nobody-here", "there is no account"), ("0", "an account of its own")):
+        with pytest.raises(UserError, match=message):
+            notebook.grade_notebook(path, assignment=path, account=account)
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    with pytest.raises(UserError, match="only root can run the students' code as another account"):
+        notebook.grade_notebook(path, assignment=path, account="54321")
 
 
 def test_without_a_sandbox_it_says_what_to_do(tmp_path, monkeypatch):

@@ -1,0 +1,313 @@
+"""The teacher's edition: syllabus, rubrics, solutions and wrong answers, as pages to read; measured times.
+
+    python tools/edition.py write [--to _build/edition]
+    python tools/edition.py times         # measure how long each check and each notebook takes to grade
+    python tools/edition.py mock FOLDER   # a class of three, to try grading: perfect, lazy, wrong
+    python tools/edition.py open          # list the open exercises of the book, and which lack a rubric
+
+``teaching/`` holds what it is made from. Keep the pages from students: they have every solution.
+"""
+
+from __future__ import annotations
+
+import argparse
+import html
+import json
+import platform
+import re
+import statistics
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import yaml
+from chapters import BUILD, ROOT, Page, chapters, write_if_changed
+from course import solutions
+from parts import hours
+from reading import measure
+
+TEACHING = ROOT / "teaching"
+TIMES = TEACHING / "times.json"
+EXERCISE = re.compile(
+    r"^`{3,}\{exercise(?P<start>-start)?\}[ \t]*(?P<title>[^\n]*)\n(?P<body>.*?)^`{3,}", re.S | re.M
+)
+LABEL = re.compile(r"^:label:[ \t]*(\S+)", re.M)
+CSS = """body{font:1rem/1.55 system-ui,sans-serif;max-width:60rem;margin:0 auto;padding:1.5rem 1rem 4rem;
+color-scheme:light dark;overflow-wrap:anywhere}h1,h2,h3{line-height:1.25}pre{overflow-x:auto;padding:.6rem;
+background:color-mix(in srgb,currentColor 8%,transparent)}.wide{overflow-x:auto}
+table{border-collapse:collapse}td,th{padding:.3rem .6rem;text-align:left;vertical-align:top;
+border-bottom:1px solid color-mix(in srgb,currentColor 25%,transparent)}
+table{overflow-wrap:normal;min-width:38rem}"""
+
+
+@cache
+def plans() -> list[dict[str, Any]]:
+    """The courses of teaching/syllabus.yaml."""
+    return yaml.safe_load((TEACHING / "syllabus.yaml").read_text(encoding="utf-8"))
+
+
+@cache
+def rubrics() -> dict[str, list[dict[str, Any]]]:
+    """Label of an open exercise -> what is looked at, with points."""
+    return yaml.safe_load((TEACHING / "rubrics.yaml").read_text(encoding="utf-8"))
+
+
+def open_exercises() -> dict[str, tuple[Page, str]]:
+    """Label -> chapter and title of each exercise that no check grades."""
+    return {
+        LABEL.search(match["body"])[1]: (page, match["title"].strip())
+        for page in chapters()
+        for match in EXERCISE.finditer(page.text)
+        if not match["start"] and LABEL.search(match["body"])
+    }
+
+
+def graded(page: Page) -> list[Any]:
+    """The exercises of a chapter that a check grades, in its order."""
+    from reasonlib.grading.checks import exercises
+
+    if not page.assignment.is_file():
+        return []
+    cells = nbformat.read(page.assignment, as_version=4).cells
+    names = re.findall(r"exercises\.check_(\w+)\(", "\n".join(cell.source for cell in cells))
+    known = {one.name: one for one in exercises(page.topic)}
+    return [known[name] for name in dict.fromkeys(names)]
+
+
+def week_times(week: Mapping[str, Any], there: Mapping[str, Page]) -> tuple[int, int, int]:
+    """Minutes of reading, minutes of exercises, and points of a week."""
+    pages = [there[name] for name in week["chapters"]]
+    wanted = [one for page in pages for one in graded(page) if one.name not in week.get("skip", ())]
+    return (
+        sum(measure(page).rounded for page in pages),
+        sum(one.minutes for one in wanted),
+        sum(one.points for one in wanted),
+    )
+
+
+# ---------------------------------------------------------------- measuring
+
+
+def times() -> dict[str, Any]:
+    """Grade every solution and every assignment, and time it."""
+    from reasonlib.grading import edition, sandbox
+    from reasonlib.grading.notebook import grade_notebook
+
+    checked: dict[str, float] = {}
+    notebooks: dict[str, float] = {}
+    for page in chapters():
+        if not (wanted := graded(page)):
+            continue
+        solved = edition.load(TEACHING / f"{page.topic}.py")
+        for one in wanted:
+            right = solved[one.name].solution
+            runs = [_seconds(lambda one=one, right=right: one(right, seed=1)) for _ in range(3)]
+            checked[f"{page.topic}.{one.name}"] = round(statistics.median(runs), 3)
+        unsafe = not sandbox.is_available()
+        grade = _seconds(lambda page=page, unsafe=unsafe: grade_notebook(page.assignment, unsafe=unsafe))
+        notebooks[page.short] = round(grade, 1)
+        print(f"{page.short:<28} {notebooks[page.short]:6.1f} s", flush=True)
+    about = {"python": platform.python_version(), "when": time.strftime("%Y-%m-%d", time.gmtime())}
+    return {"about": about, "check_seconds": checked, "notebook_seconds": notebooks}
+
+
+def _seconds(run: Any) -> float:
+    begun = time.perf_counter()
+    run()
+    return time.perf_counter() - begun
+
+
+def measured() -> dict[str, Any]:
+    """What `times` kept; empty where nothing was measured."""
+    kept = json.loads(TIMES.read_text(encoding="utf-8")) if TIMES.is_file() else {}
+    return {"about": {}, "check_seconds": {}, "notebook_seconds": {}, **kept}
+
+
+# ---------------------------------------------------------------- a class to try
+
+
+STUDENTS = ("perfect", "lazy", "wrong")
+
+
+def mock(folder: Path, chapter: str = "transformer/attention") -> list[Path]:
+    """Hand in an assignment three times: solved, untouched, and with a first answer that is wrong."""
+    page = next(page for page in chapters() if page.short == chapter)
+    right = solutions(page.text)
+    written = []
+    for student in STUDENTS:
+        notebook = nbformat.read(page.assignment, as_version=4)
+        answered = 0
+        for cell in notebook.cells:
+            check = (
+                re.search(r"^exercises\.check_(\w+)\(", cell.source, re.M)
+                if cell.cell_type == "code"
+                else None
+            )
+            if check is None or student == "lazy":
+                continue
+            answered += 1
+            if student == "wrong" and answered == 1:
+                first = re.search(r"\((\w+)", cell.source)[1]
+                cell.source = cell.source.replace("raise NotImplementedError", f"return {first}")
+            else:
+                cell.source = f"{right[check[1]]}\n\n\n{cell.source[check.start() :]}"
+        path = folder / student / f"{page.path.stem}.ipynb"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        nbformat.write(notebook, path)
+        written.append(path)
+    return written
+
+
+# ---------------------------------------------------------------- pages
+
+
+def inline(text: str) -> str:
+    """Escape for HTML, with `code` between backticks."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    top = "".join(f"<th>{head}</th>" for head in heads)
+    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
+    return f'<div class="wide"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def document(title: str, body: str) -> str:
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>'
+        f'<meta name="viewport" content="width=device-width,initial-scale=1"><style>{CSS}</style></head>'
+        f"<body><main><h1>{html.escape(title)}</h1>{body}</main></body></html>\n"
+    )
+
+
+def syllabus() -> str:
+    """The courses, week by week, with their times."""
+    there = {page.short: page for page in chapters()}
+    parts = []
+    for plan in plans():
+        rows = []
+        for number, week in enumerate(plan["weeks"], 1):
+            reading, work, points = week_times(week, there)
+            names = "<br>".join(f"{there[name].number}. {title(there[name])}" for name in week["chapters"])
+            left = f" Left out: {', '.join(week['skip'])}." if week.get("skip") else ""
+            work_said = f"{hours(work)}, {points} points.{html.escape(left)}"
+            rows.append(
+                (str(number), inline(week["title"]), names, hours(reading), work_said, inline(week["class"]))
+            )
+        used = {name for week in plan["weeks"] for name in week["chapters"]}
+        further = [f"{page.number}. {title(page)}" for page in there.values() if page.short not in used]
+        parts.append(f"<h2>{html.escape(plan['title'])}</h2><p>{inline(plan['for'])}</p>")
+        parts.append(table(("Week", "Subject", "Chapters", "Reading", "Exercises", "In class"), rows))
+        if further:
+            parts.append(f"<p>Further chapters: {', '.join(further)}.</p>")
+    return "".join(parts)
+
+
+def title(page: Page) -> str:
+    return html.escape(re.search(r"^# (.+)$", page.text, re.M)[1])
+
+
+def rubric_page() -> str:
+    """The open exercises with how they are graded."""
+    parts = []
+    for label, (page, name) in open_exercises().items():
+        rows = [
+            (
+                inline(row["what"]),
+                str(row["points"]),
+                *(inline(row[level]) for level in ("all", "half", "none")),
+            )
+            for row in rubrics().get(label, [])
+        ]
+        total = sum(row["points"] for row in rubrics().get(label, []))
+        parts.append(f"<h2>{html.escape(name)}</h2><p>{page.number}. {title(page)}; {total} points</p>")
+        parts.append(
+            table(("Looked at", "Points", "All", "Half", "None"), rows) if rows else "<p>No rubric yet.</p>"
+        )
+    return "".join(parts)
+
+
+def topic_page(topic: str, pages: Sequence[Page]) -> str:
+    """Solutions of a topic, and the wrong answers with what each teaches."""
+    from reasonlib.grading import edition
+
+    solved, seconds, parts = edition.load(TEACHING / f"{topic}.py"), measured(), []
+    for page in pages:
+        took = seconds["notebook_seconds"].get(page.short)
+        said = f"<p>Grading one notebook took {took:g} s.</p>" if took else ""
+        parts.append(f"<h2>{page.number}. {title(page)}</h2>{said}")
+        right = solutions(page.text)
+        for one in graded(page):
+            check = seconds["check_seconds"].get(f"{topic}.{one.name}")
+            facts = f"{one.points} points; about {hours(one.minutes)} for a student" + (
+                f"; the check took {check:g} s" if check is not None else ""
+            )
+            parts.append(f"<h3>{inline(one.title)} <code>{one.name}</code></h3><p>{facts}.</p>")
+            parts.append(f"<pre>{html.escape(right.get(one.name, ''))}</pre>")
+            rows = [
+                (inline(mistake.hint.replace("|", " or ")), inline(mistake.teaches))
+                for mistake in solved[one.name].mistakes
+            ]
+            parts.append(table(("A wrong answer is told", "What to explain"), rows))
+    return "".join(parts)
+
+
+def write(folder: Path) -> list[Path]:
+    """Write the pages; return them."""
+    by_topic: dict[str, list[Page]] = {}
+    for page in chapters():
+        if graded(page) and (TEACHING / f"{page.topic}.py").is_file():
+            by_topic.setdefault(page.topic, []).append(page)
+    about = measured()["about"]
+    note = (
+        "<p>Minutes of exercises are estimates; reading time is measured on the text"
+        + (
+            f"; seconds of grading were measured on {about['when']} with Python {about['python']}"
+            if about
+            else ""
+        )
+        + ".</p>"
+    )
+    links = "".join(f'<li><a href="{topic}.html">{topic.replace("_", " ")}</a></li>' for topic in by_topic)
+    written = {
+        "index": (
+            "Teacher's edition",
+            f'<p><a href="rubrics.html">Rubrics for open exercises</a></p><h2>Solutions</h2><ul>{links}</ul>'
+            f"{syllabus()}{note}",
+        ),
+        "rubrics": ("Rubrics for open exercises", rubric_page()),
+        **{topic: (topic.replace("_", " "), topic_page(topic, pages)) for topic, pages in by_topic.items()},
+    }
+    for name, (heading, body) in written.items():
+        write_if_changed(folder / f"{name}.html", document(heading, body))
+    return [folder / f"{name}.html" for name in written]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=("write", "times", "mock", "open"))
+    parser.add_argument("folder", type=Path, nargs="?", help="of a mock class")
+    parser.add_argument("--to", type=Path, default=BUILD / "edition")
+    given = parser.parse_args()
+    if given.what == "times":
+        write_if_changed(TIMES, json.dumps(times(), indent=1) + "\n")
+    elif given.what == "mock":
+        if given.folder is None:
+            parser.error("name a folder for the class")
+        print(f"{len(mock(given.folder))} notebooks handed in under {given.folder}")
+    elif given.what == "open":
+        for label, (page, name) in open_exercises().items():
+            print(f"{page.short:<28} {name}: {'rubric' if label in rubrics() else 'no rubric'}")
+    else:
+        print(f"{len(write(given.to))} pages: {given.to / 'index.html'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

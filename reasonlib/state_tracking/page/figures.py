@@ -108,7 +108,7 @@ def relations(metric: str, unit: str, rows: Sequence[str]) -> Picture:
     return plotting.show(
         plotting.bars(values, unit=unit, limits=(0, 1)),
         alt=f"{unit}: " + ", ".join(f"{name} {value['mean']:.3f}" for name, value in values.items()),
-        caption=f"{'; '.join(sorted(sources))}. Lines: standard deviation.{missing}",
+        caption=f"{unit.capitalize()}: {'; '.join(sorted(sources))}. Lines: standard deviation.{missing}",
     )
 
 
@@ -128,7 +128,8 @@ def cost() -> Picture:
         drawing,
         alt="Turns a second against the number of pairs: almost level with one run for all pairs, "
         "falling with one run for each pair",
-        caption=f"{'; '.join(notes)}. One CPU core, processor time of forward passes of the bundled encoder.",
+        caption="Speed against the number of pairs, on one CPU core (processor time of forward passes of the "
+        f"bundled encoder; logarithmic axes). {'; '.join(notes)}.",
     )
 
 

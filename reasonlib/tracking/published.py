@@ -354,7 +354,7 @@ def read(file: Path | str, topic: str) -> list[Claim]:
         if given := set(defaults) & {"id", "row", "published", "illegible", "text", "reason", "changed"}:
             raise ValueError(f"defaults must not give {sorted(given)[0]!r}: it is different for each claim")
     except ValueError as error:
-        raise DataError(f"{file}: {error}") from error
+        raise DataError(f"{file}: {_short(error)}") from error
     claims: dict[str, Claim] = {}
     for key in _LISTS:
         for values, line in zip(content.get(key) or [], lines[key], strict=True):
@@ -365,7 +365,7 @@ def read(file: Path | str, topic: str) -> list[Claim]:
                 if claim.id in claims:
                     raise ValueError("the id is used twice")
             except ValueError as error:
-                raise DataError(f"{file}:{line}: claim {name}: {error}") from error
+                raise DataError(f"{file}:{line}: claim {_short(name)}: {_short(error)}") from error
             claims[claim.id] = claim
     used = {claim.where for claim in claims.values()}
     if unused := [name for name in tables if name not in {*used, "*"}]:
@@ -421,6 +421,12 @@ def _fields(values: Any, kinds: Mapping[str, tuple[type, ...]], what: str) -> di
             raise ValueError(f"unknown field {name!r}; known: {', '.join(kinds)}")
         _check(name, value, kinds[name])
     return dict(values)
+
+
+def _short(said: object, most: int = 600) -> str:
+    """Return a text, cut in its middle where a damaged file made it long."""
+    text = str(said)
+    return text if len(text) <= most else f"{text[: most // 2]} ... {text[-most // 2 :]}"
 
 
 def _check(name: str, value: Any, kinds: tuple[type, ...]) -> None:

@@ -137,6 +137,12 @@ NUMBERS: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 
 
+OPEN = {
+    "24": "`reasonlib run story_qa/bert` without a network stops at its first row; two others need none",
+}
+"""What no test holds closed yet, by number."""
+
+
 def outcomes(tests: set[str]) -> dict[str, list[str]]:
     """Run tests; test -> what each of its cases came to."""
     with tempfile.TemporaryDirectory() as folder:
@@ -169,6 +175,8 @@ def main() -> int:
         passed, skipped = states.count("passed"), states.count("skipped")
         state = "open" if bad or not passed else f"closed, {passed} cases"
         state += f", {skipped} skipped here" if skipped else ""
+        if number in OPEN:
+            state = f"open in part: {OPEN[number]}; {state}"
         is_open |= state.startswith("open")
         print(f"| {number} | {what} | {state} | {', '.join(f'`{test}`' for test in tests)} |")
     return int(is_open)

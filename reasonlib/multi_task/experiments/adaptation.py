@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from reasonlib.multi_task.data.datasets import Splits, load_simulated
-from reasonlib.multi_task.experiments.joint import joined, load_family, train_joint
+from reasonlib.multi_task.experiments.joint import joined, load_family, measure_all, train_joint
 from reasonlib.multi_task.experiments.train import Recipe, Trained, evaluate, recipe_of, train
 from reasonlib.multi_task.models.multi_task import MultiTask
 from reasonlib.tracking.experiment import Measured, Trial
@@ -84,6 +84,8 @@ def adapt_to(
     if settings.get("joint", True):
         start = train_joint(trial, recipe, family, encoder=encoder)
         runs.append(start)
+        if start.history.stopped != "finished":  # adaptation starts from the end of joint training alone
+            return joined(runs, measure_all([start] * len(family), family, recipe))
     own = replace(recipe, lr=settings["adaptation_lr"], epochs=settings["adaptation_epochs"])
     metrics: dict[str, float] = {}
     counts: dict[str, int] = {}

@@ -117,7 +117,8 @@ def run_on(trial: Trial, splits: Sequence[Splits], *, encoder: tuple[Any, Any] |
     if settings.get("joint", True):
         together = train_joint(trial, recipe, splits, encoder=encoder)
         runs, systems = [together], [together] * len(splits)
-    if not settings.get("joint", True) or settings.get("fine_tune", False):
+    unfinished = any(run.history.stopped != "finished" for run in runs)  # fine-tuning starts from its end
+    if not unfinished and (not settings.get("joint", True) or settings.get("fine_tune", False)):
         own = recipe
         if runs:
             own = replace(recipe, epochs=settings["further"], lr=settings["further_lr"], least_steps=1)

@@ -253,7 +253,8 @@ def paraphrase(draw: np.random.Generator, speaker: Speaker, domain: str) -> Made
 def answers(draw: np.random.Generator, speaker: Speaker, domain: str) -> Made:
     """Ask who, what or where; one of four sentences about like events says it.
 
-    The others tell of another person, another action or another thing, or leave out the place.
+    One of the others tells of another person, action or thing, where the question names it; two tell of
+    something else.
     """
     event = draw_event(draw, domain=domain, place=1.0)
     asked = pick(draw, ("who", "what", "where"))
@@ -270,7 +271,7 @@ def answers(draw: np.random.Generator, speaker: Speaker, domain: str) -> Made:
         question = ["where", "does", *agent, action, *thing]
         parts = ("agent", "verb", "thing")
     wrong: list[Event] = []
-    while len(wrong) < CANDIDATES - 1:
+    while not wrong:  # one differs from the answer in one part that the question names
         part = pick(draw, parts)
         other = draw_event(draw, domain=domain, place=1.0)
         if part == "verb":
@@ -287,6 +288,7 @@ def answers(draw: np.random.Generator, speaker: Speaker, domain: str) -> Made:
         second = change(second, free, getattr(other, free))
         if second.verb in allowed_verbs(second.thing):
             wrong.append(second)
+    wrong += [draw_event(draw, domain=domain, place=1.0) for _ in range(CANDIDATES - 2)]
     told = [event, *wrong]
     order = [int(number) for number in draw.permutation(CANDIDATES)]
     texts = tuple(sentence(speaker.tell(told[number])) for number in order)

@@ -67,7 +67,7 @@ class Batch(NamedTuple):
 
     def to(self, device: torch.device | str) -> "Batch":
         """Copy the tensors to a device."""
-        return Batch(*(part.to(device) for part in self[:-1]), self.task)
+        return Batch(*(part.to(device) for part in self[:-1]), self.task)  # type: ignore[call-arg, arg-type]
 
 
 def encode(examples: Sequence[Example], tokenizer: Any, *, longest: int = 128) -> list[EncodedExample]:

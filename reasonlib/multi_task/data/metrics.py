@@ -14,7 +14,7 @@ from reasonlib.multi_task.data.example import Example, Task
 __all__ = ["average_precision", "reciprocal_rank", "score"]
 
 
-def average_precision(scores: Sequence[float], relevant: Sequence[int]) -> float:
+def average_precision(scores: Sequence[float] | np.ndarray, relevant: Sequence[int]) -> float:
     """Return the mean, over the right candidates, of the share of right ones down to each.
 
     Examples
@@ -27,7 +27,7 @@ def average_precision(scores: Sequence[float], relevant: Sequence[int]) -> float
     return float(np.mean([(number + 1) / rank for number, rank in enumerate(ranks)]))
 
 
-def reciprocal_rank(scores: Sequence[float], relevant: Sequence[int]) -> float:
+def reciprocal_rank(scores: Sequence[float] | np.ndarray, relevant: Sequence[int]) -> float:
     """Return one over the rank of the first right candidate.
 
     Examples

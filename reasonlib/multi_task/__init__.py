@@ -3,7 +3,7 @@
 >>> from reasonlib import multi_task
 >>> example = multi_task.simulate("inference", 1, seed=3)[0]
 >>> example.first, example.second
-('a queen fixes the automobile .', 'a nun repairs the vehicle .')
+('a lady grips the tea .', 'a child grips a drink .')
 """
 
 from importlib import import_module

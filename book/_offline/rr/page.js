@@ -4,21 +4,26 @@
     ".rr-scroll", ".pst-scrollable-table-container", ".rr-claims", ".rr-hops", ".rr-wide-table",
     ".cell_output .text_html:has(> div > table.dataframe)", "div.highlight > pre",
   ].map((each) => `article ${each}`).join(", ");
-  const LINES = 3; // of a cell, at most, where a wider one is all it takes
+  const LINES = 3, WIDEST = 24; // of a cell: lines, where a wider one is all it takes, and its width in letters' heights
 
-  // A cell of many short lines gets the width that three lines need.
-  function widen(table) {
-    for (const cell of table.querySelectorAll("th, td")) {
-      if (cell.style.minWidth || cell.querySelector("ul, ol, details, svg, table, p + p, br, div, small")) continue;
-      const style = getComputedStyle(cell), line = parseFloat(style.lineHeight) || 1.5 * parseFloat(style.fontSize);
-      const inner = cell.clientHeight - parseFloat(style.paddingTop) - parseFloat(style.paddingBottom);
-      const range = document.createRange();
-      range.selectNodeContents(cell);
-      const lines = new Set([...range.getClientRects()].map((box) => Math.round(box.bottom / line))).size;
-      if (inner < (LINES + 0.5) * line || lines <= LINES) continue;
-      const width = [...range.getClientRects()].reduce((sum, box) => sum + box.width, 0);
-      cell.style.minWidth = `${Math.min(24, (1.15 * width) / LINES / parseFloat(style.fontSize) + 2)}em`;
+  // Cells of many short lines get the width that three lines need; all are measured before any is changed.
+  function widen(boxes) {
+    const cells = boxes.flatMap((box) => (box.matches("pre") ? [] : [...box.querySelectorAll("th, td")])).map((cell) => {
+      if (parseFloat(cell.style.minWidth) >= WIDEST || !cell.checkVisibility() || cell.querySelector("ul, ol, details, svg, table, p + p, br, div, small")) return null;
+      const style = getComputedStyle(cell), size = parseFloat(style.fontSize), line = parseFloat(style.lineHeight) || 1.5 * size;
+      const text = document.createRange();
+      text.selectNodeContents(cell);
+      return text.getBoundingClientRect().height < (LINES + 0.5) * line ? null : { cell, text, size };
+    }).filter(Boolean);
+    if (!cells.length) return false;
+    for (const { cell } of cells) cell.style.whiteSpace = "nowrap";
+    for (const each of cells) each.width = each.text.getBoundingClientRect().width;
+    for (const { cell, size, width } of cells) {
+      cell.style.whiteSpace = "";
+      cell.style.minWidth = `${Math.min(WIDEST, Math.max((1.2 * width) / LINES / size + 2, 1.3 * (parseFloat(cell.style.minWidth) || 0)))}em`;
+      cell.style.maxWidth = "none"; // of a first column too
     }
+    return true;
   }
 
   function mark(box) {
@@ -31,7 +36,7 @@
 
   function all() {
     const boxes = [...document.querySelectorAll(BOXES)];
-    boxes.forEach((box) => box.matches("pre") || box.querySelectorAll("table").forEach(widen));
+    for (let round = 0; round < 8 && widen(boxes); round++); // wider cells leave others less
     boxes.forEach((box) => {
       if (!box.dataset.rrMarked) {
         box.dataset.rrMarked = "";

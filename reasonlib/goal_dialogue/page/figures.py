@@ -67,7 +67,7 @@ font-weight:400}
 grid-template-columns:repeat(auto-fit,minmax(min(15rem,100%),1fr))}
 .rr-cut>div{border:1px solid color-mix(in srgb,currentColor 35%,transparent);border-radius:.6rem;
 padding:.4rem .7rem}
-.rr-cut .rr-wide{grid-column:1/-1}
+.rr-cut .rr-cut-memory{grid-column:1/-1}
 .rr-cut strong{display:block}
 .rr-cut :is(ol,ul){margin:.2rem 0 0;padding-left:1.3rem}
 .rr-cut li{margin:0;overflow-wrap:anywhere}
@@ -299,7 +299,7 @@ def cut(example: Example, candidates: Sequence[str], *, shown: int = 4) -> plott
     body = (
         f'<style>{CSS}</style><figure class="rr rr-figure" aria-label="{html.escape(alt)}">'
         '<div class="rr-cut">'
-        f'<div class="rr-wide"><strong>Memory: what was said</strong><ol>{memory}</ol></div>'
+        f'<div class="rr-cut-memory"><strong>Memory: what was said</strong><ol>{memory}</ol></div>'
         f"<div><strong>Question: what the user says now</strong>{html.escape(question)}</div>"
         f"<div><strong>Candidates: what the system may say</strong><ul>{answers}</ul>and {left:,d} more</div>"
         "</div></figure>"

@@ -4,7 +4,7 @@
                                                   and assignments/<topic>/*.ipynb
     python tools/notebooks.py check               exit 1 if a notebook is not what its chapter makes
     python tools/notebooks.py test                every notebook at `smoke` under nbval
-    python tools/notebooks.py format              ruff over the code cells of the chapters
+    python tools/notebooks.py format              ruff over the code cells of the chapters, 80 columns wide
 
 A chapter is the only source. Its notebook has the same code cells, less the solutions; its text is put into
 words a notebook shows (tools/myst.py); a first cell installs the library on Colab. Its bytes depend on the
@@ -37,6 +37,7 @@ from gates import begun, solutions_apart
 from myst import Book, Converter, UnknownMarkup, labels_of
 
 CHECKED = "nbval-check-output"
+COLUMNS = 80  # of a code cell: as many as a page of 1280 pixels shows; notebooks/ruff.toml has the same
 INSTALL = """\
 # Colab: fetch the library once; everywhere else this cell does nothing.
 import importlib.util
@@ -420,7 +421,17 @@ def format_cells() -> int:
     )
 
     def one(match: re.Match[str]) -> str:
-        command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", "cell.py", "-"]
+        command = [
+            sys.executable,
+            "-m",
+            "ruff",
+            "format",
+            "--line-length",
+            str(COLUMNS),
+            "--stdin-filename",
+            "cell.py",
+            "-",
+        ]
         done = subprocess.run(command, input=match[2], capture_output=True, text=True, cwd=ROOT)
         return match[1] + (match[2] if done.returncode else done.stdout) + match[3]
 

@@ -51,9 +51,6 @@ def test_a_page_reads_without_scripts(browser, site):
             assert len(opened.page.locator("article").inner_text()) > 300
 
 
-# chapters whose live figure still stands further down, or is missing; new ones may not join
-LATER = frozenset({"visual_iq/perception"})
-
 FIRST_SCREEN = """() => {
   const bottom = (name) => document.querySelector(name)?.getBoundingClientRect().bottom ?? 1e6;
   const kinds = [".rr-live", ".rr-play", ".rr-opt", ".rr-look"].map((kind) => `article ${kind}`).join(", ");
@@ -78,8 +75,61 @@ def test_the_first_screen_has_title_objective_needs_and_the_start_of_a_live_figu
         stands["figure"] += 120  # enough of it to see what it is
         if late := {name: round(at) for name, at in stands.items() if at > height}:
             below[chapter.short] = late
-    assert {name: late for name, late in below.items() if name not in LATER} == {}
-    assert set(below) == LATER, "take it off the list of those that come later"
+    assert below == {}
+
+
+CELLS = """() => {
+  const tables = [".rr-scroll table", ".pst-scrollable-table-container table", "table.dataframe"];
+  const all = document.querySelectorAll(tables.map((each) => `article ${each}`).join(", "));
+  const short = (cell) => {
+    if (!cell.checkVisibility()) return true;
+    if (cell.querySelector("ul, ol, details, svg, table, p + p, br, div, small")) return true;
+    const style = getComputedStyle(cell), range = document.createRange();
+    const line = parseFloat(style.lineHeight) || 1.5 * parseFloat(style.fontSize);
+    range.selectNodeContents(cell);
+    return range.getBoundingClientRect().height < 3.5 * line;
+  };
+  const cells = [...all].flatMap((table) => [...table.querySelectorAll("th, td")]);
+  return cells.filter((cell) => !short(cell)).map((cell) => cell.textContent.trim().slice(0, 60));
+}"""
+
+WIDE = """() => [...document.querySelectorAll("article .rr-wide")]
+  .filter((box) => box.checkVisibility() && !box.closest("details:not([open])"))
+  .map((box) => [box.className, box.tabIndex, box.classList.contains("rr-more")])"""
+
+AWAY = """() => [...document.querySelectorAll("article .rr-wide table")]
+  .filter((table) => table.checkVisibility()).map((table) => {
+    const box = table.closest(".rr-wide"), cell = table.querySelector("tbody tr > :first-child");
+    box.scrollLeft = 60;
+    return cell ? Math.max(0, box.getBoundingClientRect().left - cell.getBoundingClientRect().left) : 0;
+  })"""
+
+OVERFLOWING = """() => [...document.querySelectorAll("article div.cell_input pre, article .rr-excerpt pre")]
+  .filter((block) => block.checkVisibility() && block.scrollWidth > block.clientWidth + 1)
+  .map((block) => block.textContent.split("\\n").sort((a, b) => b.length - a.length)[0])"""
+
+
+def test_tables_on_a_phone_have_short_cells_and_scroll_with_a_cue(browser, site, page_name):
+    with Page(browser, (site / page_name).as_uri(), size="phone") as opened:
+        opened.page.evaluate("() => document.fonts.ready")  # the page gives cells their widths then
+        opened.drawn()
+        assert opened.page.evaluate(CELLS) == [], "cells of more than three lines"
+        for name, tab, more in opened.page.evaluate(WIDE):
+            assert tab == 0 and more, f"{name} is wider than the page and says nothing"
+        assert max(opened.page.evaluate(AWAY), default=0) < 3, "the first column scrolls away"
+
+
+def test_code_fits_its_column_on_a_desktop(browser, site):
+    from chapters import chapters
+
+    wide = {}
+    for chapter in chapters():
+        with Page(browser, (site / f"{chapter.name}.html").as_uri()) as opened:
+            opened.drawn()
+            found = opened.page.evaluate(OVERFLOWING)
+        if found:
+            wide[chapter.short] = found
+    assert wide == {}
 
 
 def answered(form, page):

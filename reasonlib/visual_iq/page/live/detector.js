@@ -1,0 +1,238 @@
+// The detector in the reader's browser: the sums of reasonlib/visual_iq/models/detector, one for one, on weights
+// that were trained there. A map has H x W cells with their C features side by side; a box is [x0, y0, x1, y1].
+
+const LONGEST_STEP = Math.log(1000 / 16);
+
+/** A convolution whose kernel is laid out for four outputs at a time; batch normalisation is folded into it. */
+class Convolution {
+  constructor(part, norm = null, bias = null) {
+    const { shape: [outputs, inputs, side], data } = part.tensor("weight");
+    const blocks = Math.ceil(outputs / 4), taps = side * side;
+    Object.assign(this, { outputs, inputs, side, blocks, before: new Map() });
+    this.kernel = new Float64Array(blocks * taps * inputs * 4);
+    this.bias = new Float64Array(4 * blocks);
+    for (let o = 0; o < outputs; o++) {
+      const scale = norm ? norm.vector("weight")[o] / Math.sqrt(norm.vector("running_var")[o] + 1e-5) : 1;
+      this.bias[o] = norm ? norm.vector("bias")[o] - norm.vector("running_mean")[o] * scale : bias[o];
+      for (let i = 0; i < inputs; i++) {
+        for (let tap = 0; tap < taps; tap++) {
+          this.kernel[(((o >> 2) * taps + tap) * inputs + i) * 4 + (o & 3)] = data[(o * inputs + i) * taps + tap] * scale;
+        }
+      }
+    }
+  }
+
+  /** Which cells of the result see a cell that is not what it was when a map of this size came last. */
+  changed({ height, width, data }, h, w, stride, last) {
+    const { inputs, side } = this, reach = (side - 1) / 2, todo = new Uint8Array(h * w);
+    for (let cell = 0, at = 0; cell < height * width; cell++, at += inputs) {
+      let k = 0;
+      while (k < inputs && data[at + k] === last[at + k]) k++;
+      if (k === inputs) continue;
+      const y = Math.floor(cell / width), x = cell % width;
+      for (let row = Math.ceil((y - reach) / stride); row <= Math.min((y + reach) / stride, h - 1); row++) {
+        for (let column = Math.ceil((x - reach) / stride); column <= Math.min((x + reach) / stride, w - 1); column++) {
+          if (row >= 0 && column >= 0) todo[row * w + column] = 1;
+        }
+      }
+    }
+    return todo;
+  }
+
+  /** Run over a map; `rectify` cuts off what is negative. Cells that see nothing new keep their result. */
+  over(map, { stride = 1, rectify = false } = {}) {
+    const { height, width, data } = map, { outputs, inputs, side, blocks, kernel, bias } = this, reach = (side - 1) / 2;
+    const h = Math.ceil(height / stride), w = Math.ceil(width / stride), last = this.before.get(height);
+    const todo = last ? this.changed(map, h, w, stride, last.data) : null;
+    const result = last ? last.result : new Float64Array(h * w * outputs);
+    for (let block = 0; block < blocks; block++) {
+      const first = 4 * block, count = Math.min(4, outputs - first), own = block * side * side * inputs * 4;
+      for (let y = 0; y < h; y++) {
+        const lowRow = Math.max(0, reach - y * stride), highRow = Math.min(side, height + reach - y * stride);
+        for (let x = 0; x < w; x++) {
+          if (todo && !todo[y * w + x]) continue;
+          const low = Math.max(0, reach - x * stride), high = Math.min(side, width + reach - x * stride);
+          let a = bias[first], b = bias[first + 1], c = bias[first + 2], d = bias[first + 3];
+          for (let row = lowRow; row < highRow; row++) {
+            let at = ((y * stride + row - reach) * width + x * stride + low - reach) * inputs;
+            let k = own + (row * side + low) * inputs * 4; // the taps of a row lie side by side, as their cells do
+            for (const end = at + (high - low) * inputs; at < end; at++, k += 4) {
+              const value = data[at];
+              if (value === 0) continue; // more than half of all features, after a rectifier
+              a += value * kernel[k];
+              b += value * kernel[k + 1];
+              c += value * kernel[k + 2];
+              d += value * kernel[k + 3];
+            }
+          }
+          const to = (y * w + x) * outputs + first;
+          result[to] = rectify && a < 0 ? 0 : a;
+          if (count > 1) result[to + 1] = rectify && b < 0 ? 0 : b;
+          if (count > 2) result[to + 2] = rectify && c < 0 ? 0 : c;
+          if (count > 3) result[to + 3] = rectify && d < 0 ? 0 : d;
+        }
+      }
+    }
+    this.before.set(height, { data: data.slice(), result });
+    return { height: h, width: w, features: outputs, data: result.slice() };
+  }
+}
+
+// Boxes ------------------------------------------------------------------------------------------------------
+
+/** What encode wrote, moved and stretched back from an anchor, and cut to the canvas. */
+function decodeBox([x, y, w, h], [left, top, right, bottom]) {
+  const wide = right - left, high = bottom - top, column = (left + right) / 2 + x * wide, row = (top + bottom) / 2 + y * high;
+  const across = (Math.exp(Math.min(w, LONGEST_STEP)) * wide) / 2, down = (Math.exp(Math.min(h, LONGEST_STEP)) * high) / 2;
+  const low = [clamp(column - across, 0, CANVAS - 1), clamp(row - down, 0, CANVAS - 1)];
+  return [...low, Math.max(Math.min(column + across, CANVAS), low[0] + 1), Math.max(Math.min(row + down, CANVAS), low[1] + 1)];
+}
+
+/** Intersection over union. */
+function overlapOf(a, b) {
+  const wide = Math.min(a[2], b[2]) - Math.max(a[0], b[0]), high = Math.min(a[3], b[3]) - Math.max(a[1], b[1]);
+  if (wide <= 0 || high <= 0) return 0;
+  const area = (box) => (box[2] - box[0]) * (box[3] - box[1]);
+  return (wide * high) / (area(a) + area(b) - wide * high);
+}
+
+/** Non-maximum suppression: from the best box to the worst, those that overlap no kept one by more than `most`. */
+function suppressed(found, most) {
+  const kept = [];
+  for (const one of [...found].sort((a, b) => b.score - a.score)) {
+    if (kept.every((better) => overlapOf(better.box, one.box) <= most)) kept.push(one);
+  }
+  return kept;
+}
+
+// The two stages ---------------------------------------------------------------------------------------------
+
+class Detector {
+  constructor(weights, { strides, anchors, bins, preNms, kept, found, suppress, scale, background }) {
+    Object.assign(this, { strides, anchors, bins, preNms, kept, found, suppress, scale, background });
+    const pair = (name) => new Convolution(weights.part(`${name}.0`), weights.part(`${name}.1`));
+    const plain = (name) => new Convolution(weights.part(name), null, weights.part(name).vector("bias"));
+    this.stem = pair("backbone.stem.0");
+    this.stages = strides.map((_, level) => {
+      const name = `backbone.stages.${level}`;
+      return { down: pair(`${name}.0`), first: pair(`${name}.2.first`), second: pair(`${name}.2.second`) };
+    });
+    this.lateral = strides.map((_, level) => plain(`pyramid.lateral.${level}`));
+    this.output = strides.map((_, level) => plain(`pyramid.output.${level}`));
+    this.proposal = { hidden: plain("proposal.hidden"), answer: plain("proposal.answer") };
+    const layers = (name) => ["first", "second", "answer"].map((layer) => {
+      const part = weights.part(`heads.${name}.${layer}`), matrix = part.matrix("weight");
+      return { rows: matrix.rows, columns: matrix.columns, weight: matrix.data, bias: part.vector("bias") };
+    });
+    this.heads = { object: layers("object"), attributes: range(3, (number) => layers(`attributes.${number}`)) };
+  }
+
+  /** Features of a panel on four scales, each with what the coarser ones know. */
+  features(pixels) {
+    const ink = Float64Array.from(pixels, (value) => 1 - value / 255);
+    let map = this.stem.over({ height: CANVAS, width: CANVAS, data: ink }, { stride: 2, rectify: true });
+    const levels = this.stages.map(({ down, first, second }) => {
+      map = down.over(map, { stride: 2, rectify: true });
+      const change = second.over(first.over(map, { rectify: true })).data;
+      return (map = { ...map, data: map.data.map((value, at) => Math.max(0, value + change[at])) });
+    });
+    let coarser = null;
+    const merged = [];
+    for (const level of [3, 2, 1, 0]) {
+      const own = this.lateral[level].over(levels[level]), { height, width, features, data } = own;
+      if (coarser) {
+        for (let y = 0; y < height; y++) {
+          for (let x = 0; x < width; x++) {
+            const from = ((y >> 1) * coarser.width + (x >> 1)) * features, to = (y * width + x) * features;
+            for (let k = 0; k < features; k++) data[to + k] += coarser.data[from + k];
+          }
+        }
+      }
+      merged[level] = coarser = own;
+    }
+    return merged.map((map, level) => this.output[level].over(map));
+  }
+
+  /** The anchors most likely to hold something, moved and stretched; of these the best, without near copies. */
+  propose(pyramid) {
+    const answers = pyramid.map((map) => this.proposal.answer.over(this.proposal.hidden.over(map, { rectify: true })));
+    const per = this.anchors[0].length, logits = [], owner = [];
+    answers.forEach(({ data }, level) => {
+      for (let at = 0; at < data.length; at += 5) {
+        logits.push(data[at]);
+        owner.push(level);
+      }
+    });
+    const start = answers.map(({ height, width }) => height * width * per).map((_, level, all) => sum(all.slice(0, level)));
+    const least = Float64Array.from(logits).sort().at(-this.preNms);
+    const best = range(logits.length).filter((at) => logits[at] >= least).sort((a, b) => logits[b] - logits[a]).slice(0, this.preNms);
+    const anchors = best.map((at) => {
+      const level = owner[at], own = at - start[level], cell = Math.floor(own / per), { width, data } = answers[level];
+      const x = ((cell % width) + 0.5) * this.strides[level], y = (Math.floor(cell / width) + 0.5) * this.strides[level];
+      const half = this.anchors[level][own % per] / 2, anchor = [x - half, y - half, x + half, y + half];
+      return { anchor, score: sigmoid(logits[at]), box: decodeBox(data.subarray(5 * own + 1, 5 * own + 5), anchor) };
+    });
+    return { anchors, proposals: suppressed(anchors, this.suppress[0]).slice(0, this.kept) };
+  }
+
+  /** The patch of a box, of `bins` by `bins` cells, each read between four cells (RoI align); then where the box lies. */
+  patch(pyramid, box) {
+    const wide = box[2] - box[0], high = box[3] - box[1], { bins } = this;
+    const side = Math.sqrt(Math.max(wide, 1) * Math.max(high, 1));
+    const level = clamp(Math.floor(Math.log2(Math.fround(side) / (bins * this.strides[0]))), 0, 2);
+    const { height, width, features, data } = pyramid[level], result = new Float64Array(features * bins * bins + 6);
+    const between = (low, length, bin, cells) => {
+      const at = clamp((low + ((bin + 0.5) / bins) * length) / this.strides[level] - 0.5, 0, cells - 1);
+      const first = Math.min(Math.floor(at), Math.max(cells - 2, 0));
+      return [first, Math.min(first + 1, cells - 1), at - first];
+    };
+    for (let row = 0; row < bins; row++) {
+      const [top, below, down] = between(box[1], high, row, height);
+      for (let column = 0; column < bins; column++) {
+        const [left, right, across] = between(box[0], wide, column, width);
+        const corners = [[top, left, (1 - down) * (1 - across)], [top, right, (1 - down) * across], [below, left, down * (1 - across)], [below, right, down * across]];
+        for (const [y, x, share] of corners) {
+          const from = (y * width + x) * features;
+          for (let k = 0; k < features; k++) result[(k * bins + row) * bins + column] += share * data[from + k];
+        }
+      }
+    }
+    const place = [...box.map((edge) => edge / (CANVAS / 2) - 1), ...[wide, high].map((length) => Math.log(Math.max(length, 1) / CANVAS) + 1)];
+    result.set(place, features * bins * bins);
+    return result;
+  }
+
+  /** Two hidden layers and an answer. */
+  ask(layers, patch) {
+    return layers.reduce((values, { rows, columns, weight, bias }, number) => {
+      const result = new Float64Array(rows);
+      for (let row = 0, at = 0; row < rows; row++) {
+        let total = bias[row];
+        for (let k = 0; k < columns; k++) total += weight[at++] * values[k];
+        result[row] = number < 2 && total < 0 ? 0 : total;
+      }
+      return result;
+    }, patch);
+  }
+
+  /** Type and probability of what stands in a box, and a better box. */
+  look(pyramid, box) {
+    const patch = this.patch(pyramid, box), answer = Array.from(this.ask(this.heads.object, patch));
+    const shares = softmax(answer.slice(0, this.background + 1)), type = argmax(shares.slice(0, this.background));
+    const code = answer.slice(this.background + 1).map((value, at) => value / this.scale[at]);
+    return { patch, type, score: shares[type], box: decodeBox(code, box) };
+  }
+
+  /** What stands on a panel: `anchors` and `proposals` on the way, then `detections`, the surest first. */
+  detect(pixels, threshold = 0.9) {
+    const pyramid = this.features(pixels), { anchors, proposals } = this.propose(pyramid);
+    const first = suppressed(proposals.map(({ box }) => this.look(pyramid, box)), this.suppress[1]).slice(0, this.found);
+    const second = first.filter(({ score }) => score > threshold / 3).map(({ box }) => {
+      const { patch, type, score, box: better } = this.look(pyramid, box);
+      const [size, colour, angle] = this.heads.attributes.map((head) => argmax(this.ask(head, patch)));
+      return { box: better, score, levels: [type, size, colour, angle] };
+    });
+    const detections = suppressed(second, this.suppress[1]).filter(({ score }) => score >= threshold);
+    return { anchors, proposals, detections };
+  }
+}

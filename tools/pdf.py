@@ -1,0 +1,218 @@
+"""Print the book: one PDF of all chapters, made by Chromium from the pages of a built site.
+
+    python tools/pdf.py [--site _build/html] [--out FILE] [--only PAGE ...]
+
+The articles of the site are put one after another into one page, in reading order, and Chromium prints it with
+scripts off: a live figure is its static picture, with a link to the page where it answers. What is folded
+away on the site is open on paper, except the code of figures. The scoreboard, the status page and the
+reference stay on the site. Links between printed pages lead to their place in the PDF.
+"""
+
+from __future__ import annotations
+
+import argparse
+import html
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from address import Address
+from chapters import BUILD, ROOT, Page, pages
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+LEFT_OUT = ("api/", "scoreboard", "status")  # below book/
+STYLE = Path(__file__).with_name("print.css")
+TITLE = "Reasoning, Reproduced"
+
+
+class CannotPrint(Exception):
+    """Why there is no PDF; the message is printed as it is."""
+
+
+def printed_pages(site: Path, only: Sequence[str]) -> list[Page]:
+    """The pages that are printed, in reading order.
+
+    Raises
+    ------
+    CannotPrint
+        If the site has none of them.
+    """
+    wanted = [page for page in pages() if not page.short.startswith(LEFT_OUT)]
+    wanted = [page for page in wanted if not only or page.short in only]
+    there = [page for page in wanted if (site / f"{page.name}.html").is_file()]
+    if not there:
+        raise CannotPrint(f"{site} has no page to print: run `make book` first")
+    return there
+
+
+# One page of a site, made ready for paper ------------------------------------------------------------------
+
+
+def anchor(page: str) -> str:
+    """The name of a page within the one that is printed."""
+    return "page-" + page.replace("/", "-")
+
+
+def article(text: str) -> str:
+    """The inside of a page's article.
+
+    Raises
+    ------
+    CannotPrint
+        If it has none.
+    """
+    match = re.search(r"<article\b[^>]*>(.*)</article>", text, re.S)
+    if match is None:
+        raise CannotPrint("a page of the site has no article")
+    return match[1]
+
+
+def without_scripts(text: str, where: str) -> str:
+    """No scripts; in place of what only scripts offer, a link to the page on the site."""
+    text = re.sub(r"<script\b.*?</script>", "", text, flags=re.S)
+    link = f'<p class="rr-on-paper">This figure answers at <a href="{where}">{html.escape(where)}</a>.</p>'
+    return re.sub(r"<noscript><p>Scripts are off.*?</noscript>", lambda _: link, text, flags=re.S)
+
+
+def unfolded(text: str) -> str:
+    """Everything open but the code of figures, which is left out."""
+    text = re.sub(
+        r"<details class=\"admonition hide above-input\">.*?</details>", "", text, flags=re.S
+    )  # a cell holds no details of its own
+    return re.sub(r"<details\b(?![^>]*\bopen\b)", "<details open", text)
+
+
+def relinked(text: str, page: Page, there: set[str], site: str) -> str:
+    """Names that no other page has, and links that hold in one page: inside it, or to the site."""
+    own = anchor(page.name)
+    text = re.sub(r'(\s)(id|for)="([^"]*)"', lambda m: f'{m[1]}{m[2]}="{own}--{m[3]}"', text)
+    text = re.sub(r'(aria-(?:labelledby|describedby|controls)|headers)="[^"]*"', "", text)
+    text = re.sub(r'((?:xlink:)?href=")#([^"]*)"', lambda m: f'{m[1]}#{own}--{m[2]}"', text)
+    text = re.sub(r"url\((&quot;|['\"]?)#", lambda m: f"url({m[1]}#{own}--", text)
+
+    def point(match: re.Match[str]) -> str:
+        target, _, place = match[2].partition("#")
+        path = os.path.normpath(os.path.join(os.path.dirname(page.name), target))
+        if match[1] == "src" or not target.endswith(".html"):
+            return f'{match[1]}="{path}"' if match[1] == "src" else f'href="{site}{path}"'
+        name = path.removesuffix(".html")
+        if name not in there:
+            return f'href="{site}{path}{"#" + place if place else ""}"'
+        return f'href="#{anchor(name)}{"--" + place if place else ""}"'
+
+    return re.sub(r'\b(href|src)="(?![a-z]+:|#|//)([^"]*)"', point, text)
+
+
+def bound(site: Path, printed: Sequence[Page], address: str) -> str:
+    """All pages as one, with a cover and the contents."""
+    first = (site / f"{printed[0].name}.html").read_text(encoding="utf-8")
+    sheets = re.findall(r'<link[^>]*href="([^"]+\.css)[^"]*"[^>]*>', first.partition("</head>")[0])
+    base = Path(printed[0].name).parent
+    links = "".join(
+        f'<link rel="stylesheet" href="{os.path.normpath(os.path.join(base, sheet))}">' for sheet in sheets
+    )
+    there = {page.name for page in printed}
+    body = [cover(), contents(printed)]
+    for page in printed:
+        where = f"{address}{page.name}.html"
+        text = article((site / f"{page.name}.html").read_text(encoding="utf-8"))
+        text = relinked(unfolded(without_scripts(text, where)), page, there, address)
+        body.append(f'<section id="{anchor(page.name)}" class="rr-sheet">{text}</section>')
+    return (
+        f'<!DOCTYPE html><html lang="en" data-theme="light"><head><meta charset="utf-8"><title>{TITLE}</title>'
+        f"{links}<style>{STYLE.read_text(encoding='utf-8')}</style></head>"
+        f'<body><article class="bd-article">{"".join(body)}</article></body></html>'
+    )
+
+
+def cover() -> str:
+    """The title page."""
+    when = time.strftime("%d %B %Y", time.gmtime(int(os.environ.get("SOURCE_DATE_EPOCH", time.time()))))
+    return (
+        f'<section class="rr-cover"><p class="rr-cover-title">{TITLE}</p>'
+        "<p>Works on machine reasoning, rebuilt, trained and measured</p>"
+        f'<p class="rr-cover-when">Printed on {when.lstrip("0")}</p></section>'
+    )
+
+
+def contents(printed: Sequence[Page]) -> str:
+    """The contents: parts and their pages, each with a link."""
+
+    def lines() -> Iterator[str]:
+        topic = ""
+        for page in printed:
+            if page.topic != topic:
+                topic = page.topic
+                if not page.short.endswith("/index"):
+                    yield f'<p class="rr-contents-part">{html.escape(topic)}</p>'
+            number = f"{page.number}. " if page.number else ""
+            kind = ' class="rr-contents-part"' if page.short.endswith("/index") else ""
+            yield f'<p{kind}><a href="#{anchor(page.name)}">{number}{html.escape(page.title)}</a></p>'
+
+    return f'<nav class="rr-contents"><p class="rr-cover-title">Contents</p>{"".join(lines())}</nav>'
+
+
+# Printing ---------------------------------------------------------------------------------------------------
+
+
+def print_to(page: Path, out: Path) -> int:
+    """Print a page to a file; return how many sheets it takes.
+
+    Raises
+    ------
+    CannotPrint
+        If this machine has no Chromium.
+    """
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser is None:
+        raise CannotPrint(f"no Chromium on this machine to print with (looked for {', '.join(BROWSERS)})")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
+        opened = play.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+        context = opened.new_context(java_script_enabled=False, color_scheme="light")
+        sheet = context.new_page()
+        sheet.set_default_timeout(600_000)
+        sheet.goto(page.as_uri())
+        out.parent.mkdir(parents=True, exist_ok=True)
+        data = sheet.pdf(
+            path=out, prefer_css_page_size=True, print_background=True, outline=True, tagged=True
+        )
+        opened.close()
+    return len(re.findall(rb"/Type\s*/Page\b", data))
+
+
+def main() -> int:
+    """Make the PDF."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--site", type=Path, default=BUILD / "html")
+    parser.add_argument("--out", type=Path, help="by default book.pdf in the site")
+    parser.add_argument("--only", nargs="+", default=[], metavar="PAGE", help="such as optimisation/losses")
+    given = parser.parse_args()
+    site = given.site.resolve()
+    out = (given.out or site / "book.pdf").resolve()
+    start = time.monotonic()
+    ready = site / "paper.html"
+    try:
+        printed = printed_pages(site, given.only)
+        ready.write_text(bound(site, printed, Address.read().site), encoding="utf-8")
+        sheets = print_to(ready, out)
+    except CannotPrint as error:
+        print(error, file=sys.stderr)
+        return 1
+    finally:
+        ready.unlink(missing_ok=True)
+    size = out.stat().st_size / 1e6
+    shown = out.relative_to(ROOT) if out.is_relative_to(ROOT) else out
+    print(f"{shown}: {len(printed)} parts on {sheets} pages, {size:.1f} MB, {time.monotonic() - start:.0f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

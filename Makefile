@@ -17,6 +17,7 @@ help:
 	@sed -n '1,2p' Makefile
 	@echo "#   make lint | types | unit | notebooks | site-tests   the parts of make test"
 	@echo "#   make test-all   also the slow tests   make newest | oldest   unit tests with other versions of the packages"
+	@echo "#   make pdf   the book as _build/html/book.pdf, printed by Chromium"
 	@echo "#   make course [COURSE=folder]   the assignments as a course folder for nbgrader"
 	@echo "#   make slides   slides of every chapter   make edition   the teacher's edition: solutions, syllabus, rubrics"
 	@echo "#   make term TERM=2026-autumn   freeze the assignments of a term by a tag   make grade-image   a container that grades"
@@ -29,6 +30,9 @@ $(STAMP): pyproject.toml constraints.txt tools/env.py
 
 book: $(STAMP)
 	@$(PY) tools/book.py build --scale $(SCALE)
+
+pdf: book
+	@$(PY) tools/pdf.py
 
 serve: $(STAMP)
 	@$(PY) tools/book.py serve --port $(PORT)

@@ -43,7 +43,8 @@ INSTALL = """\
 import importlib.util
 import sys
 
-if "google.colab" in sys.modules and importlib.util.find_spec("reasonlib") is None:
+missing = importlib.util.find_spec("reasonlib") is None
+if "google.colab" in sys.modules and missing:
     %pip install -q "reasonlib @ {archive}"
 """
 

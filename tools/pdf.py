@@ -2,7 +2,7 @@
 
     python tools/pdf.py [--site _build/html] [--out FILE] [--only PAGE ...]
 
-The articles of the site are put one after another into one page, in reading order, and Chromium prints it with
+The articles of the site are put one after another into one page, in reading order. Chromium prints it with
 scripts off: a live figure is its static picture, with a link to the page where it answers. What is folded
 away on the site is open on paper, except the code of figures. The scoreboard, the status page and the
 reference stay on the site. Links between printed pages lead to their place in the PDF.
@@ -120,11 +120,14 @@ def bound(site: Path, printed: Sequence[Page], address: str) -> str:
     for page in printed:
         where = f"{address}{page.name}.html"
         text = article((site / f"{page.name}.html").read_text(encoding="utf-8"))
-        text = relinked(unfolded(without_scripts(text, where)), page, there, address)
+        text = without_scripts(text, where)
+        if not page.short.endswith("/results"):  # their details are conditions and commands, for the site
+            text = unfolded(text)
+        text = relinked(text, page, there, address)
         body.append(f'<section id="{anchor(page.name)}" class="rr-sheet">{text}</section>')
     return (
-        f'<!DOCTYPE html><html lang="en" data-theme="light"><head><meta charset="utf-8"><title>{TITLE}</title>'
-        f"{links}<style>{STYLE.read_text(encoding='utf-8')}</style></head>"
+        '<!DOCTYPE html><html lang="en" data-theme="light"><head><meta charset="utf-8">'
+        f"<title>{TITLE}</title>{links}<style>{STYLE.read_text(encoding='utf-8')}</style></head>"
         f'<body><article class="bd-article">{"".join(body)}</article></body></html>'
     )
 

@@ -4,7 +4,9 @@
 
 Each page is opened in Chromium from a server of this machine. Bytes are those a server sends that compresses
 text (gzip), fonts and pictures as they are. A page answers when it has loaded and its live figures have
-started, with the processor slowed down six times, as a phone's is. No test depends on these numbers.
+started. The times are those of a processor six times slower, as a phone's is: six times the processor time of
+the page's main thread, which does not depend on what else this machine is doing. For an answer, the buttons,
+menus and lines to type in of each figure are used once, and the longest time counts. No test depends on this.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import json
 import shutil
 import sys
 import threading
+from collections.abc import Callable
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -26,6 +29,7 @@ WEIGHTS = ROOT / "book" / "weights.json"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PACKED = (".woff", ".woff2", ".png", ".webp", ".jpg", ".ico")  # compressed already
 SLOWER = 6  # times, the processor of a phone
+TRIED = 4  # buttons, menus and lines of a figure, each
 STARTED = "() => [...document.querySelectorAll('.rr-live')].every((each) => each.dataset.ready !== undefined)"
 
 
@@ -42,23 +46,47 @@ def size_over_wire(url: str, body: bytes) -> int:
     return len(body) if plain.endswith(PACKED) else len(gzip.compress(body, 6))
 
 
-def weigh(browser: Any, url: str) -> dict[str, float]:
-    """Open a page twice: once to count what it loads, once slowed down to see when it answers."""
+def weigh(browser: Any, url: str) -> dict[str, Any]:
+    """Open a page, count what it loads, and use its live figures."""
     context = browser.new_context(viewport={"width": 390, "height": 844})
     page = context.new_page()
     answers: list[Any] = []
-    page.on("response", answers.append)
+    page.on("response", lambda answer: answers.append(answer))
+    clock = context.new_cdp_session(page)
+    clock.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def busy() -> float:
+        """Milliseconds of a slow processor that the page's main thread has worked."""
+        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+        metrics = {one["name"]: one["value"] for one in clock.send("Performance.getMetrics")["metrics"]}
+        return SLOWER * 1000 * metrics["TaskDuration"]
+
     page.goto(url, wait_until="networkidle")
-    sent = sum(size_over_wire(answer.url, answer.body()) for answer in answers if answer.ok)
-    context.close()
-    context = browser.new_context(viewport={"width": 390, "height": 844})
-    page = context.new_page()
-    context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
-    page.goto(url, wait_until="load")
     page.wait_for_function(STARTED)
-    ready = page.evaluate("() => performance.now()")
+    ready = busy()
+    sent = sum(size_over_wire(answer.url, answer.body()) for answer in answers if answer.ok)
+    longest = 0.0
+    for figure in page.locator("article .rr-live").all():
+        for use in uses(figure):
+            before = busy()
+            use()
+            longest = max(longest, busy() - before)
     context.close()
-    return {"kb": round(sent / 1000), "requests": len(answers), "ready_ms": round(ready)}
+    line = {"kb": round(sent / 1000), "requests": len(answers), "ready_ms": round(ready)}
+    return {**line, "answer_ms": round(longest)} if longest else line
+
+
+def uses(figure: Any) -> list[Callable[[], None]]:
+    """What a reader can do with a figure: press, choose, type."""
+    found: list[Callable[[], None]] = []
+    for menu in figure.locator("select:visible").all()[:TRIED]:
+        last = menu.locator("option").count() - 1
+        found.append(partial(menu.select_option, index=last))
+    for line in figure.locator("input[type=text]:visible").all()[:TRIED]:
+        found.append(partial(line.press, "Enter"))
+    for button in figure.locator("button.rr-live-main:visible, button.rr-play-choice:visible").all()[:TRIED]:
+        found.append(partial(button.click, timeout=2000))
+    return found
 
 
 def main() -> int:
@@ -83,13 +111,15 @@ def main() -> int:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     address = f"http://127.0.0.1:{server.server_address[1]}/book/"
     found = {}
-    print(f"{'page':<28} {'kB':>6} {'requests':>9} {'answers after':>14}")
+    print(f"{'page':<28} {'kB':>6} {'requests':>9} {'ready after':>14} {'an answer':>12}")
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=program, args=["--no-sandbox"])
         for name in names:
             found[name] = weigh(browser, f"{address}{name}.html")
             line = found[name]
-            print(f"{name:<28} {line['kb']:>6} {line['requests']:>9} {line['ready_ms']:>11} ms", flush=True)
+            answer = f"{line['answer_ms']:>9} ms" if "answer_ms" in line else ""
+            numbers = f"{line['kb']:>6} {line['requests']:>9} {line['ready_ms']:>11} ms {answer}"
+            print(f"{name:<28} {numbers}", flush=True)
         browser.close()
     server.shutdown()
     server.server_close()

@@ -55,10 +55,14 @@ class Weights(SphinxDirective):
         if not path.is_file():
             return []
         self.env.note_dependency(str(path))
-        lines = ["| page | over the wire | requests | answers after |", "|---|--:|--:|--:|"]
+        lines = [
+            "| page | over the wire | requests | ready after | an answer takes |",
+            "|---|--:|--:|--:|--:|",
+        ]
         for name, page in json.loads(path.read_text(encoding="utf-8")).items():
             ready = f"{page['ready_ms'] / 1000:.1f} s"
-            lines.append(f"| {{doc}}`{name}` | {page['kb']} kB | {page['requests']} | {ready} |")
+            answer = f"{page['answer_ms']} ms" if "answer_ms" in page else ""
+            lines.append(f"| {{doc}}`{name}` | {page['kb']} kB | {page['requests']} | {ready} | {answer} |")
         return self.parse_text_to_nodes("\n".join(lines))
 
 

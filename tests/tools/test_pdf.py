@@ -1,0 +1,67 @@
+"""The page that is printed: every article once, names that do not clash, links that hold, no scripts."""
+
+import re
+
+import pytest
+from chapters import Page, pages
+from pdf import CannotPrint, article, bound, printed_pages, relinked, unfolded, without_scripts
+
+SITE = "https://example.org/book/"
+BODY = (
+    '<section id="a"><a href="#a">a</a> <a href="other.html#b">b</a> <a href="../../far.html">c</a>'
+    '<img src="../../pictures/x.png"><svg><defs id="d"></defs><use xlink:href="#d"/>'
+    '<path clip-path="url(#d)"/></svg></section>'
+)
+
+
+def test_names_and_links_hold_in_one_page():
+    text = relinked(BODY, Page("book/topic/page"), {"book/topic/page", "book/topic/other"}, SITE)
+    own = "page-book-topic-page--"
+    assert f'id="{own}a"' in text and f'href="#{own}a"' in text
+    assert 'href="#page-book-topic-other--b"' in text
+    assert f'href="{SITE}far.html"' in text
+    assert 'src="pictures/x.png"' in text
+    assert f'xlink:href="#{own}d"' in text and f"url(#{own}d)" in text
+
+
+def test_scripts_leave_a_picture_and_a_link():
+    text = without_scripts(
+        "<p>picture</p><noscript><p>Scripts are off: no.</p></noscript>"
+        '<script type="application/json">{}</script><script>(() => 1)();</script>',
+        f"{SITE}page.html",
+    )
+    assert "script" not in text and f'<a href="{SITE}page.html">' in text and "picture" in text
+
+
+def test_everything_is_open_but_the_code_of_figures():
+    text = unfolded(
+        '<details class="admonition hide above-input"><pre>plot()</pre></details>'
+        "<details><p>solution</p></details><details open><p>open</p></details>"
+    )
+    assert "plot()" not in text
+    assert text.count("<details open>") == 2
+
+
+def test_the_bound_book_has_every_article_once(tmp_path):
+    printed = [page for page in pages() if page.topic == "optimisation"][:3]
+    for page in printed:
+        path = tmp_path / f"{page.name}.html"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(
+            '<html><head><link rel="stylesheet" href="../../_static/x.css?v=1"></head><body>'
+            f'<article class="bd-article"><h1 id="top">{page.short}</h1></article></body></html>'
+        )
+    assert printed_pages(tmp_path, []) == printed
+    text = bound(tmp_path, printed, SITE)
+    assert [text.count(f">{page.short}</h1>") for page in printed] == [1, 1, 1]
+    names = re.findall(r'\bid="([^"]+)"', text)
+    assert len(names) == len(set(names))
+    assert 'href="_static/x.css"' in text
+    assert all(f'href="#page-{page.name.replace("/", "-")}"' in text for page in printed)
+
+
+def test_mistakes(tmp_path):
+    with pytest.raises(CannotPrint, match="has no page to print: run `make book` first"):
+        printed_pages(tmp_path, [])
+    with pytest.raises(CannotPrint, match="has no article"):
+        article("<p>none</p>")

@@ -169,8 +169,8 @@ def test_put_shapes_into_a_panel(browser, page):
         assert opened.rows()[1][1].startswith("triangle")
         assert "triangle" in opened.rows()[1][2]
         opened.part("edit").locator("select").first.select_option(label="circle")
-        opened.part("edit").locator("select").nth(1).select_option(value="4")
-        opened.part("edit").locator("select").nth(2).select_option(value="9")
+        opened.part("edit").locator("select").nth(1).select_option(index=4)
+        opened.part("edit").locator("select").nth(2).select_option(index=9)
         assert opened.rows()[1][1].startswith("circle · 5 · 9")
         assert "circle" in opened.rows()[1][2]
         assert opened.slots().nth(1).get_attribute("aria-label").startswith("Slot 2: circle, size 5, shade 9")
@@ -183,7 +183,7 @@ def test_put_shapes_into_a_panel(browser, page):
 def test_every_layout_and_step_and_no_shape_at_all(browser, page, width):
     with Live(browser, page, viewport={"width": width, "height": 844}) as opened:
         for number, layout in enumerate(CONFIGURATIONS):
-            opened.page.get_by_label("Layout").select_option(str(number))
+            opened.page.get_by_label("Layout").select_option(index=number)
             assert len(opened.rows()) == len(layout.slots)
             for step in ("anchors", "proposals", "detections"):
                 opened.page.locator(f"input[value={step}]").check()

@@ -104,10 +104,6 @@ AWAY = """() => [...document.querySelectorAll("article .rr-wide table")]
     return cell ? Math.max(0, box.getBoundingClientRect().left - cell.getBoundingClientRect().left) : 0;
   })"""
 
-OVERFLOWING = """() => [...document.querySelectorAll("article div.cell_input pre, article .rr-excerpt pre")]
-  .filter((block) => block.checkVisibility() && block.scrollWidth > block.clientWidth + 1)
-  .map((block) => block.textContent.split("\\n").sort((a, b) => b.length - a.length)[0])"""
-
 
 def test_tables_on_a_phone_have_short_cells_and_scroll_with_a_cue(browser, site, page_name):
     with Page(browser, (site / page_name).as_uri(), size="phone") as opened:
@@ -117,19 +113,6 @@ def test_tables_on_a_phone_have_short_cells_and_scroll_with_a_cue(browser, site,
         for name, tab, more in opened.page.evaluate(WIDE):
             assert tab == 0 and more, f"{name} is wider than the page and says nothing"
         assert max(opened.page.evaluate(AWAY), default=0) < 3, "the first column scrolls away"
-
-
-def test_code_fits_its_column_on_a_desktop(browser, site):
-    from chapters import chapters
-
-    wide = {}
-    for chapter in chapters():
-        with Page(browser, (site / f"{chapter.name}.html").as_uri()) as opened:
-            opened.drawn()
-            found = opened.page.evaluate(OVERFLOWING)
-        if found:
-            wide[chapter.short] = found
-    assert wide == {}
 
 
 def answered(form, page):

@@ -1,5 +1,6 @@
 """Training the small detector that answers in the page (`reasonlib.visual_iq.page.live.detect`)."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
@@ -16,6 +17,9 @@ def run_page_detector(trial: Trial) -> Measured:
     """Train as `detection.run_detector` does, and at ``paper`` scale replace the detector of the page."""
     model, history = train_detector(trial)
     measured = measure_trained(model, history, trial)
+    if history is not None:  # one without a full epoch has steps too
+        steps = {"steps_done": history.steps_done, "steps_planned": history.steps_planned}
+        measured = replace(measured, **steps, stopped=history.stopped)
     if trial.scale == "paper" and history is not None and history.stopped == "finished":
         provenance = {
             "command": f"reasonlib run {trial.experiment} --scale paper --seed {trial.seed}",

@@ -186,6 +186,16 @@ def test_released_formats_are_read(tmp_path, task):
         assert len(examples) == 1 and (examples[0].label, examples[0].others) == (1, (2,))
 
 
+def test_snli_and_scitail_are_read_as_they_were_released(tmp_path):
+    columns = ["gold_label", *"abcd", "sentence1", "sentence2", *"efghijk"]
+    rows = [["entailment", *"abcd", "a man", "a person", *"efghijk"], ["-", *"abcd", "x", "y", *"efghijk"]]
+    text = "".join("\t".join(row) + "\n" for row in [columns, *rows])
+    (example,) = read_file("snli", written(tmp_path, text))
+    assert (example.first, example.second, example.label) == ("a man", "a person", 2)
+    examples = read_file("scitail", written(tmp_path, "a man\ta person\tentails\na\tb\tneutral\n"))
+    assert [example.label for example in examples] == [1, 0]
+
+
 @pytest.mark.parametrize(
     ("task", "text", "message"),
     [

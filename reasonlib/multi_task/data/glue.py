@@ -115,6 +115,28 @@ def _qnli(path: Path) -> Iterator[Example]:
         yield from _ranking("qnli", question, candidates)
 
 
+def _snli(path: Path) -> Iterator[Example]:
+    """Read the released table, which has a header and fourteen columns, or three columns."""
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            released = file.readline().startswith("gold_label\t")
+    except (OSError, UnicodeDecodeError):
+        released = False
+    if not released:
+        yield from _numbered("snli", ("2", "1", "0"))(path)
+        return
+    for row in read_rows(path, 14, header=("gold_label",)):
+        if row[0].strip() != "-":  # the annotators agreed
+            yield Example(first=row[5], second=row[6], label=class_number(row, 0, THREE), task="snli")
+
+
+def _scitail(path: Path) -> Iterator[Example]:
+    """Read premise, hypothesis and a label: ``entails`` or ``neutral`` as released, or 0 or 1."""
+    for row in read_rows(path, 3):
+        names = ("neutral", "entails") if row[2].strip().isalpha() else ("1", "0")
+        yield Example(first=row[0], second=row[1], label=class_number(row, 2, names), task="scitail")
+
+
 def _numbered(task: str, numbers: tuple[str, ...]) -> Callable[[Path], Iterator[Example]]:
     """Make a reader of pairs with a number at the end; `numbers` are those of the task's labels, in order."""
 
@@ -149,8 +171,8 @@ _READERS: dict[str, Callable[[Path], Iterator[Example]]] = {
     "mnli": _mnli,
     "qqp": _qqp,
     "qnli": _qnli,
-    "snli": _numbered("snli", ("2", "1", "0")),
-    "scitail": _numbered("scitail", ("1", "0")),
+    "snli": _snli,
+    "scitail": _scitail,
     "quora": _numbered("quora", ("0", "1")),
     "wikiqa": _wikiqa,
 }

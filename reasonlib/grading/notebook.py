@@ -120,9 +120,10 @@ def grade_notebook(
         seconds=seconds,
         seed=seed,
     )
-    with tempfile.TemporaryDirectory() as folder:
-        job = Path(folder) / "job.json"
-        for _ in range(RESTARTS):
+    for _ in range(RESTARTS):
+        # a folder of its own each time: what the code left there, a link say, is never written through
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            job = Path(folder) / "job.json"
             tagged = [{"source": c["source"], "tags": c.get("metadata", {}).get("tags", [])} for c in cells]
             content = {"cells": tagged, "skip": sorted(session.skip), "seconds": seconds}
             job.write_text(json.dumps(content), encoding="utf-8")

@@ -113,7 +113,7 @@ class Process:
         self._user = _user(account)
         if self._user is not None:
             for path in (scratch, *scratch.rglob("*")):
-                os.chown(path, self._user, self._user)
+                os.chown(path, self._user, self._user, follow_symlinks=False)
         elif not unsafe:
             if not is_available():
                 raise UserError(

@@ -170,6 +170,15 @@ def _content(path):
         return b""
 
 
+def test_nothing_is_written_through_a_link_that_a_notebook_left(tmp_path):
+    target = tmp_path / "kept.txt"
+    target.write_text("the teacher's")
+    cell = "import os\nfor name in os.listdir('.'): os.remove(name)\n"
+    cell += f"os.symlink({str(target)!r}, 'job.json')\nos._exit(0)"
+    graded = notebook.grade_notebook(handed_in(tmp_path, START, cell, RIGHT), **OWN)
+    assert graded.report.results["where"].passed and target.read_text() == "the teacher's"
+
+
 def test_output_is_cut(tmp_path):
     code = "import os\nfor _ in range(200): os.write(1, b'x' * 10**6)"
     limits = sandbox.Limits(seconds=60, output=1000)

@@ -43,7 +43,7 @@ def _make(trial: Trial) -> Measured:
 SCALES = {
     "smoke": {"dialogues": 12, "checked": 4, "asked": 6, "epochs": 1},
     "quick": {"dialogues": 200, "checked": 10, "asked": 40, "epochs": 1},
-    "paper": {"dialogues": 8000, "checked": 40, "asked": 200, "epochs": 1},
+    "paper": {"dialogues": 2000, "checked": 40, "asked": 200, "epochs": 1},
 }
 
 RELATIONS = Experiment(

@@ -115,6 +115,19 @@ def test_tables_on_a_phone_have_short_cells_and_scroll_with_a_cue(browser, site,
         assert max(opened.page.evaluate(AWAY), default=0) < 3, "the first column scrolls away"
 
 
+OVERFLOWING = """() => [...document.querySelectorAll("article div.cell_input pre, article .rr-excerpt pre")]
+  .filter((block) => block.checkVisibility() && block.scrollWidth > block.clientWidth + 1)
+  .map((block) => block.textContent.split("\\n").sort((a, b) => b.length - a.length)[0])"""
+
+
+def test_code_fits_its_column_on_a_desktop(browser, site, page_name):
+    if page_name.count("/") < 2 or page_name.startswith("book/api/"):
+        pytest.skip("no chapter")
+    with Page(browser, (site / page_name).as_uri()) as opened:
+        opened.drawn()
+        assert opened.page.evaluate(OVERFLOWING) == []
+
+
 def answered(form, page):
     """What a question says of the last answer."""
     page.evaluate("() => new Promise((done) => requestAnimationFrame(done))")

@@ -44,7 +44,7 @@ def run_compute(trial: Trial) -> Measured:
             return answer_loss(solver, batch)
 
         def fill(masked=masked) -> torch.Tensor:
-            return masked_loss(filler, masked)
+            return masked_loss(filler, masked)  # type: ignore[arg-type]
 
         tuning, filling = (
             _step(loss, optimiser) for loss, optimiser in zip((tune, fill), optimisers, strict=True)

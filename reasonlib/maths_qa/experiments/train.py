@@ -90,7 +90,7 @@ def recipe_of(settings: Mapping[str, Any]) -> tuple[Recipe, SolverConfig]:
 
 def _stream(problems: Encoded, recipe: Recipe, epoch: int, seed: int) -> Iterator[Batch]:
     """Yield the batches of `every` steps; questions of like length share one."""
-    buckets = LengthBuckets(problems.lengths, batch_size=recipe.batch, seed=seed, pool=16)
+    buckets = LengthBuckets(problems.lengths, batch_size=recipe.batch, seed=seed, pool=16)  # type: ignore[arg-type]
     passes, plan = -1, [[0]]
     for step in range(epoch * recipe.every, (epoch + 1) * recipe.every):
         if step // len(buckets) != passes:

@@ -49,7 +49,8 @@ def initialise_solver(solver: Solver, pretrained: MaskedModel | None, start: str
         # excerpt: decoder
         pairs = zip(solver.decoder.layers, pretrained.encoder.layers, strict=True)
         for layer, trained in pairs:
-            _copy(layer, trained)  # all but the attention to the question
+            # all but the attention to the question
+            _copy(layer, trained)  # type: ignore[arg-type]
         # end excerpt
         solver.decoder.end.load_state_dict(pretrained.encoder.end.state_dict())
         solver.output.load_state_dict(pretrained.output.state_dict())

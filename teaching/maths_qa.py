@@ -1,0 +1,221 @@
+"""Teacher's edition of `maths_qa`: solutions, wrong answers, and what each of them teaches."""
+
+from collections import defaultdict
+
+import torch
+
+from reasonlib.grading.edition import Mistake, Solved
+
+
+def mean_accuracy(predictions, answers, modules):
+    right = defaultdict(list)
+    for prediction, answer, module in zip(predictions, answers, modules, strict=True):
+        right[module].append(prediction == answer)
+    return sum(sum(hits) / len(hits) for hits in right.values()) / len(right)
+
+
+def pooled_accuracy(predictions, answers, modules):
+    return sum(a == b for a, b in zip(predictions, answers, strict=True)) / len(answers)
+
+
+def any_order(predictions, answers, modules):
+    return mean_accuracy([sorted(text) for text in predictions], [sorted(text) for text in answers], modules)
+
+
+def mask(ids, dice, kinds, random_ids, mask_id):
+    chosen = dice < 0.15
+    inputs = torch.where(chosen & (kinds < 0.8), mask_id, ids)
+    inputs = torch.where(chosen & (kinds >= 0.8) & (kinds < 0.9), random_ids, inputs)
+    return inputs, torch.where(chosen, ids, -100)
+
+
+def mask_everything_chosen(ids, dice, kinds, random_ids, mask_id):
+    return torch.where(dice < 0.15, mask_id, ids), mask(ids, dice, kinds, random_ids, mask_id)[1]
+
+
+def nothing_stays(ids, dice, kinds, random_ids, mask_id):
+    return mask(ids, dice, kinds.clamp(max=0.89), random_ids, mask_id)
+
+
+def labels_everywhere(ids, dice, kinds, random_ids, mask_id):
+    return mask(ids, dice, kinds, random_ids, mask_id)[0], ids
+
+
+def labels_of_inputs(ids, dice, kinds, random_ids, mask_id):
+    inputs, labels = mask(ids, dice, kinds, random_ids, mask_id)
+    return inputs, torch.where(labels == -100, labels, inputs)
+
+
+def restarting_positions(segments):
+    here = torch.arange(segments.shape[1]).expand(segments.shape)
+    return here - segments * (1 - segments).sum(1, keepdim=True)
+
+
+def layer(tokens, width, hidden):
+    return tokens * (4 * width**2 + 2 * width * hidden) + 2 * tokens**2 * width
+
+
+def equal_compute(pretraining, fine_tuning, question, answer, width, hidden, *, attends=True, memory=True):
+    mlm = layer(question + answer, width, hidden)
+    tuned = layer(question, width, hidden) + layer(answer, width, hidden)
+    if attends:
+        tuned += 2 * (answer + question * memory) * width**2 + 2 * answer * question * width
+    return fine_tuning + pretraining * mlm / tuned
+
+
+def longest_carry(first, second):
+    longest = run = carry = 0
+    while first or second:
+        carry = (first % 10 + second % 10 + carry) // 10
+        run = run + 1 if carry else 0
+        longest = max(longest, run)
+        first, second = first // 10, second // 10
+    return longest
+
+
+def carries(first, second, *, chained=True):
+    columns, carry = [], 0
+    while first or second:
+        carry = (first % 10 + second % 10 + carry * chained) // 10
+        columns.append(carry)
+        first, second = first // 10, second // 10
+    return columns
+
+
+def longest_without_chain(first, second):
+    return max(map(len, "".join(map(str, carries(first, second, chained=False))).split("0")), default=0)
+
+
+def place_values(text):
+    places, place = [], 0
+    for character in reversed(text):
+        place = place + 1 if character.isdigit() else 0
+        places.append(place)
+    return places[::-1]
+
+
+def places_from_the_left(text):
+    return place_values(text[::-1])[::-1]
+
+
+def places_going_on(text):
+    places, count = [], 0
+    for character in reversed(text):
+        count += character.isdigit()
+        places.append(count if character.isdigit() else 0)
+    return places[::-1]
+
+
+EDITION = {
+    "mean_accuracy": Solved(
+        mean_accuracy,
+        [
+            Mistake(pooled_accuracy, "counted every question the same", "macro and micro averages differ"),
+            Mistake(any_order, "the order of the characters", "exact match is exact"),
+            Mistake(
+                lambda predictions, answers, modules: 100 * mean_accuracy(predictions, answers, modules),
+                "not per cent",
+                "shares and per cent must not be mixed in a table",
+            ),
+            Mistake(
+                lambda predictions, answers, modules: (
+                    mean_accuracy(predictions, answers, modules) * len(set(modules))
+                ),
+                "not their sum",
+                "divide by the number of modules",
+            ),
+        ],
+    ),
+    "mask": Solved(
+        mask,
+        [
+            Mistake(
+                mask_everything_chosen,
+                "all chosen characters are masked",
+                "why some characters stay: the model never sees a mask when it is fine-tuned",
+            ),
+            Mistake(nothing_stays, "the last tenth", "an unchanged character must be checked, too"),
+            Mistake(labels_everywhere, "all others get -100", "the loss is computed where something is hidden"),
+            Mistake(labels_of_inputs, "not what stands in the input", "inputs and labels are different things"),
+        ],
+    ),
+    "restarting_positions": Solved(
+        restarting_positions,
+        [
+            Mistake(
+                lambda segments: torch.arange(segments.shape[1]).expand(segments.shape),
+                "must begin again",
+                "then the decoder would meet positions that pre-training never gave to answers",
+            ),
+            Mistake(
+                lambda segments: restarting_positions(segments) + segments,
+                "has position 0, not 1",
+                "[SOS] is the first character of the answer",
+            ),
+            Mistake(
+                lambda segments: restarting_positions(segments) + 1, "count from 0", "the table begins at 0"
+            ),
+            Mistake(
+                lambda segments: restarting_positions(segments[:1].expand(segments.shape)),
+                "differ in length",
+                "a batch holds questions of many lengths",
+            ),
+        ],
+    ),
+    "equal_compute": Solved(
+        equal_compute,
+        [
+            Mistake(
+                lambda pretraining, fine_tuning, *sizes: pretraining + fine_tuning,
+                "weigh it",
+                "a step is no unit of cost",
+            ),
+            Mistake(
+                lambda *sizes: equal_compute(*sizes, attends=False),
+                "the decoder attends to the question",
+                "attention from answer to question is what makes the decoder dearer",
+            ),
+            Mistake(
+                lambda *sizes: equal_compute(*sizes, memory=False),
+                "keys and values of the question",
+                "the decoder projects the whole question once more, in every layer",
+            ),
+            Mistake(
+                lambda pretraining, fine_tuning, *sizes: equal_compute(pretraining, 0, *sizes),
+                "steps of fine-tuning themselves",
+                "the cost of both stages counts",
+            ),
+        ],
+    ),
+    "longest_carry": Solved(
+        longest_carry,
+        [
+            Mistake(longest_without_chain, "because of the carry", "9 + 0 carries where a carry comes in"),
+            Mistake(
+                lambda first, second: sum(carries(first, second)),
+                "the number of all columns",
+                "a chain is a run of neighbours",
+            ),
+            Mistake(
+                lambda first, second: int(any(carries(first, second))), "how long", "the length is the difficulty"
+            ),
+        ],
+    ),
+    "place_values": Solved(
+        place_values,
+        [
+            Mistake(places_from_the_left, "from the right", "units stand at the end, at any length"),
+            Mistake(places_going_on, "begins again", "each number has its own units"),
+            Mistake(
+                lambda text: [max(place - 1, 0) for place in place_values(text)],
+                "units are not 0",
+                "0 is for characters that are no digits",
+            ),
+            Mistake(
+                lambda text: [int(character.isdigit()) for character in text],
+                "not whether it is one",
+                "the place carries the information, not that there is a digit",
+            ),
+        ],
+    ),
+}

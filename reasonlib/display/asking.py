@@ -18,7 +18,10 @@ __all__ = ["ask"]
 def ask(
     text: Annotated[
         str | None,
-        typer.Argument(metavar="STORY", help="The story, a file with it, or - for standard input."),
+        typer.Argument(
+            metavar="STORY",
+            help="The story, a file with it, or - for standard input; where no story is needed, the question.",
+        ),
     ] = None,
     question: Annotated[list[str] | None, typer.Option(help="A question; repeat for several.")] = None,
     model: Annotated[
@@ -31,10 +34,14 @@ def ask(
 ) -> None:
     """Ask about a story, and see which sentences the model attended to.
 
-    Without a question, questions are read one a line until an empty one.
+    A topic whose questions need no story, such as mathematics, takes the question in its place. Without a
+    question, questions are read one a line until an empty one.
     """
     module = _module(topic)
-    story = _story(text)
+    if getattr(module, "NEEDS_STORY", True):
+        story = _story(text)
+    else:
+        story, question = "", [*([text] if text else []), *(question or [])]
     answers = []
     for line in question or _questions():
         if not line.strip():
@@ -50,7 +57,8 @@ def ask(
 
 def _module(topic: str | None) -> Any:
     for name in topics() if topic is None else [topic]:
-        if (module := part(name, "page.ask")) is not None:
+        module = part(name, "page.ask")
+        if module is not None and (topic is not None or getattr(module, "NEEDS_STORY", True)):
             return module
     raise UserError("no topic here has a model to ask" if topic is None else f"{topic} has no model to ask")
 

@@ -1,7 +1,7 @@
 // Hide characters of a question and its answer; the pre-trained encoder fills them in.
 
 live("filling", ({ root, stage, data, weights, find }) => {
-  const model = weights("mlm"), said = announcer(), guesses = make("div", {});
+  const model = weights("filler"), said = announcer(), guesses = make("div", {});
   const text = new TokenRow({ label: "Characters of the question and its answer; press one to hide it or show it", choose: toggle });
   text.element.classList.add("rr-filling-text");
   const random = new Random(1);

@@ -1,0 +1,247 @@
+"""Pictures of the chapters that are made from records, from generated questions and from counting."""
+
+import html
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from reasonlib.display import plotting, results
+from reasonlib.display.plotting import Picture
+from reasonlib.maths_qa.data.generator import simulate
+from reasonlib.maths_qa.data.modules import AREAS, EXTRAPOLATION, MODULES, area_of
+from reasonlib.maths_qa.experiments.cost import relative_cost
+from reasonlib.maths_qa.models.decoding import answer
+from reasonlib.maths_qa.models.pretrained import from_pretrained
+from reasonlib.maths_qa.models.transformer import SolverConfig
+from reasonlib.maths_qa.page.labels import ROWS, module_title
+from reasonlib.tracking import claims, records
+
+__all__ = [
+    "areas",
+    "attention",
+    "baselines",
+    "bill",
+    "by_module",
+    "extrapolation",
+    "frequent",
+    "kinds",
+    "learning",
+    "starts",
+]
+
+PRETRAINING, BASELINES, COMPUTE = "maths_qa/pretraining", "maths_qa/baselines", "maths_qa/compute"
+FREQUENT = (
+    "numbers__is_prime",
+    "numbers__is_factor",
+    "comparison__pair",
+    "comparison__closest",
+    "numbers__place_value",
+    "probability__swr_p_sequence",
+    "calculus__differentiate",
+    "arithmetic__add_or_sub",
+)
+"""Modules whose most frequent answer chapter 1 counts."""
+
+
+def areas() -> Picture:
+    """Draw the number of modules of each area."""
+    training = Counter(map(area_of, MODULES))
+    harder = Counter(map(area_of, EXTRAPOLATION))
+    values = {
+        "training and interpolation": {area: training[area] for area in AREAS},
+        "extrapolation": {area: harder[area] for area in AREAS},
+    }
+    return plotting.show(
+        plotting.bars(values, unit="modules"),
+        alt="Number of modules of each area.",
+        caption=f"The {len(MODULES)} modules of training and interpolation and the {len(EXTRAPOLATION)} of "
+        "extrapolation, by area.",
+    )
+
+
+def frequent(seed: int = 0, *, count: int = 200) -> Picture:
+    """Draw how often the most frequent answer of some modules is right."""
+    shares = {}
+    for module in FREQUENT:
+        answers = [p.answer for p in simulate(module, count, seed=seed, difficulty="interpolate")]
+        shares[module_title(module)] = Counter(answers).most_common(1)[0][1] / count
+    return plotting.show(
+        plotting.bars(shares, unit="share of questions with the most frequent answer", limits=(0, 1)),
+        alt="Share of questions of each module whose answer is the most frequent one.",
+        caption=f"How often one and the same answer is right, in {count} generated questions of each module.",
+    )
+
+
+def learning(runs: Iterable[Any]) -> Picture:
+    """Draw the learning curves of records that have just been made."""
+    curves = {ROWS.get(run.row, run.row): run.details["curve"] for run in runs}
+    return plotting.show(
+        plotting.learning_curve(curves, "accuracy", step="step"),
+        alt="Exact match on questions that training does not contain, against steps of fine-tuning.",
+        caption="Exact match on validation questions, by steps of fine-tuning; one run each.",
+    )
+
+
+def attention(question: str | None = None) -> Picture:
+    """Draw where the bundled pre-trained model looks as it writes an answer."""
+    question = question or "What is 37 + 45?"
+    written = answer(from_pretrained().model, question)
+    rows = [*written.text, "end"][: len(written.attention)]
+    return plotting.show(
+        plotting.attention_map(written.attention.numpy(), rows, [c if c != " " else "␣" for c in question]),
+        alt=f"Attention of each character of the answer {written.text} to the characters of “{question}”.",
+        caption=f"Attention from each character of the answer (rows) to the characters of “{question}” "
+        "(columns), mean over heads and layers of the bundled model.",
+    )
+
+
+def baselines() -> Picture:
+    """Draw the Transformer beside systems that need less."""
+    wanted = [(BASELINES, "most-frequent"), (BASELINES, "symbolic"), (BASELINES, "lstm")]
+    return _bars(
+        [*wanted, (PRETRAINING, "scratch"), (PRETRAINING, "both")],
+        "accuracy",
+        "exact match, mean over modules",
+        "Exact match of the Transformer and of simpler systems on the same questions.",
+    )
+
+
+def starts() -> Picture:
+    """Draw exact match of the three ways to start, at equal steps and at equal compute."""
+    values, origins = _measured([(PRETRAINING, row) for row in ("scratch", "encoder", "both")], "accuracy")
+    group = records.best(PRETRAINING, "scratch")
+    longer = None if group is None else group.summary("accuracy.equal_compute")
+    if longer is not None:
+        values["from scratch, equal compute"] = {"mean": longer.mean, "sd": longer.sd}
+    if not values:
+        return _nothing(PRETRAINING)
+    return plotting.show(
+        plotting.bars(values, unit="exact match, mean over nine modules", limits=(0, 1)),
+        alt="Exact match after fine-tuning from each start.",
+        caption="Exact match on interpolation after the same number of fine-tuning steps, and from scratch with "
+        f"as many multiplications as pre-training and fine-tuning together ({'; '.join(sorted(origins))}). "
+        "Lines: standard deviation.",
+    )
+
+
+def kinds() -> Picture:
+    """Draw how many hidden characters of each kind are filled in right: the source's, and ours."""
+    published = {}
+    for claim in claims.table("maths_qa", table="Table 5.1: masked language model accuracy"):
+        kind, _, split = claim["id"].removeprefix("maths_qa/mlm/").partition("/")
+        if split == "interpolation":
+            published[_KIND_WORDS[kind]] = claim["published"]
+    values: dict[str, dict[str, Any]] = {"the source": published}
+    group = records.best(PRETRAINING, "both")
+    said = "no runs of ours yet"
+    if group is not None:
+        metrics = {"digits": "mlm.number", "letters": "mlm.alphabet", "symbols": "mlm.symbols"}
+        summaries = {name: group.summary(metric) for name, metric in metrics.items()}
+        values["our runs"] = {n: {"mean": s.mean, "sd": s.sd} for n, s in summaries.items() if s is not None}
+        said = results.origin(group)
+    return plotting.show(
+        plotting.bars(values, unit="share of hidden characters filled in right", limits=(0, 1)),
+        alt="Share of hidden digits, letters and symbols that are filled in right.",
+        caption=f"Hidden characters filled in right, on interpolation. The source: one run on 56 modules; ours: {said}.",
+    )
+
+
+_KIND_WORDS = {"number": "digits", "letter": "letters", "symbol": "symbols"}
+
+
+def bill() -> Picture:
+    """Draw the multiplications of a step of QA-MLM as a share of a step of fine-tuning."""
+    config, lengths = SolverConfig(), list(range(20, 161, 10))
+    series = {
+        f"answers of {size} characters": (lengths, [relative_cost(config, n, size + 1) for n in lengths])
+        for size in (5, 15, 30)
+    }
+    series["the source, “roughly 60 %”"] = (lengths, [0.6] * len(lengths))
+    group = records.best(COMPUTE, "qa-mlm")
+    timed = None if group is None else group.summary("seconds_ratio")
+    said = f" Timed, the ratio is {timed.mean:.2f} ({results.origin(group)})." if timed and group else ""
+    return plotting.show(
+        plotting.lines(
+            series, x="characters of the question", y="cost of a step, as a share of fine-tuning", limits=(0, 1.05)
+        ),
+        alt="Multiplications of a QA-MLM step as a share of those of a fine-tuning step.",
+        caption="Multiplications of a step of QA-MLM as a share of a step of fine-tuning, for the source's model "
+        f"(4 layers, width 512).{said}",
+    )
+
+
+def by_module() -> Picture:
+    """Draw exact match of each module, from scratch and pre-trained."""
+    values: dict[str, dict[str, Any]] = {}
+    origins = set()
+    for row in ("scratch", "both"):
+        group = records.best(PRETRAINING, row)
+        if group is None:
+            continue
+        summaries = {m: group.summary(f"accuracy.{m}") for m in MODULES}
+        values[ROWS[row]] = {
+            module_title(m): {"mean": s.mean, "sd": s.sd} for m, s in summaries.items() if s is not None
+        }
+        origins.add(results.origin(group))
+    if not values:
+        return _nothing(PRETRAINING)
+    return plotting.show(
+        plotting.bars(values, unit="exact match", limits=(0, 1)),
+        alt="Exact match of each module, from scratch and pre-trained.",
+        caption=f"Exact match by module ({'; '.join(sorted(origins))}). Lines: standard deviation.",
+    )
+
+
+def extrapolation() -> Picture:
+    """Draw exact match on longer questions beside that in the range of training."""
+    values: dict[str, dict[str, Any]] = {"interpolation": {}, "extrapolation": {}}
+    origins = set()
+    for row in ("scratch", "encoder", "both"):
+        group = records.best(PRETRAINING, row)
+        summary = None if group is None else group.summary("extrapolation")
+        inside = None if group is None else group.summary("accuracy")
+        if group is None or summary is None or inside is None:
+            continue
+        values["interpolation"][ROWS[row]] = {"mean": inside.mean, "sd": inside.sd}
+        values["extrapolation"][ROWS[row]] = {"mean": summary.mean, "sd": summary.sd}
+        origins.add(results.origin(group))
+    if not origins:
+        return _nothing(PRETRAINING)
+    return plotting.show(
+        plotting.bars(values, unit="exact match", limits=(0, 1)),
+        alt="Exact match on interpolation and on extrapolation.",
+        caption=f"Interpolation: nine modules. Extrapolation: those of the fifteen that go with them "
+        f"({'; '.join(sorted(origins))}). Lines: standard deviation.",
+    )
+
+
+def _bars(rows: Sequence[tuple[str, str]], metric: str, unit: str, alt: str) -> Picture:
+    values, origins = _measured(rows, metric)
+    if not values:
+        return _nothing(rows[0][0])
+    return plotting.show(
+        plotting.bars(values, unit=unit, limits=(0, 1)),
+        alt=alt,
+        caption=f"{alt} {'; '.join(sorted(origins)).capitalize()}. Lines: standard deviation.",
+    )
+
+
+def _measured(
+    rows: Sequence[tuple[str, str]], metric: str
+) -> tuple[dict[str, Mapping[str, float | None]], set[str]]:
+    """Collect mean and deviation of a metric for rows that have records, and where they come from."""
+    values: dict[str, Mapping[str, float | None]] = {}
+    origins = set()
+    for experiment, row in rows:
+        group = records.best(experiment, row)
+        summary = None if group is None else group.summary(metric)
+        if group is not None and summary is not None:
+            values[ROWS.get(row, row)] = {"mean": summary.mean, "sd": summary.sd}
+            origins.add(results.origin(group))
+    return values, origins
+
+
+def _nothing(experiment: str) -> Picture:
+    said = f"Not measured yet; the command is: reasonlib run {experiment} --scale quick"
+    caption = f"<figcaption>{html.escape(said)}</figcaption>"
+    return Picture(f'<figure class="rr-figure">{caption}</figure>', alt=said)

@@ -13,7 +13,7 @@ import torch
 
 from reasonlib.display import live as shell
 from reasonlib.display.plotting import Picture
-from reasonlib.maths_qa.data.encoding import collate, join
+from reasonlib.maths_qa.data.encoding import Joined, collate, join
 from reasonlib.maths_qa.data.example import LONGEST_ANSWER, LONGEST_QUESTION, Problem
 from reasonlib.maths_qa.data.generator import simulate
 from reasonlib.maths_qa.data.vocabulary import FIRST, MASK, TOKENS
@@ -173,7 +173,7 @@ def _filled(filler: BundledFiller, problem: Problem) -> Picture:
     tokens = joined.tokens.clone()
     places = [at for at in range(0, tokens.shape[1], 4) if int(tokens[0, at]) >= FIRST]
     tokens[0, places] = MASK
-    guessed = filler.model(joined._replace(tokens=tokens)).argmax(-1)[0].tolist()
+    guessed = filler.model(Joined(tokens, joined.segments, joined.positions)).argmax(-1)[0].tolist()
     shown, written = [], []
     for at, number in enumerate(joined.tokens[0].tolist()):
         text = html.escape(TOKENS[guessed[at] if at in places else number])

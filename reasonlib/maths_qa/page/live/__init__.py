@@ -74,7 +74,7 @@ def answering(solvers: Mapping[str, BundledSolver] | None = None) -> Picture:
     solvers = solvers or {name: from_pretrained(name) for name in BUNDLED}
     first = next(iter(solvers.values()))
     problems = new_questions(first.modules)
-    openings = {" ".join(p.question.split()[:2]) for family in problems.values() for p in family}
+    openings = {p.question.split()[0] for family in new_questions(first.modules, 100).values() for p in family}
     config = first.model.config
     return shell.figure(
         "answering",

@@ -2,7 +2,7 @@
 
 live("answering", ({ root, stage, data, weights, find }) => {
   const columns = Object.entries(data.names).map(([name, title]) => new Column(name, title));
-  const score = make("p", { class: "rr-answering-score" }), remarks = make("ul", { class: "rr-live-notes" });
+  const remarks = make("ul", { class: "rr-live-notes" });
   const asked = new TokenRow({ label: "Characters of the question", choose: () => {} });
   asked.element.classList.add("rr-answering-question");
   const still = globalThis.matchMedia?.("(prefers-reduced-motion: reduce)").matches;
@@ -29,7 +29,6 @@ live("answering", ({ root, stage, data, weights, find }) => {
   function write(column, shown) {
     const { text, chances } = column.result, all = [...text, "end"].slice(0, Math.min(shown, chances.length));
     column.row.set(all.map((character) => ({ text: character === " " ? "\u00a0" : character, title: character === "end" ? "the model ends its answer" : null })));
-    column.row.shade(all.map((_, at) => 1 - chances[at]), -1, () => "");
   }
 
   function reveal(step = 1) {
@@ -59,19 +58,19 @@ live("answering", ({ root, stage, data, weights, find }) => {
     remark(remarks, [
       strange.length && `The models know the characters of a keyboard only, not ${listed(strange.slice(0, 4).map(quoted))}.`,
       question.length > data.longestQuestion && `A question has ${data.longestQuestion} characters at most; this one has ${question.length}.`,
-      right === null && question && !strange.length && !data.openings.some((words) => question.startsWith(words)) && "The models saw other kinds of question in training, so this answer is a guess.",
+      right === null && question && !strange.length && !/^[-\d(]/.test(question) && !data.openings.includes(question.split(" ")[0]) && "The models saw other kinds of question in training, so this answer is a guess.",
     ]);
     if (!question || strange.length || question.length > data.longestQuestion) return;
     asked.set([...question].map((character) => ({ text: character === " " ? "\u00a0" : character })));
     const { ms } = timed(() => columns.forEach((column) => { column.result = answerGreedily(weights(column.name), question, data); }));
     find("took").textContent = took(ms / columns.length);
     for (const column of columns) column.right.textContent = "";
-    solution.replaceChildren(right === null ? "" : `Right answer: ${right}`);
+    solution.replaceChildren(...(right === null ? [] : ["Right answer: ", make("strong", {}, right), ". "]));
     reveal(animate && !still ? 1 : Infinity);
     if (right !== null) {
       drawn += 1;
       for (const column of columns) column.count += column.result.text === right;
-      score.replaceChildren(`So far: ${columns.map((column) => `${column.title.toLowerCase()} ${column.count} of ${drawn}`).join(", ")}.`);
+      solution.append(`So far right: ${columns.map((column) => `${column.title.toLowerCase()} ${column.count} of ${drawn}`).join(", ")}.`);
     }
   }
 
@@ -88,7 +87,7 @@ live("answering", ({ root, stage, data, weights, find }) => {
   const buttons = make("div", { class: "rr-live-row rr-answering-buttons" }, button("Another question", () => open(kinds.value), { main: true }), button("Ask what I typed", () => ask(input.value)));
   stage.append(make("div", { class: "rr-live-row" }, kinds.element, buttons), input.element, remarks,
     make("div", { class: "rr-live-sides" }, columns.map((column) => column.element)),
-    make("div", {}, make("div", { class: "rr-live-title" }, "Where the chosen character looked"), asked.element), solution, score);
+    make("div", {}, make("div", { class: "rr-live-title" }, "Where the chosen character looked"), asked.element), solution);
   root.answering = { ask, open, results: () => Object.fromEntries(columns.map((column) => [column.name, column.result])) }; // for tests
   open(kinds.value, { animate: false });
 });

@@ -53,9 +53,10 @@ def describe_network(bundled: BundledSolver | BundledFiller) -> dict[str, Any]:
     }
 
 
-def new_questions(modules: Sequence[str], count: int = EACH) -> dict[str, list[Problem]]:
-    """Draw questions that the figures offer, of each module."""
-    return {module: simulate(module, count, seed=SEED, difficulty="interpolate") for module in modules}
+def new_questions(bundled: BundledSolver | BundledFiller, count: int = EACH) -> dict[str, list[Problem]]:
+    """Draw questions that the figures offer, of each module that a model was trained on."""
+    level = bundled.made.get("tested", ["interpolate"])[0]
+    return {module: simulate(module, count, seed=SEED, difficulty=level) for module in bundled.modules}
 
 
 def answering(solvers: Mapping[str, BundledSolver] | None = None) -> Picture:
@@ -73,8 +74,8 @@ def answering(solvers: Mapping[str, BundledSolver] | None = None) -> Picture:
     """
     solvers = solvers or {name: from_pretrained(name) for name in BUNDLED}
     first = next(iter(solvers.values()))
-    problems = new_questions(first.modules)
-    openings = {p.question.split()[0] for family in new_questions(first.modules, 100).values() for p in family}
+    problems = new_questions(first)
+    openings = {p.question.split()[0] for family in new_questions(first, 100).values() for p in family}
     config = first.model.config
     return shell.figure(
         "answering",
@@ -99,7 +100,7 @@ def answering(solvers: Mapping[str, BundledSolver] | None = None) -> Picture:
 def filling(filler: BundledFiller | None = None) -> Picture:
     """Put the pre-trained model into the page: a reader hides characters, the model fills them in."""
     filler = filler or load_filler()
-    families = list(new_questions(filler.modules).values())
+    families = list(new_questions(filler).values())
     problems = [family[number] for number in range(EACH) for family in families]
     config = filler.model.config
     return shell.figure(

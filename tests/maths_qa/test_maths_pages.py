@@ -1,0 +1,82 @@
+"""What the chapters show: labels, tables, probes, and questions put to the bundled models."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from typer.testing import CliRunner
+
+from reasonlib.cli import app
+from reasonlib.errors import UserError
+from reasonlib.maths_qa.data.modules import AREAS, MODULES, area_of
+from reasonlib.maths_qa.models.pretrained import BUNDLED, from_pretrained, load_filler, save_model
+from reasonlib.maths_qa.models.qa_mlm import MaskedModel
+from reasonlib.maths_qa.models.transformer import Solver, SolverConfig
+from reasonlib.maths_qa.page import ask, figures, probing, tables
+from reasonlib.maths_qa.page.exercises import longest_carry
+from reasonlib.maths_qa.page.labels import METRICS, module_title
+
+SMALL = SolverConfig(width=8, layers=1, heads=2, hidden=8)
+
+
+def test_every_area_has_an_example_and_every_module_a_title():
+    assert {area_of(module) for module in tables.SHOWN} == set(AREAS)
+    assert len({module_title(module) for module in MODULES}) == len(MODULES)
+    assert METRICS["accuracy.numbers__gcd_composed"] == "exact match, gcd, composed"
+
+
+def test_the_input_row_restarts_at_the_answer():
+    row = tables.input_row()
+    assert row.html.count("<td") == 3 * (21 + 2 + 2)
+    assert "[SOS]" in row.html and row.html.count("[M]") == 4
+
+
+@pytest.mark.parametrize("chain", range(4))
+def test_carry_questions_have_the_chain_they_say(chain):
+    problems = probing.carry_questions(chain, 5)
+    assert len({problem.question for problem in problems}) == 5
+    for problem in problems:
+        first, second = (int(number) for number in problem.question[8:-1].split(" + "))
+        assert longest_carry(first, second) == chain and problem.answer == str(first + second)
+    with pytest.raises(ValueError, match="chain must be 0 to 3, got 4"):
+        probing.carry_questions(4, 1)
+
+
+@pytest.mark.parametrize("terms", [2, 5])
+def test_term_questions_have_the_terms_they_say(terms):
+    for problem in probing.term_questions(terms, 5, seed=1):
+        text = problem.question[8:-1]
+        assert len(text.split()) == 2 * terms - 1 and str(eval(text)) == problem.answer
+
+
+def test_pictures_from_counting_say_their_numbers():
+    assert "algebra 8" in figures.areas().alt
+    assert "the source" in figures.bill().alt
+
+
+def test_models_are_saved_and_loaded(tmp_path):
+    solver, filler = Solver(SMALL, seed=1), MaskedModel(SMALL, seed=1)
+    for model, load in ((solver, from_pretrained), (filler, load_filler)):
+        path = save_model(model, tmp_path / f"{load.__name__}.safetensors", modules=["a__b"], made={"seed": 1})
+        bundled = load(path=path)
+        assert bundled.modules == ("a__b",) and bundled.made == {"seed": 1}
+        assert bundled.model.config == replace(SMALL)
+    with pytest.raises(UserError, match="holds no filler"):
+        load_filler(path=tmp_path / "from_pretrained.safetensors")
+    with pytest.raises(UserError, match="there is no bundled solver 'big'"):
+        from_pretrained("big")
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_ask_gives_an_answer_and_where_the_model_looked(name):
+    given = ask.answer("", "What is 3 + 4?", name)
+    assert given.sentences == ("What", "is", "3", "+", "4?")
+    assert given.weights.shape == (1, 5) and 0 < given.weights.sum() < 1.001
+    assert 0 < given.confidence <= 1
+
+
+def test_the_command_asks_without_a_story():
+    done = CliRunner().invoke(app, ["ask", "What is 3 + 4?", "--topic", "maths_qa", "--json"])
+    assert done.exit_code == 0, done.output
+    (answer,) = json.loads(done.output)
+    assert answer["question"] == "What is 3 + 4?" and answer["answer"] is not None

@@ -27,9 +27,11 @@ __all__ = [
     "kinds",
     "learning",
     "starts",
+    "structure",
 ]
 
 PRETRAINING, BASELINES, COMPUTE = "maths_qa/pretraining", "maths_qa/baselines", "maths_qa/compute"
+STRUCTURE = "maths_qa/structure"
 FREQUENT = (
     "numbers__is_prime",
     "numbers__is_factor",
@@ -116,9 +118,9 @@ def starts() -> Picture:
     if not values:
         return _nothing(PRETRAINING)
     return plotting.show(
-        plotting.bars(values, unit="exact match, mean over nine modules", limits=(0, 1)),
+        plotting.bars(values, unit="exact match, mean over modules", limits=(0, 1)),
         alt="Exact match after fine-tuning from each start.",
-        caption="Exact match on interpolation after the same number of fine-tuning steps, and from scratch with "
+        caption=f"Exact match on {_modules(PRETRAINING)} after the same number of fine-tuning steps, and from scratch with "
         f"as many multiplications as pre-training and fine-tuning together ({'; '.join(sorted(origins))}). "
         "Lines: standard deviation.",
     )
@@ -210,9 +212,36 @@ def extrapolation() -> Picture:
     return plotting.show(
         plotting.bars(values, unit="exact match", limits=(0, 1)),
         alt="Exact match on interpolation and on extrapolation.",
-        caption=f"Interpolation: nine modules. Extrapolation: those of the fifteen that go with them "
+        caption=f"Interpolation: {_modules(PRETRAINING)}. Extrapolation: those of the fifteen that go with them "
         f"({'; '.join(sorted(origins))}). Lines: standard deviation.",
     )
+
+
+def structure() -> Picture:
+    """Draw what positions by place value give, in the range of training and beyond it."""
+    rows = [(STRUCTURE, "learned"), (STRUCTURE, "place-value")]
+    values, origins = {}, set()
+    for name, metric in (("interpolation", "accuracy"), ("extrapolation", "extrapolation")):
+        values[name], found = _measured(rows, metric)
+        origins |= found
+    if not origins:
+        return _nothing(STRUCTURE)
+    return plotting.show(
+        plotting.bars(values, unit="exact match", limits=(0, 1)),
+        alt="Exact match with learned positions alone and with place values added.",
+        caption=f"Exact match on {_modules(STRUCTURE)}, and on longer numbers than training has "
+        f"({'; '.join(sorted(origins))}). Lines: standard deviation.",
+    )
+
+
+def _modules(experiment: str) -> str:
+    """Name the modules that the records of an experiment measure."""
+    rows = ("scratch", "learned", "most-frequent")
+    group = next((group for row in rows if (group := records.best(experiment, row)) is not None), None)
+    names = [m.removeprefix("accuracy.") for m in group.metrics if m.removeprefix("accuracy.") in MODULES] if group else []
+    if len(names) > 3:
+        return f"{len(names)} modules"
+    return " and ".join(module_title(name) for name in names) or "no module"
 
 
 def _bars(rows: Sequence[tuple[str, str]], metric: str, unit: str, alt: str) -> Picture:

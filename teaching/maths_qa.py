@@ -1,10 +1,13 @@
 """Teacher's edition of `maths_qa`: solutions, wrong answers, and what each of them teaches."""
 
+import random
 from collections import defaultdict
 
 import torch
 
 from reasonlib.grading.edition import Mistake, Solved
+from reasonlib.maths_qa.models.decoding import answer
+from reasonlib.maths_qa.models.pretrained import from_pretrained
 
 
 def mean_accuracy(predictions, answers, modules):
@@ -20,6 +23,23 @@ def pooled_accuracy(predictions, answers, modules):
 
 def any_order(predictions, answers, modules):
     return mean_accuracy([sorted(text) for text in predictions], [sorted(text) for text in answers], modules)
+
+
+def wrong_reason(most=400):
+    """Search for sums whose answer does not change with one of their digits."""
+    model, draw, pairs = from_pretrained().model, random.Random(0), []
+    for _ in range(most):
+        first, second = draw.randint(1, 99), draw.randint(1, 99)
+        question = f"What is {first} + {second}?"
+        written = answer(model, question).text
+        if written != str(first + second):
+            continue
+        changed = f"What is {first} + {second - 1 if second % 10 else second + 1}?"
+        if len(changed) == len(question) and answer(model, changed).text == written:
+            pairs.append((question, changed))
+        if len(pairs) == 5:
+            return pairs
+    raise ValueError("the model reads every digit")
 
 
 def mask(ids, dice, kinds, random_ids, mask_id):
@@ -126,6 +146,30 @@ EDITION = {
             ),
         ],
     ),
+    "wrong_reason": Solved(
+        wrong_reason,
+        [
+            Mistake(
+                lambda: [("What is 1 + 1?", "What is 1 + 2?")] * 5, "five different pairs", "show a family"
+            ),
+            Mistake(
+                lambda: [("Is 7 a prime?", f"Is {n} a prime?") for n in range(1, 6)],
+                "another form",
+                "the check must know the right answers",
+            ),
+            Mistake(
+                lambda: [(f"What is {n} + 1?", f"What is {n + 1} + 2?") for n in range(1, 6)],
+                "exactly one character",
+                "change one thing at a time",
+            ),
+            Mistake(
+                lambda: [(f"What is {n} + 1?", f"What is {n} + 2?") for n in range(1, 6)],
+                "not right|reads this digit",
+                "search with the model; a guess is no evidence",
+            ),
+        ],
+        open="the student chooses the questions",
+    ),
     "mask": Solved(
         mask,
         [
@@ -135,8 +179,12 @@ EDITION = {
                 "why some characters stay: the model never sees a mask when it is fine-tuned",
             ),
             Mistake(nothing_stays, "the last tenth", "an unchanged character must be checked, too"),
-            Mistake(labels_everywhere, "all others get -100", "the loss is computed where something is hidden"),
-            Mistake(labels_of_inputs, "not what stands in the input", "inputs and labels are different things"),
+            Mistake(
+                labels_everywhere, "all others get -100", "the loss is computed where something is hidden"
+            ),
+            Mistake(
+                labels_of_inputs, "not what stands in the input", "inputs and labels are different things"
+            ),
         ],
     ),
     "restarting_positions": Solved(
@@ -197,7 +245,9 @@ EDITION = {
                 "a chain is a run of neighbours",
             ),
             Mistake(
-                lambda first, second: int(any(carries(first, second))), "how long", "the length is the difficulty"
+                lambda first, second: int(any(carries(first, second))),
+                "how long",
+                "the length is the difficulty",
             ),
         ],
     ),

@@ -39,7 +39,9 @@ return answerGreedily(new Weights(model), question, data);
     theirs = javascript(live.network_code(), body, [packed, live.describe_network(solver), question])
     ours = answer(model, question)
     assert theirs["text"] == ours.text and len(theirs["chances"]) == len(ours.steps)
-    torch.testing.assert_close(torch.tensor(theirs["chances"]), torch.tensor(ours.steps), atol=1e-4, rtol=1e-3)
+    torch.testing.assert_close(
+        torch.tensor(theirs["chances"]), torch.tensor(ours.steps), atol=1e-4, rtol=1e-3
+    )
     torch.testing.assert_close(torch.tensor(theirs["attention"]), ours.attention, atol=1e-4, rtol=1e-3)
 
 

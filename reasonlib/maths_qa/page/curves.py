@@ -43,6 +43,6 @@ def curves() -> Picture:
     return plotting.show(
         drawing,
         alt="Learning curves of nine modules, from scratch and pre-trained.",
-        caption="Exact match on validation questions by steps of fine-tuning: the nine modules of the source's "
-        f"figure 5.6, in its rows. Lines are means, bands ranges over seeds ({origin}).",
+        caption="Exact match on validation questions by steps of fine-tuning: the nine modules of the "
+        f"source's figure 5.6, in its rows. Lines are means, bands ranges over seeds ({origin}).",
     )

@@ -164,7 +164,10 @@ def bill() -> Picture:
     said = f" Timed, the ratio is {timed.mean:.2f} ({results.origin(group)})." if timed and group else ""
     return plotting.show(
         plotting.lines(
-            series, x="characters of the question", y="cost of a step, as a share of fine-tuning", limits=(0, 1.05)
+            series,
+            x="characters of the question",
+            y="cost of a step, as a share of fine-tuning",
+            limits=(0, 1.05),
         ),
         alt="Multiplications of a QA-MLM step as a share of those of a fine-tuning step.",
         caption="Multiplications of a step of QA-MLM as a share of a step of fine-tuning, for the source's model "
@@ -238,7 +241,11 @@ def _modules(experiment: str) -> str:
     """Name the modules that the records of an experiment measure."""
     rows = ("scratch", "learned", "most-frequent")
     group = next((group for row in rows if (group := records.best(experiment, row)) is not None), None)
-    names = [m.removeprefix("accuracy.") for m in group.metrics if m.removeprefix("accuracy.") in MODULES] if group else []
+    names = (
+        [m.removeprefix("accuracy.") for m in group.metrics if m.removeprefix("accuracy.") in MODULES]
+        if group
+        else []
+    )
     if len(names) > 3:
         return f"{len(names)} modules"
     return " and ".join(module_title(name) for name in names) or "no module"

@@ -1,6 +1,6 @@
 """Questions that differ in one property, put to the bundled models.
 
-A probe is a family of sums whose answers are known: carry chains of a given length, or a number of terms.
+A probe is a family of sums whose answers are known: here, sums with a carry chain of a given length.
 """
 
 import random
@@ -14,7 +14,7 @@ from reasonlib.maths_qa.models.decoding import answer_all
 from reasonlib.maths_qa.models.pretrained import BUNDLED, from_pretrained
 from reasonlib.maths_qa.page.exercises import longest_carry
 
-__all__ = ["NAMES", "carries", "carry_questions", "term_questions", "terms"]
+__all__ = ["NAMES", "carries", "carry_questions"]
 
 NAMES = {"pretrained": "pre-trained", "scratch": "from scratch"}
 DIGITS = 3
@@ -44,40 +44,10 @@ def carry_questions(chain: int, count: int, *, seed: int = 0, digits: int = DIGI
     return list(problems.values())
 
 
-def term_questions(terms: int, count: int, *, seed: int = 0) -> list[Problem]:
-    """Draw sums and differences of several one-digit numbers.
-
-    Parameters
-    ----------
-    terms
-        How many numbers, at least 2.
-    count
-        How many questions.
-    seed
-        Draws.
-    """
-    draw = random.Random(f"{seed}:{terms}")
-    problems = []
-    for _ in range(count):
-        text, total = str(start := draw.randint(1, 9)), start
-        for _ in range(terms - 1):
-            number, sign = draw.randint(1, 9), draw.choice((1, -1))
-            text += f" {'+' if sign > 0 else '-'} {number}"
-            total += sign * number
-        problems.append(_problem(f"What is {text}?", total))
-    return problems
-
-
 def carries(*, count: int = 60, seed: int = 0) -> Picture:
     """Draw exact match by the length of the carry chain, of both bundled models."""
     families = {chain: carry_questions(chain, count, seed=seed) for chain in range(DIGITS + 1)}
     return _draw(families, x="columns of the longest carry chain", count=count)
-
-
-def terms(*, count: int = 40, seed: int = 0, numbers: Sequence[int] = (2, 3, 4, 5, 6, 7, 8)) -> Picture:
-    """Draw exact match by the number of terms, of both bundled models."""
-    families = {size: term_questions(size, count, seed=seed) for size in numbers}
-    return _draw(families, x="terms of the sum", count=count)
 
 
 def _draw(families: Mapping[int, list[Problem]], *, x: str, count: int) -> Picture:

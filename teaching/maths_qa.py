@@ -6,7 +6,7 @@ from collections import defaultdict
 import torch
 
 from reasonlib.grading.edition import Mistake, Solved
-from reasonlib.maths_qa.models.decoding import answer
+from reasonlib.maths_qa.models.decoding import answer as solve
 from reasonlib.maths_qa.models.pretrained import from_pretrained
 
 
@@ -31,11 +31,11 @@ def wrong_reason(most=400):
     for _ in range(most):
         first, second = draw.randint(1, 99), draw.randint(1, 99)
         question = f"What is {first} + {second}?"
-        written = answer(model, question).text
+        written = solve(model, question).text
         if written != str(first + second):
             continue
         changed = f"What is {first} + {second - 1 if second % 10 else second + 1}?"
-        if len(changed) == len(question) and answer(model, changed).text == written:
+        if len(changed) == len(question) and solve(model, changed).text == written:
             pairs.append((question, changed))
         if len(pairs) == 5:
             return pairs

@@ -20,7 +20,7 @@ def ask(
         str | None,
         typer.Argument(
             metavar="STORY",
-            help="The story, a file with it, or - for standard input; where no story is needed, the question.",
+            help="The story, a file with it, or - for standard input; the question, if there is no story.",
         ),
     ] = None,
     question: Annotated[list[str] | None, typer.Option(help="A question; repeat for several.")] = None,

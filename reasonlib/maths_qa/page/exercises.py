@@ -98,8 +98,8 @@ def right_answer(question: str) -> tuple[str, str] | None:
     title="Right for the wrong reason",
     minutes=25,
     points=3,
-    hint="Ask many sums with `answer(from_pretrained().model, question).text`. Change one digit of those that "
-    "are right, and keep the pairs for which the model's answer stays the same.",
+    hint="Ask many sums with `answer(from_pretrained().model, question).text`. Change one digit of those "
+    "that are right, and keep the pairs for which the model's answer stays the same.",
 )
 def check_wrong_reason(answer: Callable[..., Any]) -> None:
     """Check ``wrong_reason()``: five pairs of questions that show what the bundled model does not read.

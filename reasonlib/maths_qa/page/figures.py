@@ -120,8 +120,8 @@ def starts() -> Picture:
     return plotting.show(
         plotting.bars(values, unit="exact match, mean over modules", limits=(0, 1)),
         alt="Exact match after fine-tuning from each start.",
-        caption=f"Exact match on {_modules(PRETRAINING)} after the same number of fine-tuning steps, and from scratch with "
-        f"as many multiplications as pre-training and fine-tuning together ({'; '.join(sorted(origins))}). "
+        caption=f"Exact match on {_modules(PRETRAINING)} after the same number of fine-tuning steps, and "
+        f"from scratch with as many multiplications as both stages together ({'; '.join(sorted(origins))}). "
         "Lines: standard deviation.",
     )
 
@@ -144,7 +144,8 @@ def kinds() -> Picture:
     return plotting.show(
         plotting.bars(values, unit="share of hidden characters filled in right", limits=(0, 1)),
         alt="Share of hidden digits, letters and symbols that are filled in right.",
-        caption=f"Hidden characters filled in right, on interpolation. The source: one run on 56 modules; ours: {said}.",
+        caption="Hidden characters filled in right, on interpolation. The source: one run on 56 modules; "
+        f"ours: {said}.",
     )
 
 
@@ -170,8 +171,8 @@ def bill() -> Picture:
             limits=(0, 1.05),
         ),
         alt="Multiplications of a QA-MLM step as a share of those of a fine-tuning step.",
-        caption="Multiplications of a step of QA-MLM as a share of a step of fine-tuning, for the source's model "
-        f"(4 layers, width 512).{said}",
+        caption="Multiplications of a step of QA-MLM as a share of a step of fine-tuning, for the source's "
+        f"model (4 layers, width 512).{said}",
     )
 
 
@@ -215,8 +216,8 @@ def extrapolation() -> Picture:
     return plotting.show(
         plotting.bars(values, unit="exact match", limits=(0, 1)),
         alt="Exact match on interpolation and on extrapolation.",
-        caption=f"Interpolation: {_modules(PRETRAINING)}. Extrapolation: those of the fifteen that go with them "
-        f"({'; '.join(sorted(origins))}). Lines: standard deviation.",
+        caption=f"Interpolation: {_modules(PRETRAINING)}. Extrapolation: those of the fifteen that go with "
+        f"them ({'; '.join(sorted(origins))}). Lines: standard deviation.",
     )
 
 

@@ -58,7 +58,8 @@ def input_row() -> Picture:
         cells["position"].append(_cell(str(int(joined.positions[0, at]))))
     rows = "".join(f"<tr><th>{name}</th>{''.join(row)}</tr>" for name, row in cells.items())
     return Picture(
-        f'<div class="rr rr-figure" style="overflow-x:auto"><table style="font-size:.8em">{rows}</table></div>',
+        '<div class="rr rr-figure" style="overflow-x:auto"><table style="font-size:.8em">'
+        f"{rows}</table></div>",
         alt=f"The characters of “{problem.question}” and of its answer {problem.answer} between [SOS] and "
         "[EOS]. Segments are Q in the question and A from [SOS] on; positions count from 0 in the question "
         f"and again from 0 at [SOS]. {len(HIDDEN)} characters are masked.",

@@ -1,7 +1,7 @@
-"""Figures that answer in the reader's browser: the bundled solvers and the model that fills in hidden characters.
+"""Figures that answer in the reader's browser: the bundled solvers, and the model that fills in characters.
 
-``network.js`` computes, ``answering.js``, ``filling.js`` and ``probing.js`` are what the reader sees of it. The
-shell is `reasonlib.display.live`.
+``network.js`` computes, ``answering.js``, ``filling.js`` and ``probing.js`` are what the reader sees of it.
+The shell is `reasonlib.display.live`.
 """
 
 import html
@@ -183,5 +183,6 @@ def _filled(filler: BundledFiller, problem: Problem) -> Picture:
     right = sum(guessed[at] == int(joined.tokens[0, at]) for at in places)
     return Picture(
         f'<div class="rr-figure"><p><code>{"".join(shown)}</code></p></div>',
-        alt=f"“{''.join(written)}” with {len(places)} characters hidden, of which the model fills in {right} right.",
+        alt=f"“{''.join(written)}” with {len(places)} characters hidden, of which the model fills in "
+        f"{right} right.",
     )

@@ -1,32 +1,43 @@
-"""Learning curves of the nine modules of figure 5.6, in three rows as the source has them."""
+"""Learning curves by module: the nine of figure 5.6 in its rows, or those that were run."""
+
+from typing import Any
 
 import numpy as np
 
 from reasonlib.display import plotting, results
 from reasonlib.display.plotting import DASHES, PALETTE, Picture
-from reasonlib.maths_qa.data.modules import CURVES
+from reasonlib.maths_qa.data.modules import CURVES, MODULES
 from reasonlib.maths_qa.page.figures import PRETRAINING, _nothing
 from reasonlib.maths_qa.page.labels import ROWS, module_title
 from reasonlib.tracking import records
 
-__all__ = ["curves"]
+__all__ = ["by_steps"]
+
+COLUMNS = 3
 
 
-def curves() -> Picture:
-    """Draw exact match of each module against steps of fine-tuning, mean and range over seeds."""
+def by_steps() -> Picture:
+    """Draw exact match of each module against steps of fine-tuning, mean and range over seeds.
+
+    The curves end where both models have had the same number of steps.
+    """
     groups = {row: records.best(PRETRAINING, row) for row in ("scratch", "both")}
     found = {row: group for row, group in groups.items() if group is not None}
     if len(found) < 2:
         return _nothing(PRETRAINING)
+    curves = {row: [record.details["curve"] for record in group.records] for row, group in found.items()}
+    last = min(run[-1]["step"] for runs in curves.values() for run in runs)
+    shared = [module for module in MODULES if f"accuracy.{module}" in curves["both"][0][-1]]
+    modules = list(CURVES) if set(CURVES) <= set(shared) else shared[:9]
+    rows = -(-len(modules) // COLUMNS)
     said = []
     with plotting.theme():
-        drawing, axes = plotting.figure(height=5.4, rows=3, columns=3, sharex=True, sharey=True)
-        for panel, module in zip(axes.flat, CURVES, strict=True):
+        shape = {"rows": rows, "columns": min(COLUMNS, len(modules)), "sharex": True, "sharey": True}
+        drawing, axes = plotting.figure(height=1.1 + 1.6 * rows, squeeze=False, **shape)
+        for panel, module in zip(axes.flat, modules, strict=False):
             ends = []
-            for (row, group), colour, dash in zip(found.items(), PALETTE, DASHES, strict=False):
-                runs = [record.details["curve"] for record in group.records]
-                steps = [point["step"] for point in runs[0]]
-                values = np.array([[point[f"accuracy.{module}"] for point in run] for run in runs])
+            for (row, runs), colour, dash in zip(curves.items(), PALETTE, DASHES, strict=False):
+                steps, values = _column(runs, f"accuracy.{module}", last)
                 panel.plot(steps, values.mean(0), color=colour, linestyle=dash, label=ROWS[row])
                 panel.fill_between(steps, values.min(0), values.max(0), color=colour, alpha=0.2, linewidth=0)
                 ends.append(f"{ROWS[row]} {values.mean(0)[-1]:.2f}")
@@ -37,12 +48,20 @@ def curves() -> Picture:
             panel.set_xlabel("fine-tuning steps")
         for panel in axes[:, 0]:
             panel.set_ylabel("exact match")
-        drawing.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper left", ncols=2)
+        handles, labels = axes[0, 0].get_legend_handles_labels()
+        drawing.legend(handles, labels, loc="outside upper left", ncols=2)
     drawing.set_label(" ".join(said))
     origin = "; ".join(sorted({results.origin(group) for group in found.values()}))
+    which = "the modules of the source's figure 5.6, in its rows" if modules == list(CURVES) else "by module"
     return plotting.show(
         drawing,
-        alt="Learning curves of nine modules, from scratch and pre-trained.",
-        caption="Exact match on validation questions by steps of fine-tuning: the nine modules of the "
-        f"source's figure 5.6, in its rows. Lines are means, bands ranges over seeds ({origin}).",
+        alt="Learning curves by module, from scratch and pre-trained.",
+        caption=f"Exact match on validation questions by steps of fine-tuning: {which}. Lines are means, "
+        f"bands ranges over seeds ({origin}).",
     )
+
+
+def _column(runs: list[Any], name: str, last: float) -> tuple[list[float], np.ndarray]:
+    """Return the steps up to `last`, and one metric of every run there."""
+    rows = [[point for point in run if point["step"] <= last] for run in runs]
+    return [point["step"] for point in rows[0]], np.array([[point[name] for point in run] for run in rows])

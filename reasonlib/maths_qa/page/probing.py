@@ -47,7 +47,7 @@ def carry_questions(chain: int, count: int, *, seed: int = 0, digits: int = DIGI
 def carries(*, count: int = 60, seed: int = 0) -> Picture:
     """Draw exact match by the length of the carry chain, of both bundled models."""
     families = {chain: carry_questions(chain, count, seed=seed) for chain in range(DIGITS + 1)}
-    return _draw(families, x="columns of the longest carry chain", count=count)
+    return _draw(families, x=f"columns of the longest carry chain of two {DIGITS}-digit numbers", count=count)
 
 
 def _draw(families: Mapping[int, list[Problem]], *, x: str, count: int) -> Picture:

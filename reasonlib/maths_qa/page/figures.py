@@ -31,7 +31,8 @@ __all__ = [
 ]
 
 PRETRAINING, BASELINES, COMPUTE = "maths_qa/pretraining", "maths_qa/baselines", "maths_qa/compute"
-STRUCTURE = "maths_qa/structure"
+STRUCTURE, BUNDLE = "maths_qa/structure", "maths_qa/bundle"
+FEW = 5  # modules: with fewer, a picture by module shows the bundled models
 FREQUENT = (
     "numbers__is_prime",
     "numbers__is_factor",
@@ -174,7 +175,12 @@ def bill() -> Picture:
 
 
 def by_module() -> Picture:
-    """Draw exact match of each module, from scratch and pre-trained."""
+    """Draw exact match of each module: of the comparison if it has many, otherwise of the bundled models."""
+    bundle = records.best(BUNDLE, "solvers")
+    group = records.best(PRETRAINING, "both")
+    measured = () if group is None else group.metrics
+    if bundle is not None and sum(name.startswith("accuracy.") for name in measured) < FEW:
+        return _bundled_by_module(bundle)
     values: dict[str, dict[str, Any]] = {}
     origins = set()
     for row in ("scratch", "both"):
@@ -192,6 +198,20 @@ def by_module() -> Picture:
         plotting.bars(values, unit="exact match", limits=(0, 1)),
         alt="Exact match of each module, from scratch and pre-trained.",
         caption=f"Exact match by module ({'; '.join(sorted(origins))}). Lines: standard deviation.",
+    )
+
+
+def _bundled_by_module(group: records.Group) -> Picture:
+    """Draw exact match of the two bundled solvers by module."""
+    values: dict[str, dict[str, Any]] = {}
+    for name, row in (("scratch", "scratch"), ("pretrained", "both")):
+        summaries = {m: group.summary(f"{name}.accuracy.{m}") for m in MODULES}
+        values[ROWS[row]] = {module_title(m): s.mean for m, s in summaries.items() if s is not None}
+    return plotting.show(
+        plotting.bars(values, unit="exact match", limits=(0, 1)),
+        alt="Exact match of the bundled models by module.",
+        caption="Exact match of the two bundled models on easy questions of each module they were trained on "
+        f"({results.origin(group)}).",
     )
 
 

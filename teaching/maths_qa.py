@@ -1,6 +1,5 @@
 """Teacher's edition of `maths_qa`: solutions, wrong answers, and what each of them teaches."""
 
-import random
 from collections import defaultdict
 
 import torch
@@ -8,6 +7,7 @@ import torch
 from reasonlib.grading.edition import Mistake, Solved
 from reasonlib.maths_qa.models.decoding import answer as solve
 from reasonlib.maths_qa.models.pretrained import from_pretrained
+from reasonlib.maths_qa.page.probing import PLACES, digit_questions
 
 
 def mean_accuracy(predictions, answers, modules):
@@ -25,21 +25,29 @@ def any_order(predictions, answers, modules):
     return mean_accuracy([sorted(text) for text in predictions], [sorted(text) for text in answers], modules)
 
 
-def wrong_reason(most=400):
-    """Search for sums whose answer does not change with one of their digits."""
-    model, draw, pairs = from_pretrained().model, random.Random(0), []
-    for _ in range(most):
-        first, second = draw.randint(1, 99), draw.randint(1, 99)
-        question = f"What is {first} + {second}?"
-        written = solve(model, question).text
-        if written != str(first + second):
+def wrong_reason(digits=(7, 8, 9), each=300):
+    """Search among long numbers for answers that do not change with the digit that is asked for."""
+    model, pairs = from_pretrained().model, []
+    for problem in (problem for size in digits for problem in digit_questions(size, each, seed=1)):
+        if solve(model, problem.question).text != problem.answer:
             continue
-        changed = f"What is {first} + {second - 1 if second % 10 else second + 1}?"
-        if len(changed) == len(question) and solve(model, changed).text == written:
-            pairs.append((question, changed))
-        if len(pairs) == 5:
+        number, place = (
+            problem.question.split()[-1][:-1],
+            PLACES.index(problem.question[12:].split(" digit")[0]) + 1,
+        )
+        other = (int(problem.answer) + 1) % 9 + 1
+        at = len(number) - place
+        changed = problem.question.replace(number, f"{number[:at]}{other}{number[at + 1 :]}")
+        if solve(model, changed).text == problem.answer:
+            pairs.append((problem.question, changed))
+        if len(pairs) == 3:
             return pairs
     raise ValueError("the model reads every digit")
+
+
+def asked(place, *numbers):
+    """Ask for one digit of several numbers."""
+    return tuple(f"What is the {place} digit of {number}?" for number in numbers)
 
 
 def mask(ids, dice, kinds, random_ids, mask_id):
@@ -150,20 +158,27 @@ EDITION = {
         wrong_reason,
         [
             Mistake(
-                lambda: [("What is 1 + 1?", "What is 1 + 2?")] * 5, "five different pairs", "show a family"
+                lambda: [asked("tens", 51, 61)] * 3,
+                "three different pairs",
+                "one case three times is one case",
             ),
             Mistake(
-                lambda: [("Is 7 a prime?", f"Is {n} a prime?") for n in range(1, 6)],
-                "another form",
+                lambda: [("Is 7 a prime?", f"Is {n} a prime?") for n in range(1, 4)],
+                "must ask for a digit",
                 "the check must know the right answers",
             ),
             Mistake(
-                lambda: [(f"What is {n} + 1?", f"What is {n + 1} + 2?") for n in range(1, 6)],
+                lambda: [asked("units", n, n + 111) for n in (123, 234, 345)],
                 "exactly one character",
                 "change one thing at a time",
             ),
             Mistake(
-                lambda: [(f"What is {n} + 1?", f"What is {n} + 2?") for n in range(1, 6)],
+                lambda: [asked("tens", n, n + 1) for n in (123, 234, 345)],
+                "the same right answer",
+                "the changed digit must be the one that matters",
+            ),
+            Mistake(
+                lambda: [asked("units", n, n + 1) for n in (1234, 2345, 3456)],
                 "not right|reads this digit",
                 "search with the model; a guess is no evidence",
             ),

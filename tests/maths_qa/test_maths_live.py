@@ -105,8 +105,8 @@ def test_a_reader_asks_hides_and_probes(browser, tmp_path):
             assert page.evaluate(f"{root}.state().hidden") == [0, 1, 4]
         if name == "probing":
             page.evaluate(f"{root}.start({{ wait: false }})")
-            assert page.evaluate(f"Object.keys({root}.fields()).length") == 25
+            assert page.evaluate(f"Object.keys({root}.fields()).length") == 44
             page.locator(".rr-probing-field").first.click()
-            assert page.locator(".rr-probing-list li").count() == 8
+            assert page.locator(".rr-probing-list li").count() == 6
     assert not errors
     page.close()

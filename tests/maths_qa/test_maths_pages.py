@@ -13,7 +13,7 @@ from reasonlib.maths_qa.models.pretrained import BUNDLED, from_pretrained, load_
 from reasonlib.maths_qa.models.qa_mlm import MaskedModel
 from reasonlib.maths_qa.models.transformer import Solver, SolverConfig
 from reasonlib.maths_qa.page import ask, figures, probing, tables
-from reasonlib.maths_qa.page.exercises import longest_carry
+from reasonlib.maths_qa.page.exercises import right_digit
 from reasonlib.maths_qa.page.labels import METRICS, module_title
 
 SMALL = SolverConfig(width=8, layers=1, heads=2, hidden=8)
@@ -31,15 +31,21 @@ def test_the_input_row_restarts_at_the_answer():
     assert "[SOS]" in row.html and row.html.count("[M]") == 4
 
 
-@pytest.mark.parametrize("chain", range(4))
-def test_carry_questions_have_the_chain_they_say(chain):
-    problems = probing.carry_questions(chain, 5)
-    assert len({problem.question for problem in problems}) == 5
-    for problem in problems:
-        first, second = (int(number) for number in problem.question[8:-1].split(" + "))
-        assert longest_carry(first, second) == chain and problem.answer == str(first + second)
-    with pytest.raises(ValueError, match="chain must be 0 to 3, got 4"):
-        probing.carry_questions(4, 1)
+@pytest.mark.parametrize(("digits", "place"), [(3, None), (4, 2), (9, 9)])
+def test_digit_questions_ask_for_the_digit_they_say(digits, place):
+    for problem in probing.digit_questions(digits, 5, place=place):
+        number = problem.question[:-1].split()[-1]
+        assert len(number) == digits and right_digit(problem.question) == problem.answer
+        if place is not None:
+            assert f" {probing.PLACES[place - 1]} digit" in problem.question
+    with pytest.raises(ValueError, match="a number has 1 to 9 digits and a place in it, got 3, 4"):
+        probing.digit_questions(3, 1, place=4)
+
+
+def test_only_questions_for_a_digit_have_a_right_digit():
+    assert right_digit("What is the tens digit of 512?") == "1"
+    assert right_digit("What is the thousands digit of 512?") is None
+    assert right_digit("What is the time?") is None
 
 
 def test_pictures_from_counting_say_their_numbers():

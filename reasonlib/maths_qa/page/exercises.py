@@ -15,6 +15,7 @@ from torch import Tensor
 from reasonlib.grading.checks import exercise, expect, expect_close, expect_equal
 from reasonlib.maths_qa.models.decoding import answer as solve
 from reasonlib.maths_qa.models.pretrained import from_pretrained
+from reasonlib.maths_qa.page.probing import PLACES
 
 __all__ = [
     "check_equal_compute",
@@ -75,63 +76,49 @@ def check_mean_accuracy(answer: Callable[..., Any], seed: int) -> None:
     )
 
 
-PLACES = ("units", "tens", "hundreds", "thousands", "ten thousands", "hundred thousands")
-FORMS = {
-    "sum": r"What is (?P<first>\d+) \+ (?P<second>\d+)\?",
-    "digit": rf"What is the (?P<place>{'|'.join(PLACES)}) digit of (?P<number>\d+)\?",
-}
-"""Questions whose right answer `right_answer` works out."""
-
-
-def right_answer(question: str) -> tuple[str, str] | None:
-    """Return the form of a question and its right answer; None for another form."""
-    for form, pattern in FORMS.items():
-        if match := re.fullmatch(pattern, question):
-            if form == "sum":
-                return form, str(int(match["first"]) + int(match["second"]))
-            place = PLACES.index(match["place"])
-            return form, match["number"][::-1][place : place + 1] or "0"
-    return None
+def right_digit(question: str) -> str | None:
+    """Return the right answer to a question for one digit of a number; None for any other question."""
+    match = re.fullmatch(rf"What is the ({'|'.join(PLACES)}) digit of (\d+)\?", question)
+    if match is None:
+        return None
+    place, number = PLACES.index(match[1]) + 1, match[2]
+    return number[-place] if place <= len(number) else None
 
 
 @exercise(
     title="Right for the wrong reason",
     minutes=25,
     points=3,
-    hint="Ask many sums with `answer(from_pretrained().model, question).text`. Change one digit of those "
-    "that are right, and keep the pairs for which the model's answer stays the same.",
+    hint="Ask for digits of long numbers with `answer(from_pretrained().model, question).text`. Where it is "
+    "right, change the digit that is asked for, and keep the pair if the answer stays the same.",
 )
 def check_wrong_reason(answer: Callable[..., Any]) -> None:
-    """Check ``wrong_reason()``: five pairs of questions that show what the bundled model does not read.
+    """Check ``wrong_reason()``: three pairs of questions that show what the bundled model does not read.
 
-    It returns a list of five pairs ``(question, changed)``. All are of one form: ``What is 31 + 4?`` or
-    ``What is the tens digit of 512?`` The bundled pre-trained model is right on each ``question``.
-    ``changed`` differs from it in one character, and so does the right answer change; the model's does not.
+    It returns a list of three pairs ``(question, changed)``, questions such as ``What is the tens digit of
+    512?`` The bundled pre-trained model is right on each ``question``. ``changed`` differs from it in one
+    character, so that another answer is right; the model's answer stays the same.
     """
     pairs = [(str(question), str(changed)) for question, changed in answer()]
-    expect(len(pairs) == 5 == len(set(pairs)), f"return five different pairs, not {len(set(pairs))}")
+    expect(len(pairs) == 3 == len(set(pairs)), f"return three different pairs, not {len(set(pairs))}")
     model = from_pretrained().model
-    forms = set()
     for question, changed in pairs:
-        expected, other = right_answer(question), right_answer(changed)
-        expect(
-            expected is not None and other is not None,
-            f"{question!r} or {changed!r} is of another form; ask sums or digits as the task writes them",
-        )
-        assert expected is not None and other is not None
-        forms |= {expected[0], other[0]}
-        expect(len(forms) == 1, "all questions are of one form: a family, not a collection")
+        expected, other = right_digit(question), right_digit(changed)
+        for text, digit in ((question, expected), (changed, other)):
+            expect(
+                digit is not None, f"{text!r} must ask for a digit that the number has, as the task writes it"
+            )
         differ = sum(a != b for a, b in zip(question, changed, strict=False))
         expect(
             len(question) == len(changed) and differ == 1,
             f"{question!r} and {changed!r} must differ in exactly one character",
         )
-        expect(expected[1] != other[1], f"{question!r} and {changed!r} have the same right answer")
+        expect(expected != other, f"{question!r} and {changed!r} have the same right answer")
         written = solve(model, question).text
-        expect(written == expected[1], f"the model answers {question!r} with {written!r}: not right")
+        expect(written == expected, f"the model answers {question!r} with {written!r}: not right")
         again = solve(model, changed).text
         expect(
-            again == written, f"the model's answer changes to {again!r} for {changed!r}: it reads this digit"
+            again == written, f"the answer to {changed!r} is {again!r}, a new one: the model reads this digit"
         )
 
 

@@ -1,10 +1,11 @@
 """Questions that differ in one property, put to the bundled models.
 
-A probe is a family of sums whose answers are known: here, sums with a carry chain of a given length.
+A probe is a family of questions whose answers are known: here, one digit of a number, by the length of the
+number and by the place that is asked for.
 """
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from reasonlib.display import plotting
 from reasonlib.display.plotting import Picture
@@ -12,62 +13,69 @@ from reasonlib.maths_qa.data.encoding import Encoded
 from reasonlib.maths_qa.data.example import Problem
 from reasonlib.maths_qa.models.decoding import answer_all
 from reasonlib.maths_qa.models.pretrained import BUNDLED, from_pretrained
-from reasonlib.maths_qa.page.exercises import longest_carry
 
-__all__ = ["NAMES", "carries", "carry_questions"]
+__all__ = ["NAMES", "PLACES", "TRAINED", "digit_questions", "lengths"]
 
 NAMES = {"pretrained": "pre-trained", "scratch": "from scratch"}
-DIGITS = 3
+
+PLACES = (
+    "units",
+    "tens",
+    "hundreds",
+    *(f"{first}{second}" for second in ("thousands", "millions") for first in ("", "ten ", "hundred ")),
+)
+"""Places of a digit, from the right, as the generator names them."""
+
+TRAINED = range(3, 7)  # digits of nearly all numbers in easy training questions
 
 
-def carry_questions(chain: int, count: int, *, seed: int = 0, digits: int = DIGITS) -> list[Problem]:
-    """Draw sums of two numbers whose longest carry chain has a given length.
+def digit_questions(digits: int, count: int, *, seed: int = 0, place: int | None = None) -> list[Problem]:
+    """Draw questions for one digit of a number.
 
     Parameters
     ----------
-    chain
-        From 0 to `digits`.
+    digits
+        Of the number; at most as many as `PLACES`.
     count
-        How many different sums.
+        How many questions.
     seed
         Draws.
-    digits
-        Of each number.
+    place
+        Which digit is asked for, 1 for units; by default any.
     """
-    if not 0 <= chain <= digits:
-        raise ValueError(f"chain must be 0 to {digits}, got {chain}")
-    draw, problems = random.Random(f"{seed}:{chain}"), {}
-    while len(problems) < count:
-        first, second = (draw.randrange(10 ** (digits - 1), 10**digits) for _ in range(2))
-        if longest_carry(first, second) == chain:
-            problems[first, second] = _problem(f"What is {first} + {second}?", first + second)
-    return list(problems.values())
+    if not 1 <= digits <= len(PLACES) or (place is not None and not 1 <= place <= digits):
+        raise ValueError(f"a number has 1 to {len(PLACES)} digits and a place in it, got {digits}, {place}")
+    draw = random.Random(f"{seed}:{digits}:{place}")
+    problems = []
+    for _ in range(count):
+        number = str(draw.randrange(10 ** (digits - 1), 10**digits))
+        asked = place or draw.randint(1, digits)
+        problems.append(
+            Problem(
+                question=f"What is the {PLACES[asked - 1]} digit of {number}?",
+                answer=number[-asked],
+                module="numbers__place_value",
+                difficulty="interpolate",
+            )
+        )
+    return problems
 
 
-def carries(*, count: int = 60, seed: int = 0) -> Picture:
-    """Draw exact match by the length of the carry chain, of both bundled models."""
-    families = {chain: carry_questions(chain, count, seed=seed) for chain in range(DIGITS + 1)}
-    return _draw(families, x=f"columns of the longest carry chain of two {DIGITS}-digit numbers", count=count)
-
-
-def _draw(families: Mapping[int, list[Problem]], *, x: str, count: int) -> Picture:
+def lengths(*, count: int = 60, seed: int = 0, digits: Sequence[int] = range(2, len(PLACES) + 1)) -> Picture:
+    """Draw exact match by the number of digits, of both bundled models."""
+    families = {size: digit_questions(size, count, seed=seed) for size in digits}
     lines = {}
     for name in BUNDLED:
         model = from_pretrained(name).model
         shares = [_accuracy(answer_all(model, Encoded.of(family)), family) for family in families.values()]
         lines[NAMES[name]] = (list(families), shares)
     return plotting.show(
-        plotting.lines(lines, x=x, y="exact match", limits=(0, 1.04)),
-        alt=f"Exact match of the bundled models by {x}.",
-        caption=f"Exact match of the bundled models by {x}; {count} new questions each.",
+        plotting.lines(lines, x="digits of the number", y="exact match", limits=(0, 1.04)),
+        alt="Exact match of the bundled models by the number of digits.",
+        caption=f"One digit of a number: exact match of the bundled models by the length of the number, {count} "
+        f"new questions each. Nearly all numbers of training have {TRAINED[0]} to {TRAINED[-1]} digits.",
     )
 
 
 def _accuracy(written: Sequence[str], family: Sequence[Problem]) -> float:
     return sum(text == problem.answer for text, problem in zip(written, family, strict=True)) / len(family)
-
-
-def _problem(question: str, answer: int) -> Problem:
-    return Problem(
-        question=question, answer=str(answer), module="arithmetic__add_or_sub", difficulty="interpolate"
-    )

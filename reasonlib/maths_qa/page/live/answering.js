@@ -85,6 +85,7 @@ live("answering", ({ root, stage, data, weights, find }) => {
   const input = field("Question", { entered: () => ask(input.value) });
   const kinds = menu("Kind of question", data.titles, Object.keys(data.titles)[0], (module) => open(module));
   const buttons = make("div", { class: "rr-live-row rr-answering-buttons" }, button("Another question", () => open(kinds.value), { main: true }), button("Ask what I typed", () => ask(input.value)));
+  kinds.element.hidden = Object.keys(data.titles).length < 2;
   stage.append(make("div", { class: "rr-live-row" }, kinds.element, buttons), input.element, remarks,
     make("div", { class: "rr-live-sides" }, columns.map((column) => column.element)),
     make("div", {}, make("div", { class: "rr-live-title" }, "Where the chosen character looked"), asked.element), solution);

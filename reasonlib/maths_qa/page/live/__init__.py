@@ -16,7 +16,7 @@ from reasonlib.display.plotting import Picture
 from reasonlib.maths_qa.data.encoding import Joined, collate, join
 from reasonlib.maths_qa.data.example import LONGEST_ANSWER, LONGEST_QUESTION, Problem
 from reasonlib.maths_qa.data.generator import simulate
-from reasonlib.maths_qa.data.vocabulary import FIRST, MASK, TOKENS
+from reasonlib.maths_qa.data.vocabulary import FIRST, MASK, START, TOKENS
 from reasonlib.maths_qa.models.decoding import answer
 from reasonlib.maths_qa.models.pretrained import (
     BUNDLED,
@@ -176,6 +176,10 @@ def _filled(filler: BundledFiller, problem: Problem) -> Picture:
     guessed = filler.model(Joined(tokens, joined.segments, joined.positions)).argmax(-1)[0].tolist()
     shown, written = [], []
     for at, number in enumerate(joined.tokens[0].tolist()):
+        if number < FIRST:  # [SOS] and [EOS]
+            shown.append(" → " if number == START else "")
+            written.append(shown[-1])
+            continue
         text = html.escape(TOKENS[guessed[at] if at in places else number])
         shown.append(f"<u>{text}</u>" if at in places else text)
         written.append("_" if at in places else TOKENS[number])

@@ -87,7 +87,7 @@ def learning(runs: Iterable[Any]) -> Picture:
 
 def attention(question: str | None = None) -> Picture:
     """Draw where the bundled pre-trained model looks as it writes an answer."""
-    question = question or "What is 37 + 45?"
+    question = question or "What is the tens digit of 5296?"
     written = answer(from_pretrained().model, question)
     rows = [*written.text, "end"][: len(written.attention)]
     return plotting.show(

@@ -93,7 +93,7 @@ def answering(solvers: Mapping[str, BundledSolver] | None = None) -> Picture:
         },
         models={name: _pack(solver) for name, solver in solvers.items()},
         about=f"Two trained Transformers: {config.layers} + {config.layers} layers, width {config.width}. "
-        "The questions of the menu are new to both.",
+        "The questions that the button draws are new to both.",
         offer="With scripts you can ask a question of your own and see where the models look.",
     )
 

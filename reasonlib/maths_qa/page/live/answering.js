@@ -12,7 +12,7 @@ live("answering", ({ root, stage, data, weights, find }) => {
     const said = announcer(), right = make("span", { class: "rr-answering-mark" });
     const row = new TokenRow({ label: `Answer, ${title}`, choose: (at) => look(this, at) });
     const element = make("div", { class: "rr-answering-column" }, make("div", { class: "rr-live-title" }, title, " ", right), row.element, said);
-    Object.assign(this, { name, title, row, said, right, element, result: null, count: 0 });
+    Object.assign(this, { name, title, model: weights(name), row, said, right, element, result: null, count: 0 });
   }
 
   /** Shade the question by how far a character of an answer looks at each of its characters. */
@@ -62,7 +62,7 @@ live("answering", ({ root, stage, data, weights, find }) => {
     ]);
     if (!question || strange.length || question.length > data.longestQuestion) return;
     asked.set([...question].map((character) => ({ text: character === " " ? "\u00a0" : character })));
-    const { ms } = timed(() => columns.forEach((column) => { column.result = answerGreedily(weights(column.name), question, data); }));
+    const { ms } = timed(() => columns.forEach((column) => { column.result = answerGreedily(column.model, question, data); }));
     find("took").textContent = took(ms / columns.length);
     for (const column of columns) column.right.textContent = "";
     solution.replaceChildren(...(right === null ? [] : ["Right answer: ", make("strong", {}, right), ". "]));

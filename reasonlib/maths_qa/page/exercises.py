@@ -154,9 +154,7 @@ def check_mask(answer: Callable[..., Any], seed: int) -> None:
     dice[0, :4], kinds[0, :4] = 0.05, torch.tensor([0.1, 0.85, 0.95, 0.8])
     random_ids[0, :4], ids[0, :4] = 7, torch.tensor([11, 12, 13, 14])
     returned = answer(ids.clone(), dice.clone(), kinds.clone(), random_ids.clone(), 1)
-    expect(
-        isinstance(returned, (tuple, list)) and len(returned) == 2, "return two tensors: inputs and labels"
-    )
+    expect(len(returned) == 2, "return two tensors: inputs and labels")
     inputs, labels = mask(ids, dice, kinds, random_ids, 1)
     chosen = dice < 0.15
     stays = chosen & (kinds >= 0.9)
@@ -304,6 +302,7 @@ def longest_carry(first: int, second: int) -> int:
 
 
 def _carries(first: int, second: int, *, chained: bool) -> list[int]:
+    """Say of each column whether it carries; unchained, without the carry that it gets."""
     columns, carry = [], 0
     while first or second:
         total = first % 10 + second % 10

@@ -28,7 +28,6 @@ __all__ = [
 ]
 
 IGNORED = -100  # the label of a character that no loss is computed for, as in PyTorch
-
 # Chapter "Fifty-six kinds of question" ----------------------------------------------------------------------
 
 
@@ -100,8 +99,8 @@ def check_wrong_reason(answer: Callable[..., Any]) -> None:
     character, so that another answer is right; the model's answer stays the same.
     """
     pairs = [(str(question), str(changed)) for question, changed in answer()]
-    expect(len(pairs) == 3 == len(set(pairs)), f"return three different pairs, not {len(set(pairs))}")
     model = from_pretrained().model
+    expect(len(pairs) == 3 == len(set(pairs)), f"return three different pairs, not {len(set(pairs))}")
     for question, changed in pairs:
         expected, other = right_digit(question), right_digit(changed)
         for text, digit in ((question, expected), (changed, other)):
@@ -154,7 +153,6 @@ def check_mask(answer: Callable[..., Any], seed: int) -> None:
     dice[0, :4], kinds[0, :4] = 0.05, torch.tensor([0.1, 0.85, 0.95, 0.8])
     random_ids[0, :4], ids[0, :4] = 7, torch.tensor([11, 12, 13, 14])
     returned = answer(ids.clone(), dice.clone(), kinds.clone(), random_ids.clone(), 1)
-    expect(len(returned) == 2, "return two tensors: inputs and labels")
     inputs, labels = mask(ids, dice, kinds, random_ids, 1)
     chosen = dice < 0.15
     stays = chosen & (kinds >= 0.9)

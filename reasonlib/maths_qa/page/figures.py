@@ -104,7 +104,7 @@ def baselines() -> Picture:
     return _bars(
         [*wanted, (PRETRAINING, "scratch"), (PRETRAINING, "both")],
         "accuracy",
-        "exact match, mean over modules",
+        "exact match",
         "Exact match of the Transformer and of simpler systems on the same questions.",
     )
 
@@ -119,7 +119,7 @@ def starts() -> Picture:
     if not values:
         return _nothing(PRETRAINING)
     return plotting.show(
-        plotting.bars(values, unit="exact match, mean over modules", limits=(0, 1)),
+        plotting.bars(values, unit="exact match", limits=(0, 1)),
         alt="Exact match after fine-tuning from each start.",
         caption=f"Exact match on {_modules(PRETRAINING)} after the same number of fine-tuning steps, and "
         f"from scratch with as many multiplications as both stages together ({'; '.join(sorted(origins))}). "

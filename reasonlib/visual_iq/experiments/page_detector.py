@@ -18,8 +18,12 @@ def run_page_detector(trial: Trial) -> Measured:
     model, history = train_detector(trial)
     measured = measure_trained(model, history, trial)
     if history is not None:  # one without a full epoch has steps too
-        steps = {"steps_done": history.steps_done, "steps_planned": history.steps_planned}
-        measured = replace(measured, **steps, stopped=history.stopped)
+        measured = replace(
+            measured,
+            steps_done=history.steps_done,
+            steps_planned=history.steps_planned,
+            stopped=history.stopped,
+        )
     if trial.scale == "paper" and history is not None and history.stopped == "finished":
         provenance = {
             "command": f"reasonlib run {trial.experiment} --scale paper --seed {trial.seed}",

@@ -84,13 +84,15 @@ def detect(
     slots = len(CONFIGURATIONS[number].slots)
     if len(panel) != slots:
         raise ValueError(f"panel must have {slots} slots, got {len(panel)}")
-    bundled = load_pretrained(SMALL) if model is None else None
-    detector = rounded(bundled.model if bundled else model)  # type: ignore[union-attr]  # one of the two is there
+    steps = ""
+    if model is None:
+        bundled = load_pretrained(SMALL)
+        model, steps = bundled.model, f", trained for {bundled.provenance['steps']} steps"
+    detector = rounded(model)
     entities = np.zeros((1, SLOTS, 4), int)
     entities[0, :slots] = panel
     image = render.render_panels(np.array([number]), entities)
     count = sum(parameter.numel() for parameter in detector.parameters())
-    steps = f", trained for {bundled.provenance['steps']} steps" if bundled else ""
     return live.figure(
         "detect",
         label="Put shapes into a panel and see what a detector finds",

@@ -61,11 +61,11 @@ def project(gradients: Float[Tensor, "N P"], *, order: Sequence[int]) -> Float[T
     """
     # excerpt: pcgrad
     projected = gradients.clone()
-    for task in range(len(gradients)):
-        for other in order:
-            against = projected[task] @ gradients[other]
-            if other != task and against < 0:
-                projected[task] -= against / gradients[other].square().sum() * gradients[other]
+    for t in range(len(gradients)):
+        for u in order:
+            against = projected[t] @ gradients[u]
+            if u != t and against < 0:
+                projected[t] -= against / gradients[u].square().sum() * gradients[u]
     # end excerpt
     return projected
 

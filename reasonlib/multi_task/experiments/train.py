@@ -161,7 +161,8 @@ class MixedBatches:
     def epoch(self, epoch: int) -> Iterator[Batch]:
         """Give an epoch's mini-batches; a task goes on where it stopped in the epoch before."""
         # excerpt: algorithm
-        order = plan(self.sizes, rule=self.rule, seed=self.seed, epoch=epoch)  # merge and shuffle
+        # merge the mini-batches of all tasks, and shuffle them
+        order = plan(self.sizes, rule=self.rule, seed=self.seed, epoch=epoch)
         done = [epoch * order.count(task) for task in range(len(self.tasks))]
         for task in order:
             again, position = divmod(done[task], self.sizes[task])

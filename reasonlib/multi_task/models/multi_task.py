@@ -117,7 +117,8 @@ class MultiTask(nn.Module):
     def forward(self, batch: Batch) -> Scores:
         """Encode the batch and apply the head of its task."""
         # excerpt: forward
-        states = self.encoder(batch.tokens, batch.segments, batch.mask)  # (B, T, D), shared
+        # the shared layers: (B, T, D)
+        states = self.encoder(batch.tokens, batch.segments, batch.mask)
         head = self.heads[batch.task]
         if isinstance(head, AnswerNetwork):
             first, second = word_masks(batch.segments, batch.mask)
@@ -166,7 +167,12 @@ def task_loss(model: MultiTask, batch: Batch) -> Tensor:
     if kind == "similarity":
         return functional.mse_loss(values, batch.labels)  # eq. 7
     if kind == "ranking" and values.dim() == 1:
-        return ranking_loss(values, batch.groups, batch.relevant, gamma=model.config.gamma)  # eq. 8
+        return ranking_loss(  # eq. 8
+            values,
+            batch.groups,
+            batch.relevant,
+            gamma=model.config.gamma,
+        )
     labels = batch.relevant if kind == "ranking" else batch.labels
     return functional.nll_loss(values, labels.long())  # eq. 6
     # end excerpt

@@ -1,0 +1,1 @@
+"""What the chapters show: figures, the live figure, exercises, labels of tables."""

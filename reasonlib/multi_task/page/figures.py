@@ -1,0 +1,281 @@
+"""Pictures of the chapters that are made from claims and records."""
+
+import html
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+from reasonlib.display import plotting, results
+from reasonlib.display.charts import interval
+from reasonlib.display.plotting import Picture
+from reasonlib.multi_task.data.datasets import SIZES
+from reasonlib.multi_task.data.simulator import TASKS
+from reasonlib.multi_task.page.labels import ROWS
+from reasonlib.tracking import records
+from reasonlib.tracking.published import load
+
+__all__ = [
+    "ablated",
+    "conflicts",
+    "differences",
+    "gains",
+    "heads",
+    "missing",
+    "published",
+    "rankings",
+    "sampling",
+    "scratch",
+    "sizes",
+]
+
+JOINT, HEADS = "multi_task/joint", "multi_task/heads"
+BY_SIZE = tuple(sorted(SIZES, key=SIZES.__getitem__))
+"""Simulated tasks from the smallest training set to the largest."""
+
+
+def own_metric(task: str) -> str:
+    """Return the metric of a record that stands for a task."""
+    return f"{task}.{TASKS[task].metric}"
+
+
+def published(prefix: str) -> dict[str, float]:
+    """Return the published numbers whose claims begin with a prefix, by what comes after it."""
+    start = f"multi_task/{prefix}"
+    return {
+        claim.id.removeprefix(start): float(claim.published)
+        for claim in load("multi_task")
+        if claim.id.startswith(start) and claim.published is not None
+    }
+
+
+def sizes() -> Picture:
+    """Draw the training examples of the source's sets, on a logarithmic axis."""
+    counts = {
+        str(claim.label).partition(",")[0]: float(claim.published or 0)
+        for claim in load("multi_task")
+        if claim.id.startswith("multi_task/sizes/") and claim.id.endswith("/train")
+    }
+    ordered = dict(sorted(counts.items(), key=lambda item: -item[1]))
+    drawing = plotting.bars(ordered, unit="training examples (logarithmic axis)", limits=(300, 1e6))
+    drawing.axes[0].set_xscale("log")
+    most, least = next(iter(ordered)), list(ordered)[-1]
+    return plotting.show(
+        drawing,
+        alt=f"Training examples of {len(ordered)} sets, from {most} with {ordered[most]:,.0f} to {least} "
+        f"with {ordered[least]:,.0f}.",
+        caption="Training examples of the sets of the source. The axis is logarithmic.",
+    )
+
+
+def differences(
+    experiment: str, first: str, second: str, metrics: Sequence[str], **where: Any
+) -> tuple[dict[str, dict[str, float]], str]:
+    """Compute first less second, seed by seed: mean and half of the 95 % interval, and where they come from.
+
+    Parameters
+    ----------
+    experiment, first, second
+        Which rows.
+    metrics
+        Of the records.
+    where
+        As of `reasonlib.tracking.records.best`.
+    """
+    groups = [records.best(experiment, row, **where) for row in (first, second)]
+    if groups[0] is None or groups[1] is None:
+        return {}, ""
+    by_seed = [{record.seed: record for record in group.records} for group in groups if group is not None]
+    seeds = sorted(set(by_seed[0]) & set(by_seed[1]))
+    values = {}
+    for metric in metrics:
+        gaps = [
+            100 * (float(a) - float(b))
+            for a, b in (
+                (by_seed[0][seed].metrics.get(metric), by_seed[1][seed].metrics.get(metric)) for seed in seeds
+            )
+            if a is not None and b is not None
+        ]
+        if gaps:
+            values[metric] = spread(gaps)
+    return values, results.origin(groups[0])
+
+
+def spread(gaps: Sequence[float]) -> dict[str, float]:
+    """Return the mean of some differences and half the width of its 95 % interval; 0 for a single one."""
+    mean = statistics.mean(gaps)
+    ends = interval(mean, statistics.stdev(gaps), len(gaps)) if len(gaps) > 1 else None
+    return {"mean": mean, "sd": 0.0 if ends is None else ends[1] - mean}
+
+
+def gains() -> Picture:
+    """Draw what joint training changes, task by task: the source's table 3 beside our runs."""
+    joint = published("dev/mt-dnn/")
+    alone = published("dev/bert-large/") | published("dev/st-dnn/")
+    theirs = {
+        label: joint[key] - alone[key]
+        for label, key in (
+            ("RTE (2,500)", "rte"), ("MRPC (3,700)", "mrpc-f1"), ("STS-B* (7,000)", "sts-b-pearson"),
+            ("CoLA* (8,500)", "cola"), ("SST-2* (67,000)", "sst-2"), ("QNLI v1 (108,000)", "qnli-v1"),
+            ("QQP (364,000)", "qqp-accuracy"), ("MNLI (393,000)", "mnli-matched"),
+        )
+    }  # fmt: skip
+    left = plotting.show(
+        plotting.bars(theirs, unit="points gained, as published", limits=(-1, 13)),
+        alt="Published gain of MT-DNN by task: "
+        + ", ".join(f"{name} {gain:.1f} points" for name, gain in theirs.items()),
+    )
+    values, origin = differences(
+        JOINT, "mt-dnn-no-fine-tuning", "st-dnn", [own_metric(task) for task in BY_SIZE]
+    )
+    if not values:
+        return plotting.beside(left, missing(JOINT))
+    ours = {
+        f"{task} ({SIZES[task]:,})": values[own_metric(task)]
+        for task in BY_SIZE
+        if own_metric(task) in values
+    }
+    right = plotting.show(
+        plotting.bars(ours, unit="points gained, simulated tasks"),
+        alt="Measured gain of MT-DNN by task: "
+        + ", ".join(f"{name} {gain['mean']:.1f} points" for name, gain in ours.items()),
+        caption="Gain of MT-DNN over ST-DNN, from the smallest training set to the largest (in brackets). "
+        "Left: table 3, one run each; * over BERT, where the table has no ST-DNN. Right: our runs "
+        f"without fine-tuning ({origin}); lines are 95 % intervals of the paired difference.",
+    )
+    return plotting.beside(left, right)
+
+
+def heads() -> Picture:
+    """Draw what another head changes for a single task: the source's ST-DNN less BERT, beside our runs."""
+    alone, bert = published("dev/st-dnn/"), published("dev/bert-large/")
+    theirs = {
+        label: alone[key] - bert[key]
+        for label, key in (
+            ("MNLI, answer network", "mnli-matched"), ("QQP, answer network", "qqp-accuracy"),
+            ("RTE, answer network", "rte"), ("MRPC, answer network", "mrpc-f1"),
+            ("QNLI v1, ranking", "qnli-v1"),
+        )
+    }  # fmt: skip
+    left = plotting.show(
+        plotting.bars(theirs, unit="points gained, as published", limits=(-1, 7)),
+        alt="Published gain of ST-DNN over BERT: "
+        + ", ".join(f"{name} {gain:.1f} points" for name, gain in theirs.items()),
+    )
+    tasks = ("inference", "paraphrase", "entailment", "answers")
+    values, origin = differences(HEADS, "san", "linear", [own_metric(task) for task in tasks[:3]])
+    values |= differences(HEADS, "relevance", "classification", [own_metric("answers")])[0]
+    if not values:
+        return plotting.beside(left, missing(HEADS))
+    ours = {
+        f"{task}, {'ranking' if task == 'answers' else 'answer network'}": values[own_metric(task)]
+        for task in tasks
+        if own_metric(task) in values
+    }
+    right = plotting.show(
+        plotting.bars(ours, unit="points gained, simulated tasks"),
+        alt="Measured gain of the heads over linear ones: "
+        + ", ".join(f"{name} {gain['mean']:.1f} points" for name, gain in ours.items()),
+        caption="Gain of a task's head over a linear classifier, each task trained alone. Left: table 3, "
+        f"ST-DNN less BERT, one run each. Right: our runs ({origin}), the ranking with γ = 1; lines are 95 % "
+        "intervals of the paired difference.",
+    )
+    return plotting.beside(left, right)
+
+
+def _means(experiment: str, rows: Sequence[str], metric: str) -> tuple[dict[str, dict[str, float]], str]:
+    """Return mean and half of the 95 % interval of a metric, in points, for the rows that have records."""
+    values, origin = {}, ""
+    for row in rows:
+        group = records.best(experiment, row)
+        measured = [] if group is None else [record.metrics.get(metric) for record in group.records]
+        numbers = [100 * float(value) for value in measured if value is not None]
+        if group is not None and numbers:
+            values[ROWS.get(row, row.replace("-", " "))] = spread(numbers)
+            origin = results.origin(group)
+    return values, origin
+
+
+def _rows(experiment: str, rows: Sequence[str], metrics: dict[str, str], unit: str, about: str) -> Picture:
+    """Draw some metrics of some rows, grouped by row, with 95 % intervals."""
+    series: dict[str, dict[str, dict[str, float]]] = {}
+    origin = ""
+    for label, metric in metrics.items():
+        values, where = _means(experiment, rows, metric)
+        if values:
+            series[label], origin = values, where
+    if not series:
+        return missing(experiment)
+    spoken = "; ".join(
+        f"{label}: " + ", ".join(f"{row} {value['mean']:.1f}" for row, value in values.items())
+        for label, values in series.items()
+    )
+    drawing = plotting.bars(series if len(series) > 1 else next(iter(series.values())), unit=unit)
+    return plotting.show(
+        drawing, alt=f"{about} {spoken}.", caption=f"{about} Lines: 95 % intervals ({origin})."
+    )
+
+
+def scratch() -> Picture:
+    """Draw joint and single training, from the pre-trained encoder and from random weights."""
+    return _rows(
+        JOINT,
+        ("mt-dnn-no-fine-tuning", "st-dnn", "mt-dnn-from-scratch", "st-dnn-from-scratch"),
+        {"all tasks": "mean", "the smallest, entailment": "entailment.accuracy"},
+        "points of the tasks' own metrics",
+        "Training on all tasks and on each alone, from a pre-trained encoder and from random weights.",
+    )
+
+
+def sampling() -> Picture:
+    """Draw what each rule of sampling gives all tasks, and the smallest."""
+    return _rows(
+        "multi_task/sampling",
+        ("proportional", "square-root", "temperature", "uniform"),
+        {
+            "all tasks": "mean",
+            "the smallest, entailment": "entailment.accuracy",
+            "the largest, inference": "inference.accuracy",
+        },
+        "points of the tasks' own metrics",
+        "How tasks are sampled, at the same number of steps.",
+    )
+
+
+def ablated() -> Picture:
+    """Draw the answer network without parts, on the tasks that use it."""
+    return _rows(
+        "multi_task/heads",
+        ("linear", "san-one-step", "san-keeps-all", "san"),
+        {name: f"{name}.accuracy" for name in ("inference", "entailment", "paraphrase")},
+        "accuracy in per cent",
+        "Heads for pairs, each task trained alone.",
+    )
+
+
+def rankings() -> Picture:
+    """Draw the ranking head at two sharpnesses beside a head that judges each candidate alone."""
+    return _rows(
+        "multi_task/heads",
+        ("classification", "relevance", "relevance-sharp"),
+        {"first candidate right": "answers.accuracy", "mean average precision": "answers.map"},
+        "per cent of questions, and points of MAP",
+        "Heads for ranking, trained on answers alone.",
+    )
+
+
+def conflicts() -> Picture:
+    """Draw what PCGrad changes at equal compute."""
+    return _rows(
+        "multi_task/conflict",
+        ("one-task-a-step", "joint", "pcgrad"),
+        {"all tasks": "mean", "the smallest, entailment": "entailment.accuracy"},
+        "points of the tasks' own metrics",
+        "The sum of all gradients, PCGrad, and one task a step, on the same mini-batches.",
+    )
+
+
+def missing(experiment: str) -> Picture:
+    """Say that nothing was measured yet, and how to measure it."""
+    text = f"Not measured yet; the command is: reasonlib run {experiment} --scale quick"
+    caption = f"<figcaption>{html.escape(text)}</figcaption>"
+    return Picture(f'<figure class="rr-figure">{caption}</figure>', alt=text)

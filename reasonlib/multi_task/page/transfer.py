@@ -1,0 +1,236 @@
+"""When sharing helps, from records: which task helps which, relatedness, size, noise, and a new task."""
+
+import html
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+from reasonlib.display import plotting, results
+from reasonlib.display.charts import interval
+from reasonlib.display.plotting import Picture
+from reasonlib.multi_task.data.simulator import FAMILY
+from reasonlib.multi_task.page.figures import missing, published
+from reasonlib.multi_task.page.labels import TASK_NAMES
+from reasonlib.tracking import records
+
+__all__ = ["adaptation", "dials", "help_matrix", "matrix", "noise"]
+
+TRANSFER, ADAPTATION = "multi_task/transfer", "multi_task/adaptation"
+RELATEDNESS = "multi_task/relatedness"
+SHARES = ("0.1", "1", "10", "100")
+"""Percent of a new task's examples."""
+
+
+def points(values: Sequence[float]) -> dict[str, float]:
+    """Return mean and ends of the 95 % interval of some shares, in points; wide open for a single run."""
+    mean = statistics.mean(values)
+    ends = interval(mean, statistics.stdev(values), len(values)) if len(values) > 1 else None
+    low, high = ends or (mean - 1.0, mean + 1.0)
+    return {"mean": 100 * mean, "low": 100 * low, "high": 100 * high}
+
+
+def values_of(group: records.Group | None, metric: str) -> list[float]:
+    """Return what each run of a group measured."""
+    if group is None:
+        return []
+    measured = [record.metrics.get(metric) for record in group.records]
+    return [float(value) for value in measured if value is not None]
+
+
+def help_matrix() -> dict[str, Any] | None:
+    """Return what the page shows of which task helps which; None if nothing was measured yet.
+
+    Returns
+    -------
+    dict or None
+        ``gains[helper][target]`` in points with its 95 % interval, in the order of ``tasks``; None on the
+        diagonal and where nothing was measured.
+    """
+    groups = {target: records.best(TRANSFER, target) for target in FAMILY}
+    measured = [group for group in groups.values() if group is not None]
+    if not measured:
+        return None
+    gains = [
+        [
+            points(values) if (values := values_of(groups[target], f"gain.{helper}")) else None
+            for target in FAMILY
+        ]
+        for helper in FAMILY
+    ]
+    config = measured[0].records[0].config
+    return {
+        "tasks": list(FAMILY),
+        "names": dict(TASK_NAMES),
+        "gains": gains,
+        "note": f"Points of the task's own metric, gained or lost. The task has {config['few']:,} examples, "
+        f"the second task {config['many']:,}; {results.origin(measured[0])}. Framed: the 95 % interval "
+        "excludes zero.",
+    }
+
+
+def matrix() -> Picture:
+    """Draw which task helps which as a table, shaded by the gain."""
+    shown = help_matrix()
+    if shown is None:
+        return missing(TRANSFER)
+    tasks, gains = shown["tasks"], shown["gains"]
+    largest = max(abs(gain["mean"]) for row in gains for gain in row if gain is not None)
+    rows, sure = [], []
+    for helper, row in zip(tasks, gains, strict=True):
+        cells = []
+        for target, gain in zip(tasks, row, strict=True):
+            if gain is None:
+                cells.append("<td>·</td>")
+                continue
+            certain = gain["low"] > 0 or gain["high"] < 0
+            if certain:
+                sure.append(f"{helper} {'helps' if gain['mean'] > 0 else 'hurts'} {target}")
+            colour = "#0072b2" if gain["mean"] > 0 else "#d55e00"
+            share = 60 * abs(gain["mean"]) / max(largest, 0.01)
+            text = f"{gain['mean']:+.1f}".replace("-", "−")
+            cells.append(
+                f'<td style="background:color-mix(in srgb,{colour} {share:.0f}%,transparent)">'
+                f"{f'<b>{text}</b>' if certain else text}</td>"
+            )
+        rows.append(f'<tr><th scope="row">{html.escape(helper)}</th>{"".join(cells)}</tr>')
+    heads = "".join(f'<th scope="col">{html.escape(task)}</th>' for task in tasks)
+    table = (
+        f"<table><thead><tr><th>trained with</th>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    )
+    note = shown["note"].replace("Framed", "Bold")
+    caption = f"A row is the second task of training, a column the task that is measured. {note}"
+    return Picture(
+        f'<figure class="rr-figure"><div style="overflow-x:auto">{table}</div>'
+        f"<figcaption>{html.escape(caption)}</figcaption></figure>",
+        alt=f"Gains of each task from each other one. Clear of zero: {', '.join(sure) or 'none'}.",
+    )
+
+
+def _curve(experiment: str, rows: Sequence[str]) -> tuple[list[list[float]], str]:
+    """Return x, mean, low and high of the gain, in points, over rows that are numbers."""
+    curve: list[list[float]] = [[], [], [], []]
+    origin = ""
+    for row in rows:
+        group = records.best(experiment, row)
+        values = values_of(group, "gain")
+        if group is None or not values:
+            continue
+        gain = points(values)
+        for column, value in zip(curve, (float(row), gain["mean"], gain["low"], gain["high"]), strict=True):
+            column.append(value)
+        origin = results.origin(group)
+    return curve, origin
+
+
+def _dial(experiment: str, rows: Sequence[str], x: str, *, caption: str = "", log: bool = False) -> Picture:
+    """Draw the gain against what the rows of an experiment set; in the caption, ``{origin}`` is filled in."""
+    curve, origin = _curve(experiment, rows)
+    if not curve[0]:
+        return missing(experiment)
+    drawing = plotting.lines({"gain": tuple(curve)}, x=x, y="points gained", log=log)
+    drawing.axes[0].axhline(0, color="0.5", linewidth=1, linestyle=":")
+    steps = ", ".join(f"{gain:+.1f} at {at:g}" for at, gain in zip(curve[0], curve[1], strict=True))
+    return plotting.show(
+        drawing,
+        alt=f"Points gained against {x}: {steps}.",
+        caption=caption.replace("{origin}", origin) or None,
+    )
+
+
+def dials() -> Picture:
+    """Draw the gain of small tasks from inference: over relatedness, and over their size where measured."""
+    about = "Gain of entailment and paraphrase (mean of both accuracies) from training with inference. "
+    sized = records.best("multi_task/size", "50") is not None
+    left = _dial(
+        RELATEDNESS,
+        ("0", "0.25", "0.5", "0.75", "1"),
+        "relatedness of the tasks",
+        caption=""
+        if sized
+        else about + "Relatedness is the share of words that mean the same in all tasks. "
+        "Band: 95 % intervals ({origin}).",
+    )
+    if not sized:
+        return left
+    right = _dial(
+        "multi_task/size",
+        ("50", "100", "200", "400", "800", "1600"),
+        "training examples of the small task",
+        caption=about
+        + "Left: as more words mean the same in all tasks. Right: as the small tasks grow, all words "
+        "shared. Bands: 95 % intervals ({origin}).",
+        log=True,
+    )
+    return plotting.beside(left, right)
+
+
+def noise() -> Picture:
+    """Draw the gain of small tasks as labels become wrong."""
+    return _dial(
+        "multi_task/noise",
+        ("0", "0.1", "0.2", "0.3"),
+        "share of wrong training labels, in all tasks",
+        caption="Gain of entailment and paraphrase (mean of both accuracies) from training with inference, "
+        "with wrong training labels in all tasks. Test labels are right. Band: 95 % interval ({origin}).",
+    )
+
+
+def adaptation() -> Picture:
+    """Draw accuracy on new tasks against the share of examples: the source's figure 2, and ours."""
+    pictures = []
+    theirs = published("adaptation/")
+    at = [float(share) for share in SHARES]
+    series = {
+        f"{name}, {label}": (at, [theirs[f"{key}/{row}/{share.replace('.', '-')}"] for share in SHARES])
+        for key, name in (("snli", "SNLI"), ("scitail", "SciTail"))
+        for row, label in (("mt-dnn", "MT-DNN"), ("bert", "BERT"))
+    }
+    drawing = plotting.lines(
+        series,
+        x="training examples used, in per cent",
+        y="accuracy in per cent, published",
+        limits=(30, 100),
+        log=True,
+    )
+    spoken = "; ".join(f"{name} from {y[0]:.0f} to {y[-1]:.0f}" for name, (_, y) in series.items())
+    pictures.append(
+        plotting.show(drawing, alt=f"Published accuracy against the share of examples: {spoken}.")
+    )
+    ours: dict[str, tuple[list[float], ...]] = {}
+    origin = ""
+    for task in ("captions", "science"):
+        for row in ("mt-dnn-head", "mt-dnn", "bert"):
+            group = records.best(ADAPTATION, row)
+            if group is None:
+                continue
+            origin = results.origin(group)
+            means = [points(values_of(group, f"{task}.accuracy_{share}")) for share in SHARES]
+            ours[f"{task}, {ROWS_SHORT[row]}"] = (
+                at,
+                [mean["mean"] for mean in means],
+                [mean["low"] for mean in means],
+                [mean["high"] for mean in means],
+            )
+    if not ours:
+        return plotting.beside(*pictures, missing(ADAPTATION))
+    drawing = plotting.lines(
+        ours,
+        x="training examples used, in per cent",
+        y="accuracy in per cent, simulated",
+        limits=(30, 100),
+        log=True,
+    )
+    spoken = "; ".join(f"{name} from {line[1][0]:.0f} to {line[1][-1]:.0f}" for name, line in ours.items())
+    pictures.append(
+        plotting.show(
+            drawing,
+            alt=f"Measured accuracy against the share of examples: {spoken}.",
+            caption="Left: the source's figure 2, one run each. Right: our new tasks, bands are 95 % "
+            f"intervals ({origin}). Chance is 33 % on captions and SNLI, 50 % on science and SciTail.",
+        )
+    )
+    return plotting.beside(*pictures)
+
+
+ROWS_SHORT = {"mt-dnn-head": "MT-DNN with a trained head", "mt-dnn": "MT-DNN", "bert": "BERT"}
+"""What the legend calls the rows of adaptation."""

@@ -1,0 +1,230 @@
+"""Teacher's edition of `multi_task`: solutions, wrong answers, and what each of them teaches."""
+
+import math
+
+import torch
+
+from reasonlib.grading.edition import Mistake, Solved
+from reasonlib.multi_task.data.simulator import simulate
+from reasonlib.multi_task.data.world import NOUNS
+from reasonlib.multi_task.page.answering import ask
+from reasonlib.multi_task.page.relations import TRUTHS, relation
+
+
+def cells(predicted, labels):
+    pairs = list(zip(predicted, labels, strict=True))
+    return pairs.count((1, 1)), pairs.count((0, 0)), pairs.count((1, 0)), pairs.count((0, 1))
+
+
+def matthews(predicted, labels):
+    tp, tn, fp, fn = cells(predicted, labels)
+    below = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
+    return (tp * tn - fp * fn) / math.sqrt(below) if below else 0.0
+
+
+def accuracy(predicted, labels):
+    tp, tn, _, _ = cells(predicted, labels)
+    return (tp + tn) / len(labels)
+
+
+def f1(predicted, labels):
+    tp, _, fp, fn = cells(predicted, labels)
+    return 2 * tp / (2 * tp + fp + fn)
+
+
+def without_root(predicted, labels):
+    tp, tn, fp, fn = cells(predicted, labels)
+    below = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
+    return (tp * tn - fp * fn) / below if below else 0.0
+
+
+def task_shares(sizes, temperature):
+    raised = {task: size ** (1 / temperature) for task, size in sizes.items()}
+    return {task: value / sum(raised.values()) for task, value in raised.items()}
+
+
+def answer(logits, kept):
+    return (logits.softmax(-1) * kept.unsqueeze(-1)).sum(0) / kept.sum(0).unsqueeze(-1)
+
+
+def ranking_loss(scores, right, counts):
+    parts = zip(scores.split(counts), right, strict=True)
+    return torch.stack([-part.log_softmax(0)[index] for part, index in parts]).mean()
+
+
+def starts_of(counts):
+    return [sum(counts[:number]) for number in range(len(counts))]
+
+
+def one_softmax(scores, right, counts):
+    positions = [start + index for start, index in zip(starts_of(counts), right, strict=True)]
+    return -scores.log_softmax(0)[positions].mean()
+
+
+def each_alone(scores, right, counts):
+    target = torch.zeros_like(scores)
+    target[[start + index for start, index in zip(starts_of(counts), right, strict=True)]] = 1.0
+    return torch.nn.functional.binary_cross_entropy_with_logits(scores, target)
+
+
+def fooling_pair():
+    """Try every noun of some sentences with every related noun."""
+    nouns = [word for words in NOUNS.values() for word in words]
+    for example in simulate("paraphrase", 200, seed=9):
+        words = example.first.split()
+        for number, word in enumerate(words):
+            for other in nouns:
+                kind = None if "not" in words else relation(word, other)
+                if kind is None:
+                    continue
+                second = " ".join([*words[:number], other, *words[number + 1 :]])
+                wrong = [
+                    ask(task, example.first, second).words != said for task, said in TRUTHS[kind].items()
+                ]
+                if sum(wrong) == 2:
+                    return example.first, second
+    raise LookupError("no such pair among these sentences")
+
+
+def project(gradient, other):
+    product = gradient @ other
+    return gradient - product / (other @ other) * other if product < 0 else gradient
+
+
+EDITION = {
+    "matthews": Solved(
+        matthews,
+        [
+            Mistake(
+                accuracy, "this is the accuracy", "where one label is frequent, accuracy rewards a constant"
+            ),
+            Mistake(f1, "this is F1", "F1 does not see the true negatives"),
+            Mistake(without_root, "square root", "the denominator makes the result a correlation"),
+        ],
+    ),
+    "task_shares": Solved(
+        task_shares,
+        [
+            Mistake(
+                lambda sizes, temperature: task_shares(sizes, 1.0),
+                "proportional to the sizes",
+                "with proportional shares a small task is seldom seen",
+            ),
+            Mistake(
+                lambda sizes, temperature: task_shares(sizes, 1 / temperature),
+                "1 divided by the temperature",
+                "a high temperature makes the shares equal, as in a softmax",
+            ),
+            Mistake(
+                lambda sizes, temperature: {task: size ** (1 / temperature) for task, size in sizes.items()},
+                "must sum to one",
+                "shares are a distribution over tasks",
+            ),
+            Mistake(
+                lambda sizes, temperature: dict.fromkeys(sizes, 1 / len(sizes)),
+                "only with a very high temperature",
+                "equal shares overfit the smallest task",
+            ),
+        ],
+    ),
+    "answer": Solved(
+        answer,
+        [
+            Mistake(
+                lambda logits, kept: logits.mean(0).softmax(-1),
+                "average probabilities, not scores",
+                "one very sure step would decide alone",
+            ),
+            Mistake(
+                lambda logits, kept: logits[-1].softmax(-1),
+                "the last step alone",
+                "the average is what makes the answer robust",
+            ),
+            Mistake(
+                lambda logits, kept: logits.softmax(-1).mean(0),
+                "dropped steps still count",
+                "what dropout means here",
+            ),
+            Mistake(
+                lambda logits, kept: (logits.softmax(-1) * kept.unsqueeze(-1)).mean(0),
+                "not by K",
+                "probabilities must sum to one",
+            ),
+        ],
+    ),
+    "ranking_loss": Solved(
+        ranking_loss,
+        [
+            Mistake(
+                one_softmax, "one softmax over all candidates", "candidates of two questions do not compete"
+            ),
+            Mistake(each_alone, "judges each pair alone", "what the ranking head adds to a pair classifier"),
+            Mistake(
+                lambda scores, right, counts: ranking_loss(scores, right, counts) * len(counts),
+                "not their sum",
+                "the loss of a batch should not grow with the batch",
+            ),
+            Mistake(
+                lambda scores, right, counts: -scores.log_softmax(0)[right].mean(),
+                "counts from 0 within each question",
+                "an index needs its question",
+            ),
+        ],
+    ),
+    "fooling_pair": Solved(
+        fooling_pair,
+        [
+            Mistake(
+                lambda: ("a man sips a wine .", "a man sips a drink .", "entailment"),
+                "return two sentences",
+                "the right answers follow from the two words",
+            ),
+            Mistake(
+                lambda: ("a man sips a wine .", "a man sips a zeppelin ."),
+                "does not know zeppelin",
+                "a word outside the vocabulary fools any model",
+            ),
+            Mistake(
+                lambda: ("a man sips a wine .", "a lady sips a tea ."),
+                "exactly one word",
+                "change one thing at a time",
+            ),
+            Mistake(
+                lambda: ("a man sips a wine .", "a man sips a guitar ."),
+                "must be related",
+                "only related words have a known answer",
+            ),
+            Mistake(
+                lambda: ("a man does not sip a wine .", "a man does not sip a drink ."),
+                "leave out",
+                "a negation turns entailment around",
+            ),
+        ],
+        open="the student writes the pair",
+    ),
+    "project": Solved(
+        project,
+        [
+            Mistake(
+                lambda gradient, other: gradient - (gradient @ other) / (gradient @ gradient) * gradient,
+                "not along the gradient itself",
+                "the projection is onto the task that would be hurt",
+            ),
+            Mistake(
+                lambda gradient, other: gradient - (gradient @ other) * other,
+                "squared length",
+                "the length of the other gradient must not matter",
+            ),
+            Mistake(
+                lambda gradient, other: gradient - (gradient @ other) / (other @ other) * other,
+                "even where there is no conflict",
+                "an agreement is worth keeping",
+            ),
+            Mistake(
+                lambda gradient, other: gradient,
+                "you changed nothing",
+                "plain summing of gradients keeps the conflict",
+            ),
+        ],
+    ),
+}

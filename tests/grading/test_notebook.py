@@ -309,7 +309,7 @@ def like_a_container(folder, out):
     """Give what teaching/grade-in-container gives: no network, a read-only system, few capabilities."""
     walls = ["bwrap", "--unshare-net", "--unshare-pid", "--die-with-parent", "--ro-bind", "/", "/"]
     walls += ["--dev", "/dev", "--proc", "/proc", "--perms", "0755", "--tmpfs", "/tmp", "--tmpfs", "/root"]
-    for path in {Path(sys.base_prefix), Path(sys.prefix).resolve()}:
+    for path in {Path(sys.base_prefix), Path(sys.prefix).resolve(), Path(__file__).parents[2]}:
         walls += ["--ro-bind", str(path), str(path)]
     walls += ["--perms", "0700", "--dir", "/tmp/private", "--dir", "/tmp/private/home"]
     walls += ["--ro-bind", str(folder), "/tmp/private/in", "--bind", str(out), "/tmp/private/out"]
@@ -440,7 +440,8 @@ def test_students_who_hand_in_files_of_the_same_name_each_get_a_page(tmp_path):
     assert grades.student_names([files[0], files[0]]) == ["ada", "ada-2"]
 
 
-def test_a_page_of_feedback_in_a_browser(tmp_path):
+@pytest.mark.browser
+def test_a_page_of_feedback_in_a_browser(browser, tmp_path):
     answer = "def position_weights(length, width):\n    return 'x' * 400\n"
     path = handed_in(
         tmp_path, START, "1 / 0", RIGHT, answer + "exercises.check_position_weights", name="a<b>.ipynb"
@@ -450,14 +451,13 @@ def test_a_page_of_feedback_in_a_browser(tmp_path):
     )
     (line,) = grades.grade_all([path], assignment=pristine, **OWN)
     page = grades.write_feedback(line, tmp_path)
-    with browsing.chromium() as browser:
-        for window in (browsing.PHONE, browsing.DESKTOP):
-            opened = browser.new_context(**window).new_page()
-            opened.goto(page.as_uri())
-            assert opened.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-            assert opened.locator("h1").inner_text() == "a<b>"
-            assert "3 of " in opened.locator(".sum").inner_text()
-            assert opened.locator("ol").first.locator("li").count() == 3
-            states = opened.locator(".state").all_inner_texts()
-            assert states == ["✓ passed", "✗ not right yet", "○ not started"]
-            assert "ZeroDivisionError" in opened.locator("h2 + ol").inner_text()
+    for window in (browsing.PHONE, browsing.DESKTOP):
+        opened = browser.new_context(**window).new_page()
+        opened.goto(page.as_uri())
+        assert opened.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        assert opened.locator("h1").inner_text() == "a<b>"
+        assert "3 of " in opened.locator(".sum").inner_text()
+        assert opened.locator("ol").first.locator("li").count() == 3
+        states = opened.locator(".state").all_inner_texts()
+        assert states == ["✓ passed", "✗ not right yet", "○ not started"]
+        assert "ZeroDivisionError" in opened.locator("h2 + ol").inner_text()

@@ -26,9 +26,7 @@ def cells(notebook, kind):
     }
 
 
-@pytest.mark.parametrize(
-    "topic", [path.name for path in sorted((course.ROOT / "assignments").iterdir()) if path.is_dir()]
-)
+@pytest.mark.parametrize("topic", sorted(path.name for path in (course.ROOT / "assignments").glob("[!.]*/")))
 def test_every_exercise_has_an_answer_and_a_test_with_its_points(topic):
     points = {}
     for path in sorted((course.ROOT / "assignments" / topic).glob("*.ipynb")):

@@ -2,7 +2,6 @@
 
 import re
 
-import browsing
 import nbformat
 import pytest
 import slides
@@ -53,20 +52,21 @@ def test_equations_questions_and_the_summary_have_slides(made):
     assert all("Answer</summary>" in slide.body for slide in made if slide.kind == "question")
 
 
-def test_keys_turn_slides_and_nothing_is_loaded_from_elsewhere(made, tmp_path):
+@pytest.mark.browser
+def test_keys_turn_slides_and_nothing_is_loaded_from_elsewhere(browser, made, tmp_path):
     page = tmp_path / "optimisation" / "losses.html"
     page.parent.mkdir()
     page.write_text(slides.as_html(CHAPTER, made), encoding="utf-8")
-    with browsing.chromium() as browser:
-        opened = browser.new_page(viewport={"width": 1280, "height": 720})
-        asked = []
-        opened.on("request", lambda request: asked.append(request.url))
-        opened.goto(page.as_uri())
-        for key in ("ArrowRight", "ArrowRight", "ArrowLeft", "End", "Home", "Space"):
-            opened.keyboard.press(key)
-        assert opened.url.endswith("#2")
-        opened.keyboard.press("n")
-        assert opened.locator("aside").nth(1).is_visible()
+    opened = browser.new_page(viewport={"width": 1280, "height": 720})
+    asked = []
+    opened.on("request", lambda request: asked.append(request.url))
+    opened.goto(page.as_uri())
+    for key in ("ArrowRight", "ArrowRight", "ArrowLeft", "End", "Home", "Space"):
+        opened.keyboard.press(key)
+    assert opened.url.endswith("#2")
+    opened.keyboard.press("n")
+    assert opened.locator("aside").nth(1).is_visible()
+    opened.close()
     assert all(url.startswith(tmp_path.as_uri()) for url in asked)
 
 

@@ -1,6 +1,6 @@
 """What the records of this topic call their metrics and rows, in words for a reader."""
 
-from reasonlib.maths_qa.data.modules import CURVES, MODULES
+from reasonlib.maths_qa.data.modules import CURVES
 
 __all__ = ["METRICS", "ROWS", "module_title"]
 
@@ -22,17 +22,11 @@ METRICS = {
     "extrapolation": "exact match, extrapolation",
     "accuracy.equal_compute": "exact match at equal compute",
     "accuracy.double": "exact match after twice the steps",
-    "early": "exact match after a quarter of the steps",
-    "relative_cost": "multiplications of a step of QA-MLM, as a ratio to fine-tuning",
     "modules_above_90": "modules above 90 per cent",
     "seconds_ratio": "time of a step, as a ratio to fine-tuning",
     "counted_ratio": "multiplications of a step, as a ratio to fine-tuning",
     **{f"mlm.{kind}": f"hidden {words} filled in right" for kind, words in _KINDS.items()},
-    **{
-        f"mlm.{kind}.extrapolation": f"hidden {words} filled in right, extrapolation"
-        for kind, words in _KINDS.items()
-    },
-    **{f"accuracy.{module}": f"exact match, {module_title(module)}" for module in MODULES},
+    **{f"accuracy.{module}": f"exact match, {module_title(module)}" for module in CURVES[3:]},
     **{f"early.{module}": f"exact match after a quarter, {module_title(module)}" for module in CURVES},
 }
 """From a record's metric to words."""

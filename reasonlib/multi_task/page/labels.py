@@ -15,9 +15,6 @@ TASK_NAMES = {
 
 METRICS = {
     "mean": "mean of the tasks' own metrics",
-    "acceptability.matthews": "acceptability, Matthews correlation",
-    "sentiment.accuracy": "sentiment, accuracy",
-    "similarity.pearson": "similarity, Pearson correlation",
     "inference.accuracy": "inference, accuracy",
     "entailment.accuracy": "entailment, accuracy",
     "paraphrase.accuracy": "paraphrase, accuracy",
@@ -31,6 +28,22 @@ METRICS = {
     "science.accuracy_1": "science, accuracy, 1 % of the examples",
     "science.accuracy_10": "science, accuracy, 10 % of the examples",
     "science.accuracy_100": "science, accuracy, all examples",
+    "rte.accuracy": "RTE, accuracy",
+    "mrpc.f1": "MRPC, F1",
+    "cola.matthews": "CoLA, Matthews correlation",
+    "stsb.pearson": "STS-B, Pearson correlation",
+    "sst2.accuracy": "SST-2, accuracy",
+    "wikiqa.map": "WikiQA, mean average precision",
+    **{
+        f"{corpus}.accuracy_{share}": f"{name}, accuracy, {words}"
+        for corpus, name in (("snli", "SNLI"), ("scitail", "SciTail"))
+        for share, words in (
+            ("0.1", "0.1 % of the examples"),
+            ("1", "1 % of the examples"),
+            ("10", "10 % of the examples"),
+            ("100", "all examples"),
+        )
+    },
 }
 """From a record's metric to words."""
 

@@ -21,7 +21,7 @@ def concept_of(word: str) -> str | None:
     Examples
     --------
     >>> concept_of("sips"), concept_of("champagne"), concept_of("the")
-    ('drink', 'drink/wine/champagne', None)
+    ('taste', 'drink/wine/champagne', None)
     """
     for concept, words in NOUNS.items():
         if word in words:

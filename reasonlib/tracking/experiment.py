@@ -18,7 +18,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from importlib import import_module
@@ -86,6 +86,11 @@ class Trial:
             "checkpoint": self.folder,
             "progress": self.progress,
         }
+
+    def stage(self, name: str, **settings: Any) -> "Trial":
+        """Return the trial of one stage of it, with checkpoints and settings of its own."""
+        folder = None if self.folder is None else self.folder / name
+        return replace(self, settings={**self.settings, **settings}, folder=folder)
 
 
 @dataclass(frozen=True, kw_only=True)

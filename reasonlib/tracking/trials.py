@@ -17,6 +17,7 @@ def measured(
     *,
     curve: Sequence[str] = (),
     details: Mapping[str, Any] | None = None,
+    examples: int | Mapping[str, int] | None = None,
 ) -> Measured:
     """Join metrics with the steps of the training run behind them.
 
@@ -28,8 +29,8 @@ def measured(
         Name to number.
     curve
         Columns of the history to keep under ``curve`` in the details, one mapping an epoch.
-    details
-        Anything else to keep.
+    details, examples
+        As in `Measured`.
     """
     kept: dict[str, Any] = dict(details or {})
     if curve:
@@ -40,4 +41,5 @@ def measured(
         steps_planned=history.steps_planned,
         stopped=history.stopped,
         details=kept,
+        examples=examples,
     )

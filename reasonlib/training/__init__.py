@@ -7,9 +7,10 @@ from reasonlib.training.history import History
 from reasonlib.training.loop import fit
 from reasonlib.training.nested import batch_weight, map_tensors, split_batch, to_device
 from reasonlib.training.optimisers import OPTIMISERS, learning_rate, make_optimiser
-from reasonlib.training.recipes import RunOptions, divide_steps, fit_recipe, training_config
+from reasonlib.training.recipes import ADAMW_LINEAR, RunOptions, divide_steps, fit_recipe, training_config
 
 __all__ = [
+    "ADAMW_LINEAR",
     "OPTIMISERS",
     "History",
     "RunOptions",

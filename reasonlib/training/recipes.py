@@ -26,7 +26,16 @@ from reasonlib.training.history import History
 from reasonlib.training.loop import fit
 from reasonlib.training.nested import batch_weight, split_batch
 
-__all__ = ["RunOptions", "divide_steps", "fit_recipe", "training_config"]
+__all__ = ["ADAMW_LINEAR", "RunOptions", "divide_steps", "fit_recipe", "training_config"]
+
+
+ADAMW_LINEAR: Mapping[str, Any] = {
+    "optimiser": "adamw",
+    "weight_decay": 0.01,
+    "schedule": "linear",
+    "clip": 1.0,
+}
+"""How BERT is trained (Devlin et al. 2019, appendix A.2): a rate that rises over the warm-up, then falls."""
 
 
 class RunOptions(TypedDict, total=False):
@@ -98,6 +107,7 @@ def fit_recipe(
     settings: Mapping[str, Any] | None = None,
     validate: Callable[[Any], Mapping[str, float]] | None = None,
     monitor: str | None = None,
+    mode: str | None = None,
     identity: Mapping[str, Any] | None = None,
     generators: Mapping[str, torch.Generator] | None = None,
     steps_per_epoch: int | None = None,
@@ -114,9 +124,9 @@ def fit_recipe(
         As in `fit`.
     recipe, settings
         As in `training_config`; the recipe is part of the checkpoint's identity.
-    monitor
+    monitor, mode
         The metric that decides on the best epoch: by default "accuracy", or "loss" where nothing is
-        validated. Of names that end with "loss" the least value is best, of others the greatest.
+        validated. "min" is best by default of names that end with "loss", "max" of others.
     identity
         What else must be equal for a checkpoint to be this run's.
     **options
@@ -134,7 +144,7 @@ def fit_recipe(
         config=config,
         validate=validate,
         monitor=monitor,
-        mode="min" if monitor.endswith("loss") else "max",
+        mode=mode or ("min" if monitor.endswith("loss") else "max"),
         checkpoint=options.get("checkpoint"),
         identity={"recipe": repr(recipe), **(identity or {})},
         generators=generators,

@@ -15,6 +15,7 @@ from reasonlib.context_translation.models.pretrained import WEIGHTS, save_transl
 from reasonlib.parallel.example import KINDS
 from reasonlib.parallel.simulator import SimulatorConfig, simulate
 from reasonlib.tracking.experiment import Measured, Trial
+from reasonlib.tracking.trials import measured
 
 __all__ = ["make_bundle"]
 
@@ -26,29 +27,20 @@ def make_bundle(trial: Trial) -> Measured:
     documents that the first has not shown; half of their helpful sentences have a pronoun, which the first
     stage learns last.
     """
-    settings, folder = trial.settings, trial.folder
-    first, splits = fit_simulated(replace(trial, folder=None if folder is None else folder / "first"))
+    settings = trial.settings
+    first, splits = fit_simulated(trial.stage("first"))
     if first.history.stopped != "finished":  # the second stage starts from the end of the first alone
         metrics, details = measure(first, splits.test)
-        return Measured(
-            metrics=metrics,
-            examples=details["sentences"],
-            steps_done=first.history.steps_done,
-            steps_planned=first.history.steps_planned,
-            stopped=first.history.stopped,
-        )
+        return measured(first.history, metrics, examples=details["sentences"])
     config = SimulatorConfig(kinds=(*KINDS, "pronoun", "pronoun"))
     fresh = tuple(simulate(settings["further"], seed=21, config=config))
     trained = train(
         replace(first.recipe, lr=settings["further_lr"], epochs=1),
         splits._replace(train=fresh),
         first.tokens,
-        seed=trial.seed,
         start=first.model,
         device=trial.device,
-        minutes=trial.minutes,
-        folder=None if folder is None else folder / "further",
-        progress=trial.progress,
+        **trial.stage("further").options,
     )
     metrics, details = measure(trained, splits.test)
     stages = first.history, trained.history

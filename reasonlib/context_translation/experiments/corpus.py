@@ -10,12 +10,14 @@ from reasonlib.context_translation.data.corpus import CORPORA
 from reasonlib.context_translation.data.datasets import Splits, load, texts
 from reasonlib.context_translation.data.encoding import SPECIALS, encode
 from reasonlib.context_translation.data.metrics import bleu, chrf
-from reasonlib.context_translation.experiments.train import recipe_of, train
+from reasonlib.context_translation.experiments.train import Recipe, train
 from reasonlib.data import locate, version
 from reasonlib.errors import DataError
 from reasonlib.parallel.bpe import Subwords
 from reasonlib.tracking.experiment import Measured, Trial
+from reasonlib.tracking.trials import measured
 from reasonlib.training import parameter_count
+from reasonlib.training.settings import construct
 
 __all__ = ["corpus_version", "run_corpus"]
 
@@ -41,16 +43,13 @@ def run_corpus(trial: Trial) -> Measured:
     settings = trial.settings
     splits = load(trial.data, train=settings["documents"], valid=settings["checked"], test=settings["asked"])
     tokens = subwords(splits, settings["vocabulary"])
-    recipe = recipe_of(settings)
+    recipe = construct(Recipe, settings)
     trained = train(
         recipe,
         splits,
         tokens,
-        seed=trial.seed,
         device=trial.device,
-        minutes=trial.minutes,
-        folder=trial.folder,
-        progress=trial.progress,
+        **trial.options,
     )
     tested = encode(
         splits.test, tokens, context=recipe.context, longest=settings["longest"], whole=recipe.document
@@ -62,17 +61,14 @@ def run_corpus(trial: Trial) -> Measured:
         "bleu": bleu(translations, references, samples=samples),
         "chrf": chrf(translations, references, samples=samples),
     }
-    history = trained.history
-    return Measured(
-        metrics={name: score.score for name, score in scores.items()},
-        steps_done=history.steps_done,
-        steps_planned=history.steps_planned,
-        stopped=history.stopped,
+    return measured(
+        trained.history,
+        {name: score.score for name, score in scores.items()},
+        curve=("epoch", "loss", "valid_loss"),
         details={
             "signatures": {name: score.signature for name, score in scores.items()},
             "margins": {name: score.margin for name, score in scores.items()},
             "sentences": len(references),
-            "curve": [{key: row[key] for key in ("epoch", "loss", "valid_loss")} for row in history],
             "parameters": parameter_count(trained.model),
             "examples": [
                 [pair.source, pair.target, translation]

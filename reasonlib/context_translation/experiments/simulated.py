@@ -6,9 +6,11 @@ from typing import Any
 from reasonlib.context_translation.data.datasets import Splits, load, texts
 from reasonlib.context_translation.data.encoding import Words
 from reasonlib.context_translation.experiments.measures import measure
-from reasonlib.context_translation.experiments.train import Trained, recipe_of, train
+from reasonlib.context_translation.experiments.train import Recipe, Trained, train
 from reasonlib.tracking.experiment import Measured, Trial
+from reasonlib.tracking.trials import measured
 from reasonlib.training import parameter_count
+from reasonlib.training.settings import construct
 
 __all__ = ["fit_simulated", "run_simulated", "simulated_splits"]
 
@@ -30,14 +32,11 @@ def fit_simulated(trial: Trial) -> tuple[Trained, Splits]:
     """Train the system of a trial on its documents."""
     splits = simulated_splits(trial.settings)
     trained = train(
-        recipe_of(trial.settings),
+        construct(Recipe, trial.settings),
         splits,
         Words.of(texts(splits.train)),
-        seed=trial.seed,
         device=trial.device,
-        minutes=trial.minutes,
-        folder=trial.folder,
-        progress=trial.progress,
+        **trial.options,
     )
     return trained, splits
 
@@ -46,13 +45,10 @@ def run_simulated(trial: Trial) -> Measured:
     """Train one system and measure it; see `measure`."""
     trained, splits = fit_simulated(trial)
     metrics, details = measure(trained, splits.test)
-    history = trained.history
-    curve = [{key: row[key] for key in ("epoch", "loss", "valid_loss")} for row in history]
-    return Measured(
-        metrics=metrics,
+    return measured(
+        trained.history,
+        metrics,
+        curve=("epoch", "loss", "valid_loss"),
         examples=details["sentences"],
-        steps_done=history.steps_done,
-        steps_planned=history.steps_planned,
-        stopped=history.stopped,
-        details={**details, "curve": curve, "parameters": parameter_count(trained.model)},
+        details={**details, "parameters": parameter_count(trained.model)},
     )

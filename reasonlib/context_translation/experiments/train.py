@@ -5,9 +5,9 @@
     Splits -> Tokens, EncodedSentence -> batches -> training.fit -> translations, scores -> metrics
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Unpack
 
 import torch
 
@@ -24,8 +24,9 @@ from reasonlib.context_translation.models.decoding import translate
 from reasonlib.context_translation.models.parts import SystemConfig
 from reasonlib.context_translation.models.translator import Translator, translation_loss
 from reasonlib.parallel.example import Document
+from reasonlib.training import RunOptions
 
-__all__ = ["Recipe", "Trained", "recipe_of", "train", "valid_loss"]
+__all__ = ["Recipe", "Trained", "train", "valid_loss"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,12 +82,6 @@ class Recipe:
         return Translator(self.system, config, seed=seed)
 
 
-def recipe_of(settings: Mapping[str, Any]) -> Recipe:
-    """Return the recipe that a trial's settings describe."""
-    names = {field.name for field in fields(Recipe)}
-    return Recipe(**{name: value for name, value in settings.items() if name in names})
-
-
 class Trained(NamedTuple):
     """A trained system and what is needed to use it."""
 
@@ -122,12 +117,9 @@ def train(
     splits: Splits,
     tokens: Tokens,
     *,
-    seed: int = 0,
     start: Translator | None = None,
     device: str = "cpu",
-    minutes: float | None = None,
-    folder: Any = None,
-    progress: bool | None = False,
+    **options: Unpack[RunOptions],
 ) -> Trained:
     """Train a system and keep the weights with the lowest loss on valid.
 
@@ -139,13 +131,14 @@ def train(
         Documents; test is not read.
     tokens
         Turns text into ids.
-    seed
-        Draws the first weights and the order of the batches.
     start
         A trained system to go on from; by default a new one.
-    device, minutes, folder, progress
-        As of a `Trial`.
+    device
+        Where to train.
+    **options
+        Of the run, see `RunOptions`; the seed draws the first weights and the order of the batches.
     """
+    seed = options.get("seed", 0)
     model = (recipe.model(len(tokens), seed=seed) if start is None else start).to(device)
     encoded = {
         part: encode(documents, tokens, context=recipe.context, longest=recipe.longest, whole=recipe.document)
@@ -156,28 +149,16 @@ def train(
         for _, batch in batches(encoded["train"], size=recipe.batch, seed=seed, epoch=epoch):
             yield batch
 
-    history = training.fit(
+    history = training.fit_recipe(
         model,
         epoch_batches,
+        recipe,
         loss=lambda model, batch: translation_loss(model, batch, smoothing=recipe.smoothing),
-        config=training.TrainingConfig(
-            epochs=recipe.epochs,
-            lr=recipe.lr,
-            betas=recipe.betas,
-            schedule=recipe.schedule,
-            warmup=recipe.warmup,
-            clip=recipe.clip,
-            patience=recipe.patience,
-            restore_best=True,
-            seed=seed,
-            minutes=minutes,
-        ),
+        settings={"restore_best": True},
         validate=lambda model: {"valid_loss": valid_loss(model, encoded["valid"])},
         monitor="valid_loss",
-        mode="min",
-        checkpoint=folder,
         steps_per_epoch=-(-len(encoded["train"]) // recipe.batch),
         weight=lambda batch: float(batch.target.ne(0).sum()),
-        progress=progress,
+        **options,
     )
     return Trained(model, tokens, recipe, history)

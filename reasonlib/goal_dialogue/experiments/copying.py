@@ -15,7 +15,7 @@ from reasonlib.goal_dialogue.experiments.tasks import (
     run_tasks,
 )
 from reasonlib.tracking.experiment import Experiment, Measured, Trial
-from reasonlib.training.settings import select_fields
+from reasonlib.training.settings import construct
 
 if TYPE_CHECKING:
     from reasonlib.goal_dialogue.data.mentions import MentionSet
@@ -44,11 +44,8 @@ def _train(run: TaskRun) -> tuple["Copier", dict[str, "MentionSet"], "History"]:
     history = train_copying.train_copier(
         copier,
         sets,
-        train_copying.CopyRecipe(**select_fields(train_copying.CopyRecipe, run.settings)),
-        seed=run.trial.seed,
-        minutes=run.minutes,
-        checkpoint=run.folder,
-        progress=run.trial.progress,
+        construct(train_copying.CopyRecipe, run.settings),
+        **run.options,
     )
     return copier, sets, history
 
@@ -56,15 +53,8 @@ def _train(run: TaskRun) -> tuple["Copier", dict[str, "MentionSet"], "History"]:
 def _result(copier: "Copier", sets: Mapping[str, "MentionSet"], history: "History") -> TaskResult:
     from reasonlib.goal_dialogue.experiments.train_copying import evaluate_copier
 
-    return TaskResult(
-        scores={name: evaluate_copier(copier, turns) for name, turns in sets.items() if name in EVALUATED},
-        steps_done=history.steps_done,
-        steps_planned=history.steps_planned,
-        stopped=history.stopped,
-        curve=tuple({"epoch": row["epoch"], "loss": row["loss"]} for row in history),
-        seconds=history.seconds,
-        examples=len(sets["train"]) * len(history),
-    )
+    scores = {name: evaluate_copier(copier, turns) for name, turns in sets.items() if name in EVALUATED}
+    return TaskResult.of(history, scores, turns=len(sets["train"]))
 
 
 ABLATIONS: Mapping[str, Mapping[str, Any]] = {

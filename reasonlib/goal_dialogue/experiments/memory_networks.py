@@ -16,7 +16,7 @@ from reasonlib.goal_dialogue.experiments.tasks import (
     scales,
 )
 from reasonlib.tracking.experiment import Experiment, Measured, Trial
-from reasonlib.training.settings import select_fields, with_defaults
+from reasonlib.training.settings import construct, with_defaults
 
 if TYPE_CHECKING:
     from reasonlib.goal_dialogue.data.encoding import EncodedTask
@@ -50,27 +50,16 @@ def _run_task(run: TaskRun) -> TaskResult:
     history = train_memory.train_network(
         model,
         task,
-        train_memory.Recipe(**select_fields(train_memory.Recipe, settings)),
-        seed=seed,
-        minutes=run.minutes,
-        checkpoint=run.folder,
-        progress=run.trial.progress,
+        construct(train_memory.Recipe, settings),
         identity=repr(sorted(settings.items())),
+        **run.options,
     )
     scores = {
         name: train_memory.evaluate_network(model, turns)
         for name, turns in task.sets.items()
         if name in EVALUATED
     }
-    return TaskResult(
-        scores=scores,
-        steps_done=history.steps_done,
-        steps_planned=history.steps_planned,
-        stopped=history.stopped,
-        curve=tuple({key: row[key] for key in ("epoch", "loss", "accuracy")} for row in history),
-        seconds=history.seconds,
-        examples=len(task.train) * len(history),
-    )
+    return TaskResult.of(history, scores, turns=len(task.train), curve=("epoch", "loss", "accuracy"))
 
 
 def build_network(
@@ -99,7 +88,7 @@ def build_network(
     from reasonlib.goal_dialogue.models import memory_network
     from reasonlib.goal_dialogue.models.match_features import entity_types
 
-    config = memory_network.NetworkConfig(**select_fields(memory_network.NetworkConfig, settings))
+    config = construct(memory_network.NetworkConfig, settings)
     options = {name: settings[name] for name in ("facts", "swapped") if name in settings}
     task = encode_split(split, types=entity_types(split) if config.match else None, **options)
     sentences = settings.get("sentences", "words")

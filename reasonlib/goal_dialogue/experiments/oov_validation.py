@@ -24,7 +24,7 @@ from reasonlib.goal_dialogue.experiments.tasks import (
     run_tasks,
 )
 from reasonlib.tracking.experiment import Experiment, Measured, Trial
-from reasonlib.training.settings import select_fields
+from reasonlib.training.settings import construct
 
 __all__ = ["UNHEARD", "name_exchanges", "rename", "run_oov_validation"]
 
@@ -104,11 +104,8 @@ def _run_task(run: TaskRun) -> TaskResult:
     history = train_memory.train_network(
         model.to(run.trial.device),
         task,
-        train_memory.Recipe(**select_fields(train_memory.Recipe, run.settings)),
-        seed=run.trial.seed,
-        minutes=run.minutes,
-        checkpoint=run.folder,
-        progress=run.trial.progress,
+        construct(train_memory.Recipe, run.settings),
+        **run.options,
     )
     renamed = encode(
         rename(run.split.valid, name_exchanges(run.split)),

@@ -9,11 +9,11 @@ epoch, it was in.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from reasonlib import data
 from reasonlib.goal_dialogue.data import corpus, datasets
 from reasonlib.goal_dialogue.data.example import Split
 from reasonlib.tracking.experiment import Measured, Trial, subset
+
+if TYPE_CHECKING:
+    from reasonlib.training import History, RunOptions
 
 __all__ = ["BOTH", "DATA", "EVALUATED", "TaskResult", "TaskRun", "data_version", "run_tasks", "scales"]
 
@@ -69,6 +72,16 @@ class TaskRun:
     minutes: float | None
     folder: Path | None
 
+    @property
+    def options(self) -> "RunOptions":
+        """The keywords of a training function: seed, minutes, checkpoint, progress."""
+        return {
+            "seed": self.trial.seed,
+            "minutes": self.minutes,
+            "checkpoint": self.folder,
+            "progress": self.trial.progress,
+        }
+
 
 @dataclass(frozen=True)
 class TaskResult:
@@ -93,6 +106,33 @@ class TaskResult:
     curve: tuple[Mapping[str, float], ...] = ()
     seconds: float = 0.0
     examples: int = 0
+
+    @classmethod
+    def of(
+        cls, history: "History", scores: Scores, *, turns: int, curve: Sequence[str] = ("epoch", "loss")
+    ) -> "TaskResult":
+        """Join scores with the training run behind them: its steps, speed and some columns of its history.
+
+        Parameters
+        ----------
+        history
+            What `reasonlib.training.fit` returned.
+        scores
+            See `TaskResult`.
+        turns
+            Turns in an epoch.
+        curve
+            Columns of the history to keep.
+        """
+        return cls(
+            scores=scores,
+            steps_done=history.steps_done,
+            steps_planned=history.steps_planned,
+            stopped=history.stopped,
+            curve=tuple({name: row[name] for name in curve} for row in history),
+            seconds=history.seconds,
+            examples=turns * len(history),
+        )
 
 
 def run_tasks(trial: Trial, run: Callable[[TaskRun], TaskResult]) -> Measured:

@@ -1,9 +1,8 @@
 """Training and evaluation of the copying network."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 import torch
@@ -14,6 +13,7 @@ from reasonlib.goal_dialogue.data.mentions import Batch, MentionSet
 from reasonlib.goal_dialogue.experiments.metrics import response_accuracy
 from reasonlib.goal_dialogue.models.copier import Copier
 from reasonlib.goal_dialogue.models.copying import CopyNetwork
+from reasonlib.training import RunOptions
 from reasonlib.training.batching import LengthBuckets
 
 __all__ = ["CopyRecipe", "evaluate_copier", "response_loss", "train_copier"]
@@ -38,12 +38,6 @@ class CopyRecipe:
         if self.batch_size < 1:
             raise ValueError(f"batch_size must be at least 1, got {self.batch_size}")
 
-    def config(self, *, seed: int = 0, minutes: float | None = None) -> training.TrainingConfig:
-        """Translate into the settings of the common training loop: Adam, its rate falling to zero."""
-        return training.TrainingConfig(
-            epochs=self.epochs, lr=self.lr, schedule="linear", clip=self.clip, seed=seed, minutes=minutes
-        )
-
 
 def response_loss(model: CopyNetwork, batch: Batch) -> Tensor:
     """Mean negative log-probability of the responses (nats) over those that can be said."""
@@ -58,12 +52,7 @@ def train_copier(
     copier: Copier,
     sets: Mapping[str, MentionSet],
     recipe: CopyRecipe | None = None,
-    *,
-    seed: int = 0,
-    minutes: float | None = None,
-    checkpoint: Path | None = None,
-    progress: bool | None = None,
-    on_epoch: Callable[[dict[str, Any]], None] | None = None,
+    **options: Unpack[RunOptions],
 ) -> training.History:
     """Train the network in place on ``sets["train"]``, end to end, from dialogues and responses alone.
 
@@ -73,10 +62,8 @@ def train_copier(
         From `copier.build_copier`.
     recipe
         Epochs, batch size, rate.
-    seed
-        Orders the turns.
-    minutes, checkpoint, progress, on_epoch
-        As in `reasonlib.training.fit`.
+    **options
+        Of the run, see `RunOptions`; the seed orders the turns.
 
     Returns
     -------
@@ -85,6 +72,7 @@ def train_copier(
     """
     recipe = recipe or CopyRecipe()
     turns, model = sets["train"], copier.model
+    seed = options.get("seed", 0)
     buckets = LengthBuckets(turns.lengths.tolist(), batch_size=recipe.batch_size, seed=seed)
     device = model.word.device
 
@@ -96,18 +84,15 @@ def train_copier(
         assert isinstance(model, CopyNetwork)
         return response_loss(model, batch)
 
-    return training.fit(
+    return training.fit_recipe(
         model,
         batches,
+        recipe,
         loss=loss,
-        config=recipe.config(seed=seed, minutes=minutes),
-        monitor="loss",
-        mode="min",
-        checkpoint=checkpoint,
-        identity={"recipe": repr(recipe), "model": repr(model.config), "turns": len(turns)},
+        settings={"schedule": "linear"},  # of Adam, whose rate falls to zero
+        identity={"model": repr(model.config), "turns": len(turns)},
         steps_per_epoch=len(buckets),
-        on_epoch=on_epoch,
-        progress=progress,
+        **options,
     )
 
 

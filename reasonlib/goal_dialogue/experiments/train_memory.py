@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 import torch
@@ -15,6 +14,7 @@ from reasonlib.goal_dialogue.data.encoding import Batch, EncodedTask, TurnSet
 from reasonlib.goal_dialogue.experiments.metrics import response_accuracy
 from reasonlib.goal_dialogue.models.memory_network import MemoryNetwork
 from reasonlib.goal_dialogue.models.memory_system import predict
+from reasonlib.training import RunOptions
 
 __all__ = ["LOSSES", "Recipe", "evaluate_network", "hinge", "train_network"]
 
@@ -67,19 +67,6 @@ class Recipe:
         if self.batch_size < 1:
             raise ValueError(f"batch_size must be at least 1, got {self.batch_size}")
 
-    def config(self, *, seed: int = 0, minutes: float | None = None) -> training.TrainingConfig:
-        """Translate into the settings of the common training loop."""
-        return training.TrainingConfig(
-            epochs=self.epochs,
-            lr=self.lr,
-            optimiser=self.optimiser,
-            clip=self.clip,
-            patience=self.patience,
-            restore_best=True,
-            seed=seed,
-            minutes=minutes,
-        )
-
 
 def evaluate_network(model: MemoryNetwork, turns: TurnSet) -> dict[str, float]:
     """Evaluate a network on encoded turns; see `metrics.response_accuracy`."""
@@ -91,12 +78,8 @@ def train_network(
     task: EncodedTask,
     recipe: Recipe,
     *,
-    seed: int = 0,
-    minutes: float | None = None,
-    checkpoint: Path | None = None,
-    progress: bool | None = None,
-    on_epoch: Callable[[dict[str, Any]], None] | None = None,
     identity: str = "",
+    **options: Unpack[RunOptions],
 ) -> training.History:
     """Train a network in place; it ends with the weights that did best on the validation set.
 
@@ -108,23 +91,17 @@ def train_network(
         Learns from its ``train``, chooses by its ``valid``.
     recipe
         Batch size, rate, loss.
-    seed
-        Orders the turns.
-    minutes
-        Budget; training stops cleanly when it is used up.
-    checkpoint
-        Folder to resume from and to write to.
-    progress, on_epoch
-        As in `reasonlib.training.fit`.
     identity
         What else must be the same for a checkpoint to be resumed.
+    **options
+        Of the run, see `RunOptions`; the seed orders the turns.
 
     Returns
     -------
     History
         One row an epoch: loss, and ``accuracy`` (per response) on the validation set.
     """
-    turns, batch_size = task.train, recipe.batch_size
+    turns, batch_size, seed = task.train, recipe.batch_size, options.get("seed", 0)
     criterion = LOSSES[recipe.loss]
     device = next(model.parameters()).device
 
@@ -141,17 +118,14 @@ def train_network(
     def validate(model: MemoryNetwork) -> dict[str, float]:
         return {"accuracy": float((predict(model, task.valid) == task.valid.response).mean())}
 
-    return training.fit(
+    return training.fit_recipe(
         model,
         batches,
+        recipe,
         loss=loss,
-        config=recipe.config(seed=seed, minutes=minutes),
+        settings={"restore_best": True},
         validate=validate,
-        monitor="accuracy",
-        mode="max",
-        checkpoint=checkpoint,
-        identity={"recipe": repr(recipe), "turns": len(turns), "slots": model.slots, "also": identity},
+        identity={"turns": len(turns), "slots": model.slots, "also": identity},
         steps_per_epoch=-(-len(turns) // batch_size),
-        on_epoch=on_epoch,
-        progress=progress,
+        **options,
     )

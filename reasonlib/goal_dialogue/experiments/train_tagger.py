@@ -141,22 +141,19 @@ def train_on_data(
         logits = model(batch.spelled)
         return functional.cross_entropy(logits.flatten(0, 1), batch.tags.flatten(), ignore_index=0)
 
-    config = training.TrainingConfig(
-        epochs=-(-recipe.steps // every),
-        lr=recipe.lr,
-        schedule="linear",
-        warmup=recipe.steps // 20,
-        clip=1.0,
-        seed=seed,
-    )
-    return training.fit(
+    return training.fit_recipe(
         tagger,
         batches,
+        recipe,
         loss=loss,
-        config=config,
-        monitor="loss",
-        mode="min",
+        settings={
+            "epochs": -(-recipe.steps // every),
+            "schedule": "linear",
+            "warmup": recipe.steps // 20,
+            "clip": 1.0,
+        },
         steps_per_epoch=every,
+        seed=seed,
         progress=progress,
     )
 

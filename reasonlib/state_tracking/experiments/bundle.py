@@ -7,7 +7,6 @@ A run at ``paper`` replaces the files; at a smaller scale it only measures.
 """
 
 from dataclasses import replace
-from typing import Any
 
 import torch
 
@@ -23,6 +22,7 @@ from reasonlib.state_tracking.models.pretrain import (
 )
 from reasonlib.state_tracking.models.pretrained import save_tracker
 from reasonlib.tracking.experiment import Measured, Trial
+from reasonlib.tracking.trials import measured
 from reasonlib.training.batching import mask_of, pad
 from reasonlib.training.encoders import EncoderConfig, small_encoder
 from reasonlib.training.masked_words import UNSCORED, mask_words
@@ -40,21 +40,13 @@ def make_encoder(trial: Trial) -> Measured:
         tokenizer,
         simulate(settings["texts"], seed=11),
         PretrainingConfig(steps=settings["steps"]),
-        seed=trial.seed,
-        minutes=trial.minutes,
-        checkpoint=trial.folder,
-        progress=trial.progress,
+        **trial.options,
     )
     if trial.scale == "paper" and history.stopped == "finished":
         save_encoder(model, tokenizer, BUNDLED)
     losses = [row["loss"] for row in history]  # none if the budget ended before the first pass
-    return Measured(
-        metrics={"masked_accuracy": masked_accuracy(model, tokenizer)},
-        details={"loss": losses},
-        steps_done=history.steps_done,
-        steps_planned=history.steps_planned,
-        stopped=history.stopped,
-    )
+    accuracy = masked_accuracy(model, tokenizer)
+    return measured(history, {"masked_accuracy": accuracy}, details={"loss": losses})
 
 
 @torch.no_grad()
@@ -70,12 +62,6 @@ def masked_accuracy(model: torch.nn.Module, tokenizer: object, *, dialogues: int
     return float((guessed == asked)[chosen].float().mean())
 
 
-def _stage(trial: Trial, name: str, **settings: Any) -> Trial:
-    """Give a stage of a trial its own checkpoints and settings."""
-    folder = None if trial.folder is None else trial.folder / name
-    return replace(trial, settings={**trial.settings, **settings}, folder=folder)
-
-
 def make_tracker(trial: Trial) -> Measured:
     """Train the source's tracker (DS-merge) in two stages, and write it if the scale is ``paper``.
 
@@ -83,17 +69,17 @@ def make_tracker(trial: Trial) -> Measured:
     with dialogues that the first has not shown.
     """
     settings, splits = trial.settings, load_splits(trial)
-    prepared, first = fit_tracker(_stage(trial, "first"), splits=splits)
+    prepared, first = fit_tracker(trial.stage("first"), splits=splits)
     fresh = tuple(simulate(settings["further"], 21, SimulatorConfig(inherit=0.8, long=0.0)))
-    second = _stage(trial, "further", epochs=1, lr=settings["further_lr"], short=0)
-    prepared, measured = fit_tracker(second, splits=splits._replace(train=fresh), start=prepared)
-    measured = replace(
-        measured,
-        steps_done=first.steps_done + measured.steps_done,
-        steps_planned=first.steps_planned + measured.steps_planned,
-        stopped=first.stopped if first.stopped != "finished" else measured.stopped,
+    second = trial.stage("further", epochs=1, lr=settings["further_lr"], short=0)
+    prepared, result = fit_tracker(second, splits=splits._replace(train=fresh), start=prepared)
+    result = replace(
+        result,
+        steps_done=first.steps_done + result.steps_done,
+        steps_planned=first.steps_planned + result.steps_planned,
+        stopped=first.stopped if first.stopped != "finished" else result.stopped,
     )
-    if trial.scale == "paper" and measured.stopped in (None, "finished"):
-        made = {name: round(value, 4) for name, value in measured.metrics.items() if "." not in name}
+    if trial.scale == "paper" and result.stopped in (None, "finished"):
+        made = {name: round(value, 4) for name, value in result.metrics.items() if "." not in name}
         save_tracker(prepared.model, prepared.tokenizer, {"seed": trial.seed, **made})
-    return measured
+    return result

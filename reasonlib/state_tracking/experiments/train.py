@@ -5,8 +5,8 @@
     Splits -> candidates, EncodedTurn -> batches -> training.fit -> predicted states -> metrics
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
@@ -30,8 +30,10 @@ from reasonlib.state_tracking.models.encoder import DSCEncoder, load_encoder
 from reasonlib.state_tracking.models.span import OPEN, Spans, SpanTracker, span_batch, span_loss
 from reasonlib.state_tracking.models.tracker import PairwiseTracker, Tracker, tracker_loss
 from reasonlib.tracking.experiment import Measured, Trial
+from reasonlib.tracking.trials import measured
 from reasonlib.training.batching import LengthBuckets
 from reasonlib.training.encoders import EncoderConfig, small_encoder
+from reasonlib.training.settings import construct
 
 __all__ = ["Prepared", "Recipe", "fit_tracker", "measure", "predict", "prepare", "run_carry", "run_tracker"]
 
@@ -226,11 +228,6 @@ def measure(
     return metrics, details
 
 
-def _pick(settings: Mapping[str, Any]) -> Recipe:
-    names = {field.name for field in fields(Recipe)}
-    return Recipe(**{name: value for name, value in settings.items() if name in names})
-
-
 def load_splits(trial: Trial) -> Splits:
     """Load the dialogues of a trial."""
     settings = trial.settings
@@ -304,7 +301,7 @@ def fit_tracker(
         A trained system to go on from, with its candidates; by default a new one.
     """
     splits = splits or load_splits(trial)
-    recipe = _pick(trial.settings)
+    recipe = construct(Recipe, trial.settings)
     prepared, tokens = prepare(recipe, splits, seed=trial.seed)
     if start is not None:
         prepared = start
@@ -324,40 +321,29 @@ def fit_tracker(
         scores = score(said, _states(valid, splits.valid))
         return {"joint_goal": scores.joint_goal, "slot": scores.slot}
 
-    history = training.fit(
+    history = training.fit_recipe(
         model,
         epoch_batches,
+        recipe,
         loss=prepared.loss,
-        config=training.TrainingConfig(
-            epochs=recipe.epochs,
-            lr=recipe.lr,
-            optimiser="adamw",
-            weight_decay=0.01,
-            schedule="linear",
-            warmup=max(1, round(recipe.warmup * steps)),
-            clip=recipe.clip,
-            accumulate=recipe.accumulate,
-            precision=recipe.precision,
-            restore_best=True,
-            seed=trial.seed,
-            minutes=trial.minutes,
-        ),
+        settings={
+            **training.ADAMW_LINEAR,
+            "clip": recipe.clip,
+            "warmup": max(1, round(recipe.warmup * steps)),
+            "restore_best": True,
+        },
         validate=validate,
         monitor="joint_goal",
-        mode="max",
-        checkpoint=trial.folder,
         steps_per_epoch=-(-each // recipe.accumulate),
-        progress=trial.progress,
+        **trial.options,
     )
     predicted = predict(prepared, test, splits.test)
     metrics, details = measure(predicted, test, splits.test)
-    curve = [{key: row[key] for key in ("epoch", "loss", "joint_goal", "slot")} for row in history]
-    return prepared, Measured(
-        metrics=metrics,
-        steps_done=history.steps_done,
-        steps_planned=history.steps_planned,
-        stopped=history.stopped,
-        details={**details, "curve": curve, "parameters": training.parameter_count(model)},
+    return prepared, measured(
+        history,
+        metrics,
+        curve=("epoch", "loss", "joint_goal", "slot"),
+        details={**details, "parameters": training.parameter_count(model)},
     )
 
 

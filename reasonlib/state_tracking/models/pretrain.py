@@ -10,7 +10,7 @@ Axes: B dialogues, T tokens.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 import torch
@@ -22,6 +22,7 @@ from reasonlib import training
 from reasonlib.state_tracking.data.encoding import TurnTokens
 from reasonlib.state_tracking.data.example import Dialogue
 from reasonlib.state_tracking.data.simulator import SimulatorConfig, simulate
+from reasonlib.training import RunOptions
 from reasonlib.training.batching import mask_of, pad
 from reasonlib.training.masked_words import UNSCORED, mask_words, word_tokenizer
 
@@ -109,16 +110,12 @@ def pretrain(
     tokenizer: Any,
     dialogues: Sequence[Dialogue],
     config: PretrainingConfig,
-    *,
-    seed: int = 0,
-    minutes: float | None = None,
-    checkpoint: Path | None = None,
-    progress: bool | None = None,
+    **options: Unpack[RunOptions],
 ) -> training.History:
     """Train an `AlbertForMaskedLM` in place; the loss is in nats for each masked word."""
     tokens = TurnTokens(tokenizer)
     texts = [tokens.history(dialogue, len(dialogue.turns) - 1)[0] for dialogue in dialogues]
-    epochs = min(_EPOCHS, config.steps)
+    epochs, seed = min(_EPOCHS, config.steps), options.get("seed", 0)
     each = config.steps // epochs
     texts = [text[: model.config.max_position_embeddings] for text in texts]
 
@@ -141,21 +138,20 @@ def pretrain(
         total = functional.cross_entropy(logits, batch.words[asked], reduction="sum")
         return total / asked.sum().clamp(min=1)
 
-    return training.fit(
+    return training.fit_recipe(
         model,
         batches,
+        config,
         loss=loss,
-        config=training.TrainingConfig(
-            epochs=epochs, lr=config.lr, optimiser="adamw", weight_decay=0.01, schedule="linear",
-            warmup=max(1, min(100, config.steps // 10)), clip=1.0, seed=seed, minutes=minutes,
-        ),
-        monitor="loss",
-        mode="min",
-        checkpoint=checkpoint,
-        identity={"pretraining": repr(config), "model": repr(model.config.to_diff_dict())},
+        settings={
+            **training.ADAMW_LINEAR,
+            "epochs": epochs,
+            "warmup": max(1, min(100, config.steps // 10)),
+        },
+        identity={"model": repr(model.config.to_diff_dict())},
         steps_per_epoch=each,
-        progress=progress,
-    )  # fmt: skip
+        **options,
+    )
 
 
 def save_encoder(model: Any, tokenizer: Any, folder: Path) -> None:

@@ -14,6 +14,7 @@ from reasonlib.story_qa.data.example import TASKS, Example, words
 from reasonlib.story_qa.experiments.metrics import scores
 from reasonlib.story_qa.models.baselines import BagOfWords, MostFrequent, StoryLSTM
 from reasonlib.tracking.experiment import Experiment, Measured, Trial
+from reasonlib.tracking.trials import measured
 from reasonlib.training.batching import LengthBuckets, pad
 
 
@@ -48,12 +49,7 @@ def run_baseline(trial: Trial) -> Measured:
     )
     with torch.no_grad():
         right = answer()
-    return Measured(
-        metrics=scores(tasks, right),
-        steps_done=history.steps_done,
-        steps_planned=history.steps_planned,
-        stopped=history.stopped,
-    )
+    return measured(history, scores(tasks, right))
 
 
 def _bag(trial: Trial, splits: Splits) -> tuple[nn.Module, Any, Any, int]:

@@ -1,9 +1,8 @@
 """Training and evaluation of the reader that marks the sentences it needs (`models.evidence`)."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 import torch
@@ -15,22 +14,20 @@ from reasonlib import training
 from reasonlib.story_qa.data.datasets import DATA, load, version
 from reasonlib.story_qa.data.encoding import EvidenceBatch, StorySet, evidence_batch
 from reasonlib.story_qa.data.example import TASKS
-from reasonlib.story_qa.data.tokens import answer_classes, encode_sentences
 from reasonlib.story_qa.experiments.hibert import (
     SentenceRecipe,
-    accuracy,
-    predict_answers,
-    sample_questions,
-    task_shares,
+    encode_splits,
+    fit_with_practice,
+    reader_metrics,
 )
-from reasonlib.story_qa.experiments.metrics import by_support, scores
 from reasonlib.story_qa.models.bert import load_encoder
 from reasonlib.story_qa.models.evidence import EvidenceReader, EvidenceReaderOutput
 from reasonlib.story_qa.models.hibert import SentenceReaderConfig, keep_layers, reinitialise
 from reasonlib.tracking.experiment import Experiment, Measured, Trial
 from reasonlib.tracking.trials import measured
+from reasonlib.training import RunOptions
 from reasonlib.training.batching import LengthBuckets
-from reasonlib.training.settings import select_fields
+from reasonlib.training.settings import construct
 
 __all__ = ["EvidenceRecipe", "evidence_loss", "evidence_scores", "predict_evidence", "train_evidence"]
 
@@ -81,58 +78,19 @@ def train_evidence(
     recipe: EvidenceRecipe,
     *,
     valid: StorySet | None = None,
-    seed: int = 0,
-    minutes: float | None = None,
-    checkpoint: Path | None = None,
-    progress: bool | None = None,
-    on_epoch: Callable[[dict[str, Any]], None] | None = None,
+    **options: Unpack[RunOptions],
 ) -> training.History:
     """Train in place; the arguments are those of `hibert.train_reader`."""
     slots = model.config.slots
-    lengths = np.minimum(train.lengths, slots)
-    steps = len(LengthBuckets(lengths, batch_size=recipe.batch_size, seed=seed))
-    latest: dict[str, float] = {}
 
-    def start(epoch: int, rows: list[dict[str, float]]) -> None:
-        latest.clear()
-        latest.update(rows[-1] if rows else {})
+    def batch(items: np.ndarray, rng: np.random.Generator) -> EvidenceBatch:
+        chosen = evidence_batch(train, items, slots=slots, noise=recipe.noise, rng=rng)
+        return chosen.to(model.ages.device)
 
-    def batches(epoch: int) -> Iterator[EvidenceBatch]:
-        rng = np.random.default_rng([seed, epoch])
-        items = np.arange(len(train))
-        if latest and valid is not None and recipe.practice is not None:
-            errors = {int(task): 1 - latest[f"accuracy.qa{task}"] for task in np.unique(valid.task)}
-            items = sample_questions(train.task, task_shares(errors, recipe.practice), rng)
-        for rows in LengthBuckets(lengths[items], batch_size=recipe.batch_size, seed=seed).plan(epoch):
-            batch = evidence_batch(train, items[rows], slots=slots, noise=recipe.noise, rng=rng)
-            yield batch.to(model.ages.device)
+    def loss(model: EvidenceReader, batch: EvidenceBatch) -> Tensor:
+        return evidence_loss(model(batch), batch, recipe.evidence_loss_weight)
 
-    return training.fit(
-        model,
-        batches,
-        loss=lambda model, batch: evidence_loss(model(batch), batch, recipe.evidence_loss_weight),
-        config=training.TrainingConfig(
-            epochs=recipe.epochs,
-            lr=recipe.lr,
-            optimiser="adamw",
-            betas=(0.9, 0.98),  # as in Vaswani et al. (2017), section 5.3
-            weight_decay=recipe.weight_decay,
-            schedule="linear",
-            warmup=round(recipe.warmup * steps * recipe.epochs),
-            clip=recipe.clip,
-            seed=seed,
-            minutes=minutes,
-        ),
-        validate=None if valid is None else lambda model: accuracy(model, valid),
-        monitor="loss" if valid is None else "accuracy",
-        mode="min" if valid is None else "max",
-        checkpoint=checkpoint,
-        identity={"recipe": repr(recipe), "model": repr(model.config), "questions": len(train)},
-        steps_per_epoch=steps,
-        on_epoch_start=start,
-        on_epoch=on_epoch,
-        progress=progress,
-    )
+    return fit_with_practice(model, train, recipe, batch, loss=loss, valid=valid, **options)
 
 
 @torch.no_grad()
@@ -170,30 +128,14 @@ def run_evidence(trial: Trial) -> Measured:
     encoder, tokenizer = load_encoder(settings["encoder"])
     encoder = keep_layers(encoder, settings["sentence_layers"])
     encoder = reinitialise(encoder, seed=trial.seed, spread=settings["spread"])
-    answers = answer_classes(splits.train)
-    train, valid, test = (
-        encode_sentences(part, tokenizer, answers) for part in (splits.train, splits.valid, splits.test)
-    )
-    config = SentenceReaderConfig(answers=len(answers), **select_fields(SentenceReaderConfig, settings))
-    model = EvidenceReader(encoder, config, seed=trial.seed)
-    history = train_evidence(
-        model.to(trial.device),
-        train,
-        EvidenceRecipe(**select_fields(EvidenceRecipe, settings)),
-        valid=valid,
-        seed=trial.seed,
-        minutes=trial.minutes,
-        checkpoint=trial.folder,
-        progress=trial.progress,
-    )
-    right = predict_answers(model, test) == test.answer  # type: ignore[arg-type]  # it reads alike
+    (train, valid, test), answers = encode_splits(splits, tokenizer)
+    config = construct(SentenceReaderConfig, settings, answers=len(answers))
+    model = EvidenceReader(encoder, config, seed=trial.seed).to(trial.device)
+    recipe = construct(EvidenceRecipe, settings)
+    history = train_evidence(model, train, recipe, valid=valid, **trial.options)
     metrics = {
-        **scores(test.task, right),
-        **by_support(test.examples, right),
+        **reader_metrics(model, train, test, history),  # type: ignore[arg-type]  # it reads alike
         **evidence_scores(test, predict_evidence(model, test)),
-        "forgotten": float(np.mean(test.lengths > config.slots)),
-        "weights": float(training.parameter_count(model)),
-        "questions_per_second": len(train) * len(history) / max(history.seconds, 1e-9),
     }
     return measured(history, metrics, curve=("epoch", "loss", "accuracy"))
 

@@ -1,12 +1,10 @@
 """Fine-tuning an encoder on stories: pairs of question and story, batches of like length, accuracy."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 import numpy as np
-import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -18,8 +16,9 @@ from reasonlib.story_qa.experiments.metrics import by_support, scores
 from reasonlib.story_qa.models.bert import AnswerReader, load_encoder
 from reasonlib.tracking.experiment import Experiment, Measured, Trial
 from reasonlib.tracking.trials import measured
-from reasonlib.training.batching import LengthBuckets
-from reasonlib.training.settings import select_fields
+from reasonlib.training import RunOptions
+from reasonlib.training.batching import LengthBuckets, predict_in_buckets
+from reasonlib.training.settings import construct
 
 __all__ = ["FineTuningRecipe", "accuracy", "fine_tune", "predict_answers"]
 
@@ -42,15 +41,15 @@ class FineTuningRecipe:
             raise ValueError(f"warmup must be between 0 and 1, got {self.warmup}")
 
 
-@torch.no_grad()
 def predict_answers(model: AnswerReader, pairs: PairSet, *, tokens: int = 16384) -> np.ndarray:
     """Answer every question; returns the classes, shape (N,)."""
     model.eval()
     device = next(model.parameters()).device
-    answers = np.zeros(len(pairs), dtype=np.int64)
-    for items in LengthBuckets(pairs.lengths, max_tokens=max(tokens, max(pairs.lengths))).plan(0):
-        answers[items] = model(pairs.batch(items).pairs.to(device)).logits.argmax(1).cpu().numpy()
-    return answers
+
+    def answer(items: list[int]) -> Tensor:
+        return model(pairs.batch(items).pairs.to(device)).logits.argmax(1)
+
+    return predict_in_buckets(answer, pairs.lengths, max_tokens=tokens)
 
 
 def accuracy(model: AnswerReader, pairs: PairSet) -> dict[str, float]:
@@ -61,14 +60,10 @@ def accuracy(model: AnswerReader, pairs: PairSet) -> dict[str, float]:
 def fine_tune(
     model: AnswerReader,
     train: PairSet,
-    how: FineTuningRecipe,
+    recipe: FineTuningRecipe,
     *,
     valid: PairSet | None = None,
-    seed: int = 0,
-    minutes: float | None = None,
-    checkpoint: Path | None = None,
-    progress: bool | None = None,
-    on_epoch: Callable[[dict[str, Any]], None] | None = None,
+    **options: Unpack[RunOptions],
 ) -> training.History:
     """Train encoder and answer head together, in place.
 
@@ -78,14 +73,13 @@ def fine_tune(
         A reader with a pre-trained or a fresh encoder.
     train, valid
         Pairs to learn from, and pairs to measure on after every epoch.
-    how
+    recipe
         Batch size in tokens, rate, warm-up.
-    seed
-        Orders the batches and draws the dropout.
-    minutes, checkpoint, progress, on_epoch
-        As in `reasonlib.training.fit`.
+    **options
+        Of the run, see `RunOptions`; the seed orders the batches and draws the dropout.
     """
-    buckets = LengthBuckets(train.lengths, max_tokens=max(how.tokens, max(train.lengths)), seed=seed)
+    tokens = max(recipe.tokens, max(train.lengths))
+    buckets = LengthBuckets(train.lengths, max_tokens=tokens, seed=options.get("seed", 0))
     steps = len(buckets)
     device = next(model.parameters()).device
 
@@ -99,29 +93,20 @@ def fine_tune(
     def validate(model: AnswerReader) -> dict[str, float]:
         return {"accuracy": accuracy(model, valid)["accuracy"]} if valid is not None else {}
 
-    return training.fit(
+    return training.fit_recipe(
         model,
         batches,
+        recipe,
         loss=loss,
-        config=training.TrainingConfig(
-            epochs=how.epochs,
-            lr=how.lr,
-            optimiser="adamw",
-            weight_decay=how.weight_decay,
-            schedule="linear",
-            warmup=round(how.warmup * steps * how.epochs),
-            clip=how.clip,
-            seed=seed,
-            minutes=minutes,
-        ),
+        settings={
+            "optimiser": "adamw",
+            "schedule": "linear",
+            "warmup": round(recipe.warmup * steps * recipe.epochs),
+        },
         validate=None if valid is None else validate,
-        monitor="loss" if valid is None else "accuracy",
-        mode="min" if valid is None else "max",
-        checkpoint=checkpoint,
-        identity={"how": repr(how), "pairs": len(train)},
+        identity={"pairs": len(train)},
         steps_per_epoch=steps,
-        on_epoch=on_epoch,
-        progress=progress,
+        **options,
     )
 
 
@@ -143,12 +128,9 @@ def run_bert(trial: Trial) -> Measured:
     history = fine_tune(
         model,
         sets["train"],
-        FineTuningRecipe(**select_fields(FineTuningRecipe, settings)),
+        construct(FineTuningRecipe, settings),
         valid=sets["valid"],
-        seed=trial.seed,
-        minutes=trial.minutes,
-        checkpoint=trial.folder,
-        progress=trial.progress,
+        **trial.options,
     )
     right = predict_answers(model, sets["test"]) == sets["test"].answer
     metrics = {

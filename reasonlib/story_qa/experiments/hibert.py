@@ -1,17 +1,15 @@
 """Training and evaluation of the reader of sentences (`models.hibert`)."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
-import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from reasonlib import training
-from reasonlib.story_qa.data.datasets import DATA, load, version
+from reasonlib.story_qa.data.datasets import DATA, Splits, load, version
 from reasonlib.story_qa.data.encoding import Batch, StorySet
 from reasonlib.story_qa.data.example import TASKS
 from reasonlib.story_qa.data.tokens import answer_classes, encode_sentences
@@ -20,10 +18,21 @@ from reasonlib.story_qa.models.bert import load_encoder
 from reasonlib.story_qa.models.hibert import SentenceReader, SentenceReaderConfig, keep_layers, reinitialise
 from reasonlib.tracking.experiment import Experiment, Measured, Trial
 from reasonlib.tracking.trials import measured
-from reasonlib.training.batching import LengthBuckets
-from reasonlib.training.settings import select_fields
+from reasonlib.training import RunOptions
+from reasonlib.training.batching import LengthBuckets, predict_in_buckets
+from reasonlib.training.settings import construct
 
-__all__ = ["SentenceRecipe", "accuracy", "predict_answers", "sample_questions", "task_shares", "train_reader"]
+__all__ = [
+    "SentenceRecipe",
+    "accuracy",
+    "encode_splits",
+    "fit_with_practice",
+    "predict_answers",
+    "reader_metrics",
+    "sample_questions",
+    "task_shares",
+    "train_reader",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,16 +105,15 @@ def sample_questions(tasks: np.ndarray, shares: Mapping[int, float], rng: np.ran
     return np.concatenate(chosen)
 
 
-@torch.no_grad()
 def predict_answers(model: SentenceReader, stories: StorySet, *, size: int = 256) -> np.ndarray:
     """Answer every question; returns the classes, shape (N,)."""
     model.eval()
     slots = model.config.slots
-    answers = np.zeros(len(stories), dtype=np.int64)
-    for items in LengthBuckets(stories.lengths.tolist(), batch_size=size).plan(0):
-        batch = stories.batch(items, slots=slots).to(model.ages.device)
-        answers[items] = model(batch).logits.argmax(1).cpu().numpy()
-    return answers
+
+    def answer(items: list[int]) -> Tensor:
+        return model(stories.batch(items, slots=slots).to(model.ages.device)).logits.argmax(1)
+
+    return predict_in_buckets(answer, stories.lengths, batch_size=size)
 
 
 def accuracy(model: SentenceReader, stories: StorySet) -> dict[str, float]:
@@ -119,11 +127,7 @@ def train_reader(
     recipe: SentenceRecipe,
     *,
     valid: StorySet | None = None,
-    seed: int = 0,
-    minutes: float | None = None,
-    checkpoint: Path | None = None,
-    progress: bool | None = None,
-    on_epoch: Callable[[dict[str, Any]], None] | None = None,
+    **options: Unpack[RunOptions],
 ) -> training.History:
     """Train both levels together, in place.
 
@@ -136,63 +140,99 @@ def train_reader(
         held out also says what to practise.
     recipe
         Batch size, rate, noise.
-    seed
-        Orders the batches and draws the empty slots.
-    minutes, checkpoint, progress, on_epoch
-        As in `reasonlib.training.fit`.
+    **options
+        Of the run, see `RunOptions`; the seed orders the batches and draws the empty slots.
     """
-    slots = model.config.slots
-    lengths = np.minimum(train.lengths, slots)
+    slots, device = model.config.slots, model.ages.device
+
+    def batch(items: np.ndarray, rng: np.random.Generator) -> Batch:
+        return train.batch(items, slots=slots, noise=recipe.noise, rng=rng).to(device)
+
+    def loss(model: nn.Module, batch: Batch) -> Tensor:
+        return functional.cross_entropy(model(batch).logits, batch.answer)
+
+    return fit_with_practice(model, train, recipe, batch, loss=loss, valid=valid, **options)
+
+
+def fit_with_practice(
+    model: Any,
+    train: StorySet,
+    recipe: SentenceRecipe,
+    batch: Callable[[np.ndarray, np.random.Generator], Any],
+    *,
+    loss: Callable[[Any, Any], Tensor],
+    valid: StorySet | None = None,
+    **options: Unpack[RunOptions],
+) -> training.History:
+    """Train a reader on batches of like length, more often on the tasks it answers worst.
+
+    Parameters
+    ----------
+    model, train, recipe, valid, **options
+        As in `train_reader`.
+    batch
+        ``batch(items, rng)``, what the model reads of questions by their numbers.
+    loss
+        ``loss(model, batch)``.
+    """
+    seed = options.get("seed", 0)
+    lengths = np.minimum(train.lengths, model.config.slots)
     everything = np.arange(len(train))
     steps = len(LengthBuckets(lengths, batch_size=recipe.batch_size, seed=seed))
-    device = model.ages.device
     latest: dict[str, float] = {}
 
     def start(epoch: int, rows: list[dict[str, float]]) -> None:
         latest.clear()
         latest.update(rows[-1] if rows else {})
 
-    def batches(epoch: int) -> Iterator[Batch]:
+    def batches(epoch: int) -> Iterator[Any]:
         rng = np.random.default_rng([seed, epoch])
         items = everything
         if latest and valid is not None and recipe.practice is not None:
             errors = {int(task): 1 - latest[f"accuracy.qa{task}"] for task in np.unique(valid.task)}
             items = sample_questions(train.task, task_shares(errors, recipe.practice), rng)
         for rows in LengthBuckets(lengths[items], batch_size=recipe.batch_size, seed=seed).plan(epoch):
-            yield train.batch(items[rows], slots=slots, noise=recipe.noise, rng=rng).to(device)
+            yield batch(items[rows], rng)
 
-    def loss(model: nn.Module, batch: Batch) -> Tensor:
-        return functional.cross_entropy(model(batch).logits, batch.answer)
-
-    def validate(model: SentenceReader) -> dict[str, float]:
-        return accuracy(model, valid) if valid is not None else {}
-
-    return training.fit(
+    return training.fit_recipe(
         model,
         batches,
+        recipe,
         loss=loss,
-        config=training.TrainingConfig(
-            epochs=recipe.epochs,
-            lr=recipe.lr,
-            optimiser="adamw",
-            betas=(0.9, 0.98),  # as in Vaswani et al. (2017), section 5.3
-            weight_decay=recipe.weight_decay,
-            schedule="linear",
-            warmup=round(recipe.warmup * steps * recipe.epochs),
-            clip=recipe.clip,
-            seed=seed,
-            minutes=minutes,
-        ),
-        validate=None if valid is None else validate,
-        monitor="loss" if valid is None else "accuracy",
-        mode="min" if valid is None else "max",
-        checkpoint=checkpoint,
-        identity={"recipe": repr(recipe), "model": repr(model.config), "questions": len(train)},
+        settings={
+            "optimiser": "adamw",
+            "betas": (0.9, 0.98),  # as in Vaswani et al. (2017), section 5.3
+            "schedule": "linear",
+            "warmup": round(recipe.warmup * steps * recipe.epochs),
+        },
+        validate=None if valid is None else lambda model: accuracy(model, valid),
+        identity={"model": repr(model.config), "questions": len(train)},
         steps_per_epoch=steps,
         on_epoch_start=start,
-        on_epoch=on_epoch,
-        progress=progress,
+        **options,
     )
+
+
+def encode_splits(splits: Splits, tokenizer: Any) -> tuple[list[StorySet], Sequence[str]]:
+    """Encode the sentences of train, valid and test; return them, and the answers to choose from."""
+    answers = answer_classes(splits.train)
+    return [
+        encode_sentences(part, tokenizer, answers) for part in (splits.train, splits.valid, splits.test)
+    ], answers
+
+
+def reader_metrics(
+    model: SentenceReader, train: StorySet, test: StorySet, history: training.History
+) -> dict[str, float]:
+    """Measure a reader on test questions, how many sentences it forgets, its size and its speed."""
+    right = predict_answers(model, test) == test.answer
+    return {
+        **scores(test.task, right),
+        **by_support(test.examples, right),
+        "forgotten": float(np.mean(test.lengths > model.config.slots)),
+        "weights": float(training.parameter_count(model)),
+        "questions_per_second": len(train) * len(history) / max(history.seconds, 1e-9),
+    }
 
 
 def run_hibert(trial: Trial) -> Measured:
@@ -204,31 +244,12 @@ def run_hibert(trial: Trial) -> Measured:
         encoder = keep_layers(encoder, settings["sentence_layers"])
     if settings["scratch"]:
         encoder = reinitialise(encoder, seed=trial.seed)
-    answers = answer_classes(splits.train)
-    train, valid, test = (
-        encode_sentences(part, tokenizer, answers) for part in (splits.train, splits.valid, splits.test)
-    )
-    config = SentenceReaderConfig(answers=len(answers), **select_fields(SentenceReaderConfig, settings))
-    model = SentenceReader(encoder, config, seed=trial.seed)
-    history = train_reader(
-        model.to(trial.device),
-        train,
-        SentenceRecipe(**select_fields(SentenceRecipe, settings)),
-        valid=valid,
-        seed=trial.seed,
-        minutes=trial.minutes,
-        checkpoint=trial.folder,
-        progress=trial.progress,
-    )
-    right = predict_answers(model, test) == test.answer
-    metrics = {
-        **scores(test.task, right),
-        **by_support(test.examples, right),
-        "forgotten": float(np.mean(test.lengths > config.slots)),
-        "weights": float(training.parameter_count(model)),
-        "questions_per_second": len(train) * len(history) / max(history.seconds, 1e-9),
-    }
-    return measured(history, metrics, curve=("epoch", "loss", "accuracy"))
+    (train, valid, test), answers = encode_splits(splits, tokenizer)
+    config = construct(SentenceReaderConfig, settings, answers=len(answers))
+    model = SentenceReader(encoder, config, seed=trial.seed).to(trial.device)
+    recipe = construct(SentenceRecipe, settings)
+    history = train_reader(model, train, recipe, valid=valid, **trial.options)
+    return measured(history, reader_metrics(model, train, test, history), curve=("epoch", "loss", "accuracy"))
 
 
 SENTENCES = {"encoder": None, "sentence_layers": 1, "scratch": False, "lr": 0.002}

@@ -1,9 +1,8 @@
 """Memory networks trained on all twenty tasks at once: sizes, learning rates, what each part is worth."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from torch import Tensor, nn
@@ -17,8 +16,9 @@ from reasonlib.story_qa.experiments.metrics import attention_on_support, by_supp
 from reasonlib.story_qa.models.memory_network import MemoryConfig, MemoryNetwork
 from reasonlib.tracking.experiment import Experiment, Measured, Trial
 from reasonlib.tracking.trials import measured
+from reasonlib.training import RunOptions
 from reasonlib.training.batching import LengthBuckets
-from reasonlib.training.settings import select_fields, with_defaults
+from reasonlib.training.settings import construct, with_defaults
 
 __all__ = ["FULL", "Recipe", "accuracy", "build", "learn", "measure"]
 
@@ -35,7 +35,7 @@ def build(
     vocabulary = build_vocabulary((*splits.train, *splits.valid, *splits.test))
     encoding = settings.get("encoding", "position")
     sets = {part: encode(getattr(splits, part), vocabulary, encoding) for part in ("train", "valid", "test")}
-    config = MemoryConfig(vocabulary=len(vocabulary), **select_fields(MemoryConfig, settings))
+    config = construct(MemoryConfig, settings, vocabulary=len(vocabulary))
     return MemoryNetwork(config, seed=seed), sets
 
 
@@ -58,12 +58,9 @@ def run_memory(trial: Trial) -> Measured:
     history = learn(
         model.to(trial.device),
         sets["train"],
-        Recipe(**select_fields(Recipe, settings)),
+        construct(Recipe, settings),
         valid=sets["valid"],
-        seed=trial.seed,
-        minutes=trial.minutes,
-        checkpoint=trial.folder,
-        progress=trial.progress,
+        **trial.options,
     )
     best = [row["accuracy"] for row in history]
     half = next((row["epoch"] for row in history if row["accuracy"] >= 0.5), float("nan"))
@@ -186,20 +183,6 @@ class Recipe:
         if self.noise < 0:
             raise ValueError(f"noise must be at least 0, got {self.noise}")
 
-    def config(self, *, seed: int = 0, minutes: float | None = None) -> training.TrainingConfig:
-        """Translate into the settings of the common training loop."""
-        return training.TrainingConfig(
-            epochs=self.epochs,
-            lr=self.lr,
-            optimiser=self.optimiser,
-            schedule=self.schedule,
-            step_every=self.halve_every,
-            warmup=self.warmup,
-            clip=self.clip,
-            seed=seed,
-            minutes=minutes,
-        )
-
 
 def accuracy(model: MemoryNetwork, stories: StorySet) -> dict[str, float]:
     """Measure the share of right answers (see `metrics.scores`)."""
@@ -213,11 +196,7 @@ def learn(
     recipe: Recipe,
     *,
     valid: StorySet | None = None,
-    seed: int = 0,
-    minutes: float | None = None,
-    checkpoint: Path | None = None,
-    progress: bool | None = None,
-    on_epoch: Callable[[dict[str, Any]], None] | None = None,
+    **options: Unpack[RunOptions],
 ) -> training.History:
     """Train a memory network in place.
 
@@ -230,21 +209,15 @@ def learn(
         vocabulary the model was made for.
     recipe
         Batch size, rates, noise, linear start.
-    seed
-        Orders the batches and draws the random noise.
-    minutes
-        Budget; training stops cleanly when it is used up.
-    checkpoint
-        Folder to resume from and to write to.
-    progress, on_epoch
-        As in `reasonlib.training.fit`.
+    **options
+        Of the run, see `RunOptions`; the seed orders the batches and draws the random noise.
 
     Returns
     -------
     History
         One row an epoch: loss (nats a question) and, with `valid`, its accuracy.
     """
-    slots = model.config.slots
+    slots, seed = model.config.slots, options.get("seed", 0)
     buckets = LengthBuckets(
         np.minimum(train.lengths, slots).tolist(), batch_size=recipe.batch_size, seed=seed
     )
@@ -267,18 +240,15 @@ def learn(
     def validate(model: MemoryNetwork) -> dict[str, float]:
         return {"accuracy": accuracy(model, valid)["accuracy"]} if valid is not None else {}
 
-    return training.fit(
+    return training.fit_recipe(
         model,
         batches,
+        recipe,
         loss=loss,
-        config=recipe.config(seed=seed, minutes=minutes),
+        settings={"step_every": recipe.halve_every},
         validate=None if valid is None else validate,
-        monitor="loss" if valid is None else "accuracy",
-        mode="min" if valid is None else "max",
-        checkpoint=checkpoint,
-        identity={"recipe": repr(recipe), "model": repr(model.config), "questions": len(train)},
+        identity={"model": repr(model.config), "questions": len(train)},
         steps_per_epoch=len(buckets),
         on_epoch_start=start,
-        on_epoch=on_epoch,
-        progress=progress,
+        **options,
     )

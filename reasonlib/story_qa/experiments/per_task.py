@@ -2,10 +2,9 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 import torch
@@ -21,7 +20,8 @@ from reasonlib.story_qa.experiments.metrics import FAILED
 from reasonlib.story_qa.models.memory_gradient import loss_with_gradient
 from reasonlib.story_qa.models.restarts import Restarts, RestartsConfig
 from reasonlib.tracking.experiment import Experiment, Measured, Trial
-from reasonlib.training.settings import select_fields, with_defaults
+from reasonlib.training import RunOptions
+from reasonlib.training.settings import construct, select_fields, with_defaults
 
 __all__ = ["RestartErrors", "RestartsRecipe", "evaluate_restarts", "kept", "train_restarts"]
 
@@ -76,12 +76,7 @@ def train_restarts(
     model: Restarts,
     train: StorySet,
     recipe: RestartsRecipe,
-    *,
-    seed: int = 0,
-    minutes: float | None = None,
-    checkpoint: Path | None = None,
-    progress: bool | None = None,
-    on_epoch: Callable[[dict[str, Any]], None] | None = None,
+    **options: Unpack[RunOptions],
 ) -> training.History:
     """Train all restarts in place, on the same batches.
 
@@ -93,10 +88,8 @@ def train_restarts(
         Questions to learn from; an epoch leaves out the few that fill no batch.
     recipe
         Rates, noise, linear start.
-    seed
-        Orders the batches and draws the noise.
-    minutes, checkpoint, progress, on_epoch
-        As in `reasonlib.training.fit`.
+    **options
+        Of the run, see `RunOptions`; the seed orders the batches and draws the noise.
 
     Returns
     -------
@@ -105,7 +98,7 @@ def train_restarts(
     """
     size = min(recipe.batch_size, len(train))
     steps, slots = len(train) // size, model.config.slots
-    device = model.words.device
+    device, seed = model.words.device, options.get("seed", 0)
     phase = {"linear": False}
 
     def batches(epoch: int) -> Iterator[Batch]:
@@ -128,27 +121,21 @@ def train_restarts(
             clip=recipe.clip,
         )
 
-    return training.fit(
+    return training.fit_recipe(
         model,
         batches,
+        recipe,
         loss=loss,
-        config=training.TrainingConfig(
-            epochs=recipe.epochs,
-            lr=recipe.lr,
-            optimiser="sgd",
-            schedule="step",
-            step_every=recipe.halve_every,
-            seed=seed,
-            minutes=minutes,
-        ),
-        monitor="loss",
-        mode="min",
-        checkpoint=checkpoint,
-        identity={"recipe": repr(recipe), "model": repr(model.config), "questions": len(train)},
+        settings={
+            "optimiser": "sgd",
+            "schedule": "step",
+            "step_every": recipe.halve_every,
+            "clip": None,  # each table of each restart is clipped by itself
+        },
+        identity={"model": repr(model.config), "questions": len(train)},
         steps_per_epoch=steps,
         on_epoch_start=start,
-        on_epoch=on_epoch,
-        progress=progress,
+        **options,
     )
 
 
@@ -225,7 +212,7 @@ def run_alone(trial: Trial) -> Measured:
             encode_ordered(part, vocabulary, settings["width"], like=train)
             for part in (splits.valid, splits.test)
         )
-        recipe = RestartsRecipe(**select_fields(RestartsRecipe, settings))
+        recipe = construct(RestartsRecipe, settings)
         longest = math.ceil((1 + recipe.noise) * int(train.lengths.max()))
         sizes = {**select_fields(RestartsConfig, settings), "slots": min(settings["slots"], longest)}
         model = Restarts(RestartsConfig(vocabulary=len(vocabulary), **sizes), seed=trial.seed)

@@ -15,7 +15,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 from torch import Tensor, nn
@@ -25,6 +25,7 @@ from reasonlib import training
 from reasonlib.story_qa.data.example import Example
 from reasonlib.story_qa.data.masking import SPECIALS, UNSCORED, MaskedBatch, mask_tokens, next_sentence_pairs
 from reasonlib.story_qa.data.tokens import StoryTokens, stack
+from reasonlib.training import RunOptions
 from reasonlib.training.batching import LengthBuckets
 
 __all__ = ["EncoderSize", "PretrainingRecipe", "new_model", "pretrain", "save_encoder"]
@@ -92,13 +93,8 @@ def pretrain(
     model: Any,
     tokenizer: Any,
     examples: Callable[[int], Sequence[Example]],
-    how: PretrainingRecipe,
-    *,
-    seed: int = 0,
-    minutes: float | None = None,
-    checkpoint: Path | None = None,
-    on_epoch: Callable[[dict[str, Any]], None] | None = None,
-    progress: bool | None = None,
+    recipe: PretrainingRecipe,
+    **options: Unpack[RunOptions],
 ) -> training.History:
     """Train both heads at once, in place; the loss is the sum of theirs.
 
@@ -110,17 +106,15 @@ def pretrain(
         From `word_tokenizer`.
     examples
         ``examples(round)`` gives fresh questions; one round is used up before the next is asked for.
-    how
-        Steps, batch size, rate.
-    seed
-        Draws cuts, exchanges and hidden words.
-    minutes, checkpoint, on_epoch, progress
-        As in `reasonlib.training.fit`; an epoch is ten per cent of the steps.
+    recipe
+        Steps, batch size, rate; an epoch is ten per cent of the steps.
+    **options
+        Of the run, see `RunOptions`; the seed draws cuts, exchanges and hidden words.
     """
     tokens = StoryTokens(tokenizer, model.config.max_position_embeddings)
     device = next(model.parameters()).device
-    epochs = 10
-    each = -(-how.steps // epochs)
+    epochs, seed = 10, options.get("seed", 0)
+    each = -(-recipe.steps // epochs)
 
     def rounds(first: int) -> Iterator[MaskedBatch]:
         number = first * 1_000_000
@@ -129,7 +123,7 @@ def pretrain(
             parts = next_sentence_pairs(examples(number), random.Random(f"{seed}:{number}"))
             pairs = [tokens.pair(a, b) for a, b, _ in parts]
             for items in LengthBuckets(
-                [len(pair.tokens) for pair in pairs], max_tokens=how.tokens, seed=seed
+                [len(pair.tokens) for pair in pairs], max_tokens=recipe.tokens, seed=seed
             ).plan(0):
                 batch = stack([pairs[item] for item in items], tokenizer.pad_token_id)
                 hidden, labels = mask_tokens(
@@ -137,7 +131,7 @@ def pretrain(
                     specials=len(SPECIALS),
                     mask=tokenizer.mask_token_id,
                     words=len(tokenizer),
-                    share=how.share,
+                    share=recipe.share,
                     generator=generator,
                 )
                 follows = torch.tensor([0 if parts[item][2] else 1 for item in items])
@@ -163,28 +157,19 @@ def pretrain(
         )
         return masked / asked + functional.cross_entropy(output.seq_relationship_logits, batch.continues)
 
-    return training.fit(
+    return training.fit_recipe(
         model,
         batches,
+        recipe,
         loss=loss,
-        config=training.TrainingConfig(
-            epochs=epochs,
-            lr=how.lr,
-            optimiser="adamw",
-            weight_decay=0.01,
-            schedule="linear",
-            warmup=round(how.warmup * how.steps),
-            clip=1.0,
-            seed=seed,
-            minutes=minutes,
-        ),
-        monitor="loss",
-        mode="min",
-        checkpoint=checkpoint,
-        identity={"how": repr(how), "model": repr(model.config.to_diff_dict())},
+        settings={
+            **training.ADAMW_LINEAR,
+            "epochs": epochs,
+            "warmup": round(recipe.warmup * recipe.steps),
+        },
+        identity={"model": repr(model.config.to_diff_dict())},
         steps_per_epoch=each,
-        on_epoch=on_epoch,
-        progress=progress,
+        **options,
     )
 
 

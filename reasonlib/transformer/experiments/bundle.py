@@ -47,10 +47,7 @@ def run_ship(trial: Trial) -> Measured:
             PretrainingRecipe(
                 steps=settings[phase], batch=settings["batch"], lr=lr, following=phase == "both"
             ),
-            seed=trial.seed,
-            minutes=trial.minutes,
-            checkpoint=trial.folder and trial.folder / phase,
-            progress=trial.progress,
+            **trial.stage(phase).options,
         )
         for phase, lr in (("masked", 3e-3), ("both", 2e-3))
         if settings[phase]

@@ -22,10 +22,7 @@ def run_decoding(trial: Trial) -> Measured:
         recipe=Recipe(**{**RECIPES[task], "steps": settings["steps"]}),
         examples=settings["examples"],
         asked=settings["asked"],
-        seed=trial.seed,
-        minutes=trial.minutes,
-        checkpoint=trial.folder,
-        progress=trial.progress,
+        **trial.options,
     )
     source, target = solved.tested.ids.source, solved.tested.ids.target
     words = solved.tested.vocabulary

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from hashlib import sha256
-from pathlib import Path
+from typing import Unpack
 
 import torch
 from torch.nn import functional
@@ -11,6 +11,7 @@ from torch.nn import functional
 from reasonlib import training
 from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
 from reasonlib.tracking.trials import measured
+from reasonlib.training import RunOptions
 from reasonlib.transformer.data.datasets import DATA, labelled_stories
 from reasonlib.transformer.data.pairs import LabelledPairs, cloze_pairs, question_pairs
 from reasonlib.transformer.models import pretrained
@@ -38,10 +39,7 @@ def fine_tune(
     lr: float = 1e-3,
     warmup: float = 0.1,
     valid: LabelledPairs | None = None,
-    seed: int = 0,
-    minutes: float | None = None,
-    checkpoint: Path | None = None,
-    progress: bool | None = None,
+    **options: Unpack[RunOptions],
 ) -> training.History:
     """Train all weights on labelled pairs, in place; a history of ten rows.
 
@@ -55,15 +53,20 @@ def fine_tune(
         Optimiser steps, pairs in each, peak rate, share of the steps over which it rises.
     valid
         Measured on ten times on the way, as ``accuracy``.
-    seed
-        Draws the batches.
-    minutes, checkpoint, progress
-        As in `reasonlib.training.fit`.
+    **options
+        Of the run, see `RunOptions`; the seed draws the batches.
     """
     if steps < 1:
         raise ValueError(f"steps must be at least 1, got {steps}")
-    epochs = min(10, steps)
-    each = -(-steps // epochs)
+    epochs, each = training.divide_steps(steps)
+    recipe = training.TrainingConfig(
+        **training.ADAMW_LINEAR,
+        epochs=epochs,
+        lr=lr,
+        warmup=round(warmup * each * epochs),
+        restore_best=False,
+    )
+    seed = options.get("seed", 0)
 
     def batches(epoch: int) -> Iterator[LabelledPairs]:
         generator = torch.Generator().manual_seed(seed * 1_000_003 + epoch)
@@ -73,29 +76,15 @@ def fine_tune(
     def validate(model: Classifier | Cloze) -> Mapping[str, float]:
         return {} if valid is None else {"accuracy": pair_accuracy(model, valid)}
 
-    return training.fit(
+    return training.fit_recipe(
         model,
         batches,
+        recipe,
         loss=lambda model, batch: functional.cross_entropy(model(batch.pairs), batch.classes),
-        config=training.TrainingConfig(
-            epochs=epochs,
-            lr=lr,
-            optimiser="adamw",
-            weight_decay=0.01,
-            schedule="linear",
-            warmup=round(warmup * each * epochs),
-            clip=1.0,
-            seed=seed,
-            minutes=minutes,
-            restore_best=False,
-        ),
         validate=None if valid is None else validate,
-        monitor="loss" if valid is None else "accuracy",
-        mode="min" if valid is None else "max",
-        checkpoint=checkpoint,
         identity={"pairs": len(train), "classes": train.choices, "model": asdict(model.bert.config)},
         steps_per_epoch=each,
-        progress=progress,
+        **options,
     )
 
 
@@ -128,10 +117,7 @@ def run_fine_tuning(trial: Trial) -> Measured:
         steps=settings["steps"],
         batch=32,
         lr=settings["lr"],
-        seed=trial.seed,
-        minutes=trial.minutes,
-        checkpoint=trial.folder,
-        progress=trial.progress,
+        **trial.options,
     )
     return measured(
         history,

@@ -25,11 +25,8 @@ def run_task(trial: Trial) -> Measured:
         recipe=Recipe(**recipe),
         examples=settings["examples"],
         asked=settings["asked"],
-        seed=trial.seed,
-        minutes=trial.minutes,
-        checkpoint=trial.folder,
-        progress=trial.progress,
-        **sizes,
+        sizes=sizes,
+        **trial.options,
     )
     return measured(solved.history, solved.metrics, details={"loss": [row["loss"] for row in solved.history]})
 
@@ -85,11 +82,8 @@ def run_positions(trial: Trial) -> Measured:
         recipe=Recipe(**{**RECIPES["copy"], "steps": settings["steps"]}),
         examples=settings["examples"],
         asked=settings["asked"],
-        seed=trial.seed,
-        minutes=trial.minutes,
-        checkpoint=trial.folder,
-        progress=trial.progress,
-        **({} if kind == "none" else {"positions": kind}),
+        sizes=None if kind == "none" else {"positions": kind},
+        **trial.options,
     )
     beyond = {}
     for length in range(longest + 1, longest + 5):
@@ -126,12 +120,8 @@ def run_norm(trial: Trial) -> Measured:
         recipe=Recipe(steps=settings["steps"], batch=32, lr=settings["lr"], warmup=settings["warmup"]),
         examples=settings["examples"],
         asked=settings["asked"],
-        seed=trial.seed,
-        minutes=trial.minutes,
-        checkpoint=trial.folder,
-        progress=trial.progress,
-        layers=settings["layers"],
-        norm=settings["norm"],
+        sizes={"layers": settings["layers"], "norm": settings["norm"]},
+        **trial.options,
     )
     return measured(
         solved.history,

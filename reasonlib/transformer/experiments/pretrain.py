@@ -5,8 +5,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 from torch import Tensor
@@ -14,6 +13,7 @@ from torch.nn import functional
 
 from reasonlib import training
 from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
+from reasonlib.training import RunOptions
 from reasonlib.training.vocabulary import Vocabulary
 from reasonlib.transformer.data.datasets import DATA, labelled_stories, texts
 from reasonlib.transformer.data.masking import IGNORED, MaskedBatch, mask_tokens, next_sentence_pairs
@@ -56,13 +56,8 @@ def pretrain(
     model: Bert,
     texts: Callable[[int], Sequence[Sequence[Sequence[str]]]],
     vocabulary: Vocabulary,
-    how: PretrainingRecipe,
-    *,
-    seed: int = 0,
-    minutes: float | None = None,
-    checkpoint: Path | None = None,
-    progress: bool | None = None,
-    on_epoch: Callable[[dict[str, Any]], None] | None = None,
+    recipe: PretrainingRecipe,
+    **options: Unpack[RunOptions],
 ) -> training.History:
     """Pre-train in place on texts that need no labels; the loss is the sum of the tasks'.
 
@@ -77,28 +72,30 @@ def pretrain(
         next is asked for.
     vocabulary
         Of the words.
-    how
-        Steps, tasks, rates.
-    seed
-        Draws cuts, exchanges and hidden words.
-    minutes, checkpoint, progress, on_epoch
-        As in `reasonlib.training.fit`; there are ten epochs.
+    recipe
+        Steps, tasks, rates; there are ten epochs.
+    **options
+        Of the run, see `RunOptions`; the seed draws cuts, exchanges and hidden words.
     """
-    epochs = min(10, how.steps)
-    each = -(-how.steps // epochs)
+    epochs, each = training.divide_steps(recipe.steps)
+    seed = options.get("seed", 0)
 
     def batches(epoch: int) -> Iterator[MaskedBatch]:
         left, number = each, epoch * 10_000
         while left:
             draw = random.Random(f"{seed}:{number}")
             generator = torch.Generator().manual_seed(seed * 1_000_003 + number)
-            parts = next_sentence_pairs(texts(number), draw, exchanged=0.5 if how.following else 0.0)
+            parts = next_sentence_pairs(texts(number), draw, exchanged=0.5 if recipe.following else 0.0)
             pairs = pack([(a, b) for a, b, _ in parts], vocabulary)
             follows = torch.tensor([0 if continues else 1 for *_, continues in parts])
-            for items in torch.randperm(len(parts), generator=generator).split(how.batch):
+            for items in torch.randperm(len(parts), generator=generator).split(recipe.batch):
                 batch = pairs.take(items)
                 seen, labels = mask_tokens(
-                    batch.tokens, words=len(vocabulary), share=how.share, rule=how.rule, generator=generator
+                    batch.tokens,
+                    words=len(vocabulary),
+                    share=recipe.share,
+                    rule=recipe.rule,
+                    generator=generator,
                 )
                 yield MaskedBatch(Pairs(seen, batch.segments), labels, follows[items])
                 left -= 1
@@ -109,38 +106,29 @@ def pretrain(
     def loss(model: Bert, batch: MaskedBatch) -> Tensor:
         total = torch.zeros(())
         encoded = model.encode(batch.pairs)
-        if how.masked:
+        if recipe.masked:
             asked = batch.labels != IGNORED
             logits = model.guesses(encoded.output[asked])  # (words asked, V)
             wanted = batch.labels[asked]
             total = total + functional.cross_entropy(logits, wanted, reduction="sum") / max(1, len(wanted))
-        if how.following:
+        if recipe.following:
             logits = model.follows(model.summary(encoded))
             total = total + functional.cross_entropy(logits, batch.follows)
         return total
 
-    return training.fit(
+    return training.fit_recipe(
         model,
         batches,
+        recipe,
         loss=loss,
-        config=training.TrainingConfig(
-            epochs=epochs,
-            lr=how.lr,
-            optimiser="adamw",
-            weight_decay=0.01,
-            schedule="linear",
-            warmup=round(how.warmup * each * epochs),
-            clip=1.0,
-            seed=seed,
-            minutes=minutes,
-        ),
-        monitor="loss",
-        mode="min",
-        checkpoint=checkpoint,
-        identity={"how": repr(how), "model": asdict(model.config)},
+        settings={
+            **training.ADAMW_LINEAR,
+            "epochs": epochs,
+            "warmup": round(recipe.warmup * each * epochs),
+        },
+        identity={"model": asdict(model.config)},
         steps_per_epoch=each,
-        progress=progress,
-        on_epoch=on_epoch,
+        **options,
     )
 
 
@@ -216,7 +204,6 @@ def run_pretraining(trial: Trial) -> Measured:
     done = planned = 0
     details: dict[str, Any] = {}
     metrics: dict[str, float] = {"pre.words": float("nan"), "pre.follows": float("nan")}
-    folder = trial.folder
     for number, phase in enumerate(settings["pre"]):
         how = PretrainingRecipe(
             steps=before // len(settings["pre"]), batch=settings["batch"], lr=settings["lr"], **phase
@@ -226,10 +213,7 @@ def run_pretraining(trial: Trial) -> Measured:
             partial(_later, 500_000 * number),
             words,
             how,
-            seed=trial.seed,
-            minutes=trial.minutes,
-            checkpoint=folder and folder / f"pre-{number}",
-            progress=trial.progress,
+            **trial.stage(f"pre-{number}").options,
         )
         details[f"pre-{number}"] = [row["loss"] for row in history]
         done, planned = done + history.steps_done, planned + history.steps_planned
@@ -257,10 +241,7 @@ def run_pretraining(trial: Trial) -> Measured:
             steps=settings["steps"] - before,
             batch=settings["batch"],
             lr=TUNED_AT[bool(before)],
-            seed=trial.seed,
-            minutes=trial.minutes,
-            checkpoint=folder and folder / name,
-            progress=trial.progress,
+            **trial.stage(name).options,
         )
         metrics[name] = pair_accuracy(model, tested)
         shown = train.take(torch.arange(min(len(train), len(tested))))

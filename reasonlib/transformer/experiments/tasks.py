@@ -10,10 +10,9 @@
 Axes: B examples, S source tokens, T target tokens.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import torch
 from jaxtyping import Int
@@ -22,6 +21,7 @@ from torch.nn import functional
 
 from reasonlib import training
 from reasonlib.nn import decoding
+from reasonlib.training import RunOptions
 from reasonlib.training.batching import pad
 from reasonlib.training.vocabulary import Vocabulary
 from reasonlib.transformer.data.simulator import Example, simulate, vocabulary
@@ -194,11 +194,7 @@ def learn(
     recipe: Recipe | None = None,
     *,
     valid: TaskSet | None = None,
-    seed: int = 0,
-    minutes: float | None = None,
-    checkpoint: Path | None = None,
-    progress: bool | None = None,
-    on_epoch: Callable[[dict[str, Any]], None] | None = None,
+    **options: Unpack[RunOptions],
 ) -> training.History:
     """Train a model in place on examples drawn again and again from a set; ten rows of history.
 
@@ -210,10 +206,8 @@ def learn(
         What to learn from, and what to measure `accuracy` on ten times on the way.
     recipe
         Steps, batch, rate.
-    seed
-        Draws the batches.
-    minutes, checkpoint, progress, on_epoch
-        As in `reasonlib.training.fit`.
+    **options
+        Of the run, see `RunOptions`; the seed draws the batches.
 
     Returns
     -------
@@ -221,8 +215,8 @@ def learn(
         Rows with the loss (nats a token) and, with `valid`, its accuracies.
     """
     recipe = Recipe() if recipe is None else recipe
-    epochs = min(10, recipe.steps)
-    each = -(-recipe.steps // epochs)
+    epochs, each = training.divide_steps(recipe.steps)
+    seed = options.get("seed", 0)
 
     def batches(epoch: int) -> Iterator[TaskBatch]:
         generator = torch.Generator().manual_seed(seed * 1_000_003 + epoch)
@@ -233,28 +227,23 @@ def learn(
         logits = _logits(model, batch)
         return functional.cross_entropy(logits.flatten(0, 1), batch.target.flatten(), ignore_index=0)
 
-    return training.fit(
+    return training.fit_recipe(
         model,
         batches,
+        recipe,
         loss=loss,
-        config=training.TrainingConfig(
-            epochs=epochs,
-            lr=recipe.lr,
-            schedule="linear",
-            warmup=round(recipe.warmup * each * epochs),
-            clip=1.0,
-            seed=seed,
-            minutes=minutes,
-            restore_best=False,
-        ),
+        settings={
+            "epochs": epochs,
+            "schedule": "linear",
+            "warmup": round(recipe.warmup * each * epochs),
+            "clip": 1.0,
+            "restore_best": False,
+        },
         validate=None if valid is None else lambda model: accuracy(model, valid),
         monitor="loss" if valid is None else "exact",
-        mode="min" if valid is None else "max",
-        checkpoint=checkpoint,
-        identity={"recipe": repr(recipe), "model": repr(model), "examples": len(train)},
+        identity={"model": repr(model), "examples": len(train)},
         steps_per_epoch=each,
-        progress=progress,
-        on_epoch=on_epoch,
+        **options,
     )
 
 
@@ -327,12 +316,9 @@ def solve(
     examples: int = 8000,
     asked: int = 400,
     lengths: tuple[int, int] | None = None,
-    seed: int = 0,
-    minutes: float | None = None,
-    checkpoint: Path | None = None,
-    progress: bool | None = None,
     watch: bool = False,
-    **sizes: Any,
+    sizes: Mapping[str, Any] | None = None,
+    **options: Unpack[RunOptions],
 ) -> TaskResult:
     """Simulate a task, train a small Transformer on it and measure it: all in one call.
 
@@ -348,18 +334,17 @@ def solve(
         How many to learn from, and how many others to be measured on.
     lengths
         Shortest and longest source; `LENGTHS` by default.
-    seed
-        Draws the first weights and the batches. The examples are the same for every seed.
-    minutes, checkpoint, progress
-        As in `reasonlib.training.fit`.
     watch
         Measure ten times on the way too, on the first hundred.
-    **sizes
-        Of `TranslatorConfig`.
+    sizes
+        Of `TranslatorConfig`, in place of the task's own.
+    **options
+        Of the run, see `RunOptions`; the seed draws the first weights and the batches. The examples are the
+        same for every seed.
     """
     shortest, longest = LENGTHS[task] if lengths is None else lengths
     recipe = Recipe(**RECIPES[task]) if recipe is None else recipe
-    model = build(task, without=without, seed=seed, **sizes)
+    model = build(task, without=without, seed=options.get("seed", 0), **(sizes or {}))
     train = encode(simulate(task, examples, shortest=shortest, longest=longest, seed=1))
     tested = encode(simulate(task, asked, shortest=shortest, longest=longest, seed=2))
     history = learn(
@@ -367,9 +352,6 @@ def solve(
         train,
         recipe,
         valid=encode(tested.examples[:100]) if watch else None,
-        seed=seed,
-        minutes=minutes,
-        checkpoint=checkpoint,
-        progress=progress,
+        **options,
     )
     return TaskResult(model, history, accuracy(model, tested), tested)

@@ -4,6 +4,7 @@ The bundled reasoners are written by the rows of `reasoners` whose settings say 
 """
 
 from reasonlib.tracking.experiment import Experiment, Measured, Trial
+from reasonlib.tracking.trials import measured
 from reasonlib.visual_iq.data import datasets, panels
 from reasonlib.visual_iq.experiments import detection_metrics
 from reasonlib.visual_iq.experiments.detection import measure_trained, train_detector
@@ -21,7 +22,7 @@ TOLERANCE = 0.001
 def bundle_detector(trial: Trial) -> Measured:
     """Do as `detector.run_detector` does, and at ``paper`` scale replace the bundled detector."""
     model, history = train_detector(trial)
-    measured = measure_trained(model, history, trial)
+    result = measure_trained(model, history, trial)
     if trial.scale == "paper" and history is not None and history.stopped == "finished":
         provenance = {
             "command": f"reasonlib run {trial.experiment} --row {trial.row} --scale paper",
@@ -30,7 +31,7 @@ def bundle_detector(trial: Trial) -> Measured:
             "steps": history.steps_done,
         }
         save_pretrained(BUNDLED[DETECTOR], model.cpu(), provenance)
-    return measured
+    return result
 
 
 def bundle_finetuned(trial: Trial) -> Measured:
@@ -48,10 +49,10 @@ def bundle_finetuned(trial: Trial) -> Measured:
     before = box_error(model, valid_set)
     history = finetune(model, recipe, seed=trial.seed, minutes=trial.minutes, progress=trial.progress)
     test_panels = panels.held_out_panels(settings["test_panels"])
-    measured, bundled = (
+    metrics, bundled = (
         detection_metrics.measure(detector, test_panels) for detector in (model, from_pretrained(DETECTOR))
     )
-    sound = all(measured[name] >= bundled[name] - TOLERANCE for name in GUARDED)
+    sound = all(metrics[name] >= bundled[name] - TOLERANCE for name in GUARDED)
     written = trial.scale == "paper" and history.stopped == "finished" and sound
     if written:
         provenance = {
@@ -61,18 +62,16 @@ def bundle_finetuned(trial: Trial) -> Measured:
             "steps": f"6000, then {history.steps_done} of the head of types and boxes",
         }
         save_pretrained(BUNDLED[DETECTOR], model, provenance)
-    return Measured(
-        metrics={
-            **measured,
+    return measured(
+        history,
+        {
+            **metrics,
             "before": before,
             "after": box_error(model, valid_set),
             "box_l1_before": bundled["box_l1"],
             "written": float(written),
         },
-        steps_done=history.steps_done,
-        steps_planned=history.steps_planned,
-        stopped=history.stopped,
-        details={"curve": [{name: row[name] for name in ("epoch", "loss", "box_l1")} for row in history]},
+        curve=("epoch", "loss", "box_l1"),
     )
 
 

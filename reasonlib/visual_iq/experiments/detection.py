@@ -8,10 +8,9 @@ Source: An (2021), sections 3.3.2 and 3.3.3.
 Axes: M panels, S 9 slots (the objects of a panel), D detections, A 4 attributes.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 import torch
@@ -19,7 +18,8 @@ from torch import Tensor, nn
 
 from reasonlib import training
 from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
-from reasonlib.training.settings import select_fields
+from reasonlib.training import RunOptions
+from reasonlib.training.settings import construct
 from reasonlib.visual_iq.data import datasets, render
 from reasonlib.visual_iq.data.detection_targets import DetectionTargets, detection_targets
 from reasonlib.visual_iq.data.example import (
@@ -72,20 +72,6 @@ class Recipe:
         if len(self.weights) != len(CONFIGURATIONS) or not all(share >= 0 for share in self.weights):
             raise ValueError(f"weights must be {len(CONFIGURATIONS)} shares, got {self.weights}")
 
-    def config(self, *, seed: int = 0, minutes: float | None = None) -> training.TrainingConfig:
-        """Translate into the settings of the common training loop."""
-        return training.TrainingConfig(
-            epochs=-(-self.steps // self.every),
-            lr=self.lr,
-            optimiser="adamw",
-            weight_decay=self.weight_decay,
-            schedule="linear",
-            warmup=self.warmup,
-            clip=self.clip,
-            seed=seed,
-            minutes=minutes,
-        )
-
 
 class Batch(NamedTuple):
     """Panels to learn from."""
@@ -97,12 +83,7 @@ class Batch(NamedTuple):
 def train(
     model: Detector,
     recipe: Recipe,
-    *,
-    seed: int = 0,
-    minutes: float | None = None,
-    checkpoint: Path | None = None,
-    progress: bool | None = None,
-    on_epoch: Callable[[dict[str, Any]], None] | None = None,
+    **options: Unpack[RunOptions],
 ) -> training.History:
     """Train a detector in place, on panels drawn afresh for every batch.
 
@@ -112,14 +93,8 @@ def train(
         Freshly made, or one to train further.
     recipe
         Number and size of batches, rates.
-    seed
-        Draws the panels, and the boxes to learn from.
-    minutes
-        Budget; training stops cleanly when it is used up.
-    checkpoint
-        Folder to resume from and to write to.
-    progress, on_epoch
-        As in `reasonlib.training.fit`.
+    **options
+        Of the run, see `RunOptions`; the seed draws the panels, and the boxes to learn from.
 
     Returns
     -------
@@ -127,7 +102,7 @@ def train(
         One row every `recipe.every` steps: the sum of all losses.
     """
     device = model.anchors.device
-    steps = min(recipe.steps, recipe.every)
+    steps, seed = min(recipe.steps, recipe.every), options.get("seed", 0)
 
     def batches(epoch: int) -> Iterator[Batch]:
         generator = np.random.default_rng([seed, epoch])
@@ -142,25 +117,26 @@ def train(
             losses = model(batch.images, batch.targets)
         return torch.stack(list(losses.values())).sum()
 
-    return training.fit(
+    return training.fit_recipe(
         model,
         batches,
+        recipe,
         loss=loss,
-        config=recipe.config(seed=seed, minutes=minutes),
-        monitor="loss",
-        mode="min",
-        checkpoint=checkpoint,
-        identity={"recipe": repr(recipe), "model": repr(model.config)},
+        settings={
+            "epochs": -(-recipe.steps // recipe.every),
+            "optimiser": "adamw",
+            "schedule": "linear",
+        },
+        identity={"model": repr(model.config)},
         steps_per_epoch=steps,
         weight=lambda batch: len(batch.images),
-        progress=progress,
-        on_epoch=on_epoch,
+        **options,
     )
 
 
 def new_detector(settings: Mapping[str, Any], seed: int) -> Detector:
     """Make a fresh detector, or load the bundled one where ``start`` is ``shipped``."""
-    config = DetectorConfig(**select_fields(DetectorConfig, settings))
+    config = construct(DetectorConfig, settings)
     if settings.get("start") == "shipped" and config.backbone == "small":
         return from_pretrained("detector")
     with training.seeded(seed):
@@ -182,15 +158,7 @@ def train_detector(trial: Trial) -> tuple[Detector, training.History | None]:
     model = new_detector(settings, trial.seed).to(trial.device)
     if settings.get("steps") == 0:
         return model, None
-    history = train(
-        model,
-        Recipe(**select_fields(Recipe, settings)),
-        seed=trial.seed,
-        minutes=trial.minutes,
-        checkpoint=trial.folder,
-        progress=trial.progress,
-    )
-    return model, history
+    return model, train(model, construct(Recipe, settings), **trial.options)
 
 
 def measure_trained(model: Detector, history: training.History | None, trial: Trial) -> Measured:

@@ -13,7 +13,7 @@ Axes: R boxes, F features of a patch and where it lies.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 import torch
@@ -22,6 +22,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from reasonlib import training
+from reasonlib.training import RunOptions
 from reasonlib.visual_iq.data import detection_targets, render
 from reasonlib.visual_iq.data.example import CANVAS
 from reasonlib.visual_iq.data.panels import random_panels
@@ -152,10 +153,7 @@ def box_error(model: Detector, patches: Patches) -> float:
 def finetune(
     model: Detector,
     recipe: Recipe | None = None,
-    *,
-    seed: int = 0,
-    minutes: float | None = None,
-    progress: bool | None = None,
+    **options: Unpack[RunOptions],
 ) -> training.History:
     """Train the head of types and boxes further, in place; everything else of the detector stays.
 
@@ -165,12 +163,8 @@ def finetune(
         Trained.
     recipe
         How many panels and steps.
-    seed
-        Draws panels and batches; validation has panels of its own.
-    minutes
-        Budget of the steps.
-    progress
-        As in `reasonlib.training.fit`.
+    **options
+        Of the run, see `RunOptions`; the seed draws panels and batches. Validation has panels of its own.
 
     Returns
     -------
@@ -178,11 +172,10 @@ def finetune(
         A row every tenth of the steps: the loss (pixels, and nats of the types), and ``box_l1``, the error on
         other panels after one look.
     """
-    recipe = Recipe() if recipe is None else recipe
+    recipe, seed = recipe or Recipe(), options.get("seed", 0)
     train_set = extract_patches(model, recipe.panels, seed=seed)
     valid_set = extract_patches(model, max(1, recipe.panels // 8), seed=seed + 1_000_003)
-    epochs = min(10, recipe.steps)
-    steps_per_epoch = -(-recipe.steps // epochs)
+    epochs, steps_per_epoch = training.divide_steps(recipe.steps)
     head, scale = model.heads.object, model.heads.scale
 
     def batches(epoch: int) -> Iterator[Patches]:
@@ -197,17 +190,16 @@ def finetune(
         )
         return error + recipe.keep * functional.cross_entropy(logits, batch.types)
 
-    return training.fit(
+    return training.fit_recipe(
         head,
         batches,
+        recipe,
         loss=loss,
-        config=training.TrainingConfig(
-            epochs=epochs, lr=recipe.lr, schedule="linear", seed=seed, minutes=minutes
-        ),
+        settings={"epochs": epochs, "schedule": "linear"},
         validate=lambda _: {"box_l1": box_error(model, valid_set)},
         monitor="box_l1",
         mode="min",
         steps_per_epoch=steps_per_epoch,
         weight=len,
-        progress=progress,
+        **options,
     )

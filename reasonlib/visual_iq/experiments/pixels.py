@@ -8,10 +8,9 @@ Sources: Zhang et al. (2019b), section 4 and its published code (rate, batch, ep
 Axes: B problems, P 16 panels, H x W pixels, M 9 meta-targets.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 from torch import Tensor, nn
@@ -19,7 +18,9 @@ from torch.nn import functional
 
 from reasonlib import training
 from reasonlib.tracking.experiment import Experiment, Measured, Trial
-from reasonlib.training.settings import select_fields
+from reasonlib.tracking.trials import measured
+from reasonlib.training import RunOptions
+from reasonlib.training.settings import construct
 from reasonlib.visual_iq.data import datasets
 from reasonlib.visual_iq.data.pixels import PixelBatch, PixelSet
 from reasonlib.visual_iq.experiments.metrics import accuracy_by_configuration
@@ -53,12 +54,6 @@ class Recipe:
         if not self.auxiliary >= 0:
             raise ValueError(f"auxiliary must be at least 0, got {self.auxiliary}")
 
-    def config(self, *, seed: int = 0, minutes: float | None = None, choose: bool = False) -> Any:
-        """Translate into the settings of the common training loop."""
-        return training.TrainingConfig(
-            epochs=self.epochs, lr=self.lr, restore_best=choose, seed=seed, minutes=minutes
-        )
-
 
 def evaluate(model: nn.Module, pixels: PixelSet) -> dict[str, float]:
     """Measure the share of problems that a model solves; see `metrics.accuracy_by_configuration`."""
@@ -72,11 +67,7 @@ def train(
     recipe: Recipe,
     *,
     valid_set: PixelSet | None = None,
-    seed: int = 0,
-    minutes: float | None = None,
-    checkpoint: Path | None = None,
-    progress: bool | None = None,
-    on_epoch: Callable[[dict[str, Any]], None] | None = None,
+    **options: Unpack[RunOptions],
 ) -> training.History:
     """Train a model on pictures in place.
 
@@ -89,14 +80,8 @@ def train(
         with the weights of the epoch that scored best there.
     recipe
         Epochs, batch, rate, loss.
-    seed
-        Orders the batches and draws dropout.
-    minutes
-        Budget; training stops cleanly when it is used up.
-    checkpoint
-        Folder to resume from and to write to.
-    progress, on_epoch
-        As in `reasonlib.training.fit`.
+    **options
+        Of the run, see `RunOptions`; the seed orders the batches and draws dropout.
 
     Returns
     -------
@@ -104,7 +89,7 @@ def train(
         One row an epoch: loss (nats) and, with `valid_set`, its accuracy.
     """
     device = next(model.parameters()).device
-    steps = -(-len(train_set) // recipe.batch_size)
+    steps, seed = -(-len(train_set) // recipe.batch_size), options.get("seed", 0)
 
     def batches(epoch: int) -> Iterator[PixelBatch]:
         order = np.random.default_rng([seed, epoch]).permutation(len(train_set))
@@ -122,25 +107,17 @@ def train(
     def validate(model: nn.Module) -> dict[str, float]:
         return {"accuracy": evaluate(model, valid_set)["accuracy"]} if valid_set is not None else {}
 
-    return training.fit(
+    return training.fit_recipe(
         model,
         batches,
+        recipe,
         loss=loss,
-        config=recipe.config(seed=seed, minutes=minutes, choose=valid_set is not None),
+        settings={"restore_best": valid_set is not None},
         validate=None if valid_set is None else validate,
-        monitor="loss" if valid_set is None else "accuracy",
-        mode="min" if valid_set is None else "max",
-        checkpoint=checkpoint,
-        identity={
-            "recipe": repr(recipe),
-            "model": repr(model),
-            "problems": len(train_set),
-            "size": train_set.size,
-        },
+        identity={"model": repr(model), "problems": len(train_set), "size": train_set.size},
         steps_per_epoch=steps,
         weight=lambda batch: len(batch.target),
-        on_epoch=on_epoch,
-        progress=progress,
+        **options,
     )
 
 
@@ -159,24 +136,19 @@ def run_pixels(trial: Trial) -> Measured:
     history = train(
         model,
         pixels["train"],
-        Recipe(**select_fields(Recipe, settings)),
+        construct(Recipe, settings),
         valid_set=pixels["valid"],
-        seed=trial.seed,
-        minutes=trial.minutes,
-        checkpoint=trial.folder,
-        progress=trial.progress,
+        **trial.options,
     )
-    return Measured(
-        metrics={
+    return measured(
+        history,
+        {
             **evaluate(model, pixels["test"]),
             "valid": max((row["accuracy"] for row in history), default=float("nan")),
             "parameters": training.parameter_count(model),
             "problems_per_second": len(pixels["train"]) * len(history) / max(history.seconds, 1e-9),
         },
-        steps_done=history.steps_done,
-        steps_planned=history.steps_planned,
-        stopped=history.stopped,
-        details={"curve": [{key: row[key] for key in ("epoch", "loss", "accuracy")} for row in history]},
+        curve=("epoch", "loss", "accuracy"),
     )
 
 

@@ -7,18 +7,19 @@ Problems may come from the simulator, from released files or from a detector: th
 Source: An (2021), "Towards mastering complex reasoning with Transformers", sections 3.3.2 to 3.3.5.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import ceil
-from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from torch import Tensor
 
 from reasonlib import training
 from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
-from reasonlib.training.settings import select_fields, with_defaults
+from reasonlib.tracking.trials import measured
+from reasonlib.training import RunOptions
+from reasonlib.training.settings import construct, with_defaults
 from reasonlib.visual_iq.data import datasets
 from reasonlib.visual_iq.data.encoding import TokenBatch
 from reasonlib.visual_iq.data.example import CONFIGURATIONS, Problems
@@ -54,19 +55,6 @@ class Recipe:
         if self.batch_size < 1:
             raise ValueError(f"batch_size must be at least 1, got {self.batch_size}")
 
-    def config(self, *, seed: int = 0, minutes: float | None = None) -> training.TrainingConfig:
-        """Translate into the settings of the common training loop."""
-        return training.TrainingConfig(
-            epochs=self.epochs,
-            lr=self.lr,
-            schedule=self.schedule,
-            step_every=self.halve_after,
-            warmup=self.warmup,
-            clip=self.clip,
-            seed=seed,
-            minutes=minutes,
-        )
-
 
 SHORT: dict[str, Any] = {"lr": 0.005, "schedule": "linear", "warmup": 200, "clip": 1.0, "batch_size": 64}
 """A recipe for few passes over the problems, where the source takes 400: a higher rate that ends at zero."""
@@ -91,11 +79,7 @@ def train(
     recipe: Recipe,
     *,
     valid_set: Problems | EncodedProblems | None = None,
-    seed: int = 0,
-    minutes: float | None = None,
-    checkpoint: Path | None = None,
-    progress: bool | None = None,
-    on_epoch: Callable[[dict[str, Any]], None] | None = None,
+    **options: Unpack[RunOptions],
 ) -> training.History:
     """Train a model in place.
 
@@ -107,14 +91,8 @@ def train(
         Problems to train on, and problems to measure on after every epoch.
     recipe
         Batch size, rates, whether rows are swapped.
-    seed
-        Orders the batches and swaps rows.
-    minutes
-        Budget; training stops cleanly when it is used up.
-    checkpoint
-        Folder to resume from and to write to.
-    progress, on_epoch
-        As in `reasonlib.training.fit`.
+    **options
+        Of the run, see `RunOptions`; the seed orders the batches and swaps rows.
 
     Returns
     -------
@@ -124,7 +102,7 @@ def train(
     """
     train_set = encode(model, train_set) if isinstance(train_set, Problems) else train_set
     valid_set = encode(model, valid_set) if isinstance(valid_set, Problems) else valid_set
-    size = recipe.batch_size
+    size, seed = recipe.batch_size, options.get("seed", 0)
 
     def batches(epoch: int) -> Iterator[TokenBatch | SymbolBatch]:
         rng = np.random.default_rng([seed, epoch])
@@ -147,21 +125,19 @@ def train(
         return {"accuracy": correct / len(valid_set), "valid_loss": total / len(valid_set)}
 
     monitor = "loss" if valid_set is None else "valid_loss" if recipe.schedule == "plateau" else "accuracy"
-    return training.fit(
+    return training.fit_recipe(
         model,
         batches,
+        recipe,
         loss=loss,
-        config=recipe.config(seed=seed, minutes=minutes),
+        settings={"step_every": recipe.halve_after},
         validate=None if valid_set is None else validate,
         monitor=monitor,
-        mode="max" if monitor == "accuracy" else "min",
-        checkpoint=checkpoint,
-        identity={"recipe": repr(recipe), "model": repr(model.config), "problems": len(train_set)},
+        identity={"model": repr(model.config), "problems": len(train_set)},
         steps_per_epoch=ceil(len(train_set) / size),
         shard=lambda batch, index, count: batch.shard(index, count),
         weight=len,
-        on_epoch=on_epoch,
-        progress=progress,
+        **options,
     )
 
 
@@ -182,12 +158,9 @@ def run_reasoner(trial: Trial) -> Measured:
     history = train(
         model,
         train_set,
-        Recipe(**select_fields(Recipe, settings)),
+        construct(Recipe, settings),
         valid_set=splits.valid[::step],
-        seed=trial.seed,
-        minutes=trial.minutes,
-        checkpoint=trial.folder,
-        progress=trial.progress,
+        **trial.options,
     )
     metrics = accuracy(model, test_set)
     for name in datasets.ANSWER_SETS:
@@ -196,18 +169,11 @@ def run_reasoner(trial: Trial) -> Measured:
     metrics["valid"] = accuracy(model, splits.valid)["accuracy"]
     metrics["problems_per_second"] = len(train_set) * len(history) / max(history.seconds, 1e-9)
     _bundle(trial, model, history, metrics["accuracy"])
-    return Measured(
-        metrics=metrics,
-        steps_done=history.steps_done,
-        steps_planned=history.steps_planned,
-        stopped=history.stopped,
-        details={
-            "parameters": training.parameter_count(model),
-            "curve": [
-                {name: row[name] for name in ("epoch", "seconds", "loss", "accuracy", "valid_loss")}
-                for row in history
-            ],
-        },
+    return measured(
+        history,
+        metrics,
+        curve=("epoch", "seconds", "loss", "accuracy", "valid_loss"),
+        details={"parameters": training.parameter_count(model)},
     )
 
 

@@ -120,10 +120,10 @@ def test_the_rate_is_halved_every_so_many_epochs(small):
 
 
 def test_the_defaults_are_the_source_s():
-    config = Recipe().config(seed=3, minutes=2.0)
+    config = training.training_config(Recipe())
     assert (config.epochs, config.optimiser, config.lr, config.clip) == (100, "sgd", 0.01, 40.0)
-    assert (config.schedule, config.step_every, config.factor) == ("step", 25, 0.5)
-    assert (config.seed, config.minutes, config.momentum, config.weight_decay) == (3, 2.0, 0.0, 0.0)
+    assert (config.schedule, Recipe().halve_every, config.factor) == ("step", 25, 0.5)
+    assert (config.momentum, config.weight_decay) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize(("share", "linear"), [(0.0, 0), (0.5, 2), (1.0, 4)])

@@ -218,9 +218,9 @@ def test_without_the_causal_mask_training_looks_perfect_and_writing_fails():
 
 
 def test_neighbours_need_two_heads():
-    sizes = {"recipe": Recipe(steps=600, lr=2e-2), "examples": 4000, "asked": 200, "progress": False}
-    assert solve("neighbours", **sizes).metrics["token"] > 0.9
-    assert solve("neighbours", heads=1, **sizes).metrics["token"] < 0.85
+    options = {"recipe": Recipe(steps=600, lr=2e-2), "examples": 4000, "asked": 200, "progress": False}
+    assert solve("neighbours", **options).metrics["token"] > 0.9
+    assert solve("neighbours", sizes={"heads": 1}, **options).metrics["token"] < 0.85
 
 
 def test_the_same_seed_learns_the_same_bits_and_the_history_has_its_rows():

@@ -4,7 +4,7 @@ REASONLIB_PEER_MEMN2N names a checkout of vinhkhuc/MemN2N-babi-python that runs 
 `reasonlib.story_qa.experiments.peer`). It is then trained in a process of its own, on the same file, in turn
 with ours: the network of the joint tables, one network as the authors' code has it, and as many as the source
 trains for each task. Each is validated after every epoch, all on one thread. The indented lines give rates,
-by the clock and by processor time. `story_qa/beside` measures whole trainings, with the errors.
+by the clock and by processor time. `story_qa/peer` measures whole trainings, with the errors.
 """
 
 import os

@@ -30,7 +30,7 @@ def where(story, question):
 
 def two_hops(vocabulary, hops, *, width=30, slots=8, temporal=True, linear_start=0.4):
     config = MemoryConfig(
-        vocabulary=vocabulary, hops=hops, width=width, slots=slots, temporal=temporal, spread=0.2
+        vocabulary=vocabulary, hops=hops, width=width, slots=slots, temporal=temporal, init_std=0.2
     )
     recipe = Recipe(
         epochs=10,

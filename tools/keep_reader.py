@@ -19,7 +19,7 @@ from reasonlib.training.checkpoints import load_weights
 def keep(run: Path) -> None:
     record = json.loads((run / "finished.json").read_text(encoding="utf-8"))
     settings = EXPERIMENTS["story_qa/evidence"].rows[record["row"]] | record["config"]
-    splits = load(record["data"]["name"], settings["questions"], settings["asked"])
+    splits = load(record["data"]["name"], settings["questions"], settings["test_size"])
     answers = finetune.answer_classes(splits.train)
     encoder, tokenizer = bert.load_encoder(settings["encoder"])
     encoder = hibert.fresh(hibert.lowest_layers(encoder, settings["sentence_layers"]))

@@ -14,7 +14,7 @@ Axes: B sources, K answers kept of each (the width of the beam), N = B * K rows,
 Anything that can `begin` and `advance` may be decoded (see `Writer`). What is chosen lies on the CPU.
 """
 
-from collections.abc import Sequence, Sized
+from collections.abc import Callable, Sequence, Sized
 from typing import Any, NamedTuple, Protocol
 
 import torch
@@ -89,6 +89,25 @@ def greedy(model: Writer, source: Sized, *, longest: int, start: int = 1, end: i
     Answers
         With one answer a source (K = 1).
     """
+
+    def choose(scores: Tensor) -> Tensor:
+        # excerpt: greedy
+        return scores.max(-1).indices  # the likeliest next token
+        # end excerpt
+
+    return _write(model, source, choose, longest=longest, start=start, end=end)
+
+
+def _write(
+    model: Writer,
+    source: Sized,
+    choose: Callable[[Tensor], Tensor],
+    *,
+    longest: int,
+    start: int,
+    end: int,
+) -> Answers:
+    """Write one answer to each source, token by token: `choose` takes a token of each row of scores."""
     _check(longest=longest)
     reading = model.begin(source)
     tokens = torch.full((len(source),), start)
@@ -98,9 +117,9 @@ def greedy(model: Writer, source: Sized, *, longest: int, start: int = 1, end: i
     # excerpt: greedy
     for _ in range(longest):
         scores, reading = model.advance(reading, tokens)  # log-probabilities (B, V)
-        value, tokens = scores.max(-1)  # the likeliest next token
+        tokens = choose(scores).masked_fill(done, 0)  # padding after the end
+        value = scores.gather(1, tokens.unsqueeze(1)).squeeze(1)
         total = total + value.masked_fill(done, 0.0)  # log-probability so far
-        tokens = tokens.masked_fill(done, 0)  # padding after the end
         written.append(tokens)
         done = done | (tokens == end)
         if done.all():
@@ -233,37 +252,25 @@ def sample(
     Answers
         With one answer a source; its score is the model's own, at temperature 1 and nothing cut.
     """
-    _check(longest=longest)
     if not temperature > 0:
         raise ValueError(f"temperature must be above 0, got {temperature}")
     if top_k is not None:
         _check(top_k=top_k)
     if top_p is not None and not 0 < top_p <= 1:
         raise ValueError(f"top_p must be above 0 and at most 1, got {top_p}")
-    reading = model.begin(source)
-    tokens = torch.full((len(source),), start)
-    done = torch.zeros(len(source), dtype=torch.bool)
-    total = torch.zeros(len(source))
-    written = []
-    for _ in range(longest):
-        scores, reading = model.advance(reading, tokens)
+
+    def choose(scores: Tensor) -> Tensor:
         shares = (scores / temperature).softmax(-1)
-        ordered, places = shares.sort(-1, descending=True)
+        ordered, tokens = shares.sort(-1, descending=True)
         if top_k is not None:
             ordered[:, top_k:] = 0.0
         if top_p is not None:
             before = ordered.cumsum(-1) - ordered  # what the likelier ones have together
             ordered = ordered.masked_fill(before >= top_p, 0.0)
         drawn = torch.multinomial(ordered, 1, generator=generator)
-        tokens = places.gather(1, drawn).squeeze(1).masked_fill(done, 0)
-        value = scores.gather(1, tokens.unsqueeze(1)).squeeze(1)
-        total = total + value.masked_fill(done, 0.0)
-        written.append(tokens)
-        done = done | (tokens == end)
-        if done.all():
-            break
-    answers = _padded(torch.stack(written, 1), longest)
-    return Answers(answers.unsqueeze(1), total.unsqueeze(1), total.unsqueeze(1))
+        return tokens.gather(1, drawn).squeeze(1)
+
+    return _write(model, source, choose, longest=longest, start=start, end=end)
 
 
 @torch.no_grad()

@@ -90,7 +90,7 @@ def test_the_worst_of_the_review_come_out_right(verdicts):
     for name in ("optimisation/skewed/mse", "optimisation/skewed/mae", "optimisation/mse/useful-rare"):
         assert by_id[name].kind == "stand-in" and by_id[name].verdict not in DECIDED, name
     for name, verdict in by_id.items():
-        if name.startswith(("goal_dialogue/wall/", "goal_dialogue/bound/")):
+        if name.startswith(("goal_dialogue/wall/", "goal_dialogue/ceiling/")):
             assert verdict.claim.goal, name
     for name in ("dbow/oov1", "dbow/oov3", "dbow/oov5", "n2n/oov1", "n2n/task4", "n2n/oov4"):
         assert by_id[f"goal_dialogue/table-5.3/{name}"].verdict not in DECIDED, name

@@ -54,7 +54,7 @@ def small(seed: int = 0, **settings: int) -> tuple[Copier, Batch]:
     config = CopyConfig(
         vocabulary=len(vocabulary_of(language)),
         gaps=language.gaps,
-        **{"width": 5, "radius": 2, "spread": 0.7, **settings},
+        **{"width": 5, "radius": 2, "init_std": 0.7, **settings},
     )
     model = CopyNetwork(config, seed=seed)
     draw = torch.Generator().manual_seed(seed)
@@ -318,7 +318,7 @@ def test_unheard_names_are_no_harder_than_heard_ones() -> None:
 
 
 def test_without_company_a_phone_is_no_address() -> None:
-    blind, parts = trained(part="no-company")
+    blind, parts = trained(part="no-context")
     assert evaluate_copier(blind, parts["test"])["per_dialogue"] < 0.8
 
 

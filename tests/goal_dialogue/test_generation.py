@@ -20,7 +20,7 @@ def test_a_network_to_ship_is_written_at_paper_from_released_dialogues_alone(tmp
 
     def ship(scale, kind, *, reworded=True):
         trial = experiment.Trial(
-            experiment="goal_dialogue/ship-copying",
+            experiment="goal_dialogue/bundle-copying",
             row="copying",
             scale=scale,
             seed=3,
@@ -41,6 +41,6 @@ def test_a_network_to_ship_is_written_at_paper_from_released_dialogues_alone(tmp
     measured = ship("paper", "released")
     copier = pretrained.from_pretrained(path)
     assert copier.made["command"] == (
-        "reasonlib run goal_dialogue/ship-copying --scale paper --data simulated --seed 3"
+        "reasonlib run goal_dialogue/bundle-copying --scale paper --data simulated --seed 3"
     )
     assert copier.made["task5"] == measured.metrics["task5"]

@@ -63,9 +63,9 @@ def encoded(slots_types=None):
     return EncodedTask(vocabulary, CANDIDATES, bags, slots_types or {}, turns, turns, turns, None)
 
 
-def made(network, hops=3, match=False, seed=1, spread=0.5):
+def made(network, hops=3, match=False, seed=1, init_std=0.5):
     task = encoded(TYPES if match else None)
-    config = NetworkConfig(network=network, width=6, hops=hops, slots=50, match=match, spread=spread)
+    config = NetworkConfig(network=network, width=6, hops=hops, slots=50, match=match, init_std=init_std)
     return build(config, task, seed=seed), task
 
 
@@ -230,7 +230,7 @@ def test_a_fixed_gating_vector_is_adjacent_or_layerwise_tying(fixed):
     with torch.no_grad():
         tying.gate.weight.zero_()
         tying.gate.bias.fill_(100.0 if fixed else -1000.0)
-    words = BagOfWordsEncoder(len(task.vocabulary), 4, 6, generator=draw, spread=0.5)
+    words = BagOfWordsEncoder(len(task.vocabulary), 4, 6, generator=draw, init_std=0.5)
     unified = assemble(tying, [UnifiedStep(6)] * 3, words, task.bags)
     if fixed:  # z = 1: the first A and C at every hop, and nothing carried over
         same = BagOfWordsEncoder(len(task.vocabulary), 4, 6, generator=draw)

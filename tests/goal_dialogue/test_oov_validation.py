@@ -55,7 +55,7 @@ def test_a_set_without_a_knowledge_base_has_no_unheard_names():
 def test_rows_with_and_without_match_features_measure_both_validation_sets():
     rows = ("gn2n-64-0.3-0.003", "gn2n-64-0.3-0.003-alone")
     for record in experiment.run(
-        "goal_dialogue/unheard", rows=rows, scale="smoke", data="simulated", device="cpu"
+        "goal_dialogue/oov-validation", rows=rows, scale="smoke", data="simulated", device="cpu"
     ):
         assert set(record.metrics) == {"valid1", "renamed1", "valid", "renamed"}
         assert 0 <= record.metrics["renamed"] <= 1

@@ -52,7 +52,7 @@ def test_every_table_starts_from_the_vectors(task):
 def test_a_spread_scales_them(task):
     model = build(NetworkConfig(width=8, hops=1), task, seed=0)
     vectors = train_word2vec([*CORPUS, ["hi", "hello", "in", "please"]], 8, epochs=20)
-    initialise_word_tables(model, task.vocabulary, vectors, spread=0.1)
+    initialise_word_tables(model, task.vocabulary, vectors, init_std=0.1)
     known = [row for row, word in enumerate(task.vocabulary.tokens) if word in vectors]
     np.testing.assert_allclose(model.encoder.tables[0][known].std().item(), 0.1, rtol=1e-4)
 

@@ -47,7 +47,7 @@ def bert(tokenizer=TOKENIZER):
         attention_probs_dropout_prob=0.0,
         max_position_embeddings=40,
     )
-    return hibert.reinitialise(BertModel(config), seed=0, spread=0.3)
+    return hibert.reinitialise(BertModel(config), seed=0, init_std=0.3)
 
 
 def reader(answers=ANSWERS, tokenizer=TOKENIZER):
@@ -225,7 +225,7 @@ def test_a_weight_below_zero_is_refused():
 
 
 def test_the_experiment_runs_and_measures(monkeypatch, tmp_path):
-    monkeypatch.setitem(EVIDENCE.scales, "smoke", {"questions": 10, "asked": 4, "epochs": 1})
+    monkeypatch.setitem(EVIDENCE.scales, "smoke", {"questions": 10, "test_size": 4, "epochs": 1})
     (record,) = experiment.run(EVIDENCE, rows="evidence-loss", scale="smoke", records=tmp_path)
     assert record.steps.done == record.steps.planned and 0 <= record.metrics["marks.recall"] <= 1
 

@@ -221,8 +221,8 @@ def test_every_row_runs_on_simulated_stories(smoke, name, row):
         ("story_qa/baselines", "most-frequent"),
         ("story_qa/baselines", "lstm"),
         ("story_qa/bert", "pre-trained"),
-        ("story_qa/world", "qa3"),
-        ("story_qa/world", "qa19"),
+        ("story_qa/simulator-fit", "qa3"),
+        ("story_qa/simulator-fit", "qa19"),
     ],
 )
 def test_rows_run_on_released_files(smoke, name, row, source):
@@ -230,7 +230,7 @@ def test_rows_run_on_released_files(smoke, name, row, source):
     assert (record.data.name, record.data.kind) == (source, EXPERIMENTS[record.experiment].data[source])
     assert record.data.version == version(source)
     assert records.stale(record, EXPERIMENTS[name]) is None
-    if name != "story_qa/world":
+    if name != "story_qa/simulator-fit":
         assert all(0 <= record.metrics[f"accuracy.qa{task}"] <= 1 for task in TASKS)
     else:  # the tree was simulated: the two worlds are near
         assert record.metrics["answer_distance"] < 0.6 and record.metrics["released.vocabulary"] > 10
@@ -275,8 +275,8 @@ def test_from_scratch_is_the_same_encoder_with_other_weights(monkeypatch):
 
 def test_a_small_scale_does_not_replace_what_is_shipped(smoke, world):
     before = {file: file.stat().st_mtime_ns for file in world.rglob("*")}
-    for row in EXPERIMENTS["story_qa/ship"].rows:
-        smoke("story_qa/ship", row)
+    for row in EXPERIMENTS["story_qa/bundle"].rows:
+        smoke("story_qa/bundle", row)
     assert {file: file.stat().st_mtime_ns for file in world.rglob("*")} == before
     assert not pretrained.MEMORY.exists() and not pretrained.READER.exists()
 
@@ -285,7 +285,7 @@ def test_a_small_scale_does_not_replace_what_is_shipped(smoke, world):
 
 
 TWO = replace(EXPERIMENTS["story_qa/joint"], name="story_qa/two", scales={
-    "smoke": {"questions": 60, "asked": 20, "epochs": 3, "tasks": (1, 6)}})  # fmt: skip
+    "smoke": {"questions": 60, "test_size": 20, "epochs": 3, "tasks": (1, 6)}})  # fmt: skip
 
 
 def test_the_same_seed_gives_the_same_metrics():

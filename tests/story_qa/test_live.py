@@ -35,7 +35,7 @@ NETWORKS = {
 
 def network(encoding="position", **settings):
     """A network with large random weights, so that hops look in different places."""
-    sizes = {"width": 10, "slots": 30, "spread": 0.6} | settings
+    sizes = {"width": 10, "slots": 30, "init_std": 0.6} | settings
     model = MemoryNetwork(MemoryConfig(vocabulary=len(WORDS), **sizes), seed=9)
     with torch.no_grad():
         if model.config.mapped:

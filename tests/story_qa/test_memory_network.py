@@ -91,7 +91,7 @@ SETTINGS = [
 @pytest.mark.parametrize(("tying", "encoding", "temporal", "mapped", "rectified", "hops"), SETTINGS)
 def test_the_equations_in_numpy(tying, encoding, temporal, mapped, rectified, hops, linear):
     setting = {"tying": tying, "temporal": temporal, "mapped": mapped, "rectified": rectified, "hops": hops}
-    model = network(spread=0.5, **setting)
+    model = network(init_std=0.5, **setting)
     if mapped:  # it starts as the identity; anything else tells more
         generator = torch.Generator().manual_seed(1)
         with torch.no_grad():
@@ -168,7 +168,7 @@ def test_the_first_weights_have_the_spread_of_the_source():
     model = network(width=100)
     for weights in (model.words, model.ages):
         assert abs(weights.mean().item()) < 0.01 and weights.std().item() == pytest.approx(0.1, rel=0.05)
-    assert network(width=100, spread=0.5).words.std().item() == pytest.approx(0.5, rel=0.05)
+    assert network(width=100, init_std=0.5).words.std().item() == pytest.approx(0.5, rel=0.05)
     assert torch.equal(network(mapped=True).between.weight, torch.eye(6, dtype=torch.float64))
 
 
@@ -178,7 +178,7 @@ def test_the_first_weights_have_the_spread_of_the_source():
 @pytest.mark.parametrize("tying", ["adjacent", "layerwise"])
 def test_weights_are_shares_of_the_filled_slots(tying):
     batch = batch_of()
-    weights = network(tying=tying, spread=0.5)(batch).weights
+    weights = network(tying=tying, init_std=0.5)(batch).weights
     torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:2], dtype=torch.float64))
     assert (weights >= 0).all()
     assert not weights.masked_select(~batch.filled[:, None, :]).any()
@@ -186,7 +186,7 @@ def test_weights_are_shares_of_the_filled_slots(tying):
 
 @pytest.mark.parametrize("linear", [False, True])
 def test_what_stands_in_an_empty_slot_changes_nothing(linear):
-    model = network(spread=0.5)
+    model = network(init_std=0.5)
     batch = batch_of()
     assert not batch.filled.all()
     generator = torch.Generator().manual_seed(0)
@@ -198,7 +198,7 @@ def test_what_stands_in_an_empty_slot_changes_nothing(linear):
 
 
 def test_a_question_answers_alike_alone_and_in_company():
-    model = network(spread=0.5)
+    model = network(init_std=0.5)
     together = model(batch_of()).logits
     for item in (0, 5, 11):
         torch.testing.assert_close(model(batch_of(items=[item])).logits[0], together[item])
@@ -207,7 +207,7 @@ def test_a_question_answers_alike_alone_and_in_company():
 def test_without_temporal_encoding_the_order_of_sentences_does_not_matter():
     batch = batch_of(items=[3])
     turned = replace(batch, story=batch.story.flip(1), filled=batch.filled.flip(1))
-    timeless, timed = network(temporal=False, spread=0.5), network(spread=0.5)
+    timeless, timed = network(temporal=False, init_std=0.5), network(init_std=0.5)
     before, after = timeless(batch), timeless(turned)
     torch.testing.assert_close(before.logits, after.logits)
     torch.testing.assert_close(before.weights, after.weights.flip(2))  # the same look at each sentence
@@ -224,7 +224,7 @@ def test_a_bag_of_words_cannot_tell_who_stands_where():
     pair = [one, replace(one, question=turned)]
     for encoding, alike in (("bag", True), ("position", False)):
         batch = stories(encoding, pair).batch([0, 1], slots=SLOTS)
-        logits = network(spread=0.5).float()(batch).logits
+        logits = network(init_std=0.5).float()(batch).logits
         assert torch.allclose(logits[0], logits[1], atol=1e-5) == alike
 
 
@@ -255,7 +255,7 @@ def test_linear_start_is_linear_in_the_scores():
 
 
 def test_an_empty_memory_is_answered_from_the_question_alone():
-    model = network(spread=0.5)
+    model = network(init_std=0.5)
     batch = batch_of(items=[0])
     empty = replace(batch, filled=torch.zeros_like(batch.filled))
     answered = model(empty)
@@ -266,7 +266,7 @@ def test_an_empty_memory_is_answered_from_the_question_alone():
 
 def test_one_hop_with_either_tying_reads_alike():
     """With one hop both tyings are one reading; only B and W stand alone in the layer-wise one."""
-    adjacent, layerwise = network(hops=1, spread=0.5), network(hops=1, tying="layerwise")
+    adjacent, layerwise = network(hops=1, init_std=0.5), network(hops=1, tying="layerwise")
     with torch.no_grad():
         layerwise.words.copy_(adjacent.words[[0, 1, 0, 1]])  # A, C, B = A, W = C
         layerwise.ages.copy_(adjacent.ages[[0, 1, 0, 1]])
@@ -275,7 +275,7 @@ def test_one_hop_with_either_tying_reads_alike():
 
 def test_weights_of_the_first_hop_are_the_softmax_of_its_scores():
     batch = batch_of()
-    reading = network(spread=0.5)(batch).readings[0]
+    reading = network(init_std=0.5)(batch).readings[0]
     torch.testing.assert_close(reading.weights, masked_softmax(reading.scores, batch.filled))
 
 

@@ -65,7 +65,7 @@ def test_accuracy_by_the_number_of_supporting_facts():
 def asked():
     examples = [one for task in (1, 2, 15) for one in simulate(task, 15, seed=4)]
     stories = encode(examples, build_vocabulary(examples))
-    config = MemoryConfig(vocabulary=len(stories.vocabulary), width=5, hops=2, slots=6, spread=0.5)
+    config = MemoryConfig(vocabulary=len(stories.vocabulary), width=5, hops=2, slots=6, init_std=0.5)
     return MemoryNetwork(config), stories
 
 

@@ -95,7 +95,7 @@ def test_several_tasks_are_learnt_at_once_and_tested_one_by_one(stand_in, told):
 
 def test_both_are_measured_in_one_run(stand_in, told):
     threads = torch.get_num_threads()
-    (record,) = run(EXPERIMENTS["story_qa/beside"], rows="qa1", scale="smoke", device="cpu")
+    (record,) = run(EXPERIMENTS["story_qa/peer"], rows="qa1", scale="smoke", device="cpu")
     metrics = record.metrics
     assert metrics["port.error"] == pytest.approx(0.1054)  # 1 of 6 epochs without the softmax
     assert {f"{who}.{what}" for who in ("one", "together") for what in ("error", "rate", "speed")} < set(
@@ -107,7 +107,7 @@ def test_both_are_measured_in_one_run(stand_in, told):
 
 
 def test_both_are_measured_on_all_tasks_in_one_run(stand_in, told):
-    (record,) = run(EXPERIMENTS["story_qa/beside-jointly"], scale="smoke", device="cpu")
+    (record,) = run(EXPERIMENTS["story_qa/peer-joint"], scale="smoke", device="cpu")
     metrics = record.metrics
     assert metrics["port.error.qa1"] == pytest.approx(0.1014)  # two epochs, one of them without the softmax
     assert metrics["port.error.qa20"] == pytest.approx(0.10102)
@@ -123,7 +123,7 @@ def test_without_a_checkout_it_says_what_is_needed(told, monkeypatch, value):
     if value is not None:
         monkeypatch.setenv(VARIABLE, value)
     with pytest.raises(UserError, match=f"{VARIABLE} must name a checkout") as caught:
-        run(EXPERIMENTS["story_qa/beside"], rows="qa1", scale="smoke", device="cpu")
+        run(EXPERIMENTS["story_qa/peer"], rows="qa1", scale="smoke", device="cpu")
     assert "\n" not in str(caught.value)
 
 

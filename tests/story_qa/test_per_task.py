@@ -73,7 +73,7 @@ def answered(model, restart, stories, item, longest, linear):
 @pytest.mark.parametrize("linear", [False, True])
 def test_every_restart_is_the_network_of_the_released_code(linear):
     stories, _ = sets(1, 12, width=6)
-    model = networks(stories, width=6, hops=2, restarts=2, spread=0.5)
+    model = networks(stories, width=6, hops=2, restarts=2, init_std=0.5)
     longest = 1 + max(len(words(s)) for one in stories.examples for s in (*one.story, one.question))
     logits = model(stories.batch([2, 7], slots=12), linear=linear)
     assert logits.shape == (2, 2, len(stories.vocabulary))
@@ -124,7 +124,7 @@ def test_places_without_a_sentence_take_their_share_and_are_not_read():
 @pytest.mark.parametrize("places", [10, 14])  # as many as the longest story has sentences, and more
 def test_the_gradient_by_hand_is_that_of_the_network(places, hops, linear):
     stories, _ = sets(1, 60, width=6)
-    model = networks(stories, width=6, hops=hops, slots=places, spread=0.6).double()
+    model = networks(stories, width=6, hops=hops, slots=places, init_std=0.6).double()
     model.unit = torch.arange(1, 7, dtype=torch.double) / 6
     batch = stories.batch(range(20, 45), slots=places, noise=0.2, rng=np.random.default_rng(0))
     batch = replace(batch, sentences=batch.sentences.double())
@@ -139,7 +139,7 @@ def test_the_gradient_by_hand_is_that_of_the_network(places, hops, linear):
 
 def test_the_gradient_by_hand_is_cut_table_by_table_and_start_by_start():
     stories, _ = sets(1, 60, width=6)
-    model = networks(stories, width=6, spread=0.6)
+    model = networks(stories, width=6, init_std=0.6)
     batch = stories.batch(range(32), slots=12)
     free, cut = (
         torch.autograd.grad(
@@ -184,7 +184,7 @@ def test_one_that_diverges_leaves_the_others_alone():
 
 def test_the_gradient_of_each_table_of_each_restart_is_bounded():
     train, _ = sets(1, 64)
-    model, before = networks(train, spread=0.5), networks(train, spread=0.5)
+    model, before = networks(train, init_std=0.5), networks(train, init_std=0.5)
     train_restarts(model, train, RestartsRecipe(epochs=1, clip=0.01, batch_size=64, lr=1.0), progress=False)
     moved = (model.words - before.words).flatten(2).norm(dim=2)  # one step at rate 1
     assert (moved <= 0.01 + 1e-6).all() and moved.max() > 0.004

@@ -181,7 +181,7 @@ def test_a_folder_that_is_no_reader_is_refused(tmp_path, reader):
 
 def test_the_shipped_reader_if_there_is_one():
     if not pretrained.READER.is_dir():
-        with pytest.raises(UserError, match="train it: reasonlib run story_qa/ship --row reader"):
+        with pytest.raises(UserError, match="train it: reasonlib run story_qa/bundle --row reader"):
             pretrained.load_reader()
         return
     assert sum(path.stat().st_size for path in pretrained.READER.iterdir()) < 5_000_000

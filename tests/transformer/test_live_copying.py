@@ -24,7 +24,9 @@ def models():
     made = {}
     for part in PARTS:
         recipe = Recipe(steps=20, lr=5e-3)
-        trained = solve("copy", without=part or None, recipe=recipe, examples=200, asked=4, progress=False)
+        trained = solve(
+            "copy", without=part or None, recipe=recipe, examples=200, test_size=4, progress=False
+        )
         made[part] = build("copy", without=part or None)
         made[part].load_state_dict(live.round_weights(trained.model.state_dict()))
         made[part].eval()

@@ -202,7 +202,7 @@ def test_sizes_are_checked():
 
 def test_sorting_needs_no_positions_but_copying_does():
     recipe = Recipe(steps=200, lr=5e-3)
-    sizes = {"lengths": (3, 5), "examples": 4000, "asked": 200, "progress": False}
+    sizes = {"lengths": (3, 5), "examples": 4000, "test_size": 200, "progress": False}
     copied = solve("copy", recipe=recipe, **sizes)
     assert copied.metrics["exact"] > 0.9
     assert solve("copy", without="positions", recipe=recipe, **sizes).metrics["exact"] < 0.2
@@ -212,13 +212,19 @@ def test_sorting_needs_no_positions_but_copying_does():
 def test_without_the_causal_mask_training_looks_perfect_and_writing_fails():
     recipe = Recipe(steps=200, lr=5e-3)
     solved = solve(
-        "copy", without="causal-mask", recipe=recipe, lengths=(3, 5), examples=4000, asked=200, progress=False
+        "copy",
+        without="causal-mask",
+        recipe=recipe,
+        lengths=(3, 5),
+        examples=4000,
+        test_size=200,
+        progress=False,
     )
     assert solved.metrics["token"] > 0.9 and solved.metrics["exact"] < 0.1
 
 
 def test_neighbours_need_two_heads():
-    options = {"recipe": Recipe(steps=600, lr=2e-2), "examples": 4000, "asked": 200, "progress": False}
+    options = {"recipe": Recipe(steps=600, lr=2e-2), "examples": 4000, "test_size": 200, "progress": False}
     assert solve("neighbours", **options).metrics["token"] > 0.9
     assert solve("neighbours", sizes={"heads": 1}, **options).metrics["token"] < 0.85
 

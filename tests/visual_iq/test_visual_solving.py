@@ -181,7 +181,7 @@ def trial(**changes):
         "model": "relational",
         "per_configuration": 20,
         "epochs": 1,
-        "ship": True,
+        "bundle": True,
         **BRISK,
         "warmup": 1,
     }

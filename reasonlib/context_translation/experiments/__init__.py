@@ -20,9 +20,9 @@ SMALL: Mapping[str, Any] = {
 """Sizes at which the simulated languages are learnt in minutes on one core."""
 
 SCALES: Mapping[str, Mapping[str, Any]] = {
-    "smoke": {"documents": 12, "checked": 4, "asked": 4, "epochs": 1, "warmup": 1},
-    "quick": {"documents": 600, "checked": 20, "asked": 40, "epochs": 4},
-    "paper": {"documents": 1500, "checked": 60, "asked": 200, "epochs": 10},
+    "smoke": {"documents": 12, "valid_size": 4, "test_size": 4, "epochs": 1, "warmup": 1},
+    "quick": {"documents": 600, "valid_size": 20, "test_size": 40, "epochs": 4},
+    "paper": {"documents": 1500, "valid_size": 60, "test_size": 200, "epochs": 10},
 }
 
 FAR: Mapping[str, Any] = {"distance": [1, 10], "sentences": 22, "helpful": 2 / 22}
@@ -93,15 +93,15 @@ CORPUS = Experiment(
     },
     scales={
         "smoke": {
-            "documents": 2, "checked": 1, "asked": 1, "epochs": 1, "vocabulary": 300, "longest": 24,
+            "documents": 2, "valid_size": 1, "test_size": 1, "epochs": 1, "vocabulary": 300, "longest": 24,
             "warmup": 1, "samples": 10,
         },
         "quick": {
-            "documents": 60, "checked": 8, "asked": 8, "epochs": 2, "vocabulary": 4000, "longest": 64,
+            "documents": 60, "valid_size": 8, "test_size": 8, "epochs": 2, "vocabulary": 4000, "longest": 64,
             "samples": 200,
         },
         "paper": {
-            "documents": 372, "checked": 42, "asked": 538, "epochs": 20, "vocabulary": 16000, "longest": 100,
+            "documents": 372, "valid_size": 42, "test_size": 538, "epochs": 20, "vocabulary": 16000, "longest": 100,
             "samples": 1000,
         },
     },

@@ -41,7 +41,9 @@ def subwords(splits: Splits, size: int) -> Subwords:
 def run_corpus(trial: Trial) -> Measured:
     """Train one system and measure BLEU and chrF, in all and for each set of the test part."""
     settings = trial.settings
-    splits = load(trial.data, train=settings["documents"], valid=settings["checked"], test=settings["asked"])
+    splits = load(
+        trial.data, train=settings["documents"], valid=settings["valid_size"], test=settings["test_size"]
+    )
     tokens = subwords(splits, settings["vocabulary"])
     recipe = construct(Recipe, settings)
     trained = train(

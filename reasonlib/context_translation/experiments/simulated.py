@@ -20,8 +20,8 @@ def simulated_splits(settings: Mapping[str, Any]) -> Splits:
     return load(
         "simulated",
         train=settings["documents"],
-        valid=settings["checked"],
-        test=settings["asked"],
+        valid=settings["valid_size"],
+        test=settings["test_size"],
         distance=tuple(settings.get("distance", (1, 2))),
         sentences=settings.get("sentences", 10),
         helpful=settings.get("helpful", 0.3),

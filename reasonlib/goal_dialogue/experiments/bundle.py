@@ -1,4 +1,4 @@
-"""The models that are bundled with the library, trained again: ``reasonlib run goal_dialogue/ship``.
+"""The models that are bundled with the library, trained again: ``reasonlib run goal_dialogue/bundle``.
 
 At ``paper`` a finished run writes its file in ``weights/``; `models.pretrained` reads it.
 """
@@ -32,10 +32,7 @@ def run_bundle_networks(trial: Trial) -> Measured:
         model,
         task,
         recipe,
-        seed=trial.seed,
-        minutes=trial.minutes,
-        checkpoint=trial.folder,
-        progress=trial.progress,
+        **trial.options,
     )
     if trial.scale == "paper" and history.stopped == "finished":
         kept = ("network", "match", "hops", "dialogues")
@@ -75,10 +72,7 @@ def run_bundle_copying(trial: Trial) -> Measured:
         copier,
         sets,
         CopyRecipe(epochs=settings["epochs"]),
-        seed=trial.seed,
-        minutes=trial.minutes,
-        checkpoint=trial.folder,
-        progress=trial.progress,
+        **trial.options,
     )
     metrics: dict[str, float] = {}
     for part, name in (("test", "task5"), ("oov", "oov5")):
@@ -97,7 +91,7 @@ def run_bundle_copying(trial: Trial) -> Measured:
 
 
 SHIP = Experiment(
-    name="goal_dialogue/ship",
+    name="goal_dialogue/bundle",
     title="The bundled memory networks",
     rows={name: {"network": name, "match": True} for name in ("n2n", "gn2n", "un2n")},
     scales={
@@ -111,7 +105,7 @@ SHIP = Experiment(
 )
 
 SHIP_COPYING = Experiment(
-    name="goal_dialogue/ship-copying",
+    name="goal_dialogue/bundle-copying",
     title="The bundled copying network, and one trained on the released sentences alone",
     rows={"copying": {"reworded": True}, "released-words": {"reworded": False}},
     scales={

@@ -102,7 +102,7 @@ def run_ceiling(trial: Trial) -> Measured:
 
 
 BOUND = Experiment(
-    name="goal_dialogue/bound",
+    name="goal_dialogue/ceiling",
     title="Responses whose every word the system said in training: the limit of word vectors",
     rows={"train": {"learnt": "train"}, "valid": {"learnt": "valid"}},
     scales={

@@ -59,9 +59,9 @@ def _result(copier: "Copier", sets: Mapping[str, "MentionSet"], history: "Histor
 
 ABLATIONS: Mapping[str, Mapping[str, Any]] = {
     "copying": {},
-    "own-vectors": {"own": True},
-    "no-company": {"radius": 0},
-    "no-recency": {"ages": 1},
+    "own-vectors": {"name_embeddings": True},
+    "no-context": {"radius": 0},
+    "no-recency": {"max_age": 1},
     "one-round": {"rounds": 1},
     "no-echo": {"echo": False},
     "no-numbers": {"numbers": False},

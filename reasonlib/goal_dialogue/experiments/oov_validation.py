@@ -126,17 +126,17 @@ def _run_task(run: TaskRun) -> TaskResult:
 
 
 UNHEARD = Experiment(
-    name="goal_dialogue/unheard",
+    name="goal_dialogue/oov-validation",
     title="Settings chosen on validation dialogues with OOV names, with and without match features",
     rows={
-        f"{name}-{width}-{spread}-{lr}{'' if match else '-alone'}": {
+        f"{name}-{width}-{init_std}-{lr}{'' if match else '-alone'}": {
             "network": name,
             "match": match,
             "width": width,
-            "spread": spread,
+            "init_std": init_std,
             "lr": lr,
         }
-        for name, width, spread, lr, match in (
+        for name, width, init_std, lr, match in (
             ("gn2n-adjacent", 32, 0.1, 0.003, True),
             ("gn2n-adjacent", 128, 0.1, 0.003, True),
             ("gn2n", 32, 0.3, 0.003, True),

@@ -93,8 +93,8 @@ WORD2VEC = Experiment(
     title="Word vectors initialised with Word2Vec, on full dialogues",
     rows={"random": {"network": "n2n"}, "word2vec": {"network": "n2n", "sentences": "word2vec"}},
     scales={
-        "smoke": {"tasks": (5,), "dialogues": 8, "epochs": 1, "apart": 2},
-        "quick": {"tasks": (5,), "dialogues": 100, "epochs": 10, "apart": 20},
+        "smoke": {"tasks": (5,), "dialogues": 8, "epochs": 1, "embedding_epochs": 2},
+        "quick": {"tasks": (5,), "dialogues": 100, "epochs": 10, "embedding_epochs": 20},
         "paper": {"tasks": (5,)},
     },
     data=BOTH,
@@ -114,8 +114,8 @@ ADVICE = Experiment(
         "dbow": {"network": "n2n", "sentences": "paragraphs", "hops": 8},
     },
     scales={
-        "smoke": {"tasks": (1,), "epochs": 1, "apart": 2, "tagger_steps": 20},
-        "quick": {"tasks": (1, 2, 3, 5), "epochs": 20, "apart": 20, "tagger_steps": 100},
+        "smoke": {"tasks": (1,), "epochs": 1, "embedding_epochs": 2, "tagger_steps": 20},
+        "quick": {"tasks": (1, 2, 3, 5), "epochs": 20, "embedding_epochs": 20, "tagger_steps": 100},
         "paper": {"tasks": (1, 2, 3, 5)},
     },
     data=subset(DATA, "advice"),

@@ -35,7 +35,7 @@ def run_taggers(trial: Trial) -> Measured:
         shares = [row.accuracy for row in rows if row.type != "none" and row.seen == (kind == "seen")]
         if shares:
             metrics[kind] = sum(shares) / len(shares)
-    bundled = settings.get("ship") and trial.kind == "stand-in" and trial.scale == "paper"
+    bundled = settings.get("bundle") and trial.kind == "stand-in" and trial.scale == "paper"
     if bundled and history.stopped == "finished":
         pretrained.save_tagger(
             tagger, pretrained.path_of(f"tagger-{settings['tagger']}"), made=_command(trial)
@@ -58,11 +58,11 @@ TAGGERS = Experiment(
     name="goal_dialogue/taggers",
     title="Taggers of entity types, on seen and unseen words",
     rows={
-        "letters": {"tagger": "letters", "made_up": 0.0, "ship": True},
+        "letters": {"tagger": "letters", "made_up": 0.0, "bundle": True},
         "letters-all": {"tagger": "letters", "made_up": 0.0, "entities": "all"},
         "letters-made-up": {"tagger": "letters", "made_up": 0.5},
         "context-real-names": {"tagger": "context", "made_up": 0.0},
-        "context": {"tagger": "context", "made_up": 0.5, "ship": True},
+        "context": {"tagger": "context", "made_up": 0.5, "bundle": True},
     },
     scales={
         "smoke": {"task": 1, "dialogues": 8, "steps": 5},

@@ -53,9 +53,22 @@ def data_version(name: str) -> str | None:
 
 def scales(*tasks: int, quick: dict[str, Any] | None = None, **paper: Any) -> dict[str, dict[str, Any]]:
     """Settings of the three scales; `quick` trains with a higher learning rate, so it needs fewer epochs."""
-    brief = {"dialogues": 250, "epochs": 12, "batch_size": 32, "lr": 0.005, "apart": 20, "tagger_steps": 150}
+    brief = {
+        "dialogues": 250,
+        "epochs": 12,
+        "batch_size": 32,
+        "lr": 0.005,
+        "embedding_epochs": 20,
+        "tagger_steps": 150,
+    }
     return {
-        "smoke": {"tasks": tasks[:1], "dialogues": 12, "epochs": 2, "apart": 2, "tagger_steps": 20},
+        "smoke": {
+            "tasks": tasks[:1],
+            "dialogues": 12,
+            "epochs": 2,
+            "embedding_epochs": 2,
+            "tagger_steps": 20,
+        },
         "quick": {"tasks": tuple(task for task in tasks if task in (1, 4, 5))[:2], **brief, **(quick or {})},
         "paper": {"tasks": tasks, **paper},
     }

@@ -27,7 +27,7 @@ from reasonlib.goal_dialogue.data.example import Dialogue, Example, Split, Turn
 from reasonlib.goal_dialogue.data.mentions import Candidates, MentionSet, vocabulary_of
 from reasonlib.goal_dialogue.data.templates import Language, learn_language
 from reasonlib.goal_dialogue.models.copying import CopyConfig, CopyNetwork, CopyNetworkOutput
-from reasonlib.training.settings import select_fields
+from reasonlib.training.settings import construct
 
 __all__ = ["Copier", "EncodingConfig", "GeneratedResponse", "build_copier"]
 
@@ -212,7 +212,8 @@ def build_copier(
     split
         Its candidates are what the network chooses from. Its knowledge base is not read.
     settings
-        Fields of `EncodingConfig` and `CopyConfig` that differ from the defaults; ``own`` is true or false.
+        Fields of `EncodingConfig` and `CopyConfig` that differ from the defaults;
+        ``name_embeddings`` is true or false.
     seed
         Draws the first weights.
 
@@ -224,22 +225,20 @@ def build_copier(
         ``train``, ``valid``, ``test`` and, where there is one, ``oov``.
     """
     settings = dict(settings or {})
-    encoding = EncodingConfig(**select_fields(EncodingConfig, settings))
+    encoding = construct(EncodingConfig, settings)
     language = learn_language(
         split.train,
         repeated=encoding.repeated,
         common=encoding.common,
         numbers=encoding.numbers,
     )
-    own = len(language.names) if settings.pop("own", False) else 0
-    config = CopyConfig(
+    name_embeddings = len(language.names) if settings.pop("name_embeddings", False) else 0
+    config = construct(
+        CopyConfig,
+        settings,
         vocabulary=len(vocabulary_of(language)),
         gaps=language.gaps,
-        own=own,
-        **select_fields(
-            CopyConfig,
-            {name: value for name, value in settings.items() if name not in ("vocabulary", "gaps")},
-        ),
+        name_embeddings=name_embeddings,
     )
     model = CopyNetwork(config, seed=seed)
     copier = Copier(model, language, encoding, Candidates.make(split.candidates, language))

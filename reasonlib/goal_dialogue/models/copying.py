@@ -68,9 +68,11 @@ class CopyConfig:
     slots: int = 50  # S; the latest sentences kept
     radius: int = 3  # R; with 0 a mention has no context
     rounds: int = 2  # with 1 a mention ignores the names in its window
-    ages: int = 40  # turns back that have a vector each; with 1 recency is ignored
-    own: int = 0  # entities of the training data that get a learned vector each, in place of their context
-    spread: float = 0.1  # standard deviation of the first weights
+    max_age: int = 40  # turns back that have a vector each; with 1 recency is ignored
+    name_embeddings: int = (
+        0  # entities of the training data that get a learned vector each, in place of their context
+    )
+    init_std: float = 0.1  # standard deviation of the first weights
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gaps", tuple(self.gaps))
@@ -81,8 +83,8 @@ class CopyConfig:
             "slots": 1,
             "radius": 0,
             "rounds": 1,
-            "ages": 1,
-            "own": 0,
+            "max_age": 1,
+            "name_embeddings": 0,
         }
         for name, value in least.items():
             if getattr(self, name) < value:
@@ -140,19 +142,21 @@ class CopyNetwork(nn.Module):
         self.config = config
         generator = torch.Generator().manual_seed(seed)
 
-        def table(*shape: int, spread: float = config.spread) -> nn.Parameter:
-            return nn.Parameter(torch.randn(shape, generator=generator) * spread)
+        def table(*shape: int, init_std: float = config.init_std) -> nn.Parameter:
+            return nn.Parameter(torch.randn(shape, generator=generator) * init_std)
 
         width = config.width
         self.sentence = table(3, config.vocabulary, width)  # of questions, keys, values
         self.slot = table(2, config.slots, width)  # what a slot adds to its key and its value
         self.template = nn.Parameter(torch.zeros(len(config.gaps), width))  # T
         self.word = table(config.vocabulary, width)  # e
-        self.offset = table(2 * config.radius + 1, width, width, spread=width**-0.5)  # W
-        self.age = table(config.ages, width)  # a
+        self.offset = table(2 * config.radius + 1, width, width, init_std=width**-0.5)  # W
+        self.age = table(config.max_age, width)  # a
         self.gap = table(sum(config.gaps), width)  # s
         self.ask = nn.Parameter(torch.zeros(width, width))  # U
-        self.own = table(config.own + 1, width, spread=1.0) if config.own else None
+        self.name_embeddings = (
+            table(config.name_embeddings + 1, width, init_std=1.0) if config.name_embeddings else None
+        )
         gaps = torch.tensor(config.gaps)
         self.register_buffer("gaps", gaps, persistent=False)
         self.register_buffer(
@@ -180,15 +184,17 @@ class CopyNetwork(nn.Module):
 
     def describe(self, batch: Batch) -> tuple[Float[Tensor, "B E D"], Float[Tensor, "B M D"]]:
         """Gather, round by round, what the mentions of each name say of it; return both, ``d`` and ``c``."""
-        if self.own is not None:
-            return self.own[batch.identity], self.own.new_zeros(*batch.name.shape, self.config.width)
+        if self.name_embeddings is not None:
+            return self.name_embeddings[batch.identity], self.name_embeddings.new_zeros(
+                *batch.name.shape, self.config.width
+            )
         words = functional.embedding(batch.windows, self.word) * (batch.windows > 0).unsqueeze(
             -1
         )  # (G, W, D)
         # excerpt: describe
         # the words around each mention, and how many turns ago it was, (B, M, D)
         around = torch.einsum("gwd,wde->ge", words, self.offset)[batch.window]
-        around = around + self.age[batch.age.clamp(max=self.config.ages - 1)]
+        around = around + self.age[batch.age.clamp(max=self.config.max_age - 1)]
         # end excerpt
         mentioned = (batch.name > 0).unsqueeze(-1)
         index = batch.name.unsqueeze(-1).expand_as(around)

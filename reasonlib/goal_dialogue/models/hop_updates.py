@@ -53,9 +53,9 @@ class Gate(nn.Module):
     .. math:: T = \sigma(W_T u + b_T),\quad u' = o \odot T + u \odot (1 - T)
     """
 
-    def __init__(self, width: int, *, generator: torch.Generator, spread: float = 0.1) -> None:
+    def __init__(self, width: int, *, generator: torch.Generator, init_std: float = 0.1) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.randn((width, width), generator=generator) * spread)
+        self.weight = nn.Parameter(torch.randn((width, width), generator=generator) * init_std)
         self.bias = nn.Parameter(torch.zeros(width))
 
     def forward(self, state: Tensor, output: Tensor, tied: TiedMemory) -> StepOutput:

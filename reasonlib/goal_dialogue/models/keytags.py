@@ -18,7 +18,7 @@ sentences is all that changes, and the width of the answer table W: V x 2d.
 Axes: U sentences, X distinct texts, V words, D width of words, G tags.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -69,7 +69,7 @@ class KeyTags(nn.Module):
     width
         D of the words.
     generator
-        Draws the vectors of the tags from N(0, spread).
+        Draws the vectors of the tags from N(0, init_std).
 
     Notes
     -----
@@ -85,11 +85,11 @@ class KeyTags(nn.Module):
         width: int,
         *,
         generator: torch.Generator,
-        spread: float = 0.1,
+        init_std: float = 0.1,
     ) -> None:
         super().__init__()
         self.words, self.width = words, 2 * width
-        self.tags = nn.Parameter(torch.randn((len(TAGS), width), generator=generator) * spread)
+        self.tags = nn.Parameter(torch.randn((len(TAGS), width), generator=generator) * init_std)
         self.register_buffer("counts", tag_counts(tags), persistent=False)  # (X, G)
 
     def extend(self, tags: Tags) -> None:
@@ -113,15 +113,7 @@ class TagNumbers(nn.Module):
 
     numbers: Tensor
 
-    def __init__(
-        self,
-        words: BagOfWordsEncoder,
-        tags: Tags,
-        width: int,
-        *,
-        generator: torch.Generator,
-        spread: float = 0.1,
-    ) -> None:
+    def __init__(self, words: BagOfWordsEncoder, tags: Tags, width: int) -> None:
         super().__init__()
         longest = max(1, *(len(numbers) for numbers in tags))
         table = [[*numbers, *[0] * (longest - len(numbers))] for numbers in tags]
@@ -139,15 +131,7 @@ class AddedTags(nn.Module):
 
     sums: Tensor
 
-    def __init__(
-        self,
-        words: BagOfWordsEncoder,
-        tags: Tags,
-        width: int,
-        *,
-        generator: torch.Generator,
-        spread: float = 0.1,
-    ) -> None:
+    def __init__(self, words: BagOfWordsEncoder, tags: Tags, width: int) -> None:
         super().__init__()
         self.words, self.width = words, width
         total = torch.tensor([[float(sum(numbers))] for numbers in tags])
@@ -170,12 +154,12 @@ class SentenceTag(nn.Module):
         width: int,
         *,
         generator: torch.Generator,
-        spread: float = 0.1,
+        init_std: float = 0.1,
     ) -> None:
         super().__init__()
         self.words, self.width = words, width
         self.tags = nn.ParameterList(
-            torch.randn((len(TAGS), width), generator=generator) * spread for _ in words.tables
+            torch.randn((len(TAGS), width), generator=generator) * init_std for _ in words.tables
         )
         greatest = torch.tensor([max(numbers, default=0) for numbers in tags])
         self.register_buffer("greatest", greatest, persistent=False)
@@ -191,15 +175,7 @@ class SentenceTag(nn.Module):
 class MultipliedTags(nn.Module):
     """Each word's vector times the number of its tag; the bags hold it as many times, see `repeat_words`."""
 
-    def __init__(
-        self,
-        words: BagOfWordsEncoder,
-        tags: Tags,
-        width: int,
-        *,
-        generator: torch.Generator,
-        spread: float = 0.1,
-    ) -> None:
+    def __init__(self, words: BagOfWordsEncoder, width: int) -> None:
         super().__init__()
         self.words, self.width = words, width
 
@@ -250,7 +226,7 @@ class SeparateAnswerTables(nn.Module):
     tables
         How many the tying shares out; one but for `Unified`.
     generator
-        Draws the tables from N(0, spread).
+        Draws the tables from N(0, init_std).
     """
 
     def __init__(
@@ -261,10 +237,10 @@ class SeparateAnswerTables(nn.Module):
         *,
         tables: int = 1,
         generator: torch.Generator,
-        spread: float = 0.1,
+        init_std: float = 0.1,
     ) -> None:
         super().__init__()
-        self.words = BagOfWordsEncoder(vocabulary, tables, width, generator=generator, spread=spread)
+        self.words = BagOfWordsEncoder(vocabulary, tables, width, generator=generator, init_std=init_std)
         self.score = Candidates(candidates, range(tables))
 
     def forward(
@@ -276,14 +252,22 @@ class SeparateAnswerTables(nn.Module):
 
 TagEncoder = KeyTags | TagNumbers | AddedTags | MultipliedTags | SentenceTag
 
-ENCODERS: Mapping[str, type[TagEncoder]] = {
-    "keytags": KeyTags,
-    "tags-numbers": TagNumbers,
-    "tags-added": AddedTags,
-    "tags-multiplied": MultipliedTags,
-    "tags-sentence": SentenceTag,
-}
+ENCODERS = ("keytags", "tags-numbers", "tags-added", "tags-multiplied", "tags-sentence")
 """KTN2N, and what the source tried on the way to it (section 4.2.2)."""
+
+
+def make_encoder(
+    name: str, words: BagOfWordsEncoder, tags: Tags, config: NetworkConfig, generator: torch.Generator
+) -> TagEncoder:
+    """Make one of `ENCODERS`; what it learns is drawn from N(0, init_std)."""
+    if name == "tags-numbers":
+        return TagNumbers(words, tags, config.width)
+    if name == "tags-added":
+        return AddedTags(words, tags, config.width)
+    if name == "tags-multiplied":
+        return MultipliedTags(words, config.width)
+    learned = KeyTags if name == "keytags" else SentenceTag
+    return learned(words, tags, config.width, generator=generator, init_std=config.init_std)
 
 
 def build_keytags(
@@ -305,7 +289,7 @@ def build_keytags(
     tagged
         From the words of sentences to the tag of each word: a trained tagger, or a look-up.
     encoder
-        A key of `ENCODERS`.
+        One of `ENCODERS`.
     seed
         Draws the first weights.
 
@@ -334,9 +318,9 @@ def build_keytags(
     vocabulary = len(task.vocabulary)
     parts: Any = NETWORKS[config.network](config, generator)[0]  # as many tables at any width
     words = BagOfWordsEncoder(
-        vocabulary, parts.tables, config.width, generator=generator, spread=config.spread
+        vocabulary, parts.tables, config.width, generator=generator, init_std=config.init_std
     )
-    sentences = ENCODERS[encoder](words, tags, config.width, generator=generator, spread=config.spread)
+    sentences = make_encoder(encoder, words, tags, config, generator)
     tying, steps = NETWORKS[config.network](replace(config, width=sentences.width), generator)
     answers = SeparateAnswerTables(
         task.bags,
@@ -344,11 +328,13 @@ def build_keytags(
         sentences.width,
         tables=len(parts.answers),
         generator=generator,
-        spread=config.spread,
+        init_std=config.init_std,
     )
     match = None
     if config.match:
-        match = Match(task.candidates, task.types, sentences.width, generator=generator, spread=config.spread)
+        match = Match(
+            task.candidates, task.types, sentences.width, generator=generator, init_std=config.init_std
+        )
     model = MemoryNetwork(
         encoder=sentences,
         tying=tying,

@@ -64,7 +64,7 @@ class Match(nn.Module):
     width
         D, of the state that asks.
     generator
-        Draws the first vectors of the types from N(0, spread).
+        Draws the first vectors of the types from N(0, init_std).
     """
 
     kind: Tensor
@@ -76,7 +76,7 @@ class Match(nn.Module):
         width: int,
         *,
         generator: torch.Generator,
-        spread: float = 0.1,
+        init_std: float = 0.1,
     ) -> None:
         super().__init__()
         if not types:
@@ -91,7 +91,7 @@ class Match(nn.Module):
         self.named = Groups.of(np.asarray(members, dtype=np.int64), np.asarray(starts), len(types))
         kind = torch.tensor([self.names.index(kind) for kind in types.values()])
         self.register_buffer("kind", torch.eye(len(self.names))[:, kind], persistent=False)  # (T, E)
-        self.types = nn.Parameter(torch.randn((len(self.names), width), generator=generator) * spread)
+        self.types = nn.Parameter(torch.randn((len(self.names), width), generator=generator) * init_std)
 
     def forward(self, state: Float[Tensor, "B D"], mentioned: Float[Tensor, "B E"]) -> Float[Tensor, "B C"]:
         """Score every candidate by the entities it shares with the dialogue."""

@@ -58,7 +58,7 @@ class NetworkConfig:
     hops: int = 3  # K
     slots: int = 50  # S; section 5.3.1 finds 50 better than 100
     match: bool = False  # add match features
-    spread: float = 0.1  # standard deviation of the first weights
+    init_std: float = 0.1  # standard deviation of the first weights
 
     def __post_init__(self) -> None:
         if self.network not in NETWORKS:
@@ -83,15 +83,15 @@ class BagOfWordsEncoder(nn.Module):
     tables, width
         T and D.
     generator
-        Draws the first vectors from N(0, spread).
+        Draws the first vectors from N(0, init_std).
     """
 
     def __init__(
-        self, vocabulary: int, tables: int, width: int, *, generator: torch.Generator, spread: float = 0.1
+        self, vocabulary: int, tables: int, width: int, *, generator: torch.Generator, init_std: float = 0.1
     ) -> None:
         super().__init__()
         self.tables = nn.ParameterList(
-            torch.randn((vocabulary, width), generator=generator) * spread for _ in range(tables)
+            torch.randn((vocabulary, width), generator=generator) * init_std for _ in range(tables)
         )
 
     def forward(self, sentences: Bags, tables: Iterable[int]) -> tuple[Float[Tensor, "U D"], ...]:
@@ -235,24 +235,24 @@ def _layerwise(config: NetworkConfig, generator: torch.Generator) -> Parts:
 
 def _gated(config: NetworkConfig, generator: torch.Generator) -> Parts:
     return Layerwise(config.hops), [
-        Gate(config.width, generator=generator, spread=config.spread) for _ in range(config.hops)
+        Gate(config.width, generator=generator, init_std=config.init_std) for _ in range(config.hops)
     ]
 
 
 def _gate_shared(config: NetworkConfig, generator: torch.Generator) -> Parts:
     return Layerwise(config.hops), [
-        Gate(config.width, generator=generator, spread=config.spread)
+        Gate(config.width, generator=generator, init_std=config.init_std)
     ] * config.hops
 
 
 def _gated_adjacent(config: NetworkConfig, generator: torch.Generator) -> Parts:
     return Adjacent(config.hops), [
-        Gate(config.width, generator=generator, spread=config.spread) for _ in range(config.hops)
+        Gate(config.width, generator=generator, init_std=config.init_std) for _ in range(config.hops)
     ]
 
 
 def _unified(config: NetworkConfig, generator: torch.Generator) -> Parts:
-    tying = Unified(config.hops, config.width, generator=generator, spread=config.spread)
+    tying = Unified(config.hops, config.width, generator=generator, init_std=config.init_std)
     return tying, [UnifiedStep(config.width)] * config.hops
 
 
@@ -282,11 +282,13 @@ def build(config: NetworkConfig, task: EncodedTask, *, seed: int = 0) -> MemoryN
     generator = torch.Generator().manual_seed(seed)
     tying, steps = NETWORKS[config.network](config, generator)
     encoder = BagOfWordsEncoder(
-        len(task.vocabulary), tying.tables, config.width, generator=generator, spread=config.spread
+        len(task.vocabulary), tying.tables, config.width, generator=generator, init_std=config.init_std
     )
     match = None
     if config.match:
-        match = Match(task.candidates, task.types, config.width, generator=generator, spread=config.spread)
+        match = Match(
+            task.candidates, task.types, config.width, generator=generator, init_std=config.init_std
+        )
     return MemoryNetwork(
         encoder=encoder,
         tying=tying,

@@ -309,13 +309,13 @@ def build_paragraphs(
     generator = torch.Generator().manual_seed(seed)
     match = None
     if config.match:
-        match = Match(task.candidates, task.types, width, generator=generator, spread=config.spread)
+        match = Match(task.candidates, task.types, width, generator=generator, init_std=config.init_std)
     model = MemoryNetwork(
         encoder=encoder,
         tying=SingleVectorTying(config.hops),
         steps=[Linear(width) if mapped else Residual()] * config.hops,
         answers=SeparateAnswerTables(
-            task.bags, len(task.vocabulary), width, generator=generator, spread=config.spread
+            task.bags, len(task.vocabulary), width, generator=generator, init_std=config.init_std
         ),
         match=match,
         slots=config.slots,

@@ -30,7 +30,7 @@ from reasonlib.goal_dialogue.models.memory_network import NetworkConfig, build
 from reasonlib.goal_dialogue.models.memory_system import MemoryNetworkSystem
 from reasonlib.goal_dialogue.models.tagger import ContextTagger, Tagger, TaggerConfig, WordTagger
 from reasonlib.training.checkpoints import weights_metadata
-from reasonlib.training.settings import select_fields
+from reasonlib.training.settings import construct
 from reasonlib.training.weights import PREFIX, Bundle, reading, save_bundle
 
 __all__ = [
@@ -134,7 +134,7 @@ def save_memory_network(
 def _load_memory_network(bundle: Bundle) -> MemoryNetworkSystem:
     settings = bundle["settings"]
     split = datasets.load("simulated", 5, dialogues=settings["dialogues"])
-    config = NetworkConfig(**select_fields(NetworkConfig, settings))
+    config = construct(NetworkConfig, settings)
     task = encode_split(split, types=entity_types(split) if config.match else None)
     model = build(config, task)
     bundle.fill(model)

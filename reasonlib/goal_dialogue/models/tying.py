@@ -101,7 +101,7 @@ class Unified(nn.Module):
     below it says.
     """
 
-    def __init__(self, hops: int, width: int, *, generator: torch.Generator, spread: float = 0.1) -> None:
+    def __init__(self, hops: int, width: int, *, generator: torch.Generator, init_std: float = 0.1) -> None:
         super().__init__()
         self.tables, self.query, self.memory = hops + 1, 0, range(hops + 1)
         self.answers = tuple(range(1, hops + 1))
@@ -109,7 +109,7 @@ class Unified(nn.Module):
         self.gate = nn.Linear(2 * width, width)
         for parameter in self.parameters():
             with torch.no_grad():
-                parameter.copy_(torch.randn(parameter.shape, generator=generator) * spread)
+                parameter.copy_(torch.randn(parameter.shape, generator=generator) * init_std)
 
     def forward(
         self,

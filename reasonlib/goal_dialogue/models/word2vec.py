@@ -80,7 +80,7 @@ def initialise_word_tables(
     vocabulary: Vocabulary,
     vectors: Mapping[str, Float[ndarray, " D"]],
     *,
-    spread: float | None = None,
+    init_std: float | None = None,
 ) -> int:
     """Put word vectors into every table of a memory network, in place.
 
@@ -93,7 +93,7 @@ def initialise_word_tables(
         Of the model.
     vectors
         Word to vector.
-    spread
+    init_std
         Scale the vectors to this standard deviation. By default they keep their own length, which is many
         times that of the random start: the first attention of the network is then all but decided.
 
@@ -118,8 +118,8 @@ def initialise_word_tables(
         raise ValueError(
             f"vectors must be {encoder.tables[0].shape[1]} wide as the model's, got {values.shape[1]}"
         )
-    if spread is not None:
-        values = values * (spread / values.std())
+    if init_std is not None:
+        values = values * (init_std / values.std())
     rows = torch.tensor([row for row, _ in covered])
     with torch.no_grad():
         for table in encoder.tables:

@@ -77,7 +77,7 @@ def network_settings() -> "pd.DataFrame":
     labels = {
         "width": "width",
         "hops": "hops",
-        "spread": "spread of the initial weights",
+        "init_std": "spread of the initial weights",
         "lr": "learning rate",
     }
     usual = vars(NetworkConfig()) | vars(train_memory.Recipe())
@@ -131,14 +131,14 @@ def oov_validation() -> "pd.DataFrame":
 
     rows = []
     for name, setting in UNHEARD.rows.items():
-        group = results.best("goal_dialogue/unheard", name)
+        group = results.best("goal_dialogue/oov-validation", name)
         means = {metric: group.summary(metric) for metric in ("valid1", "renamed1")}
         rows.append(
             {
                 "network": setting["network"],
                 "match": "yes" if setting["match"] else "no",
                 "width": setting["width"],
-                "spread": setting["spread"],
+                "init_std": setting["init_std"],
                 "learning rate": setting["lr"],
                 "names as they are": means["valid1"].mean if means["valid1"] else None,
                 "OOV names": means["renamed1"].mean if means["renamed1"] else None,

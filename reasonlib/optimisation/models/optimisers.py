@@ -61,7 +61,48 @@ def _share(**values: float) -> None:
             raise ValueError(f"{name} must be at least 0 and below 1, got {value}")
 
 
-class GradientDescent:
+class _Method:
+    """A method that takes the gradient at the point itself."""
+
+    def look(self, point: Tensor) -> Tensor:
+        """The point itself."""
+        return point
+
+
+class _WithVelocity(_Method):
+    """A method that remembers a velocity."""
+
+    def __init__(self, *, rate: float = 0.01, momentum: float = 0.9) -> None:
+        _positive(rate=rate)
+        _share(momentum=momentum)
+        self.rate, self.momentum = rate, momentum
+        self.velocity: Tensor | float = 0.0
+
+
+class _WithSquares(_Method):
+    """A method that remembers a sum of squared gradients."""
+
+    def __init__(self, *, rate: float = 0.01, epsilon: float = 1e-8) -> None:
+        _positive(rate=rate, epsilon=epsilon)
+        self.rate, self.epsilon = rate, epsilon
+        self.squares: Tensor | float = 0.0
+
+
+class _WithMoments(_Method):
+    """A method that remembers averages of the gradients and of their squares."""
+
+    def __init__(
+        self, *, rate: float = 0.001, betas: tuple[float, float] = (0.9, 0.999), epsilon: float = 1e-8
+    ) -> None:
+        _positive(rate=rate, epsilon=epsilon)
+        _share(beta1=betas[0], beta2=betas[1])
+        self.rate, self.betas, self.epsilon = rate, betas, epsilon
+        self.mean: Tensor | float = 0.0
+        self.squares: Tensor | float = 0.0
+        self.time = 0
+
+
+class GradientDescent(_Method):
     r"""Walk down the slope (eq. 2.29): :math:`\theta \leftarrow \theta - \eta g`.
 
     With the gradient of all examples it is batch gradient descent, with that of one example stochastic
@@ -72,10 +113,6 @@ class GradientDescent:
         _positive(rate=rate)
         self.rate = rate
 
-    def look(self, point: Tensor) -> Tensor:
-        """The point itself."""
-        return point
-
     def step(self, point: Tensor, gradient: Tensor) -> Tensor:
         """The next point."""
         # excerpt: gradient descent
@@ -83,23 +120,13 @@ class GradientDescent:
         # end excerpt
 
 
-class Momentum:
+class Momentum(_WithVelocity):
     r"""Keep a share of the last step (eq. 2.32 and 2.33).
 
     .. math:: v \leftarrow \gamma v + \eta g, \qquad \theta \leftarrow \theta - v
 
     The rate is inside the velocity: what was gathered at an old rate keeps it.
     """
-
-    def __init__(self, *, rate: float = 0.01, momentum: float = 0.9) -> None:
-        _positive(rate=rate)
-        _share(momentum=momentum)
-        self.rate, self.momentum = rate, momentum
-        self.velocity: Tensor | float = 0.0
-
-    def look(self, point: Tensor) -> Tensor:
-        """The point itself."""
-        return point
 
     def step(self, point: Tensor, gradient: Tensor) -> Tensor:
         """The next point."""
@@ -109,7 +136,7 @@ class Momentum:
         # end excerpt
 
 
-class TorchMomentum:
+class TorchMomentum(_WithVelocity):
     r"""`Momentum` as ``torch.optim.SGD`` writes it.
 
     .. math:: v \leftarrow \gamma v + g, \qquad \theta \leftarrow \theta - \eta v
@@ -117,33 +144,17 @@ class TorchMomentum:
     The rate is outside: a new rate applies to everything gathered. At a constant rate both walk one path.
     """
 
-    def __init__(self, *, rate: float = 0.01, momentum: float = 0.9) -> None:
-        _positive(rate=rate)
-        _share(momentum=momentum)
-        self.rate, self.momentum = rate, momentum
-        self.velocity: Tensor | float = 0.0
-
-    def look(self, point: Tensor) -> Tensor:
-        """The point itself."""
-        return point
-
     def step(self, point: Tensor, gradient: Tensor) -> Tensor:
         """The next point."""
         self.velocity = self.momentum * self.velocity + gradient
         return point - self.rate * self.velocity
 
 
-class Nesterov:
+class Nesterov(_WithVelocity):
     r"""Take the gradient where momentum is about to lead (eq. 2.34 and 2.35).
 
     .. math:: v \leftarrow \gamma v + \eta \nabla J(\theta - \gamma v), \qquad \theta \leftarrow \theta - v
     """
-
-    def __init__(self, *, rate: float = 0.01, momentum: float = 0.9) -> None:
-        _positive(rate=rate)
-        _share(momentum=momentum)
-        self.rate, self.momentum = rate, momentum
-        self.velocity: Tensor | float = 0.0
 
     def look(self, point: Tensor) -> Tensor:
         """The point ahead, where the last step alone would lead."""
@@ -159,7 +170,7 @@ class Nesterov:
         # end excerpt
 
 
-class TorchNesterov:
+class TorchNesterov(_WithVelocity):
     r"""`Nesterov` as ``torch.optim.SGD(nesterov=True)`` writes it, without a look ahead.
 
     .. math:: v \leftarrow \gamma v + g, \qquad \theta \leftarrow \theta - \eta\,(g + \gamma v)
@@ -167,16 +178,6 @@ class TorchNesterov:
     The points it visits are the ones that `Nesterov` looks at: :math:`\theta - \gamma v` of eq. 2.34. So the
     gradient is taken where the weights are, and no framework has to move them for it.
     """
-
-    def __init__(self, *, rate: float = 0.01, momentum: float = 0.9) -> None:
-        _positive(rate=rate)
-        _share(momentum=momentum)
-        self.rate, self.momentum = rate, momentum
-        self.velocity: Tensor | float = 0.0
-
-    def look(self, point: Tensor) -> Tensor:
-        """The point itself."""
-        return point
 
     def step(self, point: Tensor, gradient: Tensor) -> Tensor:
         """The next point."""
@@ -186,22 +187,13 @@ class TorchNesterov:
         # end excerpt
 
 
-class Adagrad:
+class Adagrad(_WithSquares):
     r"""Give each parameter a rate of its own, which falls as its gradients add up (eq. 2.36 and 2.37).
 
     .. math:: G \leftarrow G + g^2, \qquad \theta \leftarrow \theta - \frac{\eta}{\sqrt{G + \epsilon}}\,g
 
     Only the diagonal of the source's matrix is ever used, so that `G` has the shape of the point.
     """
-
-    def __init__(self, *, rate: float = 0.01, epsilon: float = 1e-8) -> None:
-        _positive(rate=rate, epsilon=epsilon)
-        self.rate, self.epsilon = rate, epsilon
-        self.squares: Tensor | float = 0.0
-
-    def look(self, point: Tensor) -> Tensor:
-        """The point itself."""
-        return point
 
     def step(self, point: Tensor, gradient: Tensor) -> Tensor:
         """The next point."""
@@ -211,7 +203,7 @@ class Adagrad:
         # end excerpt
 
 
-class TorchAdagrad:
+class TorchAdagrad(_Method):
     r"""`Adagrad` as ``torch.optim.Adagrad`` writes it: :math:`\epsilon` is added after the root.
 
     .. math:: \theta \leftarrow \theta - \frac{\eta}{\sqrt G + \epsilon}\,g
@@ -222,30 +214,17 @@ class TorchAdagrad:
         self.rate, self.epsilon = rate, epsilon
         self.squares: Tensor | None = None
 
-    def look(self, point: Tensor) -> Tensor:
-        """The point itself."""
-        return point
-
     def step(self, point: Tensor, gradient: Tensor) -> Tensor:
         """The next point."""
         self.squares = gradient**2 if self.squares is None else self.squares + gradient**2
         return point - self.rate * gradient / (torch.sqrt(self.squares) + self.epsilon)
 
 
-class RootlessAdagrad:
+class RootlessAdagrad(_WithSquares):
     r"""`Adagrad` without its square root, which the source says performs much worse.
 
     .. math:: \theta \leftarrow \theta - \frac{\eta}{G + \epsilon}\,g
     """
-
-    def __init__(self, *, rate: float = 0.01, epsilon: float = 1e-8) -> None:
-        _positive(rate=rate, epsilon=epsilon)
-        self.rate, self.epsilon = rate, epsilon
-        self.squares: Tensor | float = 0.0
-
-    def look(self, point: Tensor) -> Tensor:
-        """The point itself."""
-        return point
 
     def step(self, point: Tensor, gradient: Tensor) -> Tensor:
         """The next point."""
@@ -253,7 +232,7 @@ class RootlessAdagrad:
         return point - self.rate / (self.squares + self.epsilon) * gradient
 
 
-class Adadelta:
+class Adadelta(_Method):
     r"""Divide by the recent gradients, multiply by the recent steps (eq. 2.38 and 2.39; Zeiler 2012).
 
     .. math::
@@ -272,10 +251,6 @@ class Adadelta:
         self.rate, self.decay, self.epsilon = rate, decay, epsilon
         self.squares: Tensor | None = None
         self.steps: Tensor | None = None
-
-    def look(self, point: Tensor) -> Tensor:
-        """The point itself."""
-        return point
 
     def step(self, point: Tensor, gradient: Tensor) -> Tensor:
         """The next point."""
@@ -297,7 +272,7 @@ class Adadelta:
         # end excerpt
 
 
-class Adam:
+class Adam(_WithMoments):
     r"""Average the gradients, average their squares, divide (eq. 2.40, completed; Kingma & Ba 2015).
 
     .. math::
@@ -309,35 +284,21 @@ class Adam:
     source leaves out :math:`\epsilon`, without which a gradient of zero gives zero by zero.
     """
 
-    def __init__(
-        self, *, rate: float = 0.001, betas: tuple[float, float] = (0.9, 0.999), epsilon: float = 1e-8
-    ) -> None:
-        _positive(rate=rate, epsilon=epsilon)
-        _share(beta1=betas[0], beta2=betas[1])
-        self.rate, self.betas, self.epsilon = rate, betas, epsilon
-        self.mean: Tensor | float = 0.0
-        self.squares: Tensor | float = 0.0
-        self.time = 0
-
-    def look(self, point: Tensor) -> Tensor:
-        """The point itself."""
-        return point
-
     def step(self, point: Tensor, gradient: Tensor) -> Tensor:
         """The next point."""
         # excerpt: adam
-        one, two = self.betas
+        beta1, beta2 = self.betas
         self.time += 1
-        self.mean = one * self.mean + (1 - one) * gradient  # m
-        self.squares = two * self.squares + (1 - two) * gradient**2  # v
+        self.mean = beta1 * self.mean + (1 - beta1) * gradient  # m
+        self.squares = beta2 * self.squares + (1 - beta2) * gradient**2  # v
         # both averages start at zero: make up for it
-        mean = self.mean / (1 - one**self.time)
-        spread = torch.sqrt(self.squares / (1 - two**self.time))
-        return point - self.rate * mean / (spread + self.epsilon)
+        mean = self.mean / (1 - beta1**self.time)
+        deviation = torch.sqrt(self.squares / (1 - beta2**self.time))
+        return point - self.rate * mean / (deviation + self.epsilon)
         # end excerpt
 
 
-class AdamW:
+class AdamW(_Method):
     r"""`Adam`, and apart from it a pull of every weight to zero (Loshchilov & Hutter 2019).
 
     .. math:: \theta \leftarrow (1 - \eta \lambda)\,\theta, \qquad \text{then Adam's step}
@@ -360,10 +321,6 @@ class AdamW:
         self.adam = Adam(rate=rate, betas=betas, epsilon=epsilon)
         self.rate = rate
 
-    def look(self, point: Tensor) -> Tensor:
-        """The point itself."""
-        return point
-
     def step(self, point: Tensor, gradient: Tensor) -> Tensor:
         """The next point."""
         # excerpt: adamw
@@ -374,7 +331,7 @@ class AdamW:
         # end excerpt
 
 
-class AMSGrad:
+class AMSGrad(_WithMoments):
     r"""`Adam` that never forgets its largest average of squares (Reddi et al. 2018).
 
     .. math:: \hat v \leftarrow \max(\hat v, v), \qquad \text{and } \hat v \text{ instead of } v
@@ -382,32 +339,19 @@ class AMSGrad:
     As in ``torch.optim.Adam(amsgrad=True)``, both are corrected for the start.
     """
 
-    def __init__(
-        self, *, rate: float = 0.001, betas: tuple[float, float] = (0.9, 0.999), epsilon: float = 1e-8
-    ) -> None:
-        _positive(rate=rate, epsilon=epsilon)
-        _share(beta1=betas[0], beta2=betas[1])
-        self.rate, self.betas, self.epsilon = rate, betas, epsilon
-        self.mean: Tensor | float = 0.0
-        self.squares: Tensor | float = 0.0
-        self.largest: Tensor | None = None
-        self.time = 0
-
-    def look(self, point: Tensor) -> Tensor:
-        """The point itself."""
-        return point
+    largest: Tensor | None = None
 
     def step(self, point: Tensor, gradient: Tensor) -> Tensor:
         """The next point."""
-        one, two = self.betas
+        beta1, beta2 = self.betas
         self.time += 1
-        self.mean = one * self.mean + (1 - one) * gradient
-        squares = two * self.squares + (1 - two) * gradient**2
+        self.mean = beta1 * self.mean + (1 - beta1) * gradient
+        squares = beta2 * self.squares + (1 - beta2) * gradient**2
         self.squares = squares
         self.largest = squares if self.largest is None else torch.maximum(self.largest, squares)
-        mean = self.mean / (1 - one**self.time)
-        spread = torch.sqrt(self.largest / (1 - two**self.time))
-        return point - self.rate * mean / (spread + self.epsilon)
+        mean = self.mean / (1 - beta1**self.time)
+        deviation = torch.sqrt(self.largest / (1 - beta2**self.time))
+        return point - self.rate * mean / (deviation + self.epsilon)
 
 
 OPTIMISERS: dict[str, Callable[..., Any]] = {

@@ -16,7 +16,11 @@ from reasonlib.tracking.experiment import Experiment, Measured, Trial
 
 __all__ = ["DATA", "EXPERIMENTS"]
 
-SMALL: Mapping[str, Any] = {"lr": 3e-3, "batch": 8, "short": 48}  # the small encoder: see `Recipe.short`
+SMALL: Mapping[str, Any] = {
+    "lr": 3e-3,
+    "batch": 8,
+    "curriculum_length": 48,
+}  # the small encoder: see `Recipe`
 BASE: Mapping[str, Any] = {"lr": 5e-5, "batch": 8, "accumulate": 4}  # section 4.3.2: effective batch 32
 LARGE: Mapping[str, Any] = {"lr": 1e-5, "batch": 4, "accumulate": 8}
 
@@ -41,9 +45,9 @@ def _make(trial: Trial) -> Measured:
 
 
 SCALES = {
-    "smoke": {"dialogues": 12, "checked": 4, "asked": 6, "epochs": 1},
-    "quick": {"dialogues": 200, "checked": 10, "asked": 40, "epochs": 1},
-    "paper": {"dialogues": 2000, "checked": 40, "asked": 200, "epochs": 1},
+    "smoke": {"dialogues": 12, "valid_size": 4, "test_size": 6, "epochs": 1},
+    "quick": {"dialogues": 200, "valid_size": 10, "test_size": 40, "epochs": 1},
+    "paper": {"dialogues": 2000, "valid_size": 40, "test_size": 200, "epochs": 1},
 }
 
 RELATIONS = Experiment(
@@ -109,7 +113,7 @@ ENCODERS = Experiment(
     scales={
         "smoke": {**SCALES["smoke"], "encoder": None},
         "quick": {**SCALES["quick"], "encoder": None},
-        "paper": {"dialogues": 8000, "checked": 1000, "asked": 1000, "epochs": 10},
+        "paper": {"dialogues": 8000, "valid_size": 1000, "test_size": 1000, "epochs": 10},
     },
     data={"multiwoz": DATA["multiwoz"], "simulated": DATA["simulated"]},
     run=_run,
@@ -141,7 +145,7 @@ BUNDLE = Experiment(
         "smoke": {**SCALES["smoke"], "steps": 2, "texts": 40, "further": 4},
         "quick": {**SCALES["quick"], "steps": 60, "texts": 300, "further": 50},
         "paper": {
-            "dialogues": 4000, "checked": 40, "asked": 200, "epochs": 1, "further": 3000,
+            "dialogues": 4000, "valid_size": 40, "test_size": 200, "epochs": 1, "further": 3000,
             "steps": 2400, "texts": 6000,
         },
     },

@@ -71,7 +71,7 @@ def make_tracker(trial: Trial) -> Measured:
     settings, splits = trial.settings, load_splits(trial)
     prepared, first = fit_tracker(trial.stage("first"), splits=splits)
     fresh = tuple(simulate(settings["further"], 21, SimulatorConfig(inherit=0.8, long=0.0)))
-    second = trial.stage("further", epochs=1, lr=settings["further_lr"], short=0)
+    second = trial.stage("further", epochs=1, lr=settings["further_lr"], curriculum_length=0)
     prepared, result = fit_tracker(second, splits=splits._replace(train=fresh), start=prepared)
     result = replace(
         result,

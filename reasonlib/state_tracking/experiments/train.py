@@ -44,8 +44,8 @@ State = dict[str, str]
 class Recipe:
     """How a tracker is made and trained; by default as the source's small encoders (section 4.3.2).
 
-    `short` is not the source's: a small encoder learns from short dialogues much sooner which words name a
-    value.
+    `curriculum_length` is not the source's: a small encoder learns from short dialogues much sooner which
+    words name a value.
 
     Raises
     ------
@@ -67,18 +67,20 @@ class Recipe:
     warmup: float = 0.1  # share of the steps
     clip: float = 1.0
     precision: str = "no"
-    short: int = 0  # tokens; training begins with turns whose dialogue so far is at most as long; 0: with all
-    early: float = 0.4  # share of the steps that such a beginning takes
-    short_batch: int = 16  # turns in a batch of it
+    curriculum_length: int = (
+        0  # tokens; training begins with turns whose dialogue so far is at most as long; 0: with all
+    )
+    curriculum_share: float = 0.4  # share of the steps that such a beginning takes
+    curriculum_batch: int = 16  # turns in a batch of it
 
     def __post_init__(self) -> None:
         if self.system not in ("tracker", "pairwise", "span", "copy"):
             raise ValueError(f"system must be tracker, pairwise, span or copy, got {self.system!r}")
-        for name in ("epochs", "batch", "accumulate", "short_batch"):
+        for name in ("epochs", "batch", "accumulate", "curriculum_batch"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if not 0 <= self.early < 1:
-            raise ValueError(f"early must be at least 0 and below 1, got {self.early}")
+        if not 0 <= self.curriculum_share < 1:
+            raise ValueError(f"curriculum_share must be at least 0 and below 1, got {self.curriculum_share}")
 
 
 class Prepared(NamedTuple):
@@ -234,8 +236,8 @@ def load_splits(trial: Trial) -> Splits:
     return load(
         trial.data,
         train=settings["dialogues"],
-        valid=settings["checked"],
-        test=settings["asked"],
+        valid=settings["valid_size"],
+        test=settings["test_size"],
         inherit=settings.get("inherit", 0.8),
         seed=trial.seed,
     )
@@ -259,11 +261,11 @@ class _Plan:
     def __init__(self, turns: Sequence[EncodedTurn], recipe: Recipe, each: int, *, seed: int) -> None:
         lengths = [len(turn.tokens) for turn in turns]
         self.each = each
-        self.short = [item for item, length in enumerate(lengths) if length <= recipe.short]
-        self.early = round(recipe.early * each * recipe.epochs) if self.short else 0
+        self.short = [item for item, length in enumerate(lengths) if length <= recipe.curriculum_length]
+        self.early = round(recipe.curriculum_share * each * recipe.epochs) if self.short else 0
         self.all = LengthBuckets(lengths, batch_size=recipe.batch, seed=seed)
         few = [lengths[item] for item in self.short] or lengths[:1]
-        self.few = LengthBuckets(few, batch_size=recipe.short_batch, seed=seed)
+        self.few = LengthBuckets(few, batch_size=recipe.curriculum_batch, seed=seed)
 
     def epoch(self, epoch: int) -> Iterator[list[int]]:
         """Give the batches of an epoch as numbers of turns."""

@@ -21,7 +21,9 @@ from reasonlib.training.batching import LengthBuckets, pad
 def run_baseline(trial: Trial) -> Measured:
     """Measure one of the models without a memory."""
     settings = trial.settings
-    splits = load(trial.data, settings["questions"], settings["asked"], tuple(settings.get("tasks", TASKS)))
+    splits = load(
+        trial.data, settings["questions"], settings["test_size"], tuple(settings.get("tasks", TASKS))
+    )
     tasks = [example.task for example in splits.test]
     if settings["model"] == "most-frequent":
         counted = MostFrequent.fit(splits.train)
@@ -122,9 +124,9 @@ BASELINES = Experiment(
         "lstm": {"model": "lstm", "width": 64, "lr": 0.003},
     },
     scales={
-        "smoke": {"questions": 40, "asked": 20, "epochs": 1},
-        "quick": {"questions": 1000, "asked": 200, "epochs": 4},
-        "paper": {"questions": 10000, "asked": 1000, "epochs": 20},
+        "smoke": {"questions": 40, "test_size": 20, "epochs": 1},
+        "quick": {"questions": 1000, "test_size": 200, "epochs": 4},
+        "paper": {"questions": 10000, "test_size": 1000, "epochs": 20},
     },
     data=DATA,
     run=run_baseline,

@@ -1,8 +1,8 @@
 """Make the trained models that travel with the library, each from simulated stories alone.
 
-    reasonlib run story_qa/ship --row memory --scale paper     weights/memory.safetensors
-    reasonlib run story_qa/ship --row encoder --scale paper    weights/encoder/
-    reasonlib run story_qa/ship --row reader --scale paper     weights/reader/  (fine-tunes the encoder)
+    reasonlib run story_qa/bundle --row memory --scale paper     weights/memory.safetensors
+    reasonlib run story_qa/bundle --row encoder --scale paper    weights/encoder/
+    reasonlib run story_qa/bundle --row reader --scale paper     weights/reader/  (fine-tunes the encoder)
 
 A run at ``paper`` replaces the file; at a smaller scale it only measures. The record of the run says how the
 file was made.
@@ -30,12 +30,12 @@ from reasonlib.story_qa.experiments.pretrain import (
 from reasonlib.story_qa.models import bert, pretrained
 from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
 from reasonlib.tracking.trials import measured
-from reasonlib.training.settings import select_fields
+from reasonlib.training.settings import construct
 
-__all__ = ["run_ship"]
+__all__ = ["run_bundle"]
 
 
-def run_ship(trial: Trial) -> Measured:
+def run_bundle(trial: Trial) -> Measured:
     """Train what the row names, and write it where the library looks for it if the scale is ``paper``."""
     makers = {"memory": _memory, "encoder": _encoder, "reader": _reader}
     return makers[trial.settings["model"]](trial)
@@ -43,7 +43,7 @@ def run_ship(trial: Trial) -> Measured:
 
 def _made(trial: Trial, history: training.History, metrics: Mapping[str, float]) -> dict[str, Any]:
     return {
-        "command": f"reasonlib run story_qa/ship --row {trial.row} --scale {trial.scale} --seed {trial.seed}",
+        "command": f"reasonlib run {trial.experiment} --row {trial.row} --scale {trial.scale} --seed {trial.seed}",
         "data": trial.data,
         "steps": history.steps_done,
         "accuracy": round(metrics["accuracy"], 4) if "accuracy" in metrics else None,
@@ -52,16 +52,13 @@ def _made(trial: Trial, history: training.History, metrics: Mapping[str, float])
 
 def _memory(trial: Trial) -> Measured:
     settings = trial.settings
-    model, sets = build(load(trial.data, settings["questions"], settings["asked"]), settings, trial.seed)
+    model, sets = build(load(trial.data, settings["questions"], settings["test_size"]), settings, trial.seed)
     history = learn(
         model.to(trial.device),
         sets["train"],
-        Recipe(**select_fields(Recipe, settings)),
+        construct(Recipe, settings),
         valid=sets["valid"],
-        seed=trial.seed,
-        minutes=trial.minutes,
-        checkpoint=trial.folder,
-        progress=trial.progress,
+        **trial.options,
     )
     metrics = measure(model, sets["test"])
     if trial.scale == "paper" and history.stopped == "finished":
@@ -81,16 +78,13 @@ def _encoder(trial: Trial) -> Measured:
         return [item for task in TASKS for item in simulate(task, stories=share[task], seed=1000 + number)]
 
     tokenizer = word_tokenizer([sentence for story in tell_with_answers(examples(-1)) for sentence in story])
-    model = new_model(EncoderSize(**select_fields(EncoderSize, settings)), len(tokenizer), seed=trial.seed)
+    model = new_model(construct(EncoderSize, settings), len(tokenizer), seed=trial.seed)
     history = pretrain(
         model.to(trial.device),
         tokenizer,
         examples,
-        PretrainingRecipe(**select_fields(PretrainingRecipe, settings)),
-        seed=trial.seed,
-        minutes=trial.minutes,
-        checkpoint=trial.folder,
-        progress=trial.progress,
+        construct(PretrainingRecipe, settings),
+        **trial.options,
     )
     if trial.scale == "paper" and history.stopped == "finished":
         save_encoder(model.cpu(), tokenizer, bert.SHIPPED)
@@ -101,7 +95,7 @@ def _encoder(trial: Trial) -> Measured:
 
 def _reader(trial: Trial) -> Measured:
     settings = trial.settings
-    splits = load(trial.data, settings["questions"], settings["asked"])
+    splits = load(trial.data, settings["questions"], settings["test_size"])
     encoder, tokenizer = bert.load_encoder()
     answers = answer_classes(splits.train)
     tokens = StoryTokens(tokenizer)
@@ -111,13 +105,8 @@ def _reader(trial: Trial) -> Measured:
     history = finetune.fine_tune(
         model,
         train,
-        finetune.FineTuningRecipe(
-            **select_fields(finetune.FineTuningRecipe, settings) | {"epochs": settings["passes"]}
-        ),
-        seed=trial.seed,
-        minutes=trial.minutes,
-        checkpoint=trial.folder,
-        progress=trial.progress,
+        construct(finetune.FineTuningRecipe, settings, epochs=settings["passes"]),
+        **trial.options,
     )
     metrics = scores(test.task, finetune.predict_answers(model, test) == test.answer)
     if trial.scale == "paper" and history.stopped == "finished":
@@ -127,7 +116,7 @@ def _reader(trial: Trial) -> Measured:
 
 
 SHIP = Experiment(
-    name="story_qa/ship",
+    name="story_qa/bundle",
     title="The bundled models",
     rows={
         "memory": {"model": "memory", **FULL},
@@ -135,11 +124,11 @@ SHIP = Experiment(
         "reader": {"model": "reader", "lr": 0.001, "tokens": 4096},
     },
     scales={
-        "smoke": {"questions": 20, "asked": 10, "epochs": 1, "passes": 1, "steps": 10},
-        "quick": {"questions": 500, "asked": 100, "epochs": 2, "passes": 1, "steps": 200},
-        "paper": {"questions": 10000, "asked": 1000, "epochs": 60, "passes": 3, "steps": 5000},
+        "smoke": {"questions": 20, "test_size": 10, "epochs": 1, "passes": 1, "steps": 10},
+        "quick": {"questions": 500, "test_size": 100, "epochs": 2, "passes": 1, "steps": 200},
+        "paper": {"questions": 10000, "test_size": 1000, "epochs": 60, "passes": 3, "steps": 5000},
     },
     data=subset(DATA, "simulated"),
-    run=run_ship,
+    run=run_bundle,
     version=version,
 )

@@ -124,10 +124,12 @@ def evidence_scores(stories: StorySet, chances: Sequence[np.ndarray]) -> dict[st
 def run_evidence(trial: Trial) -> Measured:
     """Train a reader that marks the sentences it needs, on all tasks together, and test it on each."""
     settings = trial.settings
-    splits = load(trial.data, settings["questions"], settings["asked"], tuple(settings.get("tasks", TASKS)))
+    splits = load(
+        trial.data, settings["questions"], settings["test_size"], tuple(settings.get("tasks", TASKS))
+    )
     encoder, tokenizer = load_encoder(settings["encoder"])
     encoder = keep_layers(encoder, settings["sentence_layers"])
-    encoder = reinitialise(encoder, seed=trial.seed, spread=settings["spread"])
+    encoder = reinitialise(encoder, seed=trial.seed, init_std=settings["init_std"])
     (train, valid, test), answers = encode_splits(splits, tokenizer)
     config = construct(SentenceReaderConfig, settings, answers=len(answers))
     model = EvidenceReader(encoder, config, seed=trial.seed).to(trial.device)
@@ -143,7 +145,7 @@ def run_evidence(trial: Trial) -> Measured:
 MARKED = {
     "encoder": None,
     "sentence_layers": 1,
-    "spread": 0.05,
+    "init_std": 0.05,
     "batch_size": 64,
     "lr": 0.002,
     "practice": 0.05,
@@ -156,9 +158,9 @@ EVIDENCE = Experiment(
     title="A BERT that reads sentences, trained with and without labels of supporting sentences",
     rows={"evidence-loss": MARKED, "answer-loss": {**MARKED, "evidence_loss_weight": 0.0}},
     scales={
-        "smoke": {"questions": 40, "asked": 20, "epochs": 1},
-        "quick": {"questions": 1000, "asked": 200, "epochs": 8},
-        "paper": {"questions": 10000, "asked": 1000, "epochs": 12},
+        "smoke": {"questions": 40, "test_size": 20, "epochs": 1},
+        "quick": {"questions": 1000, "test_size": 200, "epochs": 8},
+        "paper": {"questions": 10000, "test_size": 1000, "epochs": 12},
     },
     data=DATA,
     run=run_evidence,

@@ -113,7 +113,9 @@ def fine_tune(
 def run_bert(trial: Trial) -> Measured:
     """Fine-tune one encoder on all tasks together and test it on each."""
     settings = trial.settings
-    splits = load(trial.data, settings["questions"], settings["asked"], tuple(settings.get("tasks", TASKS)))
+    splits = load(
+        trial.data, settings["questions"], settings["test_size"], tuple(settings.get("tasks", TASKS))
+    )
     encoder, tokenizer = load_encoder(settings["encoder"])
     if settings["scratch"]:
         with training.seeded(trial.seed):
@@ -155,9 +157,9 @@ BERT = Experiment(
         "from-scratch": {"encoder": None, "scratch": True, "dropout": 0.0, "lr": 0.001},
     },
     scales={
-        "smoke": {"questions": 20, "asked": 10, "epochs": 1},
-        "quick": {"questions": 1000, "asked": 200, "epochs": 4},
-        "paper": {"questions": 10000, "asked": 1000, "epochs": 3},
+        "smoke": {"questions": 20, "test_size": 10, "epochs": 1},
+        "quick": {"questions": 1000, "test_size": 200, "epochs": 4},
+        "paper": {"questions": 10000, "test_size": 1000, "epochs": 3},
     },
     data=DATA,
     run=run_bert,

@@ -1,6 +1,6 @@
 """Training and evaluation of the reader of sentences (`models.hibert`)."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Unpack
 
@@ -21,6 +21,7 @@ from reasonlib.tracking.trials import measured
 from reasonlib.training import RunOptions
 from reasonlib.training.batching import LengthBuckets, predict_in_buckets
 from reasonlib.training.settings import construct
+from reasonlib.training.vocabulary import Vocabulary
 
 __all__ = [
     "SentenceRecipe",
@@ -213,7 +214,7 @@ def fit_with_practice(
     )
 
 
-def encode_splits(splits: Splits, tokenizer: Any) -> tuple[list[StorySet], Sequence[str]]:
+def encode_splits(splits: Splits, tokenizer: Any) -> tuple[list[StorySet], Vocabulary]:
     """Encode the sentences of train, valid and test; return them, and the answers to choose from."""
     answers = answer_classes(splits.train)
     return [
@@ -238,7 +239,9 @@ def reader_metrics(
 def run_hibert(trial: Trial) -> Measured:
     """Train a reader of sentences on all tasks together and test it on each."""
     settings = trial.settings
-    splits = load(trial.data, settings["questions"], settings["asked"], tuple(settings.get("tasks", TASKS)))
+    splits = load(
+        trial.data, settings["questions"], settings["test_size"], tuple(settings.get("tasks", TASKS))
+    )
     encoder, tokenizer = load_encoder(settings["encoder"])
     if settings["sentence_layers"]:
         encoder = keep_layers(encoder, settings["sentence_layers"])
@@ -264,9 +267,9 @@ HIBERT = Experiment(
         "practice": {**SENTENCES, "scratch": True, "practice": 0.1},
     },
     scales={
-        "smoke": {"questions": 40, "asked": 20, "epochs": 1},
-        "quick": {"questions": 1000, "asked": 200, "epochs": 12},
-        "paper": {"questions": 10000, "asked": 1000, "epochs": 15},
+        "smoke": {"questions": 40, "test_size": 20, "epochs": 1},
+        "quick": {"questions": 1000, "test_size": 200, "epochs": 12},
+        "paper": {"questions": 10000, "test_size": 1000, "epochs": 15},
     },
     data=DATA,
     run=run_hibert,

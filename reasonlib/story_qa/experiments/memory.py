@@ -53,7 +53,9 @@ def measure(model: MemoryNetwork, stories: StorySet) -> dict[str, float]:
 def run_memory(trial: Trial) -> Measured:
     """Train one memory network on all tasks together and test it on each."""
     settings = trial.settings
-    splits = load(trial.data, settings["questions"], settings["asked"], tuple(settings.get("tasks", TASKS)))
+    splits = load(
+        trial.data, settings["questions"], settings["test_size"], tuple(settings.get("tasks", TASKS))
+    )
     model, sets = build(splits, settings, trial.seed)
     history = learn(
         model.to(trial.device),
@@ -106,9 +108,9 @@ JOINT = Experiment(
         for hops in (3, 6)
     },
     scales={
-        "smoke": {"questions": 40, "asked": 20, "epochs": 2},
-        "quick": {"questions": 500, "asked": 200, "epochs": 40, "halve_every": 10},
-        "paper": {"questions": 10000, "asked": 1000, "epochs": 100, "halve_every": 25},
+        "smoke": {"questions": 40, "test_size": 20, "epochs": 2},
+        "quick": {"questions": 500, "test_size": 200, "epochs": 40, "halve_every": 10},
+        "paper": {"questions": 10000, "test_size": 1000, "epochs": 100, "halve_every": 25},
     },
     data=DATA,
     run=run_memory,
@@ -144,9 +146,9 @@ RECIPE = Experiment(
         "layerwise": {**FULL, "tying": "layerwise", "mapped": True},
     },
     scales={
-        "smoke": {"questions": 40, "asked": 20, "epochs": 2, "warmup": 5},
-        "quick": {"questions": 1000, "asked": 200, "epochs": 20},
-        "paper": {"questions": 10000, "asked": 1000, "epochs": 80},
+        "smoke": {"questions": 40, "test_size": 20, "epochs": 2, "warmup": 5},
+        "quick": {"questions": 1000, "test_size": 200, "epochs": 20},
+        "paper": {"questions": 10000, "test_size": 1000, "epochs": 80},
     },
     data=DATA,
     run=run_memory,

@@ -30,7 +30,7 @@ from reasonlib.story_qa.experiments.memory import FULL, Recipe, accuracy, build,
 from reasonlib.story_qa.experiments.per_task import RestartsRecipe, evaluate_restarts, kept, train_restarts
 from reasonlib.story_qa.models.restarts import Restarts, RestartsConfig
 from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
-from reasonlib.training.settings import select_fields
+from reasonlib.training.settings import construct
 
 __all__ = ["VARIABLE", "PeerNetwork", "checkout", "one_thread", "run_beside", "trained"]
 
@@ -226,7 +226,7 @@ def one_thread() -> Iterator[None]:
 
 
 BESIDE = Experiment(
-    name="story_qa/beside",
+    name="story_qa/peer",
     title="A public memory network and ours on the same questions, errors and speeds in one run",
     rows={f"qa{task}": {"task": task, "width": 32} for task in TASKS},
     scales={
@@ -250,7 +250,7 @@ def run_beside_jointly(trial: Trial) -> Measured:
     metrics = {"port.error": float(np.mean(errors)), "port.rate": rate}
     metrics |= {f"port.error.qa{task}": error for task, error in zip(tasks, errors, strict=True)}
 
-    splits, recipe = load("babi-1k", tasks=tasks), Recipe(**select_fields(Recipe, settings))
+    splits, recipe = load("babi-1k", tasks=tasks), construct(Recipe, settings)
     with one_thread():
         model, sets = build(splits, settings, trial.seed)
         # what the first call in a process makes is made before the clock starts
@@ -267,7 +267,7 @@ def run_beside_jointly(trial: Trial) -> Measured:
 
 
 BESIDE_JOINTLY = Experiment(
-    name="story_qa/beside-jointly",
+    name="story_qa/peer-joint",
     title="A public memory network and ours trained on all tasks at once, errors and speeds in one run",
     rows={"all": {**FULL, "tasks": TASKS}},
     scales={

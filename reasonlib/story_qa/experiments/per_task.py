@@ -205,7 +205,7 @@ def run_alone(trial: Trial) -> Measured:
     done = planned = 0
     ends, clock = [], time.monotonic()
     for task in settings["tasks"]:
-        splits = load(trial.data, settings["questions"], settings["asked"], (task,))
+        splits = load(trial.data, settings["questions"], settings["test_size"], (task,))
         vocabulary = build_vocabulary((*splits.train, *splits.valid, *splits.test))
         train = encode_ordered(splits.train, vocabulary, settings["width"])
         valid, test = (
@@ -266,9 +266,9 @@ PER_TASK = Experiment(
         "all": {**ALONE, "tasks": TASKS},
     },
     scales={
-        "smoke": {"questions": 40, "asked": 20, "epochs": 2, "restarts": 2},
-        "quick": {"questions": 1000, "asked": 200, "epochs": 30, "halve_every": 10, "restarts": 3},
-        "paper": {"questions": 1000, "asked": 1000, "epochs": 120, "halve_every": 40, "restarts": 10},
+        "smoke": {"questions": 40, "test_size": 20, "epochs": 2, "restarts": 2},
+        "quick": {"questions": 1000, "test_size": 200, "epochs": 30, "halve_every": 10, "restarts": 3},
+        "paper": {"questions": 1000, "test_size": 1000, "epochs": 120, "halve_every": 40, "restarts": 10},
     },
     data=DATA,
     run=run_alone,

@@ -27,7 +27,7 @@ def run_world(trial: Trial) -> Measured:
 
 
 WORLD = Experiment(
-    name="story_qa/world",
+    name="story_qa/simulator-fit",
     title="The simulator compared with the released stories, task by task",
     rows={f"qa{task}": {"task": task} for task in TASKS},
     scales={"smoke": {"questions": 100}, "quick": {"questions": 1000}, "paper": {"questions": 10000}},

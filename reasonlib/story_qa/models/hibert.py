@@ -195,7 +195,7 @@ def keep_layers(encoder: Any, layers: int) -> Any:
     return encoder
 
 
-def reinitialise(encoder: Any, *, seed: int = 0, spread: float = 0.1) -> Any:
+def reinitialise(encoder: Any, *, seed: int = 0, init_std: float = 0.1) -> Any:
     """Make an encoder of the same size with random weights.
 
     Parameters
@@ -204,10 +204,10 @@ def reinitialise(encoder: Any, *, seed: int = 0, spread: float = 0.1) -> Any:
         Any `transformers` encoder.
     seed
         Draws the weights.
-    spread
+    init_std
         Their standard deviation. BERT's 0.02 is for a width of 768; a narrow encoder starts faster with more.
     """
-    config = type(encoder.config).from_dict({**encoder.config.to_dict(), "initializer_range": spread})
+    config = type(encoder.config).from_dict({**encoder.config.to_dict(), "initializer_range": init_std})
     with training.seeded(seed):
         made = type(encoder)(config)
     made.pooler = None

@@ -85,7 +85,7 @@ class MemoryConfig:
     rectified: float = (
         0.0  # share of the units of u that pass a ReLU between hops; 0.5 in the source's section 5
     )
-    spread: float = 0.1  # standard deviation of the first weights
+    init_std: float = 0.1  # standard deviation of the first weights
 
     def __post_init__(self) -> None:
         for name in ("vocabulary", "width", "hops", "slots"):
@@ -148,7 +148,7 @@ class MemoryNetwork(nn.Module):
     config
         Sizes and tying.
     seed
-        Draws the first weights from N(0, spread).
+        Draws the first weights from N(0, init_std).
 
     Notes
     -----
@@ -165,8 +165,8 @@ class MemoryNetwork(nn.Module):
         self.tying = (Tying.adjacent if config.tying == "adjacent" else Tying.layerwise)(config.hops)
         draw = torch.Generator().manual_seed(seed)
         shape = (self.tying.tables, config.vocabulary, config.width)
-        self.words = nn.Parameter(torch.randn(shape, generator=draw) * config.spread)
-        ages = torch.randn((shape[0], config.slots, config.width), generator=draw) * config.spread
+        self.words = nn.Parameter(torch.randn(shape, generator=draw) * config.init_std)
+        ages = torch.randn((shape[0], config.slots, config.width), generator=draw) * config.init_std
         self.ages = nn.Parameter(ages) if config.temporal else None
         self.between: nn.Module = nn.Identity()
         if config.mapped:

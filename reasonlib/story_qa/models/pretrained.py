@@ -7,7 +7,7 @@
     weights/evidence/            a reader of sentences that marks its evidence, with its tokenizer: the model
                                  of ``reasonlib ask --model bert``
     weights/reader/              the encoder fine-tuned on stories: encoder, tokenizer, head.safetensors; not
-                                 bundled: ``reasonlib run story_qa/ship --row reader --scale paper`` trains it
+                                 bundled: ``reasonlib run story_qa/bundle --row reader`` trains it
 """
 
 import os
@@ -56,7 +56,7 @@ REINSTALL = "install the library again"
 
 
 BUNDLED = ("memory", "evidence")
-NO_READER = "train it: reasonlib run story_qa/ship --row reader --scale paper"
+NO_READER = "train it: reasonlib run story_qa/bundle --row reader --scale paper"
 
 
 def from_pretrained(name: str | Path = "memory") -> Any:
@@ -327,7 +327,7 @@ def load_reader(folder: str | Path | None = None) -> PretrainedReader:
     Parameters
     ----------
     folder
-        By default where ``reasonlib run story_qa/ship --row reader --scale paper`` writes it.
+        By default where ``reasonlib run story_qa/bundle --row reader --scale paper`` writes it.
 
     Raises
     ------

@@ -47,7 +47,7 @@ class RestartsConfig:
     width: int = 20  # D
     hops: int = 3  # K
     slots: int = 50  # S
-    spread: float = 0.1  # standard deviation of the first weights
+    init_std: float = 0.1  # standard deviation of the first weights
 
     def __post_init__(self) -> None:
         for name in ("vocabulary", "restarts", "width", "hops", "slots"):
@@ -87,7 +87,7 @@ class Restarts(nn.Module):
     config
         Sizes.
     seed
-        Draws the first weights of all of them from N(0, spread).
+        Draws the first weights of all of them from N(0, init_std).
     """
 
     unit: Tensor
@@ -100,8 +100,8 @@ class Restarts(nn.Module):
         shape = (self.tying.tables, config.restarts)
         words = torch.randn((*shape, config.vocabulary, config.width), generator=draw)
         ages = torch.randn((*shape, config.slots, config.width), generator=draw)
-        self.words = nn.Parameter(words * config.spread)
-        self.ages = nn.Parameter(ages * config.spread)
+        self.words = nn.Parameter(words * config.init_std)
+        self.ages = nn.Parameter(ages * config.init_std)
         self.register_buffer("unit", torch.arange(1, config.width + 1) / config.width, persistent=False)
 
     def forward(self, batch: Batch, *, linear: bool = False) -> Float[Tensor, "R B V"]:

@@ -268,7 +268,7 @@ def check_two_hops(answer: Callable[..., Any]) -> None:
         elif recipe.linear_start == 0:
             why = (
                 "if training is stuck near one half, begin without the softmax (`linear_start`) or with "
-                "larger initial weights (`spread`)"
+                "larger initial weights (`init_std`)"
             )
         elif recipe.linear_start == 1:
             why = "the softmax is never put in: let `linear_start` be a part of the epochs"

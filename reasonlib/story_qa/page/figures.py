@@ -101,7 +101,7 @@ def world() -> Any:
 
     lines = []
     for task in TASKS:
-        group = best("story_qa/world", f"qa{task}")
+        group = best("story_qa/simulator-fit", f"qa{task}")
         result = {name: summary.mean for name in group.metrics if (summary := group.summary(name))}
         lines.append(
             {
@@ -179,7 +179,7 @@ def beside(scale: str | None = None) -> Any:
     speeds = {"speed": "one.speed", "speed, ten": "together.speed"}
     lines = {}
     for task in TASKS:
-        group = records.best("story_qa/beside", f"qa{task}", scale=scale)
+        group = records.best("story_qa/peer", f"qa{task}", scale=scale)
         if group is None:
             continue
         means = {metric: summary.mean for metric in group.metrics if (summary := group.summary(metric))}
@@ -188,7 +188,7 @@ def beside(scale: str | None = None) -> Any:
         }
     result = pd.DataFrame(lines).T
     result.loc["mean"] = result[list(errors)].mean()
-    group = records.best("story_qa/beside-jointly", "all", scale=scale)
+    group = records.best("story_qa/peer-joint", "all", scale=scale)
     if group is not None:
         name = f"all at once, {group.records[0].config['epochs']} passes ({group.scale})"
         for column, metric in (errors | speeds).items():

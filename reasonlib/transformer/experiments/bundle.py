@@ -1,6 +1,6 @@
 """Make the pre-trained encoder that travels with the library, from simulated stories alone.
 
-    reasonlib run transformer/ship --row encoder --scale paper     weights/encoder.safetensors
+    reasonlib run transformer/bundle --row encoder --scale paper     weights/encoder.safetensors
 
 A run at ``paper`` replaces the file; at a smaller scale it only measures. The record of the run says how the
 file was made.
@@ -20,12 +20,12 @@ from reasonlib.transformer.experiments.pretrain import PretrainingRecipe, masked
 from reasonlib.transformer.models import pretrained
 from reasonlib.transformer.models.bert import Bert, BertConfig, attention_weights
 
-__all__ = ["head_patterns", "report_accuracy", "run_ship"]
+__all__ = ["head_patterns", "report_accuracy", "run_bundle"]
 
 SEED = 77  # of the stories it is measured on
 
 
-def run_ship(trial: Trial) -> Measured:
+def run_bundle(trial: Trial) -> Measured:
     """Pre-train the encoder on stories with reports, and write it if the scale is ``paper``.
 
     First on hidden words alone, until it finds a report's words in the story; then on both tasks, hidden
@@ -54,13 +54,13 @@ def run_ship(trial: Trial) -> Measured:
     ]
     stopped = next((item.stopped for item in histories if item.stopped != "finished"), "finished")
     metrics = {
-        **masked_accuracy(model, _texts(0, -1, stories=settings["asked"]), words),
-        **report_accuracy(model, settings["asked"]),
-        **head_patterns(model, min(200, settings["asked"])),
+        **masked_accuracy(model, _texts(0, -1, stories=settings["test_size"]), words),
+        **report_accuracy(model, settings["test_size"]),
+        **head_patterns(model, min(200, settings["test_size"])),
     }
     if trial.scale == "paper" and stopped == "finished":
         made = {
-            "command": f"reasonlib run transformer/ship --row {trial.row} --scale paper --seed {trial.seed}",
+            "command": f"reasonlib run {trial.experiment} --row {trial.row} --scale paper --seed {trial.seed}",
             "steps": [settings["masked"], settings["both"]],
             **{name: round(value, 4) for name, value in metrics.items()},
         }
@@ -173,14 +173,14 @@ def _among(tokens: torch.Tensor, ids: Sequence[int]) -> torch.Tensor:
 
 
 SHIP = Experiment(
-    name="transformer/ship",
+    name="transformer/bundle",
     title="The bundled pre-trained encoder",
     rows={"encoder": {}},
     scales={
-        "smoke": {"masked": 2, "both": 2, "batch": 4, "layers": 3, "hidden": 16, "asked": 10},
-        "quick": {"masked": 400, "both": 200, "batch": 32, "layers": 3, "hidden": 128, "asked": 200},
-        "paper": {"masked": 4000, "both": 2500, "batch": 32, "layers": 3, "hidden": 128, "asked": 1000},
+        "smoke": {"masked": 2, "both": 2, "batch": 4, "layers": 3, "hidden": 16, "test_size": 10},
+        "quick": {"masked": 400, "both": 200, "batch": 32, "layers": 3, "hidden": 128, "test_size": 200},
+        "paper": {"masked": 4000, "both": 2500, "batch": 32, "layers": 3, "hidden": 128, "test_size": 1000},
     },
     data=subset(DATA, "simulated"),
-    run=run_ship,
+    run=run_bundle,
 )

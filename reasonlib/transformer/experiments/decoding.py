@@ -21,7 +21,7 @@ def run_decoding(trial: Trial) -> Measured:
         task,
         recipe=Recipe(**{**RECIPES[task], "steps": settings["steps"]}),
         examples=settings["examples"],
-        asked=settings["asked"],
+        test_size=settings["test_size"],
         **trial.options,
     )
     source, target = solved.tested.ids.source, solved.tested.ids.target
@@ -72,15 +72,12 @@ DECODING = Experiment(
     title="Ways to write an answer: greedy decoding, beam search, sampling",
     rows={
         **{f"fork.{name}": {"task": "fork", **way} for name, way in STRATEGIES.items()},
-        **{
-            f"reverse.{name}": {"task": "reverse", "early": True, **STRATEGIES[name]}
-            for name in ("greedy", "beam-4")
-        },
+        **{f"reverse.{name}": {"task": "reverse", **STRATEGIES[name]} for name in ("greedy", "beam-4")},
     },
     scales={
-        "smoke": {"steps": 4, "examples": 40, "asked": 10},
-        "quick": {"steps": 300, "examples": 8000, "asked": 400},
-        "paper": {"steps": 900, "examples": 50_000, "asked": 2000},
+        "smoke": {"steps": 4, "examples": 40, "test_size": 10},
+        "quick": {"steps": 300, "examples": 8000, "test_size": 400},
+        "paper": {"steps": 900, "examples": 50_000, "test_size": 2000},
     },
     data=subset(DATA, "simulated"),
     run=run_decoding,

@@ -102,11 +102,12 @@ def run_fine_tuning(trial: Trial) -> Measured:
     encoder = pretrained.load_encoder()
     words = encoder.vocabulary
     bert = encoder.model
-    if not settings["shipped"]:
+    if not settings["pretrained"]:
         bert = Bert(encoder.model.config, seed=trial.seed)
     told = question_pairs if settings["at"] == "cls" else cloze_pairs
     train, tested = (
-        told(labelled_stories(settings[part], seed), words) for part, seed in (("examples", 1), ("asked", 2))
+        told(labelled_stories(settings[part], seed), words)
+        for part, seed in (("examples", 1), ("test_size", 2))
     )
     model: Classifier | Cloze = Cloze(bert)
     if settings["at"] == "cls":
@@ -124,7 +125,7 @@ def run_fine_tuning(trial: Trial) -> Measured:
         {
             "answers": pair_accuracy(model, tested),
             "answers.learnt": pair_accuracy(
-                model, train.take(torch.arange(min(settings["examples"], settings["asked"])))
+                model, train.take(torch.arange(min(settings["examples"], settings["test_size"])))
             ),
         },
         details={"loss": [row["loss"] for row in history]},
@@ -143,7 +144,7 @@ FINE_TUNING = Experiment(
     title="The bundled encoder and random weights, fine-tuned for as many steps on the same labels",
     rows={
         f"{name}{'' if at == 'gap' else '-cls'}-{examples}": {
-            "shipped": name == "pre-trained",
+            "pretrained": name == "pre-trained",
             "at": at,
             "examples": examples,
             "lr": TUNED_AT[name == "pre-trained"],
@@ -153,9 +154,9 @@ FINE_TUNING = Experiment(
         for name in ("pre-trained", "from-scratch")
     },
     scales={
-        "smoke": {"steps": 2, "asked": 10},
-        "quick": {"steps": 300, "asked": 400},
-        "paper": {"steps": 1500, "asked": 1000},
+        "smoke": {"steps": 2, "test_size": 10},
+        "quick": {"steps": 300, "test_size": 400},
+        "paper": {"steps": 1500, "test_size": 1000},
     },
     data=subset(DATA, "simulated"),
     run=run_fine_tuning,

@@ -1,5 +1,7 @@
 """Algorithmic tasks with one part of the Transformer removed; positions; where the norm stands."""
 
+from typing import Any
+
 from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
 from reasonlib.tracking.trials import measured
 from reasonlib.transformer.data.datasets import DATA
@@ -18,13 +20,15 @@ def run_task(trial: Trial) -> Measured:
     else:
         recipe["steps"] *= settings["longer"]
     recipe["lr"] = settings.get("lr", recipe["lr"])
-    sizes = {name: settings[name] for name in ("layers", "heads", "width", "norm") if name in settings}
+    sizes: dict[str, Any] = {
+        name: settings[name] for name in ("layers", "heads", "width", "norm") if name in settings
+    }
     solved = solve(
         task,
         without=settings.get("without"),
         recipe=Recipe(**recipe),
         examples=settings["examples"],
-        asked=settings["asked"],
+        test_size=settings["test_size"],
         sizes=sizes,
         **trial.options,
     )
@@ -62,9 +66,9 @@ PARTS = Experiment(
         "parity.four-layers": {"task": "parity", "layers": 4, "norm": "pre"},
     },
     scales={
-        "smoke": {"steps": 4, "examples": 40, "asked": 10},
-        "quick": {"longer": 1, "examples": 8000, "asked": 400},
-        "paper": {"longer": 3, "examples": 50_000, "asked": 2000},
+        "smoke": {"steps": 4, "examples": 40, "test_size": 10},
+        "quick": {"longer": 1, "examples": 8000, "test_size": 400},
+        "paper": {"longer": 3, "examples": 50_000, "test_size": 2000},
     },
     data=subset(DATA, "simulated"),
     run=run_task,
@@ -81,13 +85,13 @@ def run_positions(trial: Trial) -> Measured:
         without="positions" if kind == "none" else None,
         recipe=Recipe(**{**RECIPES["copy"], "steps": settings["steps"]}),
         examples=settings["examples"],
-        asked=settings["asked"],
+        test_size=settings["test_size"],
         sizes=None if kind == "none" else {"positions": kind},
         **trial.options,
     )
     beyond = {}
     for length in range(longest + 1, longest + 5):
-        asked = simulate("copy", settings["asked"], shortest=length, longest=length, seed=3)
+        asked = simulate("copy", settings["test_size"], shortest=length, longest=length, seed=3)
         beyond[f"exact.{length}"] = accuracy(solved.model, encode(asked))["exact"]
     return measured(
         solved.history,
@@ -101,9 +105,9 @@ POSITIONS = Experiment(
     title="Positions: at the lengths of training, and beyond them",
     rows={kind: {"positions": kind} for kind in ("sinusoidal", "learned", "none")},
     scales={
-        "smoke": {"steps": 4, "examples": 40, "asked": 10},
-        "quick": {"steps": 400, "examples": 8000, "asked": 400},
-        "paper": {"steps": 1200, "examples": 50_000, "asked": 2000},
+        "smoke": {"steps": 4, "examples": 40, "test_size": 10},
+        "quick": {"steps": 400, "examples": 8000, "test_size": 400},
+        "paper": {"steps": 1200, "examples": 50_000, "test_size": 2000},
     },
     data=subset(DATA, "simulated"),
     run=run_positions,
@@ -119,7 +123,7 @@ def run_norm(trial: Trial) -> Measured:
         "sort",
         recipe=Recipe(steps=settings["steps"], batch=32, lr=settings["lr"], warmup=settings["warmup"]),
         examples=settings["examples"],
-        asked=settings["asked"],
+        test_size=settings["test_size"],
         sizes={"layers": settings["layers"], "norm": settings["norm"]},
         **trial.options,
     )
@@ -146,9 +150,9 @@ NORM = Experiment(
         "pre-warm-up": {"norm": "pre", "warmup": 0.3},
     },
     scales={
-        "smoke": {"steps": 2, "examples": 20, "asked": 10, "layers": 2, "deep": 2, "lr": 3e-3},
-        "quick": {"steps": 200, "examples": 8000, "asked": 400, "layers": 6, "deep": 12, "lr": 3e-3},
-        "paper": {"steps": 600, "examples": 50_000, "asked": 2000, "layers": 6, "deep": 12, "lr": 3e-3},
+        "smoke": {"steps": 2, "examples": 20, "test_size": 10, "layers": 2, "deep": 2, "lr": 3e-3},
+        "quick": {"steps": 200, "examples": 8000, "test_size": 400, "layers": 6, "deep": 12, "lr": 3e-3},
+        "paper": {"steps": 600, "examples": 50_000, "test_size": 2000, "layers": 6, "deep": 12, "lr": 3e-3},
     },
     data=subset(DATA, "simulated"),
     run=run_norm,

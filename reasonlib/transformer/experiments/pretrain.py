@@ -221,7 +221,7 @@ def run_pretraining(trial: Trial) -> Measured:
         measured = masked_accuracy(bert, texts(-1, stories=400), words)
         metrics |= {f"pre.{name}": value for name, value in measured.items()}
     learnt = {name: labelled_stories(settings[name], 1) for name in ("few", "many")}
-    asked = labelled_stories(settings["asked"], 2)
+    asked = labelled_stories(settings["test_size"], 2)
     gaps = cloze_pairs(asked, words)
     tasks = {
         "answers": (cloze_pairs(learnt["few"], words), gaps),
@@ -265,15 +265,15 @@ PRETRAINING = Experiment(
     scales={
         "smoke": {
             "steps": 8, "share": 0.5, "batch": 4, "lr": 3e-3, "hidden": 32, "few": 10,
-            "many": 20, "asked": 10,
+            "many": 20, "test_size": 10,
         },
         "quick": {
             "steps": 2000, "share": 0.8, "batch": 32, "lr": 3e-3, "hidden": 128, "few": 200,
-            "many": 4000, "asked": 400,
+            "many": 4000, "test_size": 400,
         },
         "paper": {
             "steps": 4000, "share": 0.875, "batch": 32, "lr": 3e-3, "hidden": 128, "few": 200,
-            "many": 4000, "asked": 1000,
+            "many": 4000, "test_size": 1000,
         },
     },
     data=subset(DATA, "simulated"),

@@ -314,7 +314,7 @@ def solve(
     without: str | None = None,
     recipe: Recipe | None = None,
     examples: int = 8000,
-    asked: int = 400,
+    test_size: int = 400,
     lengths: tuple[int, int] | None = None,
     watch: bool = False,
     sizes: Mapping[str, Any] | None = None,
@@ -330,7 +330,7 @@ def solve(
         A part to take out first, a key of `parts.PARTS`.
     recipe
         How to learn; `RECIPES` of the task by default.
-    examples, asked
+    examples, test_size
         How many to learn from, and how many others to be measured on.
     lengths
         Shortest and longest source; `LENGTHS` by default.
@@ -346,7 +346,7 @@ def solve(
     recipe = Recipe(**RECIPES[task]) if recipe is None else recipe
     model = build(task, without=without, seed=options.get("seed", 0), **(sizes or {}))
     train = encode(simulate(task, examples, shortest=shortest, longest=longest, seed=1))
-    tested = encode(simulate(task, asked, shortest=shortest, longest=longest, seed=2))
+    tested = encode(simulate(task, test_size, shortest=shortest, longest=longest, seed=2))
     history = learn(
         model,
         train,

@@ -162,7 +162,7 @@ def parity() -> "pd.DataFrame":
 def bundled_encoder() -> "pd.DataFrame":
     """List what the bundled encoder guesses of stories that it was not trained on, by kind of word."""
     return figures.table(
-        "transformer/ship",
+        "transformer/bundle",
         {"bundled encoder": "encoder"},
         {
             "hidden words": "words",

@@ -1,6 +1,6 @@
 """Training the bundled detector again: first the whole, then the head that reads types and boxes.
 
-The bundled reasoners are written by the rows of `reasoners` whose settings say ``ship``.
+The bundled reasoners are written by the rows of `reasoners` whose settings say ``bundle``.
 """
 
 from reasonlib.tracking.experiment import Experiment, Measured, Trial
@@ -56,7 +56,7 @@ def bundle_finetuned(trial: Trial) -> Measured:
     written = trial.scale == "paper" and history.stopped == "finished" and sound
     if written:
         provenance = {
-            "command": "reasonlib run visual_iq/ship --row detector --scale paper --seed 0; then"
+            "command": "reasonlib run visual_iq/bundle --row detector --scale paper --seed 0; then"
             f" reasonlib run {trial.experiment} --row {trial.row} --scale paper --seed {trial.seed}",
             "data": trial.data,
             "steps": f"6000, then {history.steps_done} of the head of types and boxes",
@@ -87,7 +87,7 @@ def run_bundle(trial: Trial) -> Measured:
 # Experiments ------------------------------------------------------------------------------------------------
 
 BUNDLE = Experiment(
-    name="visual_iq/ship",
+    name="visual_iq/bundle",
     title="The bundled detector",
     rows={
         "detector": {"model": "detector", "backbone": "small"},

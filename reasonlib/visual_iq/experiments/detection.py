@@ -135,9 +135,9 @@ def train(
 
 
 def new_detector(settings: Mapping[str, Any], seed: int) -> Detector:
-    """Make a fresh detector, or load the bundled one where ``start`` is ``shipped``."""
+    """Make a fresh detector, or load the bundled one where ``start`` is ``bundled``."""
     config = construct(DetectorConfig, settings)
-    if settings.get("start") == "shipped" and config.backbone == "small":
+    if settings.get("start") == "bundled" and config.backbone == "small":
         return from_pretrained("detector")
     with training.seeded(seed):
         return Detector(config)
@@ -146,7 +146,7 @@ def new_detector(settings: Mapping[str, Any], seed: int) -> Detector:
 def run_detector(trial: Trial) -> Measured:
     """Train one detector and measure it on panels of the test split (see `detection_metrics.measure`).
 
-    Settings are those of `DetectorConfig` and `Recipe`; ``start``, ``shipped`` to continue from the bundled
+    Settings are those of `DetectorConfig` and `Recipe`; ``start``, ``bundled`` to continue from the bundled
     weights; ``panels``, the number to measure on. ``steps`` 0 only measures.
     """
     return measure_trained(*train_detector(trial), trial)
@@ -180,7 +180,7 @@ DETECTOR = Experiment(
     rows={
         "small": {"backbone": "small"},
         "resnet-50": {"backbone": "microsoft/resnet-50", "width": 256, "hidden": 1024, "lr": 2e-4},
-        "shipped": {"start": "shipped", "steps": 0},
+        "bundled": {"start": "bundled", "steps": 0},
     },
     scales={
         "smoke": {"steps": 2, "batch_size": 4, "every": 2, "warmup": 1, "panels": 28},
@@ -189,7 +189,7 @@ DETECTOR = Experiment(
     },
     data=subset(datasets.KINDS, "raven"),
     run=run_detector,
-    bundled=("shipped",),
+    bundled=("bundled",),
 )
 
 EXPERIMENTS = (DETECTOR,)

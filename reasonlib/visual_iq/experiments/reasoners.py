@@ -145,8 +145,8 @@ def run_reasoner(trial: Trial) -> Measured:
     """Train one model on all configurations together and measure it on each.
 
     Settings: ``model`` and its config, the fields of `Recipe`, ``per_configuration`` problems (in all three
-    splits), optionally ``validated`` problems a configuration to measure on after each epoch, and ``ship``: a
-    finished run at ``paper`` then replaces the bundled weights of this model and data. The data names the
+    splits), optionally ``validated`` problems a configuration to measure on after each epoch, and ``bundle``:
+    a finished run at ``paper`` then replaces the bundled weights of this model and data. The data names the
     answer set of the training and test problems. ``accuracy_on_raven`` and so on are accuracies on the same
     test questions with the candidates of another answer set.
     """
@@ -180,7 +180,7 @@ def run_reasoner(trial: Trial) -> Measured:
 def _bundle(trial: Trial, model: Solver, history: training.History, accuracy: float) -> None:
     """Replace the bundled weights after a finished run at ``paper`` whose row asks for it."""
     name = BUNDLED_BY.get((trial.settings.get("model", "reasoner"), trial.data))
-    wanted = trial.settings.get("ship") and trial.scale == "paper" and history.stopped == "finished"
+    wanted = trial.settings.get("bundle") and trial.scale == "paper" and history.stopped == "finished"
     if name is None or not wanted:
         return
     command = f"reasonlib run {trial.experiment} --row {trial.row} --scale paper --data {trial.data}"
@@ -204,7 +204,7 @@ REASONER = Experiment(
     name="visual_iq/reasoner",
     title="The hierarchical Transformer and its ablations, few passes with a decaying rate",
     rows={
-        "full": {"model": "reasoner", "ship": True, **STEADY},
+        "full": {"model": "reasoner", "bundle": True, **STEADY},
         "no-panel": {"model": "reasoner", "panel_layers": 0, **STEADY},
         "no-entity": {"model": "reasoner", "entity_layers": 0, **STEADY},
         "neither": {"model": "reasoner", "panel_layers": 0, "entity_layers": 0, **STEADY},
@@ -241,7 +241,7 @@ LONGER = Experiment(
     name="visual_iq/longer",
     title="The full hierarchical Transformer, with more passes than its ablations",
     rows={
-        "full": {"model": "reasoner", "ship": True, **STEADY},
+        "full": {"model": "reasoner", "bundle": True, **STEADY},
         "cross-entropy": {"model": "reasoner", "loss": "ce", **STEADY},
     },
     scales={
@@ -258,7 +258,7 @@ RELATIONAL = Experiment(
     name="visual_iq/relational",
     title="A reasoner that predicts the missing panel, and its ablations",
     rows={
-        "full": {"model": "relational", "ship": True, **BRISK},
+        "full": {"model": "relational", "bundle": True, **BRISK},
         "no-rows": {"model": "relational", "rows": False, **BRISK},
         "no-alike": {"model": "relational", "alike": False, **BRISK},
         "third-row": {"model": "relational", "every_row": False, **BRISK},

@@ -13,7 +13,7 @@ from numpy import ndarray
 from torch import nn
 
 from reasonlib import training
-from reasonlib.training.settings import select_fields
+from reasonlib.training.settings import construct
 from reasonlib.visual_iq.data.pixels import META_TARGETS, PixelBatch, PixelSet
 from reasonlib.visual_iq.data.structure import structure_of
 from reasonlib.visual_iq.models import baselines
@@ -86,7 +86,7 @@ def build(settings: Mapping[str, Any], seed: int = 0) -> nn.Module:
                 auxiliary=len(META_TARGETS) * bool(settings["auxiliary"]),
             )
         ),
-        "copinet": lambda: CoPINet(CoPINetConfig(width=wide(64), **select_fields(CoPINetConfig, settings))),
+        "copinet": lambda: CoPINet(construct(CoPINetConfig, settings, width=wide(64))),
         "grid-reasoner": lambda: GridReasoner(ReasonerConfig(), channels=wide(32), size=size, seed=seed),
     }
     if settings["model"] not in models:

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from reasonlib.training.settings import select_fields
+from reasonlib.training.settings import construct
 from reasonlib.visual_iq.data.encoding import TokenSet
 from reasonlib.visual_iq.data.example import Problems
 from reasonlib.visual_iq.data.symbols import SymbolSet
@@ -39,11 +39,11 @@ def build(settings: Mapping[str, Any], seed: int = 0) -> Solver:
     """
     name = settings.get("model", "reasoner")
     if name == "relational":
-        return Relational(RelationalConfig(**select_fields(RelationalConfig, settings)), seed=seed)
+        return Relational(construct(RelationalConfig, settings), seed=seed)
     if name == "context-blind":
-        return context_blind(ReasonerConfig(**select_fields(ReasonerConfig, settings)), seed=seed)
+        return context_blind(construct(ReasonerConfig, settings), seed=seed)
     if name == "reasoner":
-        return Reasoner(ReasonerConfig(**select_fields(ReasonerConfig, settings)), seed=seed)
+        return Reasoner(construct(ReasonerConfig, settings), seed=seed)
     raise ValueError(f"model must be one of {', '.join(MODELS)}, got {name!r}")
 
 

@@ -179,7 +179,7 @@ def angle_accuracy() -> pd.DataFrame:
         observers could reach on the same panels, the least first.
     """
     claim = claims.table("visual_iq", ids=["visual_iq/detector/angle"])[0]
-    group = results.best("visual_iq/detector", "shipped", data="raven")
+    group = results.best("visual_iq/detector", "bundled", data="raven")
     measured = {
         "ideal observer of shapes, guessing among turns that look alike": "angle_blind",
         "our detector": "angle",

@@ -5,7 +5,7 @@
 // M mentions, W words in a window, E names, D width, K hops.
 
 class CopyNetwork {
-  constructor(weights, { words, templates, width, hops, slots, radius, rounds, ages }) {
+  constructor(weights, { words, templates, width, hops, slots, radius, rounds, max_age }) {
     Object.assign(this, { weights, templates, width, hops, slots, radius, rounds, ages, windows: new Map() });
     this.vocabulary = new Vocabulary(["<pad>", "<unk>", "$user", "$system", "$fact", "$note", ...words]);
     this.gaps = templates.map((template) => template.filter((word) => word === null).length);
@@ -80,7 +80,7 @@ class CopyNetwork {
   describe({ mentions, names, turn }) {
     const ages = this.weights.matrix("age");
     const content = mentions.map(({ window, turn: then }) => {
-      const age = ages.row(Math.min(turn - then, this.ages - 1));
+      const age = ages.row(Math.min(turn - then, this.max_age - 1));
       return this.around(window).map((value, k) => value + age[k]);
     });
     let described = new Matrix(names.length + 1, this.width), spoken = [];

@@ -78,7 +78,7 @@ def oov(city: str = "zanzibar", food: str = "martian") -> Picture:
                 "slots": config.slots,
                 "radius": config.radius,
                 "rounds": config.rounds,
-                "ages": config.ages,
+                "max_age": config.max_age,
             },
             "lines": LINES,
             "played": PLAYED,

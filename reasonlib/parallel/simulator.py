@@ -43,10 +43,7 @@ _WITHOUT = {
 class SimulatorConfig:
     """Rates and distances of the simulated documents.
 
-    Raises
-    ------
-    ValueError
-        If a number is out of range, a kind is unknown, or so many helpful sentences do not fit.
+    Raises `ValueError` if a number is out of range, a kind is unknown, or so many helpful sentences do not fit.
     """
 
     sentences: int = 10  # of a document

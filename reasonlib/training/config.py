@@ -17,10 +17,7 @@ PRECISIONS = ("no", "bf16")
 class TrainingConfig:
     """How to train, and nothing about what.
 
-    Raises
-    ------
-    ValueError
-        If a value is out of its range, or has no effect together with the others.
+    Raises `ValueError` if a value is out of its range, or has no effect together with the others.
     """
 
     epochs: int = 10

@@ -101,8 +101,8 @@ CORPUS = Experiment(
             "samples": 200,
         },
         "paper": {
-            "documents": 372, "valid_size": 42, "test_size": 538, "epochs": 20, "vocabulary": 16000, "longest": 100,
-            "samples": 1000,
+            "documents": 372, "valid_size": 42, "test_size": 538, "epochs": 20, "vocabulary": 16000,
+            "longest": 100, "samples": 1000,
         },
     },
     data=subset(DATA, "doc-en-de", "simulated"),

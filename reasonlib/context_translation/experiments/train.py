@@ -33,10 +33,7 @@ __all__ = ["Recipe", "Trained", "train", "valid_loss"]
 class Recipe:
     """How a system is made and trained; by default as the source's (section 3.3.2).
 
-    Raises
-    ------
-    ValueError
-        If a count is below 1.
+    Raises `ValueError` if a count is below 1.
     """
 
     system: str = "hce"
@@ -149,13 +146,14 @@ def train(
         for _, batch in batches(encoded["train"], size=recipe.batch, seed=seed, epoch=epoch):
             yield batch
 
+    settings = {"restore_best": True}
     history = training.fit_recipe(
         model,
         epoch_batches,
         recipe,
-        loss=lambda model, batch: translation_loss(model, batch, smoothing=recipe.smoothing),
-        settings={"restore_best": True},
         validate=lambda model: {"valid_loss": valid_loss(model, encoded["valid"])},
+        loss=lambda model, batch: translation_loss(model, batch, smoothing=recipe.smoothing),
+        settings=settings,
         monitor="valid_loss",
         steps_per_epoch=-(-len(encoded["train"]) // recipe.batch),
         weight=lambda batch: float(batch.target.ne(0).sum()),

@@ -40,10 +40,7 @@ def concatenate(
 class Concatenation(nn.Module):
     """Encode source and context together; time grows as (S + C T) squared.
 
-    Parameters
-    ----------
-    config : SystemConfig
-        Its sizes.
+    `config` gives its sizes.
     """
 
     def __init__(self, config: SystemConfig) -> None:

@@ -95,10 +95,7 @@ def pool_context(
 class UpperEncoder(nn.Module):
     """One encoder layer over the sentence vectors of a context (eq. 3.17).
 
-    Parameters
-    ----------
-    config : SystemConfig
-        Its sizes.
+    `config` gives its sizes.
     """
 
     def __init__(self, config: SystemConfig) -> None:
@@ -116,10 +113,7 @@ class UpperEncoder(nn.Module):
 class HCE(nn.Module):
     """Hierarchical Context Encoder; time grows as S squared plus C T squared.
 
-    Parameters
-    ----------
-    config : SystemConfig
-        Its sizes.
+    `config` gives its sizes.
     """
 
     def __init__(self, config: SystemConfig) -> None:

@@ -50,10 +50,7 @@ __all__ = ["HMCE", "ContextDecoder", "ContextDecoderLayer", "ContextPast", "Memo
 class MemoryEncoder(nn.Module):
     """Relate context sentences to one another, then to the source (the upper part of figure 3.2).
 
-    Parameters
-    ----------
-    config : SystemConfig
-        Its sizes.
+    `config` gives its sizes.
     """
 
     def __init__(self, config: SystemConfig) -> None:
@@ -90,10 +87,7 @@ class MemoryEncoder(nn.Module):
 class HMCE(nn.Module):
     """Hierarchical Memory Context Encoder; time grows as S squared, plus C T squared, plus C S.
 
-    Parameters
-    ----------
-    config : SystemConfig
-        Its sizes.
+    `config` gives its sizes.
     """
 
     def __init__(self, config: SystemConfig) -> None:
@@ -143,10 +137,7 @@ class ContextPast(NamedTuple):
 class ContextDecoderLayer(nn.Module):
     """Decoder layer that reads source and context and sums both with a gate (figure 3.2).
 
-    Parameters
-    ----------
-    config : TransformerConfig
-        Its sizes.
+    `config` gives its sizes.
     """
 
     def __init__(self, config: TransformerConfig) -> None:
@@ -191,10 +182,7 @@ class ContextDecoderLayer(nn.Module):
 class ContextDecoder(nn.Module):
     """Decoder whose last layer also reads the context.
 
-    Parameters
-    ----------
-    config : TransformerConfig
-        Its sizes.
+    `config` gives its sizes.
     """
 
     def __init__(self, config: TransformerConfig) -> None:

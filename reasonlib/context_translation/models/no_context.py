@@ -15,10 +15,7 @@ __all__ = ["NoContext"]
 class NoContext(nn.Module):
     """Encode the source sentence and ignore its context; time grows as S squared.
 
-    Parameters
-    ----------
-    config : SystemConfig
-        Its sizes.
+    `config` gives its sizes.
     """
 
     def __init__(self, config: SystemConfig) -> None:

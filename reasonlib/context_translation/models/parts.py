@@ -45,10 +45,7 @@ __all__ = [
 class SystemConfig:
     """Sizes of a translation system; the defaults are the source's (section 3.3.2).
 
-    Raises
-    ------
-    ValueError
-        If a size is below 1, the width is odd or no multiple of the heads, or the dropout is out of range.
+    Raises `ValueError` if a size is below 1, the width is odd or no multiple of the heads, or the dropout is out of range.
     """
 
     vocabulary: int  # V, of both languages; the source has about 16,000 wordpieces
@@ -165,10 +162,7 @@ class GatedLayer(nn.Module):
 
     Without a context it is a plain encoder layer with the same weights, which can encode context sentences.
 
-    Parameters
-    ----------
-    config : TransformerConfig
-        Its sizes.
+    `config` gives its sizes.
     """
 
     def __init__(self, config: TransformerConfig) -> None:

@@ -75,10 +75,7 @@ class Written(NamedTuple):
 class PlainDecoder(nn.Module):
     """The decoder of the Transformer, called with an `Encoding`.
 
-    Parameters
-    ----------
-    config : TransformerConfig
-        Its sizes.
+    `config` gives its sizes.
     """
 
     def __init__(self, config: TransformerConfig) -> None:

@@ -23,10 +23,7 @@ __all__ = ["CopyRecipe", "evaluate_copier", "response_loss", "train_copier"]
 class CopyRecipe:
     """How the network is trained.
 
-    Raises
-    ------
-    ValueError
-        If a value is out of range.
+    Raises `ValueError` if a value is out of range.
     """
 
     epochs: int = 6
@@ -84,13 +81,15 @@ def train_copier(
         assert isinstance(model, CopyNetwork)
         return response_loss(model, batch)
 
+    settings = {"schedule": "linear"}  # of Adam, whose rate falls to zero
+    identity = {"model": repr(model.config), "turns": len(turns)}
     return training.fit_recipe(
         model,
         batches,
         recipe,
         loss=loss,
-        settings={"schedule": "linear"},  # of Adam, whose rate falls to zero
-        identity={"model": repr(model.config), "turns": len(turns)},
+        settings=settings,
+        identity=identity,
         steps_per_epoch=len(buckets),
         **options,
     )

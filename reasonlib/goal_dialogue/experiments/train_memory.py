@@ -46,10 +46,7 @@ LOSSES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"cross-entropy": cross_
 class Recipe:
     """How a network is trained; the defaults are those of section 5.3.1 of the source.
 
-    Raises
-    ------
-    ValueError
-        If a value is out of range.
+    Raises `ValueError` if a value is out of range.
     """
 
     epochs: int = 100
@@ -118,13 +115,14 @@ def train_network(
     def validate(model: MemoryNetwork) -> dict[str, float]:
         return {"accuracy": float((predict(model, task.valid) == task.valid.response).mean())}
 
+    settings = {"restore_best": True}
     return training.fit_recipe(
         model,
         batches,
         recipe,
-        loss=loss,
-        settings={"restore_best": True},
         validate=validate,
+        loss=loss,
+        settings=settings,
         identity={"turns": len(turns), "slots": model.slots, "also": identity},
         steps_per_epoch=-(-len(turns) // batch_size),
         **options,

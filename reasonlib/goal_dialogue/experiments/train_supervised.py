@@ -20,10 +20,7 @@ __all__ = ["SupervisedRecipe", "fit_supervised", "train_supervised"]
 class SupervisedRecipe:
     """Sizes of supervised embeddings, and how they are trained.
 
-    Raises
-    ------
-    ValueError
-        If a number breaks its rule.
+    Raises `ValueError` if a number breaks its rule.
     """
 
     width: int = 32  # D of both tables

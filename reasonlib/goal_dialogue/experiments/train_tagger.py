@@ -51,10 +51,7 @@ sentence; and no tagger at all, the known half or all of the knowledge base look
 class TaggerRecipe:
     """How a tagger is trained.
 
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
+    Raises `ValueError` if a number is out of range.
     """
 
     steps: int = 400
@@ -141,17 +138,18 @@ def train_on_data(
         logits = model(batch.spelled)
         return functional.cross_entropy(logits.flatten(0, 1), batch.tags.flatten(), ignore_index=0)
 
+    settings = {
+        "epochs": -(-recipe.steps // every),
+        "schedule": "linear",
+        "warmup": recipe.steps // 20,
+        "clip": 1.0,
+    }
     return training.fit_recipe(
         tagger,
         batches,
         recipe,
         loss=loss,
-        settings={
-            "epochs": -(-recipe.steps // every),
-            "schedule": "linear",
-            "warmup": recipe.steps // 20,
-            "clip": 1.0,
-        },
+        settings=settings,
         steps_per_epoch=every,
         seed=seed,
         progress=progress,

@@ -55,10 +55,7 @@ __all__ = ["CopyConfig", "CopyNetwork", "CopyNetworkOutput"]
 class CopyConfig:
     """Sizes of a copying network.
 
-    Raises
-    ------
-    ValueError
-        If a size is out of range.
+    Raises `ValueError` if a size is out of range.
     """
 
     vocabulary: int  # V

@@ -47,10 +47,7 @@ __all__ = [
 class NetworkConfig:
     """Which network, and its sizes.
 
-    Raises
-    ------
-    ValueError
-        If there is no such network or a size is out of range.
+    Raises `ValueError` if there is no such network or a size is out of range.
     """
 
     network: str = "n2n"  # a key of NETWORKS

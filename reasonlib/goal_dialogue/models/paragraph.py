@@ -63,10 +63,7 @@ __all__ = [
 class ParagraphConfig:
     """How paragraph vectors are trained and inferred.
 
-    Raises
-    ------
-    ValueError
-        If a number is below 1.
+    Raises `ValueError` if a number is below 1.
     """
 
     width: int = 100  # D; the source began at 20 and ended here

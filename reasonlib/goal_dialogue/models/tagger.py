@@ -115,10 +115,7 @@ def encode_characters(sentences: Sequence[Sequence[str]]) -> EncodedCharacters:
 class TaggerConfig:
     """Sizes of a tagger; the source gives none.
 
-    Raises
-    ------
-    ValueError
-        If a size is below 1.
+    Raises `ValueError` if a size is below 1.
     """
 
     letter: int = 16  # width of a letter's embedding

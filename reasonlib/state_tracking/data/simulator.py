@@ -51,10 +51,7 @@ PEOPLE_PAIRS = ("hotel-book people", "restaurant-book people", "train-book peopl
 class SimulatorConfig:
     """Rates of the labelled phenomena, each a probability for a slot or a domain that could show it.
 
-    Raises
-    ------
-    ValueError
-        If a rate is not between 0 and 1, or the size is unknown.
+    Raises `ValueError` if a rate is not between 0 and 1, or the size is unknown.
     """
 
     size: str = "small"  # of the city, one of `world.SIZES`

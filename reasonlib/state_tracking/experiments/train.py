@@ -47,10 +47,7 @@ class Recipe:
     `curriculum_length` is not the source's: a small encoder learns from short dialogues much sooner which
     words name a value.
 
-    Raises
-    ------
-    ValueError
-        If the system is unknown or a count is below 1.
+    Raises `ValueError` if the system is unknown or a count is below 1.
     """
 
     system: str = "tracker"  # tracker | pairwise | span | copy
@@ -323,18 +320,19 @@ def fit_tracker(
         scores = score(said, _states(valid, splits.valid))
         return {"joint_goal": scores.joint_goal, "slot": scores.slot}
 
+    settings = {
+        **training.ADAMW_LINEAR,
+        "clip": recipe.clip,
+        "warmup": max(1, round(recipe.warmup * steps)),
+        "restore_best": True,
+    }
     history = training.fit_recipe(
         model,
         epoch_batches,
         recipe,
-        loss=prepared.loss,
-        settings={
-            **training.ADAMW_LINEAR,
-            "clip": recipe.clip,
-            "warmup": max(1, round(recipe.warmup * steps)),
-            "restore_best": True,
-        },
         validate=validate,
+        loss=prepared.loss,
+        settings=settings,
         monitor="joint_goal",
         steps_per_epoch=-(-each // recipe.accumulate),
         **trial.options,

@@ -34,10 +34,7 @@ __all__ = ["CopyBatch", "CopyConfig", "CopyTracker", "Written", "copy_batch", "c
 class CopyConfig:
     """Sizes of the copy model.
 
-    Raises
-    ------
-    ValueError
-        If a size is below 1.
+    Raises `ValueError` if a size is below 1.
     """
 
     words: int  # V

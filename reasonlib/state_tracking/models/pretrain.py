@@ -38,10 +38,7 @@ class PretrainingConfig:
     In a short window a word has few others to attend to, and the encoder learns soon that its neighbours say
     most about it. On whole dialogues alone it learns this much later.
 
-    Raises
-    ------
-    ValueError
-        If a count is below 1 or a share is not between 0 and 1.
+    Raises `ValueError` if a count is below 1 or a share is not between 0 and 1.
     """
 
     steps: int = 2400
@@ -138,17 +135,19 @@ def pretrain(
         total = functional.cross_entropy(logits, batch.words[asked], reduction="sum")
         return total / asked.sum().clamp(min=1)
 
+    settings = {
+        **training.ADAMW_LINEAR,
+        "epochs": epochs,
+        "warmup": max(1, min(100, config.steps // 10)),
+    }
+    identity = {"model": repr(model.config.to_diff_dict())}
     return training.fit_recipe(
         model,
         batches,
         config,
         loss=loss,
-        settings={
-            **training.ADAMW_LINEAR,
-            "epochs": epochs,
-            "warmup": max(1, min(100, config.steps // 10)),
-        },
-        identity={"model": repr(model.config.to_diff_dict())},
+        settings=settings,
+        identity=identity,
         steps_per_epoch=each,
         **options,
     )

@@ -42,8 +42,9 @@ def run_bundle(trial: Trial) -> Measured:
 
 
 def _made(trial: Trial, history: training.History, metrics: Mapping[str, float]) -> dict[str, Any]:
+    command = f"reasonlib run {trial.experiment} --row {trial.row}"
     return {
-        "command": f"reasonlib run {trial.experiment} --row {trial.row} --scale {trial.scale} --seed {trial.seed}",
+        "command": f"{command} --scale {trial.scale} --seed {trial.seed}",
         "data": trial.data,
         "steps": history.steps_done,
         "accuracy": round(metrics["accuracy"], 4) if "accuracy" in metrics else None,

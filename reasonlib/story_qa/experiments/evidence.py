@@ -36,10 +36,7 @@ __all__ = ["EvidenceRecipe", "evidence_loss", "evidence_scores", "predict_eviden
 class EvidenceRecipe(SentenceRecipe):
     """How the reader is trained: as a `SentenceRecipe` says, and with a weight for the marks.
 
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
+    Raises `ValueError` if a number is out of range.
     """
 
     evidence_loss_weight: float = 1.0  # 0: only the answers are trained

@@ -93,18 +93,20 @@ def fine_tune(
     def validate(model: AnswerReader) -> dict[str, float]:
         return {"accuracy": accuracy(model, valid)["accuracy"]} if valid is not None else {}
 
+    settings = {
+        "optimiser": "adamw",
+        "schedule": "linear",
+        "warmup": round(recipe.warmup * steps * recipe.epochs),
+    }
+    identity = {"pairs": len(train)}
     return training.fit_recipe(
         model,
         batches,
         recipe,
-        loss=loss,
-        settings={
-            "optimiser": "adamw",
-            "schedule": "linear",
-            "warmup": round(recipe.warmup * steps * recipe.epochs),
-        },
         validate=None if valid is None else validate,
-        identity={"pairs": len(train)},
+        loss=loss,
+        settings=settings,
+        identity=identity,
         steps_per_epoch=steps,
         **options,
     )

@@ -40,10 +40,7 @@ __all__ = [
 class SentenceRecipe:
     """How a reader of sentences is trained.
 
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
+    Raises `ValueError` if a number is out of range.
     """
 
     epochs: int = 10
@@ -195,19 +192,21 @@ def fit_with_practice(
         for rows in LengthBuckets(lengths[items], batch_size=recipe.batch_size, seed=seed).plan(epoch):
             yield batch(items[rows], rng)
 
+    settings = {
+        "optimiser": "adamw",
+        "betas": (0.9, 0.98),  # as in Vaswani et al. (2017), section 5.3
+        "schedule": "linear",
+        "warmup": round(recipe.warmup * steps * recipe.epochs),
+    }
+    identity = {"model": repr(model.config), "questions": len(train)}
     return training.fit_recipe(
         model,
         batches,
         recipe,
-        loss=loss,
-        settings={
-            "optimiser": "adamw",
-            "betas": (0.9, 0.98),  # as in Vaswani et al. (2017), section 5.3
-            "schedule": "linear",
-            "warmup": round(recipe.warmup * steps * recipe.epochs),
-        },
         validate=None if valid is None else lambda model: accuracy(model, valid),
-        identity={"model": repr(model.config), "questions": len(train)},
+        loss=loss,
+        settings=settings,
+        identity=identity,
         steps_per_epoch=steps,
         on_epoch_start=start,
         **options,

@@ -161,10 +161,7 @@ RECIPE = Experiment(
 class Recipe:
     """How a memory network is trained; the defaults are those of Sukhbaatar et al. (2015), section 4.2.
 
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
+    Raises `ValueError` if a number is out of range.
     """
 
     epochs: int = 100
@@ -242,14 +239,16 @@ def learn(
     def validate(model: MemoryNetwork) -> dict[str, float]:
         return {"accuracy": accuracy(model, valid)["accuracy"]} if valid is not None else {}
 
+    settings = {"step_every": recipe.halve_every}
+    identity = {"model": repr(model.config), "questions": len(train)}
     return training.fit_recipe(
         model,
         batches,
         recipe,
-        loss=loss,
-        settings={"step_every": recipe.halve_every},
         validate=None if valid is None else validate,
-        identity={"model": repr(model.config), "questions": len(train)},
+        loss=loss,
+        settings=settings,
+        identity=identity,
         steps_per_epoch=len(buckets),
         on_epoch_start=start,
         **options,

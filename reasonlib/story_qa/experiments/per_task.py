@@ -42,10 +42,7 @@ class RestartsRecipe:
     epochs. At 0.01 many starts settle on a guess on task 16. Batch and rate here were chosen on validation
     questions.
 
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
+    Raises `ValueError` if a number is out of range.
     """
 
     epochs: int = 120  # 30 of linear start, then 90
@@ -121,18 +118,20 @@ def train_restarts(
             clip=recipe.clip,
         )
 
+    settings = {
+        "optimiser": "sgd",
+        "schedule": "step",
+        "step_every": recipe.halve_every,
+        "clip": None,  # each table of each restart is clipped by itself
+    }
+    identity = {"model": repr(model.config), "questions": len(train)}
     return training.fit_recipe(
         model,
         batches,
         recipe,
         loss=loss,
-        settings={
-            "optimiser": "sgd",
-            "schedule": "step",
-            "step_every": recipe.halve_every,
-            "clip": None,  # each table of each restart is clipped by itself
-        },
-        identity={"model": repr(model.config), "questions": len(train)},
+        settings=settings,
+        identity=identity,
         steps_per_epoch=steps,
         on_epoch_start=start,
         **options,

@@ -157,17 +157,19 @@ def pretrain(
         )
         return masked / asked + functional.cross_entropy(output.seq_relationship_logits, batch.continues)
 
+    settings = {
+        **training.ADAMW_LINEAR,
+        "epochs": epochs,
+        "warmup": round(recipe.warmup * recipe.steps),
+    }
+    identity = {"model": repr(model.config.to_diff_dict())}
     return training.fit_recipe(
         model,
         batches,
         recipe,
         loss=loss,
-        settings={
-            **training.ADAMW_LINEAR,
-            "epochs": epochs,
-            "warmup": round(recipe.warmup * recipe.steps),
-        },
-        identity={"model": repr(model.config.to_diff_dict())},
+        settings=settings,
+        identity=identity,
         steps_per_epoch=each,
         **options,
     )

@@ -50,10 +50,7 @@ GROUPS = 4  # of sentences of like length, encoded one after another: less paddi
 class SentenceReaderConfig:
     """Sizes of the document level; its width D is the sentence encoder's.
 
-    Raises
-    ------
-    ValueError
-        If a size is out of range.
+    Raises `ValueError` if a size is out of range.
     """
 
     answers: int  # A

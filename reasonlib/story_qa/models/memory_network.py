@@ -69,10 +69,7 @@ class Tying:
 class MemoryConfig:
     """Sizes of a memory network.
 
-    Raises
-    ------
-    ValueError
-        If a size is below 1 or the tying is unknown.
+    Raises `ValueError` if a size is below 1 or the tying is unknown.
     """
 
     vocabulary: int  # V, answers included

@@ -36,10 +36,7 @@ __all__ = ["Restarts", "RestartsConfig", "softmax_with_empty"]
 class RestartsConfig:
     """Sizes of memory networks that differ in nothing but their first weights.
 
-    Raises
-    ------
-    ValueError
-        If a size is below 1.
+    Raises `ValueError` if a size is below 1.
     """
 
     vocabulary: int  # V, answers included

@@ -59,8 +59,9 @@ def run_bundle(trial: Trial) -> Measured:
         **head_patterns(model, min(200, settings["test_size"])),
     }
     if trial.scale == "paper" and stopped == "finished":
+        command = f"reasonlib run {trial.experiment} --row {trial.row}"
         made = {
-            "command": f"reasonlib run {trial.experiment} --row {trial.row} --scale paper --seed {trial.seed}",
+            "command": f"{command} --scale paper --seed {trial.seed}",
             "steps": [settings["masked"], settings["both"]],
             **{name: round(value, 4) for name, value in metrics.items()},
         }

@@ -76,13 +76,14 @@ def fine_tune(
     def validate(model: Classifier | Cloze) -> Mapping[str, float]:
         return {} if valid is None else {"accuracy": pair_accuracy(model, valid)}
 
+    identity = {"pairs": len(train), "classes": train.choices, "model": asdict(model.bert.config)}
     return training.fit_recipe(
         model,
         batches,
         recipe,
-        loss=lambda model, batch: functional.cross_entropy(model(batch.pairs), batch.classes),
         validate=None if valid is None else validate,
-        identity={"pairs": len(train), "classes": train.choices, "model": asdict(model.bert.config)},
+        loss=lambda model, batch: functional.cross_entropy(model(batch.pairs), batch.classes),
+        identity=identity,
         steps_per_epoch=each,
         **options,
     )

@@ -29,10 +29,7 @@ __all__ = ["PretrainingRecipe", "masked_accuracy", "pretrain"]
 class PretrainingRecipe:
     """How to pre-train, and by which tasks.
 
-    Raises
-    ------
-    ValueError
-        If a number is out of range or no task is left.
+    Raises `ValueError` if a number is out of range or no task is left.
     """
 
     steps: int = 1000  # optimiser steps
@@ -116,17 +113,19 @@ def pretrain(
             total = total + functional.cross_entropy(logits, batch.follows)
         return total
 
+    settings = {
+        **training.ADAMW_LINEAR,
+        "epochs": epochs,
+        "warmup": round(recipe.warmup * each * epochs),
+    }
+    identity = {"model": asdict(model.config)}
     return training.fit_recipe(
         model,
         batches,
         recipe,
         loss=loss,
-        settings={
-            **training.ADAMW_LINEAR,
-            "epochs": epochs,
-            "warmup": round(recipe.warmup * each * epochs),
-        },
-        identity={"model": asdict(model.config)},
+        settings=settings,
+        identity=identity,
         steps_per_epoch=each,
         **options,
     )

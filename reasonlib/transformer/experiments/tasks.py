@@ -150,10 +150,7 @@ def encode(examples: Sequence[Example], words: Vocabulary | None = None) -> Task
 class Recipe:
     """How a task is learnt.
 
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
+    Raises `ValueError` if a number is out of range.
     """
 
     steps: int = 800  # optimiser steps
@@ -227,21 +224,23 @@ def learn(
         logits = _logits(model, batch)
         return functional.cross_entropy(logits.flatten(0, 1), batch.target.flatten(), ignore_index=0)
 
+    settings = {
+        "epochs": epochs,
+        "schedule": "linear",
+        "warmup": round(recipe.warmup * each * epochs),
+        "clip": 1.0,
+        "restore_best": False,
+    }
+    identity = {"model": repr(model), "examples": len(train)}
     return training.fit_recipe(
         model,
         batches,
         recipe,
-        loss=loss,
-        settings={
-            "epochs": epochs,
-            "schedule": "linear",
-            "warmup": round(recipe.warmup * each * epochs),
-            "clip": 1.0,
-            "restore_best": False,
-        },
         validate=None if valid is None else lambda model: accuracy(model, valid),
+        loss=loss,
+        settings=settings,
         monitor="loss" if valid is None else "exact",
-        identity={"model": repr(model), "examples": len(train)},
+        identity=identity,
         steps_per_epoch=each,
         **options,
     )

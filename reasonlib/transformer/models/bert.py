@@ -40,10 +40,7 @@ __all__ = ["Bert", "BertConfig", "Classifier", "Cloze", "PretrainingOutput"]
 class BertConfig:
     """Sizes; the base model of the source has 12 layers, 12 heads, width 768 and 30,522 words.
 
-    Raises
-    ------
-    ValueError
-        If a size is below 1 or the width is no multiple of the heads.
+    Raises `ValueError` if a size is below 1 or the width is no multiple of the heads.
     """
 
     vocabulary: int  # V

@@ -40,10 +40,7 @@ __all__ = ["EXPERIMENTS", "Recipe", "new_detector", "run_detector", "train"]
 class Recipe:
     """How a detector is trained.
 
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
+    Raises `ValueError` if a number is out of range.
     """
 
     steps: int = 6000
@@ -117,17 +114,19 @@ def train(
             losses = model(batch.images, batch.targets)
         return torch.stack(list(losses.values())).sum()
 
+    settings = {
+        "epochs": -(-recipe.steps // recipe.every),
+        "optimiser": "adamw",
+        "schedule": "linear",
+    }
+    identity = {"model": repr(model.config)}
     return training.fit_recipe(
         model,
         batches,
         recipe,
         loss=loss,
-        settings={
-            "epochs": -(-recipe.steps // recipe.every),
-            "optimiser": "adamw",
-            "schedule": "linear",
-        },
-        identity={"model": repr(model.config)},
+        settings=settings,
+        identity=identity,
         steps_per_epoch=steps,
         weight=lambda batch: len(batch.images),
         **options,

@@ -43,10 +43,7 @@ PROPOSALS_PER_PANEL = 8
 class Recipe:
     """How the head is trained further.
 
-    Raises
-    ------
-    ValueError
-        If a number is below 1.
+    Raises `ValueError` if a number is below 1.
     """
 
     panels: int = 4000
@@ -190,13 +187,14 @@ def finetune(
         )
         return error + recipe.keep * functional.cross_entropy(logits, batch.types)
 
+    settings = {"epochs": epochs, "schedule": "linear"}
     return training.fit_recipe(
         head,
         batches,
         recipe,
-        loss=loss,
-        settings={"epochs": epochs, "schedule": "linear"},
         validate=lambda _: {"box_l1": box_error(model, valid_set)},
+        loss=loss,
+        settings=settings,
         monitor="box_l1",
         mode="min",
         steps_per_epoch=steps_per_epoch,

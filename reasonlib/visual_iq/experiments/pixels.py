@@ -34,10 +34,7 @@ __all__ = ["EXPERIMENTS", "PIXELS", "SMALL_PIXELS", "Recipe", "evaluate", "run_p
 class Recipe:
     """How a model on pictures is trained; the defaults are those of CoPINet's authors.
 
-    Raises
-    ------
-    ValueError
-        If a number is out of range or the loss unknown.
+    Raises `ValueError` if a number is out of range or the loss unknown.
     """
 
     epochs: int = 200
@@ -107,14 +104,16 @@ def train(
     def validate(model: nn.Module) -> dict[str, float]:
         return {"accuracy": evaluate(model, valid_set)["accuracy"]} if valid_set is not None else {}
 
+    settings = {"restore_best": valid_set is not None}
+    identity = {"model": repr(model), "problems": len(train_set), "size": train_set.size}
     return training.fit_recipe(
         model,
         batches,
         recipe,
-        loss=loss,
-        settings={"restore_best": valid_set is not None},
         validate=None if valid_set is None else validate,
-        identity={"model": repr(model), "problems": len(train_set), "size": train_set.size},
+        loss=loss,
+        settings=settings,
+        identity=identity,
         steps_per_epoch=steps,
         weight=lambda batch: len(batch.target),
         **options,

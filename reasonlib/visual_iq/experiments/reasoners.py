@@ -36,10 +36,7 @@ __all__ = ["BRISK", "EXPERIMENTS", "SHORT", "STEADY", "Recipe", "run_reasoner", 
 class Recipe:
     """How a reasoner is trained; the defaults are the source's (section 3.3.2).
 
-    Raises
-    ------
-    ValueError
-        If the batch size is below 1.
+    Raises `ValueError` if the batch size is below 1.
     """
 
     epochs: int = 400
@@ -125,15 +122,17 @@ def train(
         return {"accuracy": correct / len(valid_set), "valid_loss": total / len(valid_set)}
 
     monitor = "loss" if valid_set is None else "valid_loss" if recipe.schedule == "plateau" else "accuracy"
+    settings = {"step_every": recipe.halve_after}
+    identity = {"model": repr(model.config), "problems": len(train_set)}
     return training.fit_recipe(
         model,
         batches,
         recipe,
-        loss=loss,
-        settings={"step_every": recipe.halve_after},
         validate=None if valid_set is None else validate,
+        loss=loss,
+        settings=settings,
         monitor=monitor,
-        identity={"model": repr(model.config), "problems": len(train_set)},
+        identity=identity,
         steps_per_epoch=ceil(len(train_set) / size),
         shard=lambda batch, index, count: batch.shard(index, count),
         weight=len,

@@ -38,10 +38,7 @@ CANDIDATES = PANELS - CONTEXT
 class ReasonerConfig:
     """Sizes and parts of the reasoner; the defaults are the source's (section 3.3.2).
 
-    Raises
-    ------
-    ValueError
-        If a size is out of range or the loss unknown.
+    Raises `ValueError` if a size is out of range or the loss unknown.
     """
 
     width: int = 32  # D

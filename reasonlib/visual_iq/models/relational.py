@@ -50,10 +50,7 @@ __all__ = ["Relational", "RelationalConfig", "RelationalOutput"]
 class RelationalConfig:
     """Sizes and steps of the relational model.
 
-    Raises
-    ------
-    ValueError
-        If a size is below 1, or every row is asked for without prediction.
+    Raises `ValueError` if a size is below 1, or every row is asked for without prediction.
     """
 
     width: int = 32  # D, of the embedding of a symbol, as in the source

@@ -30,10 +30,7 @@ __all__ = ["Pairs", "WReN", "WReNConfig", "WReNScores", "position_tags"]
 class WReNConfig:
     """Sizes of a Wild Relation Network; the defaults are those of the published implementations.
 
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
+    Raises `ValueError` if a number is out of range.
     """
 
     size: int = 80  # pixels, side of a panel

@@ -61,10 +61,7 @@ __all__ = ["Detector", "DetectorConfig"]
 class DetectorConfig:
     """Sizes and thresholds of a detector.
 
-    Raises
-    ------
-    ValueError
-        If a number is out of its range.
+    Raises `ValueError` if a number is out of its range.
     """
 
     backbone: str = "small"  # or a name or folder of a ResNet; the source has microsoft/resnet-50

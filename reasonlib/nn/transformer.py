@@ -172,7 +172,8 @@ class FeedForward(nn.Module):
 class TransformerConfig:
     """Sizes of an encoder or a decoder; the defaults are the source's base model (table 3).
 
-    Raises `ValueError` if a size is below 1, the width is no multiple of the heads, or the dropout is no probability below 1.
+    Raises `ValueError` if a size is below 1, the width is no multiple of the heads, or the dropout is no
+    probability below 1.
     """
 
     layers: int = 6  # L

@@ -45,7 +45,8 @@ __all__ = [
 class SystemConfig:
     """Sizes of a translation system; the defaults are the source's (section 3.3.2).
 
-    Raises `ValueError` if a size is below 1, the width is odd or no multiple of the heads, or the dropout is out of range.
+    Raises `ValueError` if a size is below 1, the width is odd or no multiple of the heads, or the dropout
+    is out of range.
     """
 
     vocabulary: int  # V, of both languages; the source has about 16,000 wordpieces

@@ -46,7 +46,8 @@ RESIDUALS: dict[str, type[PostNorm] | type[PreNorm]] = {"post": PostNorm, "pre":
 class TranslatorConfig:
     """Sizes of a small encoder-decoder, or of an encoder alone.
 
-    Raises `ValueError` if a size is below 1, the width is odd or no multiple of the heads, or a name is unknown.
+    Raises `ValueError` if a size is below 1, the width is odd or no multiple of the heads, or a name is
+    unknown.
     """
 
     vocabulary: int  # V, padding being 0, the start 1 and the end 2

@@ -48,7 +48,8 @@ OPEN_LINES = ([6, 7], [2, 5])
 class CoPINetConfig:
     """Sizes and parts of CoPINet; the defaults are those of the authors' code.
 
-    Raises `ValueError` if a number is out of range, or rules are inferred with no contrast module to use them.
+    Raises `ValueError` if a number is out of range, or rules are inferred with no contrast module to use
+    them.
     """
 
     width: int = 64  # C of the first stage; the two blocks have 2 and 4 times as many

@@ -5,7 +5,22 @@ import shutil
 import subprocess
 
 import pytest
+import torch
 from browsing import chromium
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread():
+    """Train on one thread: sums in another order are other bits."""
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory, figure):
+    """A module's `figure`, saved as a page."""
+    path = tmp_path_factory.mktemp("page") / "live.html"
+    figure.save(path)
+    return path
 
 
 @pytest.fixture(scope="session")

@@ -93,13 +93,6 @@ class Live(Opened):
         return self.figure.locator(f".rr-chat-{kind}").all_inner_texts()
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory, figure):
-    path = tmp_path_factory.mktemp("page") / "live.html"
-    figure.save(path)
-    return path
-
-
 @pytest.mark.browser
 def test_a_table_is_booked(browser, page):
     lines = examples((5, 4, 10))[0]["lines"]

@@ -63,13 +63,6 @@ class Live(Opened):
     prefix = "rr-letters"
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory, figure):
-    path = tmp_path_factory.mktemp("page") / "live.html"
-    figure.save(path)
-    return path
-
-
 @pytest.mark.browser
 def test_invent_a_name(browser, page):
     with Live(browser, page, **DESKTOP) as opened:

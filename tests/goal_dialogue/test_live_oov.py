@@ -73,13 +73,6 @@ class Live(Opened):
         return self.ask(script)
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory, figure):
-    path = tmp_path_factory.mktemp("page") / "live.html"
-    figure.save(path)
-    return path
-
-
 @pytest.mark.browser
 def test_invented_names_are_copied_and_n2n_must_choose_others(browser, page):
     with Live(browser, page, **DESKTOP) as opened:

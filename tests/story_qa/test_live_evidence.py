@@ -77,13 +77,6 @@ class Live(Opened):
     prefix = "rr-live"
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory, figure):
-    path = tmp_path_factory.mktemp("page") / "live.html"
-    figure.save(path)
-    return path
-
-
 @pytest.mark.browser
 def test_pick_a_story_or_write_one_as_people_type(browser, page, rounded):
     with Live(browser, page, **DESKTOP) as opened:

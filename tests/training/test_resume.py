@@ -23,15 +23,6 @@ child = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(child)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """The child trains on one thread; sums in another order are other bits."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="module")
 def uninterrupted(one_thread):
     history, model = child.resumable(None)

@@ -3,7 +3,6 @@
 import math
 
 import pytest
-import torch
 
 from reasonlib.tracking import claims, records
 from reasonlib.tracking.experiment import run
@@ -12,15 +11,6 @@ from reasonlib.transformer.models import pretrained
 
 CLAIMS = claims.load("transformer")
 ROWS = [(name, row) for name, one in EXPERIMENTS.items() for row in one.rows]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """Sums in another order are other bits."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")

@@ -67,13 +67,6 @@ class Live(Opened):
         return self.cells(self.figure.locator("tbody tr"))
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory, figure):
-    path = tmp_path_factory.mktemp("page") / "live.html"
-    figure.save(path)
-    return path
-
-
 @pytest.mark.browser
 def test_choose_query_head_layer_and_mask(browser, page, encoder):
     with Live(browser, page, **DESKTOP) as opened:

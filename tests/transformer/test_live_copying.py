@@ -79,13 +79,6 @@ class Live(Opened):
     prefix = "rr-copying"
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory, figure):
-    path = tmp_path_factory.mktemp("page") / "live.html"
-    figure.save(path)
-    return path
-
-
 @pytest.mark.browser
 def test_write_a_word_and_guess(browser, page, models):
     with Live(browser, page, **DESKTOP) as opened:

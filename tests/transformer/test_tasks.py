@@ -22,16 +22,6 @@ from reasonlib.transformer.experiments.tasks import (
 from reasonlib.transformer.models import ablations
 from reasonlib.transformer.models.translator import Tagger, Translator, TranslatorConfig
 
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """Sums in another order are other bits."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 # What is asked
 
 

@@ -14,15 +14,6 @@ from reasonlib.visual_iq.models.candidates_only import context_blind
 from reasonlib.visual_iq.models.reasoner import ReasonerConfig
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """Sums in another order are other bits."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def test_no_context_panel_ever_counts():
     problems = simulate("O-IG", 6, seed=1)
     other = replace(problems, entities=problems.entities.copy())

@@ -22,15 +22,6 @@ from reasonlib.visual_iq.models.relational import Relational, RelationalConfig
 from reasonlib.visual_iq.models.solvers import build, encode, predict_scores
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """Sums in another order are other bits."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="module")
 def mixture():
     return Problems.concatenate([simulate(key, 8, seed=1) for key in KEYS])

@@ -214,6 +214,7 @@ def run(
     its first.
     """
     from reasonlib.tracking import experiment as experiments
+    from reasonlib.tracking import runner
 
     folders: dict[str, Any] = {
         "records": None if no_records else records or _home() / "records",
@@ -232,7 +233,7 @@ def run(
     known = experiments.find(experiment)
     if dask_address is not None:
         backend = backend or "dask"
-    found = experiments.run(
+    found = runner.run(
         known,
         rows=row or None,
         scale=scale,

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from reasonlib.tracking import experiment
+from reasonlib.tracking import runner
 
 
 def test_two_processes_make_one_record(tmp_path):
@@ -28,7 +28,7 @@ def test_two_processes_make_one_record(tmp_path):
     lines = (tmp_path / "records/story_qa/joint.jsonl").read_text().splitlines()
     assert len(lines) == 1 == done.stderr.count("story_qa/joint d20-n3 seed 0: finished")
     together = json.loads(lines[0])
-    (alone,) = experiment.run("story_qa/joint", rows="d20-n3", scale="smoke", device="cpu")
+    (alone,) = runner.run("story_qa/joint", rows="d20-n3", scale="smoke", device="cpu")
     assert together["metrics"]["accuracy"] == pytest.approx(alone.metrics["accuracy"])
     assert together["details"]["curve"][-1]["loss"] == pytest.approx(
         alone.details["curve"][-1]["loss"], rel=1e-4

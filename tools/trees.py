@@ -124,6 +124,15 @@ def _module() -> Any:
     return experiment
 
 
+def _runner() -> Any:
+    """Return the module that runs experiments, which was a part of `experiment` before November 2026."""
+    try:
+        from reasonlib.tracking import runner
+    except ImportError:
+        return _module()
+    return runner
+
+
 def _list() -> dict[str, Any]:
     module = _module()
     try:
@@ -157,7 +166,7 @@ def _trial(
     one = module.find(experiment)
     if settings is not None:
         one = replace(one, rows={row: _tuples(settings)}, scales={"smoke": {}})
-    (record,) = module.run(one, rows=row, data=data, seeds=seed, scale="smoke", device="cpu")
+    (record,) = _runner().run(one, rows=row, data=data, seeds=seed, scale="smoke", device="cpu")
     return {"metrics": dict(record.metrics), "steps": record.steps.done}
 
 

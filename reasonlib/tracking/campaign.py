@@ -16,7 +16,9 @@ from typing import Any
 from reasonlib.errors import BusyError, UserError
 from reasonlib.tracking import experiment as _experiment
 from reasonlib.tracking import records as _records
+from reasonlib.tracking import runner as _runner
 from reasonlib.tracking.experiment import Experiment
+from reasonlib.tracking.machine import leads
 from reasonlib.tracking.records import Record
 
 __all__ = ["STATES", "Part", "carry_out", "main_metric", "plan"]
@@ -105,7 +107,7 @@ def plan(
             continue
         name = data if data is not None and data in one.data else next(iter(one.data))
         old = {} if records is None or fresh else _fresh(one, scale, name, records)
-        for trial in _experiment._plan(one, scale=scale, seeds=seeds, data=name):
+        for trial in _runner.plan(one, scale=scale, seeds=seeds, data=name):
             part = Part(experiment=one.name, row=trial.row, scale=scale, data=name, seed=trial.seed)
             record = old.get((trial.row, trial.seed))
             found.append(part if record is None else replace(part, state="there", record=record))
@@ -156,7 +158,7 @@ def carry_out(
     on_change
         Called with a part that begins and again when it has ended.
     options
-        ``minutes``, ``device``, ``checkpoints``, ``fresh`` and ``progress`` of `experiment.run`.
+        ``minutes``, ``device``, ``checkpoints``, ``fresh`` and ``progress`` of `runner.run`.
 
     Raises
     ------
@@ -197,7 +199,7 @@ def carry_out(
 
     for part in results():
         record = part.record
-        if record is not None and records is not None and _experiment.leads():
+        if record is not None and records is not None and leads():
             if record not in present[part.experiment]:
                 _records.append(record, records=records)
         change(part)
@@ -220,7 +222,7 @@ def _ended(parts: Iterator[Part], jobs: int, backend: str | None, options: dict[
 
 def _run(part: Part, options: Mapping[str, Any]) -> Part:
     try:
-        (record,) = _experiment.run(
+        (record,) = _runner.run(
             part.experiment, rows=part.row, scale=part.scale, seeds=part.seed, data=part.data, **options
         )
     except BusyError:

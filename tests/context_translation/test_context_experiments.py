@@ -19,7 +19,7 @@ from reasonlib.context_translation.experiments.train import Recipe, Trained, rec
 from reasonlib.context_translation.models.parts import SystemConfig
 from reasonlib.context_translation.models.translator import SYSTEMS, Translator, translation_loss
 from reasonlib.parallel import SimulatorConfig, simulate
-from reasonlib.tracking.experiment import run
+from reasonlib.tracking.runner import run
 
 FORMALITY = SimulatorConfig(sentences=4, helpful=0.25, distance=(1, 1), kinds=("formality",))
 

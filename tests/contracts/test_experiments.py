@@ -6,7 +6,8 @@ import pytest
 
 from reasonlib.errors import UserError
 from reasonlib.tracking import claims
-from reasonlib.tracking.experiment import experiments, run, settings, topics
+from reasonlib.tracking.experiment import experiments, settings, topics
+from reasonlib.tracking.runner import run
 
 EXPERIMENTS = experiments()
 RUN_FUNCTIONS = {(e.run.__module__, e.run.__name__): e for e in reversed(EXPERIMENTS.values())}

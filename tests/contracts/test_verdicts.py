@@ -4,9 +4,10 @@ import pytest
 
 from reasonlib.tracking import claims
 from reasonlib.tracking.conditions import SOURCE_KINDS
-from reasonlib.tracking.experiment import experiments, part, run, settings, topics
+from reasonlib.tracking.experiment import experiments, part, settings, topics
 from reasonlib.tracking.published import load
 from reasonlib.tracking.records import KINDS
+from reasonlib.tracking.runner import run
 from reasonlib.tracking.verdicts import MIN_RUNS, TIE
 
 DECIDED = ("reproduced", "exceeded", "contradicted")

@@ -2,11 +2,11 @@
 
 from reasonlib.goal_dialogue.experiments import bundle
 from reasonlib.goal_dialogue.models import pretrained
-from reasonlib.tracking import experiment
+from reasonlib.tracking import experiment, runner
 
 
 def test_it_is_measured_with_candidates_and_without():
-    (record,) = experiment.run("goal_dialogue/speaking", scale="smoke", data="simulated", device="cpu")
+    (record,) = runner.run("goal_dialogue/speaking", scale="smoke", data="simulated", device="cpu")
     found = record.metrics
     for name in ("task1", "oov1", "average", "oov", "sayable.task1", "sayable.oov1"):
         assert 0 <= found[name] <= 1

@@ -7,7 +7,7 @@ from reasonlib.goal_dialogue.data import datasets
 from reasonlib.goal_dialogue.data.bags import memory_lines, words
 from reasonlib.goal_dialogue.data.example import Dialogue, Fact, Split, Turn
 from reasonlib.goal_dialogue.experiments.oov_validation import name_exchanges, rename
-from reasonlib.tracking import experiment
+from reasonlib.tracking import runner
 
 SPLIT = datasets.load("simulated", 5, dialogues=12)
 
@@ -54,7 +54,7 @@ def test_a_set_without_a_knowledge_base_has_no_unheard_names():
 
 def test_rows_with_and_without_match_features_measure_both_validation_sets():
     rows = ("gn2n-64-0.3-0.003", "gn2n-64-0.3-0.003-alone")
-    for record in experiment.run(
+    for record in runner.run(
         "goal_dialogue/oov-validation", rows=rows, scale="smoke", data="simulated", device="cpu"
     ):
         assert set(record.metrics) == {"valid1", "renamed1", "valid", "renamed"}

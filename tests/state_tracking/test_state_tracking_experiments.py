@@ -16,7 +16,7 @@ from reasonlib.state_tracking.models.pretrained import load_tracker, save_tracke
 from reasonlib.state_tracking.page import figures
 from reasonlib.state_tracking.page.track import follow, read_dialogue
 from reasonlib.tracking import claims
-from reasonlib.tracking.experiment import run
+from reasonlib.tracking.runner import run
 
 TURNS = [
     ("", "i need a place to stay in the north ."),

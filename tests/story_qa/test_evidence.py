@@ -27,7 +27,7 @@ from reasonlib.story_qa.models import hibert, pretrained
 from reasonlib.story_qa.models.evidence import ComparingLayer, EvidenceReader, EvidenceReaderOutput
 from reasonlib.story_qa.models.hibert import SentenceReaderConfig
 from reasonlib.story_qa.page import ask
-from reasonlib.tracking import experiment
+from reasonlib.tracking import runner
 
 EXAMPLES = [one for task in (1, 3, 8, 19) for one in simulate(task, 4, seed=3)]
 TOKENIZER = word_tokenizer([text for one in EXAMPLES for text in (*one.story, one.question)])
@@ -226,7 +226,7 @@ def test_a_weight_below_zero_is_refused():
 
 def test_the_experiment_runs_and_measures(monkeypatch, tmp_path):
     monkeypatch.setitem(EVIDENCE.scales, "smoke", {"questions": 10, "test_size": 4, "epochs": 1})
-    (record,) = experiment.run(EVIDENCE, rows="evidence-loss", scale="smoke", records=tmp_path)
+    (record,) = runner.run(EVIDENCE, rows="evidence-loss", scale="smoke", records=tmp_path)
     assert record.steps.done == record.steps.planned and 0 <= record.metrics["marks.recall"] <= 1
 
 

@@ -18,8 +18,8 @@ from reasonlib.story_qa.experiments import EXPERIMENTS, bundle, evidence, finetu
 from reasonlib.story_qa.experiments.memory import FULL, build
 from reasonlib.story_qa.models import bert, pretrained
 from reasonlib.tracking import claims, experiment, records
-from reasonlib.tracking.experiment import run
 from reasonlib.tracking.records import Record
+from reasonlib.tracking.runner import run
 
 CLAIMS = claims.load("story_qa")
 ROWS = [(name, row) for name, one in EXPERIMENTS.items() for row in one.rows]

@@ -267,11 +267,11 @@ def test_an_interrupted_run_ends_where_a_whole_one_does(tmp_path):
 
 
 def test_the_experiment_runs_and_measures(monkeypatch, tmp_path):
-    from reasonlib.tracking import experiment
+    from reasonlib.tracking import runner
 
     small = {"questions": 10, "test_size": 4, "epochs": 2}
     monkeypatch.setitem(HIBERT.scales, "smoke", small)
-    (record,) = experiment.run(
+    (record,) = runner.run(
         HIBERT, rows="pre-trained", scale="smoke", records=tmp_path, checkpoints=tmp_path / "run"
     )
     assert record.steps.done == record.steps.planned and 0 <= record.metrics["accuracy"] <= 1

@@ -10,7 +10,7 @@ from reasonlib.story_qa.data.example import TASKS
 from reasonlib.story_qa.data.simulator import simulate
 from reasonlib.story_qa.experiments import EXPERIMENTS
 from reasonlib.story_qa.experiments.peer import VARIABLE, PeerNetwork, checkout
-from reasonlib.tracking.experiment import run
+from reasonlib.tracking.runner import run
 
 STAND_IN = {
     "config.py": """

@@ -5,7 +5,8 @@ import threading
 import pytest
 import toy_topic
 
-from reasonlib.tracking import campaign, experiment, records
+from reasonlib.tracking import campaign, experiment, records, runner
+from reasonlib.tracking.session import session
 
 
 @pytest.fixture
@@ -38,13 +39,13 @@ def test_two_campaigns_at_once_record_every_trial_once(topic, tmp_path):
 def test_a_trial_that_another_process_runs_is_waited_for(topic, tmp_path):
     pytest.importorskip("fcntl")
     part, *_ = campaign.plan(topic)
-    (trial,) = experiment._plan(
+    (trial,) = runner.plan(
         experiment.find(part.experiment), rows=part.row, scale="quick", checkpoints=tmp_path / "run"
     )
     begun, go_on = threading.Event(), threading.Event()
 
     def other():
-        with experiment._session(trial.folder, False):
+        with session(trial.folder, False):
             begun.set()
             go_on.wait(20)
 

@@ -15,9 +15,10 @@ import pytest
 import reasonlib
 from reasonlib.errors import DataError, UserError
 from reasonlib.tracking import experiment as experiments
-from reasonlib.tracking import records
-from reasonlib.tracking.experiment import Experiment, Measured, Trial, find, run, settings, topics
+from reasonlib.tracking import machine, records
+from reasonlib.tracking.experiment import Experiment, Measured, Trial, find, settings, topics
 from reasonlib.tracking.fingerprint import fingerprint
+from reasonlib.tracking.runner import run
 
 
 def walk(trial: Trial) -> Measured:
@@ -126,19 +127,17 @@ def test_commit_and_uncommitted_changes(tmp_path, monkeypatch):
     (package / "__init__.py").write_text("")
     monkeypatch.setattr(reasonlib, "__file__", str(package / "__init__.py"))
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    assert experiments._commit() is None  # no repository
+    assert machine.commit() is None  # no repository
     git("init", "-q")
-    assert (
-        experiments._commit() is None
-    )  # a repository of somebody else's, in which the package is not tracked
+    assert machine.commit() is None  # a repository of somebody else's, in which the package is not tracked
     git("add", ".")
     git("commit", "-q", "-m", "one")
-    clean = experiments._commit()
+    clean = machine.commit()
     assert len(clean) == 40
     (tmp_path / "README").write_text("outside the package")
-    assert experiments._commit() == clean
+    assert machine.commit() == clean
     (package / "new.py").write_text("")
-    assert experiments._commit() == clean + "+dirty"
+    assert machine.commit() == clean + "+dirty"
 
 
 # Mistakes

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from reasonlib.tracking import claims, records
-from reasonlib.tracking.experiment import run
+from reasonlib.tracking.runner import run
 from reasonlib.transformer.experiments import EXPERIMENTS, bundle
 from reasonlib.transformer.models import pretrained
 

@@ -7,7 +7,7 @@ from statistics import mean, stdev
 import pytest
 import torch
 
-from reasonlib.tracking.experiment import run
+from reasonlib.tracking.runner import run
 from reasonlib.transformer.experiments import EXPERIMENTS
 from reasonlib.transformer.page import figures
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from reasonlib.tracking.experiment import Trial, run
+from reasonlib.tracking.experiment import Trial
+from reasonlib.tracking.runner import run
 from reasonlib.visual_iq.data import datasets, render
 from reasonlib.visual_iq.data.example import CONFIGURATIONS, POSITION_OF, TYPES, Problems
 from reasonlib.visual_iq.data.panels import panels_of

@@ -8,7 +8,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from reasonlib.tracking.experiment import Trial, run
+from reasonlib.tracking.experiment import Trial
+from reasonlib.tracking.runner import run
 from reasonlib.training import parameter_count
 from reasonlib.visual_iq.data import datasets
 from reasonlib.visual_iq.data.example import CONFIGURATIONS, GOVERNED, RULES, Problems

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from reasonlib import training
-from reasonlib.tracking.experiment import run
+from reasonlib.tracking.runner import run
 from reasonlib.visual_iq.experiments.bundle import BUNDLE
 from reasonlib.visual_iq.experiments.finetune_boxes import (
     JITTER,

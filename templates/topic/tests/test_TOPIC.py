@@ -11,7 +11,7 @@ from reasonlib.TOPIC.page import exercises, live
 
 from reasonlib.errors import DataError
 from reasonlib.tracking import claims, records
-from reasonlib.tracking.experiment import run
+from reasonlib.tracking.runner import run
 
 
 def test_the_same_seed_gives_the_same_questions():

@@ -1,0 +1,85 @@
+"""The folder of one trial: held by one process at a time, with the time spent and the finished record."""
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from reasonlib.errors import BusyError, UserError
+from reasonlib.tracking import records as _records
+from reasonlib.tracking.machine import leads
+from reasonlib.tracking.records import Record
+
+__all__ = ["session", "write_json"]
+
+
+@contextmanager
+def session(folder: Path | None, fresh: bool, *, wait: bool = False) -> Iterator[tuple[Record | None, float]]:
+    """Hold a trial's folder for this process; yield its record if it is finished, and the seconds spent.
+
+    A session that was killed left no total: what it spent is taken from when it began to its last write. Of
+    several processes that train one model together, the first holds the folder and the others look on.
+    """
+    if folder is None:
+        yield None, 0.0
+        return
+    if not leads():
+        yield None if fresh else finished(folder), 0.0
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise UserError(f"{folder}: checkpoints cannot be kept here ({error.strerror or error})") from error
+    try:
+        if _records.fcntl is not None:
+            try:
+                how = 0 if wait else _records.fcntl.LOCK_NB
+                _records.fcntl.flock(handle, _records.fcntl.LOCK_EX | how)
+            except OSError as error:
+                raise BusyError(
+                    f"{folder}: another process is running this trial; wait for it or stop it"
+                ) from error
+        if fresh:
+            empty(folder)
+        done = finished(folder)
+        try:
+            clock = json.loads((folder / "clock.json").read_text(encoding="utf-8"))
+            seconds = float(clock["seconds"])
+            if "began" in clock:
+                last = max(file.stat().st_mtime for file in folder.rglob("*") if file.is_file())
+                seconds += max(0.0, last - float(clock["began"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            seconds = 0.0
+        if done is None:
+            write_json(folder / "clock.json", {"seconds": seconds, "began": time.time()})
+        yield done, seconds
+    finally:
+        os.close(handle)
+
+
+def empty(folder: Path) -> None:
+    """Delete everything in a trial's folder but the lock, which this process holds."""
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name != "lock":
+            path.unlink()
+
+
+def finished(folder: Path) -> Record | None:
+    try:
+        return Record.from_json(json.loads((folder / "finished.json").read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return None
+
+
+def write_json(file: Path, values: Any) -> None:
+    """Write JSON so that the file is either the old one or the new one."""
+    temporary = file.with_name(f"{file.name}.{os.getpid()}.tmp")
+    temporary.write_text(json.dumps(values), encoding="utf-8")
+    os.replace(temporary, file)

@@ -8,12 +8,12 @@ from reasonlib.maths_qa.experiments.cost import relative_cost
 from reasonlib.maths_qa.experiments.train import Recipe, recipe_of
 from reasonlib.maths_qa.models.qa_mlm import MaskedModel
 from reasonlib.maths_qa.models.transformer import Solver, SolverConfig
-from reasonlib.tracking import experiment
+from reasonlib.tracking import runner
 
 
 def test_pretraining_at_smoke():
     rows = ["scratch", "encoder", "both-non-numeric", "scratch-sinusoidal"]
-    records = experiment.run(EXPERIMENTS["maths_qa/pretraining"], scale="smoke", rows=rows)
+    records = runner.run(EXPERIMENTS["maths_qa/pretraining"], scale="smoke", rows=rows)
     for record in records:
         assert record.steps.stopped == "finished"
         assert {"accuracy", "accuracy.equal_compute", "extrapolation", "relative_cost"} <= set(record.metrics)
@@ -24,10 +24,10 @@ def test_pretraining_at_smoke():
 
 def test_a_trial_resumes(tmp_path):
     name = EXPERIMENTS["maths_qa/pretraining"]
-    whole = experiment.run(name, scale="smoke", rows="both")[0]
-    cut = experiment.run(name, scale="smoke", rows="both", minutes=1e-6, checkpoints=tmp_path)[0]
+    whole = runner.run(name, scale="smoke", rows="both")[0]
+    cut = runner.run(name, scale="smoke", rows="both", minutes=1e-6, checkpoints=tmp_path)[0]
     assert cut.steps.stopped == "minutes"
-    resumed = experiment.run(name, scale="smoke", rows="both", checkpoints=tmp_path)[0]
+    resumed = runner.run(name, scale="smoke", rows="both", checkpoints=tmp_path)[0]
     assert resumed.steps.stopped == "finished"
     assert resumed.metrics == whole.metrics
 
@@ -71,7 +71,7 @@ def test_costs_agree_with_the_profiler():
 
 @pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name != "maths_qa/pretraining"])
 def test_every_other_experiment_runs_at_smoke(name):
-    for record in experiment.run(EXPERIMENTS[name], scale="smoke"):
+    for record in runner.run(EXPERIMENTS[name], scale="smoke"):
         assert record.steps.stopped == "finished" and record.metrics
         if name not in ("maths_qa/compute", "maths_qa/bundle"):
             assert 0 <= record.metrics["accuracy"] <= 1

@@ -90,10 +90,11 @@ def greedy(model: Writer, source: Sized, *, longest: int, start: int = 1, end: i
         With one answer a source (K = 1).
     """
 
+    # excerpt: greedy
     def choose(scores: Tensor) -> Tensor:
-        # excerpt: greedy
         return scores.max(-1).indices  # the likeliest next token
-        # end excerpt
+
+    # end excerpt
 
     return _write(model, source, choose, longest=longest, start=start, end=end)
 

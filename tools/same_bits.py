@@ -41,7 +41,7 @@ from typing import Any
 from trees import KEPT, ROOT, SameBitsError, Tree, at, git
 
 SEEDS = (0, 1)
-TIMES = re.compile(r"(^|[._])(\w*per_second|\w*seconds)($|[._])")
+TIMES = re.compile(r"(^|[._])(\w*per_second|\w*seconds|\w*in_time)($|[._])")
 
 BEFORE_THE_MOVE = tuple(
     f"reasonlib.{module}"

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import re
+import socket
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -223,6 +224,15 @@ def _results(
         yield from parallel(joblib.delayed(_numbered)(*task) for task in tasks)
 
 
+def _answers(address: str) -> None:
+    """Raise OSError or ValueError unless somebody listens at a Dask address."""
+    from distributed.comm.addressing import parse_address, parse_host_port
+
+    scheme, location = parse_address(address)
+    if scheme in ("tcp", "tls"):
+        socket.create_connection(parse_host_port(location), timeout=10).close()
+
+
 @contextmanager
 def _pool(backend: str, jobs: int, address: str | None, experiment: Experiment) -> Iterator[int]:
     """Make `backend` joblib's for the length of the block, and yield the number of jobs to ask for."""
@@ -240,6 +250,7 @@ def _pool(backend: str, jobs: int, address: str | None, experiment: Experiment) 
         client = None
         if address is not None:
             try:
+                _answers(address)  # a client that never connected reports that again when it is collected
                 client = stack.enter_context(Client(address, timeout=10, set_as_default=False))
             except (OSError, ValueError) as error:
                 raise UserError(f"no Dask scheduler answers at {address}") from error

@@ -15,11 +15,12 @@ from reasonlib.context_translation.experiments.cost import (
     saved_bytes,
 )
 from reasonlib.context_translation.experiments.measures import contrastive
-from reasonlib.context_translation.experiments.train import Recipe, Trained, recipe_of
+from reasonlib.context_translation.experiments.train import Recipe, Trained
 from reasonlib.context_translation.models.parts import SystemConfig
 from reasonlib.context_translation.models.translator import SYSTEMS, Translator, translation_loss
 from reasonlib.parallel import SimulatorConfig, simulate
 from reasonlib.tracking.runner import run
+from reasonlib.training.settings import construct
 
 FORMALITY = SimulatorConfig(sentences=4, helpful=0.25, distance=(1, 1), kinds=("formality",))
 
@@ -85,7 +86,7 @@ def test_real_text_runs_on_subwords():
 def test_settings_of_every_row_make_a_recipe():
     for experiment in EXPERIMENTS.values():
         for settings in experiment.rows.values():
-            recipe = recipe_of(settings)
+            recipe = construct(Recipe, settings)
             assert recipe.system == settings["system"] in SYSTEMS
 
 

@@ -17,7 +17,8 @@ from typer.testing import CliRunner
 from reasonlib import cli, data
 from reasonlib.errors import UserError
 from reasonlib.tracking import published, records
-from reasonlib.tracking.experiment import Experiment, run
+from reasonlib.tracking.experiment import Experiment
+from reasonlib.tracking.runner import run
 from reasonlib.training import checkpoints
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,7 +10,7 @@ from reasonlib.multi_task.experiments.adaptation import adapted
 from reasonlib.multi_task.experiments.conflict import Step, conflict_loss, cosines, project
 from reasonlib.multi_task.experiments.train import MixedBatches, Recipe, build, evaluate, train
 from reasonlib.multi_task.models.multi_task import task_loss
-from reasonlib.tracking.experiment import run
+from reasonlib.tracking.runner import run
 
 SMOKE = Recipe(lr=2e-3, epochs=1, batch=8, longest=64)
 

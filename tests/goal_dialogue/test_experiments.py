@@ -7,7 +7,7 @@ import pytest
 from reasonlib.goal_dialogue.experiments import EXPERIMENTS
 from reasonlib.goal_dialogue.experiments.memory_networks import run_networks
 from reasonlib.goal_dialogue.experiments.tasks import TaskResult, run_tasks
-from reasonlib.tracking import claims, experiment
+from reasonlib.tracking import claims, runner
 from reasonlib.tracking.experiment import Measured, Trial
 
 TABLES = {name.partition("/")[2]: one for name, one in EXPERIMENTS.items()}
@@ -28,7 +28,7 @@ TABLES = {name.partition("/")[2]: one for name, one in EXPERIMENTS.items()}
 )
 def test_rows_run_and_measure_both_sets(word, rows):
     table = TABLES[word]
-    for record in experiment.run(table, rows=rows, scale="smoke", data="simulated", device="cpu"):
+    for record in runner.run(table, rows=rows, scale="smoke", data="simulated", device="cpu"):
         (task,) = table.scales["smoke"]["tasks"]
         wanted = {f"task{task}", f"oov{task}", "average", "oov"}
         wanted |= {f"dialogue.{name}" for name in wanted}

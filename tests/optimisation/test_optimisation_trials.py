@@ -11,7 +11,7 @@ from reasonlib.optimisation.experiments import losses as loss_trials
 from reasonlib.optimisation.models import losses, optimisers
 from reasonlib.optimisation.models.network import digits
 from reasonlib.optimisation.models.surfaces import SURFACES, minimise
-from reasonlib.tracking import claims, experiment
+from reasonlib.tracking import claims, runner
 
 CLAIMS = claims.load("optimisation")
 SIDES = sorted(
@@ -34,7 +34,7 @@ def test_smoke_runs_measure_what_the_claims_ask_for(name):
     for side in SIDES:
         if side.experiment == name:
             wanted.setdefault(side.row, set()).add(side.metric)
-    for record in experiment.run(name, rows=list(wanted), scale="smoke", records=None):
+    for record in runner.run(name, rows=list(wanted), scale="smoke", records=None):
         assert wanted[record.row] <= set(record.metrics), record.row
         assert record.steps.complete
 
@@ -42,7 +42,7 @@ def test_smoke_runs_measure_what_the_claims_ask_for(name):
 @pytest.mark.parametrize("name", ["optimisation/pits", "optimisation/networks", "optimisation/outliers"])
 def test_a_trial_gives_the_same_again(name):
     row = next(iter(EXPERIMENTS[name].rows))
-    first, again = (experiment.run(name, rows=row, scale="smoke", records=None)[0] for _ in range(2))
+    first, again = (runner.run(name, rows=row, scale="smoke", records=None)[0] for _ in range(2))
     assert first.metrics == again.metrics
 
 

@@ -354,7 +354,7 @@ def _home() -> Path:
 
 def _tell(record: "Record") -> None:
     """Say on standard error that one trial ended; of several processes that work together, the first does."""
-    from reasonlib.tracking.experiment import leads
+    from reasonlib.tracking.machine import leads
 
     if not leads():
         return

@@ -16,7 +16,7 @@ from reasonlib.story_qa.data.tokens import PairSet, StoryTokens, answer_classes
 from reasonlib.story_qa.experiments import pretrain
 from reasonlib.story_qa.experiments.finetune import FineTuningRecipe, accuracy, fine_tune, predict_answers
 from reasonlib.story_qa.models.bert import AnswerReader
-from reasonlib.training import batch_weight, split_batch
+from reasonlib.training import batch_weight, recipes, split_batch
 
 PLACES = ("kitchen", "garden", "office", "hallway")
 
@@ -195,7 +195,7 @@ class Killed(Exception):
 
 def test_a_killed_run_resumes_to_the_same_bits(tmp_path, monkeypatch):
     whole, history = trained()
-    monkeypatch.setattr(training, "fit", partial(training.fit, save_every=2))
+    monkeypatch.setattr(recipes, "fit", partial(training.fit, save_every=2))
 
     def die(row):
         if row["epoch"] == 2:

@@ -14,6 +14,7 @@ from reasonlib.story_qa.data.simulator import simulate
 from reasonlib.story_qa.experiments.memory import Recipe, accuracy, learn
 from reasonlib.story_qa.experiments.metrics import predict
 from reasonlib.story_qa.models.memory_network import MemoryConfig, MemoryNetwork
+from reasonlib.training import recipes
 from reasonlib.training.batching import LengthBuckets
 
 
@@ -201,7 +202,7 @@ def rows(history):
 
 def test_a_killed_run_resumes_to_the_same_bits(small, tmp_path, monkeypatch):
     whole, history = trained(small, NOISY, valid=small[1])
-    monkeypatch.setattr(training, "fit", partial(training.fit, save_every=3))
+    monkeypatch.setattr(recipes, "fit", partial(training.fit, save_every=3))
 
     def die(row):
         if row["epoch"] == 2:

@@ -26,6 +26,7 @@ from reasonlib.story_qa.experiments.pretrain import (
     save_encoder,
 )
 from reasonlib.story_qa.models.bert import load_encoder
+from reasonlib.training import recipes
 
 # Words
 
@@ -246,7 +247,7 @@ def test_the_loss_is_the_sum_of_both_heads(monkeypatch):
         nothing = MaskedBatch(batch.pairs, torch.full_like(batch.words, -100), batch.continues)
         first["nothing hidden"] = loss(model, nothing)
 
-    monkeypatch.setattr(training, "fit", peek)
+    monkeypatch.setattr(recipes, "fit", peek)
     trained()
     torch.testing.assert_close(first["ours"], first["theirs"])
     assert first["nothing hidden"].isfinite()
@@ -282,7 +283,7 @@ class Killed(Exception):
 
 def test_a_killed_run_resumes_to_the_same_bits(tmp_path, monkeypatch):
     whole, history = trained()
-    monkeypatch.setattr(training, "fit", partial(training.fit, save_every=4))
+    monkeypatch.setattr(recipes, "fit", partial(training.fit, save_every=4))
 
     def die(row):
         if row["epoch"] == 5:

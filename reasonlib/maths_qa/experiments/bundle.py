@@ -41,9 +41,8 @@ def make_bundle(trial: Trial) -> Measured:
     stages = [pretrain(filler, splits.train, recipe, **options("filler"))]
     planned = recipe.pre_steps + 2 * recipe.steps
     models: dict[str, Solver | MaskedModel] = {"filler": filler}
-    metrics: dict[str, float] = {}
+    metrics = fill_accuracy(filler, splits.test)
     if stages[0].stopped == "finished":
-        metrics |= fill_accuracy(filler, splits.test)
         for name, start in (("pretrained", "both"), ("scratch", "scratch")):
             solver = initialise_solver(Solver(config, seed=trial.seed).to(trial.device), filler, start)
             stages.append(fine_tune(solver, splits, recipe, **options(name)))

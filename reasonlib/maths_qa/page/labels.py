@@ -39,7 +39,6 @@ ROWS = {
     "both-numeric": "pre-trained, only digits hidden",
     "both-answers": "pre-trained, only answers hidden",
     "scratch-sinusoidal": "from scratch, sinusoidal positions",
-    "both-sinusoidal": "pre-trained, sinusoidal positions",
     "learned": "learned positions",
     "place-value": "learned positions and place values",
     "solvers": "bundled models",

@@ -12,6 +12,7 @@ from functools import partial
 import torch
 
 from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
+from reasonlib.training.history import History
 from reasonlib.training.vocabulary import Vocabulary
 from reasonlib.transformer.data.datasets import DATA, texts
 from reasonlib.transformer.data.pairs import MASK, Pairs, pack, story_vocabulary
@@ -39,20 +40,15 @@ def run_bundle(trial: Trial) -> Measured:
         BertConfig(vocabulary=len(words), hidden=settings["hidden"], layers=settings["layers"]),
         seed=trial.seed,
     )
-    histories = [
-        pretrain(
-            model,
-            _uncut if phase == "masked" else partial(_texts, 500_000),
-            words,
-            PretrainingRecipe(
+    histories: list[History] = []
+    for phase, lr in (("masked", 3e-3), ("both", 2e-3)):
+        if settings[phase] and all(item.stopped == "finished" for item in histories):
+            texts_of = _uncut if phase == "masked" else partial(_texts, 500_000)
+            recipe = PretrainingRecipe(
                 steps=settings[phase], batch=settings["batch"], lr=lr, following=phase == "both"
-            ),
-            **trial.stage(phase).options,
-        )
-        for phase, lr in (("masked", 3e-3), ("both", 2e-3))
-        if settings[phase]
-    ]
-    stopped = next((item.stopped for item in histories if item.stopped != "finished"), "finished")
+            )
+            histories.append(pretrain(model, texts_of, words, recipe, **trial.stage(phase).options))
+    stopped = histories[-1].stopped
     metrics = {
         **masked_accuracy(model, _texts(0, -1, stories=settings["test_size"]), words),
         **report_accuracy(model, settings["test_size"]),
@@ -69,7 +65,7 @@ def run_bundle(trial: Trial) -> Measured:
     return Measured(
         metrics=metrics,
         steps_done=sum(item.steps_done for item in histories),
-        steps_planned=sum(item.steps_planned for item in histories),
+        steps_planned=settings["masked"] + settings["both"],
         stopped=stopped,
         details={"loss": [[row["loss"] for row in item] for item in histories]},
     )

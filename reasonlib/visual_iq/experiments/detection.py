@@ -164,9 +164,9 @@ def measure_trained(model: Detector, history: training.History | None, trial: Tr
     """Measure a detector on panels of the test split."""
     return Measured(
         metrics=measure(model, held_out_panels(trial.settings["panels"])),
-        steps_done=history.steps_done if history else 1,
-        steps_planned=history.steps_planned if history else 1,
-        stopped=history.stopped if history else "finished",
+        steps_done=1 if history is None else history.steps_done,
+        steps_planned=1 if history is None else history.steps_planned,
+        stopped="finished" if history is None else history.stopped,
         details={"curve": [{"epoch": row["epoch"], "loss": row["loss"]} for row in history or ()]},
     )
 

@@ -6,7 +6,7 @@
 
 class CopyNetwork {
   constructor(weights, { words, templates, width, hops, slots, radius, rounds, max_age }) {
-    Object.assign(this, { weights, templates, width, hops, slots, radius, rounds, ages, windows: new Map() });
+    Object.assign(this, { weights, templates, width, hops, slots, radius, rounds, max_age, windows: new Map() });
     this.vocabulary = new Vocabulary(["<pad>", "<unk>", "$user", "$system", "$fact", "$note", ...words]);
     this.gaps = templates.map((template) => template.filter((word) => word === null).length);
   }

@@ -1,4 +1,4 @@
-"""What the systems share: attention, Transformers, positions, and the reading of a memory."""
+"""What the systems share: attention, Transformers, positions, memories, and similarity of representations."""
 
 from .attention import (
     Attended,
@@ -15,6 +15,17 @@ from .positions import (
     TemporalEncoding,
     position_encoding,
     sinusoidal_positions,
+)
+from .similarity import (
+    MinibatchCKA,
+    cka,
+    hsic,
+    hsic_of_kernels,
+    kernel_matrix,
+    pairwise_cka,
+    pairwise_svcca,
+    principal_directions,
+    svcca,
 )
 from .transformer import (
     Decoded,
@@ -48,6 +59,7 @@ __all__ = [
     "FeedForward",
     "KeyValues",
     "LearnedPositions",
+    "MinibatchCKA",
     "MultiHeadAttended",
     "MultiHeadAttention",
     "Past",
@@ -59,13 +71,21 @@ __all__ = [
     "TransformerConfig",
     "Weigh",
     "causal_mask",
+    "cka",
+    "hsic",
+    "hsic_of_kernels",
     "initialise",
+    "kernel_matrix",
     "masked_identity",
     "masked_softmax",
     "padding_mask",
+    "pairwise_cka",
+    "pairwise_svcca",
     "position_encoding",
+    "principal_directions",
     "read",
     "read_shared",
     "scaled_dot_product_attention",
     "sinusoidal_positions",
+    "svcca",
 ]

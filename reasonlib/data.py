@@ -84,7 +84,7 @@ class Corpus:
     citation
         Key of the work in the book's bibliography.
     folder
-        Folder inside the archive that holds the files, with ``/`` between its parts.
+        Folder inside the archive that holds the files, with ``/`` between its parts; ``.`` for its top.
     aliases
         What else the unpacked folder may be called in ``REASONLIB_DATA``.
     files
@@ -126,7 +126,11 @@ class Corpus:
             raise ValueError("size must be given beside sha256, got None")
         if self.size is not None and self.size < 1:
             raise ValueError(f"size must be at least 1 byte, got {self.size}")
-        paths = {"folder": (self.folder,), "aliases": self.aliases, "files": self.files}
+        paths = {
+            "folder": (self.folder,) * (self.folder != "."),
+            "aliases": self.aliases,
+            "files": self.files,
+        }
         for label, path in ((label, path) for label, those in paths.items() for path in those):
             if not _inside(path):
                 raise ValueError(f"{label} must be a relative path with / between its parts, got {path!r}")
@@ -251,7 +255,7 @@ def source_of(corpus: Corpus, *, cache: str | os.PathLike[str] | None = None) ->
     data = _data_folder()
     if data is not None:
         for name in (corpus.folder, *corpus.aliases):
-            if (data / name).is_dir():
+            if name != "." and (data / name).is_dir():
                 return Source(kind="folder", path=data / name)
         if (data / corpus.archive).is_file():
             return Source(kind="archive", path=data / corpus.archive)
@@ -728,14 +732,19 @@ def _entry(corpus: Corpus, root: Path, checksum: str) -> Path:
 
 def _absent(corpus: Corpus) -> str:
     data = _data_folder()
-    looked = f" ({data} holds neither {corpus.archive} nor {corpus.folder}/)" if data else ""
+    looked = f" ({data} holds neither {corpus.archive} nor {_unpacked(corpus)}/)" if data else ""
     fetching = f"run `reasonlib data fetch {corpus.name}`, or " if corpus.sha256 else ""
     return f"{corpus.name}: not on this machine{looked}; {fetching}{_by_hand(corpus)}"
 
 
+def _unpacked(corpus: Corpus) -> str:
+    """Name the folder that may lie in ``REASONLIB_DATA``."""
+    return next((name for name in (corpus.folder, *corpus.aliases) if name != "."), corpus.name)
+
+
 def _by_hand(corpus: Corpus) -> str:
     return (
-        f"put {corpus.archive} or {corpus.folder}/ (from {corpus.url}) into a folder "
+        f"put {corpus.archive} or {_unpacked(corpus)}/ (from {corpus.url}) into a folder "
         "and set REASONLIB_DATA to that folder"
     )
 

@@ -6,7 +6,7 @@ from sacrebleu import corpus_bleu
 
 from reasonlib.context_translation.data.datasets import load, texts
 from reasonlib.context_translation.data.encoding import Words, batches, collate, encode
-from reasonlib.context_translation.data.metrics import bleu, bootstrap, chrf, sentence_accuracy
+from reasonlib.parallel.metrics import bleu, bootstrap, chrf, sentence_accuracy
 from reasonlib.parallel import Document, SentencePair
 from reasonlib.training.vocabulary import Vocabulary
 

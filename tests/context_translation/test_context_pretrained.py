@@ -5,7 +5,7 @@ import torch
 
 from reasonlib.context_translation.data.datasets import texts
 from reasonlib.context_translation.data.encoding import Words
-from reasonlib.context_translation.data.metrics import sentence_accuracy
+from reasonlib.parallel.metrics import sentence_accuracy
 from reasonlib.context_translation.models.parts import SystemConfig
 from reasonlib.context_translation.models.pretrained import WEIGHTS, from_pretrained, save_translator
 from reasonlib.context_translation.models.translator import Translator

@@ -9,11 +9,11 @@ from functools import lru_cache
 from reasonlib.context_translation.data.corpus import CORPORA
 from reasonlib.context_translation.data.datasets import Splits, load, texts
 from reasonlib.context_translation.data.encoding import SPECIALS, encode
-from reasonlib.context_translation.data.metrics import bleu, chrf
 from reasonlib.context_translation.experiments.train import Recipe, train
 from reasonlib.data import locate, version
 from reasonlib.errors import DataError
 from reasonlib.parallel.bpe import Subwords
+from reasonlib.parallel.metrics import bleu, chrf
 from reasonlib.tracking.experiment import Measured, Trial
 from reasonlib.tracking.trials import measured
 from reasonlib.training import parameter_count

@@ -15,10 +15,10 @@ from typing import Any
 import torch
 
 from reasonlib.context_translation.data.encoding import END, EncodedSentence, batches
-from reasonlib.context_translation.data.metrics import bleu, bootstrap, chrf, sentence_accuracy
 from reasonlib.context_translation.experiments.train import Trained
 from reasonlib.context_translation.models.decoding import score
 from reasonlib.parallel.example import Document, SentencePair
+from reasonlib.parallel.metrics import bleu, bootstrap, chrf, sentence_accuracy
 
 __all__ = ["attention", "contrastive", "measure"]
 

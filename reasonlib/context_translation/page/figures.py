@@ -7,12 +7,12 @@ from typing import Any
 
 from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
-from reasonlib.context_translation.data.metrics import bleu, sentence_accuracy
 from reasonlib.context_translation.page.labels import METRICS, ROWS
 from reasonlib.display import plotting, results
 from reasonlib.display.plotting import Picture
 from reasonlib.parallel import lexicon
 from reasonlib.parallel.example import KINDS, Document
+from reasonlib.parallel.metrics import bleu, sentence_accuracy
 from reasonlib.parallel.simulator import simulate
 from reasonlib.tracking import claims, records
 

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reasonlib.context_translation.data.metrics import sentence_accuracy
 from reasonlib.context_translation.models.pretrained import BundledTranslator, from_pretrained
 from reasonlib.context_translation.page.reading import CONTEXTS, read_in_context, translate_all
 from reasonlib.display import plotting
 from reasonlib.display.plotting import Picture
 from reasonlib.parallel import lexicon
 from reasonlib.parallel.example import KINDS, Deciding, SentencePair, contexts
+from reasonlib.parallel.metrics import sentence_accuracy
 from reasonlib.parallel.simulator import SimulatorConfig, simulate
 
 if TYPE_CHECKING:

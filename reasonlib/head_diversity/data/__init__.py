@@ -1,0 +1,1 @@
+"""Text for a language model, sentence pairs for a translator."""

@@ -1,0 +1,1 @@
+"""Two Transformers, what makes their heads differ, and what measures it."""

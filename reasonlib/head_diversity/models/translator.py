@@ -1,0 +1,120 @@
+"""An encoder-decoder Transformer without a context, whose three kinds of attention are compared.
+
+Source: Yun (2022), section 4.4.1: six layers, width 64 to 512, 1 to 16 heads.
+
+Axes: B sentences, S source tokens, U target tokens, D width, V vocabulary.
+
+::
+
+    source --> embedding --> encoder --> memory --.
+    target --> embedding --> decoder <------------'  --> states --> embedding^T --> logits over V
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+from torch.nn import functional
+
+from reasonlib.head_diversity.data.pairs import PairBatch
+from reasonlib.head_diversity.models.embedding import Embedding
+from reasonlib.head_diversity.models.language_model import LanguageModelConfig
+from reasonlib.nn import Decoded, Decoder, Encoder, Past, initialise, padding_mask
+from reasonlib.training import seeded
+
+__all__ = ["MODULES", "Reading", "Translator", "TranslatorConfig", "side_of", "translation_loss"]
+
+MODULES = {
+    "encoder": ("encoder.layers.", ".attention"),
+    "decoder": ("decoder.layers.", ".attention"),
+    "memory": ("decoder.layers.", ".memory_attention"),
+}
+"""The source's three modules, by the start and the end of their attentions' names."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TranslatorConfig(LanguageModelConfig):
+    """Sizes of a translator; the defaults are the source's largest (section 4.5.1)."""
+
+    width: int = 512
+    layers: int = 6
+    heads: int = 8
+    hidden: int = 2048
+
+
+class Reading(NamedTuple):
+    """The encoder's output (B, S, D), its mask (B, 1, S), and what the decoder has done so far."""
+
+    memory: Float[Tensor, "B S D"]
+    mask: Bool[Tensor, "B 1 S"]
+    past: tuple[Past, ...] | None = None
+
+    def select(self, rows: Int[Tensor, " N"]) -> "Reading":
+        """Keep these sentences, in this order."""
+        past = None if self.past is None else tuple(layer.select(rows) for layer in self.past)
+        return Reading(self.memory[rows], self.mask[rows], past)
+
+
+class Translator(nn.Module):
+    """Translate sentences.
+
+    Parameters
+    ----------
+    config : TranslatorConfig
+        Its sizes; one vocabulary and one embedding serve both languages.
+    seed : int
+        Draws the first weights.
+    """
+
+    def __init__(self, config: TranslatorConfig, *, seed: int = 0) -> None:
+        super().__init__()
+        self.config = config
+        with seeded(seed):
+            self.embedding = Embedding(config.vocabulary, config.width, config.longest, config.dropout)
+            self.encoder = Encoder(config.stack)
+            self.decoder = Decoder(config.stack)
+            initialise(self)
+
+    def encode(self, source: Int[Tensor, "B S"]) -> Reading:
+        """Read sources."""
+        mask = padding_mask(source)
+        return Reading(self.encoder(self.embedding(source), mask).output, mask)
+
+    def decode(self, given: Int[Tensor, "B U"], reading: Reading) -> Decoded:
+        """Run the decoder over target tokens, from where the past of `reading` ends."""
+        start = 0 if reading.past is None else reading.past[0].length
+        x = self.embedding(given, start)
+        return self.decoder(x, reading.memory, memory_mask=reading.mask, past=reading.past)
+
+    def forward(self, batch: PairBatch) -> Float[Tensor, "B U V"]:
+        """Score the targets of a batch."""
+        return self.embedding.logits(self.decode(batch.given, self.encode(batch.source)).output)
+
+    def begin(self, batch: PairBatch) -> Reading:
+        """Read sources once, to be translated token by token; see `reasonlib.nn.decoding`."""
+        return self.encode(batch.source.to(self.embedding.table.weight.device))
+
+    def advance(self, reading: Reading, tokens: Int[Tensor, " B"]) -> tuple[Float[Tensor, "B V"], Reading]:
+        """Take one more token of each translation and give the log-probability (nats) of every next one."""
+        decoded = self.decode(tokens.unsqueeze(1).to(reading.memory.device), reading)
+        scores = self.embedding.logits(decoded.output[:, -1]).log_softmax(-1).cpu()
+        return scores, reading._replace(past=decoded.past)
+
+
+def translation_loss(model: Translator, batch: PairBatch, *, smoothing: float = 0.0) -> Float[Tensor, ""]:
+    """Return the mean cross-entropy of the target tokens (nats), padding left out."""
+    return functional.cross_entropy(
+        model(batch).flatten(0, 1), batch.target.flatten(), ignore_index=0, label_smoothing=smoothing
+    )
+
+
+def side_of(attention: str, part: str) -> str:
+    """Say whether the queries or the values of an attention are tokens of the source or of the target.
+
+    >>> [side_of("decoder.layers.0.memory_attention", part) for part in ("query", "value")]
+    ['target', 'source']
+    """
+    if attention.startswith("encoder."):
+        return "source"
+    return "source" if attention.endswith("memory_attention") and part == "value" else "target"

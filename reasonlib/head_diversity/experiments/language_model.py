@@ -6,14 +6,15 @@ from typing import Any
 
 from torch import Tensor
 
+from reasonlib import training
 from reasonlib.data import locate, version
 from reasonlib.errors import DataError
 from reasonlib.head_diversity.data.corpus import CORPORA
 from reasonlib.head_diversity.data.datasets import load_text
 from reasonlib.head_diversity.data.text import vocabulary_of, windows
+from reasonlib.head_diversity.experiments.measures import head_metrics, mean_metrics, similarity_details
 from reasonlib.head_diversity.experiments.train import (
     Recipe,
-    similarity_details,
     text_heads,
     text_loss,
     train_language_model,
@@ -24,7 +25,7 @@ from reasonlib.tracking.trials import measured
 from reasonlib.training import parameter_count
 from reasonlib.training.settings import construct
 
-__all__ = ["prepare", "run_language_model", "text_version"]
+__all__ = ["fit_language_model", "prepare", "run_language_model", "text_version"]
 
 
 def text_version(data: str) -> str | None:
@@ -46,31 +47,34 @@ def prepare(data: str, settings: Mapping[str, Any], seed: int) -> tuple[Language
     return LanguageModel(config, seed=seed), parts
 
 
+def fit_language_model(trial: Trial) -> tuple[LanguageModel, training.History, list[Tensor]]:
+    """Train the model of a trial; returns it with its history and the windows of train, valid and test."""
+    model, parts = prepare(trial.data, trial.settings, trial.seed)
+    model.to(trial.device)
+    recipe = construct(Recipe, trial.settings)
+    return model, train_language_model(model, *parts[:2], recipe, **trial.options), parts
+
+
 def run_language_model(trial: Trial) -> Measured:
     """Train one language model and measure it.
 
     Metrics
     -------
-    ``perplexity`` on test, ``valid_perplexity``; ``cka``, ``cka_debiased``, ``svcca``: mean over pairs of
-    heads and over layers, on test words; ``top_svcca``: the largest SVCCA coefficient, mean likewise.
+    ``perplexity`` on test, ``valid_perplexity``; those of `head_metrics` on test words, mean over layers.
     """
-    settings = trial.settings
-    model, (train, valid, test) = prepare(trial.data, settings, trial.seed)
-    model.to(trial.device)
-    history = train_language_model(model, train, valid, construct(Recipe, settings), **trial.options)
-    compared, details = similarity_details(text_heads(model, test, tokens=settings["tokens"]))
-    means = [similarity.means() for similarity in compared.values()]
+    model, history, (_, valid, test) = fit_language_model(trial)
+    heads = text_heads(model, test, tokens=trial.settings["tokens"])
+    compared = {name: head_metrics(outputs) for name, outputs in heads.items()}
     return measured(
         history,
         {
             "perplexity": math.exp(text_loss(model, test)),
             "valid_perplexity": math.exp(text_loss(model, valid)),
-            **{name: sum(mean[name] for mean in means) / len(means) for name in means[0]},
-            "top_svcca": sum(float(one.curve[0]) for one in compared.values()) / len(compared),
+            **mean_metrics({name: metrics for name, (metrics, _) in compared.items()}),
         },
         curve=("epoch", "loss", "valid_loss"),
         details={
-            "similarity": details,
+            "similarity": similarity_details({name: pairs for name, (_, pairs) in compared.items()}),
             "parameters": parameter_count(model),
             "words": int(test[:, 1:].numel()),
         },

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from reasonlib import training
 from reasonlib.head_diversity.data.pairs import EncodedPair, PairBatch, pair_batches
 from reasonlib.head_diversity.data.text import shuffled
-from reasonlib.head_diversity.models.diversity import HeadSimilarity, collect_heads, compare_heads
+from reasonlib.head_diversity.models.diversity import collect_heads
 from reasonlib.head_diversity.models.drophead import Drophead, scheduled_rate
 from reasonlib.head_diversity.models.language_model import LanguageModel, prediction_loss
 from reasonlib.head_diversity.models.regularisers import Penalties, TokenMask, penalised_loss
@@ -26,7 +26,6 @@ from reasonlib.training import RunOptions
 
 __all__ = [
     "Recipe",
-    "similarity_details",
     "text_heads",
     "text_loss",
     "train_language_model",
@@ -204,25 +203,3 @@ def translation_heads(model: Translator, pairs: Sequence[EncodedPair], *, tokens
 
 def _present(batch: PairBatch, name: str, part: str) -> Tensor:
     return getattr(batch, side_of(name, part)) != 0
-
-
-# What is measured
-
-
-def similarity_details(heads: dict[str, Tensor]) -> tuple[dict[str, HeadSimilarity], dict[str, Any]]:
-    """Compare the heads of every attention, and give what a record keeps of it (rounded)."""
-    compared = {name: compare_heads(outputs) for name, outputs in heads.items()}
-    details = {
-        name: {
-            "cka_debiased": _rounded(similarity.cka_debiased),
-            "svcca": _rounded(similarity.svcca),
-            "curve": _rounded(similarity.curve),
-        }
-        for name, similarity in compared.items()
-        if len(similarity.cka) > 1
-    }
-    return compared, details
-
-
-def _rounded(values: Tensor) -> Any:
-    return torch.round(values, decimals=4).tolist()

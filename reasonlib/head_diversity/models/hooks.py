@@ -109,7 +109,10 @@ def change_heads(
 
 
 def hook_heads(site: AttentionSite, change: Callable[[AttentionSite, Tensor], Tensor | None]) -> Any:
-    """Call ``change(site, heads)`` where the heads of one attention are joined; returns the hook's handle."""
+    """Call ``change(site, heads)`` where the heads of one attention are joined; returns the hook's handle.
+
+    Of several hooks the newest comes first, so that what is recorded is what heads gave before Drophead.
+    """
 
     # excerpt: hook
     def before(_: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...] | None:
@@ -117,7 +120,7 @@ def hook_heads(site: AttentionSite, change: Callable[[AttentionSite, Tensor], Te
         changed = change(site, heads)
         return None if changed is None else (changed.transpose(-3, -2).flatten(-2), *inputs[1:])
 
-    return site.output.register_forward_pre_hook(before)
+    return site.output.register_forward_pre_hook(before, prepend=True)
     # end excerpt
 
 

@@ -1,0 +1,311 @@
+"""Hooks, Drophead, regularisers and the two models: parity, gradients, masks, what training does to heads."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from reasonlib.head_diversity.data.pairs import PairBatch
+from reasonlib.head_diversity.experiments.train import Recipe, text_heads, text_loss, train_language_model
+from reasonlib.head_diversity.models.diversity import (
+    collect_heads,
+    compare_heads,
+    head_similarity,
+    mean_of_pairs,
+    model_similarity,
+)
+from reasonlib.head_diversity.models.drophead import Drophead, drop_heads, scheduled_rate
+from reasonlib.head_diversity.models.hooks import (
+    attention_sites,
+    record_heads,
+    record_projections,
+    switch_off,
+)
+from reasonlib.head_diversity.models.language_model import (
+    LanguageModel,
+    LanguageModelConfig,
+    prediction_loss,
+)
+from reasonlib.head_diversity.models.regularisers import (
+    Penalties,
+    disagreement,
+    flat_tokens,
+    hsic_penalty,
+    orthogonality_penalty,
+    penalised_loss,
+    srip,
+)
+from reasonlib.head_diversity.models.translator import Translator, TranslatorConfig, translation_loss
+from reasonlib.nn import Encoder, TransformerConfig, decoding, hsic
+
+
+def draw(*shape, seed=0, **options):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64, **options)
+
+
+def language_model(heads=2, **options):
+    sizes = {"vocabulary": 12, "width": 16, "layers": 2, "hidden": 32, "dropout": 0.0, **options}
+    return LanguageModel(LanguageModelConfig(heads=heads, **sizes), seed=1)
+
+
+def translator(heads=2):
+    config = TranslatorConfig(vocabulary=12, width=16, layers=2, heads=heads, hidden=32, dropout=0.0)
+    return Translator(config, seed=1)
+
+
+PAIRS = PairBatch(
+    torch.tensor([[5, 6, 7, 8], [9, 5, 0, 0]]), torch.tensor([[6, 7, 2, 0, 0], [8, 9, 10, 11, 2]])
+)
+
+
+# Hooks
+
+
+def test_hooks_see_the_heads_that_attention_returns():
+    encoder = Encoder(TransformerConfig(layers=2, width=8, heads=2, hidden=8, dropout=0.0)).eval()
+    x = torch.randn(3, 5, 8)
+    with record_heads(encoder) as heads, record_projections(encoder) as projections:
+        encoded = encoder(x)
+    assert list(heads) == ["layers.0.attention", "layers.1.attention"]
+    for recorded, attention in zip(heads.values(), encoded.attention, strict=True):
+        assert torch.equal(recorded, attention.heads)
+    first = projections["layers.0.attention"]
+    own = encoder.layers[0].attention.project(x, x)
+    assert torch.equal(first.keys, own.keys) and torch.equal(first.values, own.values)
+    with record_heads(encoder) as later:
+        pass
+    encoder(x)
+    assert not later  # the hooks are gone
+
+
+def test_switching_off_every_head_leaves_the_bias_of_the_projection():
+    encoder = Encoder(TransformerConfig(layers=1, width=8, heads=2, hidden=8, dropout=0.0)).eval()
+    x = torch.randn(3, 5, 8)
+    attention = encoder.layers[0].attention
+    with switch_off(encoder, {"layers.0.attention": [0, 1]}):
+        output = attention(x, x, x).output
+    torch.testing.assert_close(output, attention.output.bias.expand_as(output))
+    with switch_off(encoder, {"layers.0.attention": [1]}):
+        kept = attention(x, x, x).output
+    by_hand = nn.functional.linear(
+        attention(x, x, x).heads[:, 0], attention.output.weight[:, :4], attention.output.bias
+    )
+    torch.testing.assert_close(kept, by_hand)
+    with pytest.raises(ValueError, match="there is no attention"), switch_off(encoder, {"layers.3": [0]}):
+        pass
+
+
+@pytest.mark.parametrize("form", ["bert", "distilbert", "albert"])
+def test_hooks_find_the_heads_of_transformers_encoders(form):
+    transformers = pytest.importorskip("transformers")
+    sizes = {"vocab_size": 20, "attn_implementation": "eager"}
+    if form == "bert":
+        config = transformers.BertConfig(
+            hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=16, **sizes
+        )
+        model = transformers.BertModel(config, add_pooling_layer=False)
+    elif form == "albert":
+        config = transformers.AlbertConfig(
+            embedding_size=4,
+            hidden_size=8,
+            num_hidden_layers=1,
+            num_attention_heads=2,
+            intermediate_size=16,
+            **sizes,
+        )
+        model = transformers.AlbertModel(config, add_pooling_layer=False)
+    else:
+        config = transformers.DistilBertConfig(dim=8, n_layers=2, n_heads=2, hidden_dim=16, **sizes)
+        model = transformers.DistilBertModel(config)
+    similarity = head_similarity(model, torch.arange(18).view(3, 6) % 20)
+    assert len(similarity) == (1 if form == "albert" else 2)
+    assert all(one.cka.shape == (2, 2) for one in similarity.values())
+    # the attention's own weights mix its own values to exactly what was recorded
+    if form == "bert":
+        tokens = torch.arange(18).view(3, 6)
+        model.eval()
+        with record_heads(model) as heads, torch.no_grad():
+            output = model(tokens, output_attentions=True)
+        own = model.encoder.layer[0].attention.self
+        values = own.value(model.embeddings(tokens)).unflatten(-1, (2, 4)).transpose(1, 2)
+        torch.testing.assert_close(next(iter(heads.values())), output.attentions[0] @ values)
+
+
+def test_a_model_without_attention_is_refused():
+    with pytest.raises(ValueError, match="no multi-head attention"):
+        attention_sites(nn.Linear(2, 2))
+
+
+# Drophead
+
+
+def test_drophead_drops_whole_heads_and_keeps_the_mean():
+    heads = torch.ones(4000, 4, 3, 2)
+    dropped = drop_heads(heads, 0.25, generator=torch.Generator().manual_seed(0))
+    assert dropped.unique().tolist() == pytest.approx([0.0, 1 / 0.75])
+    flat = dropped.flatten(2)
+    assert torch.equal(flat.amin(-1), flat.amax(-1))  # a head is dropped whole
+    assert float((flat[..., 0] == 0).float().mean()) == pytest.approx(0.25, abs=0.02)
+    assert float(dropped.mean()) == pytest.approx(1.0, abs=0.02)
+
+
+def test_drophead_works_in_training_alone():
+    model = language_model()
+    plain = model.eval()(torch.tensor([[3, 4, 5]])).logits
+    drophead = Drophead(model, 0.9)
+    assert torch.equal(model(torch.tensor([[3, 4, 5]])).logits, plain)
+    model.train()
+    assert not torch.equal(model(torch.tensor([[3, 4, 5]])).logits, plain)
+    drophead.rate = 0.0
+    assert torch.equal(model(torch.tensor([[3, 4, 5]])).logits, plain)
+    with pytest.raises(ValueError, match="rate must be"):
+        drophead.rate = 1.0
+
+
+def test_recording_comes_before_drophead():
+    model = language_model().train()
+    Drophead(model, 0.9)
+    with record_heads(model) as heads:
+        attention = model(torch.tensor([[3, 4, 5]])).attention
+    assert torch.equal(heads["layers.layers.0.attention"], attention[0].heads)
+
+
+def test_schedule_of_a_constant_rate_is_refused_out_of_range():
+    assert scheduled_rate(5, 10, warmup=10, start=0.2, end=0.4) == pytest.approx(0.1)
+    with pytest.raises(ValueError, match="warmup must be"):
+        scheduled_rate(0, 4, warmup=5, start=0.1, end=0.1)
+
+
+# Regularisers
+
+
+def test_hsic_penalty_is_the_mean_over_pairs():
+    heads = draw(3, 10, 4)
+    expected = (hsic(heads[0], heads[1]) + hsic(heads[0], heads[2]) + hsic(heads[1], heads[2])) / 3
+    torch.testing.assert_close(hsic_penalty(heads), expected)
+    assert float(hsic_penalty(heads[:1])) == 0
+
+
+def test_power_iteration_comes_to_the_spectral_norm_from_below():
+    vectors = draw(50, 4, 8)
+    exact = torch.linalg.matrix_norm(vectors @ vectors.mT - torch.eye(4, dtype=vectors.dtype), ord=2)
+    assert bool((srip(vectors) <= exact + 1e-9).all())
+    torch.testing.assert_close(srip(vectors, iterations=300), exact, rtol=1e-4, atol=1e-6)
+    orthonormal = torch.linalg.qr(draw(8, 4)).Q.T.expand(5, 4, 8)
+    assert float(srip(orthonormal).max()) < 1e-7
+
+
+def test_disagreement_is_the_mean_cosine():
+    vectors = torch.tensor([[[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]]])
+    assert float(disagreement(vectors)) == pytest.approx(1 / 3)
+
+
+def test_gradients_of_the_regularisers():
+    heads, vectors = draw(3, 7, 2).requires_grad_(), draw(4, 3, 5, seed=1).requires_grad_()
+    assert torch.autograd.gradcheck(hsic_penalty, heads)
+    assert torch.autograd.gradcheck(lambda v: srip(v).sum(), vectors)
+    assert torch.autograd.gradcheck(lambda v: orthogonality_penalty(v, v.flip(0), v), vectors)
+
+
+def test_penalties_add_to_the_loss_and_leave_padding_out():
+    model = translator()
+
+    def mask(name, part):
+        from reasonlib.head_diversity.models.translator import side_of
+
+        return getattr(PAIRS, side_of(name, part)) != 0
+
+    def loss():
+        return translation_loss(model, PAIRS)
+
+    plain = loss()
+    assert torch.equal(penalised_loss(model, loss, Penalties(), mask), plain)
+    both = penalised_loss(model, loss, Penalties(hsic=2.0, orthogonality=0.5), mask)
+    with record_heads(model) as heads, record_projections(model) as projected:
+        loss()
+    terms = [hsic_penalty(flat_tokens(h, mask(n, "query")).transpose(0, 1)) for n, h in heads.items()]
+    others = [
+        orthogonality_penalty(
+            flat_tokens(p.queries, mask(n, "query")),
+            flat_tokens(p.keys, mask(n, "value")),
+            flat_tokens(p.values, mask(n, "value")),
+        )
+        for n, p in projected.items()
+    ]
+    expected = plain + 2.0 * torch.stack(terms).mean() + 0.5 * torch.stack(others).mean()
+    torch.testing.assert_close(both, expected)
+    assert len(terms) == 6  # two layers of three kinds of attention
+    with pytest.raises(ValueError, match="hsic must be at least 0"):
+        Penalties(hsic=-1.0)
+
+
+# Models
+
+
+def test_no_word_sees_a_later_one():
+    model = language_model().eval()
+    words = torch.tensor([[3, 4, 5, 6]])
+    changed = torch.tensor([[3, 4, 5, 11]])
+    assert torch.equal(model(words).logits[:, :3], model(changed).logits[:, :3])
+
+
+@torch.no_grad()
+def test_prediction_loss_by_hand():
+    model = language_model().eval()
+    row = torch.tensor([[3, 4, 5]])
+    scores = model(row[:, :-1]).logits.log_softmax(-1)
+    expected = -(scores[0, 0, 4] + scores[0, 1, 5]) / 2
+    assert float(prediction_loss(model, row)) == pytest.approx(float(expected), abs=1e-6)
+    assert text_loss(model, row.repeat(3, 1), size=2) == pytest.approx(float(expected), abs=1e-6)
+
+
+def test_translator_writes_what_it_scores():
+    model = translator().eval()
+    written = decoding.greedy(model, PAIRS, longest=4)
+    memory = model.encode(PAIRS.source)
+    tokens = torch.ones(2, 1, dtype=torch.long)
+    step = model.embedding.logits(model.decode(tokens, memory).output)[:, -1].argmax(-1)
+    assert torch.equal(written.tokens[:, 0, 0], step)
+    longer = PairBatch(nn.functional.pad(PAIRS.source, (0, 3)), PAIRS.target)
+    torch.testing.assert_close(model(longer), model(PAIRS))
+
+
+def test_similarity_of_heads_and_of_models():
+    heads = draw(3, 60, 4)
+    heads[2] = heads[0] @ torch.linalg.qr(draw(4, 4, seed=5)).Q
+    similarity = compare_heads(heads)
+    assert float(similarity.cka[0, 2]) == pytest.approx(1.0)
+    assert similarity.means()["svcca"] == pytest.approx(mean_of_pairs(similarity.svcca))
+    assert similarity.curve.shape == (4,)
+    assert math.isnan(compare_heads(heads[:1]).means()["cka"])
+    curves = model_similarity({"a": heads}, {"a": heads.flip(0), "b": heads})
+    torch.testing.assert_close(curves["a"], torch.ones(len(curves["a"]), dtype=heads.dtype))
+
+
+def test_heads_are_collected_without_padding():
+    model = translator()
+    kept = collect_heads(
+        model,
+        [PAIRS, PAIRS],
+        mask=lambda batch, name: (batch.source if name.startswith("encoder") else batch.target) != 0,
+        tokens=12,
+    )
+    assert {tuple(outputs.shape) for outputs in kept.values()} == {(2, 12, 8)}
+    assert model.training
+
+
+def test_hsic_makes_heads_differ_where_drophead_does_not():
+    """Learning: what the regulariser is for, on a text of repeated words."""
+    generator = torch.Generator().manual_seed(0)
+    rows = torch.randint(3, 12, (40, 1), generator=generator) + torch.arange(9) % 3
+    rows = rows.clamp(max=11)
+    similarity = {}
+    for name, settings in {"plain": {}, "hsic": {"hsic": 1.0}}.items():
+        model = language_model(heads=4)
+        recipe = Recipe(epochs=8, batch=8, lr=5e-3, warmup=1, **settings)
+        history = train_language_model(model, rows, rows, recipe, seed=0)
+        assert history.rows[-1]["valid_loss"] < 0.6 * math.log(12)
+        heads = text_heads(model, rows, tokens=300)
+        similarity[name] = sum(mean_of_pairs(compare_heads(h).cka_debiased) for h in heads.values()) / 2
+    assert similarity["hsic"] < 0.7 * similarity["plain"]

@@ -6,8 +6,8 @@ from sacrebleu import corpus_bleu
 
 from reasonlib.context_translation.data.datasets import load, texts
 from reasonlib.context_translation.data.encoding import Words, batches, collate, encode
-from reasonlib.parallel.metrics import bleu, bootstrap, chrf, sentence_accuracy
 from reasonlib.parallel import Document, SentencePair
+from reasonlib.parallel.metrics import bleu, bootstrap, chrf, sentence_accuracy
 from reasonlib.training.vocabulary import Vocabulary
 
 DOCUMENT = Document((SentencePair("a b", "x y"), SentencePair("c", "z"), SentencePair("b c a", "x")))

@@ -5,12 +5,12 @@ import torch
 
 from reasonlib.context_translation.data.datasets import texts
 from reasonlib.context_translation.data.encoding import Words
-from reasonlib.parallel.metrics import sentence_accuracy
 from reasonlib.context_translation.models.parts import SystemConfig
 from reasonlib.context_translation.models.pretrained import WEIGHTS, from_pretrained, save_translator
 from reasonlib.context_translation.models.translator import Translator
 from reasonlib.errors import UserError
 from reasonlib.parallel import contexts, simulate
+from reasonlib.parallel.metrics import sentence_accuracy
 
 
 def cases(documents):

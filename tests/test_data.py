@@ -755,3 +755,21 @@ def test_the_librarys_own_corpora_are_complete():
     for corpus in corpora().values():
         assert corpus.licence and corpus.citation
         assert corpus.files or corpus.sha256 is None, "what can be fetched names the files it must hold"
+
+
+def test_an_archive_without_a_folder_is_found_packed_and_unpacked(tmp_path, monkeypatch):
+    packed = zip_of({"toy.train.txt": b"a\n", "toy.test.txt": b"b\n"})
+    corpus = Corpus(
+        name="flat", url="http://127.0.0.1:9/toy.zip", sha256=hashlib.sha256(packed).hexdigest(),
+        size=len(packed), licence="none", citation="toy2020", folder=".", aliases=("toy",),
+        files=("toy.train.txt",),
+    )  # fmt: skip
+    monkeypatch.setenv("REASONLIB_DATA", str(tmp_path))
+    with pytest.raises(DataError, match=r"neither toy\.zip nor toy/"):
+        locate(corpus, cache=tmp_path / "cache")
+    (tmp_path / "toy.zip").write_bytes(packed)
+    folder = locate(corpus, cache=tmp_path / "cache")
+    assert (folder / "toy.test.txt").read_bytes() == b"b\n" and verify(corpus, cache=tmp_path / "cache").ok
+    (tmp_path / "toy").mkdir()
+    (tmp_path / "toy" / "toy.train.txt").write_bytes(b"a\n")
+    assert locate(corpus, cache=tmp_path / "cache") == tmp_path / "toy"

@@ -59,13 +59,20 @@ TEXT: Mapping[str, Mapping[str, Any]] = {
 """Language models: on documents of ten simulated sentences; ``paper`` counts sentences of the treebank."""
 
 
-def _text_experiment(name: str, title: str, rows: Mapping[str, Mapping[str, Any]]) -> Experiment:
+def _text_experiment(
+    name: str,
+    title: str,
+    rows: Mapping[str, Mapping[str, Any]],
+    *,
+    scales: Mapping[str, Mapping[str, Any]] = TEXT,
+    data: tuple[str, ...] = ("simulated", "penn-treebank"),
+) -> Experiment:
     return Experiment(
         name=f"head_diversity/{name}",
         title=title,
         rows=rows,
-        scales=TEXT,
-        data=subset(DATA, "simulated", "penn-treebank"),
+        scales=scales,
+        data=subset(DATA, *data),
         run=run_language_model,
         version=text_version,
     )
@@ -92,6 +99,19 @@ HEAD_COUNTS = _text_experiment(
     "A language model with one head to sixteen, at one width",
     {f"h{heads}": {"heads": heads} for heads in (1, 2, 4, 8, 16)},
 )
+
+TREEBANK = _text_experiment(
+    "treebank",
+    "The language model on a small part of the Penn Treebank, where it overfits (table 4.7)",
+    {name: {"heads": 4, **controls} for name, controls in CONTROLS.items()},
+    scales={
+        **TEXT,
+        "quick": {
+            **TEXT["quick"], "train": 5000, "valid_size": 500, "test_size": 1000, "epochs": 8, "batch": 32,
+        },
+    },
+    data=("penn-treebank", "simulated"),
+)  # fmt: skip
 
 STRENGTHS = _text_experiment(
     "weights",
@@ -223,6 +243,7 @@ EXPERIMENTS = {
     for one in (
         LANGUAGE_MODEL,
         HEAD_COUNTS,
+        TREEBANK,
         STRENGTHS,
         HEADS,
         TRANSLATION,

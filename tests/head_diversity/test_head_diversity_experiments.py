@@ -1,0 +1,91 @@
+"""Experiments: resumption, what a record keeps, the rows at smoke, what pruning and bundles measure."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from reasonlib.head_diversity.experiments import COST, EVERY_MODEL, EXPERIMENTS, HEADS, MODELS, PRUNING
+from reasonlib.head_diversity.experiments.every_model import bundled_models, random_heads
+from reasonlib.head_diversity.experiments.measures import head_metrics, mean_metrics, rank_correlation
+from reasonlib.head_diversity.experiments.train import Recipe, train_language_model
+from reasonlib.head_diversity.models.language_model import LanguageModel, LanguageModelConfig
+from reasonlib.tracking.experiment import settings
+from reasonlib.tracking.runner import run
+
+ROWS = torch.randint(3, 12, (30, 9), generator=torch.Generator().manual_seed(0))
+
+
+def fit(recipe, **options):
+    config = LanguageModelConfig(vocabulary=12, width=16, layers=1, heads=2, hidden=16)
+    model = LanguageModel(config, seed=0)
+    train_language_model(model, ROWS, ROWS[:6], recipe, seed=1, **options)
+    return torch.cat([p.detach().flatten() for p in model.parameters()])
+
+
+def test_a_killed_run_goes_on_to_the_same_bits(tmp_path):
+    recipe = Recipe(
+        epochs=4, batch=8, warmup=1, hsic=0.1, orthogonality=0.5, drophead=0.3, drophead_start=0.2
+    )
+    whole = fit(recipe)
+    fit(recipe, checkpoint=tmp_path, minutes=0.0)
+    assert torch.equal(fit(recipe, checkpoint=tmp_path), whole)
+    assert not torch.equal(fit(Recipe(epochs=4, batch=8, warmup=1)), whole)
+
+
+@pytest.mark.parametrize("name", ["language_model", "head_counts", "weights", "heads", "controls"])
+def test_first_and_last_row_at_smoke(name):
+    experiment = EXPERIMENTS[f"head_diversity/{name}"]
+    rows = [next(iter(experiment.rows)), list(experiment.rows)[-1]]
+    records = run(experiment, rows=rows, scale="smoke", device="cpu")
+    last = records[-1]
+    assert last.steps.complete and all(math.isfinite(value) for value in last.metrics.values())
+    assert set(last.metrics) > {"cka", "cka_debiased", "svcca", "top_svcca", "disagreement"}
+    for similarity in last.details["similarity"].values():
+        heads = experiment.rows[rows[-1]]["heads"]
+        assert np.shape(similarity["svcca"]) == np.shape(similarity["cka_debiased"]) == (heads, heads)
+        assert similarity["curve"] == sorted(similarity["curve"], reverse=True)
+
+
+def test_a_single_head_has_no_similarity_and_a_wide_row_is_compared_with_it():
+    (record,) = run(HEADS, rows="h1-d512", scale="smoke", device="cpu")
+    assert "cka" not in record.metrics and record.details["similarity"] == {}
+    assert {"single_encoder", "single_decoder", "single_cross"} < set(record.metrics)
+    resolved = HEADS.resolve(settings(HEADS, "h8-d256", "quick"), "bleu")
+    assert (resolved["width"], resolved["hidden"]) == (32, 128)
+
+
+def test_pruning_measures_every_head():
+    (record,) = run(PRUNING, rows="language-model", scale="smoke", device="cpu")
+    rows = record.details["heads"]
+    assert [row["head"] for row in rows] == list(range(8))
+    assert record.metrics["damage"] == pytest.approx(np.mean([row["damage"] for row in rows]), abs=1e-4)
+
+
+def test_every_row_of_bundled_models_is_found():
+    models = bundled_models()
+    assert set(MODELS) <= set(models)
+    heads = random_heads(models["transformer.encoder"], sequences=2, length=8, seed=0)
+    assert {outputs.shape[:2] for outputs in heads.values()} == {(models["transformer.encoder"].heads, 16)}
+    (record,) = run(EVERY_MODEL, rows="all", scale="smoke", device="cpu")
+    assert -1 <= record.metrics["correlation"] <= 1 and record.metrics["models"] >= 4
+
+
+def test_cost_is_a_ratio():
+    (record,) = run(COST, rows="hsic", scale="smoke", device="cpu")
+    assert record.metrics["seconds_ratio"] > 0
+
+
+def test_measures_of_heads():
+    heads = torch.randn(3, 40, 4, generator=torch.Generator().manual_seed(0))
+    metrics, _ = head_metrics(heads)
+    assert mean_metrics({"a": metrics, "b": metrics, "single": head_metrics(heads[:1])[0]}) == metrics
+    assert head_metrics(heads[:1])[0] == {}
+    equal, _ = head_metrics(heads[:1].repeat(2, 1, 1))
+    assert equal["disagreement"] == pytest.approx(0, abs=1e-6) and equal["cka"] == pytest.approx(1)
+
+
+def test_rank_correlation_of_ties_and_constants():
+    assert rank_correlation([1, 2, 2, 3], [4, 5, 5, 9]) == pytest.approx(1.0)
+    assert math.isnan(rank_correlation([1, 1], [1, 2]))

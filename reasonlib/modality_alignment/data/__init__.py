@@ -1,0 +1,1 @@
+"""Paired points, simulated and released video questions, and how they become tensors and metrics."""

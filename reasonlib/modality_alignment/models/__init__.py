@@ -1,0 +1,1 @@
+"""Encoders, objectives that align them, and the systems that answer video questions."""

@@ -35,6 +35,7 @@ VERBS = ("want", "fear")
 
 ACTORS = 5  # as many as answers, so that no answer can be excluded by looking at what there is
 _EDGE = {"small": 60.0, "large": 110.0}  # of a box, in pixels
+_COLUMNS = {word: number for number, word in enumerate((*SHAPES, *COLOURS, *SIZES, *MOTIONS))}
 _STEPS = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
 
 
@@ -133,23 +134,21 @@ def draw_scene(draw: np.random.Generator) -> Scene:
 
 @lru_cache(maxsize=8)
 def _projection(features: int, camera: int) -> np.ndarray:
-    """Return the matrix from attributes to features, (A, D); its rows have length 1 on average."""
-    rows = len(SHAPES) + len(COLOURS) + len(SIZES) + len(MOTIONS) + 3
-    return np.random.default_rng(camera).standard_normal((rows, features)) / np.sqrt(features)
+    """Return the matrix from attributes to features, (A, D), of standard normal numbers."""
+    return np.random.default_rng(camera).standard_normal((len(_COLUMNS) + 3, features))
 
 
-def attributes(actor: Actor, *, acts: bool, box: Box) -> np.ndarray:
+def _attributes(actor: Actor, *, acts: bool, box: Box) -> np.ndarray:
     """Return the true attributes of a region: one-hot shape, colour, size and motion, whether it acts, place.
 
     An object that is pushed has no motion of its own.
     """
-    parts = [
-        [value == each for each in words]
-        for value, words in ((actor.shape, SHAPES), (actor.colour, COLOURS), (actor.size, SIZES))
-    ]
-    motion = [acts and actor.motion == each for each in MOTIONS]
-    place = [box[0] / PICTURE[0], box[1] / PICTURE[1]]
-    return np.array([*sum(parts, []), *motion, acts, *place], dtype=np.float64)
+    vector = np.zeros(len(_COLUMNS) + 3)
+    vector[[_COLUMNS[actor.shape], _COLUMNS[actor.colour], _COLUMNS[actor.size]]] = 1
+    if acts:
+        vector[[_COLUMNS[actor.motion], -3]] = 1
+    vector[-2:] = box[0] / PICTURE[0], box[1] / PICTURE[1]
+    return vector
 
 
 def _box(actor: Actor, start: tuple[float, float], progress: float) -> Box:
@@ -167,31 +166,23 @@ def regions_of(
     scene: Scene, draw: np.random.Generator, config: SceneConfig
 ) -> tuple[tuple[Region, ...], ...]:
     """Render a scene: the regions of each frame, first the object that acts, then the one it pushes."""
-    projection = _projection(config.features, config.camera)
-    frames = []
+    seen: list[list[tuple[Actor, bool, Box]]] = []
     for actor in scene.actors:
         start = (draw.uniform(140, 380), draw.uniform(100, 150))
         for step in range(config.frames_each):
             box = _box(actor, start, step / config.frames_each)
-            seen = [(actor, True, box)]
+            seen.append([(actor, True, box)])
             if actor.pushes is not None:
                 pushed = scene.actors[actor.pushes]
                 edge = _EDGE[pushed.size]
-                seen.append((pushed, False, (box[2], box[1], box[2] + edge, box[1] + edge)))
-            frames.append(
-                tuple(
-                    Region(
-                        label=each.shape,
-                        box=place,
-                        features=(
-                            attributes(each, acts=acts, box=place) @ projection
-                            + config.noise * draw.standard_normal(config.features)
-                        ).astype(np.float32),
-                    )
-                    for each, acts, place in seen
-                )
-            )
-    return tuple(frames)
+                seen[-1].append((pushed, False, (box[2], box[1], box[2] + edge, box[1] + edge)))
+    true = np.array([_attributes(actor, acts=acts, box=box) for frame in seen for actor, acts, box in frame])
+    noise = config.noise * draw.standard_normal((len(true), config.features))
+    features = iter(np.round(true @ _projection(config.features, config.camera) + noise, 4).astype(np.float32))
+    return tuple(
+        tuple(Region(label=actor.shape, box=box, features=next(features)) for actor, _, box in frame)
+        for frame in seen
+    )
 
 
 def seconds_of(slot: int, config: SceneConfig) -> tuple[float, float]:

@@ -103,7 +103,7 @@ def simulate(
     --------
     >>> question = simulate(1, seed=0)[0]
     >>> question.question, question.answers[question.right], question.needs
-    ('what colour is the star ?', 'brown', 'video')
+    ('what colour is the disc ?', 'white', 'video')
     """
     return [
         _question(config.kinds[number % len(config.kinds)], number, seed, config) for number in range(count)

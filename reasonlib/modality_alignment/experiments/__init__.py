@@ -1,0 +1,108 @@
+"""The tables of this topic as experiments: what each row is, how it is trained, what is measured."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from reasonlib.modality_alignment.data.datasets import DATA
+from reasonlib.modality_alignment.experiments.batch_bias import run_batch_bias
+from reasonlib.modality_alignment.experiments.points import run_points
+from reasonlib.modality_alignment.experiments.video_qa import run_video_qa
+from reasonlib.tracking.experiment import Experiment, subset
+
+__all__ = ["DATA", "EXPERIMENTS"]
+
+POINT_ROWS: Mapping[str, Mapping[str, Any]] = {
+    "cosine": {"alignment": "none"},
+    "cka": {"objective": "none"},
+    "both": {},
+    "both-cold": {"warmup_steps": 0},
+    "both-rbf": {"alignment": "cka-rbf"},
+    "infonce": {"alignment": "infonce"},
+}
+"""Figure 5.4 has the first three; the warm-up and the kernel are stated in words; InfoNCE is ours."""
+
+POINT_SCALES: Mapping[str, Mapping[str, Any]] = {
+    "smoke": {"pairs": 64, "held_out": 20, "batch_size": 16, "epochs": 2, "drawn": 8},
+    "quick": {"pairs": 10_000, "held_out": 1_000, "epochs": 10, "drawn": 300},
+    "paper": {"pairs": 10_000, "held_out": 1_000, "epochs": 10, "drawn": 300},
+}
+
+POINTS = Experiment(
+    name="modality_alignment/points",
+    title="Cosine similarity of random pairs, with and without CKA (figures 5.3 and 5.4)",
+    rows=POINT_ROWS,
+    scales=POINT_SCALES,
+    data=subset(DATA, "random-pairs"),
+    run=run_points,
+)
+
+SHARED_POINTS = Experiment(
+    name="modality_alignment/shared_points",
+    title="The same for pairs with a common cause, of which new ones can be found again",
+    rows=POINT_ROWS,
+    scales=POINT_SCALES,
+    data=subset(DATA, "shared-cause"),
+    run=run_points,
+)
+
+BATCH_BIAS = Experiment(
+    name="modality_alignment/batch_bias",
+    title="CKA of a batch, plain and debiased, by the size of the batch",
+    rows={str(size): {"batch_size": size} for size in (16, 32, 64, 128, 512, 2048)},
+    scales={
+        "smoke": {"pairs": 64, "held_out": 20, "steps": 4},
+        "quick": {"pairs": 10_000, "held_out": 1_000, "steps": 200},
+        "paper": {"pairs": 10_000, "held_out": 1_000, "steps": 2_000},
+    },
+    data=subset(DATA, "shared-cause", "random-pairs"),
+    run=run_batch_bias,
+)
+
+ABC: Mapping[str, Any] = {"system": "tvqa-abc", "streams": ["subtitle", "regions"]}
+STAGE: Mapping[str, Any] = {"system": "stage", "streams": ["subtitle", "regions"], "weight": 0.1}
+CAPTIONED: Mapping[str, Any] = {"streams": ["subtitle", "captions", "regions"]}
+CKA: Mapping[str, Any] = {"alignment": "cka-linear"}
+
+TINY: Mapping[str, Any] = {
+    "train": 27, "valid": 9, "test": 18, "embedding": 8, "hidden": 4, "matched": 4, "width": 8, "bridge": 8,
+    "samples": 8, "epochs": 1, "batch_size": 9, "warmup_steps": 1,
+}  # fmt: skip
+
+SMALL: Mapping[str, Any] = {
+    "train": 4000, "valid": 200, "test": 500, "embedding": 24, "hidden": 24, "matched": 24, "width": 32,
+    "bridge": 32, "kernel": 3, "statement_kernel": 3, "extra": 0, "dropout": 0.0, "epochs": 5, "lr": 4e-3,
+    "clip": 1.0, "kinds": ["colour", "wish", "meeting", "opposite"],
+}  # fmt: skip
+"""One kind of question for each need, and small systems, for a minute on one core."""
+
+LARGE: Mapping[str, Any] = {
+    "train": 60_000, "valid": 2000, "test": 5000, "embedding": 300, "hidden": 150, "matched": 300,
+    "width": 128, "features": 300, "frames_each": 2, "noise": 0.1, "epochs": 20, "lr": 3e-4,
+}  # fmt: skip
+
+VIDEO_QA = Experiment(
+    name="modality_alignment/video_qa",
+    title="Answers about simulated videos, with and without alignment (tables 5.1 and 5.2)",
+    rows={
+        "tvqa-abc": ABC,
+        "tvqa-abc-cka": {**ABC, **CKA},
+        "tvqa-abc-cka-cold": {**ABC, **CKA, "warmup_steps": 0},
+        "tvqa-abc-cka-rbf": {**ABC, "alignment": "cka-rbf"},
+        "tvqa-abc-cka-unpaired": {**ABC, **CKA, "paired": False},
+        "tvqa-abc-infonce": {**ABC, "alignment": "infonce"},
+        "tvqa-abc-video": {**ABC, "streams": ["regions"]},
+        "tvqa-abc-subtitle": {**ABC, "streams": ["subtitle"]},
+        "tvqa-abc-question": {**ABC, "streams": ["question"]},
+        "stage": STAGE,
+        "stage-cka": {**STAGE, **CKA},
+        "stage-video": {**STAGE, "streams": ["regions"]},
+        "stage-subtitle": {**STAGE, "streams": ["subtitle"]},
+    },
+    scales={"smoke": TINY, "quick": SMALL, "paper": LARGE},
+    data=subset(DATA, "simulated"),
+    run=run_video_qa,
+)
+
+EXPERIMENTS = {
+    experiment.name: experiment for experiment in (POINTS, SHARED_POINTS, BATCH_BIAS, VIDEO_QA)
+}

@@ -1,0 +1,218 @@
+"""Train a system that answers video questions, with or without alignment, and measure it.
+
+::
+
+    questions -> TVQA_abc or STAGE -> cross-entropy - lambda * alignment -> fit -> accuracy by need,
+                                      alignment alone in the warm-up                CKA, retrieval
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Unpack
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from reasonlib import training
+from reasonlib.modality_alignment.data.datasets import QuestionSet
+from reasonlib.modality_alignment.data.encoding import Batch, select
+from reasonlib.modality_alignment.data.metrics import accuracy_by_need
+from reasonlib.modality_alignment.models.objectives import ALIGNMENTS, retrieval, sample_rows
+from reasonlib.modality_alignment.models.stage import STAGE, Located, STAGEConfig, spatial_loss, temporal_loss
+from reasonlib.modality_alignment.models.tvqa_abc import VISUAL, Answered, TVQA_abc, TVQAConfig
+from reasonlib.nn.similarity import cka
+from reasonlib.training.settings import construct
+
+__all__ = ["Recipe", "System", "align_streams", "answer_all", "build", "measure_alignment", "train_answerer"]
+
+System = TVQA_abc | STAGE
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """How a system is trained; the defaults are the source's for TVQA_abc (section 5.3.2).
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown or a number out of range.
+    """
+
+    alignment: str = "none"  # a key of ALIGNMENTS
+    weight: float = 0.2  # lambda; 0.1 for STAGE
+    samples: int = 128  # N rows of each modality; the source prints none
+    paired: bool = True  # whether the two rows of a pair come from the same question
+    warmup_steps: int = 20  # of the alignment alone; "few" in the source
+    epochs: int = 10
+    batch_size: int = 32  # 4 for STAGE
+    lr: float = 3e-4
+    weight_decay: float = 1e-5
+    clip: float | None = None
+    temporal: float = 0.5  # weight of the moment's loss in STAGE
+    spatial: float = 0.1  # weight of the regions' loss in STAGE
+    restore_best: bool = True
+
+    def __post_init__(self) -> None:
+        if self.alignment not in ALIGNMENTS:
+            raise ValueError(f"alignment must be one of {', '.join(ALIGNMENTS)}, got {self.alignment!r}")
+        for name, least in (("samples", 2), ("epochs", 1), ("batch_size", 1), ("warmup_steps", 0)):
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
+
+
+def build(settings: Any, *, vocabulary: int, features: int, seed: int) -> System:
+    """Build the system that a row's settings name, ``tvqa-abc`` or ``stage``.
+
+    Raises
+    ------
+    ValueError
+        If there is no such system.
+    """
+    if settings["system"] == "tvqa-abc":
+        config = construct(TVQAConfig, settings, vocabulary=vocabulary, features=features)
+        return TVQA_abc(config, seed=seed)
+    if settings["system"] == "stage":
+        return STAGE(construct(STAGEConfig, settings, vocabulary=vocabulary, features=features), seed=seed)
+    raise ValueError(f"system must be tvqa-abc or stage, got {settings['system']!r}")
+
+
+def align_streams(
+    answered: Answered | Located, recipe: Recipe, *, generator: torch.Generator | None = None
+) -> Tensor:
+    """Return the alignment of the visual embedding with that of question and answers, before matching."""
+    values = []
+    for name in VISUAL:
+        if recipe.alignment == "none" or name not in answered.streams:
+            continue
+        stream = answered.streams[name]
+        # excerpt: align
+        x, y = sample_rows(
+            stream.mask, answered.text_mask, recipe.samples, paired=recipe.paired, generator=generator
+        )
+        video = stream.states[x[:, 0], x[:, 1]]  # (N, H)
+        text = answered.text[y[:, 0], y[:, 1]]  # (N, H)
+        values.append(ALIGNMENTS[recipe.alignment](video, text))
+        # end excerpt
+    return torch.stack(values).mean() if values else answered.logits.new_zeros(())
+
+
+def loss_of(model: System, batch: Batch, recipe: Recipe) -> Tensor:
+    """Return the final loss of equation 5.4, in nats, or minus the alignment while warming up."""
+    answered = model(batch)
+    alignment = align_streams(answered, recipe)
+    if batch.warming:
+        return -alignment
+    loss = functional.cross_entropy(answered.logits, batch.right)
+    if isinstance(answered, Located):
+        loss = loss + recipe.temporal * temporal_loss(answered, batch)
+        loss = loss + recipe.spatial * spatial_loss(answered, batch)
+    return loss - recipe.weight * alignment
+
+
+def train_answerer(
+    model: System,
+    train_set: QuestionSet,
+    recipe: Recipe,
+    *,
+    valid_set: QuestionSet | None = None,
+    **options: Unpack[training.RunOptions],
+) -> training.History:
+    """Train a system in place; with a validation set, keep the epoch with the best accuracy.
+
+    Parameters
+    ----------
+    model
+        With its first weights.
+    train_set, valid_set
+        Questions.
+    recipe
+        How.
+    **options
+        See `training.RunOptions`.
+    """
+    seed = options.get("seed", 0)
+    aligned = recipe.alignment != "none" and any(name in VISUAL for name in model.config.streams)
+    warmup = recipe.warmup_steps if aligned else 0
+    steps = -(-len(train_set) // recipe.batch_size)
+
+    def batches(epoch: int) -> Iterator[Batch]:
+        generator = torch.Generator().manual_seed(seed * 1_000 + epoch)
+        order = torch.randperm(len(train_set), generator=generator)
+        for step in range(steps):
+            items = order[step * recipe.batch_size : (step + 1) * recipe.batch_size]
+            yield select(train_set.batch, items, warming=epoch * steps + step < warmup)
+
+    def validate(model: System) -> dict[str, float]:
+        chosen = answer_all(model, valid_set)  # type: ignore[arg-type]
+        return accuracy_by_need(valid_set.questions, chosen)  # type: ignore[union-attr]
+
+    return training.fit_recipe(
+        model,
+        batches,
+        recipe,
+        settings={"restore_best": recipe.restore_best and valid_set is not None},
+        loss=lambda model, batch: loss_of(model, batch, recipe),
+        validate=None if valid_set is None else validate,
+        identity={"config": repr(model.config)},
+        steps_per_epoch=steps,
+        **options,
+    )
+
+
+@torch.no_grad()
+def answer_all(model: System, asked: QuestionSet, *, size: int = 100) -> list[int]:
+    """Return the index of the chosen answer of each question."""
+    model.eval()
+    device = next(model.parameters()).device
+    chosen: list[int] = []
+    for start in range(0, len(asked), size):
+        batch = select(asked.batch, range(start, min(start + size, len(asked))))
+        chosen += model(training.to_device(batch, device)).logits.argmax(1).tolist()
+    return chosen
+
+
+@torch.no_grad()
+def measure_alignment(
+    model: System, asked: QuestionSet, *, samples: int = 1000, most: int = 500, seed: int = 0
+) -> dict[str, float]:
+    """Measure how alike a stream's embedding is to that of question and answers, on questions held out.
+
+    Parameters
+    ----------
+    model, asked
+        A system and test questions.
+    samples
+        Rows that CKA compares.
+    most
+        Questions at most.
+    seed
+        Draws the rows.
+
+    Returns
+    -------
+    dict
+        For each stream: ``cka.<stream>`` and ``cka.<stream>.debiased`` of rows of the same questions, and
+        ``retrieval.<stream>.top1`` and ``.rank`` of a question's mean state among those of all.
+    """
+    model.eval()
+    device = next(model.parameters()).device
+    answered = model(training.to_device(select(asked.batch, range(min(most, len(asked)))), device))
+    generator = torch.Generator().manual_seed(seed)
+    text = _mean(answered.text, answered.text_mask)
+    metrics: dict[str, float] = {}
+    for name, stream in answered.streams.items():
+        if not stream.mask.any():
+            continue
+        x, y = sample_rows(stream.mask, answered.text_mask, samples, generator=generator)
+        rows = stream.states[x[:, 0], x[:, 1]], answered.text[y[:, 0], y[:, 1]]
+        metrics[f"cka.{name}"] = float(cka(*rows))
+        metrics[f"cka.{name}.debiased"] = float(cka(*rows, debiased=True))
+        found = retrieval(_mean(stream.states, stream.mask), text)
+        metrics |= {f"retrieval.{name}.{key}": value for key, value in found.items()}
+    return metrics
+
+
+def _mean(states: Tensor, mask: Tensor) -> Tensor:
+    """Return the mean state of each question."""
+    return (states * mask.unsqueeze(-1)).sum(1) / mask.sum(1, keepdim=True).clamp(min=1)

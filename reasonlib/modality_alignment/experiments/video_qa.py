@@ -1,0 +1,93 @@
+"""Video question answering with and without alignment (tables 5.1 and 5.2), and by streams."""
+
+from typing import Any
+
+import torch
+
+from reasonlib import training
+from reasonlib.modality_alignment.data.datasets import QuestionSet, load_questions
+from reasonlib.modality_alignment.data.encoding import select
+from reasonlib.modality_alignment.data.metrics import accuracy_by_need, temporal_overlap
+from reasonlib.modality_alignment.experiments.train import (
+    Recipe,
+    System,
+    answer_all,
+    build,
+    measure_alignment,
+    train_answerer,
+)
+from reasonlib.modality_alignment.models.stage import STAGE, best_span
+from reasonlib.tracking.experiment import Measured, Trial
+from reasonlib.training.settings import construct
+
+__all__ = ["load_trial", "measure_moments", "run_video_qa"]
+
+
+def load_trial(trial: Trial) -> tuple[int, dict[str, QuestionSet]]:
+    """Return the size of the vocabulary and the parts of the questions that a trial's settings describe."""
+    names = ("train", "valid", "test", "kinds", "bias", "frames_each", "features", "noise")
+    chosen: dict[str, Any] = {name: trial.settings[name] for name in names if name in trial.settings}
+    if "kinds" in chosen:
+        chosen["kinds"] = tuple(chosen["kinds"])
+    vocabulary, parts = load_questions(**chosen)
+    return len(vocabulary), parts
+
+
+@torch.no_grad()
+def measure_moments(model: STAGE, asked: QuestionSet, *, size: int = 100) -> dict[str, float]:
+    """Return ``overlap``, the mean intersection over union of the chosen answer's moment, and ``joint``.
+
+    ``joint`` is the share of questions with the right answer and an overlap of at least one half (ASA).
+    Questions without a moment do not count.
+    """
+    overlaps, joint = [], []
+    for start in range(0, len(asked), size):
+        batch = select(asked.batch, range(start, min(start + size, len(asked))))
+        located = model(batch)
+        chosen = located.logits.argmax(1)
+        spans = best_span(located.moments)[torch.arange(len(batch)), chosen]
+        for row, question in enumerate(asked.questions[start : start + len(batch)]):
+            if question.span is None:
+                continue
+            rate = question.seconds / len(question.frames)
+            first, last = spans[row].tolist()
+            overlaps.append(temporal_overlap((first * rate, (last + 1) * rate), question.span))
+            joint.append(overlaps[-1] >= 0.5 and int(chosen[row]) == question.right)
+    return {"overlap": sum(overlaps) / len(overlaps), "joint": sum(joint) / len(joint)}
+
+
+def run_video_qa(trial: Trial) -> Measured:
+    """Train one row and measure it on test questions.
+
+    Metrics
+    -------
+    `accuracy_by_need`, `measure_alignment`, and for STAGE `measure_moments`.
+    """
+    recipe = construct(Recipe, trial.settings)
+    vocabulary, parts = load_trial(trial)
+    features = parts["train"].batch.regions.shape[-1]
+    model: System = build(trial.settings, vocabulary=vocabulary, features=features, seed=trial.seed)
+    model.to(trial.device)
+    history = train_answerer(model, parts["train"], recipe, valid_set=parts["valid"], **trial.options)
+    model.to("cpu")
+    return measured_on(model, parts["test"], history)
+
+
+def measured_on(model: System, asked: QuestionSet, history: training.History) -> Measured:
+    """Measure a trained system on test questions."""
+    metrics = accuracy_by_need(asked.questions, answer_all(model, asked))
+    metrics |= measure_alignment(model, asked)
+    if isinstance(model, STAGE):
+        metrics |= measure_moments(model, asked)
+    curve = [
+        {name: round(value, 4) for name, value in row.items() if name.startswith(("accuracy", "loss", "step"))}
+        for row in history
+    ]
+    return Measured(
+        metrics=metrics,
+        steps_done=history.steps_done,
+        steps_planned=history.steps_planned,
+        stopped=history.stopped,
+        examples=len(asked),
+        details={"curve": curve},
+    )

@@ -1,0 +1,169 @@
+"""TVQA_abc: each stream matches its own context with the question and five answers (Lei et al. 2018).
+
+::
+
+    words ------------> embedding ------+
+    frames, regions --> linear, tanh ---+-> biLSTM -> match_context -> biLSTM -> max -> linear -> 5 scores
+                                             |                        one per stream; scores are added
+                              alignment compares these states (figure 5.5)
+
+Source: Yun (2022), section 5.3.2. Sizes are those of the public code, jayleicn/TVQA.
+
+Axes: B questions, A = 5 answers, T positions of a context, S words, D features of a region, H2 = 2 hidden.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from reasonlib.modality_alignment.data.encoding import Batch
+from reasonlib.modality_alignment.models.context_matching import match_context
+from reasonlib.modality_alignment.models.recurrent import compact, max_over_time, read_sequences
+from reasonlib.training.devices import seeded
+
+__all__ = ["STREAMS", "VISUAL", "Answered", "Stream", "TVQAConfig", "TVQA_abc"]
+
+VISUAL = ("frames", "regions")
+STREAMS = ("question", "subtitle", "captions", *VISUAL)
+"""What a stream reads; ``question`` reads the question alone, and ``frames`` the mean of a frame's regions."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TVQAConfig:
+    """Sizes of TVQA_abc; the defaults are those of the public code.
+
+    Raises
+    ------
+    ValueError
+        If a size is below 1, or a stream is unknown or missing.
+    """
+
+    vocabulary: int
+    features: int = 2048  # D
+    embedding: int = 300
+    hidden: int = 150  # of one direction of the first LSTM
+    matched: int = 300  # of one direction of the second LSTM
+    dropout: float = 0.5  # of the features
+    streams: tuple[str, ...] = ("subtitle", "regions")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "streams", tuple(self.streams))
+        for name in ("vocabulary", "features", "embedding", "hidden", "matched"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        unknown = set(self.streams) - set(STREAMS)
+        if unknown or not self.streams:
+            raise ValueError(f"streams must be among {', '.join(STREAMS)}, got {list(self.streams)}")
+
+
+class Stream(NamedTuple):
+    """What one stream saw.
+
+    Attributes
+    ----------
+    scores
+        Of each answer, (B, A); zeros for a stream that has nothing to read.
+    states, mask
+        The embedded context before matching, (B, T, H2), and its positions, (B, T).
+    weights
+        Attention of each position to the words of each answer, (B, A, T, S).
+    """
+
+    scores: Float[Tensor, "B A"]
+    states: Float[Tensor, "B T H2"]
+    mask: Bool[Tensor, "B T"]
+    weights: Float[Tensor, "B A T S"]
+
+
+class Answered(NamedTuple):
+    """Answers of a batch.
+
+    Attributes
+    ----------
+    logits
+        Sum of the streams' scores, (B, A).
+    streams
+        By name.
+    text, text_mask
+        The embedded words of the question and its answers, (B, S, H2) and (B, S).
+    """
+
+    logits: Float[Tensor, "B A"]
+    streams: Mapping[str, Stream]
+    text: Float[Tensor, "B S H2"]
+    text_mask: Bool[Tensor, "B S"]
+
+
+class TVQA_abc(nn.Module):
+    """Video question answering by streams that are matched apart and added up.
+
+    Parameters
+    ----------
+    config
+        Sizes and streams.
+    seed
+        Draws the weights.
+    """
+
+    def __init__(self, config: TVQAConfig, *, seed: int = 0) -> None:
+        super().__init__()
+        self.config = config
+        with seeded(seed):
+            self.embedding = nn.Embedding(config.vocabulary, config.embedding, padding_idx=0)
+            self.lstm = _lstm(config.embedding, config.hidden)  # one for all streams
+            self.features = nn.ModuleDict()
+            self.second = nn.ModuleDict()
+            self.classifier = nn.ModuleDict()
+            for name in config.streams:
+                if name in VISUAL:
+                    self.features[name] = nn.Sequential(
+                        nn.Dropout(config.dropout), nn.Linear(config.features, config.embedding), nn.Tanh()
+                    )
+                self.second[name] = _lstm(10 * config.hidden, config.matched)
+                self.classifier[name] = nn.Linear(2 * config.matched, 1)
+
+    def forward(self, batch: Batch) -> Answered:
+        """Score the answers."""
+        count = batch.answers.shape[1]
+        question, question_mask = self._words(batch.question)
+        answers, answer_mask = self._words(batch.answers.flatten(0, 1))
+        five = answers.unflatten(0, (-1, count)), answer_mask.unflatten(0, (-1, count))
+        streams = {}
+        for name in self.config.streams:
+            states, mask = self._context(name, batch)
+            # excerpt: stream
+            matched = match_context(states, question, question_mask, *five)
+            mask_each = mask.repeat_interleave(count, 0)  # (B A, T)
+            second = read_sequences(self.second[name], matched.states.flatten(0, 1), mask_each)
+            best = max_over_time(second, mask_each)  # (B A, 2 matched)
+            scores = self.classifier[name](best).view(-1, count)  # (B, A)
+            # end excerpt
+            streams[name] = Stream(scores * mask.any(1, keepdim=True), states, mask, matched.answer_weights)
+        text = torch.cat((question, five[0].flatten(1, 2)), 1)
+        text_mask = torch.cat((question_mask, five[1].flatten(1, 2)), 1)
+        logits = torch.stack([stream.scores for stream in streams.values()]).sum(0)
+        return Answered(logits, streams, text, text_mask)
+
+    def _words(self, ids: Tensor) -> tuple[Float[Tensor, "B S H2"], Bool[Tensor, "B S"]]:
+        mask = ids != 0
+        return read_sequences(self.lstm, self.embedding(ids), mask), mask
+
+    def _context(self, name: str, batch: Batch) -> tuple[Float[Tensor, "B T H2"], Bool[Tensor, "B T"]]:
+        """Embed what a stream reads."""
+        if name not in VISUAL:
+            return self._words(getattr(batch, name))
+        regions, mask = batch.regions, batch.region_mask
+        if name == "frames":
+            total = (regions * mask.unsqueeze(-1)).sum(2)
+            inputs, mask = total / mask.sum(2, keepdim=True).clamp(min=1), mask.any(2)
+        else:
+            inputs, mask = compact(regions.flatten(1, 2), mask.flatten(1, 2))
+        return read_sequences(self.lstm, self.features[name](inputs), mask), mask
+
+
+def _lstm(inputs: int, width: int) -> nn.LSTM:
+    return nn.LSTM(inputs, width, batch_first=True, bidirectional=True)

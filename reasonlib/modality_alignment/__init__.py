@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from reasonlib.modality_alignment.data.simulator import simulate
-    from reasonlib.modality_alignment.data.tvqa import read
+    from reasonlib.modality_alignment.data.corpus import read
     from reasonlib.modality_alignment.models.pretrained import answer, from_pretrained
     from reasonlib.modality_alignment.models.stage import STAGE
     from reasonlib.modality_alignment.models.tvqa_abc import TVQA_abc
@@ -23,7 +23,7 @@ _MODULES = {
     "TVQA_abc": "reasonlib.modality_alignment.models.tvqa_abc",
     "answer": "reasonlib.modality_alignment.models.pretrained",
     "from_pretrained": "reasonlib.modality_alignment.models.pretrained",
-    "read": "reasonlib.modality_alignment.data.tvqa",
+    "read": "reasonlib.modality_alignment.data.corpus",
     "simulate": "reasonlib.modality_alignment.data.simulator",
 }
 

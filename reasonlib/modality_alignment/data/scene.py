@@ -6,7 +6,7 @@
     acts       red cube|  blue ..                                     moves, and may push another object
     speaks     anna    |  ben     |  ...                              "anna : i want the ring"
 
-What is said has nothing to do with what is seen, so that each modality is silent about the other's questions.
+What is said has nothing to do with what is seen, so that neither modality answers the other's questions.
 A region's features are a fixed random projection of its true attributes, plus noise: they speak another
 language than the words.
 """
@@ -26,8 +26,8 @@ __all__ = [
     "subtitles_of",
 ]  # fmt: skip
 
-SHAPES = ("cube", "ball", "cone", "ring", "star", "disc", "cross", "bowl")
-COLOURS = ("red", "blue", "green", "yellow", "black", "white", "pink", "brown")
+SHAPES = ("cube", "ball", "cone", "ring", "star", "disc", "cross", "bowl", "arch", "drum")
+COLOURS = ("red", "blue", "green", "yellow", "black", "white", "pink", "brown", "orange", "grey")
 SIZES = ("small", "large")
 MOTIONS = ("left", "right", "up", "down", "around")
 NAMES = ("anna", "ben", "carl", "dora", "emil", "fay", "gus", "hana")
@@ -118,8 +118,16 @@ def _split(draw: np.random.Generator, words: tuple[str, str]) -> list[str]:
     return [pool[number] for number in draw.permutation(ACTORS)]
 
 
-def draw_scene(draw: np.random.Generator) -> Scene:
-    """Draw a scene: shapes, colours, motions and speakers all differ, nothing depends on anything else."""
+def draw_scene(draw: np.random.Generator, *, same: bool = False) -> Scene:
+    """Draw a scene: shapes, colours, motions and speakers all differ, nothing depends on anything else.
+
+    Parameters
+    ----------
+    draw
+        Draws it.
+    same
+        Whether the lines are about the shapes of the scene, and not about five of all shapes.
+    """
     shapes, colours = _choose(draw, SHAPES), _choose(draw, COLOURS)
     motions, sizes = _choose(draw, MOTIONS), _split(draw, SIZES)
     actors = []
@@ -127,8 +135,9 @@ def draw_scene(draw: np.random.Generator) -> Scene:
         others: list[int | None] = [None, *(other for other in range(ACTORS) if other != slot)]
         pushes = others[int(draw.integers(ACTORS))]
         actors.append(Actor(shapes[slot], colours[slot], sizes[slot], motions[slot], pushes))
-    speakers, verbs, spoken = _choose(draw, NAMES), _split(draw, VERBS), draw.permutation(ACTORS)
-    lines = [Line(speakers[slot], verbs[slot], shapes[spoken[slot]]) for slot in range(ACTORS)]
+    speakers, verbs = _choose(draw, NAMES), _split(draw, VERBS)
+    spoken = [shapes[number] for number in draw.permutation(ACTORS)] if same else _choose(draw, SHAPES)
+    lines = [Line(*line) for line in zip(speakers, verbs, spoken, strict=True)]
     return Scene(tuple(actors), tuple(lines))
 
 

@@ -3,7 +3,8 @@
 ::
 
     needs      kind       question                            answered by
-    video      colour     what colour is the cube ?           the regions
+    video      presence   which colour is there ?             the regions
+               colour     what colour is the cube ?
                shape      what is red ?
                motion     where does the cube move ?
                push       what does the cube push ?
@@ -13,8 +14,8 @@
                meeting    what do most want that is large ?   the one thing in two sets of three
     text       opposite   what is the opposite of hot ?       the words alone
 
-All five answers occur in the scene, so that without its modality a question is answered by chance, one in
-five; a ``meeting`` question one in three by either modality alone. The dial `bias` gives objects their usual
+Of the answers to a ``presence`` question one occurs in the scene, of those to others all five, so that without
+its modality a question is answered by chance, one in five; a ``meeting`` question one in three by either modality alone. The dial `bias` gives objects their usual
 colour, shape and motion more often, so that the words alone answer a share of the video questions.
 """
 
@@ -43,7 +44,7 @@ from reasonlib.modality_alignment.data.scene import (
 __all__ = ["KINDS", "SIMULATORS", "SimulatorConfig", "simulate"]
 
 KINDS = {
-    "colour": "video", "shape": "video", "motion": "video", "push": "video",
+    "presence": "video", "colour": "video", "shape": "video", "motion": "video", "push": "video",
     "wish": "subtitle", "speaker": "subtitle",
     "moment": "both", "meeting": "both",
     "opposite": "text",
@@ -112,9 +113,9 @@ def simulate(
 
 def _question(kind: str, number: int, seed: int, config: SimulatorConfig) -> VideoQuestion:
     draw = np.random.default_rng((seed, number))
-    scene = draw_scene(draw)
+    scene = draw_scene(draw, same=kind == "meeting")
     while kind == "meeting" and len(scene.wished & scene.sized) != 1:
-        scene = draw_scene(draw)
+        scene = draw_scene(draw, same=True)
     slot = int(draw.integers(ACTORS))
     if draw.random() < config.bias:
         scene = _usual(scene, slot, kind)
@@ -162,19 +163,24 @@ def _usual(scene: Scene, slot: int, kind: str) -> Scene:
         return swapped.get(value, value)
 
     actors = [actor._replace(**{field: replaced(getattr(actor, field))}) for actor in scene.actors]
-    lines = [
-        line._replace(shape=replaced(line.shape)) if kind == "shape" else line for line in scene.lines
-    ]
-    return Scene(tuple(actors), tuple(lines))
+    return scene._replace(actors=tuple(actors))
 
 
 Asked = tuple[str, str, Sequence[str], int]
 """Question, right answer, the five answers, and the slot that shows the answer."""
 
 
+def _presence(scene: Scene, slot: int, draw: np.random.Generator) -> Asked:
+    attribute, words = (("colour", COLOURS), ("shape", SHAPES))[int(draw.integers(2))]
+    seen = [getattr(actor, attribute) for actor in scene.actors]
+    absent = [word for word in words if word not in seen]
+    chosen = [absent[number] for number in draw.permutation(len(absent))[: ACTORS - 1]]
+    return f"which {attribute} is there ?", seen[slot], [seen[slot], *chosen], slot
+
+
 def _colour(scene: Scene, slot: int, draw: np.random.Generator) -> Asked:
     actor = scene.actors[slot]
-    return f"what colour is the {actor.shape} ?", actor.colour, [a.colour for a in scene.actors], slot
+    return f"what colour is the {actor.shape} ?", actor.colour, [each.colour for each in scene.actors], slot
 
 
 def _shape(scene: Scene, slot: int, draw: np.random.Generator) -> Asked:
@@ -196,12 +202,12 @@ def _push(scene: Scene, slot: int, draw: np.random.Generator) -> Asked:
 
 def _wish(scene: Scene, slot: int, draw: np.random.Generator) -> Asked:
     line = scene.lines[slot]
-    return f"what does {line.speaker} {line.verb} ?", line.shape, _shapes(scene), slot
+    return f"what does {line.speaker} {line.verb} ?", line.shape, [each.shape for each in scene.lines], slot
 
 
 def _speaker(scene: Scene, slot: int, draw: np.random.Generator) -> Asked:
     line = scene.lines[slot]
-    return f"who {line.verb}s the {line.shape} ?", line.speaker, [a.speaker for a in scene.lines], slot
+    return f"who {line.verb}s the {line.shape} ?", line.speaker, [each.speaker for each in scene.lines], slot
 
 
 def _moment(scene: Scene, slot: int, draw: np.random.Generator) -> Asked:
@@ -227,7 +233,7 @@ def _shapes(scene: Scene) -> list[str]:
 
 
 _ASK: dict[str, Callable[[Scene, int, np.random.Generator], Asked]] = {
-    "colour": _colour, "shape": _shape, "motion": _motion, "push": _push, "wish": _wish,
+    "presence": _presence, "colour": _colour, "shape": _shape, "motion": _motion, "push": _push, "wish": _wish,
     "speaker": _speaker, "moment": _moment, "meeting": _meeting, "opposite": _opposite,
 }  # fmt: skip
 

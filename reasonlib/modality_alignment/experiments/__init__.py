@@ -4,7 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from reasonlib.modality_alignment.data.datasets import DATA
+from reasonlib.modality_alignment.data.simulator import KINDS
+from reasonlib.modality_alignment.experiments.annotations import RULES, annotations_version, run_annotations
 from reasonlib.modality_alignment.experiments.batch_bias import run_batch_bias
+from reasonlib.modality_alignment.experiments.bundle import make_bundle
 from reasonlib.modality_alignment.experiments.points import run_points
 from reasonlib.modality_alignment.experiments.video_qa import run_video_qa
 from reasonlib.tracking.experiment import Experiment, subset
@@ -22,7 +25,7 @@ POINT_ROWS: Mapping[str, Mapping[str, Any]] = {
 """Figure 5.4 has the first three; the warm-up and the kernel are stated in words; InfoNCE is ours."""
 
 POINT_SCALES: Mapping[str, Mapping[str, Any]] = {
-    "smoke": {"pairs": 64, "held_out": 20, "batch_size": 16, "epochs": 2, "drawn": 8},
+    "smoke": {"pairs": 64, "held_out": 20, "batch_size": 16, "epochs": 2, "warmup_steps": 2, "drawn": 8},
     "quick": {"pairs": 10_000, "held_out": 1_000, "epochs": 10, "drawn": 300},
     "paper": {"pairs": 10_000, "held_out": 1_000, "epochs": 10, "drawn": 300},
 }
@@ -50,7 +53,7 @@ BATCH_BIAS = Experiment(
     title="CKA of a batch, plain and debiased, by the size of the batch",
     rows={str(size): {"batch_size": size} for size in (16, 32, 64, 128, 512, 2048)},
     scales={
-        "smoke": {"pairs": 64, "held_out": 20, "steps": 4},
+        "smoke": {"pairs": 64, "held_out": 20, "steps": 4, "warmup_steps": 2},
         "quick": {"pairs": 10_000, "held_out": 1_000, "steps": 200},
         "paper": {"pairs": 10_000, "held_out": 1_000, "steps": 2_000},
     },
@@ -65,15 +68,16 @@ CKA: Mapping[str, Any] = {"alignment": "cka-linear"}
 
 TINY: Mapping[str, Any] = {
     "train": 27, "valid": 9, "test": 18, "embedding": 8, "hidden": 4, "matched": 4, "width": 8, "bridge": 8,
-    "samples": 8, "epochs": 1, "batch_size": 9, "warmup_steps": 1,
+    "kinds": list(KINDS), "samples": 8, "epochs": 1, "batch_size": 9, "warmup_steps": 1,
 }  # fmt: skip
 
 SMALL: Mapping[str, Any] = {
-    "train": 4000, "valid": 200, "test": 500, "embedding": 24, "hidden": 24, "matched": 24, "width": 32,
-    "bridge": 32, "kernel": 3, "statement_kernel": 3, "extra": 0, "dropout": 0.0, "epochs": 5, "lr": 4e-3,
-    "clip": 1.0, "kinds": ["colour", "wish", "meeting", "opposite"],
+    "train": 7000, "valid": 210, "test": 700, "embedding": 48, "hidden": 24, "matched": 24, "width": 32,
+    "bridge": 32, "kernel": 3, "statement_kernel": 3, "extra": 0, "dropout": 0.0, "epochs": 6, "lr": 4e-3,
+    "clip": 1.0,
+    "kinds": ["presence", "colour", "presence", "colour", "wish", "meeting", "opposite"],
 }  # fmt: skip
-"""One kind of question for each need, and small systems, for a minute on one core."""
+"""Few kinds of questions and small systems, for a minute on one core."""
 
 LARGE: Mapping[str, Any] = {
     "train": 60_000, "valid": 2000, "test": 5000, "embedding": 300, "hidden": 150, "matched": 300,
@@ -103,6 +107,27 @@ VIDEO_QA = Experiment(
     run=run_video_qa,
 )
 
+ANNOTATIONS = Experiment(
+    name="modality_alignment/annotations",
+    title="What the words of TVQA+ give away, and a guessed moment, by the released annotations",
+    rows={rule: {"rule": rule} for rule in RULES},
+    scales={"smoke": {}, "quick": {}, "paper": {}},
+    data=subset(DATA, "tvqa-plus", "simulated"),
+    run=run_annotations,
+    version=annotations_version,
+    deterministic=True,
+)
+
+BUNDLE = Experiment(
+    name="modality_alignment/bundle",
+    title="The bundled answerer of video questions",
+    rows={"tvqa-abc": ABC},
+    scales={"smoke": TINY, "quick": SMALL, "paper": {**SMALL, "train": 14_000, "epochs": 8}},
+    data=subset(DATA, "simulated"),
+    run=make_bundle,
+)
+
 EXPERIMENTS = {
-    experiment.name: experiment for experiment in (POINTS, SHARED_POINTS, BATCH_BIAS, VIDEO_QA)
+    experiment.name: experiment
+    for experiment in (POINTS, SHARED_POINTS, BATCH_BIAS, VIDEO_QA, ANNOTATIONS, BUNDLE)
 }

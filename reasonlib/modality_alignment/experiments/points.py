@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Unpack
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -22,7 +23,7 @@ from reasonlib.nn.similarity import cka
 from reasonlib.tracking.experiment import Measured, Trial
 from reasonlib.training.settings import construct
 
-__all__ = ["PointsRecipe", "TrainedEncoders", "measure_pairs", "run_points", "train_encoders"]
+__all__ = ["PointsRecipe", "TrainedEncoders", "draw_map", "measure_pairs", "run_points", "train_encoders"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,7 +195,8 @@ def run_points(trial: Trial) -> Measured:
     points, held_out = load_points(
         trial.data, pairs=settings["pairs"], held_out=settings["held_out"], seed=trial.seed
     )
-    trained = train_encoders(points, recipe, **trial.options)
+    snapshots = DRAWN_EPOCHS if trial.seed == 0 else ()
+    trained = train_encoders(points, recipe, snapshots=snapshots, **trial.options)
     metrics = measure_pairs(trained.model, points)
     metrics |= {f"{name}.held_out": value for name, value in measure_pairs(trained.model, held_out).items()}
     rows = [{**trained.start, "step": 0}, *trained.history]
@@ -209,9 +211,24 @@ def run_points(trial: Trial) -> Measured:
     details: dict[str, Any] = {
         "curve": {name: [round(row[name], 4) for row in rows] for name in ("step", "cosine", "cka")}
     }
+    if trial.seed == 0:
+        count = settings["drawn"]
+        details["tsne"] = {"data": draw_map(points, count)}
+        details["tsne"] |= {str(epoch): draw_map(pair, count) for epoch, pair in trained.snapshots.items()}
     return Measured(
         metrics=metrics,
         steps_done=trained.history.steps_done,
         steps_planned=trained.history.steps_planned,
         details=details,
     )
+
+
+def draw_map(pair: PairedPoints | Embedded, count: int, *, seed: int = 0) -> dict[str, list[list[float]]]:
+    """Place the first points of both clouds on one map by t-SNE; returns ``a`` and ``b``, lists of (x, y)."""
+    from sklearn.manifold import TSNE
+
+    count = min(count, len(pair.a))
+    both = torch.cat((pair.a[:count], pair.b[:count])).numpy()
+    tsne = TSNE(perplexity=min(30.0, count / 2), init="pca", random_state=seed)
+    places = np.round(tsne.fit_transform(both).astype(float), 1).tolist()
+    return {"a": places[:count], "b": places[count:]}

@@ -19,18 +19,18 @@ from reasonlib.modality_alignment.experiments.train import (
 from reasonlib.modality_alignment.models.stage import STAGE, best_span
 from reasonlib.tracking.experiment import Measured, Trial
 from reasonlib.training.settings import construct
+from reasonlib.training.vocabulary import Vocabulary
 
-__all__ = ["load_trial", "measure_moments", "run_video_qa"]
+__all__ = ["load_trial", "measure_moments", "measured_on", "run_video_qa"]
 
 
-def load_trial(trial: Trial) -> tuple[int, dict[str, QuestionSet]]:
-    """Return the size of the vocabulary and the parts of the questions that a trial's settings describe."""
+def load_trial(trial: Trial) -> tuple[Vocabulary, dict[str, QuestionSet]]:
+    """Return the vocabulary and the parts of the questions that a trial's settings describe."""
     names = ("train", "valid", "test", "kinds", "bias", "frames_each", "features", "noise")
     chosen: dict[str, Any] = {name: trial.settings[name] for name in names if name in trial.settings}
     if "kinds" in chosen:
         chosen["kinds"] = tuple(chosen["kinds"])
-    vocabulary, parts = load_questions(**chosen)
-    return len(vocabulary), parts
+    return load_questions(**chosen)
 
 
 @torch.no_grad()
@@ -66,7 +66,7 @@ def run_video_qa(trial: Trial) -> Measured:
     recipe = construct(Recipe, trial.settings)
     vocabulary, parts = load_trial(trial)
     features = parts["train"].batch.regions.shape[-1]
-    model: System = build(trial.settings, vocabulary=vocabulary, features=features, seed=trial.seed)
+    model: System = build(trial.settings, vocabulary=len(vocabulary), features=features, seed=trial.seed)
     model.to(trial.device)
     history = train_answerer(model, parts["train"], recipe, valid_set=parts["valid"], **trial.options)
     model.to("cpu")

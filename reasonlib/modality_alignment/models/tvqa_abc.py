@@ -71,12 +71,24 @@ class Stream(NamedTuple):
         The embedded context before matching, (B, T, H2), and its positions, (B, T).
     weights
         Attention of each position to the words of each answer, (B, A, T, S).
+    matched
+        States of the second LSTM, of which the largest are scored, (B, A, T, M2); None in STAGE.
     """
 
     scores: Float[Tensor, "B A"]
     states: Float[Tensor, "B T H2"]
     mask: Bool[Tensor, "B T"]
     weights: Float[Tensor, "B A T S"]
+    matched: Float[Tensor, "B A T M2"] | None = None
+
+    @property
+    def peaks(self) -> Float[Tensor, "B A T"]:
+        """The share of units of the second LSTM whose largest state is at each position; sums to one."""
+        if self.matched is None:
+            raise ValueError("only streams of TVQA_abc have peaks")
+        hidden = ~self.mask[:, None, :, None]
+        largest = self.matched.masked_fill(hidden, float("-inf")).argmax(2, keepdim=True)
+        return torch.zeros_like(self.matched).scatter(2, largest, 1.0).mean(-1)
 
 
 class Answered(NamedTuple):
@@ -142,7 +154,9 @@ class TVQA_abc(nn.Module):
             best = max_over_time(second, mask_each)  # (B A, 2 matched)
             scores = self.classifier[name](best).view(-1, count)  # (B, A)
             # end excerpt
-            streams[name] = Stream(scores * mask.any(1, keepdim=True), states, mask, matched.answer_weights)
+            scores = scores * mask.any(1, keepdim=True)
+            second = second.unflatten(0, (-1, count))
+            streams[name] = Stream(scores, states, mask, matched.answer_weights, second)
         text = torch.cat((question, five[0].flatten(1, 2)), 1)
         text_mask = torch.cat((question_mask, five[1].flatten(1, 2)), 1)
         logits = torch.stack([stream.scores for stream in streams.values()]).sum(0)

@@ -1,0 +1,291 @@
+"""Points, simulated questions, readers, encoding and metrics."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from reasonlib.errors import DataError
+from reasonlib.modality_alignment.data import corpus, metrics
+from reasonlib.modality_alignment.data.encoding import build_vocabulary, encode, select
+from reasonlib.modality_alignment.data.example import VideoQuestion
+from reasonlib.modality_alignment.data.metrics import Detection
+from reasonlib.modality_alignment.data.points import PointsConfig, draw_points
+from reasonlib.modality_alignment.data.scene import SceneConfig
+from reasonlib.modality_alignment.data.simulator import KINDS, SIMULATORS, SimulatorConfig, simulate
+
+QUESTIONS = simulate(200, seed=5)
+
+
+def of(kind, questions=QUESTIONS):
+    return [question for question in questions if question.kind == kind]
+
+
+def test_points_have_the_sources_sizes_and_differ():
+    train, held_out = draw_points(PointsConfig(), seed=0)
+    assert train.a.shape == train.b.shape == (10_000, 64) and held_out.a.shape == (1_000, 64)
+    assert train.a.dtype == torch.float32
+    again, _ = draw_points(PointsConfig(), seed=0)
+    assert torch.equal(train.b, again.b)
+    other, _ = draw_points(PointsConfig(), seed=1)
+    assert not torch.equal(train.b, other.b)
+
+    def kurtosis(points):  # of the largest principal direction: 3 for a Gaussian, far less for clusters
+        centred = points - points.mean(0)
+        direction = torch.linalg.svd(centred[:2000], full_matrices=False).Vh[0]
+        values = centred @ direction
+        return float((values**4).mean() / (values**2).mean() ** 2)
+
+    assert abs(kurtosis(train.a) - 3) < 0.3 < abs(kurtosis(train.b) - 3)
+
+
+@pytest.mark.parametrize(("shared", "alike"), [(0.0, False), (0.9, True)])
+def test_only_a_common_cause_makes_pairs_predictable(shared, alike):
+    train, held_out = draw_points(PointsConfig(shared=shared), seed=0)
+    weights = torch.linalg.lstsq(train.a - train.a.mean(0), train.b - train.b.mean(0)).solution
+    rest = (held_out.b - train.b.mean(0)) - (held_out.a - train.a.mean(0)) @ weights
+    explained = 1 - float(rest.square().sum() / (held_out.b - train.b.mean(0)).square().sum())
+    assert (explained > 0.05) == alike
+
+
+@pytest.mark.parametrize("changes", [{"pairs": 0}, {"shared": 2.0}, {"gap": -1.0}])
+def test_bad_points(changes):
+    with pytest.raises(ValueError, match=next(iter(changes))):
+        PointsConfig(**changes)
+
+
+def test_questions_depend_on_seed_and_number_alone():
+    assert simulate(20, seed=5) == QUESTIONS[:20]
+    assert simulate(20, seed=6) != QUESTIONS[:20]
+    first, again = simulate(1, seed=5)[0], QUESTIONS[0]
+    assert np.array_equal(first.frames[0][0].features, again.frames[0][0].features)
+
+
+def test_all_kinds_take_turns():
+    assert {question.kind for question in QUESTIONS} == set(KINDS)
+    for question in QUESTIONS:
+        assert KINDS[question.kind] == question.needs
+        assert len(set(question.answers)) == 5
+
+
+def acting(question, frame):
+    """What the truth says of a frame: the words of its caption."""
+    size, colour, shape, _, motion, _, _, pushed = question.captions[frame].split()
+    return {"size": size, "colour": colour, "shape": shape, "motion": motion, "pushes": pushed}
+
+
+def solve(question):
+    """Answer by rules from the true captions and the subtitles."""
+    facts = [acting(question, frame) for frame in range(len(question.frames))]
+    words = question.question.split()
+    lines = [(line.speaker, line.text.split()[1], line.text.split()[-1]) for line in question.subtitles]
+    if question.kind == "presence":
+        (answer,) = {fact[words[1]] for fact in facts} & set(question.answers)
+        return answer
+    if question.kind == "colour":
+        return next(fact["colour"] for fact in facts if fact["shape"] == words[4])
+    if question.kind == "shape":
+        return next(fact["shape"] for fact in facts if fact["colour"] == words[2])
+    if question.kind == "motion":
+        return next(fact["motion"] for fact in facts if fact["shape"] == words[3])
+    if question.kind == "push":
+        return next(fact["pushes"] for fact in facts if fact["shape"] == words[3])
+    if question.kind == "wish":
+        return next(shape for speaker, _, shape in lines if speaker == words[2])
+    if question.kind == "speaker":
+        return next(speaker for speaker, _, shape in lines if shape == words[3])
+    if question.kind == "moment":
+        slot = next(slot for slot, line in enumerate(lines) if line[0] == words[3])
+        return facts[slot * (len(facts) // 5)]["shape"]
+    wished = {shape for _, verb, shape in lines if verb == words[3]}
+    (answer,) = wished & {fact["shape"] for fact in facts if fact["size"] == words[6]}
+    return answer
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "opposite"])
+def test_labels_are_right(kind):
+    for question in of(kind):
+        assert question.answers[question.right] == solve(question), question.question
+
+
+def test_a_modality_says_nothing_about_the_others_questions():
+    """The frames of another scene change no subtitle, and the right answer stands at each position alike."""
+    many = simulate(2000, seed=9)
+    rights = np.bincount([question.right for question in many], minlength=5) / len(many)
+    assert np.abs(rights - 0.2).max() < 0.03
+    mentioned = [
+        question.answers[question.right] in {line.text.split()[-1] for line in question.subtitles}
+        for question in many
+        if question.kind == "presence" and "shape" in question.question
+    ]
+    assert abs(np.mean(mentioned) - 0.5) < 0.15  # five of ten shapes are spoken of, whatever is seen
+
+
+def test_moments_and_boxes_show_the_answer():
+    for question in of("colour"):
+        start, end = question.span
+        shape = question.question.split()[4]
+        assert {box.frame for box in question.boxes} == set(range(int(start), int(end)))
+        assert {box.label for box in question.boxes} == {shape}
+        assert all(acting(question, box.frame)["shape"] == shape for box in question.boxes)
+
+
+def test_features_are_a_projection_of_attributes():
+    config = SimulatorConfig(kinds=("colour",), scene=SceneConfig(noise=0.0, features=64))
+    questions = simulate(300, seed=1, config=config)
+    vectors = [frame[0].features for question in questions for frame in question.frames]
+    colours = [acting(question, frame)["colour"] for question in questions for frame in range(10)]
+    names = sorted(set(colours))
+    labels = np.eye(len(names))[[names.index(colour) for colour in colours]]
+    inputs = np.c_[np.array(vectors), np.ones(len(vectors))]
+    half = len(inputs) // 2
+    weights = np.linalg.lstsq(inputs[:half], labels[:half], rcond=None)[0]
+    assert ((inputs[half:] @ weights).argmax(1) == labels[half:].argmax(1)).mean() == 1.0
+
+
+def test_bias_makes_the_usual_answer_more_frequent():
+    def usual(bias):
+        questions = simulate(400, seed=2, config=SimulatorConfig(kinds=("colour",), bias=bias))
+        from reasonlib.modality_alignment.data.simulator import USUAL_COLOUR
+
+        return np.mean([q.answers[q.right] == USUAL_COLOUR[q.question.split()[4]] for q in questions])
+
+    assert usual(0.0) < 0.2 and 0.45 < usual(0.5) < 0.7 and usual(1.0) == 1.0
+
+
+@pytest.mark.parametrize("changes", [{"kinds": ("taste",)}, {"kinds": ()}, {"bias": 2.0}])
+def test_bad_simulators(changes):
+    with pytest.raises(ValueError, match=next(iter(changes))):
+        SimulatorConfig(**changes)
+
+
+def test_simulators_for_the_command_line():
+    assert {question.needs for question in SIMULATORS["both"](6, 0)} == {"both"}
+
+
+def test_bad_questions():
+    with pytest.raises(ValueError, match="answers must be 5"):
+        VideoQuestion(question="?", answers=("a",), right=0)
+    with pytest.raises(ValueError, match="span"):
+        VideoQuestion(question="?", answers=tuple("abcde"), right=0, span=(3.0, 1.0))
+
+
+def test_encoding():
+    vocabulary = build_vocabulary(QUESTIONS)
+    batch = encode(QUESTIONS, vocabulary)
+    assert batch.answers.shape[:2] == (200, 5) and len(batch) == 200
+    for row, question in enumerate(QUESTIONS[:20]):
+        words = vocabulary.decode([int(number) for number in batch.question[row] if number])
+        assert " ".join(words) == question.question
+        joined = vocabulary.decode([int(number) for number in batch.joined[row, 2] if number])
+        assert " ".join(joined) == f"{question.question} {question.answers[2]}"
+        for frame, regions in enumerate(question.frames):
+            assert int(batch.region_mask[row, frame].sum()) == len(regions)
+        if question.span is not None:
+            assert batch.span[row].tolist() == [question.span[0], question.span[1] - 1]
+            said = vocabulary.decode([int(n) for n in batch.subtitle_frames[row, int(question.span[0])] if n])
+            line = next(line for line in question.subtitles if line.start == question.span[0])
+            assert " ".join(said) == f"{line.speaker} {line.text}"
+        else:
+            assert batch.span[row].tolist() == [-1, -1]
+    colour = next(row for row, question in enumerate(QUESTIONS) if question.kind == "colour")
+    words, frames = batch.grounding[colour].any(-1).nonzero().unbind(1)
+    assert set(words.tolist()) == {4}  # the word that names the shape
+    start, end = QUESTIONS[colour].span
+    assert set(frames.tolist()) == set(range(int(start), int(end)))
+    part = select(batch, [3, 1], warming=True)
+    assert part.warming and torch.equal(part.question, batch.question[[3, 1]])
+    with pytest.raises(ValueError, match="at least one"):
+        encode([], vocabulary)
+
+
+ENTRY = {
+    "qid": 7, "q": "What is Penny holding ?", "a0": "a cup", "a1": "a book", "a2": "a box", "a3": "a pen",
+    "a4": "a hat", "answer_idx": "1", "ts": [3.0, 9.0], "vid_name": "s01",
+    "bbox": {
+        "13": [{"img_id": 13, "top": 10, "left": 20, "width": 100, "height": 50, "label": "Penny"}],
+        "19": [{"img_id": 19, "top": 0, "left": 0, "width": 30, "height": 30, "label": "book"}],
+    },
+}  # fmt: skip
+
+
+def test_annotations_of_both_releases(tmp_path):
+    plus = tmp_path / "tvqa_plus_val.json"
+    plus.write_text(json.dumps([ENTRY]), encoding="utf-8")
+    (question,) = corpus.read(folder=tmp_path)
+    assert question.right == 1 and question.span == (3.0, 9.0) and question.answers[1] == "a book"
+    assert question.boxes[0].label == "penny" and question.boxes[0].box == (20.0, 10.0, 120.0, 60.0)
+    old = {key: value for key, value in ENTRY.items() if key not in ("bbox", "answer_idx")} | {"ts": "3.0-9.5"}
+    lines = tmp_path / "tvqa_test.jsonl"
+    lines.write_text(json.dumps(old) + "\n" + json.dumps(old | {"ts": "nan-nan"}) + "\n", encoding="utf-8")
+    first, second = corpus.read_annotations(lines)
+    assert first.right is None and first.span == (3.0, 9.5) and second.span is None
+
+
+def test_subtitles_and_features(tmp_path):
+    path = tmp_path / "subtitles.jsonl"
+    sub = [{"text": "Penny : Hi there", "start": 0.5, "end": 2}, {"text": "( a door )", "start": 2, "end": 4}]
+    path.write_text(json.dumps({"vid_name": "s01", "sub": sub}), encoding="utf-8")
+    subtitles = corpus.read_subtitles(path)
+    assert subtitles["s01"][0].speaker == "Penny" and subtitles["s01"][1].speaker == ""
+    plus = tmp_path / "tvqa_plus_val.json"
+    plus.write_text(json.dumps([ENTRY]), encoding="utf-8")
+    features = {"s01": np.zeros((30, 16), dtype=np.float32)}
+    (question,) = corpus.read_annotations(plus, subtitles=subtitles, features=features)
+    assert len(question.frames) == 30 and question.seconds == 10.0
+    batch = encode([question], build_vocabulary([question]))
+    assert batch.regions.shape == (1, 30, 1, 16) and batch.span.tolist() == [[9, 26]]
+    assert int((batch.subtitle_frames[0, 0] != 0).sum()) == 0  # nobody speaks yet
+    assert int((batch.subtitle_frames[0, 3] != 0).sum()) == 3
+
+
+@pytest.mark.parametrize("text", ["{", '{"q": 1}', "[1]", json.dumps([{**ENTRY, "answer_idx": 9}])])
+def test_damaged_annotations(tmp_path, text):
+    path = tmp_path / "tvqa_plus_val.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match="tvqa_plus_val"):
+        corpus.read_annotations(path)
+    with pytest.raises(DataError, match="cannot be read"):
+        corpus.read_annotations(tmp_path / "absent.json")
+    with pytest.raises(ValueError, match="part must be valid"):
+        corpus.read("train")
+
+
+def test_accuracy_by_need():
+    chosen = [question.right if question.needs == "video" else -1 for question in QUESTIONS]
+    shares = metrics.accuracy_by_need(QUESTIONS, chosen)
+    assert shares["accuracy.video"] == shares["accuracy.video.colour"] == 1.0
+    assert shares["accuracy.subtitle"] == 0.0 and 0 < shares["accuracy"] < 1
+
+
+def test_overlap_in_time_by_hand():
+    assert metrics.temporal_overlap((0, 2), (4, 6)) == 0
+    assert metrics.temporal_overlap((0, 0), (0, 0)) == 0
+    questions = [VideoQuestion(question="?", answers=tuple("abcde"), right=0, span=(0.0, 4.0))] * 2
+    result = metrics.temporal_metrics([((0.0, 4.0), 0), ((2.0, 6.0), 0)], questions)
+    assert result["overlap"] == pytest.approx(2 / 3) and result["accuracy"] == 1.0
+    assert result["recall@0.3"] == 1.0 and result["recall@0.5"] == result["joint"] == 0.5
+
+
+def test_boxes_by_hand():
+    """Two images, one label: a hit, a second box on the same object, and a miss."""
+    annotated = {
+        "1": [Detection("cat", 1, (0, 0, 99, 99))],
+        "2": [Detection("cat", 1, (0, 0, 99, 99)), Detection("dog", 1, (200, 0, 250, 50))],
+    }
+    predicted = {
+        "1": [Detection("cat", 0.9, (0, 0, 99, 99)), Detection("cat", 0.8, (0, 0, 99, 90))],
+        "2": [Detection("cat", 0.7, (300, 300, 310, 310))],
+        "3": [Detection("cat", 0.99, (0, 0, 1, 1))],  # not annotated: does not count
+    }
+    result = metrics.mean_average_precision(predicted, annotated)
+    assert result["cat"] == pytest.approx(0.5) and result["dog"] == 0.0 and result[""] == pytest.approx(0.25)
+    assert set(metrics.mean_average_precision(predicted, annotated, labels=["cat"])) == {"", "cat"}
+
+
+def test_boxes_overlap_as_in_the_public_evaluation():
+    """Corners are moved by one, and sides are counted with one more (VOC's integer boxes, twice)."""
+    first, second = np.array([[0.0, 0, 9, 9]]), np.array([[5.0, 0, 14, 9]])
+    shared, side = (9 + 1 - 5 + 1) * 11, 11 * 11
+    assert metrics.box_overlap(first, second)[0, 0] == pytest.approx(shared / (2 * side - shared))

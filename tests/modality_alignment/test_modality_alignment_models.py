@@ -1,0 +1,282 @@
+"""Systems: sizes of the public code, references written apart, masks, gradients, error messages."""
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+
+from reasonlib.modality_alignment.data.encoding import build_vocabulary, encode, select
+from reasonlib.modality_alignment.data.points import PairedPoints
+from reasonlib.modality_alignment.data.simulator import simulate
+from reasonlib.modality_alignment.experiments.points import PointsRecipe
+from reasonlib.modality_alignment.experiments.train import Recipe, align_streams
+from reasonlib.modality_alignment.models.captioner import Captioner, CaptionerConfig, FrameBatch, describe
+from reasonlib.modality_alignment.models.context_matching import match_context
+from reasonlib.modality_alignment.models.encoders import PairedEncoders
+from reasonlib.modality_alignment.models.objectives import ALIGNMENTS, info_nce, retrieval, sample_rows
+from reasonlib.modality_alignment.models.recurrent import compact, max_over_time, read_sequences
+from reasonlib.modality_alignment.models.stage import STAGE, STAGEConfig, best_span, spatial_loss, temporal_loss
+from reasonlib.modality_alignment.models.tvqa_abc import TVQA_abc, TVQAConfig
+from reasonlib.training import parameter_count
+
+QUESTIONS = simulate(20, seed=3)
+VOCABULARY = build_vocabulary(QUESTIONS)
+BATCH = encode(QUESTIONS, VOCABULARY)
+FEATURES = BATCH.regions.shape[-1]
+
+
+def small_abc(**changes):
+    sizes = {"vocabulary": len(VOCABULARY), "features": FEATURES, "embedding": 12, "hidden": 6, "matched": 7}
+    return TVQA_abc(TVQAConfig(**{**sizes, **changes}), seed=1).eval()
+
+
+def small_stage(**changes):
+    sizes = {"vocabulary": len(VOCABULARY), "features": FEATURES, "embedding": 12, "bridge": 10, "width": 8}
+    return STAGE(STAGEConfig(**{**sizes, **changes}), seed=1).eval()
+
+
+def test_encoders_are_the_sources():
+    model = PairedEncoders()
+    count = 64 * 32 + 32 + 2 * (32 * 32 + 32) + 3 * 2 * 32  # linear layers, scale and shift of batch norm
+    assert parameter_count(model) == 2 * count
+    kinds = [type(layer).__name__ for layer in model.a]
+    assert kinds == ["Linear", "ReLU", "BatchNorm1d"] * 3
+    embedded = model(torch.randn(8, 64), torch.randn(8, 64))
+    assert embedded.a.shape == embedded.b.shape == (8, 32)
+    assert not torch.equal(model.a[0].weight, model.b[0].weight)
+    recipe = PointsRecipe()
+    assert (recipe.weight, recipe.batch_size, recipe.lr) == (0.1, 512, 0.001)
+
+
+@pytest.mark.parametrize(
+    ("streams", "count"),
+    [
+        (("subtitle",), 5_167_801),
+        (("subtitle", "captions", "frames"), 14_433_303),
+        (("subtitle", "frames"), 10_107_902),
+    ],
+)
+def test_tvqa_abc_has_the_parameters_of_the_public_code(streams, count):
+    """Counted from jayleicn/TVQA at dfb0e5f with 1,000 words and 2048 features."""
+    model = TVQA_abc(TVQAConfig(vocabulary=1000, streams=streams))
+    assert parameter_count(model) == count
+
+
+@pytest.mark.parametrize(
+    ("streams", "count"),
+    [(("subtitle", "regions"), 552_947), (("subtitle",), 411_143), (("regions",), 502_643)],
+)
+def test_stage_has_the_parameters_of_the_public_code(streams, count):
+    """Counted from jayleicn/TVQAplus at d2dc721, with the local branch, without a table of words."""
+    model = STAGE(STAGEConfig(vocabulary=10, streams=streams))
+    assert parameter_count(model) - model.embedding.weight.numel() == count
+
+
+def test_matching_against_a_loop_over_answers():
+    """One answer at a time, one position at a time, in NumPy."""
+    draw = torch.Generator().manual_seed(0)
+    context, question = torch.randn(2, 4, 6, generator=draw), torch.randn(2, 3, 6, generator=draw)
+    answers = torch.randn(2, 5, 2, 6, generator=draw)
+    question_mask = torch.tensor([[True, True, True], [True, False, False]])
+    answer_mask = torch.ones(2, 5, 2, dtype=torch.bool)
+    answer_mask[1, 3, 1] = False
+    matched = match_context(context, question, question_mask, answers, answer_mask)
+    assert matched.states.shape == (2, 5, 4, 30)
+
+    def attended(vector, words):
+        scores = np.array([vector @ word for word in words])
+        weights = np.exp(scores - scores.max())
+        return (weights / weights.sum()) @ words
+
+    for row in range(2):
+        asked = question[row][question_mask[row]].numpy()
+        for answer in range(5):
+            words = answers[row, answer][answer_mask[row, answer]].numpy()
+            for position in range(4):
+                vector = context[row, position].numpy()
+                u_q, u_a = attended(vector, asked), attended(vector, words)
+                expected = np.concatenate([vector, u_a, u_q, u_a * vector, u_q * vector])
+                np.testing.assert_allclose(matched.states[row, answer, position], expected, atol=1e-5)
+
+
+def test_lstm_does_not_read_padding():
+    lstm = torch.nn.LSTM(3, 4, batch_first=True, bidirectional=True)
+    inputs = torch.randn(2, 5, 3)
+    mask = torch.arange(5) < torch.tensor([[5], [3]])
+    states = read_sequences(lstm, inputs, mask)
+    alone, _ = lstm(inputs[1:, :3])
+    torch.testing.assert_close(states[1, :3], alone[0])
+    assert not states[1, 3:].any()
+    torch.testing.assert_close(max_over_time(states, mask)[1], alone[0].amax(0))
+    assert not max_over_time(states, torch.zeros_like(mask)).any()
+
+
+def test_compact_keeps_the_order():
+    values = torch.arange(10.0).view(2, 5, 1)
+    mask = torch.tensor([[False, True, False, True, True], [True, False, False, False, False]])
+    moved, kept = compact(values, mask)
+    assert moved[0, :, 0].tolist() == [1, 3, 4] and kept.tolist() == [[True] * 3, [True, False, False]]
+    assert moved[1, 0] == 5
+
+
+def changed(batch, name, value):
+    from dataclasses import replace
+
+    return replace(batch, **{name: value})
+
+
+@pytest.mark.parametrize("build", [small_abc, small_stage])
+def test_each_stream_reads_its_own_modality(build):
+    noise = torch.randn_like(BATCH.regions)
+    for stream, other in (("subtitle", "regions"), ("regions", "subtitle")):
+        model = build(streams=(stream,))
+        before = model(BATCH).logits
+        given = changed(BATCH, "regions", noise)
+        subtitle = torch.flip(BATCH.subtitle, (1,)), torch.flip(BATCH.subtitle_frames, (1, 2))
+        words = changed(changed(BATCH, "subtitle", subtitle[0]), "subtitle_frames", subtitle[1])
+        hidden = {"regions": given, "subtitle": words}
+        torch.testing.assert_close(model(hidden[other]).logits, before)
+        assert not torch.allclose(model(hidden[stream]).logits, before)
+        assert set(model(BATCH).streams) == {stream}
+
+
+@pytest.mark.parametrize("build", [small_abc, small_stage])
+def test_answers_are_scored_alike_at_any_position(build):
+    model = build()
+    order = torch.tensor([3, 0, 4, 1, 2])
+    moved = changed(changed(BATCH, "answers", BATCH.answers[:, order]), "joined", BATCH.joined[:, order])
+    torch.testing.assert_close(model(moved).logits, model(BATCH).logits[:, order], atol=1e-5, rtol=1e-5)
+
+
+def test_absent_regions_change_nothing():
+    model = small_abc()
+    garbage = BATCH.regions.masked_fill(~BATCH.region_mask.unsqueeze(-1), 1e3)
+    torch.testing.assert_close(model(changed(BATCH, "regions", garbage)).logits, model(BATCH).logits)
+
+
+def test_streams_are_added():
+    answered = small_abc(streams=("subtitle", "regions", "captions", "frames", "question"))(BATCH)
+    total = sum(stream.scores for stream in answered.streams.values())
+    torch.testing.assert_close(answered.logits, total)
+    assert answered.text.shape[:2] == answered.text_mask.shape
+
+
+def test_best_span_by_enumeration():
+    moments = torch.randn(3, 5, 6, 2, generator=torch.Generator().manual_seed(0))
+    spans = best_span(moments)
+    probabilities = moments.softmax(-2)
+    for row in range(3):
+        for answer in range(5):
+            first, last = probabilities[row, answer].unbind(-1)
+            pairs = {(i, j): float(first[i] * last[j]) for i in range(6) for j in range(i, 6)}
+            assert tuple(spans[row, answer].tolist()) == max(pairs, key=pairs.get)
+
+
+def test_losses_of_stage_by_hand():
+    located = small_stage()(BATCH)
+    expected = []
+    for row in range(len(BATCH)):
+        if BATCH.span[row, 0] < 0:
+            continue
+        moments = located.moments[row, BATCH.right[row]].log_softmax(0)
+        expected.append(-(moments[BATCH.span[row, 0], 0] + moments[BATCH.span[row, 1], 1]) / 2)
+    torch.testing.assert_close(temporal_loss(located, BATCH), torch.stack(expected).mean())
+    ranked = []
+    for row, word, frame, region in BATCH.grounding.nonzero().tolist():
+        cosines = located.similarities[row, BATCH.right[row], frame, word]
+        for other in range(BATCH.region_mask.shape[2]):
+            if BATCH.region_mask[row, frame, other] and not BATCH.grounding[row, word, frame, other]:
+                ranked.append(torch.log1p(torch.exp(20 * (cosines[other] - cosines[region]))))
+    torch.testing.assert_close(spatial_loss(located, BATCH), torch.stack(ranked).mean())
+    without = select(BATCH, [row for row in range(len(BATCH)) if BATCH.span[row, 0] < 0])
+    assert float(temporal_loss(small_stage()(without), without)) == 0.0
+
+
+def test_info_nce_by_hand():
+    x, y = torch.randn(6, 4), torch.randn(6, 4)
+    cosines = functional.cosine_similarity(x[:, None], y[None], dim=-1) / 0.1
+    across = torch.stack([-cosines[n, n] + cosines[n].logsumexp(0) for n in range(6)]).mean()
+    down = torch.stack([-cosines[n, n] + cosines[:, n].logsumexp(0) for n in range(6)]).mean()
+    torch.testing.assert_close(info_nce(x, y), -(across + down) / 2)
+
+
+def test_retrieval():
+    x = torch.eye(4)
+    assert retrieval(x, 3 * x) == {"top1": 1.0, "rank": 0.0}
+    assert retrieval(x, torch.roll(x, 1, 0))["top1"] == 0.0
+    assert retrieval(torch.ones(5, 2), torch.ones(5, 2)) == {"top1": 0.0, "rank": 0.5}  # ties are no hits
+
+
+@pytest.mark.parametrize("name", [name for name in ALIGNMENTS if name != "none"])
+def test_alignments_can_be_maximised(name):
+    """A few steps of gradient ascent on free points raise each of them."""
+    draw = torch.Generator().manual_seed(0)
+    x, y = (torch.randn(20, 5, generator=draw).requires_grad_() for _ in range(2))
+    optimiser = torch.optim.Adam([x, y], lr=0.1)
+    before = float(ALIGNMENTS[name](x, y).detach())
+    for _ in range(20):
+        optimiser.zero_grad()
+        (-ALIGNMENTS[name](x, y)).backward()
+        optimiser.step()
+    assert float(ALIGNMENTS[name](x, y).detach()) > before + 0.1
+
+
+def test_sampled_rows_are_of_one_question():
+    x_mask = torch.tensor([[True, False, True], [False, False, False], [True, True, True]])
+    y_mask = torch.tensor([[True, True], [True, True], [False, True]])
+    generator = torch.Generator().manual_seed(0)
+    x, y = sample_rows(x_mask, y_mask, 200, generator=generator)
+    assert torch.equal(x[:, 0], y[:, 0]) and set(x[:, 0].tolist()) == {0, 2}
+    assert x_mask[x[:, 0], x[:, 1]].all() and y_mask[y[:, 0], y[:, 1]].all()
+    x, y = sample_rows(x_mask, y_mask, 200, paired=False, generator=generator)
+    assert not torch.equal(x[:, 0], y[:, 0])
+    with pytest.raises(ValueError, match="both modalities"):
+        sample_rows(torch.zeros_like(x_mask), y_mask, 2)
+
+
+@pytest.mark.parametrize("build", [small_abc, small_stage])
+def test_alignment_reaches_both_embeddings(build):
+    model = build().train()
+    align_streams(model(BATCH), Recipe(alignment="cka-linear", samples=16)).backward()
+    assert model.embedding.weight.grad.abs().sum() > 0
+    visual = [p for name, p in model.named_parameters() if name.startswith(("features", "region_bridge"))]
+    assert visual and all(parameter.grad.abs().sum() > 0 for parameter in visual)
+    matching = [p for name, p in model.named_parameters() if name.startswith(("second", "classifier"))]
+    assert all(parameter.grad is None for parameter in matching)  # before the context is matched
+    assert float(align_streams(model(BATCH), Recipe())) == 0.0
+
+
+def test_captions_are_written_word_by_word():
+    model = Captioner(CaptionerConfig(vocabulary=len(VOCABULARY), features=FEATURES, width=16, heads=2)).eval()
+    captions = describe(model, BATCH.regions[:3], BATCH.region_mask[:3], VOCABULARY)
+    assert [len(texts) for texts in captions] == [10, 10, 10]
+    words = torch.tensor([[2, 7, 8]])
+    frames = FrameBatch(BATCH.regions[0, :1], BATCH.region_mask[0, :1], words, words)
+    whole = model(frames).log_softmax(-1)
+    reading = model.begin(frames)
+    for position in range(3):
+        scores, reading = model.advance(reading, words[:, position])
+        torch.testing.assert_close(scores, whole[:, position], atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (lambda: TVQAConfig(vocabulary=5, streams=("sound",)), "streams must be"),
+        (lambda: TVQAConfig(vocabulary=5, streams=()), "streams must be"),
+        (lambda: TVQAConfig(vocabulary=0), "vocabulary must be"),
+        (lambda: STAGEConfig(vocabulary=5, streams=("question",)), "streams must be"),
+        (lambda: PairedEncoders(width=0), "at least 1"),
+        (lambda: PointsRecipe(objective="sum"), "objective must be"),
+        (lambda: PointsRecipe(alignment="cca"), "alignment must be"),
+        (lambda: Recipe(alignment="cca"), "alignment must be"),
+        (lambda: Recipe(samples=1), "samples must be"),
+    ],
+)
+def test_bad_settings(make, match):
+    with pytest.raises(ValueError, match=match):
+        make()
+
+
+def test_points_keep_their_pairs():
+    assert PairedPoints._fields == ("a", "b")

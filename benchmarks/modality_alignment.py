@@ -1,0 +1,56 @@
+"""A training step of TVQA_abc with all five answers matched at once, beside a loop over the answers."""
+
+import torch
+from torch.nn import functional
+
+from reasonlib.modality_alignment.data.encoding import build_vocabulary, encode
+from reasonlib.modality_alignment.data.scene import SceneConfig
+from reasonlib.modality_alignment.data.simulator import SimulatorConfig, simulate
+from reasonlib.modality_alignment.models.context_matching import match_context
+from reasonlib.modality_alignment.models.recurrent import max_over_time, read_sequences
+from reasonlib.modality_alignment.models.tvqa_abc import TVQA_abc, TVQAConfig
+
+
+class Loop(TVQA_abc):
+    """The same system; each answer is read, matched and scored apart, as in the public code."""
+
+    def forward(self, batch):
+        question, question_mask = self._words(batch.question)
+        contexts = {name: self._context(name, batch) for name in self.config.streams}
+        answers = [self._words(batch.answers[:, number]) for number in range(batch.answers.shape[1])]
+        total = 0
+        for name, (states, mask) in contexts.items():
+            scores = []
+            for words, words_mask in answers:
+                matched = match_context(
+                    states, question, question_mask, words.unsqueeze(1), words_mask.unsqueeze(1)
+                )
+                second = read_sequences(self.second[name], matched.states.squeeze(1), mask)
+                scores.append(self.classifier[name](max_over_time(second, mask)))
+            total = total + torch.cat(scores, 1)
+        return total
+
+
+def comparisons():
+    questions = simulate(32, seed=0, config=SimulatorConfig(scene=SceneConfig(frames_each=1)))
+    vocabulary = build_vocabulary(questions)
+    for count in (4, 32):
+        batch = encode(questions[:count], vocabulary)
+        config = TVQAConfig(
+            vocabulary=len(vocabulary), features=batch.regions.shape[-1], embedding=24, hidden=12, matched=12
+        )
+        batched, loop = TVQA_abc(config), Loop(config)
+
+        def step(model, logits, batch=batch):
+            def run():
+                model.zero_grad()
+                functional.cross_entropy(logits(model(batch)), batch.right).backward()
+
+            return run
+
+        yield (
+            f"train TVQA_abc on {count} questions, five answers at once",
+            "a loop over the answers",
+            step(batched, lambda answered: answered.logits),
+            step(loop, lambda logits: logits),
+        )

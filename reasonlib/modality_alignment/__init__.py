@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from reasonlib.modality_alignment.data.simulator import simulate
     from reasonlib.modality_alignment.data.corpus import read
+    from reasonlib.modality_alignment.data.simulator import simulate
     from reasonlib.modality_alignment.models.pretrained import answer, from_pretrained
     from reasonlib.modality_alignment.models.stage import STAGE
     from reasonlib.modality_alignment.models.tvqa_abc import TVQA_abc

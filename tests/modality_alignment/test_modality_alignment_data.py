@@ -216,7 +216,9 @@ def test_annotations_of_both_releases(tmp_path):
     (question,) = corpus.read(folder=tmp_path)
     assert question.right == 1 and question.span == (3.0, 9.0) and question.answers[1] == "a book"
     assert question.boxes[0].label == "penny" and question.boxes[0].box == (20.0, 10.0, 120.0, 60.0)
-    old = {key: value for key, value in ENTRY.items() if key not in ("bbox", "answer_idx")} | {"ts": "3.0-9.5"}
+    old = {key: value for key, value in ENTRY.items() if key not in ("bbox", "answer_idx")} | {
+        "ts": "3.0-9.5"
+    }
     lines = tmp_path / "tvqa_test.jsonl"
     lines.write_text(json.dumps(old) + "\n" + json.dumps(old | {"ts": "nan-nan"}) + "\n", encoding="utf-8")
     first, second = corpus.read_annotations(lines)

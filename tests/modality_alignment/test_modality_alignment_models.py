@@ -15,7 +15,13 @@ from reasonlib.modality_alignment.models.context_matching import match_context
 from reasonlib.modality_alignment.models.encoders import PairedEncoders
 from reasonlib.modality_alignment.models.objectives import ALIGNMENTS, info_nce, retrieval, sample_rows
 from reasonlib.modality_alignment.models.recurrent import compact, max_over_time, read_sequences
-from reasonlib.modality_alignment.models.stage import STAGE, STAGEConfig, best_span, spatial_loss, temporal_loss
+from reasonlib.modality_alignment.models.stage import (
+    STAGE,
+    STAGEConfig,
+    best_span,
+    spatial_loss,
+    temporal_loss,
+)
 from reasonlib.modality_alignment.models.tvqa_abc import TVQA_abc, TVQAConfig
 from reasonlib.training import parameter_count
 
@@ -247,7 +253,9 @@ def test_alignment_reaches_both_embeddings(build):
 
 
 def test_captions_are_written_word_by_word():
-    model = Captioner(CaptionerConfig(vocabulary=len(VOCABULARY), features=FEATURES, width=16, heads=2)).eval()
+    model = Captioner(
+        CaptionerConfig(vocabulary=len(VOCABULARY), features=FEATURES, width=16, heads=2)
+    ).eval()
     captions = describe(model, BATCH.regions[:3], BATCH.region_mask[:3], VOCABULARY)
     assert [len(texts) for texts in captions] == [10, 10, 10]
     words = torch.tensor([[2, 7, 8]])

@@ -217,7 +217,9 @@ def read_features(path: Path, clips: list[str]) -> dict[str, np.ndarray]:
     try:
         import h5py
     except ImportError as error:
-        raise UserError("features of TVQA are HDF5, which needs the package h5py: pip install h5py") from error
+        raise UserError(
+            "features of TVQA are HDF5, which needs the package h5py: pip install h5py"
+        ) from error
     if not path.is_file():
         raise DataError(f"{path}: missing; get the features of TVQA or TVQA+")
     with h5py.File(path, "r") as file:

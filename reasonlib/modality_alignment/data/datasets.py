@@ -98,9 +98,7 @@ def load_questions(
     scene = SceneConfig(frames_each=frames_each, features=features, noise=noise)
     config = SimulatorConfig(kinds=kinds, bias=bias, scene=scene)
     counts = {"train": train, "valid": valid, "test": test}
-    drawn = {
-        part: tuple(simulate(count, seed=_SEEDS[part], config=config)) for part, count in counts.items()
-    }
+    drawn = {part: tuple(simulate(count, seed=_SEEDS[part], config=config)) for part, count in counts.items()}
     vocabulary = build_vocabulary(drawn["train"])
     return vocabulary, {
         part: QuestionSet(questions, encode(questions, vocabulary)) for part, questions in drawn.items()

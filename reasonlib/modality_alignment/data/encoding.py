@@ -6,6 +6,7 @@ D features of a region.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 import torch
@@ -87,7 +88,9 @@ def _said(line: Subtitle) -> str:
 
 
 def encode(
-    questions: Sequence[VideoQuestion], vocabulary: Vocabulary, captions: Sequence[Sequence[str]] | None = None
+    questions: Sequence[VideoQuestion],
+    vocabulary: Vocabulary,
+    captions: Sequence[Sequence[str]] | None = None,
 ) -> Batch:
     """Turn questions into tensors.
 
@@ -121,9 +124,11 @@ def encode(
         question=_padded(asked),
         answers=_nested(answers),
         joined=joined,
-        subtitle=_padded([sum(lines, []) for lines in said]),
+        subtitle=_padded([[*chain(*lines)] for lines in said]),
         subtitle_frames=_nested(spoken),
-        captions=_padded([sum((t for n, t in enumerate(texts) if t not in texts[:n]), []) for texts in worded]),
+        captions=_padded(
+            [[*chain(*(t for n, t in enumerate(texts) if t not in texts[:n]))] for texts in worded]
+        ),
         caption_frames=_nested([[*texts, *[[]] * (frames - len(texts))] for texts in worded]),
         regions=regions,
         region_mask=mask,

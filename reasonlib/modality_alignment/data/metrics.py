@@ -105,7 +105,8 @@ def box_overlap(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
     Right and bottom are the last pixels of a box and then one more, as in the public evaluation.
     """
-    first, second = first + [0, 0, 1, 1], second + [0, 0, 1, 1]
+    more = np.array([0, 0, 1, 1])
+    first, second = first + more, second + more
     low = np.maximum(first[:, None, :2], second[None, :, :2])
     high = np.minimum(first[:, None, 2:], second[None, :, 2:])
     sides = np.clip(high - low + 1, 0, None)
@@ -150,9 +151,7 @@ def mean_average_precision(
     return {"": mean, **precisions}
 
 
-def _match(
-    detections: Sequence[Detection], boxes: np.ndarray, threshold: float
-) -> list[tuple[float, bool]]:
+def _match(detections: Sequence[Detection], boxes: np.ndarray, threshold: float) -> list[tuple[float, bool]]:
     """Return score and success of the detections of one label in one image; a box is detected once."""
     ordered = sorted(detections, key=lambda each: each.score, reverse=True)
     if not ordered or not len(boxes):

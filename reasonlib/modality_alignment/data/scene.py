@@ -187,7 +187,9 @@ def regions_of(
                 seen[-1].append((pushed, False, (box[2], box[1], box[2] + edge, box[1] + edge)))
     true = np.array([_attributes(actor, acts=acts, box=box) for frame in seen for actor, acts, box in frame])
     noise = config.noise * draw.standard_normal((len(true), config.features))
-    features = iter(np.round(true @ _projection(config.features, config.camera) + noise, 4).astype(np.float32))
+    features = iter(
+        np.round(true @ _projection(config.features, config.camera) + noise, 4).astype(np.float32)
+    )
     return tuple(
         tuple(Region(label=actor.shape, box=box, features=next(features)) for actor, _, box in frame)
         for frame in seen

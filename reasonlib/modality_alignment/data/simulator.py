@@ -14,13 +14,14 @@
                meeting    what do most want that is large ?   the one thing in two sets of three
     text       opposite   what is the opposite of hot ?       the words alone
 
-Of the answers to a ``presence`` question one occurs in the scene, of those to others all five, so that without
-its modality a question is answered by chance, one in five; a ``meeting`` question one in three by either modality alone. The dial `bias` gives objects their usual
-colour, shape and motion more often, so that the words alone answer a share of the video questions.
+Of the answers to a ``presence`` question one occurs in the scene, of those to others all five, so that
+without its modality a question is answered by chance, one in five; a ``meeting`` question one in three by
+either modality alone. The dial `bias` gives objects their usual colour, shape and motion more often, so that
+the words alone answer a share of these questions.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -75,7 +76,7 @@ class SimulatorConfig:
 
     kinds: tuple[str, ...] = tuple(KINDS)
     bias: float = 0.0  # share of colour, shape and motion questions whose answer is the usual one
-    scene: SceneConfig = SceneConfig()
+    scene: SceneConfig = field(default_factory=SceneConfig)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kinds", tuple(self.kinds))
@@ -86,9 +87,7 @@ class SimulatorConfig:
             raise ValueError(f"bias must be from 0 to 1, got {self.bias}")
 
 
-def simulate(
-    count: int, *, seed: int, config: SimulatorConfig = SimulatorConfig()
-) -> list[VideoQuestion]:
+def simulate(count: int, *, seed: int, config: SimulatorConfig = SimulatorConfig()) -> list[VideoQuestion]:
     """Draw questions, each about a scene of its own; the kinds take turns.
 
     Parameters
@@ -225,7 +224,12 @@ def _meeting(scene: Scene, slot: int, draw: np.random.Generator) -> Asked:
 def _opposite(scene: Scene, slot: int, draw: np.random.Generator) -> Asked:
     words = list(OPPOSITES)
     chosen = [words[number] for number in draw.permutation(len(words))[:ACTORS]]
-    return f"what is the opposite of {chosen[0]} ?", OPPOSITES[chosen[0]], [OPPOSITES[w] for w in chosen], slot
+    return (
+        f"what is the opposite of {chosen[0]} ?",
+        OPPOSITES[chosen[0]],
+        [OPPOSITES[w] for w in chosen],
+        slot,
+    )
 
 
 def _shapes(scene: Scene) -> list[str]:
@@ -233,8 +237,8 @@ def _shapes(scene: Scene) -> list[str]:
 
 
 _ASK: dict[str, Callable[[Scene, int, np.random.Generator], Asked]] = {
-    "presence": _presence, "colour": _colour, "shape": _shape, "motion": _motion, "push": _push, "wish": _wish,
-    "speaker": _speaker, "moment": _moment, "meeting": _meeting, "opposite": _opposite,
+    "presence": _presence, "colour": _colour, "shape": _shape, "motion": _motion, "push": _push,
+    "wish": _wish, "speaker": _speaker, "moment": _moment, "meeting": _meeting, "opposite": _opposite,
 }  # fmt: skip
 
 

@@ -14,13 +14,16 @@ from reasonlib.tracking.experiment import Experiment, subset
 
 __all__ = ["DATA", "EXPERIMENTS"]
 
+PRINTED: Mapping[str, Any] = {"batch_size": 512, "lr": 1e-3, "weight": 0.1, "width": 32, "layers": 3}
+"""What the source prints of its experiment with points."""
+
 POINT_ROWS: Mapping[str, Mapping[str, Any]] = {
-    "cosine": {"alignment": "none"},
-    "cka": {"objective": "none"},
-    "both": {},
-    "both-cold": {"warmup_steps": 0},
-    "both-rbf": {"alignment": "cka-rbf"},
-    "infonce": {"alignment": "infonce"},
+    "cosine": {**PRINTED, "alignment": "none"},
+    "cka": {**PRINTED, "objective": "none"},
+    "both": PRINTED,
+    "both-cold": {**PRINTED, "warmup_steps": 0},
+    "both-rbf": {**PRINTED, "alignment": "cka-rbf"},
+    "infonce": {**PRINTED, "alignment": "infonce"},
 }
 """Figure 5.4 has the first three; the warm-up and the kernel are stated in words; InfoNCE is ours."""
 
@@ -61,8 +64,12 @@ BATCH_BIAS = Experiment(
     run=run_batch_bias,
 )
 
-ABC: Mapping[str, Any] = {"system": "tvqa-abc", "streams": ["subtitle", "regions"]}
-STAGE: Mapping[str, Any] = {"system": "stage", "streams": ["subtitle", "regions"], "weight": 0.1}
+ABC: Mapping[str, Any] = {
+    "system": "tvqa-abc", "streams": ["subtitle", "regions"], "batch_size": 32, "weight": 0.2,
+}  # fmt: skip
+STAGE: Mapping[str, Any] = {
+    "system": "stage", "streams": ["subtitle", "regions"], "batch_size": 4, "weight": 0.1,
+}  # fmt: skip
 CAPTIONED: Mapping[str, Any] = {"streams": ["subtitle", "captions", "regions"]}
 CKA: Mapping[str, Any] = {"alignment": "cka-linear"}
 

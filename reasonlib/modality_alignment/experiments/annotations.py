@@ -39,7 +39,8 @@ def _typical(question: VideoQuestion) -> int:
     """Choose the answer that shares most words with the other four."""
     sets = [_words(answer) for answer in question.answers]
     shared = [
-        sum(len(each & other) / max(1, len(each | other)) for other in sets if other is not each) for each in sets
+        sum(len(each & other) / max(1, len(each | other)) for other in sets if other is not each)
+        for each in sets
     ]
     return int(np.argmax(shared))
 

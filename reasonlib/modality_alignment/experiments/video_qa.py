@@ -80,7 +80,11 @@ def measured_on(model: System, asked: QuestionSet, history: training.History) ->
     if isinstance(model, STAGE):
         metrics |= measure_moments(model, asked)
     curve = [
-        {name: round(value, 4) for name, value in row.items() if name.startswith(("accuracy", "loss", "step"))}
+        {
+            name: round(value, 4)
+            for name, value in row.items()
+            if name.startswith(("accuracy", "loss", "step"))
+        }
         for row in history
     ]
     return Measured(

@@ -69,9 +69,7 @@ class Answer(NamedTuple):
     peaks: Mapping[str, tuple[float, ...]]
 
 
-def save_model(
-    model: TVQA_abc, path: Path, *, vocabulary: Vocabulary, made: Mapping[str, Any]
-) -> Path:
+def save_model(model: TVQA_abc, path: Path, *, vocabulary: Vocabulary, made: Mapping[str, Any]) -> Path:
     """Write a model as one safetensors file, atomically and in half precision."""
     words = list(vocabulary.tokens)
     return save_bundle(path, model, kind=KIND, settings=asdict(model.config), words=words, made=dict(made))

@@ -29,9 +29,7 @@ def read_sequences(
     return states * mask.unsqueeze(-1)
 
 
-def max_over_time(
-    states: Float[Tensor, "N T H"], mask: Bool[Tensor, "N T"]
-) -> Float[Tensor, "N H"]:
+def max_over_time(states: Float[Tensor, "N T H"], mask: Bool[Tensor, "N T"]) -> Float[Tensor, "N H"]:
     """Return the largest value of each unit over the positions; zeros for an empty sequence."""
     largest = states.masked_fill(~mask.unsqueeze(-1), torch.finfo(states.dtype).min).amax(1)
     return largest * mask.any(1, keepdim=True)

@@ -4,8 +4,8 @@
 
     words of frame f --+                         +-> per frame, per word of (question, answer):
     regions of frame f +-> shared encoder -------+   attend, [q, u, q * u] -> streams joined -> encoder -> max
-    question + answer -+                                       start and end of the moment <-+-> score
-                                                                                  max over the moment, the clip
+    question + answer -+                                    start and end of the moment <-+-> score
+                                                                            max over the moment, the clip
 
 Supervised beside the answer: the moment (temporal), and which region a word means (spatial).
 Source: Yun (2022), section 5.3.2, figure 5.6. Sizes are those of the public code, jayleicn/TVQAplus.
@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from reasonlib.modality_alignment.data.encoding import Batch
-from reasonlib.modality_alignment.models.tvqa_abc import Answered, Stream
+from reasonlib.modality_alignment.models.tvqa_abc import Stream
 from reasonlib.nn.attention import masked_softmax
 from reasonlib.nn.positions import SinusoidalPositions
 from reasonlib.training.devices import seeded
@@ -111,7 +111,9 @@ class ConvolutionBlock(nn.Module):
         return self.last(x)
 
 
-def _linear(inputs: int, outputs: int, dropout: float, *, relu: bool = False, norm: bool = False) -> nn.Module:
+def _linear(
+    inputs: int, outputs: int, dropout: float, *, relu: bool = False, norm: bool = False
+) -> nn.Module:
     """Layer norm, dropout, linear; then ReLU and another norm where asked for."""
     parts: list[nn.Module] = [nn.LayerNorm(inputs), nn.Dropout(dropout), nn.Linear(inputs, outputs)]
     return nn.Sequential(*parts, *[nn.ReLU()] * relu, *[nn.LayerNorm(outputs)] * norm)
@@ -247,9 +249,7 @@ def temporal_loss(located: Located, batch: Batch) -> Float[Tensor, ""]:
     return (parts[0] + parts[1]) / 2
 
 
-def spatial_loss(
-    located: Located, batch: Batch, *, sharpness: float = 20.0
-) -> Float[Tensor, ""]:
+def spatial_loss(located: Located, batch: Batch, *, sharpness: float = 20.0) -> Float[Tensor, ""]:
     """Return the ranking loss: the regions that a word names, above the other regions of the same frame."""
     if located.similarities is None or not batch.grounding.any():
         return located.moments.new_zeros(())

@@ -29,7 +29,7 @@ __all__ = ["STREAMS", "VISUAL", "Answered", "Stream", "TVQAConfig", "TVQA_abc"]
 
 VISUAL = ("frames", "regions")
 STREAMS = ("question", "subtitle", "captions", *VISUAL)
-"""What a stream reads; ``question`` reads the question alone, and ``frames`` the mean of a frame's regions."""
+"""What a stream reads; ``question`` reads the question alone, ``frames`` the mean of a frame's regions."""
 
 
 @dataclass(frozen=True, kw_only=True)

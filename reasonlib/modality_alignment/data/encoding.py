@@ -17,9 +17,10 @@ from reasonlib.modality_alignment.data.example import Subtitle, VideoQuestion
 from reasonlib.training.batching import pad
 from reasonlib.training.vocabulary import PAD, UNKNOWN, Vocabulary
 
-__all__ = ["Batch", "build_vocabulary", "encode", "select"]
+__all__ = ["END", "START", "Batch", "build_vocabulary", "encode", "select"]
 
-START, END = "<s>", "</s>"
+START, END = 2, 3
+"""Ids of the words that begin and end a caption."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def build_vocabulary(questions: Sequence[VideoQuestion], *, minimum: int = 1) ->
         for each in questions
         for text in (each.question, *each.answers, *each.captions, *(_said(line) for line in each.subtitles))
     )
-    return Vocabulary.build(texts, specials=(PAD, UNKNOWN, START, END), minimum=minimum)
+    return Vocabulary.build(texts, specials=(PAD, UNKNOWN, "<s>", "</s>"), minimum=minimum)
 
 
 def _said(line: Subtitle) -> str:

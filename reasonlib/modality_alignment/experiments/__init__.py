@@ -8,6 +8,7 @@ from reasonlib.modality_alignment.data.simulator import KINDS
 from reasonlib.modality_alignment.experiments.annotations import RULES, annotations_version, run_annotations
 from reasonlib.modality_alignment.experiments.batch_bias import run_batch_bias
 from reasonlib.modality_alignment.experiments.bundle import make_bundle
+from reasonlib.modality_alignment.experiments.captions import run_captions
 from reasonlib.modality_alignment.experiments.points import run_points
 from reasonlib.modality_alignment.experiments.video_qa import run_video_qa
 from reasonlib.tracking.experiment import Experiment, subset
@@ -76,6 +77,7 @@ CKA: Mapping[str, Any] = {"alignment": "cka-linear"}
 TINY: Mapping[str, Any] = {
     "train": 27, "valid": 9, "test": 18, "embedding": 8, "hidden": 4, "matched": 4, "width": 8, "bridge": 8,
     "kinds": list(KINDS), "samples": 8, "epochs": 1, "batch_size": 9, "warmup_steps": 1,
+    "caption_steps": 2,
 }  # fmt: skip
 
 SMALL: Mapping[str, Any] = {
@@ -104,14 +106,47 @@ VIDEO_QA = Experiment(
         "tvqa-abc-video": {**ABC, "streams": ["regions"]},
         "tvqa-abc-subtitle": {**ABC, "streams": ["subtitle"]},
         "tvqa-abc-question": {**ABC, "streams": ["question"]},
+        "tvqa-abc-caption": {**ABC, **CAPTIONED},
         "stage": STAGE,
         "stage-cka": {**STAGE, **CKA},
+        "stage-caption": {**STAGE, **CAPTIONED},
+        "stage-caption-cka": {**STAGE, **CAPTIONED, **CKA},
         "stage-video": {**STAGE, "streams": ["regions"]},
         "stage-subtitle": {**STAGE, "streams": ["subtitle"]},
     },
     scales={"smoke": TINY, "quick": SMALL, "paper": LARGE},
     data=subset(DATA, "simulated"),
     run=run_video_qa,
+)
+
+TEXT_BIAS = Experiment(
+    name="modality_alignment/text_bias",
+    title="Video questions while their words give away more and more",
+    rows={
+        f"{bias:g}{ending}": {**ABC, **changes, "bias": bias}
+        for bias in (0.0, 0.5, 1.0)
+        for ending, changes in (("", {}), ("-cka", CKA))
+    },
+    scales={
+        "smoke": TINY,
+        "quick": {**SMALL, "kinds": ["presence", "colour"]},
+        "paper": {**LARGE, "kinds": ["presence", "colour", "shape", "motion"]},
+    },
+    data=subset(DATA, "simulated"),
+    run=run_video_qa,
+)
+
+CAPTIONS = Experiment(
+    name="modality_alignment/captions",
+    title="The captioner that gives STAGE a third stream",
+    rows={"captioner": {}},
+    scales={
+        "smoke": {**TINY, "caption_steps": 2},
+        "quick": {**SMALL, "train": 1000, "test": 200},
+        "paper": {**LARGE, "caption_steps": 10_000},
+    },
+    data=subset(DATA, "simulated"),
+    run=run_captions,
 )
 
 ANNOTATIONS = Experiment(
@@ -136,5 +171,7 @@ BUNDLE = Experiment(
 
 EXPERIMENTS = {
     experiment.name: experiment
-    for experiment in (POINTS, SHARED_POINTS, BATCH_BIAS, VIDEO_QA, ANNOTATIONS, BUNDLE)
-}
+    for experiment in (
+        POINTS, SHARED_POINTS, BATCH_BIAS, VIDEO_QA, TEXT_BIAS, CAPTIONS, ANNOTATIONS, BUNDLE,
+    )
+}  # fmt: skip

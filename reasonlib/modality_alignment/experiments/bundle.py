@@ -5,8 +5,8 @@
 A run at ``paper`` replaces the file; at a smaller scale it only measures.
 """
 
-from reasonlib.modality_alignment.experiments.train import Recipe, build, train_answerer
-from reasonlib.modality_alignment.experiments.video_qa import load_trial, measured_on
+from reasonlib.modality_alignment.experiments.train import Recipe, build, load_trial, train_answerer
+from reasonlib.modality_alignment.experiments.video_qa import measured_on
 from reasonlib.modality_alignment.models.pretrained import WEIGHTS, save_model
 from reasonlib.modality_alignment.models.tvqa_abc import TVQA_abc
 from reasonlib.tracking.experiment import Measured, Trial

@@ -15,16 +15,27 @@ from torch import Tensor
 from torch.nn import functional
 
 from reasonlib import training
-from reasonlib.modality_alignment.data.datasets import QuestionSet
+from reasonlib.modality_alignment.data.datasets import QuestionSet, load_questions
 from reasonlib.modality_alignment.data.encoding import Batch, select
 from reasonlib.modality_alignment.data.metrics import accuracy_by_need
 from reasonlib.modality_alignment.models.objectives import ALIGNMENTS, retrieval, sample_rows
 from reasonlib.modality_alignment.models.stage import STAGE, Located, STAGEConfig, spatial_loss, temporal_loss
 from reasonlib.modality_alignment.models.tvqa_abc import VISUAL, Answered, TVQA_abc, TVQAConfig
 from reasonlib.nn.similarity import cka
+from reasonlib.tracking.experiment import Trial
 from reasonlib.training.settings import construct
+from reasonlib.training.vocabulary import Vocabulary
 
-__all__ = ["Recipe", "System", "align_streams", "answer_all", "build", "measure_alignment", "train_answerer"]
+__all__ = [
+    "Recipe",
+    "System",
+    "align_streams",
+    "answer_all",
+    "build",
+    "load_trial",
+    "measure_alignment",
+    "train_answerer",
+]
 
 System = TVQA_abc | STAGE
 
@@ -216,3 +227,12 @@ def measure_alignment(
 def _mean(states: Tensor, mask: Tensor) -> Tensor:
     """Return the mean state of each question."""
     return (states * mask.unsqueeze(-1)).sum(1) / mask.sum(1, keepdim=True).clamp(min=1)
+
+
+def load_trial(trial: Trial) -> tuple[Vocabulary, dict[str, QuestionSet]]:
+    """Return the vocabulary and the parts of the questions that a trial's settings describe."""
+    names = ("train", "valid", "test", "kinds", "bias", "frames_each", "features", "noise")
+    chosen: dict[str, Any] = {name: trial.settings[name] for name in names if name in trial.settings}
+    if "kinds" in chosen:
+        chosen["kinds"] = tuple(chosen["kinds"])
+    return load_questions(**chosen)

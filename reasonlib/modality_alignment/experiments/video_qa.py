@@ -1,36 +1,28 @@
 """Video question answering with and without alignment (tables 5.1 and 5.2), and by streams."""
 
-from typing import Any
+from dataclasses import replace
 
 import torch
 
 from reasonlib import training
-from reasonlib.modality_alignment.data.datasets import QuestionSet, load_questions
+from reasonlib.modality_alignment.data.datasets import QuestionSet
 from reasonlib.modality_alignment.data.encoding import select
 from reasonlib.modality_alignment.data.metrics import accuracy_by_need, temporal_overlap
+from reasonlib.modality_alignment.experiments.captions import CaptionRecipe, train_captioner, with_captions
 from reasonlib.modality_alignment.experiments.train import (
     Recipe,
     System,
     answer_all,
     build,
+    load_trial,
     measure_alignment,
     train_answerer,
 )
 from reasonlib.modality_alignment.models.stage import STAGE, best_span
 from reasonlib.tracking.experiment import Measured, Trial
 from reasonlib.training.settings import construct
-from reasonlib.training.vocabulary import Vocabulary
 
-__all__ = ["load_trial", "measure_moments", "measured_on", "run_video_qa"]
-
-
-def load_trial(trial: Trial) -> tuple[Vocabulary, dict[str, QuestionSet]]:
-    """Return the vocabulary and the parts of the questions that a trial's settings describe."""
-    names = ("train", "valid", "test", "kinds", "bias", "frames_each", "features", "noise")
-    chosen: dict[str, Any] = {name: trial.settings[name] for name in names if name in trial.settings}
-    if "kinds" in chosen:
-        chosen["kinds"] = tuple(chosen["kinds"])
-    return load_questions(**chosen)
+__all__ = ["measure_moments", "measured_on", "run_video_qa"]
 
 
 @torch.no_grad()
@@ -65,12 +57,25 @@ def run_video_qa(trial: Trial) -> Measured:
     """
     recipe = construct(Recipe, trial.settings)
     vocabulary, parts = load_trial(trial)
+    done = planned = 0
+    if "captions" in trial.settings["streams"]:
+        captioner, before = train_captioner(
+            parts["train"],
+            vocabulary,
+            construct(CaptionRecipe, trial.settings),
+            **trial.stage("captions").options,
+        )
+        done, planned = before.steps_done, before.steps_planned
+        parts = with_captions(parts, vocabulary, captioner)
     features = parts["train"].batch.regions.shape[-1]
     model: System = build(trial.settings, vocabulary=len(vocabulary), features=features, seed=trial.seed)
     model.to(trial.device)
     history = train_answerer(model, parts["train"], recipe, valid_set=parts["valid"], **trial.options)
     model.to("cpu")
-    return measured_on(model, parts["test"], history)
+    measured = measured_on(model, parts["test"], history)
+    return replace(
+        measured, steps_done=done + measured.steps_done, steps_planned=planned + measured.steps_planned
+    )
 
 
 def measured_on(model: System, asked: QuestionSet, history: training.History) -> Measured:

@@ -19,14 +19,13 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
+from reasonlib.modality_alignment.data.encoding import END, START
 from reasonlib.nn import Decoded, Decoder, Encoder, Past, PreNorm, SinusoidalPositions, TransformerConfig
 from reasonlib.nn.decoding import best, greedy
 from reasonlib.training.devices import seeded
 from reasonlib.training.vocabulary import Vocabulary
 
 __all__ = ["Captioner", "CaptionerConfig", "FrameBatch", "caption_loss", "describe"]
-
-START, END = 2, 3  # ids of <s> and </s>, see `data.encoding`
 
 
 @dataclass(frozen=True, kw_only=True)

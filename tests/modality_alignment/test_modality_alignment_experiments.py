@@ -1,0 +1,61 @@
+"""Every experiment runs at smoke; what they measure is in its range."""
+
+import math
+
+import pytest
+
+from reasonlib.modality_alignment.data.datasets import load_points, load_questions
+from reasonlib.modality_alignment.experiments import EXPERIMENTS
+from reasonlib.modality_alignment.experiments.points import PointsRecipe, draw_map, train_encoders
+from reasonlib.tracking import runner
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_experiment_runs_at_smoke(name):
+    experiment = EXPERIMENTS[name]
+    options = {"data": "simulated"} if name.endswith("annotations") else {}
+    for record in runner.run(experiment, scale="smoke", device="cpu", **options):
+        assert record.steps.stopped == "finished" and record.steps.complete
+        values = [value for value in record.metrics.values() if value is not None]
+        assert values and all(math.isfinite(value) for value in values)
+        for metric, value in record.metrics.items():
+            if metric.startswith("accuracy"):
+                assert 0 <= value <= 1
+
+
+def test_points_give_curves_and_maps():
+    record, other = runner.run(
+        EXPERIMENTS["modality_alignment/points"], rows="both", scale="smoke", seeds=(0, 1)
+    )
+    curve = record.details["curve"]
+    assert len(curve["step"]) == len(curve["cosine"]) == len(curve["cka"]) and curve["step"][0] == 0
+    assert set(record.details["tsne"]) == {"data", "1"} and "tsne" not in other.details
+    assert {"cosine.start", "cosine.epoch_1", "cka.held_out", "top1.held_out"} <= set(record.metrics)
+
+
+def test_warm_up_comes_before_the_epochs():
+    points, _ = load_points("random-pairs", pairs=64, held_out=8, seed=0)
+
+    def steps(**changes):
+        recipe = PointsRecipe(batch_size=16, epochs=2, warmup_steps=3, measured=1, **changes)
+        return train_encoders(points, recipe).history.steps_done
+
+    assert steps() == 12  # 3 of the warm-up and 8 more, in whole measurements of 4
+    assert steps(alignment="none") == steps(objective="none") == 8
+
+
+def test_maps_are_drawn_alike():
+    points, _ = load_points("random-pairs", pairs=30, held_out=8, seed=0)
+    first, again = draw_map(points, 10), draw_map(points, 10)
+    assert first == again and len(first["a"]) == len(first["b"]) == 10 and len(first["a"][0]) == 2
+
+
+def test_unknown_points():
+    with pytest.raises(ValueError, match="data must be"):
+        load_points("pairs", pairs=1, held_out=1, seed=0)
+
+
+def test_question_sets_do_not_overlap():
+    _, parts = load_questions(train=30, valid=10, test=10)
+    clips = [question.clip for part in parts.values() for question in part.questions]
+    assert len(set(clips)) == 50

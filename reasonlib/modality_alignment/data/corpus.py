@@ -215,7 +215,7 @@ def read_features(path: Path, clips: list[str]) -> dict[str, np.ndarray]:
         If the file is missing, or has no such clip.
     """
     try:
-        import h5py
+        import h5py  # type: ignore[import-not-found,unused-ignore]
     except ImportError as error:
         raise UserError(
             "features of TVQA are HDF5, which needs the package h5py: pip install h5py"

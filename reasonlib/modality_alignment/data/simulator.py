@@ -23,6 +23,7 @@ the words alone answer a share of these questions.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -150,18 +151,20 @@ def _question(kind: str, number: int, seed: int, config: SimulatorConfig) -> Vid
 
 def _usual(scene: Scene, slot: int, kind: str) -> Scene:
     """Give the object that is asked about its usual colour, shape or motion; it swaps with whoever had it."""
-    field, usual = {
-        "colour": ("colour", USUAL_COLOUR[scene.actors[slot].shape]),
-        "shape": ("shape", USUAL_SHAPE[scene.actors[slot].colour]),
-        "motion": ("motion", USUAL_MOTION[scene.actors[slot].shape]),
-    }.get(kind, ("size", scene.actors[slot].size))
-    old = getattr(scene.actors[slot], field)
-    swapped = {old: usual, usual: old} if kind in ("colour", "shape", "motion") else {}
-
-    def replaced(value: str) -> str:
-        return swapped.get(value, value)
-
-    actors = [actor._replace(**{field: replaced(getattr(actor, field))}) for actor in scene.actors]
+    asked = scene.actors[slot]
+    usual = {
+        "colour": USUAL_COLOUR[asked.shape],
+        "shape": USUAL_SHAPE[asked.colour],
+        "motion": USUAL_MOTION[asked.shape],
+    }
+    if kind not in usual:
+        return scene
+    old, new = getattr(asked, kind), usual[kind]
+    swapped = {old: new, new: old}
+    actors = []
+    for actor in scene.actors:
+        value: Any = getattr(actor, kind)
+        actors.append(actor._replace(**{kind: swapped.get(value, value)}))
     return scene._replace(actors=tuple(actors))
 
 

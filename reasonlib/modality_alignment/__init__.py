@@ -1,9 +1,9 @@
 """Two modalities, aligned: points in pairs, and questions about videos with subtitles.
 
 >>> from reasonlib import modality_alignment
->>> question = modality_alignment.simulate(1, seed=0)[0]
+>>> question = modality_alignment.simulate(2, seed=0)[1]
 >>> question.question, question.answers[question.right], question.needs
-('what colour is the disc ?', 'white', 'video')
+('what colour is the ring ?', 'blue', 'video')
 """
 
 from importlib import import_module

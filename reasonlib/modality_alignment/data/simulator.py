@@ -102,9 +102,9 @@ def simulate(count: int, *, seed: int, config: SimulatorConfig = SimulatorConfig
 
     Examples
     --------
-    >>> question = simulate(1, seed=0)[0]
+    >>> question = simulate(2, seed=0)[1]
     >>> question.question, question.answers[question.right], question.needs
-    ('what colour is the disc ?', 'white', 'video')
+    ('what colour is the ring ?', 'blue', 'video')
     """
     return [
         _question(config.kinds[number % len(config.kinds)], number, seed, config) for number in range(count)

@@ -81,10 +81,10 @@ TINY: Mapping[str, Any] = {
 }  # fmt: skip
 
 SMALL: Mapping[str, Any] = {
-    "train": 7000, "valid": 210, "test": 700, "embedding": 48, "hidden": 24, "matched": 24, "width": 32,
-    "bridge": 32, "kernel": 3, "statement_kernel": 3, "extra": 0, "dropout": 0.0, "epochs": 6, "lr": 4e-3,
-    "clip": 1.0,
-    "kinds": ["presence", "colour", "presence", "colour", "wish", "meeting", "opposite"],
+    "train": 3000, "valid": 120, "test": 600, "embedding": 32, "hidden": 24, "matched": 24, "width": 32,
+    "bridge": 32, "kernel": 3, "statement_kernel": 3, "extra": 0, "dropout": 0.0, "epochs": 4, "lr": 3e-3,
+    "clip": 1.0, "batch_size": 32, "feature_gain": 4.0,
+    "kinds": ["presence", "wish", "colour", "moment", "meeting", "opposite"],
 }  # fmt: skip
 """Few kinds of questions and small systems, for a minute on one core."""
 

@@ -66,7 +66,7 @@ def annotations_version(data: str) -> str | None:
 
 
 def run_annotations(trial: Trial) -> Measured:
-    """Answer by a rule, and guess the moment that overlaps best with all others.
+    """Answer by a rule, and guess the same moment everywhere: from the median start to the median end.
 
     Metrics
     -------

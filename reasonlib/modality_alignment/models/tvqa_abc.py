@@ -12,6 +12,7 @@ Source: Yun (2022), section 5.3.2. Sizes are those of the public code, jayleicn/
 Axes: B questions, A = 5 answers, T positions of a context, S words, D features of a region, H2 = 2 hidden.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -48,6 +49,7 @@ class TVQAConfig:
     hidden: int = 150  # of one direction of the first LSTM
     matched: int = 300  # of one direction of the second LSTM
     dropout: float = 0.5  # of the features
+    feature_gain: float = 1.0  # what the first weights of the features are multiplied by
     streams: tuple[str, ...] = ("subtitle", "regions")
 
     def __post_init__(self) -> None:
@@ -58,6 +60,11 @@ class TVQAConfig:
         unknown = set(self.streams) - set(STREAMS)
         if unknown or not self.streams:
             raise ValueError(f"streams must be among {', '.join(STREAMS)}, got {list(self.streams)}")
+
+    @property
+    def feature_bound(self) -> float:
+        """The largest of the first weights of the features: torch's own, times the gain."""
+        return self.feature_gain / math.sqrt(self.features)
 
 
 class Stream(NamedTuple):
@@ -132,9 +139,9 @@ class TVQA_abc(nn.Module):
             self.classifier = nn.ModuleDict()
             for name in config.streams:
                 if name in VISUAL:
-                    self.features[name] = nn.Sequential(
-                        nn.Dropout(config.dropout), nn.Linear(config.features, config.embedding), nn.Tanh()
-                    )
+                    linear = nn.Linear(config.features, config.embedding)
+                    nn.init.uniform_(linear.weight, -config.feature_bound, config.feature_bound)
+                    self.features[name] = nn.Sequential(nn.Dropout(config.dropout), linear, nn.Tanh())
                 self.second[name] = _lstm(10 * config.hidden, config.matched)
                 self.classifier[name] = nn.Linear(2 * config.matched, 1)
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 import torch
 
 from reasonlib.grading.edition import Mistake, Solved
-from reasonlib.nn.similarity import cka, hsic_of_kernels
+from reasonlib.nn import cka, hsic_of_kernels
 
 
 def unbiased(first, second):

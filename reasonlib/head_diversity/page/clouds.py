@@ -8,7 +8,7 @@ import torch
 
 from reasonlib.display import plotting
 from reasonlib.display.plotting import PALETTE, Picture
-from reasonlib.nn.similarity import cka, svcca
+from reasonlib.nn import cka, svcca
 
 __all__ = ["MEASURES", "MOST", "RELATIONS", "draw_points", "measure", "related", "relations", "still"]
 

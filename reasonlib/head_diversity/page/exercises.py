@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from reasonlib.grading.checks import exercise, expect, expect_close
-from reasonlib.nn.similarity import cka, hsic_of_kernels
+from reasonlib.nn import cka, hsic_of_kernels
 
 __all__ = [
     "check_debiased_cka",

@@ -70,7 +70,9 @@ def still(models: Sequence[Mapping[str, Any]], caption: str) -> Picture:
             panel.imshow(model["layers"][-1]["matrix"], vmin=0, vmax=1, cmap="Blues")
             panel.set(xticks=[], yticks=[])
             panel.set_title(model["words"], fontsize=9)
-            said.append(f"{model['words']}: mean CKA {model['cka']:.2f}, perplexity {model['perplexity']:.2f}.")
+            said.append(
+                f"{model['words']}: mean CKA {model['cka']:.2f}, perplexity {model['perplexity']:.2f}."
+            )
     drawing.set_label(" ".join(said))
     return plotting.show(drawing, alt="CKA of every two heads of the last layer.", caption=caption)
 

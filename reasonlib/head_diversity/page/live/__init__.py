@@ -1,7 +1,8 @@
 """Figures that answer in the reader's browser: two clouds of points, and the heads of trained models.
 
-``similarity.js`` computes what `reasonlib.nn.similarity` computes, ``clouds.js`` is what the reader sees of it;
-``views.js`` shows the heads of trained models, as records hold them. The shell is `reasonlib.display.live`.
+``similarity.js`` computes what `reasonlib.nn.similarity` computes, ``clouds.js`` is what the reader sees of
+it; ``views.js`` shows the heads of trained models, as records hold them. The shell is
+`reasonlib.display.live`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -70,7 +71,7 @@ def views() -> Picture:
 
 
 def controls() -> Picture:
-    """Put language models whose heads were controlled into the page: the reader chooses what, and how much."""
+    """Put language models whose heads were controlled into the page; the reader chooses how, and how much."""
     baseline = described(WEIGHTS, "baseline")
     families = {
         name: [baseline, *(model for row in rows if (model := described(WEIGHTS, row)))]
@@ -100,7 +101,9 @@ def show_heads(
     return shell.figure(
         "views",
         label="Choose a trained model and see how similar its heads are",
-        static=still(families[first], "The stronger the colour, the more alike two heads are (debiased CKA)."),
+        static=still(
+            families[first], "The stronger the colour, the more alike two heads are (debiased CKA)."
+        ),
         scripts=[FOLDER / "views.js"],
         styles=[FOLDER / "figure.css"],
         modules=["plot"],

@@ -1,0 +1,348 @@
+"""Pictures of the chapters that are made from records, from claims and from small clouds of points."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from reasonlib.display import plotting, results
+from reasonlib.display.plotting import Picture
+from reasonlib.head_diversity.page.clouds import draw_points, related
+from reasonlib.head_diversity.page.labels import ROWS
+from reasonlib.head_diversity.page.trained import HEAD_COUNTS, LANGUAGE_MODEL, curves, described, nothing
+from reasonlib.nn import cka, kernel_matrix
+from reasonlib.tracking import claims, records
+
+__all__ = [
+    "bias",
+    "control_similarity",
+    "count_curves",
+    "every_model",
+    "geometry",
+    "heads_published",
+    "perplexities",
+    "pruning",
+    "published",
+    "quarter_turn",
+    "tables",
+    "translator_heads",
+]
+
+HEADS, CONTROLS, SMALL = "head_diversity/heads", "head_diversity/controls", "head_diversity/small_samples"
+PRUNING, EVERY = "head_diversity/pruning", "head_diversity/every_model"
+COUNTS = ("h1", "h2", "h4", "h8", "h16")
+DIMENSIONS = 64  # of the clouds of the experiment on small samples
+THREE = ("drophead", "orthogonality", "hsic")
+
+
+def published(name: str) -> float:
+    """Look up a number of the source by the end of its claim's name."""
+    number = next(
+        one.published for one in claims.load("head_diversity") if one.id == f"head_diversity/{name}"
+    )
+    if number is None:
+        raise ValueError(f"the source prints no number for {name!r}")
+    return number
+
+
+# Comparing --------------------------------------------------------------------------------------------------
+
+
+def tables(count: int = 12) -> Picture:
+    """Draw the table of products of a cloud, of the same cloud turned, and of another cloud."""
+    points = draw_points()[:count]
+    points.sort(key=lambda point: math.atan2(point[1], point[0]))  # neighbours stand side by side
+    clouds = {
+        "a cloud": points,
+        "turned and shrunk": related("turned", points),
+        "unrelated": related("unrelated", points),
+    }
+    with plotting.theme():
+        drawing, axes = plotting.figure(height=2.3, columns=len(clouds))
+        for panel, (title, cloud) in zip(axes, clouds.items(), strict=True):
+            products = kernel_matrix(torch.tensor(cloud, dtype=torch.float64))
+            most = float(products.abs().max())
+            panel.imshow(products, vmin=-most, vmax=most, cmap="RdBu_r")
+            panel.set(xticks=[], yticks=[])
+            panel.set_title(title, fontsize=9)
+    return plotting.show(
+        drawing,
+        alt=f"Three tables of {count} by {count} products. The tables of a cloud and of the same cloud "
+        "turned have the same pattern of blocks; that of an unrelated cloud has another.",
+        caption=f"Products of every two of {count} points: red where positive, blue where negative, each "
+        "table on its own scale. Points are in one order in all three.",
+    )
+
+
+def bias() -> Picture:
+    """Draw what measures say of independent clouds, by the number of examples."""
+    found = {int(group.row[1:]): group for group in records.groups(SMALL) if group.row[1:].isdigit()}
+    if not found:
+        return nothing(SMALL)
+    counts = sorted(found)
+    lines: dict[str, tuple[list[int], list[float]]] = {}
+    for words, metric in (("CKA", "cka"), ("CKA, debiased", "cka_debiased"), ("SVCCA", "svcca")):
+        values = [found[count].summary(metric) for count in counts]
+        lines[words] = (counts, [summary.mean for summary in values if summary is not None])
+    lines["D / (N + D)"] = (counts, [DIMENSIONS / (count + DIMENSIONS) for count in counts])
+    return plotting.show(
+        plotting.lines(
+            lines, x="examples N", y="similarity of independent clouds", limits=(-0.1, 1), log=True
+        ),
+        alt="Similarity of two independent clouds by the number of examples.",
+        caption=f"Two independent clouds in {DIMENSIONS} dimensions: what three measures say, by the number "
+        f"of examples. The truth is 0. Means ({results.origin(found[counts[0]])}).",
+    )
+
+
+# Many heads -------------------------------------------------------------------------------------------------
+
+
+def count_curves() -> Picture:
+    """Draw SVCCA coefficients between the heads of language models with few and many heads."""
+    models = [model for row in COUNTS[1:] if (model := described(HEAD_COUNTS, row))]
+    if not models:
+        return nothing(HEAD_COUNTS)
+    return plotting.show(
+        plotting.lines(curves(models), x="number of the coefficient", y="SVCCA coefficient", limits=(0, 1)),
+        alt="SVCCA coefficients between the heads of language models.",
+        caption="SVCCA coefficients between two heads, mean over pairs and layers, one run each. All models "
+        "have the same width, so many heads are narrow heads.",
+    )
+
+
+def heads_published() -> Picture:
+    """Draw the similarity of heads by their number: the source's models of width 512, and ours."""
+    counts = [2, 4, 8, 16]
+    lines = {
+        f"source, {measure.upper()}": (
+            counts,
+            [published(f"similarity/h{count}-d512/{measure}") for count in counts],
+        )
+        for measure in ("svcca", "cka")
+    }
+    origins = set()
+    for name, experiment, row in (
+        ("translators", HEADS, "h{}-d512"),
+        ("language models", HEAD_COUNTS, "h{}"),
+    ):
+        groups = {count: records.best(experiment, row.format(count)) for count in counts}
+        for measure in ("svcca", "cka_debiased"):
+            points = {
+                count: summary.mean
+                for count, group in groups.items()
+                if group is not None and (summary := group.summary(measure)) is not None
+            }
+            if points:
+                words = f"our {name}, {'SVCCA' if measure == 'svcca' else 'CKA'}"
+                lines[words] = (list(points), list(points.values()))
+                origins |= {
+                    f"{name}: {results.origin(group)}" for group in groups.values() if group is not None
+                }
+    return plotting.show(
+        plotting.lines(lines, x="heads", y="mean similarity of two heads", limits=(0, 1)),
+        alt="Mean similarity of two heads by the number of heads, in the source and here.",
+        caption="Mean similarity of two heads by the number of heads at one width. The source's table 4.3, "
+        f"plain CKA; ours, debiased CKA ({'; '.join(sorted(origins)) or 'not measured yet'}).",
+    )
+
+
+def translator_heads() -> Picture:
+    """Draw the SVCCA similarity to a model with one head: the source's table 4.2, and ours."""
+    counts = [1, 2, 4, 8, 16]
+    lines = {
+        "source, encoder": (counts, [published(f"single/encoder/h{count}") for count in counts]),
+        "source, encoder-decoder": (counts, [published(f"single/cross/h{count}") for count in counts]),
+    }
+    origins = set()
+    for words, metric in (("ours, encoder", "single_encoder"), ("ours, encoder-decoder", "single_cross")):
+        groups = {count: records.best(HEADS, f"h{count}-d512") for count in counts}
+        points = {
+            count: summary.mean
+            for count, group in groups.items()
+            if group is not None and (summary := group.summary(metric)) is not None
+        }
+        if points:
+            lines[words] = (list(points), list(points.values()))
+            origins |= {results.origin(group) for group in groups.values() if group is not None}
+    return plotting.show(
+        plotting.lines(lines, x="heads", y="SVCCA similarity to a model with one head", limits=(0, 1)),
+        alt="SVCCA similarity to a single-headed model by the number of heads.",
+        caption="SVCCA similarity of a layer's joined heads to those of another model with one head "
+        f"({'; '.join(sorted(origins)) or 'ours: not measured yet'}).",
+    )
+
+
+def geometry(untrained: Mapping[int, float]) -> Picture:
+    """Draw the similarity of heads against what random projections give.
+
+    Parameters
+    ----------
+    untrained
+        From a number of heads to the debiased CKA of untrained heads.
+    """
+    points = [(2, 64), (2, 128), (2, 512), (4, 128), (4, 256), (4, 512), (8, 256), (8, 512), (16, 512)]
+    counts = [2, 4, 8, 16]
+    values = {
+        count: [published(f"similarity/h{heads}-d{total}/cka") for heads, total in points if heads == count]
+        for count in counts
+    }
+    trained = {}
+    for count in counts:
+        group = records.best(HEAD_COUNTS, f"h{count}")
+        summary = None if group is None else group.summary("cka_debiased")
+        if summary is not None:
+            trained[count] = summary.mean
+    lines: dict[str, tuple[Any, ...]] = {
+        "1 / H": (counts, [1 / count for count in counts]),
+        "source, all widths": (
+            counts,
+            [sum(value) / len(value) for value in values.values()],
+            [min(value) for value in values.values()],
+            [max(value) for value in values.values()],
+        ),
+        "ours, untrained": (list(untrained), list(untrained.values())),
+    }
+    if trained:
+        lines["ours, trained"] = (list(trained), list(trained.values()))
+    return plotting.show(
+        plotting.lines(lines, x="heads H", y="CKA of two heads", limits=(0, 1)),
+        alt="CKA of two heads by the number of heads, beside that of random projections.",
+        caption="CKA of two heads by the number of heads: random projections, the source's nine models (mean "
+        "and range over widths, plain CKA), and our language models before and after training (debiased).",
+    )
+
+
+def every_model() -> Picture:
+    """Draw the similarity of heads in the bundled models of the book."""
+    found: dict[str, records.Group] = {}
+    for group in records.groups(EVERY):
+        if group.row != "all":
+            found.setdefault(group.row, group)
+    values: dict[str, dict[str, Any]] = {"CKA, debiased": {}, "SVCCA": {}}
+    for row, group in sorted(found.items()):
+        for words, metric in (("CKA, debiased", "cka_debiased"), ("SVCCA", "svcca")):
+            summary = group.summary(metric)
+            if summary is not None:
+                values[words][ROWS.get(row, row)] = summary.mean
+    if not values["SVCCA"]:
+        return nothing(EVERY)
+    return plotting.show(
+        plotting.bars(values, unit="mean similarity of two heads", limits=(0, 1)),
+        alt="Mean similarity of two heads in the bundled models of the book.",
+        caption="Mean similarity of two heads over all pairs and layers, in every bundled model of the book "
+        f"that has heads ({results.origin(next(iter(found.values())))}).",
+    )
+
+
+# Controls ---------------------------------------------------------------------------------------------------
+
+
+def quarter_turn(count: int = 12) -> Picture:
+    """Draw a cloud and the same cloud turned by a quarter: right angles at every point, and a CKA of 1."""
+    left = torch.tensor(draw_points()[:count])
+    right = left @ torch.tensor([[0.0, 1.0], [-1.0, 0.0]])
+    cosine = float(torch.nn.functional.cosine_similarity(left, right, dim=1).abs().mean())
+    said = (
+        f"Mean absolute cosine of the two vectors of an example: {cosine:.2f}. CKA: {cka(left, right):.2f}."
+    )
+    with plotting.theme():
+        drawing, axes = plotting.figure(height=2.7, columns=2)
+        for panel, cloud, title, colour in zip(
+            axes, (left, right), ("Head A", "Head B"), plotting.PALETTE, strict=False
+        ):
+            for number, (x, y) in enumerate(cloud.tolist(), start=1):
+                panel.plot([0, x], [0, y], color=colour, linewidth=0.8, marker="")
+                panel.annotate(str(number), (1.12 * x, 1.12 * y), ha="center", va="center", fontsize=8)
+            panel.set(
+                title=title, xlim=(-1.35, 1.35), ylim=(-1.35, 1.35), xticks=[], yticks=[], aspect="equal"
+            )
+    return plotting.show(
+        drawing,
+        alt=f"Vectors of {count} examples in two heads; the second head has each turned by a quarter. {said}",
+        caption=f"{count} examples in two heads; equal numbers are the same example. {said}",
+    )
+
+
+def perplexities() -> Picture:
+    """Draw the perplexities of language models with controlled heads: the source's table 4.7, and ours."""
+    rows = ("baseline", *THREE, "all")
+    source = {ROWS[row]: published(f"perplexity/{row}") for row in rows}
+    ours, origins = _means(LANGUAGE_MODEL, rows, "perplexity")
+    left = plotting.show(
+        plotting.bars(source, unit="perplexity, Penn Treebank (lower is better)"),
+        alt="Perplexities of the source's table 4.7.",
+        caption="The source's table 4.7, one number each.",
+    )
+    if not ours:
+        return plotting.beside(left, nothing(LANGUAGE_MODEL))
+    return plotting.beside(
+        left,
+        plotting.show(
+            plotting.bars(ours, unit="perplexity, simulated text (lower is better)"),
+            alt="Perplexities of our language models.",
+            caption=f"Ours ({'; '.join(sorted(origins))}). Lines: standard deviation.",
+        ),
+    )
+
+
+def control_similarity() -> Picture:
+    """Draw how similar the heads of a language model are with each control."""
+    rows = ("baseline", *THREE, "all")
+    values: dict[str, Mapping[str, Any]] = {}
+    origins: set[str] = set()
+    for words, metric in (("CKA, debiased", "cka_debiased"), ("SVCCA", "svcca")):
+        values[words], more = _means(LANGUAGE_MODEL, rows, metric)
+        origins |= more
+    if not origins:
+        return nothing(LANGUAGE_MODEL)
+    return plotting.show(
+        plotting.bars(values, unit="mean similarity of two heads", limits=(0, 1)),
+        alt="Similarity of heads with each control.",
+        caption=f"Mean similarity of two heads of a language model ({'; '.join(sorted(origins))}). Lines: "
+        "standard deviation.",
+    )
+
+
+def pruning() -> Picture:
+    """Draw for every head how much it resembles the others, and what its removal costs."""
+    series: dict[str, tuple[list[float], list[float]]] = {}
+    for row in ("language-model", "translator"):
+        group = records.best(PRUNING, row)
+        if group is None:
+            continue
+        heads = [head for record in group.records for head in record.details["heads"]]
+        heads.sort(key=lambda head: head["similarity"])
+        series[ROWS[row]] = ([head["similarity"] for head in heads], [head["damage"] for head in heads])
+    if not series:
+        return nothing(PRUNING)
+    with plotting.theme():
+        drawing, axes = plotting.figure(height=2.8)
+        for (words, (across, up)), colour, mark in zip(
+            series.items(), plotting.PALETTE, plotting.MARKERS, strict=False
+        ):
+            axes.scatter(across, up, color=colour, marker=mark, s=22, label=words)
+        axes.set_xlabel("mean CKA with the other heads of the layer, debiased")
+        axes.set_title("rise of the loss when the head is removed (nats)", fontsize=10)
+        axes.legend()
+    counts = ", ".join(f"{len(across)} heads of {words}s" for words, (across, _) in series.items())
+    return plotting.show(
+        drawing,
+        alt=f"Damage by removal against similarity, for {counts}.",
+        caption=f"Each mark is a head of a trained model ({counts}): how much it resembles the other heads "
+        "of its layer, and how much the loss rises when it is set to zero.",
+    )
+
+
+def _means(experiment: str, rows: Sequence[str], metric: str) -> tuple[dict[str, Any], set[str]]:
+    """Collect mean and deviation of a metric for rows that have records, and where they come from."""
+    values: dict[str, Any] = {}
+    origins = set()
+    for row in rows:
+        group = records.best(experiment, row)
+        summary = None if group is None else group.summary(metric)
+        if group is not None and summary is not None:
+            values[ROWS.get(row, row)] = {"mean": summary.mean, "sd": summary.sd}
+            origins.add(results.origin(group))
+    return values, origins

@@ -228,11 +228,12 @@ def every_model() -> Picture:
                 values[words][ROWS.get(row, row)] = summary.mean
     if not values["SVCCA"]:
         return nothing(EVERY)
+    origin = results.origin(next(iter(found.values())))
     return plotting.show(
         plotting.bars(values, unit="mean similarity of two heads", limits=(0, 1)),
         alt="Mean similarity of two heads in the bundled models of the book.",
-        caption="Mean similarity of two heads over all pairs and layers, in every bundled model of the book "
-        f"that has heads ({results.origin(next(iter(found.values())))}).",
+        caption="Mean similarity of two heads over all pairs and attentions, in every bundled model of the "
+        f"book that has heads. Each attention was given random vectors ({origin}).",
     )
 
 
@@ -266,24 +267,25 @@ def quarter_turn(count: int = 12) -> Picture:
 
 
 def perplexities() -> Picture:
-    """Draw the perplexities of language models with controlled heads: the source's table 4.7, and ours."""
+    """Draw perplexities as shares of the uncontrolled model's: the source's table 4.7, and ours."""
     rows = ("baseline", *THREE, "all")
-    source = {ROWS[row]: published(f"perplexity/{row}") for row in rows}
+    first = published("perplexity/baseline")
+    values: dict[str, dict[str, Any]] = {
+        "source": {ROWS[row]: published(f"perplexity/{row}") / first for row in rows}
+    }
     ours, origins = _means(LANGUAGE_MODEL, rows, "perplexity")
-    left = plotting.show(
-        plotting.bars(source, unit="perplexity, Penn Treebank (lower is better)"),
-        alt="Perplexities of the source's table 4.7.",
-        caption="The source's table 4.7, one number each.",
-    )
-    if not ours:
-        return plotting.beside(left, nothing(LANGUAGE_MODEL))
-    return plotting.beside(
-        left,
-        plotting.show(
-            plotting.bars(ours, unit="perplexity, simulated text (lower is better)"),
-            alt="Perplexities of our language models.",
-            caption=f"Ours ({'; '.join(sorted(origins))}). Lines: standard deviation.",
-        ),
+    if ROWS["baseline"] in ours:
+        base = ours[ROWS["baseline"]]["mean"]
+        values["ours"] = {
+            words: {"mean": spread["mean"] / base, "sd": spread["sd"] and spread["sd"] / base}
+            for words, spread in ours.items()
+        }
+    return plotting.show(
+        plotting.bars(values, unit="perplexity as a share of that without control (lower is better)"),
+        alt="Perplexities with each control as shares of that without, in the source and here.",
+        caption="Perplexity on test text as a share of that without control: the source's table 4.7 on Penn "
+        f"Treebank, one number each; ours ({'; '.join(sorted(origins)) or 'not measured yet'}). Lines: "
+        "standard deviation.",
     )
 
 
@@ -308,7 +310,7 @@ def control_similarity() -> Picture:
 def pruning() -> Picture:
     """Draw for every head how much it resembles the others, and what its removal costs."""
     series: dict[str, tuple[list[float], list[float]]] = {}
-    for row in ("language-model", "translator"):
+    for row in ("language-model", "language-model-hsic"):
         group = records.best(PRUNING, row)
         if group is None:
             continue
@@ -326,7 +328,7 @@ def pruning() -> Picture:
         axes.set_xlabel("mean CKA with the other heads of the layer, debiased")
         axes.set_title("rise of the loss when the head is removed (nats)", fontsize=10)
         axes.legend()
-    counts = ", ".join(f"{len(across)} heads of {words}s" for words, (across, _) in series.items())
+    counts = ", ".join(f"{len(across)} of the {words}" for words, (across, _) in series.items())
     return plotting.show(
         drawing,
         alt=f"Damage by removal against similarity, for {counts}.",

@@ -15,8 +15,15 @@ LANGUAGE_MODEL, HEAD_COUNTS = "head_diversity/language_model", "head_diversity/h
 WEIGHTS = "head_diversity/weights"
 
 
-def described(experiment: str, row: str) -> dict[str, Any] | None:
+def described(experiment: str, row: str, control: str | None = None) -> dict[str, Any] | None:
     """Describe the models of a row for a figure; None if there are no records.
+
+    Parameters
+    ----------
+    experiment, row
+        Of language models.
+    control
+        Name of a setting, in any letters; it names the model together with its value.
 
     Returns
     -------
@@ -39,8 +46,9 @@ def described(experiment: str, row: str) -> dict[str, Any] | None:
         summary = group.summary(metric)
         return None if summary is None else round(summary.mean, 4)
 
+    words = ROWS.get(row, row)
     return {
-        "words": ROWS.get(row, row),
+        "words": f"{control} {first.config[control.lower()]:g}" if control else words,
         "heads": heads,
         "perplexity": mean("perplexity"),
         "cka": mean("cka_debiased"),

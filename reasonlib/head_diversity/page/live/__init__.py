@@ -55,9 +55,9 @@ def clouds(relation: str = "turned", *, count: int = 12) -> Picture:
 
 COUNTS = ("h1", "h2", "h4", "h8", "h16")
 FAMILIES = {
-    "HSIC": ("hsic-0.01", "hsic-0.1", "hsic-1"),
-    "orthogonality": ("orthogonality-0.1", "orthogonality-1", "orthogonality-10"),
-    "Drophead": ("drophead-0.1", "drophead-0.3", "drophead-0.5"),
+    "HSIC": ("hsic-weak", "hsic", "hsic-strong"),
+    "orthogonality": ("orthogonality-0.1", "orthogonality", "orthogonality-10"),
+    "Drophead": ("drophead", "drophead-0.3", "drophead-0.5"),
 }
 """Rows of the experiment on weights, weak to strong."""
 
@@ -74,7 +74,7 @@ def controls() -> Picture:
     """Put language models whose heads were controlled into the page; the reader chooses how, and how much."""
     baseline = described(WEIGHTS, "baseline")
     families = {
-        name: [baseline, *(model for row in rows if (model := described(WEIGHTS, row)))]
+        name: [baseline, *(model for row in rows if (model := described(WEIGHTS, row, name)))]
         for name, rows in FAMILIES.items()
         if baseline is not None
     }

@@ -52,6 +52,62 @@ def test_noise_raises_the_plain_measures_of_unrelated_clouds(javascript):
     assert noisy["linear"] > 0.6 and noisy["svcca"] > 0.9 and abs(noisy["debiased"]) < 0.2
 
 
+def trained(words, heads, mean):
+    matrix = [[1.0 if i == j else mean for j in range(heads)] for i in range(heads)]
+    curve = [1 - at / 12 for at in range(12 // heads)]
+    return {
+        "words": words,
+        "heads": heads,
+        "perplexity": 5.4,
+        "cka": mean if heads > 1 else None,
+        "svcca": mean if heads > 1 else None,
+        "layers": [{"matrix": matrix, "curve": curve}] * 2,
+    }
+
+
+COUNTED = {"heads": [trained("one head", 1, 0.0), trained("2 heads", 2, 0.4), trained("4 heads", 4, 0.2)]}
+
+
+def test_the_page_averages_over_pairs(javascript):
+    from reasonlib.head_diversity.models.diversity import mean_of_pairs
+
+    draw = torch.Generator().manual_seed(2)
+    matrix = torch.rand(5, 5, generator=draw)
+    code = live.similarity_code() + (live.FOLDER / "views.js").read_text(encoding="utf-8")
+    assert javascript(code, "return meanOverPairs(given);", matrix.tolist()) == pytest.approx(
+        mean_of_pairs(matrix)
+    )
+    assert javascript(code, "return meanOverPairs(given);", [[1.0]]) is None
+
+
+@pytest.mark.browser
+def test_a_reader_chooses_a_model(browser, tmp_path):
+    page = browser.new_page()
+    errors = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    families = {"HSIC": COUNTED["heads"][1:], "Drophead": COUNTED["heads"]}
+    live.show_heads(families, title="Strength").save(tmp_path / "figure.html")
+    page.goto((tmp_path / "figure.html").as_uri())
+    root = "document.querySelector('.rr-views').views"
+    assert page.evaluate(f"{root}.state().model.words") == "4 heads"
+    assert page.locator(".rr-views-map").first.locator("rect").count() == 16
+    page.locator(".rr-views label", has_text="Drophead").first.click()
+    page.locator(".rr-views input[type=range]").focus()
+    page.keyboard.press("Home")
+    assert page.evaluate(f"{root}.state().at") == 0
+    assert "nothing to be compared" in page.locator(".rr-views output").inner_text()
+    assert page.locator(".rr-views-facts dd").first.inner_text() == "–"
+    assert not errors
+    page.close()
+
+
+def test_figures_of_trained_models_say_what_they_show():
+    figure = live.show_heads(COUNTED, title="Heads", reference=1)
+    assert "2 heads: mean CKA 0.40, perplexity 5.40." in figure.alt
+    for name in ("views", "controls"):
+        assert getattr(live, name)().alt  # from records, or the command that makes them
+
+
 def test_the_figure_is_small_and_says_what_it_shows():
     figure = live.clouds()
     assert len(figure.html.encode()) < 150_000

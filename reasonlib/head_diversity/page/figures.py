@@ -254,7 +254,7 @@ def quarter_turn(count: int = 12) -> Picture:
             axes, (left, right), ("Head A", "Head B"), plotting.PALETTE, strict=False
         ):
             for number, (x, y) in enumerate(cloud.tolist(), start=1):
-                panel.plot([0, x], [0, y], color=colour, linewidth=0.8, marker="")
+                panel.plot([0, x], [0, y], color=colour, linewidth=0.8, linestyle="-", marker="")
                 panel.annotate(str(number), (1.12 * x, 1.12 * y), ha="center", va="center", fontsize=8)
             panel.set(
                 title=title, xlim=(-1.35, 1.35), ylim=(-1.35, 1.35), xticks=[], yticks=[], aspect="equal"
@@ -342,7 +342,7 @@ def _means(experiment: str, rows: Sequence[str], metric: str) -> tuple[dict[str,
     values: dict[str, Any] = {}
     origins = set()
     for row in rows:
-        group = records.best(experiment, row)
+        group = records.best(experiment, row, data="simulated")
         summary = None if group is None else group.summary(metric)
         if group is not None and summary is not None:
             values[ROWS.get(row, row)] = {"mean": summary.mean, "sd": summary.sd}

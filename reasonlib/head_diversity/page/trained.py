@@ -32,7 +32,7 @@ def described(experiment: str, row: str, control: str | None = None) -> dict[str
         ``layers``: of each, in the run of the first seed, the ``matrix`` of debiased CKA and the ``curve`` of
         SVCCA coefficients.
     """
-    group = records.best(experiment, row)
+    group = records.best(experiment, row, data="simulated")
     if group is None:
         return None
     first = min(group.records, key=lambda record: record.seed)

@@ -13,7 +13,14 @@ from reasonlib.display import live as shell
 from reasonlib.display.plotting import Picture
 from reasonlib.head_diversity.page.clouds import draw_points
 from reasonlib.head_diversity.page.clouds import still as still_clouds
-from reasonlib.head_diversity.page.trained import HEAD_COUNTS, WEIGHTS, described, nothing, still
+from reasonlib.head_diversity.page.trained import (
+    HEAD_COUNTS,
+    LANGUAGE_MODEL,
+    WEIGHTS,
+    described,
+    nothing,
+    still,
+)
 
 __all__ = ["clouds", "controls", "show_heads", "similarity_code", "views"]
 
@@ -72,14 +79,17 @@ def views() -> Picture:
 
 def controls() -> Picture:
     """Put language models whose heads were controlled into the page; the reader chooses how, and how much."""
-    baseline = described(WEIGHTS, "baseline")
-    families = {
-        name: [baseline, *(model for row in rows if (model := described(WEIGHTS, row, name)))]
-        for name, rows in FAMILIES.items()
-        if baseline is not None
-    }
-    families = {name: models for name, models in families.items() if len(models) > 1}
-    return show_heads(families, title="Strength") if families else nothing(WEIGHTS)
+    for experiment in (WEIGHTS, LANGUAGE_MODEL):  # the second has one strength of each
+        baseline = described(experiment, "baseline")
+        families = {
+            name: [baseline, *(model for row in rows if (model := described(experiment, row, name)))]
+            for name, rows in FAMILIES.items()
+            if baseline is not None
+        }
+        families = {name: models for name, models in families.items() if len(models) > 1}
+        if families:
+            return show_heads(families, title="Strength")
+    return nothing(WEIGHTS)
 
 
 def show_heads(

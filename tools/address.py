@@ -31,6 +31,7 @@ OTHERS = {
     "nyu-mll/CoLA",
     "sameenmaruf/selective-attn",
     "smartyfh/DST-STAR",
+    "timbmg/RNNLM",
 }  # projects that ours links to
 
 

@@ -28,6 +28,7 @@ ELSEWHERE = (
 OTHERS = {
     "containers/bubblewrap",
     "google-deepmind/mathematics_dataset",
+    "jayleicn/TVQAplus",
     "nyu-mll/CoLA",
     "sameenmaruf/selective-attn",
     "smartyfh/DST-STAR",

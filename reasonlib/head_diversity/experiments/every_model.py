@@ -51,7 +51,9 @@ def bundled_models() -> dict[str, BundledModel]:
     models = {}
     for path in sorted(ROOT.glob("*/weights/**/*.safetensors")):
         metadata = {name: _parsed(text) for name, text in weights_metadata(path).items()}
-        sizes = next((metadata[name] for name in ("settings", "config") if name in metadata), {})
+        sizes: dict[str, Any] = next(
+            (metadata[name] for name in ("settings", "config") if name in metadata), {}
+        )
         heads = sizes.get("heads") or _neighbour(path)
         if heads and any(name.endswith("query.weight") for name in load_weights(path)):
             topic, _, *folders = path.relative_to(ROOT).parts

@@ -64,4 +64,4 @@ def rank_correlation(first: list[float], second: list[float]) -> float:
     ]
     if any(np.ptp(rank) == 0 for rank in ranks):
         return float("nan")
-    return round(float(np.corrcoef(*ranks)[0, 1]), 12)
+    return round(float(np.corrcoef(*ranks)[0, 1]), 12)  # type: ignore[call-overload]

@@ -92,7 +92,8 @@ def hsic_of_kernels(
     if not debiased:
         # excerpt: hsic
         centred = first - first.mean(-1, keepdim=True)  # K C
-        centred = centred - centred.mean(-2, keepdim=True)  # C K C, and tr(C K C L) = tr(K C L C)
+        centred = centred - centred.mean(-2, keepdim=True)  # C K C
+        # tr(C K C L) = tr(K C L C)
         return (centred * second).sum((-2, -1)) / (count - 1) ** 2
         # end excerpt
     # excerpt: debiased hsic
@@ -269,7 +270,7 @@ def principal_directions(x: Float[Tensor, "N D"], threshold: float = 0.99) -> Fl
     # excerpt: svd
     left, values, _ = torch.linalg.svd(_centred(x), full_matrices=False)
     explained = values.square().cumsum(0) / values.square().sum()
-    kept = int((explained < threshold).sum()) + 1  # the first count that reaches the threshold
+    kept = int((explained < threshold).sum()) + 1  # reaches the threshold
     # end excerpt
     rank = int((values > values.max() * max(x.shape) * torch.finfo(x.dtype).eps).sum())
     return left[:, : min(kept, rank)]
@@ -318,7 +319,7 @@ def pairwise_svcca(x: Float[Tensor, "H N D"], threshold: float = 0.99) -> Float[
 
 def _correlations(one: Tensor, other: Tensor) -> Tensor:
     # excerpt: cca
-    # between orthonormal scores, the canonical correlations are the singular values of their products
+    # canonical correlations of orthonormal scores: singular values of products
     return torch.linalg.svdvals(one.mT @ other).clamp(0, 1)
     # end excerpt
 

@@ -115,10 +115,16 @@ def hook_heads(site: AttentionSite, change: Callable[[AttentionSite, Tensor], Te
     """
 
     # excerpt: hook
-    def before(_: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...] | None:
-        heads = inputs[0].unflatten(-1, (site.heads, -1)).transpose(-3, -2)  # (B, H, T, C)
+    def before(
+        _: nn.Module,
+        inputs: tuple[Tensor, ...],
+    ) -> tuple[Tensor, ...] | None:
+        # (B, T, H * C) -> (B, H, T, C)
+        heads = inputs[0].unflatten(-1, (site.heads, -1)).transpose(-3, -2)
         changed = change(site, heads)
-        return None if changed is None else (changed.transpose(-3, -2).flatten(-2), *inputs[1:])
+        return (
+            None if changed is None else (changed.transpose(-3, -2).flatten(-2), *inputs[1:])  # joined
+        )
 
     return site.output.register_forward_pre_hook(before, prepend=True)
     # end excerpt

@@ -62,7 +62,11 @@ def hsic_penalty(heads: Float[Tensor, "H N C"]) -> Float[Tensor, ""]:
     """Mean HSIC of every pair of heads (eq. 4.7), with a linear kernel; 0 for a single head."""
     # excerpt: hsic penalty
     first, second = pairs(len(heads), heads.device)
-    return hsic(heads[first], heads[second]).mean() if len(first) else heads.new_zeros(())
+    return (
+        hsic(heads[first], heads[second]).mean()
+        if len(first)
+        else heads.new_zeros(())  # one head makes no pair
+    )
     # end excerpt
 
 
@@ -85,9 +89,19 @@ def srip(vectors: Float[Tensor, "N H C"], *, iterations: int = 4) -> Float[Tenso
     """
     # excerpt: srip
     heads = vectors.shape[-2]
-    gram = vectors @ vectors.mT - torch.eye(heads, dtype=vectors.dtype, device=vectors.device)  # (N, H, H)
-    direction = torch.linspace(1, 2, heads, dtype=vectors.dtype, device=vectors.device)
-    direction = direction.expand(*gram.shape[:-1]).unsqueeze(-1)  # (N, H, 1), orthogonal to nothing typical
+    gram = vectors @ vectors.mT - torch.eye(
+        heads,
+        dtype=vectors.dtype,
+        device=vectors.device,
+    )  # (N, H, H)
+    direction = torch.linspace(
+        1,
+        2,
+        heads,
+        dtype=vectors.dtype,
+        device=vectors.device,
+    )
+    direction = direction.expand(*gram.shape[:-1]).unsqueeze(-1)  # (N, H, 1)
     for _ in range(iterations):
         direction = functional.normalize(gram @ direction, dim=-2, eps=1e-12)
     return (gram @ direction).square().sum((-2, -1)).clamp_min(1e-24).sqrt()
@@ -98,7 +112,11 @@ def disagreement(vectors: Float[Tensor, "N H C"]) -> Float[Tensor, " N"]:
     """Mean cosine between the vectors of every pair of heads, which Li et al. (2018) minimise."""
     # excerpt: disagreement
     first, second = pairs(vectors.shape[-2], vectors.device)
-    return functional.cosine_similarity(vectors[:, first], vectors[:, second], dim=-1).mean(-1)
+    return functional.cosine_similarity(
+        vectors[:, first],
+        vectors[:, second],
+        dim=-1,
+    ).mean(-1)
     # end excerpt
 
 

@@ -57,8 +57,8 @@ def test_a_killed_run_goes_on_to_the_same_bits(tmp_path):
     parts = splits("sentiment", "similarity")
     recipe = Recipe(lr=2e-3, epochs=2, batch=8, longest=64)
     whole = train(recipe, parts, seed=1)
-    train(recipe, parts, seed=1, folder=tmp_path, minutes=0.0)
-    again = train(recipe, parts, seed=1, folder=tmp_path)
+    train(recipe, parts, seed=1, checkpoint=tmp_path, minutes=0.0)
+    again = train(recipe, parts, seed=1, checkpoint=tmp_path)
     assert again.history.resumed_from == 1
     assert torch.equal(weights(whole.model), weights(again.model))
 

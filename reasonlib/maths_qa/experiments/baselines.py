@@ -29,15 +29,7 @@ def run_baseline(trial: Trial) -> Measured:
         return Measured(metrics=metrics, examples=len(splits.test), steps_done=1, steps_planned=1)
     recipe, _ = recipe_of(settings)
     model = LSTMSolver(settings["lstm_width"], seed=trial.seed).to(trial.device)
-    history = fine_tune(
-        model,
-        splits,
-        recipe,
-        seed=trial.seed,
-        minutes=trial.minutes,
-        folder=trial.folder,
-        progress=trial.progress,
-    )
+    history = fine_tune(model, splits, recipe, **trial.options)
     last = history.rows[-1] if history.rows else {}
     return Measured(
         metrics={name: last[name] for name in last if name.startswith(("accuracy", "extrapolation"))},

@@ -6,7 +6,6 @@ Both solvers take the same steps of fine-tuning on the same questions. A run at 
 at a smaller scale it only measures.
 """
 
-from pathlib import Path
 from typing import Any
 
 from reasonlib.maths_qa.experiments.pretraining import splits_of
@@ -30,22 +29,15 @@ def make_bundle(trial: Trial) -> Measured:
     settings = trial.settings
     recipe, config = recipe_of(settings)
     splits = splits_of(settings)
-
-    def options(name: str) -> dict[str, Any]:
-        folder: Path | None = trial.folder and trial.folder / name
-        return {
-            "seed": trial.seed, "minutes": trial.minutes, "progress": trial.progress, "folder": folder,
-        }  # fmt: skip
-
     filler = MaskedModel(config, seed=trial.seed).to(trial.device)
-    stages = [pretrain(filler, splits.train, recipe, **options("filler"))]
+    stages = [pretrain(filler, splits.train, recipe, **trial.stage("filler").options)]
     planned = recipe.pre_steps + 2 * recipe.steps
     models: dict[str, Solver | MaskedModel] = {"filler": filler}
     metrics = fill_accuracy(filler, splits.test)
     if stages[0].stopped == "finished":
         for name, start in (("pretrained", "both"), ("scratch", "scratch")):
             solver = initialise_solver(Solver(config, seed=trial.seed).to(trial.device), filler, start)
-            stages.append(fine_tune(solver, splits, recipe, **options(name)))
+            stages.append(fine_tune(solver, splits, recipe, **trial.stage(name).options))
             models[name] = solver
             if stages[-1].rows:
                 last = stages[-1].rows[-1]

@@ -49,22 +49,17 @@ def run_pretraining(trial: Trial) -> Measured:
     0.9 or more. ``mlm.<kind>``: share of the hidden characters that QA-MLM guesses. ``relative_cost``: of a
     step of QA-MLM, beside a step of fine-tuning.
     """
-    settings, folder = trial.settings, trial.folder
+    settings = trial.settings
     recipe, config = recipe_of(settings)
     splits = splits_of(settings)
     lengths = splits.train.bounds[1:] - splits.train.bounds[:-1]
     ratio = relative_cost(config, float(lengths[::2].mean()), float(lengths[1::2].mean()) + 1)
-    common: dict[str, Any] = {
-        "seed": trial.seed, "minutes": trial.minutes, "progress": trial.progress,
-    }  # fmt: skip
     metrics: dict[str, float] = {"relative_cost": ratio}
     stages: list[History] = []
     pretrained = None
     if recipe.start != "scratch":
         pretrained = MaskedModel(config, seed=trial.seed).to(trial.device)
-        stages.append(
-            pretrain(pretrained, splits.train, recipe, folder=folder and folder / "pretraining", **common)
-        )
+        stages.append(pretrain(pretrained, splits.train, recipe, **trial.stage("pretraining").options))
         if stages[0].stopped != "finished":  # what is fine-tuned starts from the end of this stage alone
             planned = stages[0].steps_planned + recipe.steps
             return Measured(metrics=metrics, steps_done=stages[0].steps_done, steps_planned=planned)
@@ -78,9 +73,7 @@ def run_pretraining(trial: Trial) -> Measured:
     if pretrained is None and settings.get("continued", True):
         equal += recipe.every * round(ratio * recipe.pre_steps / recipe.every)
         last = max(equal, 2 * recipe.steps)
-    stages.append(
-        fine_tune(solver, splits, recipe, steps=last, folder=folder and folder / "answers", **common)
-    )
+    stages.append(fine_tune(solver, splits, recipe, steps=last, **trial.stage("answers").options))
     rows = stages[-1].rows
     modules = splits.test.modules
     for row in rows:

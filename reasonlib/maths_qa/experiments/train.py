@@ -10,8 +10,7 @@ Source: An (2021), section 5.3.2: the same questions train both stages.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import torch
@@ -69,19 +68,6 @@ class Recipe:
                     f"{name} must be a multiple of every={self.every}, got {getattr(self, name)}"
                 )
 
-    def training(self, steps: int, *, seed: int, minutes: float | None) -> training.TrainingConfig:
-        """Return the settings of one stage, whose epochs are `every` steps."""
-        return training.TrainingConfig(
-            epochs=steps // self.every,
-            lr=self.lr,
-            betas=self.betas,
-            warmup=self.warmup,
-            clip=self.clip,
-            schedule=self.schedule,
-            seed=seed,
-            minutes=minutes,
-        )
-
 
 def recipe_of(settings: Mapping[str, Any]) -> tuple[Recipe, SolverConfig]:
     """Return the recipe and the sizes that a trial's settings describe."""
@@ -103,29 +89,24 @@ def pretrain(
     model: MaskedModel,
     problems: Encoded,
     recipe: Recipe,
-    *,
-    seed: int = 0,
-    minutes: float | None = None,
-    folder: Path | None = None,
-    progress: bool | None = False,
+    **options: Unpack[training.RunOptions],
 ) -> training.History:
     """Train a model in place to fill in hidden characters, for `pre_steps` steps."""
+    seed = options.get("seed", 0)
 
     def batches(epoch: int) -> Iterator[Masked]:
         generator = torch.Generator().manual_seed(seed * 1_000_003 + epoch)
         for batch in _stream(problems, recipe, epoch, seed):
             yield mask_pairs(join(batch), generator=generator, share=recipe.share, which=recipe.which)
 
-    return training.fit(
+    return training.fit_recipe(
         model,
         batches,
+        recipe,
         loss=masked_loss,
-        config=recipe.training(recipe.pre_steps, seed=seed, minutes=minutes),
-        monitor="loss",
-        mode="min",
-        checkpoint=folder,
+        settings={"epochs": recipe.pre_steps // recipe.every},
         steps_per_epoch=recipe.every,
-        progress=progress,
+        **options,
     )
 
 
@@ -135,10 +116,7 @@ def fine_tune(
     recipe: Recipe,
     *,
     steps: int | None = None,
-    seed: int = 0,
-    minutes: float | None = None,
-    folder: Path | None = None,
-    progress: bool | None = False,
+    **options: Unpack[training.RunOptions],
 ) -> training.History:
     """Train a solver in place to answer, and measure it after every `every` steps.
 
@@ -152,14 +130,15 @@ def fine_tune(
         How.
     steps
         How many; by default those of the recipe.
-    seed, minutes, folder, progress
-        As of a `Trial`.
+    **options
+        Of the run, see `RunOptions`; the seed orders the batches.
 
     Returns
     -------
     History
         Each row has the `score` of the test, and of the harder one under ``extrapolation``.
     """
+    seed = options.get("seed", 0)
 
     def measure(model: Any) -> dict[str, float]:
         result = score(model, splits.test)
@@ -168,16 +147,15 @@ def fine_tune(
             result |= {name.replace("accuracy", "extrapolation", 1): share for name, share in harder.items()}
         return result
 
-    return training.fit(
+    return training.fit_recipe(
         solver,
         lambda epoch: _stream(splits.train, recipe, epoch, seed),
+        recipe,
         loss=answer_loss,
-        config=recipe.training(recipe.steps if steps is None else steps, seed=seed, minutes=minutes),
+        settings={"epochs": (recipe.steps if steps is None else steps) // recipe.every},
         validate=measure,
-        monitor="accuracy",
-        checkpoint=folder,
         steps_per_epoch=recipe.every,
-        progress=progress,
+        **options,
     )
 
 

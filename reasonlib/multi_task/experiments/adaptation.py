@@ -97,13 +97,10 @@ def adapt_to(
             trained = train(
                 own,
                 [split],
-                seed=trial.seed,
                 start=None if start is None else adapted(start, split, recipe, seed=trial.seed, head=head),
                 encoder=encoder,
                 device=trial.device,
-                minutes=trial.minutes,
-                folder=None if trial.folder is None else trial.folder / f"{task}-{percent}",
-                progress=trial.progress,
+                **trial.stage(f"{task}-{percent}").options,
             )
             scores = evaluate(
                 trained.model, trained.tokenizer, split.task, split.test, longest=recipe.longest

@@ -36,10 +36,7 @@ def make_encoder(trial: Trial) -> Measured:
         tokenizer,
         pretraining_texts(settings["texts"], seed=11),
         PretrainingConfig(epochs=settings["passes"]),
-        seed=trial.seed,
-        minutes=trial.minutes,
-        checkpoint=trial.folder,
-        progress=trial.progress,
+        **trial.options,
     )
     if trial.scale == "paper" and history.stopped == "finished":
         save_encoder(model, tokenizer, BUNDLED)

@@ -22,7 +22,7 @@ from reasonlib import training
 from reasonlib.multi_task.data.encoding import Batch, encode
 from reasonlib.multi_task.data.metrics import score
 from reasonlib.multi_task.experiments.joint import joined, load_family, measure_all
-from reasonlib.multi_task.experiments.train import MixedBatches, Trained, build, predict, recipe_of
+from reasonlib.multi_task.experiments.train import MixedBatches, Trained, adamw, build, predict, recipe_of
 from reasonlib.multi_task.models.multi_task import MultiTask, task_loss
 from reasonlib.tracking.experiment import Measured, Trial
 
@@ -142,21 +142,18 @@ def run_conflict(trial: Trial) -> Measured:
         }
 
     each_epoch = count * (len(tasks) if mixed else 1)
-    history = training.fit(
+    history = training.fit_recipe(
         model,
         steps,
+        recipe,
         loss=loss,
-        config=training.TrainingConfig(
-            epochs=recipe.epochs, lr=recipe.lr, optimiser="adamw", weight_decay=0.01, schedule="linear",
-            warmup=max(1, round(recipe.warmup * each_epoch * recipe.epochs)), clip=recipe.clip,
-            restore_best=True, seed=trial.seed, minutes=trial.minutes,
-        ),
+        settings=adamw(recipe, each_epoch) | {"restore_best": True},
         validate=validation,
         monitor="mean",
         steps_per_epoch=each_epoch,
         weight=lambda step: float(len(step)),
-        progress=trial.progress,
-    )  # fmt: skip
+        **trial.options | {"checkpoint": None},  # the log of cosines is not in a checkpoint
+    )
     trained = Trained(model, tokenizer, history)
     metrics = measure_all([trained] * len(splits), splits, recipe)
     details: dict[str, Any] = {"tasks": [task.name for task in tasks], "curve": curve}

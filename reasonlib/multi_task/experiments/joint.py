@@ -36,21 +36,11 @@ def load_family(settings: Mapping[str, Any], *, seed: int, tasks: Sequence[str] 
     ]
 
 
-def _common(trial: Trial, stage: str) -> dict[str, Any]:
-    return {
-        "seed": trial.seed,
-        "device": trial.device,
-        "minutes": trial.minutes,
-        "folder": None if trial.folder is None else trial.folder / stage,
-        "progress": trial.progress,
-    }
-
-
 def train_joint(
     trial: Trial, recipe: Recipe, splits: Sequence[Splits], *, encoder: tuple[Any, Any] | None = None
 ) -> Trained:
     """Train all tasks together."""
-    return train(recipe, splits, encoder=encoder, **_common(trial, "joint"))
+    return train(recipe, splits, encoder=encoder, device=trial.device, **trial.stage("joint").options)
 
 
 def train_singles(
@@ -63,7 +53,14 @@ def train_singles(
 ) -> list[Trained]:
     """Train each task by itself, from a jointly trained system or from the pre-trained encoder."""
     return [
-        train(recipe, [split], start=start, encoder=encoder, **_common(trial, f"single-{split.task.name}"))
+        train(
+            recipe,
+            [split],
+            start=start,
+            encoder=encoder,
+            device=trial.device,
+            **trial.stage(f"single-{split.task.name}").options,
+        )
         for split in splits
     ]
 

@@ -8,8 +8,7 @@
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import torch
 
@@ -25,7 +24,7 @@ from reasonlib.training.batching import LengthBuckets
 from reasonlib.training.encoders import EncoderConfig, small_encoder
 from reasonlib.training.settings import select_fields
 
-__all__ = ["MixedBatches", "Recipe", "Trained", "build", "evaluate", "predict", "recipe_of", "train"]
+__all__ = ["MixedBatches", "Recipe", "Trained", "adamw", "build", "evaluate", "predict", "recipe_of", "train"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +70,20 @@ class Recipe:
             answer_dropout=self.answer_dropout,
             gamma=self.gamma,
         )
+
+
+def adamw(recipe: Recipe, steps: int) -> dict[str, Any]:
+    """Return the optimiser's settings: the rate rises for the first share of all steps, then falls to 0.
+
+    Parameters
+    ----------
+    recipe
+        Says the share.
+    steps
+        Of an epoch.
+    """
+    warmup = max(1, round(recipe.warmup * steps * recipe.epochs))
+    return {"optimiser": "adamw", "weight_decay": 0.01, "schedule": "linear", "warmup": warmup}
 
 
 def recipe_of(settings: Mapping[str, Any]) -> Recipe:
@@ -202,14 +215,11 @@ def train(
     recipe: Recipe,
     splits: Sequence[Splits],
     *,
-    seed: int = 0,
     start: Trained | None = None,
     encoder: tuple[Any, Any] | None = None,
     validate: bool = True,
     device: str = "cpu",
-    minutes: float | None = None,
-    folder: Path | None = None,
-    progress: bool | None = False,
+    **options: Unpack[training.RunOptions],
 ) -> Trained:
     """Train the encoder and the heads of some tasks; keep the epoch with the best mean on valid.
 
@@ -219,8 +229,6 @@ def train(
         What to train, and how.
     splits
         The tasks, one or more; test is not read.
-    seed
-        Draws the heads' first weights and the order of the batches.
     start
         A trained system to go on from, which is left as it is; its heads of these tasks are kept. By default
         a new one.
@@ -228,9 +236,12 @@ def train(
         As of `build`.
     validate
         Whether to choose the epoch by validation; if not, the last one counts.
-    device, minutes, folder, progress
-        As of a `Trial`.
+    device
+        Where to train.
+    **options
+        Of the run, see `RunOptions`; the seed draws the heads' first weights and the order of the batches.
     """
+    seed = options.get("seed", 0)
     if start is None:
         model, tokenizer = build(recipe, [split.task for split in splits], seed=seed, encoder=encoder)
     else:
@@ -262,22 +273,17 @@ def train(
         for number in range(epoch * repeats, (epoch + 1) * repeats):
             yield from mixed.epoch(number)
 
-    history = training.fit(
+    history = training.fit_recipe(
         model,
         epoch_batches,
+        recipe,
         loss=task_loss,
-        config=training.TrainingConfig(
-            epochs=recipe.epochs, lr=recipe.lr, optimiser="adamw", weight_decay=0.01, schedule="linear",
-            warmup=max(1, round(recipe.warmup * steps * recipe.epochs)), clip=recipe.clip,
-            restore_best=validate, seed=seed, minutes=minutes,
-        ),
+        settings=adamw(recipe, steps) | {"restore_best": validate},
         validate=validation if validate else None,
         monitor="mean" if validate else "loss",
-        mode="max" if validate else "min",
-        checkpoint=folder,
         identity={"tasks": names},
         steps_per_epoch=steps,
         weight=lambda batch: float(len(batch.labels)),
-        progress=progress,
-    )  # fmt: skip
+        **options,
+    )
     return Trained(model, tokenizer, history)

@@ -38,15 +38,7 @@ def _load(settings: Mapping[str, Any], task: str, count: int, seed: int) -> Spli
 
 def _fit(trial: Trial, splits: Sequence[Splits]) -> Trained:
     stage = "+".join(split.task.name for split in splits)
-    return train(
-        recipe_of(trial.settings),
-        splits,
-        seed=trial.seed,
-        device=trial.device,
-        minutes=trial.minutes,
-        folder=None if trial.folder is None else trial.folder / stage,
-        progress=trial.progress,
-    )
+    return train(recipe_of(trial.settings), splits, device=trial.device, **trial.stage(stage).options)
 
 
 def _measure(trained: Trained, split: Splits) -> float:

@@ -9,7 +9,7 @@ Axes: B texts, T tokens.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import torch
 from jaxtyping import Bool, Int
@@ -132,10 +132,7 @@ def pretrain(
     config: PretrainingConfig,
     *,
     longest: int = 128,
-    seed: int = 0,
-    minutes: float | None = None,
-    checkpoint: Path | None = None,
-    progress: bool | None = None,
+    **options: Unpack[training.RunOptions],
 ) -> training.History:
     """Train an `AlbertForMaskedLM` in place; the loss is in nats, for a masked word and for a next sentence.
 
@@ -149,9 +146,10 @@ def pretrain(
         How long, how fast.
     longest
         Tokens of a text at most.
-    seed, minutes, checkpoint, progress
-        As of `reasonlib.training.fit`.
+    **options
+        Of the run, see `RunOptions`; the seed draws the new head, the order of the texts and what is hidden.
     """
+    seed = options.get("seed", 0)
     encoded = _encode(texts, tokenizer, longest)
     buckets = LengthBuckets([example.length for example in encoded], batch_size=config.batch, seed=seed)
     padding = tokenizer.pad_token_id
@@ -166,21 +164,22 @@ def pretrain(
             yield MaskedBatch(read, words, batch.segments, batch.mask, batch.labels.long())
 
     steps = len(buckets)
-    return training.fit(
+    return training.fit_recipe(
         PretrainingModel(model, seed=seed),
         batches,
+        config,
         loss=_loss,
-        config=training.TrainingConfig(
-            epochs=config.epochs, lr=config.lr, optimiser="adamw", weight_decay=0.01, schedule="linear",
-            warmup=max(1, min(100, steps * config.epochs // 10)), clip=1.0, seed=seed, minutes=minutes,
-        ),
-        monitor="loss",
-        mode="min",
-        checkpoint=checkpoint,
-        identity={"pretraining": repr(config), "model": repr(model.config.to_diff_dict())},
+        settings={
+            "optimiser": "adamw",
+            "weight_decay": 0.01,
+            "schedule": "linear",
+            "warmup": max(1, min(100, steps * config.epochs // 10)),
+            "clip": 1.0,
+        },
+        identity={"model": repr(model.config.to_diff_dict())},
         steps_per_epoch=steps,
-        progress=progress,
-    )  # fmt: skip
+        **options,
+    )
 
 
 def _loss(model: PretrainingModel, batch: MaskedBatch) -> Tensor:

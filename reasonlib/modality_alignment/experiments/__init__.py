@@ -164,7 +164,17 @@ BUNDLE = Experiment(
     name="modality_alignment/bundle",
     title="The bundled answerer of video questions",
     rows={"tvqa-abc": ABC},
-    scales={"smoke": TINY, "quick": SMALL, "paper": {**SMALL, "train": 14_000, "epochs": 8}},
+    scales={
+        "smoke": TINY,
+        "quick": {**SMALL, "train": 1000, "epochs": 1},
+        "paper": {
+            **SMALL,
+            "train": 4000,
+            "epochs": 4,
+            "embedding": 48,
+            "kinds": ["presence", "colour", "wish", "meeting", "opposite"],
+        },
+    },
     data=subset(DATA, "simulated"),
     run=make_bundle,
 )

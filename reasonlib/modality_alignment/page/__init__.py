@@ -1,0 +1,1 @@
+"""What the chapters show: figures, the live figures, exercises, words of tables."""

@@ -1,0 +1,343 @@
+"""Pictures of the chapters that are made from claims and records."""
+
+import html
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from reasonlib.display import plotting, results
+from reasonlib.display.charts import interval
+from reasonlib.display.plotting import Picture
+from reasonlib.modality_alignment.page.labels import ROWS
+from reasonlib.tracking import records
+from reasonlib.tracking.published import load
+
+__all__ = [
+    "aligned",
+    "bias",
+    "by_need",
+    "cka_table",
+    "curves",
+    "ends",
+    "found",
+    "maps",
+    "missing",
+    "published_accuracy",
+    "streams",
+    "text_bias",
+]
+
+POINTS, SHARED = "modality_alignment/points", "modality_alignment/shared_points"
+VIDEO, BIAS = "modality_alignment/video_qa", "modality_alignment/batch_bias"
+BIASED = "modality_alignment/text_bias"
+OBJECTIVES = ("cosine", "cka", "both", "both-cold", "both-rbf", "infonce")
+NEEDS = {"video": "the video", "subtitle": "the subtitles", "both": "both", "text": "the words alone"}
+RECORDED = {"video": "regions", "subtitle": "subtitle", "caption": "captions"}
+"""What the records call the streams of the source's table 5.1."""
+
+SIZES = ("16", "32", "64", "128", "512", "2048")
+"""Batches of the experiment on the bias of CKA."""
+
+
+def published(prefix: str) -> dict[str, float]:
+    """Return the published numbers whose claims begin with a prefix, by what comes after it."""
+    start = f"modality_alignment/{prefix}"
+    return {
+        claim.id.removeprefix(start): float(claim.published)
+        for claim in load("modality_alignment")
+        if claim.id.startswith(start) and claim.published is not None
+    }
+
+
+def spread(values: Sequence[float]) -> dict[str, float]:
+    """Return the mean of some values and half the width of its 95 % interval; 0 for a single one."""
+    mean = statistics.mean(values)
+    ends_ = interval(mean, statistics.stdev(values), len(values)) if len(values) > 1 else None
+    return {"mean": mean, "sd": 0.0 if ends_ is None else ends_[1] - mean}
+
+
+def measured(
+    experiment: str, rows: Iterable[str], metric: str, names: Mapping[str, str] = ROWS
+) -> tuple[dict[str, dict[str, float]], str]:
+    """Return mean and half of the 95 % interval of a metric, for rows with records, and their origin."""
+    values, origin = {}, ""
+    for row in rows:
+        group = records.best(experiment, row)
+        if group is None:
+            continue
+        numbers = [record.metrics.get(metric) for record in group.records]
+        numbers = [float(number) for number in numbers if number is not None]
+        if numbers:
+            values[names.get(row, row)] = spread(numbers)
+            origin = results.origin(group)
+    return values, origin
+
+
+def missing(experiment: str) -> Picture:
+    """Say that nothing was measured yet, and how to measure it."""
+    text = f"Not measured yet; the command is: reasonlib run {experiment} --scale quick"
+    caption = f"<figcaption>{html.escape(text)}</figcaption>"
+    return Picture(f'<figure class="rr-figure">{caption}</figure>', alt=text)
+
+
+def _grouped(
+    series: Mapping[str, tuple[dict[str, dict[str, float]], str]],
+    experiment: str,
+    unit: str,
+    about: str,
+    **look: Any,
+) -> Picture:
+    """Draw several series of bars with 95 % intervals, or say that nothing was measured."""
+    shown = {label: values for label, (values, _) in series.items() if values}
+    if not shown:
+        return missing(experiment)
+    origin = next(origin for values, origin in series.values() if values)
+    spoken = "; ".join(
+        f"{label}: " + ", ".join(f"{row} {value['mean']:.2f}" for row, value in values.items())
+        for label, values in shown.items()
+    )
+    bars = shown if len(shown) > 1 else next(iter(shown.values()))
+    return plotting.show(
+        plotting.bars(bars, unit=unit, **look),
+        alt=f"{about} {spoken}.",
+        caption=f"{about} Lines: 95 % intervals ({origin}).",
+    )
+
+
+# Two geometries ---------------------------------------------------------------------------------------------
+
+
+def curves(runs: Iterable[Any] | None = None) -> Picture:
+    """Draw cosine similarity and CKA over the steps: of runs, or of the best records (figure 5.4, right)."""
+    if runs is None:
+        groups = [records.best(POINTS, row) for row in ("cosine", "cka", "both")]
+        runs = [group.records[0] for group in groups if group is not None]
+    drawn = {run.row: run.details["curve"] for run in runs if run.details.get("curve")}
+    if not drawn:
+        return missing(POINTS)
+    pictures = []
+    for metric, title in (("cosine", "mean cosine similarity"), ("cka", "CKA")):
+        series = {ROWS.get(row, row): (curve["step"], curve[metric]) for row, curve in drawn.items()}
+        ends_ = ", ".join(f"{name} {line[1][0]:.2f} to {line[1][-1]:.2f}" for name, line in series.items())
+        pictures.append(
+            plotting.show(
+                plotting.lines(series, x="steps", y=title),
+                alt=f"{title.capitalize()} over the steps of training: {ends_}.",
+                caption=None
+                if metric == "cosine"
+                else "Cosine similarity (left) and CKA (right) of the training pairs; one run each.",
+            )
+        )
+    return plotting.beside(*pictures)
+
+
+def maps(
+    rows: Sequence[str] = ("cosine", "cka", "both"), epochs: Sequence[str] = ("1", "5", "10")
+) -> Picture:
+    """Draw t-SNE maps of both representations over training (figure 5.4, left)."""
+    groups = {row: records.best(POINTS, row) for row in rows}
+    drawn = {
+        row: record.details["tsne"]
+        for row, group in groups.items()
+        if group is not None
+        for record in group.records
+        if record.details.get("tsne")
+    }
+    if set(drawn) != set(rows):
+        return missing(POINTS)
+    with plotting.theme():
+        drawing, axes = plotting.figure(height=4.4, rows=len(epochs), columns=len(rows))
+        for across, row in enumerate(rows):
+            for down, epoch in enumerate(epochs):
+                plot, cloud = axes[down][across], drawn[row].get(epoch, {})
+                for name, colour, marker in (("a", "blue", "o"), ("b", "orange", "s")):
+                    points = np.array(cloud.get(name, [])).reshape(-1, 2)
+                    plot.plot(
+                        *points.T,
+                        marker,
+                        color=plotting.COLOURS[colour],
+                        markersize=1.6,
+                        linestyle="none",
+                        alpha=0.6,
+                    )
+                plot.set(xticks=[], yticks=[])
+                plot.grid(visible=False)
+                if not down:
+                    plot.set_title(ROWS.get(row, row))
+                if not across:
+                    plot.set_ylabel(f"epoch {epoch}")
+    return plotting.show(
+        drawing,
+        alt="t-SNE maps of the two encoded classes after 1, 5 and 10 epochs, for three objectives.",
+        caption="t-SNE maps of the encoded classes A (blue circles) and B (orange squares) as in figure 5.4; "
+        "one run each.",
+    )
+
+
+def ends() -> Picture:
+    """Draw cosine similarity and CKA of the training pairs at the end, for each objective."""
+    series = {
+        "cosine similarity, training pairs": measured(POINTS, OBJECTIVES, "cosine"),
+        "cosine similarity, held-out pairs": measured(POINTS, OBJECTIVES, "cosine.held_out"),
+        "CKA, training pairs": measured(POINTS, OBJECTIVES, "cka"),
+    }
+    return _grouped(
+        series, POINTS, "at the end of training", "Training pairs of the synthetic data, by objective."
+    )
+
+
+def found() -> Picture:
+    """Draw the share of held-out pairs that are found, for random pairs and for pairs with a common cause."""
+    series = {
+        "random pairs, as in the source": measured(POINTS, OBJECTIVES, "top1.held_out"),
+        "pairs with a common cause": measured(SHARED, OBJECTIVES, "top1.held_out"),
+    }
+    return _grouped(
+        series,
+        SHARED,
+        "share of held-out pairs found",
+        "Held-out pairs: whether the nearest point of the other class is the partner.",
+    )
+
+
+# Watching, reading, answering -------------------------------------------------------------------------------
+
+
+def published_accuracy() -> Picture:
+    """Draw the accuracies of the source's table 5.2."""
+    names = {
+        "tvqa-abc": "TVQA_abc", "tvqa-abc-cka": "TVQA_abc, CKA", "stage-video": "STAGE, video only",
+        "stage-subtitle": "STAGE, subtitles only", "stage": "STAGE", "stage-cka": "STAGE, CKA",
+        "stage-caption-cka": "STAGE, CKA, captions",
+    }  # fmt: skip
+    theirs = published("accuracy/")
+    values = {label: 100 * theirs[key] for key, label in names.items()}
+    return plotting.show(
+        plotting.bars(
+            values, unit="accuracy in per cent, published", limits=(0, 100), reference=("chance", 20)
+        ),
+        alt="Published accuracy: "
+        + ", ".join(f"{name} {value:.2f} %" for name, value in values.items())
+        + ".",
+        caption="The source's table 5.2: TVQA_abc on TVQA, STAGE on TVQA+; one number each.",
+    )
+
+
+def by_need(rows: Mapping[str, str], about: str) -> Picture:
+    """Draw accuracy by what a question needs, for some rows of the simulated video questions."""
+    series = {}
+    for row, label in rows.items():
+        values, origin = {}, ""
+        for need, words in NEEDS.items():
+            one, where = measured(VIDEO, [row], f"accuracy.{need}", {row: words})
+            values |= one
+            origin = where or origin
+        series[label] = (values, origin)
+    return _grouped(series, VIDEO, "accuracy", about, limits=(0, 1), reference=("chance", 0.2))
+
+
+def streams() -> Picture:
+    """Draw what each stream alone answers, by what the question needs."""
+    return by_need(
+        {
+            "tvqa-abc": "subtitles and video",
+            "tvqa-abc-video": "video only",
+            "tvqa-abc-subtitle": "subtitles only",
+            "tvqa-abc-question": "question only",
+        },
+        "Simulated questions, by what they need, for TVQA_abc with some of its streams.",
+    )
+
+
+def text_bias() -> Picture:
+    """Draw accuracy on biased questions without and with CKA, against the share that the words give away."""
+    rows = {"0": "no bias", "0.5": "half", "1": "all"}
+    series = {
+        label: measured(
+            BIASED,
+            [f"{row}{ending}" for row in rows],
+            "accuracy",
+            {f"{row}{ending}": name for row, name in rows.items()},
+        )
+        for label, ending in (("no alignment", ""), ("CKA", "-cka"))
+    }
+    return _grouped(
+        series,
+        BIASED,
+        "accuracy",
+        "Questions about the video, by the share of training and test questions with the usual answer.",
+        limits=(0, 1),
+        reference=("chance", 0.2),
+    )
+
+
+# Does alignment help? ---------------------------------------------------------------------------------------
+
+
+def aligned() -> Picture:
+    """Draw accuracy with and without alignment, by what the question needs."""
+    return by_need(
+        {
+            "tvqa-abc": "no alignment",
+            "tvqa-abc-cka": "CKA",
+            "tvqa-abc-cka-unpaired": "CKA of unpaired rows",
+            "tvqa-abc-infonce": "InfoNCE",
+        },
+        "Simulated questions, by what they need, for TVQA_abc with and without alignment.",
+    )
+
+
+def cka_table() -> Picture:
+    """Draw CKA between the streams and the question-answers: the source's table 5.1 beside our runs."""
+    theirs = published("cka/")
+    kinds = {"video": "video", "subtitle": "subtitles", "caption": "captions"}
+    rows = ("tvqa-abc", "tvqa-abc-cka", "stage", "stage-caption", "stage-caption-cka")
+    series = {
+        kinds[kind]: {ROWS[row]: theirs[f"{row}/{kind}"] for row in rows if f"{row}/{kind}" in theirs}
+        for kind in kinds
+    }
+    spoken = "; ".join(
+        f"{kind}: " + ", ".join(f"{row} {value:.2f}" for row, value in values.items())
+        for kind, values in series.items()
+    )
+    left = plotting.show(
+        plotting.bars(series, unit="CKA with question and answers, published", limits=(0, 1)),
+        alt=f"Published CKA with question and answers. {spoken}.",
+    )
+    ours = {kinds[kind]: measured(VIDEO, rows, f"cka.{RECORDED[kind]}") for kind in kinds}
+    right = _grouped(
+        ours,
+        VIDEO,
+        "CKA with question and answers, simulated",
+        "CKA between the states of a stream and of question and answers. Left: table 5.1. Right: our runs.",
+        limits=(0, 1),
+    )
+    return plotting.beside(left, right)
+
+
+def bias() -> Picture:
+    """Draw CKA of rows that do not belong together against the size of the batch, plain and debiased."""
+    series = {}
+    origin = ""
+    for label, metric in (("CKA", "strangers"), ("unbiased estimate", "strangers.debiased")):
+        values, where = measured(BIAS, SIZES, metric, {})
+        origin = where or origin
+        if values:
+            means = list(values.values())
+            series[label] = (
+                [float(size) for size in values],
+                [value["mean"] for value in means],
+                [value["mean"] - value["sd"] for value in means],
+                [value["mean"] + value["sd"] for value in means],
+            )
+    if not series:
+        return missing(BIAS)
+    spoken = "; ".join(f"{name} from {line[1][0]:.2f} to {line[1][-1]:.2f}" for name, line in series.items())
+    return plotting.show(
+        plotting.lines(series, x="examples in the batch", y="CKA of shuffled rows", log=True),
+        alt=f"CKA of shuffled representations from the smallest to the largest batch: {spoken}.",
+        caption="CKA of two trained representations with the rows of one shuffled, so that the right value "
+        f"is 0. Bands: 95 % intervals ({origin}).",
+    )

@@ -123,7 +123,12 @@ def hook_heads(site: AttentionSite, change: Callable[[AttentionSite, Tensor], Te
         heads = inputs[0].unflatten(-1, (site.heads, -1)).transpose(-3, -2)
         changed = change(site, heads)
         return (
-            None if changed is None else (changed.transpose(-3, -2).flatten(-2), *inputs[1:])  # joined
+            None
+            if changed is None
+            else (
+                changed.transpose(-3, -2).flatten(-2),
+                *inputs[1:],
+            )
         )
 
     return site.output.register_forward_pre_hook(before, prepend=True)

@@ -52,7 +52,7 @@ def fit_language_model(trial: Trial) -> tuple[LanguageModel, training.History, l
     model, parts = prepare(trial.data, trial.settings, trial.seed)
     model.to(trial.device)
     recipe = construct(Recipe, trial.settings)
-    return model, train_language_model(model, *parts[:2], recipe, **trial.options), parts
+    return model, train_language_model(model, parts[0], parts[1], recipe, **trial.options), parts
 
 
 def run_language_model(trial: Trial) -> Measured:

@@ -76,8 +76,9 @@ def prepare_pairs(
         tokens = Words.of(texts)
     else:
         tokens = Subwords.learn(texts, size=vocabulary, specials=SPECIALS)
-    parts = [encode_pairs(part, tokens, longest=longest) for part in documents]
-    return Prepared(tokens, *parts, [pair.target for part in documents.test for pair in part.pairs])
+    train_pairs, valid_pairs, test_pairs = (encode_pairs(part, tokens, longest=longest) for part in documents)
+    references = [pair.target for part in documents.test for pair in part.pairs]
+    return Prepared(tokens, train_pairs, valid_pairs, test_pairs, references)
 
 
 def translate(model: Translator, prepared: Prepared, *, longest: int = 64) -> list[str]:
@@ -154,7 +155,7 @@ def _fit(trial: Trial, prepared: Prepared, seed: int) -> tuple[Translator, train
     config = construct(TranslatorConfig, settings, vocabulary=len(prepared.tokens))
     model = Translator(config, seed=seed).to(trial.device)
     recipe = construct(Recipe, trial.settings)
-    options = {**trial.options, "seed": seed}
+    options: training.RunOptions = {**trial.options, "seed": seed}
     return model, train_translator(model, prepared.train, prepared.valid, recipe, **options)
 
 

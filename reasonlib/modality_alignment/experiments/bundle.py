@@ -7,6 +7,7 @@ simplest kinds of question first. A run at ``paper`` replaces the file; at a sma
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from reasonlib.modality_alignment.data.datasets import QuestionSet
 from reasonlib.modality_alignment.data.encoding import encode
@@ -47,24 +48,26 @@ def make_bundle(trial: Trial) -> Measured:
     vocabulary, parts = load_trial(trial)
     features = parts["train"].batch.regions.shape[-1]
     model = build(settings, vocabulary=len(vocabulary), features=features, seed=trial.seed)
-    done = planned = 0
+    done, planned, stopped = 0, 0, "finished"
     for number, (kinds, share, lr) in enumerate(PHASES):
         stage = trial.stage(f"phase-{number}", lr=lr)
         recipe = construct(Recipe, stage.settings)
         count = round(share * settings["train"])
         planned += recipe.epochs * -(-count // recipe.batch_size)
-        if number and history.stopped != "finished":
+        if stopped != "finished":
             continue
         asked = _draw(kinds, count, 100 + number, features, vocabulary)
         history = train_answerer(model, asked, recipe, valid_set=parts["valid"], **stage.options)
-        done += history.steps_done
+        done, stopped = done + history.steps_done, history.stopped
     measured = measured_on(model, parts["test"], history)
     if trial.scale == "paper" and done == planned:
-        made = {name: round(value, 4) for name, value in measured.metrics.items() if "accuracy" in name}
+        made: dict[str, Any] = {
+            name: round(value, 4) for name, value in measured.metrics.items() if "accuracy" in name
+        }
         made |= {"seed": trial.seed, "train": settings["train"], "kinds": list(settings["kinds"])}
         assert isinstance(model, TVQA_abc)
         save_model(model, WEIGHTS / "tvqa-abc.safetensors", vocabulary=vocabulary, made=made)
     return Measured(
-        metrics=measured.metrics, steps_done=done, steps_planned=planned, stopped=history.stopped,
+        metrics=measured.metrics, steps_done=done, steps_planned=planned, stopped=stopped,
         examples=measured.examples, details=measured.details,
     )  # fmt: skip

@@ -22,6 +22,7 @@ __all__ = [
     "curves",
     "ends",
     "found",
+    "giveaways",
     "maps",
     "missing",
     "published_accuracy",
@@ -31,7 +32,7 @@ __all__ = [
 
 POINTS, SHARED = "modality_alignment/points", "modality_alignment/shared_points"
 VIDEO, BIAS = "modality_alignment/video_qa", "modality_alignment/batch_bias"
-BIASED = "modality_alignment/text_bias"
+BIASED, RULES = "modality_alignment/text_bias", "modality_alignment/annotations"
 OBJECTIVES = ("cosine", "cka", "both", "both-cold", "both-rbf", "infonce")
 NEEDS = {"video": "the video", "subtitle": "the subtitles", "both": "both", "text": "the words alone"}
 RECORDED = {"video": "regions", "subtitle": "subtitle", "caption": "captions"}
@@ -67,8 +68,8 @@ def measured(
         group = records.best(experiment, row)
         if group is None:
             continue
-        numbers = [record.metrics.get(metric) for record in group.records]
-        numbers = [float(number) for number in numbers if number is not None]
+        recorded = [record.metrics.get(metric) for record in group.records]
+        numbers = [float(number) for number in recorded if number is not None]
         if numbers:
             values[names.get(row, row)] = spread(numbers)
             origin = results.origin(group)
@@ -229,7 +230,8 @@ def by_need(rows: Mapping[str, str], about: str) -> Picture:
     """Draw accuracy by what a question needs, for some rows of the simulated video questions."""
     series = {}
     for row, label in rows.items():
-        values, origin = {}, ""
+        values: dict[str, dict[str, float]] = {}
+        origin = ""
         for need, words in NEEDS.items():
             one, where = measured(VIDEO, [row], f"accuracy.{need}", {row: words})
             values |= one
@@ -248,6 +250,25 @@ def streams() -> Picture:
             "tvqa-abc-question": "question only",
         },
         "Simulated questions, by what they need, for TVQA_abc with some of its streams.",
+    )
+
+
+def giveaways() -> Picture:
+    """Draw how often rules that read only the words are right on the released questions of TVQA+."""
+    values: dict[str, float] = {}
+    for row in ("first", "shortest", "most-typical", "word-overlap", "longest"):
+        group = records.best(RULES, row, data="tvqa-plus")
+        summary = None if group is None else group.summary("accuracy")
+        if summary is not None:
+            values[ROWS[row]] = summary.mean
+    if not values:
+        return missing(RULES)
+    return plotting.show(
+        plotting.bars(values, unit="accuracy", limits=(0, 1), reference=("chance", 0.2)),
+        alt="Accuracy of rules that read only the words: "
+        + ", ".join(f"{name} {value:.2f}" for name, value in values.items()),
+        caption="Rules without a model on the released validation questions of TVQA+, five answers each. "
+        "A rule sees the words of question and answers, no video and no subtitles.",
     )
 
 

@@ -63,7 +63,7 @@ def tables(count: int = 12) -> Picture:
         for panel, (title, cloud) in zip(axes, clouds.items(), strict=True):
             products = kernel_matrix(torch.tensor(cloud, dtype=torch.float64))
             most = float(products.abs().max())
-            panel.imshow(products, vmin=-most, vmax=most, cmap="RdBu_r")
+            panel.imshow(products.numpy(), vmin=-most, vmax=most, cmap="RdBu_r")
             panel.set(xticks=[], yticks=[])
             panel.set_title(title, fontsize=9)
     return plotting.show(

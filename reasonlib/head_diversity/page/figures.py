@@ -281,7 +281,7 @@ def perplexities() -> Picture:
             for words, spread in ours.items()
         }
     return plotting.show(
-        plotting.bars(values, unit="perplexity as a share of that without control (lower is better)"),
+        plotting.bars(values, unit="relative perplexity (lower is better)"),
         alt="Perplexities with each control as shares of that without, in the source and here.",
         caption="Perplexity on test text as a share of that without control: the source's table 4.7 on Penn "
         f"Treebank, one number each; ours ({'; '.join(sorted(origins)) or 'not measured yet'}). Lines: "

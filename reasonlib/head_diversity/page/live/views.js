@@ -9,7 +9,7 @@ function meanOverPairs(matrix) {
 live("views", ({ root, stage, data, find }) => {
   let family = data.start, at = data.families[family].first ?? 0;
   const said = announcer(), maps = make("div", { class: "rr-views-maps" }), facts = make("dl", { class: "rr-views-facts" });
-  const plot = new Plot({ label: "SVCCA coefficients between heads", x: [0, 1], y: [0, 1.02], height: 190, xTitle: "number of the coefficient", yTitle: "SVCCA coefficients, mean over pairs and layers" });
+  const plot = new Plot({ label: "SVCCA coefficients between heads", x: [0, 1], y: [0, 1.02], height: 190, xTitle: "number of the coefficient", yTitle: "SVCCA coefficients of two heads, mean" });
   const chosen = () => data.families[family].models[at], reference = () => data.families[family].models[data.families[family].reference ?? 0];
 
   function map({ matrix }, number) {

@@ -99,7 +99,11 @@ def align_streams(
         stream = answered.streams[name]
         # excerpt: align
         x, y = sample_rows(
-            stream.mask, answered.text_mask, recipe.samples, paired=recipe.paired, generator=generator
+            stream.mask,
+            answered.text_mask,
+            recipe.samples,
+            paired=recipe.paired,
+            generator=generator,
         )
         video = stream.states[x[:, 0], x[:, 1]]  # (N, H)
         text = answered.text[y[:, 0], y[:, 1]]  # (N, H)

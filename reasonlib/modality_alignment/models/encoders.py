@@ -60,6 +60,10 @@ def _encoder(dimensions: int, width: int, layers: int) -> nn.Sequential:
     # excerpt: encoder
     parts: list[nn.Module] = []
     for size in [dimensions, *[width] * (layers - 1)]:
-        parts += [nn.Linear(size, width), nn.ReLU(), nn.BatchNorm1d(width, track_running_stats=False)]
+        parts += [
+            nn.Linear(size, width),
+            nn.ReLU(),
+            nn.BatchNorm1d(width, track_running_stats=False),
+        ]
     return nn.Sequential(*parts)
     # end excerpt

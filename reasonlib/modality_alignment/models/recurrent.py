@@ -12,7 +12,7 @@ __all__ = ["compact", "max_over_time", "read_sequences"]
 
 
 def read_sequences(
-    lstm: nn.LSTM, inputs: Float[Tensor, "N T E"], mask: Bool[Tensor, "N T"]
+    lstm: nn.Module, inputs: Float[Tensor, "N T E"], mask: Bool[Tensor, "N T"]
 ) -> Float[Tensor, "N T H2"]:
     """Run an LSTM over the positions of each sequence that are not padding; padding gives zeros.
 

@@ -176,8 +176,11 @@ class STAGE(nn.Module):
         frames, moments = self._frames(joined, text_mask)  # (B, A, F, H), (B, A, F, 2)
         # excerpt: span
         within = self._within(batch, moments)  # (B, A, F), the frames of the moment
-        local = frames.masked_fill(~within.unsqueeze(-1), torch.finfo(frames.dtype).min).amax(2)
-        logits = self.classifier(torch.cat((local, frames.amax(2)), -1)).squeeze(-1)  # (B, A)
+        local = frames.masked_fill(
+            ~within.unsqueeze(-1),
+            torch.finfo(frames.dtype).min,
+        ).amax(2)
+        logits = self.classifier(torch.cat((local, frames.amax(2)), -1)).squeeze(-1)
         # end excerpt
         return Located(logits, streams, text.flatten(1, 2), text_mask.flatten(1, 2), moments, similarities)
 
@@ -257,7 +260,8 @@ def spatial_loss(located: Located, batch: Batch, *, sharpness: float = 20.0) -> 
     cosines = located.similarities[rows, batch.right.clamp(min=0)].transpose(1, 2)  # (B, T, F, R)
     others = batch.region_mask.unsqueeze(1) & ~batch.grounding
     # excerpt: spatial
-    margin = cosines.unsqueeze(-2) - cosines.unsqueeze(-1)  # other minus named, (B, T, F, R, R)
+    # other minus named, (B, T, F, R, R)
+    margin = cosines.unsqueeze(-2) - cosines.unsqueeze(-1)
     pairs = batch.grounding.unsqueeze(-1) & others.unsqueeze(-2)
     losses = functional.softplus(sharpness * margin)
     return (losses * pairs).sum() / pairs.sum().clamp(min=1)

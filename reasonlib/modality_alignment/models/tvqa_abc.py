@@ -157,7 +157,11 @@ class TVQA_abc(nn.Module):
             # excerpt: stream
             matched = match_context(states, question, question_mask, *five)
             mask_each = mask.repeat_interleave(count, 0)  # (B A, T)
-            second = read_sequences(self.second[name], matched.states.flatten(0, 1), mask_each)
+            second = read_sequences(
+                self.second[name],
+                matched.states.flatten(0, 1),
+                mask_each,
+            )
             best = max_over_time(second, mask_each)  # (B A, 2 matched)
             scores = self.classifier[name](best).view(-1, count)  # (B, A)
             # end excerpt

@@ -30,7 +30,7 @@ def test_subtitles_answer_what_is_said():
 
 @pytest.mark.slow
 def test_regions_answer_what_is_seen():
-    shares = learnt("regions", ("presence", "presence", "wish"), train=3000, epochs=6, lr=5e-3)
+    shares = learnt("regions", ("presence", "presence", "wish"), train=4200, epochs=8, lr=5e-3)
     assert shares["accuracy.video"] >= 0.95
     assert abs(shares["accuracy.subtitle"] - 0.2) < 0.13
 

@@ -31,7 +31,9 @@ def info_nce(
     The contrastive loss of van den Oord et al. (2018), in the symmetric form of CLIP.
     """
     # excerpt: infonce
-    similarities = functional.normalize(x, dim=-1) @ functional.normalize(y, dim=-1).T  # (N, N)
+    similarities = (
+        functional.normalize(x, dim=-1) @ functional.normalize(y, dim=-1).T
+    )  # fmt: skip
     own = torch.arange(len(x), device=x.device)
     across = functional.cross_entropy(similarities / temperature, own)
     down = functional.cross_entropy(similarities.T / temperature, own)

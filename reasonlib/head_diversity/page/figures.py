@@ -325,7 +325,7 @@ def pruning() -> Picture:
             series.items(), plotting.PALETTE, plotting.MARKERS, strict=False
         ):
             axes.scatter(across, up, color=colour, marker=mark, s=22, label=words)
-        axes.set_xlabel("mean CKA with the other heads of the layer, debiased")
+        axes.set_xlabel("mean CKA with the other heads of its layer")
         axes.set_title("rise of the loss when the head is removed (nats)", fontsize=10)
         axes.legend()
     counts = ", ".join(f"{len(across)} of the {words}" for words, (across, _) in series.items())
@@ -333,7 +333,7 @@ def pruning() -> Picture:
         drawing,
         alt=f"Damage by removal against similarity, for {counts}.",
         caption=f"Each mark is a head of a trained model ({counts}): how much it resembles the other heads "
-        "of its layer, and how much the loss rises when it is set to zero.",
+        "of its layer (debiased CKA), and how much the loss rises when it is set to zero.",
     )
 
 

@@ -79,16 +79,19 @@ def views() -> Picture:
 
 def controls() -> Picture:
     """Put language models whose heads were controlled into the page; the reader chooses how, and how much."""
+    chosen: dict[str, list[dict[str, Any]]] = {}
     for experiment in (WEIGHTS, LANGUAGE_MODEL):  # the second has one strength of each
         baseline = described(experiment, "baseline")
+        if baseline is None:
+            continue
         families = {
             name: [baseline, *(model for row in rows if (model := described(experiment, row, name)))]
             for name, rows in FAMILIES.items()
-            if baseline is not None
         }
         families = {name: models for name, models in families.items() if len(models) > 1}
-        if families:
-            return show_heads(families, title="Strength")
+        chosen = max(chosen, families, key=len)  # the first where both have as many
+    if chosen:
+        return show_heads(chosen, title="Strength")
     return nothing(WEIGHTS)
 
 

@@ -190,7 +190,7 @@ def ends() -> Picture:
 
 
 def found() -> Picture:
-    """Draw how many wrong points are nearer than the partner, for random pairs and those with a common cause."""
+    """Draw how many wrong points are nearer than the partner, for random pairs and for those with a cause."""
     series = {
         "random pairs, as in the source": measured(POINTS, OBJECTIVES, "rank.held_out"),
         "pairs with a common cause": measured(SHARED, OBJECTIVES, "rank.held_out"),

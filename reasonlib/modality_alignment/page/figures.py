@@ -198,7 +198,7 @@ def found() -> Picture:
     return _grouped(
         series,
         SHARED,
-        "share of wrong points that are nearer (lower is better)",
+        "share of wrong points nearer (low is good)",
         "Held-out pairs: how many of the other points are nearer than the partner, by cosine similarity.",
         limits=(0, 0.7),
         reference=("chance", 0.5),

@@ -8,13 +8,13 @@ what is compared is how differently its heads treat the same input.
 import json
 from functools import lru_cache
 from hashlib import sha256
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-import reasonlib
 from reasonlib.head_diversity.experiments.measures import head_metrics, mean_metrics, rank_correlation
 from reasonlib.nn import MultiHeadAttention
 from reasonlib.tracking.experiment import Measured, Trial
@@ -22,7 +22,7 @@ from reasonlib.training.checkpoints import load_weights, weights_metadata
 
 __all__ = ["BundledModel", "bundled_models", "bundles_version", "random_heads", "run_every_model"]
 
-ROOT = Path(reasonlib.__file__).parent
+ROOT = Path(str(files("reasonlib")))
 ACCURACY = ("accuracy", "sentence_accuracy", "joint_goal")
 """What bundles call the share of right answers."""
 

@@ -19,8 +19,7 @@ from reasonlib.training.vocabulary import PAD, UNKNOWN, Vocabulary
 
 __all__ = ["END", "START", "Batch", "build_vocabulary", "encode", "select"]
 
-START, END = 2, 3
-"""Ids of the words that begin and end a caption."""
+START, END = 2, 3  # ids of the words that begin and end a caption
 
 
 @dataclass(frozen=True)

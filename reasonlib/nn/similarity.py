@@ -24,7 +24,6 @@ from jaxtyping import Float
 from torch import Tensor
 
 __all__ = [
-    "Kernel",
     "MinibatchCKA",
     "cka",
     "hsic",

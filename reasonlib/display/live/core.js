@@ -296,7 +296,7 @@ class TokenRow {
     this.element.replaceChildren(...tokens.map((token, at) => {
       const { text = token, unknown = false, title = null } = token;
       return make("button", {
-        type: "button", class: "rr-live-token", title, onclick: () => this.choose(at),
+        type: "button", class: "rr-live-token", title, "aria-label": text.trim() ? null : "space", onclick: () => this.choose(at),
         onpointerenter: (event) => event.pointerType === "mouse" && this.point?.(at),
       }, make("span", unknown ? { class: "rr-live-unknown" } : {}, text), make("small"));
     }));

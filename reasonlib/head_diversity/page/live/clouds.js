@@ -77,7 +77,7 @@ live("clouds", ({ root, stage, data, find }) => {
       for (const end of ["pointerleave", "blur"]) handle.element.addEventListener(end, () => point(-1));
       own.push(handle);
     }
-    own.forEach((handle) => handle.place());
+    if (plot.tall) own.forEach((handle) => handle.place()); // before it is drawn, a plot has no height
   }
 
   function point(at) {

@@ -61,7 +61,7 @@ live("probing", ({ root, stage, data, weights, find }) => {
   }
 
   const models = choices("Model", data.names, model, (chosen) => { model = chosen; start(); });
-  stage.append(make("div", { class: "rr-live-row" }, button("Run", () => start(), { main: true }), models.element), said, make("div", { class: "rr-live-scroll" }, table), list);
+  stage.append(make("div", { class: "rr-live-row" }, button("Run", () => start(), { main: true }), models.element), said, make("div", { class: "rr-live-scroll", tabindex: 0, role: "group", "aria-label": "Share of right answers" }, table), list);
   root.probing = { start, show, fields: () => Object.fromEntries(fields) }; // for tests
   paint();
 });

@@ -21,7 +21,7 @@ function helpMatrix({ tasks, names, gains, note }) {
   })));
   const head = make("tr", {}, make("th", {}, "trained with"), tasks.map((task) => make("th", { scope: "col" }, names[task])));
   return make("div", { class: "rr-matrix" }, make("div", { class: "rr-live-title" }, "Which task helps which?"),
-    make("div", { class: "rr-live-scroll" }, make("table", { class: "rr-live-table" }, make("thead", {}, head), make("tbody", {}, cells))),
+    make("div", { class: "rr-live-scroll", tabindex: 0, role: "group", "aria-label": "Gain of each task from each other" }, make("table", { class: "rr-live-table" }, make("thead", {}, head), make("tbody", {}, cells))),
     said, make("p", { class: "rr-live-note" }, note));
 }
 

@@ -38,7 +38,8 @@ def examples(seed: int = 0) -> Picture:
     head = "<tr><th>module</th><th>question</th><th>answer</th></tr>"
     words = "; ".join(f"{problem.question} {problem.answer}" for problem in drawn)
     return Picture(
-        f'<div class="rr rr-figure" style="overflow-x:auto"><table><thead>{head}</thead>{rows}</table></div>',
+        f'<div class="rr rr-figure" style="overflow-x:auto" tabindex="0" role="region" aria-label="Table">'
+        f"<table><thead>{head}</thead>{rows}</table></div>",
         alt=f"One question of each area, with its answer: {words}.",
     )
 
@@ -58,7 +59,8 @@ def input_row() -> Picture:
         cells["position"].append(_cell(str(int(joined.positions[0, at]))))
     rows = "".join(f"<tr><th>{name}</th>{''.join(row)}</tr>" for name, row in cells.items())
     return Picture(
-        '<div class="rr rr-figure" style="overflow-x:auto"><table style="font-size:.8em">'
+        '<div class="rr rr-figure" style="overflow-x:auto" tabindex="0" role="region" aria-label="Input">'
+        '<table style="font-size:.8em">'
         f"{rows}</table></div>",
         alt=f"The characters of “{problem.question}” and of its answer {problem.answer} between [SOS] and "
         "[EOS]. Segments are Q in the question and A from [SOS] on; positions count from 0 in the question "

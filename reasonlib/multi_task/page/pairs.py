@@ -52,7 +52,8 @@ def slide(system: BundledSystem | None = None) -> Picture:
         "The pairs of the last slide in the words of the small world: label, and the answers of two heads."
     )
     return Picture(
-        f'<div class="rr-figure"><table><caption>{caption}</caption><thead><tr>{heads}</tr></thead>'
+        '<div class="rr-figure" style="overflow-x:auto" tabindex="0" role="region" aria-label="Pairs">'
+        f"<table><caption>{caption}</caption><thead><tr>{heads}</tr></thead>"
         f"<tbody>{''.join(rows)}</tbody></table></div>",
         alt=f"The inference head is wrong on {wrong} of the {len(SLIDE)} pairs.",
     )

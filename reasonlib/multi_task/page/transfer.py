@@ -100,7 +100,8 @@ def matrix() -> Picture:
     note = shown["note"].replace("Framed", "Bold")
     caption = f"A row is the second task of training, a column the task that is measured. {note}"
     return Picture(
-        f'<figure class="rr-figure"><div style="overflow-x:auto">{table}</div>'
+        '<figure class="rr-figure"><div style="overflow-x:auto" tabindex="0" role="region" '
+        f'aria-label="Gains">{table}</div>'
         f"<figcaption>{html.escape(caption)}</figcaption></figure>",
         alt=f"Gains of each task from each other one. Clear of zero: {', '.join(sure) or 'none'}.",
     )

@@ -1,4 +1,4 @@
-"""Real corpora: where they come from, and how a file gets to this machine whole or not at all.
+"""Real corpora: where they come from, and how they are downloaded, verified and cached.
 
 ::
 
@@ -377,7 +377,7 @@ def fetch(
     Raises
     ------
     DataError
-        If the archive cannot be had, is not the registered one, or cannot be unpacked or stored.
+        If the archive is not available, is not the registered one, or cannot be unpacked or stored.
     """
     source = source_of(corpus, cache=cache)
     if source is not None and source.kind != "cache":
@@ -451,7 +451,7 @@ class _TooLongError(Exception):
 
 
 class _Capped:
-    """A file that takes so many bytes and no more."""
+    """A file that accepts at most `most` bytes."""
 
     def __init__(self, file: IO[bytes], most: int) -> None:
         self.file, self.most, self.written = file, most, 0

@@ -281,7 +281,7 @@ def _limit(limits: Limits) -> None:
 
 
 class _Reader:
-    """Reads a stream to its end in the background, and keeps no more than its first bytes."""
+    """Read a stream to its end in the background, keeping only its first `limit` bytes."""
 
     def __init__(self, stream: IO[bytes], limit: int) -> None:
         self.stream, self.left = stream, limit

@@ -33,7 +33,7 @@ except ImportError:  # Windows: a single appended write is all there is
 SCALES = ("smoke", "quick", "paper")
 KINDS = ("released", "regenerated", "mixed", "stand-in")
 """Of data: the source's own files; made by its published procedure, agreement in distribution tested; partly
-the one and partly ours; ours in place of data that cannot be had, or invented inputs."""
+the one and partly ours; ours in place of data that is not available, or invented inputs."""
 OLD_KINDS = {"real": "released", "simulated": "stand-in"}  # as records before November 2026 say it
 ENDINGS = ("finished", "early", "minutes")
 

@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import time
@@ -268,6 +269,9 @@ def test_the_assignment_that_was_handed_out_says_what_counts(tmp_path):
 def test_the_sandbox_shows_no_other_files_and_no_network(tmp_path):
     others = tmp_path / "others.txt"
     others.write_text("bob's answers")
+    listener = socket.create_server(("127.0.0.1", 0))
+    address = listener.getsockname()
+    socket.create_connection(address, 1).close()  # from here it can be reached
     spy = f"""
 import os, socket
 seen = os.path.exists({str(others)!r})
@@ -276,13 +280,16 @@ try:
 except OSError:
     pass
 try:
-    socket.create_connection(("127.0.0.1", 9), 1)
-except OSError as error:
-    reason = error
+    socket.create_connection({address!r}, 1)
+    connected = True
+except OSError:
+    connected = False
 assert not seen, "another student's file"
+assert not connected, "the network"
 assert os.getppid() in (0, 1, 2), "other processes"
 """
-    graded = notebook.grade_notebook(handed_in(tmp_path, START, spy, RIGHT))
+    with listener:
+        graded = notebook.grade_notebook(handed_in(tmp_path, START, spy, RIGHT))
     assert graded.report.results["where"].passed and graded.failed == ()
     assert not (tmp_path / "forged.txt").exists()
 

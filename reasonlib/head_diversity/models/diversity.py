@@ -102,7 +102,7 @@ def collect_heads(
     mask
         ``mask(batch, name)``, True at tokens that count (B, T); all if None.
     tokens
-        Stop when every attention has so many; what is more is cut.
+        Stop once every attention has this many; the rest is dropped.
     """
     kept: dict[str, list[Tensor]] = {}
     training = model.training

@@ -6,8 +6,8 @@
     subtitles     tvqa_preprocessed_subtitles.jsonl (one clip a line)
     features      HDF5, one array (frames, D) or (frames, regions, D) a clip; needs the package h5py
 
-Only the annotations of the validation part of TVQA+ can be had without an agreement; subtitles, features and
-the training parts cannot be fetched.
+Only the annotations of the validation part of TVQA+ are available without an agreement; subtitles, features
+and the training parts cannot be fetched.
 """
 
 import json
@@ -56,7 +56,7 @@ def read(part: str = "valid", *, folder: Path | None = None) -> list[VideoQuesti
     Parameters
     ----------
     part
-        ``valid``, the only part that can be had.
+        ``valid``, the only part that is available.
     folder
         Where ``tvqa_plus_val.json`` lies; by default where `reasonlib.data.locate` finds it.
 

@@ -1,6 +1,6 @@
 """What the annotations of TVQA+ allow without its videos: answers by the words alone, and spans by guess.
 
-Neither features nor subtitles can be had, so that no system of the source can be measured on them.
+Neither features nor subtitles are available, so no system of the source can be measured on them.
 """
 
 from collections.abc import Callable, Mapping, Sequence

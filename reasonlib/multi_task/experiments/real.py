@@ -6,7 +6,7 @@
     validated on   a tenth of the training part, 300 examples at most
     trained on     the rest, `most` examples of a set at most, drawn by the seed
 
-WikiQA stands in for QNLI, whose training part cannot be had: it has 857 questions, QNLI 108,000 pairs.
+WikiQA stands in for QNLI, whose training part is not available: it has 857 questions, QNLI 108,000 pairs.
 """
 
 from collections.abc import Mapping, Sequence

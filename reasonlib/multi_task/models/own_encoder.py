@@ -1,6 +1,6 @@
 """A small encoder for real text, pre-trained here on the training sentences alone: it saw no labelled pair.
 
-Sentence encoders that can be had are often trained on sentence pairs, paraphrases and inference among them.
+Available sentence encoders are often trained on sentence pairs, paraphrases and inference among them.
 Beside one of those, this encoder shows what a task gains from other tasks and not from such pairs.
 """
 

@@ -125,7 +125,7 @@ def answer(story: str, question: str, model: str | None = None) -> Answer:
     Raises
     ------
     UserError
-        If story or question are empty, or the model cannot be had.
+        If story or question are empty, or the model is not available.
 
     Examples
     --------

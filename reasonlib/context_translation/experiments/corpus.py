@@ -1,7 +1,8 @@
 """Train one system on real English-German documents and measure it on the test parts (table 3.2).
 
 The training parts of the source's corpora are not available: about 13,000 sentence pairs train here,
-against its 211,000 of TED talks alone. BLEU of this size is low for every system; what can be compared is their order.
+against its 211,000 of TED talks alone. BLEU of this size is low for every system; what can be compared is
+their order.
 """
 
 from functools import lru_cache

@@ -4,7 +4,8 @@ Every number that a chapter shows and does not compute in a cell of its own come
 picture says at which scale and on which data it was measured.
 """
 
-from collections.abc import Mapping, Sequence
+import html
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from reasonlib.display import plotting
@@ -14,7 +15,7 @@ from reasonlib.tracking import claims, records
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["best", "by_metric", "grid", "origin", "rows"]
+__all__ = ["best", "by_metric", "grid", "missing", "origin", "published", "rows", "spreads"]
 
 
 def best(experiment: str, row: str, **where: Any) -> records.Group:
@@ -40,6 +41,62 @@ def origin(group: records.Group) -> str:
     stale = f", stale ({group.stale})" if group.stale else ""
     kind = "" if group.data.name == group.data.kind else f" ({group.data.kind})"
     return f"{group.scale} scale, {group.data.name}{kind}, {seeds}{stale}"
+
+
+def missing(experiment: str) -> plotting.Picture:
+    """Say that nothing was measured yet, and which command does."""
+    said = f"Not measured yet; the command is: reasonlib run {experiment} --scale quick"
+    caption = f"<figcaption>{html.escape(said)}</figcaption>"
+    return plotting.Picture(f'<figure class="rr-figure">{caption}</figure>', alt=said)
+
+
+def published(prefix: str) -> dict[str, float]:
+    """Return the numbers that a source prints, by what follows a prefix in the names of their claims.
+
+    Parameters
+    ----------
+    prefix
+        Topic and beginning of the name, such as ``"multi_task/dev/mt-dnn/"``.
+    """
+    return {
+        claim.id.removeprefix(prefix): float(claim.published)
+        for claim in claims.load(prefix.partition("/")[0])
+        if claim.id.startswith(prefix) and claim.published is not None
+    }
+
+
+def spreads(
+    rows: Iterable[tuple[str, str]], metric: str, *, names: Mapping[str, str], data: str | None = None
+) -> tuple[dict[str, Any], set[str]]:
+    """Summarise a metric of the rows that have records, for `reasonlib.display.plotting.bars`.
+
+    Parameters
+    ----------
+    rows
+        Pairs of an experiment and a row.
+    metric
+        Name of the metric.
+    names
+        What to call a row; its own name where there is none.
+    data
+        Only records of this data set.
+
+    Returns
+    -------
+    dict
+        Name of a row to ``mean`` and ``sd`` over seeds.
+    set of str
+        Where the numbers come from; see `origin`.
+    """
+    values: dict[str, Any] = {}
+    origins = set()
+    for experiment, row in rows:
+        group = records.best(experiment, row, data=data)
+        summary = None if group is None else group.summary(metric)
+        if group is not None and summary is not None:
+            values[names.get(row, row)] = {"mean": summary.mean, "sd": summary.sd}
+            origins.add(origin(group))
+    return values, origins
 
 
 def by_metric(

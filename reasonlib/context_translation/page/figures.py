@@ -1,6 +1,5 @@
 """Pictures of the chapters that are made from records and from simulated documents."""
 
-import html
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -102,7 +101,7 @@ def helpful() -> Picture:
         alt="Published BLEU on helpful and on unhelpful sentences.",
     )
     if not ours["helpful"]:
-        return plotting.beside(left, _nothing(SIMULATED))
+        return plotting.beside(left, results.missing(SIMULATED))
     right = plotting.show(
         plotting.bars(ours, unit="sentence accuracy, simulated languages", limits=(0, 1)),
         alt="Our sentence accuracy on helpful and on unhelpful sentences.",
@@ -123,9 +122,9 @@ def overall() -> Picture:
         plotting.bars(published, unit="BLEU, English to German, as published", limits=(26, 29.6)),
         alt="Published BLEU of the seven systems.",
     )
-    values, origins = _measured(SIMULATED, "bleu", tuple(ROWS))
+    values, origins = _simulated("bleu", tuple(ROWS))
     if not values:
-        return plotting.beside(left, _nothing(SIMULATED))
+        return plotting.beside(left, results.missing(SIMULATED))
     lowest = min(value["mean"] for value in values.values())
     right = plotting.show(
         plotting.bars(values, unit="BLEU, simulated languages", limits=(max(0, lowest - 10), 104)),
@@ -138,9 +137,9 @@ def overall() -> Picture:
 
 def systems(metric: str, unit: str, *, rows: Sequence[str] = tuple(ROWS)) -> Picture:
     """Draw one metric of systems trained on simulated documents, mean and deviation over seeds."""
-    values, origins = _measured(SIMULATED, metric, rows)
+    values, origins = _simulated(metric, rows)
     if not values:
-        return _nothing(SIMULATED)
+        return results.missing(SIMULATED)
     return plotting.show(
         plotting.bars(values, unit=unit, limits=(0, 1.08)),
         alt=f"{unit.capitalize()} of the systems.",
@@ -170,7 +169,7 @@ def growth() -> Picture:
             if exponent is not None:
                 said.append(f"{_short(row)} {exponent.mean:.2f}")
     if not time:
-        return _nothing(COST)
+        return results.missing(COST)
     pictures = []
     for lines, unit in ((time, "milliseconds to encode"), (memory, "megabytes stored for the gradient")):
         drawing = plotting.lines(lines, x="context sentences", y=unit, log=True)
@@ -222,7 +221,7 @@ def cached() -> Picture:
                 values[name][_short(row)] = {"mean": summary.mean, "sd": summary.sd}
                 origins.add(results.origin(group))
     if not values["context cached"]:
-        return _nothing(COST)
+        return results.missing(COST)
     return plotting.show(
         plotting.bars(values, unit="sentences a second, as a ratio to TwC", reference=("TwC", 1.0)),
         alt="Translation speed as a ratio to TwC, with and without a cache.",
@@ -231,23 +230,11 @@ def cached() -> Picture:
     )
 
 
-def _measured(experiment: str, metric: str, rows: Sequence[str]) -> tuple[dict[str, Any], set[str]]:
-    """Collect mean and deviation of a metric for the rows that have records, and where they come from."""
-    values, origins = {}, set()
-    for row in rows:
-        group = records.best(experiment, row)
-        summary = None if group is None else group.summary(metric)
-        if group is not None and summary is not None:
-            values[_short(row)] = {"mean": summary.mean, "sd": summary.sd}
-            origins.add(results.origin(group))
-    return values, origins
+def _simulated(metric: str, rows: Sequence[str]) -> tuple[dict[str, Any], set[str]]:
+    return results.spreads(
+        [(SIMULATED, row) for row in rows], metric, names={row: _short(row) for row in rows}
+    )
 
 
 def _short(row: str) -> str:
     return {"no-context": "TwoC", "concatenation": "TwC"}.get(row, row.upper())
-
-
-def _nothing(experiment: str) -> Picture:
-    said = f"Not measured yet; the command is: reasonlib run {experiment} --scale paper"
-    caption = f"<figcaption>{html.escape(said)}</figcaption>"
-    return Picture(f'<figure class="rr-figure">{caption}</figure>', alt=said)

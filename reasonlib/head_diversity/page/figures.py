@@ -10,9 +10,9 @@ from reasonlib.display import plotting, results
 from reasonlib.display.plotting import Picture
 from reasonlib.head_diversity.page.clouds import draw_points, related
 from reasonlib.head_diversity.page.labels import ROWS
-from reasonlib.head_diversity.page.trained import HEAD_COUNTS, LANGUAGE_MODEL, curves, described, nothing
+from reasonlib.head_diversity.page.trained import HEAD_COUNTS, LANGUAGE_MODEL, curves, described
 from reasonlib.nn import cka, kernel_matrix
-from reasonlib.tracking import claims, records
+from reasonlib.tracking import records
 
 __all__ = [
     "bias",
@@ -38,12 +38,10 @@ THREE = ("drophead", "orthogonality", "hsic")
 
 def published(name: str) -> float:
     """Look up a number of the source by the end of its claim's name."""
-    number = next(
-        one.published for one in claims.load("head_diversity") if one.id == f"head_diversity/{name}"
-    )
-    if number is None:
+    numbers = results.published("head_diversity/")
+    if name not in numbers:
         raise ValueError(f"the source prints no number for {name!r}")
-    return number
+    return numbers[name]
 
 
 # Comparing --------------------------------------------------------------------------------------------------
@@ -77,9 +75,9 @@ def tables(count: int = 12) -> Picture:
 
 def bias() -> Picture:
     """Draw what measures say of independent clouds, by the number of examples."""
-    found = {int(group.row[1:]): group for group in records.groups(SMALL) if group.row[1:].isdigit()}
+    found = {int(row[1:]): group for row, group in _best(SMALL).items()}
     if not found:
-        return nothing(SMALL)
+        return results.missing(SMALL)
     counts = sorted(found)
     lines: dict[str, tuple[list[int], list[float]]] = {}
     for words, metric in (("CKA", "cka"), ("CKA, debiased", "cka_debiased"), ("SVCCA", "svcca")):
@@ -103,7 +101,7 @@ def count_curves() -> Picture:
     """Draw SVCCA coefficients between the heads of language models with few and many heads."""
     models = [model for row in COUNTS[1:] if (model := described(HEAD_COUNTS, row))]
     if not models:
-        return nothing(HEAD_COUNTS)
+        return results.missing(HEAD_COUNTS)
     return plotting.show(
         plotting.lines(curves(models), x="number of the coefficient", y="SVCCA coefficient", limits=(0, 1)),
         alt="SVCCA coefficients between the heads of language models.",
@@ -127,19 +125,11 @@ def heads_published() -> Picture:
         ("translators", HEADS, "h{}-d512"),
         ("language models", HEAD_COUNTS, "h{}"),
     ):
-        groups = {count: records.best(experiment, row.format(count)) for count in counts}
-        for measure in ("svcca", "cka_debiased"):
-            points = {
-                count: summary.mean
-                for count, group in groups.items()
-                if group is not None and (summary := group.summary(measure)) is not None
-            }
-            if points:
-                words = f"our {name}, {'SVCCA' if measure == 'svcca' else 'CKA'}"
-                lines[words] = (list(points), list(points.values()))
-                origins |= {
-                    f"{name}: {results.origin(group)}" for group in groups.values() if group is not None
-                }
+        for metric, measure in (("svcca", "SVCCA"), ("cka_debiased", "CKA")):
+            means, found = _by_heads(experiment, row, counts, metric)
+            if means:
+                lines[f"our {name}, {measure}"] = (list(means), list(means.values()))
+                origins |= {f"{name}: {origin}" for origin in found}
     return plotting.show(
         plotting.lines(lines, x="heads", y="mean similarity of two heads", limits=(0, 1)),
         alt="Mean similarity of two heads by the number of heads, in the source and here.",
@@ -155,17 +145,12 @@ def translator_heads() -> Picture:
         "source, encoder": (counts, [published(f"single/encoder/h{count}") for count in counts]),
         "source, encoder-decoder": (counts, [published(f"single/cross/h{count}") for count in counts]),
     }
-    origins = set()
+    origins: set[str] = set()
     for words, metric in (("ours, encoder", "single_encoder"), ("ours, encoder-decoder", "single_cross")):
-        groups = {count: records.best(HEADS, f"h{count}-d512") for count in counts}
-        points = {
-            count: summary.mean
-            for count, group in groups.items()
-            if group is not None and (summary := group.summary(metric)) is not None
-        }
-        if points:
-            lines[words] = (list(points), list(points.values()))
-            origins |= {results.origin(group) for group in groups.values() if group is not None}
+        means, found = _by_heads(HEADS, "h{}-d512", counts, metric)
+        if means:
+            lines[words] = (list(means), list(means.values()))
+            origins |= found
     return plotting.show(
         plotting.lines(lines, x="heads", y="SVCCA similarity to a model with one head", limits=(0, 1)),
         alt="SVCCA similarity to a single-headed model by the number of heads.",
@@ -188,12 +173,7 @@ def geometry(untrained: Mapping[int, float]) -> Picture:
         count: [published(f"similarity/h{heads}-d{total}/cka") for heads, total in points if heads == count]
         for count in counts
     }
-    trained = {}
-    for count in counts:
-        group = records.best(HEAD_COUNTS, f"h{count}")
-        summary = None if group is None else group.summary("cka_debiased")
-        if summary is not None:
-            trained[count] = summary.mean
+    trained, _ = _by_heads(HEAD_COUNTS, "h{}", counts, "cka_debiased")
     lines: dict[str, tuple[Any, ...]] = {
         "1 / H": (counts, [1 / count for count in counts]),
         "source, all widths": (
@@ -216,10 +196,7 @@ def geometry(untrained: Mapping[int, float]) -> Picture:
 
 def every_model() -> Picture:
     """Draw the similarity of heads in the bundled models of the book."""
-    found: dict[str, records.Group] = {}
-    for group in records.groups(EVERY):
-        if group.row != "all":
-            found.setdefault(group.row, group)
+    found = {row: group for row, group in _best(EVERY).items() if row != "all"}
     values: dict[str, dict[str, Any]] = {"CKA, debiased": {}, "SVCCA": {}}
     for row, group in sorted(found.items()):
         for words, metric in (("CKA, debiased", "cka_debiased"), ("SVCCA", "svcca")):
@@ -227,7 +204,7 @@ def every_model() -> Picture:
             if summary is not None:
                 values[words][ROWS.get(row, row)] = summary.mean
     if not values["SVCCA"]:
-        return nothing(EVERY)
+        return results.missing(EVERY)
     origin = results.origin(next(iter(found.values())))
     return plotting.show(
         plotting.bars(values, unit="mean similarity of two heads", limits=(0, 1)),
@@ -273,7 +250,7 @@ def perplexities() -> Picture:
     values: dict[str, dict[str, Any]] = {
         "source": {ROWS[row]: published(f"perplexity/{row}") / first for row in rows}
     }
-    ours, origins = _means(LANGUAGE_MODEL, rows, "perplexity")
+    ours, origins = _controlled(rows, "perplexity")
     if ROWS["baseline"] in ours:
         base = ours[ROWS["baseline"]]["mean"]
         values["ours"] = {
@@ -295,10 +272,10 @@ def control_similarity() -> Picture:
     values: dict[str, Mapping[str, Any]] = {}
     origins: set[str] = set()
     for words, metric in (("CKA, debiased", "cka_debiased"), ("SVCCA", "svcca")):
-        values[words], more = _means(LANGUAGE_MODEL, rows, metric)
-        origins |= more
+        values[words], found = _controlled(rows, metric)
+        origins |= found
     if not origins:
-        return nothing(LANGUAGE_MODEL)
+        return results.missing(LANGUAGE_MODEL)
     return plotting.show(
         plotting.bars(values, unit="mean similarity of two heads", limits=(0, 1)),
         alt="Similarity of heads with each control.",
@@ -318,7 +295,7 @@ def pruning() -> Picture:
         heads.sort(key=lambda head: head["similarity"])
         series[ROWS[row]] = ([head["similarity"] for head in heads], [head["damage"] for head in heads])
     if not series:
-        return nothing(PRUNING)
+        return results.missing(PRUNING)
     with plotting.theme():
         drawing, axes = plotting.figure(height=2.8)
         for (words, (across, up)), colour, mark in zip(
@@ -337,14 +314,25 @@ def pruning() -> Picture:
     )
 
 
-def _means(experiment: str, rows: Sequence[str], metric: str) -> tuple[dict[str, Any], set[str]]:
-    """Collect mean and deviation of a metric for rows that have records, and where they come from."""
-    values: dict[str, Any] = {}
-    origins = set()
-    for row in rows:
-        group = records.best(experiment, row, data="simulated")
-        summary = None if group is None else group.summary(metric)
-        if group is not None and summary is not None:
-            values[ROWS.get(row, row)] = {"mean": summary.mean, "sd": summary.sd}
-            origins.add(results.origin(group))
-    return values, origins
+def _best(experiment: str) -> dict[str, records.Group]:
+    """Return the group that a reader should be shown for every row that has records."""
+    best: dict[str, records.Group] = {}
+    for group in records.groups(experiment):  # best first
+        best.setdefault(group.row, group)
+    return best
+
+
+def _by_heads(
+    experiment: str, row: str, counts: Sequence[int], metric: str
+) -> tuple[dict[int, float], set[str]]:
+    """Return the mean of a metric by the number of heads, and where it comes from; `row` has a gap for it."""
+    values, origins = results.spreads(
+        [(experiment, row.format(count)) for count in counts],
+        metric,
+        names={row.format(count): str(count) for count in counts},
+    )
+    return {int(count): spread["mean"] for count, spread in values.items()}, origins
+
+
+def _controlled(rows: Sequence[str], metric: str) -> tuple[dict[str, Any], set[str]]:
+    return results.spreads([(LANGUAGE_MODEL, row) for row in rows], metric, names=ROWS, data="simulated")

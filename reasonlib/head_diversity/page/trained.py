@@ -1,6 +1,5 @@
 """The heads of trained models, as the records of their runs hold them."""
 
-import html
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,7 +8,7 @@ from reasonlib.display.plotting import Picture
 from reasonlib.head_diversity.page.labels import ROWS
 from reasonlib.tracking import records
 
-__all__ = ["HEAD_COUNTS", "LANGUAGE_MODEL", "WEIGHTS", "curves", "described", "nothing", "still"]
+__all__ = ["HEAD_COUNTS", "LANGUAGE_MODEL", "WEIGHTS", "curves", "described", "still"]
 
 LANGUAGE_MODEL, HEAD_COUNTS = "head_diversity/language_model", "head_diversity/head_counts"
 WEIGHTS = "head_diversity/weights"
@@ -83,10 +82,3 @@ def still(models: Sequence[Mapping[str, Any]], caption: str) -> Picture:
             )
     drawing.set_label(" ".join(said))
     return plotting.show(drawing, alt="CKA of every two heads of the last layer.", caption=caption)
-
-
-def nothing(experiment: str) -> Picture:
-    """Say that there are no records yet, and which command makes them."""
-    said = f"Not measured yet; the command is: reasonlib run {experiment} --scale quick"
-    caption = f"<figcaption>{html.escape(said)}</figcaption>"
-    return Picture(f'<figure class="rr-figure">{caption}</figure>', alt=said)

@@ -7,7 +7,7 @@ import numpy as np
 from reasonlib.display import plotting, results
 from reasonlib.display.plotting import DASHES, PALETTE, Picture
 from reasonlib.maths_qa.data.modules import CURVES, MODULES
-from reasonlib.maths_qa.page.figures import PRETRAINING, _nothing
+from reasonlib.maths_qa.page.figures import PRETRAINING
 from reasonlib.maths_qa.page.labels import ROWS, module_title
 from reasonlib.tracking import records
 
@@ -24,7 +24,7 @@ def by_steps() -> Picture:
     groups = {row: records.best(PRETRAINING, row) for row in ("scratch", "both")}
     found = {row: group for row, group in groups.items() if group is not None}
     if len(found) < 2:
-        return _nothing(PRETRAINING)
+        return results.missing(PRETRAINING)
     curves = {row: [record.details["curve"] for record in group.records] for row, group in found.items()}
     last = min(run[-1]["step"] for runs in curves.values() for run in runs)
     shared = [module for module in MODULES if f"accuracy.{module}" in curves["both"][0][-1]]

@@ -1,8 +1,7 @@
 """Pictures of the chapters that are made from records, from generated questions and from counting."""
 
-import html
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from reasonlib.display import plotting, results
@@ -111,13 +110,15 @@ def baselines() -> Picture:
 
 def starts() -> Picture:
     """Draw exact match of the three ways to start, at equal steps and at equal compute."""
-    values, origins = _measured([(PRETRAINING, row) for row in ("scratch", "encoder", "both")], "accuracy")
+    values, origins = results.spreads(
+        [(PRETRAINING, row) for row in ("scratch", "encoder", "both")], "accuracy", names=ROWS
+    )
     group = records.best(PRETRAINING, "scratch")
     longer = None if group is None else group.summary("accuracy.equal_compute")
     if longer is not None:
         values["from scratch, equal compute"] = {"mean": longer.mean, "sd": longer.sd}
     if not values:
-        return _nothing(PRETRAINING)
+        return results.missing(PRETRAINING)
     return plotting.show(
         plotting.bars(values, unit="exact match", limits=(0, 1)),
         alt="Exact match after fine-tuning from each start.",
@@ -193,7 +194,7 @@ def by_module() -> Picture:
         }
         origins.add(results.origin(group))
     if not values:
-        return _nothing(PRETRAINING)
+        return results.missing(PRETRAINING)
     return plotting.show(
         plotting.bars(values, unit="exact match", limits=(0, 1)),
         alt="Exact match of each module, from scratch and pre-trained.",
@@ -229,7 +230,7 @@ def extrapolation() -> Picture:
         values["extrapolation"][ROWS[row]] = {"mean": summary.mean, "sd": summary.sd}
         origins.add(results.origin(group))
     if not origins:
-        return _nothing(PRETRAINING)
+        return results.missing(PRETRAINING)
     return plotting.show(
         plotting.bars(values, unit="exact match", limits=(0, 1)),
         alt="Exact match on interpolation and on extrapolation.",
@@ -243,10 +244,10 @@ def structure() -> Picture:
     rows = [(STRUCTURE, "learned"), (STRUCTURE, "place-value")]
     values, origins = {}, set()
     for name, metric in (("interpolation", "accuracy"), ("extrapolation", "extrapolation")):
-        values[name], found = _measured(rows, metric)
+        values[name], found = results.spreads(rows, metric, names=ROWS)
         origins |= found
     if not origins:
-        return _nothing(STRUCTURE)
+        return results.missing(STRUCTURE)
     return plotting.show(
         plotting.bars(values, unit="exact match", limits=(0, 1)),
         alt="Exact match with learned positions alone and with place values added.",
@@ -270,32 +271,11 @@ def _modules(experiment: str) -> str:
 
 
 def _bars(rows: Sequence[tuple[str, str]], metric: str, unit: str, alt: str) -> Picture:
-    values, origins = _measured(rows, metric)
+    values, origins = results.spreads(rows, metric, names=ROWS)
     if not values:
-        return _nothing(rows[0][0])
+        return results.missing(rows[0][0])
     return plotting.show(
         plotting.bars(values, unit=unit, limits=(0, 1)),
         alt=alt,
         caption=f"{alt} {'; '.join(sorted(origins)).capitalize()}. Lines: standard deviation.",
     )
-
-
-def _measured(
-    rows: Sequence[tuple[str, str]], metric: str
-) -> tuple[dict[str, Mapping[str, float | None]], set[str]]:
-    """Collect mean and deviation of a metric for rows that have records, and where they come from."""
-    values: dict[str, Mapping[str, float | None]] = {}
-    origins = set()
-    for experiment, row in rows:
-        group = records.best(experiment, row)
-        summary = None if group is None else group.summary(metric)
-        if group is not None and summary is not None:
-            values[ROWS.get(row, row)] = {"mean": summary.mean, "sd": summary.sd}
-            origins.add(results.origin(group))
-    return values, origins
-
-
-def _nothing(experiment: str) -> Picture:
-    said = f"Not measured yet; the command is: reasonlib run {experiment} --scale quick"
-    caption = f"<figcaption>{html.escape(said)}</figcaption>"
-    return Picture(f'<figure class="rr-figure">{caption}</figure>', alt=said)

@@ -1,6 +1,5 @@
 """Pictures of the chapters that are made from claims and records."""
 
-import html
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -12,7 +11,6 @@ from reasonlib.display.charts import interval
 from reasonlib.display.plotting import Picture
 from reasonlib.modality_alignment.page.labels import ROWS
 from reasonlib.tracking import records
-from reasonlib.tracking.published import load
 
 __all__ = [
     "aligned",
@@ -24,7 +22,6 @@ __all__ = [
     "found",
     "giveaways",
     "maps",
-    "missing",
     "published_accuracy",
     "streams",
     "text_bias",
@@ -40,16 +37,6 @@ RECORDED = {"video": "regions", "subtitle": "subtitle", "caption": "captions"}
 
 SIZES = ("16", "32", "64", "128", "512", "2048")
 """Batches of the experiment on the bias of CKA."""
-
-
-def published(prefix: str) -> dict[str, float]:
-    """Return the published numbers whose claims begin with a prefix, by what comes after it."""
-    start = f"modality_alignment/{prefix}"
-    return {
-        claim.id.removeprefix(start): float(claim.published)
-        for claim in load("modality_alignment")
-        if claim.id.startswith(start) and claim.published is not None
-    }
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:
@@ -76,13 +63,6 @@ def measured(
     return values, origin
 
 
-def missing(experiment: str) -> Picture:
-    """Say that nothing was measured yet, and how to measure it."""
-    text = f"Not measured yet; the command is: reasonlib run {experiment} --scale quick"
-    caption = f"<figcaption>{html.escape(text)}</figcaption>"
-    return Picture(f'<figure class="rr-figure">{caption}</figure>', alt=text)
-
-
 def _grouped(
     series: Mapping[str, tuple[dict[str, dict[str, float]], str]],
     experiment: str,
@@ -93,7 +73,7 @@ def _grouped(
     """Draw several series of bars with 95 % intervals, or say that nothing was measured."""
     shown = {label: values for label, (values, _) in series.items() if values}
     if not shown:
-        return missing(experiment)
+        return results.missing(experiment)
     origin = next(origin for values, origin in series.values() if values)
     spoken = "; ".join(
         f"{label}: " + ", ".join(f"{row} {value['mean']:.2f}" for row, value in values.items())
@@ -117,7 +97,7 @@ def curves(runs: Iterable[Any] | None = None) -> Picture:
         runs = [group.records[0] for group in groups if group is not None]
     drawn = {run.row: run.details["curve"] for run in runs if run.details.get("curve")}
     if not drawn:
-        return missing(POINTS)
+        return results.missing(POINTS)
     pictures = []
     for metric, title in (("cosine", "mean cosine similarity"), ("cka", "CKA")):
         series = {ROWS.get(row, row): (curve["step"], curve[metric]) for row, curve in drawn.items()}
@@ -147,7 +127,7 @@ def maps(
         if record.details.get("tsne")
     }
     if set(drawn) != set(rows):
-        return missing(POINTS)
+        return results.missing(POINTS)
     with plotting.theme():
         drawing, axes = plotting.figure(height=4.4, rows=len(epochs), columns=len(rows))
         for across, row in enumerate(rows):
@@ -215,7 +195,7 @@ def published_accuracy() -> Picture:
         "stage-subtitle": "STAGE, subtitles only", "stage": "STAGE", "stage-cka": "STAGE, CKA",
         "stage-caption-cka": "STAGE, CKA, captions",
     }  # fmt: skip
-    theirs = published("accuracy/")
+    theirs = results.published("modality_alignment/accuracy/")
     values = {label: 100 * theirs[key] for key, label in names.items()}
     return plotting.show(
         plotting.bars(
@@ -267,7 +247,7 @@ def giveaways() -> Picture:
         if summary is not None:
             values[ROWS[row]] = summary.mean
     if not values:
-        return missing(RULES)
+        return results.missing(RULES)
     return plotting.show(
         plotting.bars(values, unit="accuracy", limits=(0, 1), reference=("chance", 0.2)),
         alt="Accuracy of rules that read only the words: "
@@ -314,7 +294,7 @@ def aligned() -> Picture:
 
 def cka_table() -> Picture:
     """Draw CKA between the streams and the question-answers: the source's table 5.1 beside our runs."""
-    theirs = published("cka/")
+    theirs = results.published("modality_alignment/cka/")
     kinds = {"video": "video", "subtitle": "subtitles", "caption": "captions"}
     rows = ("tvqa-abc", "tvqa-abc-cka", "stage", "stage-caption", "stage-caption-cka")
     series = {
@@ -356,7 +336,7 @@ def bias() -> Picture:
                 [value["mean"] + value["sd"] for value in means],
             )
     if not series:
-        return missing(BIAS)
+        return results.missing(BIAS)
     spoken = "; ".join(f"{name} from {line[1][0]:.2f} to {line[1][-1]:.2f}" for name, line in series.items())
     return plotting.show(
         plotting.lines(series, x="examples in the batch", y="CKA of shuffled rows", log=True),

@@ -1,6 +1,5 @@
 """Pictures of the chapters that are made from claims and records."""
 
-import html
 import statistics
 from collections.abc import Sequence
 from typing import Any
@@ -20,8 +19,6 @@ __all__ = [
     "differences",
     "gains",
     "heads",
-    "missing",
-    "published",
     "rankings",
     "sampling",
     "scratch",
@@ -36,16 +33,6 @@ BY_SIZE = tuple(sorted(SIZES, key=SIZES.__getitem__))
 def own_metric(task: str) -> str:
     """Return the metric of a record that stands for a task."""
     return f"{task}.{TASKS[task].metric}"
-
-
-def published(prefix: str) -> dict[str, float]:
-    """Return the published numbers whose claims begin with a prefix, by what comes after it."""
-    start = f"multi_task/{prefix}"
-    return {
-        claim.id.removeprefix(start): float(claim.published)
-        for claim in load("multi_task")
-        if claim.id.startswith(start) and claim.published is not None
-    }
 
 
 def sizes() -> Picture:
@@ -109,8 +96,8 @@ def spread(gaps: Sequence[float]) -> dict[str, float]:
 
 def gains() -> Picture:
     """Draw what joint training changes, task by task: the source's table 3 beside our runs."""
-    joint = published("dev/mt-dnn/")
-    alone = published("dev/bert-large/") | published("dev/st-dnn/")
+    joint = results.published("multi_task/dev/mt-dnn/")
+    alone = results.published("multi_task/dev/bert-large/") | results.published("multi_task/dev/st-dnn/")
     theirs = {
         label: joint[key] - alone[key]
         for label, key in (
@@ -128,7 +115,7 @@ def gains() -> Picture:
         JOINT, "mt-dnn-no-fine-tuning", "st-dnn", [own_metric(task) for task in BY_SIZE]
     )
     if not values:
-        return plotting.beside(left, missing(JOINT))
+        return plotting.beside(left, results.missing(JOINT))
     ours = {
         f"{task} ({SIZES[task]:,})": values[own_metric(task)]
         for task in BY_SIZE
@@ -147,7 +134,8 @@ def gains() -> Picture:
 
 def heads() -> Picture:
     """Draw what another head changes for a single task: the source's ST-DNN less BERT, beside our runs."""
-    alone, bert = published("dev/st-dnn/"), published("dev/bert-large/")
+    alone = results.published("multi_task/dev/st-dnn/")
+    bert = results.published("multi_task/dev/bert-large/")
     theirs = {
         label: alone[key] - bert[key]
         for label, key in (
@@ -165,7 +153,7 @@ def heads() -> Picture:
     values, origin = differences(HEADS, "san", "linear", [own_metric(task) for task in tasks[:3]])
     values |= differences(HEADS, "relevance", "classification", [own_metric("answers")])[0]
     if not values:
-        return plotting.beside(left, missing(HEADS))
+        return plotting.beside(left, results.missing(HEADS))
     ours = {
         f"{task}, {'ranking' if task == 'answers' else 'answer network'}": values[own_metric(task)]
         for task in tasks
@@ -204,7 +192,7 @@ def _rows(experiment: str, rows: Sequence[str], metrics: dict[str, str], unit: s
         if values:
             series[label], origin = values, where
     if not series:
-        return missing(experiment)
+        return results.missing(experiment)
     spoken = "; ".join(
         f"{label}: " + ", ".join(f"{row} {value['mean']:.1f}" for row, value in values.items())
         for label, values in series.items()
@@ -272,10 +260,3 @@ def conflicts() -> Picture:
         "points of the tasks' own metrics",
         "The sum of all gradients, PCGrad, and one task a step, on the same mini-batches.",
     )
-
-
-def missing(experiment: str) -> Picture:
-    """Say that nothing was measured yet, and how to measure it."""
-    text = f"Not measured yet; the command is: reasonlib run {experiment} --scale quick"
-    caption = f"<figcaption>{html.escape(text)}</figcaption>"
-    return Picture(f'<figure class="rr-figure">{caption}</figure>', alt=text)

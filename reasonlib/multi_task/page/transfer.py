@@ -9,7 +9,6 @@ from reasonlib.display import plotting, results
 from reasonlib.display.charts import interval
 from reasonlib.display.plotting import Picture
 from reasonlib.multi_task.data.simulator import FAMILY
-from reasonlib.multi_task.page.figures import missing, published
 from reasonlib.multi_task.page.labels import TASK_NAMES
 from reasonlib.tracking import records
 
@@ -72,7 +71,7 @@ def matrix() -> Picture:
     """Draw which task helps which as a table, shaded by the gain."""
     shown = help_matrix()
     if shown is None:
-        return missing(TRANSFER)
+        return results.missing(TRANSFER)
     tasks, gains = shown["tasks"], shown["gains"]
     largest = max(abs(gain["mean"]) for row in gains for gain in row if gain is not None)
     rows, sure = [], []
@@ -127,7 +126,7 @@ def _dial(experiment: str, rows: Sequence[str], x: str, *, caption: str = "", lo
     """Draw the gain against what the rows of an experiment set; in the caption, ``{origin}`` is filled in."""
     curve, origin = _curve(experiment, rows)
     if not curve[0]:
-        return missing(experiment)
+        return results.missing(experiment)
     drawing = plotting.lines({"gain": tuple(curve)}, x=x, y="points gained", log=log)
     drawing.axes[0].axhline(0, color="0.5", linewidth=1, linestyle=":")
     steps = ", ".join(f"{gain:+.1f} at {at:g}" for at, gain in zip(curve[0], curve[1], strict=True))
@@ -179,7 +178,7 @@ def noise() -> Picture:
 def adaptation() -> Picture:
     """Draw accuracy on new tasks against the share of examples: the source's figure 2, and ours."""
     pictures = []
-    theirs = published("adaptation/")
+    theirs = results.published("multi_task/adaptation/")
     at = [float(share) for share in SHARES]
     series = {
         f"{name}, {label}": (at, [theirs[f"{key}/{row}/{share.replace('.', '-')}"] for share in SHARES])
@@ -213,7 +212,7 @@ def adaptation() -> Picture:
                 [mean["high"] for mean in means],
             )
     if not ours:
-        return plotting.beside(*pictures, missing(ADAPTATION))
+        return plotting.beside(*pictures, results.missing(ADAPTATION))
     drawing = plotting.lines(
         ours,
         x="training examples used, in per cent",

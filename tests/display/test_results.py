@@ -1,0 +1,47 @@
+"""What any topic draws from records and claims: means and their origin, published numbers, no record."""
+
+import pytest
+from toy_topic import measured, toy_topic
+
+from reasonlib.display import results
+
+
+@pytest.fixture(autouse=True)
+def topic(tmp_path, monkeypatch):
+    with toy_topic(tmp_path, monkeypatch) as write:
+        yield write
+
+
+def test_rows_with_records_are_summarised_over_seeds():
+    measured("net", "small", [0.6, 0.8])
+    measured("net", "small", 0.1, data="made")
+    measured("rules", "all", 0.9)
+    rows = [("toy_claims/net", "small"), ("toy_claims/net", "large"), ("toy_claims/rules", "all")]
+    values, origins = results.spreads(rows, "accuracy", names={"small": "a small net"})
+    assert values == {
+        "a small net": {"mean": pytest.approx(0.7), "sd": pytest.approx(0.02**0.5)},
+        "all": {"mean": 0.9, "sd": None},
+    }
+    assert origins == {"paper scale, found (released), 2 seeds", "paper scale, found (released), 1 seed"}
+    made, _ = results.spreads(rows, "accuracy", names={}, data="made")
+    assert made == {"small": {"mean": 0.1, "sd": None}}
+    assert results.spreads(rows, "bleu", names={}) == ({}, set())
+
+
+def test_published_numbers_are_those_of_the_claims(topic):
+    topic(
+        """
+        defaults: {source: mehak2019, experiment: toy_claims/net, metric: accuracy}
+        claims:
+          - {id: toy_claims/tests/small, kind: published-only, where: {section: "1"}, published: 0.7}
+          - {id: toy_claims/tests/large, kind: published-only, where: {section: "1"}, published: null}
+          - {id: toy_claims/other, kind: published-only, where: {section: "1"}, published: 3}
+        """
+    )
+    assert results.published("toy_claims/tests/") == {"small": 0.7}
+    assert results.published("toy_claims/") == {"tests/small": 0.7, "other": 3.0}
+
+
+def test_what_is_missing_names_its_command():
+    picture = results.missing("toy_claims/net")
+    assert picture.alt in picture.html and "reasonlib run toy_claims/net --scale quick" in picture.alt

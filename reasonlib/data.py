@@ -53,6 +53,7 @@ __all__ = [
     "source_of",
     "verify",
     "version",
+    "version_if_here",
 ]
 
 ARCHIVES = (".tar.gz", ".tgz", ".tar.xz", ".zip")
@@ -352,6 +353,14 @@ def version(folder: str | os.PathLike[str]) -> str:
     for path in sorted(files, key=PurePosixPath):
         total.update(f"{_digest(root / path)} {path.as_posix()}\n".encode())
     return total.hexdigest()[:12]
+
+
+def version_if_here(corpus: Corpus) -> str | None:
+    """Name the content of a corpus as `version` does; None where it is not on this machine."""
+    try:
+        return version(locate(corpus))
+    except DataError:
+        return None
 
 
 # From elsewhere

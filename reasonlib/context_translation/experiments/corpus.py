@@ -11,8 +11,7 @@ from reasonlib.context_translation.data.corpus import CORPORA
 from reasonlib.context_translation.data.datasets import Splits, load, texts
 from reasonlib.context_translation.data.encoding import SPECIALS, encode
 from reasonlib.context_translation.experiments.train import Recipe, train
-from reasonlib.data import locate, version
-from reasonlib.errors import DataError
+from reasonlib.data import version_if_here
 from reasonlib.parallel.bpe import Subwords
 from reasonlib.parallel.metrics import bleu, chrf
 from reasonlib.tracking.experiment import Measured, Trial
@@ -25,12 +24,7 @@ __all__ = ["corpus_version", "run_corpus"]
 
 def corpus_version(data: str) -> str | None:
     """Name the state of the corpus files; None where there are none."""
-    if data != "doc-en-de":
-        return None
-    try:
-        return version(locate(CORPORA["doc-en-de"]))
-    except DataError:
-        return None
+    return version_if_here(CORPORA["doc-en-de"]) if data == "doc-en-de" else None
 
 
 @lru_cache(maxsize=2)

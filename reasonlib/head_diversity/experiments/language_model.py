@@ -7,8 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from reasonlib import training
-from reasonlib.data import locate, version
-from reasonlib.errors import DataError
+from reasonlib.data import version_if_here
 from reasonlib.head_diversity.data.corpus import CORPORA
 from reasonlib.head_diversity.data.datasets import load_text
 from reasonlib.head_diversity.data.text import vocabulary_of, windows
@@ -30,12 +29,7 @@ __all__ = ["fit_language_model", "prepare", "run_language_model", "text_version"
 
 def text_version(data: str) -> str | None:
     """Name the state of the files that are read; None for simulated text, or where they are not here."""
-    if data != "penn-treebank":
-        return None
-    try:
-        return version(locate(CORPORA["penn-treebank"]))
-    except DataError:
-        return None
+    return version_if_here(CORPORA["penn-treebank"]) if data == "penn-treebank" else None
 
 
 def prepare(data: str, settings: Mapping[str, Any], seed: int) -> tuple[LanguageModel, list[Tensor]]:

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from reasonlib import training
-from reasonlib.data import locate, version
-from reasonlib.errors import DataError
+from reasonlib.data import version_if_here
 from reasonlib.head_diversity.data.datasets import load_documents
 from reasonlib.head_diversity.data.pairs import EncodedPair, encode_pairs, pair_batches
 from reasonlib.head_diversity.experiments.measures import head_metrics, similarity_details
@@ -50,12 +49,7 @@ class Prepared(NamedTuple):
 
 def translation_version(data: str) -> str | None:
     """Name the state of the files that are read; None for simulated text, or where they are not here."""
-    if data != "doc-en-de":
-        return None
-    try:
-        return version(locate(CORPORA["doc-en-de"]))
-    except DataError:
-        return None
+    return version_if_here(CORPORA["doc-en-de"]) if data == "doc-en-de" else None
 
 
 def sizes(settings: Mapping[str, Any]) -> dict[str, int]:

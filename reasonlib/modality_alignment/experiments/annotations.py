@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from reasonlib.data import locate, version
-from reasonlib.errors import DataError
+from reasonlib.data import version_if_here
 from reasonlib.modality_alignment.data.corpus import CORPORA, read
 from reasonlib.modality_alignment.data.example import VideoQuestion
 from reasonlib.modality_alignment.data.metrics import temporal_metrics
@@ -57,12 +56,7 @@ RULES: Mapping[str, Callable[[VideoQuestion], int]] = {
 
 def annotations_version(data: str) -> str | None:
     """Name the state of the file that is read; None where it is not on this machine."""
-    if data != "tvqa-plus":
-        return None
-    try:
-        return version(locate(CORPORA["tvqa-plus"]))
-    except DataError:
-        return None
+    return version_if_here(CORPORA["tvqa-plus"]) if data == "tvqa-plus" else None
 
 
 def run_annotations(trial: Trial) -> Measured:

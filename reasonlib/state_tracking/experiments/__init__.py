@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
-from reasonlib.data import locate, version
-from reasonlib.errors import DataError
+from reasonlib.data import version_if_here
 from reasonlib.state_tracking.data import corpus
 from reasonlib.state_tracking.data.datasets import DATA
 from reasonlib.state_tracking.experiments.bundle import make_encoder, make_tracker
@@ -30,10 +29,8 @@ def _version(data: str) -> str | None:
     encoder = sha256((BUNDLED / "model.safetensors").read_bytes()).hexdigest()[:12]
     if data != "multiwoz":
         return encoder
-    try:
-        return f"{version(locate(corpus.CORPORA['multiwoz']))}+{encoder}"
-    except DataError:
-        return None
+    released = version_if_here(corpus.CORPORA["multiwoz"])
+    return None if released is None else f"{released}+{encoder}"
 
 
 def _run(trial: Trial) -> Measured:

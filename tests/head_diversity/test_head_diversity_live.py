@@ -1,5 +1,7 @@
 """The live figures: the same numbers in the browser as in PyTorch, and they weigh less than a megabyte."""
 
+import re
+
 import pytest
 import torch
 
@@ -103,6 +105,8 @@ def test_a_reader_chooses_a_model(browser, tmp_path):
 
 def test_figures_of_trained_models_say_what_they_show():
     figure = live.show_heads(COUNTED, title="Heads", reference=1)
+    pair = live.show_heads({**COUNTED, "pair": COUNTED["heads"][:2]}, title="Heads")
+    assert re.findall(r'"first": ?(\d)', pair.html) == ["1", "1"]  # the middle of each family
     assert "2 heads: mean CKA 0.40, perplexity 5.40." in figure.alt
     for name in ("views", "controls"):
         assert getattr(live, name)().alt  # from records, or the command that makes them

@@ -289,13 +289,16 @@ def test_heads_are_collected_without_padding():
         model,
         [PAIRS, PAIRS],
         mask=lambda batch, name: (batch.source if name.startswith("encoder") else batch.target) != 0,
-        tokens=12,
     )
-    assert {tuple(outputs.shape) for outputs in kept.values()} == {(2, 12, 8)}
+    for name, outputs in kept.items():
+        tokens = 2 * 6 if name.startswith("encoder") else 2 * 8
+        assert outputs.shape == (2, tokens, 8)
     assert model.training
+    few = collect_heads(model, [PAIRS, PAIRS], tokens=5)
+    assert {tuple(outputs.shape) for outputs in few.values()} == {(2, 5, 8)}
 
 
-def test_hsic_makes_heads_differ_where_drophead_does_not():
+def test_the_hsic_penalty_makes_heads_differ():
     """Learning: what the regulariser is for, on a text of repeated words."""
     generator = torch.Generator().manual_seed(0)
     rows = torch.randint(3, 12, (40, 1), generator=generator) + torch.arange(9) % 3

@@ -10,17 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from reasonlib.display import live as shell
+from reasonlib.display import results
 from reasonlib.display.plotting import Picture
 from reasonlib.head_diversity.page.clouds import draw_points
 from reasonlib.head_diversity.page.clouds import still as still_clouds
-from reasonlib.head_diversity.page.trained import (
-    HEAD_COUNTS,
-    LANGUAGE_MODEL,
-    WEIGHTS,
-    described,
-    nothing,
-    still,
-)
+from reasonlib.head_diversity.page.trained import HEAD_COUNTS, WEIGHTS, described, still
 
 __all__ = ["clouds", "controls", "show_heads", "similarity_code", "views"]
 
@@ -73,26 +67,19 @@ def views() -> Picture:
     """Put language models with one to sixteen heads into the page, for the reader to choose from."""
     models = [model for row in COUNTS if (model := described(HEAD_COUNTS, row))]
     if len(models) < 2:
-        return nothing(HEAD_COUNTS)
+        return results.missing(HEAD_COUNTS)
     return show_heads({"heads": models}, title="Heads", reference=1 if models[0]["heads"] == 1 else 0)
 
 
 def controls() -> Picture:
     """Put language models whose heads were controlled into the page; the reader chooses how, and how much."""
-    chosen: dict[str, list[dict[str, Any]]] = {}
-    for experiment in (WEIGHTS, LANGUAGE_MODEL):  # the second has one strength of each
-        baseline = described(experiment, "baseline")
-        if baseline is None:
-            continue
-        families = {
-            name: [baseline, *(model for row in rows if (model := described(experiment, row, name)))]
-            for name, rows in FAMILIES.items()
-        }
-        families = {name: models for name, models in families.items() if len(models) > 1}
-        chosen = max(chosen, families, key=len)  # the first where both have as many
-    if chosen:
-        return show_heads(chosen, title="Strength")
-    return nothing(WEIGHTS)
+    baseline = described(WEIGHTS, "baseline")
+    controlled = {
+        name: [model for row in rows if (model := described(WEIGHTS, row, name))]
+        for name, rows in FAMILIES.items()
+    }
+    families = {name: [baseline, *models] for name, models in controlled.items() if baseline and models}
+    return show_heads(families, title="Strength") if families else results.missing(WEIGHTS)
 
 
 def show_heads(
@@ -110,7 +97,6 @@ def show_heads(
         Number of the model whose curve is drawn beside that of the chosen one.
     """
     first = next(iter(families))
-    middle = len(families[first]) // 2
     return shell.figure(
         "views",
         label="Choose a trained model and see how similar its heads are",
@@ -123,7 +109,12 @@ def show_heads(
         data={
             "start": first,
             "families": {
-                name: {"title": title, "models": list(models), "first": middle, "reference": reference}
+                name: {
+                    "title": title,
+                    "models": list(models),
+                    "first": len(models) // 2,
+                    "reference": reference,
+                }
                 for name, models in families.items()
             },
         },

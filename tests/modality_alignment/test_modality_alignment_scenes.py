@@ -10,6 +10,8 @@ from reasonlib.modality_alignment.data.simulator import SimulatorConfig, simulat
 from reasonlib.modality_alignment.models.tvqa_abc import TVQA_abc, TVQAConfig
 from reasonlib.modality_alignment.page.live import scenes
 
+UNKNOWN_ID = 1
+
 
 @torch.no_grad()
 def test_the_page_answers_as_pytorch_does(javascript):
@@ -60,6 +62,7 @@ def test_a_reader_asks_about_a_scene(browser, page):
     count = opened.evaluate(f"{watching}.questions().length")
     assert count >= 13
     assert opened.evaluate(f"{watching}.answer(3), {watching}.answered().shares.length") == 5
+    assert UNKNOWN_ID not in opened.evaluate(f"{watching}.answered().given.subtitle")
     opened.evaluate(f"{watching}.use('subtitle')")
     assert opened.locator(".rr-watching-lines li").count() == 5
     opened.get_by_role("button", name="Next scene").click()

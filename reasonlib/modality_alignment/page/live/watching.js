@@ -93,8 +93,8 @@ live("watching", ({ root, stage, data, weights, find }) => {
 
   function answer(at) {
     const asked = questions[at], ids = (text) => text.split(" ").map((word) => vocabulary.id(word)), { lines, frames: seen } = scene();
-    const spoken = lines.map((line) => ids(`${line.speaker} : i ${line.verb} the ${line.shape}`));
-    const given = { question: ids(asked.question), answers: asked.answers.map(ids), subtitle: spoken.flat(), regions: seen.flat().map((region) => region.features) };
+    const spoken = lines.map((line) => [line.speaker, "i", line.verb, "the", line.shape]); // the words that a model is trained on
+    const given = { question: ids(asked.question), answers: asked.answers.map(ids), subtitle: spoken.flat().map((word) => vocabulary.id(word)), regions: seen.flat().map((region) => region.features) };
     const used = { both: ["subtitle", "regions"], subtitle: ["subtitle"], regions: ["regions"] }[streams];
     const { result, ms } = timed(() => readVideo(model, given, used));
     const shares = softmax(asked.answers.map((_, each) => sum(used.map((name) => result[name][each].score))));
@@ -105,10 +105,9 @@ live("watching", ({ root, stage, data, weights, find }) => {
     list.replaceChildren(bars("How likely each answer is", asked.answers.map((text, each) => [text, shares[each], `${Math.round(100 * shares[each])}%`])));
     const words = used.includes("subtitle") ? result.subtitle[best].shares : null;
     let from = 0;
-    subtitles.replaceChildren(...lines.map((line, slot) => {
-      const tokens = `${line.speaker} : i ${line.verb} the ${line.shape}`.split(" ");
-      const shaded = tokens.map((word, k) => make("span", { class: "rr-live-heat rr-watching-word", style: heat(words ? Math.min(1, 4 * words[from + k]) : 0) }, word));
-      from += spoken[slot].length;
+    subtitles.replaceChildren(...spoken.map((tokens) => {
+      const shaded = tokens.map((word, k) => make("span", { class: "rr-live-heat rr-watching-word", style: heat(words ? Math.min(1, 4 * words[from + k]) : 0) }, k ? word : `${word}:`));
+      from += tokens.length;
       return make("li", {}, shaded);
     }));
     const looks = used.includes("regions") ? result.regions[best].shares : null;

@@ -10,6 +10,7 @@ for each run, and the verdict in words. The full tables stand on the results pag
 """
 
 import math
+import statistics
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -21,7 +22,7 @@ from reasonlib.display import findings, plotting
 from reasonlib.errors import UserError
 from reasonlib.tracking import claims
 
-__all__ = ["MOST", "chart", "comparison", "interval"]
+__all__ = ["MOST", "chart", "comparison", "interval", "spread"]
 
 MOST = 12  # rows of a chart: more belong on the results page
 LABEL = 46  # letters of a row's name
@@ -38,6 +39,17 @@ def interval(mean: float, sd: float | None, n: int | None) -> tuple[float, float
         return None
     reach = float(stdtrit(n - 1, 0.975)) * sd / math.sqrt(n)
     return mean - reach, mean + reach
+
+
+def spread(values: Sequence[float]) -> dict[str, float]:
+    """Summarise runs for `plotting.bars`: the mean, and as ``sd`` half of the 95 % interval, 0 for one run.
+
+    >>> spread([0.4, 0.6])
+    {'mean': 0.5, 'sd': 1.27...}
+    """
+    mean = statistics.mean(values)
+    ends = interval(mean, statistics.stdev(values), len(values)) if len(values) > 1 else None
+    return {"mean": mean, "sd": 0.0 if ends is None else ends[1] - mean}
 
 
 def chart(

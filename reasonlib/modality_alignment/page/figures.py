@@ -1,13 +1,12 @@
 """Pictures of the chapters that are made from claims and records."""
 
-import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from reasonlib.display import plotting, results
-from reasonlib.display.charts import interval
+from reasonlib.display.charts import spread
 from reasonlib.display.plotting import Picture
 from reasonlib.modality_alignment.page.labels import ROWS
 from reasonlib.tracking import records
@@ -39,18 +38,11 @@ SIZES = ("16", "32", "64", "128", "512", "2048")
 """Batches of the experiment on the bias of CKA."""
 
 
-def spread(values: Sequence[float]) -> dict[str, float]:
-    """Return the mean of some values and half the width of its 95 % interval; 0 for a single one."""
-    mean = statistics.mean(values)
-    ends_ = interval(mean, statistics.stdev(values), len(values)) if len(values) > 1 else None
-    return {"mean": mean, "sd": 0.0 if ends_ is None else ends_[1] - mean}
-
-
 def measured(
     experiment: str, rows: Iterable[str], metric: str, names: Mapping[str, str] = ROWS
-) -> tuple[dict[str, dict[str, float]], str]:
-    """Return mean and half of the 95 % interval of a metric, for rows with records, and their origin."""
-    values, origin = {}, ""
+) -> tuple[dict[str, dict[str, float]], set[str]]:
+    """Return mean and half of the 95 % interval of a metric, for rows with records, and their origins."""
+    values, origins = {}, set()
     for row in rows:
         group = records.best(experiment, row)
         if group is None:
@@ -59,12 +51,12 @@ def measured(
         numbers = [float(number) for number in recorded if number is not None]
         if numbers:
             values[names.get(row, row)] = spread(numbers)
-            origin = results.origin(group)
-    return values, origin
+            origins.add(results.origin(group))
+    return values, origins
 
 
 def _grouped(
-    series: Mapping[str, tuple[dict[str, dict[str, float]], str]],
+    series: Mapping[str, tuple[dict[str, dict[str, float]], set[str]]],
     experiment: str,
     unit: str,
     about: str,
@@ -74,7 +66,7 @@ def _grouped(
     shown = {label: values for label, (values, _) in series.items() if values}
     if not shown:
         return results.missing(experiment)
-    origin = next(origin for values, origin in series.values() if values)
+    origins = set().union(*(origins for _, origins in series.values()))
     spoken = "; ".join(
         f"{label}: " + ", ".join(f"{row} {value['mean']:.2f}" for row, value in values.items())
         for label, values in shown.items()
@@ -83,7 +75,7 @@ def _grouped(
     return plotting.show(
         plotting.bars(bars, unit=unit, **look),
         alt=f"{about} {spoken}.",
-        caption=f"{about} Lines: 95 % intervals ({origin}).",
+        caption=f"{about} Lines: 95 % intervals ({'; '.join(sorted(origins))}).",
     )
 
 
@@ -213,12 +205,12 @@ def by_need(rows: Mapping[str, str], about: str) -> Picture:
     series = {}
     for row, label in rows.items():
         values: dict[str, dict[str, float]] = {}
-        origin = ""
+        origins: set[str] = set()
         for need, words in NEEDS.items():
-            one, where = measured(VIDEO, [row], f"accuracy.{need}", {row: words})
-            values |= one
-            origin = where or origin
-        series[label] = (values, origin)
+            share, recorded = measured(VIDEO, [row], f"accuracy.{need}", {row: words})
+            values |= share
+            origins |= recorded
+        series[label] = (values, origins)
     return _grouped(series, VIDEO, "accuracy", about, limits=(0, 1), reference=("chance", 0.2))
 
 
@@ -273,7 +265,8 @@ def text_bias() -> Picture:
         series,
         BIASED,
         "accuracy",
-        "Questions about the video, by the share of training and test questions with the usual answer.",
+        "Questions about the video; of those about colour, shape or motion, a share of training and test "
+        "questions is given the usual answer.",
         limits=(0, 1),
         reference=("chance", 0.2),
     )
@@ -286,9 +279,9 @@ def aligned() -> Picture:
     """Draw accuracy with and without alignment, by what the question needs."""
     rows = {"": "no alignment", "-cka": "CKA", "-cka-unpaired": "CKA of unpaired rows", "-infonce": "InfoNCE"}
     system = _measured_system()
-    known = {row: label for ending, label in rows.items() if (row := f"{system}{ending}") in ROWS}
+    labels = {row: label for ending, label in rows.items() if (row := f"{system}{ending}") in ROWS}
     return by_need(
-        known, f"Simulated questions, by what they need, for {ROWS[system]} with and without alignment."
+        labels, f"Simulated questions, by what they need, for {ROWS[system]} with and without alignment."
     )
 
 
@@ -323,10 +316,10 @@ def cka_table() -> Picture:
 def bias() -> Picture:
     """Draw CKA of rows that do not belong together against the size of the batch, plain and debiased."""
     series = {}
-    origin = ""
+    origins: set[str] = set()
     for label, metric in (("CKA", "strangers"), ("unbiased estimate", "strangers.debiased")):
-        values, where = measured(BIAS, SIZES, metric, {})
-        origin = where or origin
+        values, recorded = measured(BIAS, SIZES, metric, {})
+        origins |= recorded
         if values:
             means = list(values.values())
             series[label] = (
@@ -342,5 +335,5 @@ def bias() -> Picture:
         plotting.lines(series, x="examples in the batch", y="CKA of shuffled rows", log=True),
         alt=f"CKA of shuffled representations from the smallest to the largest batch: {spoken}.",
         caption="CKA of two trained representations with the rows of one shuffled, so that the right value "
-        f"is 0. Bands: 95 % intervals ({origin}).",
+        f"is 0. Bands: 95 % intervals ({'; '.join(sorted(origins))}).",
     )

@@ -1,11 +1,10 @@
 """Pictures of the chapters that are made from claims and records."""
 
-import statistics
 from collections.abc import Sequence
 from typing import Any
 
 from reasonlib.display import plotting, results
-from reasonlib.display.charts import interval
+from reasonlib.display.charts import spread
 from reasonlib.display.plotting import Picture
 from reasonlib.multi_task.data.datasets import SIZES
 from reasonlib.multi_task.data.simulator import TASKS
@@ -87,13 +86,6 @@ def differences(
     return values, results.origin(groups[0])
 
 
-def spread(gaps: Sequence[float]) -> dict[str, float]:
-    """Return the mean of some differences and half the width of its 95 % interval; 0 for a single one."""
-    mean = statistics.mean(gaps)
-    ends = interval(mean, statistics.stdev(gaps), len(gaps)) if len(gaps) > 1 else None
-    return {"mean": mean, "sd": 0.0 if ends is None else ends[1] - mean}
-
-
 def gains() -> Picture:
     """Draw what joint training changes, task by task: the source's table 3 beside our runs."""
     joint = results.published("multi_task/dev/mt-dnn/")
@@ -170,27 +162,28 @@ def heads() -> Picture:
     return plotting.beside(left, right)
 
 
-def _means(experiment: str, rows: Sequence[str], metric: str) -> tuple[dict[str, dict[str, float]], str]:
-    """Return mean and half of the 95 % interval of a metric, in points, for the rows that have records."""
-    values, origin = {}, ""
+def _means(experiment: str, rows: Sequence[str], metric: str) -> tuple[dict[str, dict[str, float]], set[str]]:
+    """Return mean and half of the 95 % interval of a metric, in points, and where the numbers come from."""
+    values, origins = {}, set()
     for row in rows:
         group = records.best(experiment, row)
         measured = [] if group is None else [record.metrics.get(metric) for record in group.records]
         numbers = [100 * float(value) for value in measured if value is not None]
         if group is not None and numbers:
             values[ROWS.get(row, row.replace("-", " "))] = spread(numbers)
-            origin = results.origin(group)
-    return values, origin
+            origins.add(results.origin(group))
+    return values, origins
 
 
 def _rows(experiment: str, rows: Sequence[str], metrics: dict[str, str], unit: str, about: str) -> Picture:
     """Draw some metrics of some rows, grouped by row, with 95 % intervals."""
     series: dict[str, dict[str, dict[str, float]]] = {}
-    origin = ""
+    origins: set[str] = set()
     for label, metric in metrics.items():
-        values, where = _means(experiment, rows, metric)
+        values, recorded = _means(experiment, rows, metric)
         if values:
-            series[label], origin = values, where
+            series[label] = values
+            origins |= recorded
     if not series:
         return results.missing(experiment)
     spoken = "; ".join(
@@ -198,9 +191,8 @@ def _rows(experiment: str, rows: Sequence[str], metrics: dict[str, str], unit: s
         for label, values in series.items()
     )
     drawing = plotting.bars(series if len(series) > 1 else next(iter(series.values())), unit=unit)
-    return plotting.show(
-        drawing, alt=f"{about} {spoken}.", caption=f"{about} Lines: 95 % intervals ({origin})."
-    )
+    caption = f"{about} Lines: 95 % intervals ({'; '.join(sorted(origins))})."
+    return plotting.show(drawing, alt=f"{about} {spoken}.", caption=caption)
 
 
 def scratch() -> Picture:

@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from reasonlib.modality_alignment.models.objectives import cosine, retrieval
 from reasonlib.nn.similarity import cka
 
 __all__ = ["CONCEPTS", "Clouds", "Score", "apply", "draw_clouds", "initial_maps", "measure", "train"]
@@ -72,7 +73,7 @@ class Score:
 
 
 def draw_clouds(pairs: int = 56, held_out: int = 16, *, seed: int = 5) -> Clouds:
-    """Draw the points around five centres, rounded to three decimals as the page gets them."""
+    """Draw the points around four centres, rounded to three decimals as the page gets them."""
     draw = np.random.default_rng(seed)
     angles = 2 * np.pi * np.arange(len(CONCEPTS)) / len(CONCEPTS) + 0.3
     centres = np.stack([1.1 * np.cos(angles), 0.9 * np.sin(angles)], axis=1)
@@ -117,25 +118,20 @@ def initial_maps(seed: int = 6) -> dict[str, list[list[float]]]:
 
 def measure(words: Tensor, frames: Tensor) -> Score:
     """Measure some pairs of mapped points, (P, 2) each."""
-    normal = torch.nn.functional.normalize
-    table = normal(words, dim=1) @ normal(frames, dim=1).T  # (P, P)
-    nearest = table.argmax(1) == torch.arange(len(table))
     return Score(
-        cosine=float(table.diagonal().mean()),
+        cosine=float(cosine(words, frames)),
         cka=float(cka(words, frames)),
-        retrieval=float(nearest.double().mean()),
+        retrieval=retrieval(words, frames)["top1"],
     )
 
 
 def objective(words: Tensor, frames: Tensor, goal: str, weight: float, step: int) -> Tensor:
     """Compute what is maximised: the cosine similarity, CKA, or the first plus `weight` times the second."""
-    similarity = torch.nn.functional.cosine_similarity(words, frames, dim=1).mean()
-    alignment = cka(words, frames)
     if goal == "cosine":
-        return similarity
+        return cosine(words, frames)
     if goal == "cka" or step < WARM_UP:
-        return alignment
-    return similarity + weight * alignment
+        return cka(words, frames)
+    return cosine(words, frames) + weight * cka(words, frames)
 
 
 def train(

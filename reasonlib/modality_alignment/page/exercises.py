@@ -128,14 +128,6 @@ def check_retrieval(answer: Callable[..., Any], seed: int) -> None:
 # Chapter "Watching, reading, answering" ---------------------------------------------------------------------
 
 
-def match(context: Tensor, question: Tensor, answers: Tensor) -> Tensor:
-    """Match a context (T, H) with a question (S, H) and its answers (A, W, H); return (A, T, 5 H)."""
-    about = (context @ question.T).softmax(-1) @ question
-    each = (context @ answers.transpose(1, 2)).softmax(-1) @ answers
-    parts = torch.broadcast_tensors(context, each, about)
-    return torch.cat([*parts, parts[1] * parts[0], parts[2] * parts[0]], -1)
-
-
 @exercise(
     title="Match a context with a question and five answers",
     minutes=25,
@@ -152,7 +144,6 @@ def check_match(answer: Callable[..., Any], seed: int) -> None:
     draw = torch.Generator().manual_seed(seed)
     context, question = torch.randn(6, 3, generator=draw), torch.randn(4, 3, generator=draw)
     answers = torch.randn(5, 2, 3, generator=draw)
-    want = match(context, question, answers)
 
     def parts(about: Tensor, each: Tensor, order: str = "caqAQ") -> Tensor:
         broad = dict(zip("caq", torch.broadcast_tensors(context, each, about), strict=True))
@@ -165,7 +156,7 @@ def check_match(answer: Callable[..., Any], seed: int) -> None:
     below = (context @ answers.transpose(1, 2)).softmax(1) @ answers
     expect_close(
         answer(context.clone(), question.clone(), answers.clone()),
-        want,
+        parts(about, each),
         "a context of 6 positions, a question of 4 words, 5 answers of 2 words",
         wrong={
             "first what is read from the answer, then what is read from the question": parts(

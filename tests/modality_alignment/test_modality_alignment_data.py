@@ -110,7 +110,7 @@ def test_labels_are_right(kind):
 
 
 def test_a_modality_says_nothing_about_the_others_questions():
-    """The frames of another scene change no subtitle, and the right answer stands at each position alike."""
+    """What is spoken of says nothing about what is seen; the right answer stands at each position alike."""
     many = simulate(2000, seed=9)
     rights = np.bincount([question.right for question in many], minlength=5) / len(many)
     assert np.abs(rights - 0.2).max() < 0.03
@@ -215,6 +215,7 @@ def test_annotations_of_both_releases(tmp_path):
     plus.write_text(json.dumps([ENTRY]), encoding="utf-8")
     (question,) = corpus.read(folder=tmp_path)
     assert question.right == 1 and question.span == (3.0, 9.0) and question.answers[1] == "a book"
+    assert [box.frame for box in question.boxes] == [12, 18]  # from 0; the file counts from 1
     assert question.boxes[0].label == "penny" and question.boxes[0].box == (20.0, 10.0, 120.0, 60.0)
     old = {key: value for key, value in ENTRY.items() if key not in ("bbox", "answer_idx")} | {
         "ts": "3.0-9.5"

@@ -154,13 +154,13 @@ def _span(given: str | list[float] | None) -> tuple[float, float] | None:
 
 
 def _boxes(given: Mapping[str, list[Mapping[str, Any]]]) -> Iterator[LabelledBox]:
-    """Read the boxes of the annotated frames; labels are in small letters, as in the public evaluation."""
+    """Read boxes by frame, counted from 0; labels in small letters, as in the public evaluation."""
     for frame, boxes in sorted(given.items(), key=lambda item: int(item[0])):
         for box in boxes:
             label = box["label"].replace("\u2019", "'").replace("\u2018", "'").lower()
             left, top = float(box["left"]), float(box["top"])
             corners = (left, top, left + float(box["width"]), top + float(box["height"]))
-            yield LabelledBox(frame=int(frame), label=label, box=corners)
+            yield LabelledBox(frame=int(frame) - 1, label=label, box=corners)
 
 
 def _frames(features: np.ndarray) -> tuple[tuple[Region, ...], ...]:

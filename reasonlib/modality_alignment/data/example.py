@@ -58,7 +58,7 @@ class Subtitle:
 
 @dataclass(frozen=True, kw_only=True)
 class LabelledBox:
-    """Where something that a question or its answer names is seen: frame number, label, box."""
+    """Where something that a question or its answer names is seen: frame (counted from 0), label, box."""
 
     frame: int
     label: str

@@ -86,7 +86,7 @@ SMALL: Mapping[str, Any] = {
     "clip": 1.0, "batch_size": 32, "feature_gain": 4.0,
     "kinds": ["presence", "wish", "colour", "moment", "meeting", "opposite"],
 }  # fmt: skip
-"""Few kinds of questions and small systems, for a minute on one core."""
+"""Few kinds of questions and small systems, for some minutes on one core."""
 
 LARGE: Mapping[str, Any] = {
     "train": 60_000, "valid": 2000, "test": 5000, "embedding": 300, "hidden": 150, "matched": 300,

@@ -62,6 +62,8 @@ def annotations_version(data: str) -> str | None:
 def run_annotations(trial: Trial) -> Measured:
     """Answer by a rule, and guess the same moment everywhere: from the median start to the median end.
 
+    Only one part is released, so the medians are those of the questions that are then measured.
+
     Metrics
     -------
     Those of `temporal_metrics`; ``seconds.span``, the mean length of a moment.

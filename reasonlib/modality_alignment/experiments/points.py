@@ -8,6 +8,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -147,13 +148,16 @@ def train_encoders(
     every = max(1, steps // recipe.measured)  # steps between two measurements
     warmup = recipe.warmup_steps if recipe.alignment != "none" and recipe.objective != "none" else 0
 
+    @lru_cache(maxsize=1)
+    def shuffled(epoch: int) -> Tensor:
+        generator = torch.Generator().manual_seed(seed * 1_000 + epoch)
+        return torch.randperm(len(points.a), generator=generator)
+
     def batches(number: int) -> Iterator[PointsBatch]:
         """Give the steps between two measurements."""
         for done in range(number * every, (number + 1) * every):
             epoch, step = divmod(done, steps)
-            generator = torch.Generator().manual_seed(seed * 1_000 + epoch)
-            order = torch.randperm(len(points.a), generator=generator)
-            rows = order[step * recipe.batch_size : (step + 1) * recipe.batch_size]
+            rows = shuffled(epoch)[step * recipe.batch_size : (step + 1) * recipe.batch_size]
             yield PointsBatch(PairedPoints(points.a[rows], points.b[rows]), warming=done < warmup)
 
     @torch.no_grad()

@@ -6,7 +6,6 @@ import torch
 from torch.nn import functional
 
 from reasonlib.modality_alignment.data.encoding import build_vocabulary, encode, select
-from reasonlib.modality_alignment.data.points import PairedPoints
 from reasonlib.modality_alignment.data.simulator import simulate
 from reasonlib.modality_alignment.experiments.points import PointsRecipe
 from reasonlib.modality_alignment.experiments.train import Recipe, align_streams
@@ -284,7 +283,3 @@ def test_captions_are_written_word_by_word():
 def test_bad_settings(make, match):
     with pytest.raises(ValueError, match=match):
         make()
-
-
-def test_points_keep_their_pairs():
-    assert PairedPoints._fields == ("a", "b")

@@ -6,7 +6,7 @@ from torch.nn import functional
 from reasonlib.modality_alignment.data.encoding import build_vocabulary, encode
 from reasonlib.modality_alignment.data.scene import SceneConfig
 from reasonlib.modality_alignment.data.simulator import SimulatorConfig, simulate
-from reasonlib.modality_alignment.models.context_matching import match_context
+from reasonlib.modality_alignment.models.context_matching import attend
 from reasonlib.modality_alignment.models.recurrent import max_over_time, read_sequences
 from reasonlib.modality_alignment.models.tvqa_abc import TVQA_abc, TVQAConfig
 
@@ -20,12 +20,12 @@ class Loop(TVQA_abc):
         answers = [self._words(batch.answers[:, number]) for number in range(batch.answers.shape[1])]
         total = 0
         for name, (states, mask) in contexts.items():
+            about, _ = attend(states, question, question_mask)
             scores = []
             for words, words_mask in answers:
-                matched = match_context(
-                    states, question, question_mask, words.unsqueeze(1), words_mask.unsqueeze(1)
-                )
-                second = read_sequences(self.second[name], matched.states.squeeze(1), mask)
+                each, _ = attend(states, words, words_mask)
+                matched = torch.cat((states, each, about, each * states, about * states), -1)
+                second = read_sequences(self.second[name], matched, mask)
                 scores.append(self.classifier[name](max_over_time(second, mask)))
             total = total + torch.cat(scores, 1)
         return total

@@ -285,6 +285,8 @@ def test_boxes_by_hand():
     result = metrics.mean_average_precision(predicted, annotated)
     assert result["cat"] == pytest.approx(0.5) and result["dog"] == 0.0 and result[""] == pytest.approx(0.25)
     assert set(metrics.mean_average_precision(predicted, annotated, labels=["cat"])) == {"", "cat"}
+    annotated["3"] = [Detection("dog", 1, (0, 0, 1, 1))]  # nothing there of the labels that count
+    assert metrics.mean_average_precision(predicted, annotated, labels=["cat"])["cat"] == pytest.approx(0.5)
 
 
 def test_boxes_overlap_as_in_the_public_evaluation():

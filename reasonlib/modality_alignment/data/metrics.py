@@ -2,7 +2,8 @@
 
 The definitions are those of ``eval/eval_tvqa_plus.py`` in jayleicn/TVQAplus (Lei et al. 2020), which follow
 PASCAL VOC for boxes: integer boxes with an extra pixel, each annotated box matched once, mean of the
-average precisions of all labels.
+average precisions of all labels. On made-up predictions for the released validation annotations (758 labels,
+32,682 boxes) both programs give the same numbers to 1e-12.
 """
 
 from collections.abc import Mapping, Sequence
@@ -127,22 +128,28 @@ def mean_average_precision(
     Parameters
     ----------
     predicted, annotated
-        Detections of each image, by its name. Images without an annotation do not count.
+        Detections of each image, by its name. Images without an annotation that counts are left out.
     labels
         The labels that count; by default all.
     threshold
         Overlap from which a box counts as detected.
     """
     allowed = None if labels is None else set(labels)
+
+    def counted(detections: Sequence[Detection]) -> list[Detection]:
+        return [each for each in detections if allowed is None or each.label in allowed]
+
     matches: dict[str, list[tuple[float, bool]]] = {}
     counts: dict[str, int] = {}
-    for image, truth in annotated.items():
-        for label in sorted({each.label for each in (*truth, *predicted.get(image, ()))}):
-            if allowed is not None and label not in allowed:
-                continue
+    for image, annotations in annotated.items():
+        truth = counted(annotations)
+        if not truth:
+            continue
+        detected = counted(predicted.get(image, ()))
+        for label in sorted({each.label for each in (*truth, *detected)}):
             boxes = np.array([each.box for each in truth if each.label == label], dtype=float).reshape(-1, 4)
             counts[label] = counts.get(label, 0) + len(boxes)
-            detections = [each for each in predicted.get(image, ()) if each.label == label]
+            detections = [each for each in detected if each.label == label]
             matches.setdefault(label, []).extend(_match(detections, boxes, threshold))
     precisions = {
         label: _average_precision(matches[label], count) for label, count in sorted(counts.items()) if count

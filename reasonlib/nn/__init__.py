@@ -8,6 +8,7 @@ from .attention import (
     masked_softmax,
     scaled_dot_product_attention,
 )
+from .embedding import ScaledEmbedding
 from .memory import Reading, Weigh, masked_identity, read, read_shared
 from .positions import (
     LearnedPositions,
@@ -18,12 +19,12 @@ from .positions import (
 )
 from .similarity import (
     MinibatchCKA,
+    canonical_correlations,
     cka,
     hsic,
     hsic_of_kernels,
     kernel_matrix,
     pairwise_cka,
-    pairwise_svcca,
     principal_directions,
     svcca,
 )
@@ -66,10 +67,12 @@ __all__ = [
     "PostNorm",
     "PreNorm",
     "Reading",
+    "ScaledEmbedding",
     "SinusoidalPositions",
     "TemporalEncoding",
     "TransformerConfig",
     "Weigh",
+    "canonical_correlations",
     "causal_mask",
     "cka",
     "hsic",
@@ -80,7 +83,6 @@ __all__ = [
     "masked_softmax",
     "padding_mask",
     "pairwise_cka",
-    "pairwise_svcca",
     "position_encoding",
     "principal_directions",
     "read",

@@ -25,12 +25,12 @@ from torch import Tensor
 
 __all__ = [
     "MinibatchCKA",
+    "canonical_correlations",
     "cka",
     "hsic",
     "hsic_of_kernels",
     "kernel_matrix",
     "pairwise_cka",
-    "pairwise_svcca",
     "principal_directions",
     "svcca",
 ]
@@ -302,29 +302,15 @@ def svcca(x: Float[Tensor, "N D"], y: Float[Tensor, "N E"], threshold: float = 0
     tensor([1.0000, 1.0000, 1.0000])
     """
     _check(x, y, least=2)
-    return _correlations(principal_directions(x, threshold), principal_directions(y, threshold))
+    return canonical_correlations(principal_directions(x, threshold), principal_directions(y, threshold))
 
 
-def pairwise_svcca(x: Float[Tensor, "H N D"], threshold: float = 0.99) -> Float[Tensor, "H H"]:
-    """Mean SVCCA coefficient of every representation of a stack with every other."""
-    _check(x, x, least=2)
-    bases = [principal_directions(rows, threshold) for rows in x]
-    matrix = x.new_ones(len(bases), len(bases))
-    for i, one in enumerate(bases):
-        for j in range(i):
-            matrix[i, j] = matrix[j, i] = _mean(_correlations(one, bases[j]))
-    return matrix
-
-
-def _correlations(one: Tensor, other: Tensor) -> Tensor:
+def canonical_correlations(first: Float[Tensor, "N D"], second: Float[Tensor, "N E"]) -> Float[Tensor, " K"]:
+    """Return the correlations between two sets of `principal_directions`, largest first."""
     # excerpt: cca
     # canonical correlations of orthonormal scores: singular values of products
-    return torch.linalg.svdvals(one.mT @ other).clamp(0, 1)
+    return torch.linalg.svdvals(first.mT @ second).clamp(0, 1)
     # end excerpt
-
-
-def _mean(values: Tensor) -> Tensor:
-    return values.mean() if len(values) else values.sum()
 
 
 def _normalised(both: Tensor, first: Tensor, second: Tensor) -> Tensor:

@@ -15,11 +15,12 @@ def measured(
     history: "History",
     metrics: Mapping[str, float],
     *,
+    further: Sequence["History"] = (),
     curve: Sequence[str] = (),
     details: Mapping[str, Any] | None = None,
     examples: int | Mapping[str, int] | None = None,
 ) -> Measured:
-    """Join metrics with the steps of the training run behind them.
+    """Join metrics with the steps of the training runs behind them.
 
     Parameters
     ----------
@@ -27,6 +28,8 @@ def measured(
         What `reasonlib.training.fit` returned.
     metrics
         Name to number.
+    further
+        Histories of other training runs behind the metrics; their steps are added.
     curve
         Columns of the history to keep under ``curve`` in the details, one mapping an epoch.
     details, examples
@@ -35,11 +38,12 @@ def measured(
     kept: dict[str, Any] = dict(details or {})
     if curve:
         kept["curve"] = [{name: row[name] for name in curve} for row in history]
+    runs = (history, *further)
     return Measured(
         metrics=metrics,
-        steps_done=history.steps_done,
-        steps_planned=history.steps_planned,
-        stopped=history.stopped,
+        steps_done=sum(run.steps_done for run in runs),
+        steps_planned=sum(run.steps_planned for run in runs),
+        stopped=next((run.stopped for run in runs if run.stopped != "finished"), "finished"),
         details=kept,
         examples=examples,
     )

@@ -37,7 +37,7 @@ from reasonlib.head_diversity.models.regularisers import (
     srip,
 )
 from reasonlib.head_diversity.models.translator import Translator, TranslatorConfig, translation_loss
-from reasonlib.nn import Encoder, TransformerConfig, decoding, hsic
+from reasonlib.nn import Encoder, TransformerConfig, decoding, hsic, svcca
 
 
 def draw(*shape, seed=0, **options):
@@ -121,8 +121,16 @@ def test_hooks_find_the_heads_of_transformers_encoders(form):
     similarity = head_similarity(model, torch.arange(18).view(3, 6) % 20)
     assert len(similarity) == (1 if form == "albert" else 2)
     assert all(one.cka.shape == (2, 2) for one in similarity.values())
-    # the attention's own weights mix its own values to exactly what was recorded
+    # padding is left out, and the attention's own weights mix its own values to exactly what was recorded
     if form == "bert":
+        mask = torch.tensor([[1, 1, 1, 1, 0, 0]] * 3).bool()
+        kept = collect_heads(
+            model,
+            [{"input_ids": torch.arange(18).view(3, 6), "attention_mask": mask}],
+            run=lambda batch: model(**batch),
+            mask=lambda batch, name: batch["attention_mask"],
+        )
+        assert {tuple(heads.shape) for heads in kept.values()} == {(2, 12, 4)}
         tokens = torch.arange(18).view(3, 6)
         model.eval()
         with record_heads(model) as heads, torch.no_grad():
@@ -161,6 +169,9 @@ def test_drophead_works_in_training_alone():
     assert torch.equal(model(torch.tensor([[3, 4, 5]])).logits, plain)
     with pytest.raises(ValueError, match="rate must be"):
         drophead.rate = 1.0
+    drophead.rate = 0.9
+    drophead.remove()
+    assert torch.equal(model(torch.tensor([[3, 4, 5]])).logits, plain)
 
 
 def test_recording_comes_before_drophead():
@@ -277,6 +288,10 @@ def test_similarity_of_heads_and_of_models():
     similarity = compare_heads(heads)
     assert float(similarity.cka[0, 2]) == pytest.approx(1.0)
     assert similarity.means()["svcca"] == pytest.approx(mean_of_pairs(similarity.svcca))
+    torch.testing.assert_close(similarity.svcca[2, 1], svcca(heads[1], heads[2]).mean())
+    assert similarity.svcca.diagonal().tolist() == [1, 1, 1]
+    heads[1] = 1.0
+    assert compare_heads(heads).svcca[1].tolist() == [0, 1, 0]  # a constant is similar to nothing
     assert similarity.curve.shape == (4,)
     assert math.isnan(compare_heads(heads[:1]).means()["cka"])
     curves = model_similarity({"a": heads}, {"a": heads.flip(0), "b": heads})

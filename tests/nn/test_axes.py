@@ -8,7 +8,7 @@ import torch
 from beartype import beartype
 
 from reasonlib import nn
-from reasonlib.nn import attention, memory, positions, similarity, transformer
+from reasonlib.nn import attention, embedding, memory, positions, similarity, transformer
 
 B, T, S, U, D = 2, 3, 4, 5, 6
 CONFIG = nn.TransformerConfig(layers=2, width=D, heads=2, hidden=8)
@@ -21,10 +21,10 @@ def checked(function):
 @pytest.fixture(autouse=True)
 def check_methods(monkeypatch):
     """Check what the modules' methods are given and give."""
-    for module in (attention, positions, transformer):
+    for module in (attention, embedding, positions, transformer):
         for _, kind in inspect.getmembers(module, inspect.isclass):
             if kind.__module__ == module.__name__ and issubclass(kind, torch.nn.Module):
-                for name in ("forward", "project", "attend", "split", "enter", "leave"):
+                for name in ("forward", "logits", "project", "attend", "split", "enter", "leave"):
                     if name in vars(kind):
                         monkeypatch.setattr(kind, name, checked(vars(kind)[name]))
 
@@ -49,6 +49,11 @@ def test_positions():
     for module in (nn.SinusoidalPositions(9, D), nn.LearnedPositions(9, D)):
         assert module(T, start=2).shape == (T, D)
     assert nn.TemporalEncoding(9, D)(S).shape == (S, D)
+
+
+def test_embedding():
+    embed = nn.ScaledEmbedding(9, D, 12)
+    assert embed.logits(embed(torch.ones(B, S, T, dtype=torch.long), start=1)).shape == (B, S, T, 9)
 
 
 @pytest.mark.parametrize("mask", [None, masks(B, T, T), masks(B, 1, T), masks(T, T)])
@@ -79,6 +84,8 @@ def test_the_check_checks():
 
 def test_every_public_name_is_reexported():
     listed = {
-        name for module in (attention, memory, positions, similarity, transformer) for name in module.__all__
+        name
+        for module in (attention, embedding, memory, positions, similarity, transformer)
+        for name in module.__all__
     }
     assert listed == set(nn.__all__)

@@ -6,12 +6,12 @@ import torch
 
 from reasonlib.nn import (
     MinibatchCKA,
+    canonical_correlations,
     cka,
     hsic,
     hsic_of_kernels,
     kernel_matrix,
     pairwise_cka,
-    pairwise_svcca,
     principal_directions,
     svcca,
 )
@@ -130,9 +130,6 @@ def test_a_stack_is_compared_pair_by_pair():
     matrix = pairwise_cka(heads, debiased=True)
     assert matrix.shape == (2, 3, 3)
     torch.testing.assert_close(matrix[1, 0, 2], cka(heads[1, 0], heads[1, 2], debiased=True))
-    curves = pairwise_svcca(heads[0])
-    torch.testing.assert_close(curves[2, 1], svcca(heads[0, 1], heads[0, 2]).mean())
-    assert curves.diagonal().tolist() == [1, 1, 1]
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
@@ -151,6 +148,11 @@ def test_a_constant_representation_is_similar_to_nothing_and_its_gradient_is_fin
     assert float(value.detach()) == 0
     assert bool(torch.isfinite(constant.grad).all())
     assert principal_directions(constant.detach()).shape == (10, 0)
+
+
+def test_correlations_of_directions_are_those_of_svcca():
+    first, second = principal_directions(X, 0.9), principal_directions(Y, 0.9)
+    assert torch.equal(canonical_correlations(first, second), svcca(X, Y, 0.9))
 
 
 def test_directions_keep_the_share_of_variance():

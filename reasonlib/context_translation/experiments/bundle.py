@@ -43,17 +43,9 @@ def make_bundle(trial: Trial) -> Measured:
         **trial.stage("further").options,
     )
     metrics, details = measure(trained, splits.test)
-    stages = first.history, trained.history
-    stopped = next((stage.stopped for stage in stages if stage.stopped != "finished"), "finished")
-    if trial.scale == "paper" and stopped == "finished":
+    if trial.scale == "paper" and trained.history.stopped == "finished":
         assert isinstance(trained.tokens, Words)
         made = {name: round(value, 4) for name, value in metrics.items() if "." not in name}
         path = WEIGHTS / f"{trial.row}.safetensors"
         save_translator(trained.model, trained.tokens, {"seed": trial.seed, **made}, path)
-    return Measured(
-        metrics=metrics,
-        examples=details["sentences"],
-        steps_done=sum(stage.steps_done for stage in stages),
-        steps_planned=sum(stage.steps_planned for stage in stages),
-        stopped=stopped,
-    )
+    return measured(trained.history, metrics, further=[first.history], examples=details["sentences"])

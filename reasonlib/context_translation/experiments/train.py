@@ -146,14 +146,13 @@ def train(
         for _, batch in batches(encoded["train"], size=recipe.batch, seed=seed, epoch=epoch):
             yield batch
 
-    settings = {"restore_best": True}
     history = training.fit_recipe(
         model,
         epoch_batches,
         recipe,
         validate=lambda model: {"valid_loss": valid_loss(model, encoded["valid"])},
         loss=lambda model, batch: translation_loss(model, batch, smoothing=recipe.smoothing),
-        settings=settings,
+        settings={"restore_best": True},
         monitor="valid_loss",
         steps_per_epoch=-(-len(encoded["train"]) // recipe.batch),
         weight=lambda batch: float(batch.target.ne(0).sum()),

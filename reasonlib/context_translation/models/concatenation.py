@@ -8,8 +8,8 @@ from jaxtyping import Int
 from torch import Tensor, nn
 
 from reasonlib.context_translation.data.encoding import Batch
-from reasonlib.context_translation.models.parts import Embedding, Encoding, SystemConfig
-from reasonlib.nn import Encoder, padding_mask
+from reasonlib.context_translation.models.parts import Encoding, SystemConfig
+from reasonlib.nn import Encoder, ScaledEmbedding, padding_mask
 
 __all__ = ["Concatenation", "concatenate"]
 
@@ -47,7 +47,7 @@ class Concatenation(nn.Module):
         super().__init__()
         self.encoder = Encoder(config.stack)
 
-    def forward(self, batch: Batch, embed: Embedding) -> Encoding:
+    def forward(self, batch: Batch, embed: ScaledEmbedding) -> Encoding:
         """Encode a batch."""
         # excerpt: concatenation
         tokens, origin = concatenate(batch.source, batch.context)  # eq. 3.4

@@ -14,7 +14,6 @@ from torch import nn
 
 from reasonlib.context_translation.data.encoding import Batch
 from reasonlib.context_translation.models.parts import (
-    Embedding,
     Encoding,
     SystemConfig,
     encode_sentences,
@@ -23,7 +22,7 @@ from reasonlib.context_translation.models.parts import (
     plain_layers,
     word_attention,
 )
-from reasonlib.nn import EncoderLayer, SinusoidalPositions, padding_mask
+from reasonlib.nn import EncoderLayer, ScaledEmbedding, SinusoidalPositions, padding_mask
 
 __all__ = ["DAT"]
 
@@ -48,7 +47,7 @@ class DAT(nn.Module):
         self.context_end = config.stack.residual.end(config.width)
         self.distances = SinusoidalPositions(config.longest, config.width)
 
-    def forward(self, batch: Batch, embed: Embedding) -> Encoding:
+    def forward(self, batch: Batch, embed: ScaledEmbedding) -> Encoding:
         """Encode a batch."""
         sentences = batch.context.flatten(0, 1)  # (B * C, T)
         shape = batch.context.shape

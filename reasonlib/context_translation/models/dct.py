@@ -16,18 +16,13 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from reasonlib.context_translation.data.encoding import Batch
-from reasonlib.context_translation.models.parts import (
-    Embedding,
-    Encoding,
-    SystemConfig,
-    mark_distance,
-    word_attention,
-)
+from reasonlib.context_translation.models.parts import Encoding, SystemConfig, mark_distance, word_attention
 from reasonlib.nn import (
     Encoder,
     EncoderLayer,
     FeedForward,
     MultiHeadAttention,
+    ScaledEmbedding,
     SinusoidalPositions,
     TransformerConfig,
     padding_mask,
@@ -106,7 +101,7 @@ class DCT(nn.Module):
         self.end = config.stack.residual.end(config.width)
         self.distances = SinusoidalPositions(config.longest, config.width)
 
-    def forward(self, batch: Batch, embed: Embedding) -> Encoding:
+    def forward(self, batch: Batch, embed: ScaledEmbedding) -> Encoding:
         """Encode a batch."""
         sentences, shape = batch.context.flatten(0, 1), batch.context.shape
         c = self.context_encoder(embed(sentences), padding_mask(sentences)).output

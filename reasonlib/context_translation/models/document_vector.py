@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from reasonlib.context_translation.models.parts import Embedding
+from reasonlib.nn import ScaledEmbedding
 
 __all__ = ["DocumentVector"]
 
@@ -35,7 +35,7 @@ class DocumentVector(nn.Module):
         vectors: Float[Tensor, "B C D"],
         present: Bool[Tensor, "B 1 C"],
         document: Int[Tensor, "B N"],
-        embed: Embedding,
+        embed: ScaledEmbedding,
     ) -> tuple[Float[Tensor, "B C+1 D"], Bool[Tensor, "B 1 C+1"]]:
         """Return the vectors and their mask, each one longer."""
         if not document.shape[1]:

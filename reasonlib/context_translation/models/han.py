@@ -16,11 +16,12 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from reasonlib.context_translation.data.encoding import Batch
-from reasonlib.context_translation.models.parts import Embedding, Encoding, GatedSum, SystemConfig
+from reasonlib.context_translation.models.parts import Encoding, GatedSum, SystemConfig
 from reasonlib.nn import (
     Encoder,
     FeedForward,
     MultiHeadAttention,
+    ScaledEmbedding,
     SinusoidalPositions,
     TransformerConfig,
     padding_mask,
@@ -121,7 +122,7 @@ class HAN(nn.Module):
         self.encoder = Encoder(config.stack)
         self.hierarchy = HierarchicalAttention(config.stack, config.longest)
 
-    def forward(self, batch: Batch, embed: Embedding) -> Encoding:
+    def forward(self, batch: Batch, embed: ScaledEmbedding) -> Encoding:
         """Encode a batch."""
         sentences, shape = batch.context.flatten(0, 1), batch.context.shape
         c, context_mask = embed(sentences), padding_mask(sentences)

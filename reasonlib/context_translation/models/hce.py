@@ -21,7 +21,6 @@ from torch import Tensor, nn
 from reasonlib.context_translation.data.encoding import Batch
 from reasonlib.context_translation.models.document_vector import DocumentVector
 from reasonlib.context_translation.models.parts import (
-    Embedding,
     Encoding,
     SystemConfig,
     encode_sentences,
@@ -32,6 +31,7 @@ from reasonlib.nn import (
     Encoder,
     EncoderLayer,
     MultiHeadAttention,
+    ScaledEmbedding,
     SinusoidalPositions,
     masked_softmax,
     padding_mask,
@@ -82,7 +82,7 @@ class Pooling(nn.Module):
 
 
 def pool_context(
-    encoder: Encoder, pooling: Pooling, context: Int[Tensor, "B C T"], embed: Embedding
+    encoder: Encoder, pooling: Pooling, context: Int[Tensor, "B C T"], embed: ScaledEmbedding
 ) -> ContextVectors:
     """Make a vector of each context sentence, by itself (eq. 3.14 to 3.16)."""
     sentences, shape = context.flatten(0, 1), context.shape[:2]
@@ -123,11 +123,13 @@ class HCE(nn.Module):
         self.upper = UpperEncoder(config)
         self.document = DocumentVector(config.width) if config.document else None
 
-    def encode_context(self, context: Int[Tensor, "B C T"], embed: Embedding) -> ContextVectors:
+    def encode_context(self, context: Int[Tensor, "B C T"], embed: ScaledEmbedding) -> ContextVectors:
         """Make a vector of each context sentence of a batch; what a cache keeps."""
         return pool_context(self.encoder, self.pooling, context, embed)
 
-    def forward(self, batch: Batch, embed: Embedding, context: ContextVectors | None = None) -> Encoding:
+    def forward(
+        self, batch: Batch, embed: ScaledEmbedding, context: ContextVectors | None = None
+    ) -> Encoding:
         """Encode a batch, with what `encode_context` made of its context, or anew."""
         s, alpha = self.encode_context(batch.context, embed) if context is None else context
         # excerpt: hce

@@ -6,8 +6,8 @@ Axes: B sentences, S source tokens, D width.
 from torch import nn
 
 from reasonlib.context_translation.data.encoding import Batch
-from reasonlib.context_translation.models.parts import Embedding, Encoding, SystemConfig
-from reasonlib.nn import Encoder, padding_mask
+from reasonlib.context_translation.models.parts import Encoding, SystemConfig
+from reasonlib.nn import Encoder, ScaledEmbedding, padding_mask
 
 __all__ = ["NoContext"]
 
@@ -22,7 +22,7 @@ class NoContext(nn.Module):
         super().__init__()
         self.encoder = Encoder(config.stack)
 
-    def forward(self, batch: Batch, embed: Embedding) -> Encoding:
+    def forward(self, batch: Batch, embed: ScaledEmbedding) -> Encoding:
         """Encode a batch."""
         mask = padding_mask(batch.source)
         return Encoding(self.encoder(embed(batch.source), mask).output, mask)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from reasonlib.nn import (
@@ -28,7 +28,6 @@ from reasonlib.nn import (
 )
 
 __all__ = [
-    "Embedding",
     "Encoding",
     "GatedLayer",
     "GatedSum",
@@ -108,28 +107,6 @@ class Encoding(NamedTuple):
     words: Float[Tensor, "B S C T"] | None = None
     sentences: Float[Tensor, "B S C"] | None = None
     gate: Float[Tensor, "B S D"] | None = None
-
-
-class Embedding(nn.Module):
-    """Tokens to vectors with sinusoidal positions, scaled by the root of the width.
-
-    Parameters
-    ----------
-    config : SystemConfig
-        Its vocabulary, width and longest sequence.
-    """
-
-    def __init__(self, config: SystemConfig) -> None:
-        super().__init__()
-        self.table = nn.Embedding(config.vocabulary, config.width)
-        nn.init.normal_(self.table.weight, 0.0, config.width**-0.5)
-        self.positions = SinusoidalPositions(config.longest, config.width)
-        self.dropout = nn.Dropout(config.dropout)
-
-    def forward(self, tokens: Int[Tensor, "*B T"], start: int = 0) -> Float[Tensor, "*B T D"]:
-        """Embed tokens, with positions counted from `start`."""
-        scaled = self.table(tokens) * self.table.embedding_dim**0.5
-        return self.dropout(scaled + self.positions(tokens.shape[-1], start))
 
 
 class GatedSum(nn.Module):

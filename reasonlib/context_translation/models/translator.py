@@ -28,8 +28,8 @@ from reasonlib.context_translation.models.han import HAN
 from reasonlib.context_translation.models.hce import HCE
 from reasonlib.context_translation.models.hmce import HMCE, ContextDecoder
 from reasonlib.context_translation.models.no_context import NoContext
-from reasonlib.context_translation.models.parts import Embedding, Encoding, SystemConfig
-from reasonlib.nn import Decoder, MultiHeadAttended, Past, TransformerConfig, initialise
+from reasonlib.context_translation.models.parts import Encoding, SystemConfig
+from reasonlib.nn import Decoder, MultiHeadAttended, Past, ScaledEmbedding, TransformerConfig, initialise
 from reasonlib.training import seeded
 
 __all__ = ["SYSTEMS", "Progress", "Translation", "Translator", "Written", "target_scores", "translation_loss"]
@@ -128,8 +128,9 @@ class Translator(nn.Module):
         self.system = system
         self.config = config
         with seeded(seed):
-            self.source = Embedding(config)
-            self.target = Embedding(config)
+            sizes = config.vocabulary, config.width, config.longest, config.dropout
+            self.source = ScaledEmbedding(*sizes)
+            self.target = ScaledEmbedding(*sizes)
             self.encoder = SYSTEMS[system](config)
             self.decoder = (ContextDecoder if system == "hmce" else PlainDecoder)(config.stack)
             initialise(self.encoder)
@@ -151,15 +152,11 @@ class Translator(nn.Module):
         x = self.target(given, 0 if past is None else past[0].length)
         return Written(*self.decoder(x, encoding, past))
 
-    def logits(self, states: Float[Tensor, "B U D"]) -> Float[Tensor, "B U V"]:
-        """Match states with the target embedding of every token."""
-        return states @ self.target.table.weight.T
-
     def forward(self, batch: Batch) -> Translation:
         """Score the target of a batch."""
         encoding = self.encode(batch)
         decoded = self.decode(batch.given, encoding)
-        return Translation(self.logits(decoded.output), encoding, _mean(decoded.attention))
+        return Translation(self.target.logits(decoded.output), encoding, _mean(decoded.attention))
 
     def begin(self, batch: Batch) -> Progress:
         """Read the sentences once, ready to be translated token by token."""
@@ -170,7 +167,7 @@ class Translator(nn.Module):
         """Take one more token of each translation and give the log-probability (nats) of every next one."""
         given = tokens.unsqueeze(1).to(progress.encoding.memory.device)
         decoded = self.decode(given, progress.encoding, progress.past)
-        scores = self.logits(decoded.output[:, -1]).log_softmax(-1).cpu()
+        scores = self.target.logits(decoded.output[:, -1]).log_softmax(-1).cpu()
         return scores, progress._replace(past=decoded.past)
 
 

@@ -58,10 +58,8 @@ def rank_correlation(first: list[float], second: list[float]) -> float:
     >>> rank_correlation([1.0, 2.0, 5.0], [10.0, 30.0, 20.0])
     0.5
     """
-    ranks = [
-        np.array([(np.sum(values < v) + np.sum(values <= v)) / 2 for v in values])
-        for values in (np.array(first), np.array(second))
-    ]
-    if any(np.ptp(rank) == 0 for rank in ranks):
+    from scipy.stats import spearmanr
+
+    if len(set(first)) == 1 or len(set(second)) == 1:
         return float("nan")
-    return round(float(np.corrcoef(*ranks)[0, 1]), 12)  # type: ignore[call-overload]
+    return round(float(spearmanr(first, second)[0]), 12)

@@ -37,7 +37,7 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """How a model is trained, and what controls its heads; the source prints the last three alone.
+    """How a model is trained, and what controls its heads; the source prints the three controls alone.
 
     Raises `ValueError` if a count is below 1.
     """
@@ -92,20 +92,23 @@ def _fit(
                 end=recipe.drophead,
             )
 
-    return training.fit_recipe(
-        model,
-        batches,
-        recipe,
-        settings={"restore_best": True},
-        loss=lambda model, batch: penalised_loss(
-            model, lambda: loss(model, batch), recipe.penalties, mask(batch)
-        ),
-        validate=lambda model: {"valid_loss": validate(model)},
-        monitor="valid_loss",
-        steps_per_epoch=steps,
-        on_epoch_start=schedule,
-        **options,
-    )
+    try:
+        return training.fit_recipe(
+            model,
+            batches,
+            recipe,
+            settings={"restore_best": True},
+            loss=lambda model, batch: penalised_loss(
+                model, lambda: loss(model, batch), recipe.penalties, mask(batch)
+            ),
+            validate=lambda model: {"valid_loss": validate(model)},
+            monitor="valid_loss",
+            steps_per_epoch=steps,
+            on_epoch_start=schedule,
+            **options,
+        )
+    finally:
+        drophead.remove()
 
 
 # Language model

@@ -17,9 +17,11 @@ from reasonlib.head_diversity.models.translator import MODULES, Translator, Tran
 from reasonlib.nn import decoding
 from reasonlib.parallel.aligned_corpus import CORPORA
 from reasonlib.parallel.bpe import Subwords
+from reasonlib.parallel.datasets import texts
 from reasonlib.parallel.metrics import bleu, sentence_accuracy
 from reasonlib.parallel.words import SPECIALS, Tokens, Words
 from reasonlib.tracking.experiment import Measured, Trial
+from reasonlib.tracking.trials import measured
 from reasonlib.training import parameter_count
 from reasonlib.training.settings import construct
 
@@ -64,12 +66,12 @@ def prepare_pairs(
 ) -> Prepared:
     """Load and encode documents; words are the tokens if `vocabulary` is None, else pieces of words."""
     documents = load_documents(data, train=train, valid=valid, test=test)
-    texts = [text for part in documents.train for pair in part.pairs for text in (pair.source, pair.target)]
+    written = texts(documents.train)
     tokens: Tokens
     if vocabulary is None:
-        tokens = Words.of(texts)
+        tokens = Words.of(written)
     else:
-        tokens = Subwords.learn(texts, size=vocabulary, specials=SPECIALS)
+        tokens = Subwords.learn(written, size=vocabulary, specials=SPECIALS)
     train_pairs, valid_pairs, test_pairs = (encode_pairs(part, tokens, longest=longest) for part in documents)
     references = [pair.target for part in documents.test for pair in part.pairs]
     return Prepared(tokens, train_pairs, valid_pairs, test_pairs, references)
@@ -77,12 +79,12 @@ def prepare_pairs(
 
 def translate(model: Translator, prepared: Prepared, *, longest: int = 64) -> list[str]:
     """Translate the test part greedily."""
-    texts = [""] * len(prepared.test)
+    translations = [""] * len(prepared.test)
     for items, batch in pair_batches(prepared.test, size=128):
         written = decoding.best(decoding.greedy(model, batch, longest=longest))
         for item, ids in zip(items, written, strict=True):
-            texts[item] = prepared.tokens.decode(ids)
-    return texts
+            translations[item] = prepared.tokens.decode(ids)
+    return translations
 
 
 def last_attentions(names: Mapping[str, Any]) -> dict[str, str]:
@@ -113,33 +115,32 @@ def run_translation(trial: Trial) -> Measured:
         longest=settings["longest"],
     )
     model, history = _fit(trial, prepared, trial.seed)
-    stages = [history]
+    further: list[training.History] = []
     heads = _heads(model, prepared, trial)
     metrics, compared = _measure(heads)
     if settings.get("single"):
-        other, history = _fit(trial.stage("single", heads=1), prepared, trial.seed + ANOTHER_SEED)
-        stages.append(history)
+        other, single = _fit(trial.stage("single", heads=1), prepared, trial.seed + ANOTHER_SEED)
+        further.append(single)
         curves = model_similarity(heads, _heads(other, prepared, trial))
         names = {"memory": "cross"}
         metrics |= {f"single_{names.get(part, part)}": float(curves[part].mean()) for part in curves}
     translations = translate(model, prepared, longest=settings["longest"])
     score = bleu(translations, prepared.references, tokenize="13a" if trial.data == "doc-en-de" else "none")
-    return Measured(
-        metrics={
+    return measured(
+        history,
+        {
             "bleu": score.score,
             "accuracy": sentence_accuracy(translations, prepared.references),
             "valid_loss": valid_loss(model, prepared.valid),
             **metrics,
         },
+        further=further,
+        curve=("epoch", "loss", "valid_loss"),
         examples={"accuracy": len(translations)},
-        steps_done=sum(stage.steps_done for stage in stages),
-        steps_planned=sum(stage.steps_planned for stage in stages),
-        stopped=next((stage.stopped for stage in stages if stage.stopped != "finished"), "finished"),
         details={
             "similarity": similarity_details(compared),
             "signature": score.signature,
             "parameters": parameter_count(model),
-            "curve": [{name: row[name] for name in ("epoch", "loss", "valid_loss")} for row in stages[0]],
         },
     )
 

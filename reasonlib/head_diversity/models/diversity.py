@@ -6,6 +6,7 @@ Axes: H heads, N tokens, C width of a head, K coefficients.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import torch
@@ -14,7 +15,7 @@ from torch import Tensor, nn
 
 from reasonlib.head_diversity.models.hooks import record_heads
 from reasonlib.head_diversity.models.regularisers import flat_tokens, pairs
-from reasonlib.nn import pairwise_cka, svcca
+from reasonlib.nn import canonical_correlations, pairwise_cka, principal_directions, svcca
 
 __all__ = [
     "HeadSimilarity",
@@ -70,15 +71,16 @@ def compare_heads(heads: Float[Tensor, "H N C"], *, threshold: float = 0.99) -> 
         Share of the variance that SVCCA keeps.
     """
     heads = heads.double()
-    count = len(heads)
-    matrix = torch.eye(count, dtype=heads.dtype)
+    bases = [principal_directions(outputs, threshold) for outputs in heads]
+    matrix = torch.eye(len(heads), dtype=heads.dtype)
     curves = []
-    for i, j in zip(*(numbers.tolist() for numbers in pairs(count)), strict=True):
-        curves.append(svcca(heads[i], heads[j], threshold))
-        matrix[i, j] = matrix[j, i] = curves[-1].mean()
+    for i, j in combinations(range(len(heads)), 2):
+        curve = canonical_correlations(bases[i], bases[j])
+        matrix[i, j] = matrix[j, i] = curve.mean() if len(curve) else 0.0  # a constant output
+        curves.append(curve)
     shortest = min((len(curve) for curve in curves), default=0)
-    curve = torch.stack([one[:shortest] for one in curves]).mean(0) if curves else heads.new_zeros(0)
-    return HeadSimilarity(pairwise_cka(heads), pairwise_cka(heads, debiased=True), matrix, curve)
+    mean = torch.stack([curve[:shortest] for curve in curves]).mean(0) if curves else heads.new_zeros(0)
+    return HeadSimilarity(pairwise_cka(heads), pairwise_cka(heads, debiased=True), matrix, mean)
 
 
 def collect_heads(

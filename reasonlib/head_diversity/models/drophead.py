@@ -79,12 +79,20 @@ class Drophead:
     ------
     ValueError
         If the rate is out of range.
+
+    Notes
+    -----
+    It stays on the model until `remove` is called.
     """
 
     def __init__(self, model: nn.Module, rate: float) -> None:
         self.rate = rate
-        for site in attention_sites(model):
-            hook_heads(site, self._drop)
+        self._hooks = [hook_heads(site, self._drop) for site in attention_sites(model)]
+
+    def remove(self) -> None:
+        """Drop no more heads of the model."""
+        for hook in self._hooks:
+            hook.remove()
 
     @property
     def rate(self) -> float:

@@ -16,8 +16,15 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
-from reasonlib.head_diversity.models.embedding import Embedding
-from reasonlib.nn import Encoder, MultiHeadAttended, PreNorm, TransformerConfig, causal_mask, initialise
+from reasonlib.nn import (
+    Encoder,
+    MultiHeadAttended,
+    PreNorm,
+    ScaledEmbedding,
+    TransformerConfig,
+    causal_mask,
+    initialise,
+)
 from reasonlib.training import seeded
 
 __all__ = ["LanguageModel", "LanguageModelConfig", "Predicted", "prediction_loss"]
@@ -84,7 +91,7 @@ class LanguageModel(nn.Module):
         super().__init__()
         self.config = config
         with seeded(seed):
-            self.embedding = Embedding(config.vocabulary, config.width, config.longest, config.dropout)
+            self.embedding = ScaledEmbedding(config.vocabulary, config.width, config.longest, config.dropout)
             self.layers = Encoder(config.stack)
             initialise(self.layers)
 

@@ -18,9 +18,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from reasonlib.head_diversity.data.pairs import PairBatch
-from reasonlib.head_diversity.models.embedding import Embedding
 from reasonlib.head_diversity.models.language_model import LanguageModelConfig
-from reasonlib.nn import Decoded, Decoder, Encoder, Past, initialise, padding_mask
+from reasonlib.nn import Decoded, Decoder, Encoder, Past, ScaledEmbedding, initialise, padding_mask
 from reasonlib.training import seeded
 
 __all__ = ["MODULES", "Reading", "Translator", "TranslatorConfig", "side_of", "translation_loss"]
@@ -71,7 +70,7 @@ class Translator(nn.Module):
         super().__init__()
         self.config = config
         with seeded(seed):
-            self.embedding = Embedding(config.vocabulary, config.width, config.longest, config.dropout)
+            self.embedding = ScaledEmbedding(config.vocabulary, config.width, config.longest, config.dropout)
             self.encoder = Encoder(config.stack)
             self.decoder = Decoder(config.stack)
             initialise(self)

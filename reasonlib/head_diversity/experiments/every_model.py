@@ -47,7 +47,7 @@ class BundledModel(NamedTuple):
 
 @lru_cache(maxsize=1)
 def bundled_models() -> dict[str, BundledModel]:
-    """Find the bundled models with attention whose number of heads is known: ``<topic>.<file>`` to model."""
+    """Find the bundled models whose attention has one number of heads: ``<topic>.<file>`` to model."""
     models = {}
     for path in sorted(ROOT.glob("*/weights/**/*.safetensors")):
         metadata = {name: _parsed(text) for name, text in weights_metadata(path).items()}

@@ -40,12 +40,8 @@ def check_debiased_cka(answer: Callable[..., Any], seed: int) -> None:
     first, second = x @ x.mT, y @ y.mT
     hollow = [kernel - torch.diag(kernel.diagonal()) for kernel in (first, second)]
 
-    def plain_of(one: Tensor, other: Tensor) -> Tensor:
-        return hsic_of_kernels(one, other)
-
-    def mixed() -> Tensor:
-        below = (plain_of(first, first) * plain_of(second, second)).sqrt()
-        return hsic_of_kernels(first, second, debiased=True) / below
+    unbiased = hsic_of_kernels(first, second, debiased=True)
+    plain_below = (hsic_of_kernels(first, first) * hsic_of_kernels(second, second)).sqrt()
 
     def ratio(measure: Callable[[Tensor, Tensor], Tensor], one: Tensor, other: Tensor) -> Tensor:
         return measure(one, other) / (measure(one, one) * measure(other, other)).sqrt()
@@ -56,16 +52,14 @@ def check_debiased_cka(answer: Callable[..., Any], seed: int) -> None:
         "put the unbiased estimate of HSIC into all three places of CKA",
         wrong={
             "this is plain CKA, which is too high when examples are few": cka(x, y),
-            "the two HSIC below the fraction line need the unbiased estimate, too": mixed(),
+            "the two HSIC below the fraction line need the unbiased estimate, too": unbiased / plain_below,
             "setting the diagonals to zero is not enough: two more terms correct the sum": ratio(
-                plain_of, *hollow
+                hsic_of_kernels, *hollow
             ),
             "the sum of products alone is not centred: add the two other terms": ratio(
                 lambda one, other: (one * other).sum(), *hollow
             ),
-            "this is HSIC: divide by the root of the product of the two others": hsic_of_kernels(
-                first, second, debiased=True
-            ),
+            "this is HSIC: divide by the root of the product of the two others": unbiased,
         },
         tolerance=1e-4,
     )

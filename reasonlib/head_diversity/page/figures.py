@@ -209,8 +209,9 @@ def every_model() -> Picture:
     return plotting.show(
         plotting.bars(values, unit="mean similarity of two heads", limits=(0, 1)),
         alt="Mean similarity of two heads in the bundled models of the book.",
-        caption="Mean similarity of two heads over all pairs and attentions, in every bundled model of the "
-        f"book that has heads. Each attention was given random vectors ({origin}).",
+        caption="Mean similarity of two heads over all pairs and attentions, in the bundled models of the "
+        "book whose layers all have the same number of heads. Each attention was given random vectors "
+        f"({origin}).",
     )
 
 

@@ -11,7 +11,7 @@ from reasonlib.tracking.runner import run
 
 EXPERIMENTS = experiments()
 RUN_FUNCTIONS = {(e.run.__module__, e.run.__name__): e for e in reversed(EXPERIMENTS.values())}
-SPEED = ("seconds", "per_second", "milliseconds", "memory", "ratio", "times", "speed")
+SPEED = ("seconds", "per_second", "milliseconds", "in_time", "memory", "ratio", "times", "speed")
 """Words in the names of metrics that differ from run to run."""
 
 

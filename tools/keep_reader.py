@@ -1,50 +1,59 @@
-"""Put the reader that ``story_qa/evidence`` trained among the weights that travel with the library.
+"""Bundle the reader that a finished run of ``story_qa/evidence`` trained.
 
     reasonlib run story_qa/evidence --row evidence-loss --scale paper --data babi-10k
     python tools/keep_reader.py _run/story_qa/evidence/evidence-loss/paper-babi-10k-0-...
 
-Takes the last weights of the finished run, stores 16 bits a number, reads them back and answers the test
-questions once more; the difference to the record is printed.
+Takes the last weights of the run, stores 16 bits a number, reads them back and answers the test questions
+once more; the difference from the record is printed.
 """
+
+from __future__ import annotations
 
 import json
 import sys
 from pathlib import Path
 
-from reasonlib.story_qa.experiments import EXPERIMENTS, _pick, finetune, load
-from reasonlib.story_qa.models import bert, evidence, hibert, pretrained
+from reasonlib.story_qa.data.datasets import load
+from reasonlib.story_qa.data.tokens import answer_classes, encode_sentences
+from reasonlib.story_qa.experiments.hibert import accuracy
+from reasonlib.story_qa.models import hibert, pretrained
+from reasonlib.story_qa.models.bert import load_encoder
+from reasonlib.story_qa.models.evidence import EvidenceReader
+from reasonlib.tracking.records import Record
 from reasonlib.training.checkpoints import load_weights
+from reasonlib.training.settings import construct
 
 
-def keep(run: Path) -> None:
-    record = json.loads((run / "finished.json").read_text(encoding="utf-8"))
-    settings = EXPERIMENTS["story_qa/evidence"].rows[record["row"]] | record["config"]
-    splits = load(record["data"]["name"], settings["questions"], settings["test_size"])
-    answers = finetune.answer_classes(splits.train)
-    encoder, tokenizer = bert.load_encoder(settings["encoder"])
-    encoder = hibert.fresh(hibert.lowest_layers(encoder, settings["sentence_layers"]))
-    config = hibert.SentenceReaderConfig(answers=len(answers), **_pick(hibert.SentenceReaderConfig, settings))
-    model = evidence.EvidenceReader(encoder, config)
+def keep(run: Path, folder: Path = pretrained.EVIDENCE) -> tuple[float, float]:
+    """Write the reader of a run; return its accuracy as written, and as recorded."""
+    record = Record.from_json(json.loads((run / "finished.json").read_text(encoding="utf-8")))
+    settings = record.config
+    splits = load(record.data.name, settings["questions"], settings["test_size"])
+    answers = answer_classes(splits.train)
+    encoder, tokenizer = load_encoder(settings["encoder"])
+    encoder = hibert.reinitialise(hibert.keep_layers(encoder, settings["sentence_layers"]))
+    model = EvidenceReader(encoder, construct(hibert.SentenceReaderConfig, settings, answers=len(answers)))
     last = max(run.glob("checkpoint-*.safetensors"))
-    own = {
-        name.removeprefix("model/"): tensor
-        for name, tensor in load_weights(last).items()
-        if name.startswith("model/")
-    }
-    model.load_state_dict(own)
+    model.load_state_dict(
+        {
+            name.removeprefix("model/"): tensor
+            for name, tensor in load_weights(last).items()
+            if name.startswith("model/")
+        }
+    )
+    measured = record.metrics["accuracy"] or 0.0
     made = {
-        "command": f"reasonlib run story_qa/evidence --row {record['row']} --scale {record['scale']} "
-        f"--data {record['data']['name']} --seed {record['seed']}",
-        "data": record["data"]["name"],
-        "steps": record["steps"]["done"],
-        "accuracy": round(record["metrics"]["accuracy"], 4),
+        "command": f"reasonlib run {record.experiment} --row {record.row} --scale {record.scale} "
+        f"--data {record.data.name} --seed {record.seed}",
+        "data": record.data.name,
+        "steps": record.steps.done,
+        "accuracy": round(measured, 4),
     }
-    pretrained.save_evidence(model, tokenizer, answers, pretrained.EVIDENCE, made)
-    found = pretrained.load_evidence()
-    test = hibert.encode_sentences(splits.test, found.tokenizer, found.answers)
-    accuracy = hibert.accuracy(found.model, test)["accuracy"]
-    print(f"accuracy {accuracy:.5f} from 16 bits, {record['metrics']['accuracy']:.5f} in the record")
+    bundled = pretrained.load_evidence(pretrained.save_evidence(model, tokenizer, answers, folder, made))
+    test = encode_sentences(splits.test, bundled.tokenizer, bundled.answers)
+    return accuracy(bundled.model, test)["accuracy"], measured  # type: ignore[arg-type]  # it reads alike
 
 
 if __name__ == "__main__":
-    keep(Path(sys.argv[1]))
+    written, recorded = keep(Path(sys.argv[1]))
+    print(f"accuracy {written:.5f} from 16 bits, {recorded:.5f} in the record")

@@ -10,7 +10,7 @@ STAMP := $(VENV)/.reasonlib-env
 
 export PYTHONUNBUFFERED := 1
 
-.PHONY: course slides edition term grade-image help book test test-all newest oldest serve bench env pairs outputs lock address screenshot format lint types unit notebooks site-tests clean
+.PHONY: pdf course slides edition term grade-image help book test test-all newest oldest serve bench env pairs outputs lock address screenshot format lint types unit notebooks site-tests clean
 .DEFAULT_GOAL := help
 
 help:

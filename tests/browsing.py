@@ -1,13 +1,13 @@
 """A headless Chromium, and one page in it with all that it complained about or asked the network for."""
 
 import re
-import shutil
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from chromium import NoChromium
+from chromium import chromium as installed
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 LOCAL = ("file:", "data:", "blob:", "about:")
 KNOWN = (  # how harmless ones begin
     "Anchored content block not found.",  # of Sphinx, to which a dot in an anchor is a class
@@ -26,15 +26,11 @@ ALL_TRANSITIONS = """() => Promise.allSettled(document.getAnimations()
 @contextmanager
 def chromium():
     """The browser of this machine; where there is none the test says so and is skipped."""
-    path = next(filter(None, map(shutil.which, NAMES)), None)
-    if path is None:
-        pytest.skip("no Chromium on this machine (looked for " + ", ".join(NAMES) + ")")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as play:
-        opened = play.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield opened
-        opened.close()
+    try:
+        with installed() as opened:
+            yield opened
+    except NoChromium as error:
+        pytest.skip(str(error))
 
 
 class Opened:

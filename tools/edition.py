@@ -32,9 +32,7 @@ from reading import measure
 
 TEACHING = ROOT / "teaching"
 TIMES = TEACHING / "times.json"
-EXERCISE = re.compile(
-    r"^`{3,}\{exercise(?P<start>-start)?\}[ \t]*(?P<title>[^\n]*)\n(?P<body>.*?)^`{3,}", re.S | re.M
-)
+EXERCISE = re.compile(r"^`{3,}\{exercise\}[ \t]*(?P<title>[^\n]*)\n(?P<body>.*?)^`{3,}", re.S | re.M)
 LABEL = re.compile(r"^:label:[ \t]*(\S+)", re.M)
 CSS = """body{font:1rem/1.55 system-ui,sans-serif;max-width:60rem;margin:0 auto;padding:1.5rem 1rem 4rem;
 color-scheme:light dark;overflow-wrap:anywhere}h1,h2,h3{line-height:1.25}pre{overflow-x:auto;padding:.6rem;
@@ -59,13 +57,14 @@ def rubrics() -> dict[str, list[dict[str, Any]]]:
 def open_exercises() -> dict[str, tuple[Page, str]]:
     """Label -> chapter and title of each exercise that no check grades."""
     return {
-        LABEL.search(match["body"])[1]: (page, match["title"].strip())
+        label[1]: (page, match["title"].strip())
         for page in chapters()
         for match in EXERCISE.finditer(page.text)
-        if not match["start"] and LABEL.search(match["body"])
+        if (label := LABEL.search(match["body"]))
     }
 
 
+@cache
 def graded(page: Page) -> list[Any]:
     """The exercises of a chapter that a check grades, in its order."""
     from reasonlib.grading.checks import exercises
@@ -170,6 +169,11 @@ def inline(text: str) -> str:
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
 
 
+def heading(page: Page) -> str:
+    """The number and title of a chapter."""
+    return f"{page.number}. {html.escape(page.title)}"
+
+
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     top = "".join(f"<th>{head}</th>" for head in heads)
     body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
@@ -192,23 +196,19 @@ def syllabus() -> str:
         rows = []
         for number, week in enumerate(plan["weeks"], 1):
             reading, work, points = week_times(week, there)
-            names = "<br>".join(f"{there[name].number}. {title(there[name])}" for name in week["chapters"])
+            names = "<br>".join(heading(there[name]) for name in week["chapters"])
             left = f" Left out: {', '.join(week['skip'])}." if week.get("skip") else ""
             work_said = f"{hours(work)}, {points} points.{html.escape(left)}"
             rows.append(
                 (str(number), inline(week["title"]), names, hours(reading), work_said, inline(week["class"]))
             )
         used = {name for week in plan["weeks"] for name in week["chapters"]}
-        further = [f"{page.number}. {title(page)}" for page in there.values() if page.short not in used]
+        further = [heading(page) for page in there.values() if page.short not in used]
         parts.append(f"<h2>{html.escape(plan['title'])}</h2><p>{inline(plan['for'])}</p>")
         parts.append(table(("Week", "Subject", "Chapters", "Reading", "Exercises", "In class"), rows))
         if further:
             parts.append(f"<p>Further chapters: {', '.join(further)}.</p>")
     return "".join(parts)
-
-
-def title(page: Page) -> str:
-    return html.escape(re.search(r"^# (.+)$", page.text, re.M)[1])
 
 
 def rubric_page() -> str:
@@ -224,7 +224,7 @@ def rubric_page() -> str:
             for row in rubrics().get(label, [])
         ]
         total = sum(row["points"] for row in rubrics().get(label, []))
-        parts.append(f"<h2>{html.escape(name)}</h2><p>{page.number}. {title(page)}; {total} points</p>")
+        parts.append(f"<h2>{html.escape(name)}</h2><p>{heading(page)}; {total} points</p>")
         parts.append(
             table(("Looked at", "Points", "All", "Half", "None"), rows) if rows else "<p>No rubric yet.</p>"
         )
@@ -239,7 +239,7 @@ def topic_page(topic: str, pages: Sequence[Page]) -> str:
     for page in pages:
         took = seconds["notebook_seconds"].get(page.short)
         said = f"<p>Grading one notebook took {took:g} s.</p>" if took else ""
-        parts.append(f"<h2>{page.number}. {title(page)}</h2>{said}")
+        parts.append(f"<h2>{heading(page)}</h2>{said}")
         right = solutions(page.text)
         for one in graded(page):
             check = seconds["check_seconds"].get(f"{topic}.{one.name}")
@@ -282,8 +282,8 @@ def write(folder: Path) -> list[Path]:
         "rubrics": ("Rubrics for open exercises", rubric_page()),
         **{topic: (topic.replace("_", " "), topic_page(topic, pages)) for topic, pages in by_topic.items()},
     }
-    for name, (heading, body) in written.items():
-        write_if_changed(folder / f"{name}.html", document(heading, body))
+    for name, (title, body) in written.items():
+        write_if_changed(folder / f"{name}.html", document(title, body))
     return [folder / f"{name}.html" for name in written]
 
 

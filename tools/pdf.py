@@ -14,7 +14,6 @@ import argparse
 import html
 import os
 import re
-import shutil
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -22,8 +21,8 @@ from pathlib import Path
 
 from address import Address
 from chapters import BUILD, ROOT, Page, pages
+from chromium import NoChromium, chromium
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 LEFT_OUT = ("api/", "scoreboard", "status")  # below book/
 STYLE = Path(__file__).with_name("print.css")
 TITLE = "Reasoning, Reproduced"
@@ -71,10 +70,10 @@ def article(text: str) -> str:
     return match[1]
 
 
-def without_scripts(text: str, where: str) -> str:
+def without_scripts(text: str, url: str) -> str:
     """No scripts; in place of what only scripts offer, a link to the page on the site."""
     text = re.sub(r"<script\b.*?</script>", "", text, flags=re.S)
-    link = f'<p class="rr-on-paper">This figure answers at <a href="{where}">{html.escape(where)}</a>.</p>'
+    link = f'<p class="rr-on-paper">This figure answers at <a href="{url}">{html.escape(url)}</a>.</p>'
     return re.sub(r"<noscript><p>Scripts are off.*?</noscript>", lambda _: link, text, flags=re.S)
 
 
@@ -118,9 +117,8 @@ def bound(site: Path, printed: Sequence[Page], address: str) -> str:
     there = {page.name for page in printed}
     body = [cover(), contents(printed)]
     for page in printed:
-        where = f"{address}{page.name}.html"
         text = article((site / f"{page.name}.html").read_text(encoding="utf-8"))
-        text = without_scripts(text, where)
+        text = without_scripts(text, f"{address}{page.name}.html")
         if not page.short.endswith("/results"):  # their details are conditions and commands, for the site
             text = unfolded(text)
         text = relinked(text, page, there, address)
@@ -163,21 +161,9 @@ def contents(printed: Sequence[Page]) -> str:
 
 
 def print_to(page: Path, out: Path) -> int:
-    """Print a page to a file; return how many sheets it takes.
-
-    Raises
-    ------
-    CannotPrint
-        If this machine has no Chromium.
-    """
-    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if browser is None:
-        raise CannotPrint(f"no Chromium on this machine to print with (looked for {', '.join(BROWSERS)})")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as play:
-        opened = play.chromium.launch(executable_path=browser, args=["--no-sandbox"])
-        context = opened.new_context(java_script_enabled=False, color_scheme="light")
+    """Print a page to a file; return how many sheets it takes."""
+    with chromium() as browser:
+        context = browser.new_context(java_script_enabled=False, color_scheme="light")
         sheet = context.new_page()
         sheet.set_default_timeout(600_000)
         sheet.goto(page.as_uri())
@@ -185,7 +171,6 @@ def print_to(page: Path, out: Path) -> int:
         data = sheet.pdf(
             path=out, prefer_css_page_size=True, print_background=True, outline=True, tagged=True
         )
-        opened.close()
     return len(re.findall(rb"/Type\s*/Page\b", data))
 
 
@@ -206,7 +191,7 @@ def main() -> int:
         printed = printed_pages(site, given.only)
         ready.write_text(bound(site, printed, Address.read().site), encoding="utf-8")
         sheets = print_to(ready, out)
-    except CannotPrint as error:
+    except (CannotPrint, NoChromium) as error:
         print(error, file=sys.stderr)
         return 1
     finally:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import argparse
 import io
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
+from chromium import NoChromium, chromium
+
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "book" / "_images" / "screenshot.webp"
 LIMIT = 1_500_000  # bytes
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 STEPS = (  # which answer is chosen, and for how many milliseconds its picture is shown
     ("", 2500),
     ("#door-puzzle [data-right]", 3500),
@@ -28,23 +28,21 @@ def main() -> int:
     parser.add_argument("--site", type=Path, default=ROOT / "_build" / "html")
     given = parser.parse_args()
     path = given.site.resolve() / "book" / "intro.html"
-    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if not path.is_file() or browser is None:
-        print("run `make book` first" if browser else "no Chromium on this machine", file=sys.stderr)
+    if not path.is_file():
+        print("run `make book` first", file=sys.stderr)
         return 1
-
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as play:
-        opened = play.chromium.launch(executable_path=browser, args=["--no-sandbox"])
-        context = opened.new_context(
-            viewport={"width": 1280, "height": 1600}, color_scheme="light", device_scale_factor=1.25
-        )
-        page = context.new_page()
-        page.goto(path.as_uri())
-        page.wait_for_load_state("networkidle")
-        shots = [shoot(page, answer) for answer, _ in STEPS]
-        opened.close()
+    try:
+        with chromium() as browser:
+            context = browser.new_context(
+                viewport={"width": 1280, "height": 1600}, color_scheme="light", device_scale_factor=1.25
+            )
+            page = context.new_page()
+            page.goto(path.as_uri())
+            page.wait_for_load_state("networkidle")
+            shots = [shoot(page, answer) for answer, _ in STEPS]
+    except NoChromium as error:
+        print(error, file=sys.stderr)
+        return 1
     save(shots, [shown for _, shown in STEPS])
     print(f"{TARGET.relative_to(ROOT)}: {TARGET.stat().st_size // 1000} kB")
     return 0

@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-import shutil
 import sys
 import threading
 from collections.abc import Callable
@@ -24,9 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from chapters import BUILD, ROOT, chapters, write_if_changed
+from chromium import NoChromium, chromium
 
 WEIGHTS = ROOT / "book" / "weights.json"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PACKED = (".woff", ".woff2", ".png", ".webp", ".jpg", ".ico")  # compressed already
 SLOWER = 6  # times, the processor of a phone
 TRIED = 4  # buttons, menus and lines of a figure, each
@@ -98,31 +97,31 @@ def main() -> int:
     parser.add_argument("--keep", action="store_true", help="write book/weights.json")
     parser.add_argument("--only", nargs="+", default=[], metavar="CHAPTER")
     given = parser.parse_args()
-    program = next(filter(None, map(shutil.which, BROWSERS)), None)
     names = ["intro", *(page.short for page in chapters())]
     names = [name for name in names if (given.site / "book" / f"{name}.html").is_file()]
     names = [name for name in names if not given.only or name in given.only]
-    if program is None or not names:
-        print("no Chromium on this machine" if names else "run `make book` first", file=sys.stderr)
+    if not names:
+        print("run `make book` first", file=sys.stderr)
         return 1
-    from playwright.sync_api import sync_playwright
-
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(given.site)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     address = f"http://127.0.0.1:{server.server_address[1]}/book/"
     found = {}
     print(f"{'page':<28} {'kB':>6} {'requests':>9} {'ready after':>14} {'an answer':>12}")
-    with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        for name in names:
-            found[name] = weigh(browser, f"{address}{name}.html")
-            line = found[name]
-            answer = f"{line['answer_ms']:>9} ms" if "answer_ms" in line else ""
-            numbers = f"{line['kb']:>6} {line['requests']:>9} {line['ready_ms']:>11} ms {answer}"
-            print(f"{name:<28} {numbers}", flush=True)
-        browser.close()
-    server.shutdown()
-    server.server_close()
+    try:
+        with chromium() as browser:
+            for name in names:
+                found[name] = weigh(browser, f"{address}{name}.html")
+                line = found[name]
+                answer = f"{line['answer_ms']:>9} ms" if "answer_ms" in line else ""
+                numbers = f"{line['kb']:>6} {line['requests']:>9} {line['ready_ms']:>11} ms {answer}"
+                print(f"{name:<28} {numbers}", flush=True)
+    except NoChromium as error:
+        print(error, file=sys.stderr)
+        return 1
+    finally:
+        server.shutdown()
+        server.server_close()
     if given.keep:
         known = json.loads(WEIGHTS.read_text(encoding="utf-8")) if WEIGHTS.is_file() else {}
         write_if_changed(WEIGHTS, json.dumps({**known, **found}, indent=1) + "\n")

@@ -1,9 +1,8 @@
 """A reader that marks the sentences it needs: what it is told, what it sees, and that the marks teach it."""
 
-import importlib.util
 from dataclasses import replace
-from pathlib import Path
 
+import keep_reader
 import numpy as np
 import pytest
 import torch
@@ -31,7 +30,6 @@ from reasonlib.story_qa.models.hibert import SentenceReaderConfig
 from reasonlib.story_qa.page import ask
 from reasonlib.tracking import runner
 
-TOOLS = Path(__file__).resolve().parents[2] / "tools"
 EXAMPLES = [one for task in (1, 3, 8, 19) for one in simulate(task, 4, seed=3)]
 TOKENIZER = word_tokenizer([text for one in EXAMPLES for text in (*one.story, one.question)])
 ANSWERS = answer_classes(EXAMPLES)
@@ -234,9 +232,6 @@ def test_the_experiment_runs_and_measures(monkeypatch, tmp_path):
 
 
 def test_the_reader_of_a_run_can_be_bundled(monkeypatch, tmp_path):
-    spec = importlib.util.spec_from_file_location("keep_reader", TOOLS / "keep_reader.py")
-    keep_reader = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(keep_reader)
     monkeypatch.setitem(EVIDENCE.scales, "smoke", {"questions": 10, "test_size": 4, "epochs": 1})
     (record,) = runner.run(
         EVIDENCE, rows="evidence-loss", scale="smoke", device="cpu", checkpoints=tmp_path / "run"

@@ -34,6 +34,18 @@ def test_every_row_runs_to_its_end_and_is_fresh(smoke, name, row):
     assert records.stale(record, EXPERIMENTS[name]) is None
 
 
+def test_a_phase_without_time_left_ends_the_run_and_is_resumed(smoke, tmp_path):
+    """What comes after a phase starts from its end, never from the middle."""
+    options = {"rows": "masked-then-both", "scale": "smoke", "device": "cpu", "checkpoints": tmp_path}
+    (cut,) = run(EXPERIMENTS["pretraining"], minutes=1e-9, **options)
+    assert not cut.steps.complete
+    assert [path.name for path in tmp_path.rglob("*") if path.name in ("pre-0", "pre-1", "answers")] == [
+        "pre-0"
+    ]
+    (resumed,) = run(EXPERIMENTS["pretraining"], **options)
+    assert resumed.metrics == smoke("pretraining", "masked-then-both").metrics
+
+
 def test_every_claim_asks_for_what_is_measured(smoke):
     for claim in CLAIMS:
         for side in claim.sides:

@@ -152,10 +152,8 @@ class Live(Opened):
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory):
-    path = tmp_path_factory.mktemp("page") / "detect.html"
-    detect().save(path)
-    return path
+def figure():
+    return detect()
 
 
 @pytest.mark.browser

@@ -70,6 +70,8 @@ def make_tracker(trial: Trial) -> Measured:
     """
     settings, splits = trial.settings, load_splits(trial)
     prepared, first = fit_tracker(trial.stage("first"), splits=splits)
+    if first.stopped != "finished":  # the second stage starts from the end of the first alone
+        return first
     fresh = tuple(simulate(settings["further"], 21, SimulatorConfig(inherit=0.8, long=0.0)))
     second = trial.stage("further", epochs=1, lr=settings["further_lr"], curriculum_length=0)
     prepared, result = fit_tracker(second, splits=splits._replace(train=fresh), start=prepared)
@@ -77,9 +79,8 @@ def make_tracker(trial: Trial) -> Measured:
         result,
         steps_done=first.steps_done + result.steps_done,
         steps_planned=first.steps_planned + result.steps_planned,
-        stopped=first.stopped if first.stopped != "finished" else result.stopped,
     )
-    if trial.scale == "paper" and result.stopped in (None, "finished"):
+    if trial.scale == "paper" and result.stopped == "finished":
         made = {name: round(value, 4) for name, value in result.metrics.items() if "." not in name}
         save_tracker(prepared.model, prepared.tokenizer, {"seed": trial.seed, **made})
     return result

@@ -216,6 +216,10 @@ def run_pretraining(trial: Trial) -> Measured:
         )
         details[f"pre-{number}"] = [row["loss"] for row in history]
         done, planned = done + history.steps_done, planned + history.steps_planned
+        if history.stopped != "finished":  # what follows starts from the end of this phase alone
+            return Measured(
+                metrics=metrics, steps_done=done, steps_planned=settings["steps"], details=details
+            )
     if before:
         measured = masked_accuracy(bert, texts(-1, stories=400), words)
         metrics |= {f"pre.{name}": value for name, value in measured.items()}

@@ -3,6 +3,8 @@
 The bundled reasoners are written by the rows of `reasoners` whose settings say ``bundle``.
 """
 
+from pathlib import Path
+
 from reasonlib.tracking.experiment import Experiment, Measured, Trial
 from reasonlib.tracking.trials import measured
 from reasonlib.visual_iq.data import datasets, panels
@@ -19,8 +21,8 @@ TOLERANCE = 0.001
 """Largest loss of a guarded metric."""
 
 
-def bundle_detector(trial: Trial) -> Measured:
-    """Do as `detector.run_detector` does, and at ``paper`` scale replace the bundled detector."""
+def bundle_detector(trial: Trial, path: Path = BUNDLED[DETECTOR]) -> Measured:
+    """Do as `detection.run_detector` does, and at ``paper`` scale replace a bundled detector."""
     model, history = train_detector(trial)
     result = measure_trained(model, history, trial)
     if trial.scale == "paper" and history is not None and history.stopped == "finished":
@@ -30,7 +32,7 @@ def bundle_detector(trial: Trial) -> Measured:
             "data": trial.data,
             "steps": history.steps_done,
         }
-        save_pretrained(BUNDLED[DETECTOR], model.cpu(), provenance)
+        save_pretrained(path, model.cpu(), provenance)
     return result
 
 

@@ -1,12 +1,10 @@
 """Training the small detector that answers in the page (`reasonlib.visual_iq.page.live.detect`)."""
 
-from dataclasses import replace
 from pathlib import Path
 
 from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
 from reasonlib.visual_iq.data import datasets
-from reasonlib.visual_iq.experiments.detection import measure_trained, train_detector
-from reasonlib.visual_iq.models.pretrained import save_pretrained
+from reasonlib.visual_iq.experiments.bundle import bundle_detector
 
 __all__ = ["EXPERIMENTS", "SMALL", "run_page_detector"]
 
@@ -15,24 +13,7 @@ SMALL = Path(__file__).parents[1] / "weights" / "detector-small.safetensors"
 
 def run_page_detector(trial: Trial) -> Measured:
     """Train as `detection.run_detector` does, and at ``paper`` scale replace the detector of the page."""
-    model, history = train_detector(trial)
-    measured = measure_trained(model, history, trial)
-    if history is not None:  # one without a full epoch has steps too
-        measured = replace(
-            measured,
-            steps_done=history.steps_done,
-            steps_planned=history.steps_planned,
-            stopped=history.stopped,
-        )
-    if trial.scale == "paper" and history is not None and history.stopped == "finished":
-        provenance = {
-            "command": f"reasonlib run {trial.experiment} --scale paper --seed {trial.seed}",
-            "seed": trial.seed,
-            "data": trial.data,
-            "steps": history.steps_done,
-        }
-        save_pretrained(SMALL, model.cpu(), provenance)
-    return measured
+    return bundle_detector(trial, SMALL)
 
 
 # Experiments ------------------------------------------------------------------------------------------------

@@ -113,7 +113,8 @@ def topic(tmp_path, monkeypatch):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(textwrap.dedent(text))
     monkeypatch.setattr(reasonlib, "__path__", [str(folder.parent)])
-    monkeypatch.setattr(cli, "_home", lambda: tmp_path)
+    for module in (cli.experiments, cli.claims):
+        monkeypatch.setattr(module, "checkout", lambda: tmp_path)
     monkeypatch.setenv("REASONLIB_CACHE", str(tmp_path / "cache"))
     for name in ("REASONLIB_RECORDS", "REASONLIB_DATA"):
         monkeypatch.delenv(name, raising=False)
@@ -578,7 +579,7 @@ def test_every_command_has_help():
 
 
 def test_the_hub_s_retries_are_not_the_user_s_to_read(monkeypatch):
-    monkeypatch.setattr(cli, "app", lambda prog_name: None)
+    monkeypatch.setattr(cli.commands, "app", lambda prog_name: None)
     monkeypatch.setenv("RANK", "0")
     monkeypatch.setenv("HF_HUB_VERBOSITY", "")
     monkeypatch.delenv("HF_HUB_VERBOSITY")

@@ -2,7 +2,7 @@
 
 ::
 
-    claims.yaml -> published.load -> Claim ----+
+    claims.yaml -> claims_file.load -> Claim --+
                                                +--> evidence -> verdicts -> Verdict -> display
     records/*/*.jsonl -> records.groups -------+
 
@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 from reasonlib.errors import DataError, UserError
 from reasonlib.tracking import records as _records
 from reasonlib.tracking import verdicts as rule
+from reasonlib.tracking.claims_file import load
 from reasonlib.tracking.conditions import Condition, differences
-from reasonlib.tracking.published import PLACES, Claim, Order, Side, load
+from reasonlib.tracking.published import PLACES, Claim, Order, Side
 from reasonlib.tracking.records import KINDS, SCALES, Group, Summary
 from reasonlib.tracking.verdicts import Comparison, Sample
 

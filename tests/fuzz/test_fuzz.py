@@ -24,7 +24,8 @@ from reasonlib.state_tracking.data import corpus as states
 from reasonlib.state_tracking.data import simulator as states_simulator
 from reasonlib.story_qa.data import corpus as stories
 from reasonlib.story_qa.data.simulator import simulate
-from reasonlib.tracking import published, records
+from reasonlib.tracking import claims_file as claims_reader
+from reasonlib.tracking import records
 from reasonlib.training.weights import reading, save_bundle
 from reasonlib.visual_iq.data import corpus as puzzles
 from reasonlib.visual_iq.data.corpus_writer import write as write_puzzles
@@ -227,7 +228,7 @@ KINDS = {
     "puzzles, pictures": (picture_file, puzzles.read),
     "weights": (bundle_file, read_weights),
     "records": (record_file, lambda path: records.read("story_qa", records=path.parents[1])),
-    "claims": (claims_file, lambda path: published.read(path, "optimisation")),
+    "claims": (claims_file, lambda path: claims_reader.read(path, "optimisation")),
     "notebooks": (notebook_file, notebook._cells),
     "tar": (tar_file, unpack),
     "zip": (zip_file, unpack),

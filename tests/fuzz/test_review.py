@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from reasonlib import cli, data
 from reasonlib.errors import UserError
-from reasonlib.tracking import published, records
+from reasonlib.tracking import claims_file, records
 from reasonlib.tracking.experiment import Experiment
 from reasonlib.tracking.runner import run
 from reasonlib.training import checkpoints
@@ -194,4 +194,4 @@ def test_claims_hold_numbers_that_are_numbers(odd, tmp_path):
     assert count
     (tmp_path / "claims.yaml").write_text(changed, encoding="utf-8")
     with pytest.raises(UserError, match="published must be a finite number"):
-        published.read(tmp_path / "claims.yaml", "optimisation")
+        claims_file.read(tmp_path / "claims.yaml", "optimisation")

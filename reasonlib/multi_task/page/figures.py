@@ -10,7 +10,7 @@ from reasonlib.multi_task.data.datasets import SIZES
 from reasonlib.multi_task.data.simulator import TASKS
 from reasonlib.multi_task.page.labels import ROWS
 from reasonlib.tracking import records
-from reasonlib.tracking.published import load
+from reasonlib.tracking.claims_file import load
 
 __all__ = [
     "ablated",

@@ -7,9 +7,10 @@ import pytest
 from toy_topic import toy_topic
 
 from reasonlib.errors import DataError, UserError
-from reasonlib.tracking import published
+from reasonlib.tracking import claims_file
 from reasonlib.tracking.claims import verdicts
-from reasonlib.tracking.published import Printed, Side, load
+from reasonlib.tracking.claims_file import load
+from reasonlib.tracking.published import Printed, Side
 
 
 @pytest.fixture(autouse=True)
@@ -96,15 +97,15 @@ def test_printed_settings_concern_rows_and_metrics():
 
 
 def test_the_example_in_the_documentation_is_a_sound_file(tmp_path):
-    lines = published.__doc__.splitlines()
+    lines = claims_file.__doc__.splitlines()
     start = next(index for index, line in enumerate(lines) if line.startswith("    sources:"))
     end = next(index for index, line in enumerate(lines) if index > start and line and line[0] != " ")
     file = tmp_path / "claims.yaml"
     file.write_text(textwrap.dedent("\n".join(lines[start:end])))
     with pytest.raises(DataError, match="bounds need published: null"):
-        published.read(file, "story_qa")  # it shows every field, also those that exclude each other
+        claims_file.read(file, "story_qa")  # it shows every field, also those that exclude each other
     file.write_text(file.read_text().replace("at_least: 0.92", ""))
-    (claim,) = published.read(file, "story_qa")
+    (claim,) = claims_file.read(file, "story_qa")
     assert claim.id == "story_qa/joint/d50-n3" and claim.published == 0.69 and claim.lines == "212"
     assert [(order.by, order.near) for order in claim.agreement.order] == [
         (0.0, False),

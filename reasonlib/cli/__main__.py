@@ -1,0 +1,5 @@
+"""``python -m reasonlib.cli``."""
+
+from reasonlib.cli import main
+
+main()

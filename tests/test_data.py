@@ -20,8 +20,22 @@ import pytest
 import requests
 
 import reasonlib
-from reasonlib import data
-from reasonlib.data import Corpus, DataError, corpora, fetch, find, locate, source_of, verify, version
+from reasonlib.data import (
+    Corpus,
+    DataError,
+    Source,
+    checks,
+    corpora,
+    download,
+    fetch,
+    find,
+    locate,
+    source_of,
+    verify,
+    version,
+)
+from reasonlib.data import cache as cache_module
+from reasonlib.data.places import cache_folder
 from reasonlib.errors import UserError
 
 ROOT = Path(reasonlib.__file__).parents[1]
@@ -233,8 +247,8 @@ def test_the_default_cache_is_the_users(monkeypatch, tmp_path):
     monkeypatch.delenv("REASONLIB_CACHE", raising=False)
     monkeypatch.delenv("REASONLIB_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert "reasonlib" in str(data._cache_folder(None))
-    assert data._cache_folder("~/x") == Path.home() / "x"
+    assert "reasonlib" in str(cache_folder(None))
+    assert cache_folder("~/x") == Path.home() / "x"
 
 
 def test_a_truncated_response(served, server, cache):
@@ -328,7 +342,7 @@ def test_a_full_disk(served, cache, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(data._Capped, "write", full)
+    monkeypatch.setattr(download._Capped, "write", full)
     refused(served(), r"cannot be written \(No space left on device\); make room")
 
 
@@ -451,9 +465,9 @@ def test_absent_everywhere(cache):
             "2 bytes",
         ),
         (lambda folder: (folder / "README.txt").write_text("tox\n"), None, "README.txt: changed since"),
-        (lambda folder: (folder.parent / data.MANIFEST).unlink(), "missing or broken", "missing or broken"),
-        (lambda folder: (folder.parent / data.MANIFEST).write_text("[]"), "missing or broken", "broken"),
-        (lambda folder: (folder.parent / data.MANIFEST).write_text("{"), "missing or broken", "broken"),
+        (lambda folder: (folder.parent / checks.MANIFEST).unlink(), "missing or broken", "missing or broken"),
+        (lambda folder: (folder.parent / checks.MANIFEST).write_text("[]"), "missing or broken", "broken"),
+        (lambda folder: (folder.parent / checks.MANIFEST).write_text("{"), "missing or broken", "broken"),
     ],
 )
 def test_harm_in_the_cache_is_seen_and_mended(fetched, served, server, harm, shallow, deep):
@@ -475,7 +489,7 @@ def test_harm_in_the_cache_is_seen_and_mended(fetched, served, server, harm, sha
 
 def test_the_manifest_lists_what_was_unpacked(fetched):
     corpus, folder = fetched
-    manifest = json.loads((folder.parent / data.MANIFEST).read_text())
+    manifest = json.loads((folder.parent / checks.MANIFEST).read_text())
     assert manifest["sha256"] == corpus.sha256 and manifest["licence"] == "CC0"
     assert manifest["files"][f"{FOLDER}/README.txt"] == {
         "size": 4,
@@ -532,7 +546,7 @@ def test_an_unpacked_folder_that_lacks_a_file_one_can_do_without(mine):
 def test_an_archive_of_the_user(mine, cache, pinned):
     (mine / "toy_v1.tar.gz").write_bytes(ARCHIVE)
     corpus = corpus_of() if pinned else corpus_of(sha256=None, size=None)
-    assert source_of(corpus) == data.Source(kind="archive", path=mine / "toy_v1.tar.gz")
+    assert source_of(corpus) == Source(kind="archive", path=mine / "toy_v1.tar.gz")
     folder = locate(corpus)
     assert folder.is_relative_to(cache) and tree(folder)["README.txt"] == b"toy\n"
     before = tree(cache)
@@ -583,7 +597,7 @@ def test_an_archive_that_cannot_be_read(mine, monkeypatch):
     def locked(*_):
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr(data.hashlib, "file_digest", locked)
+    monkeypatch.setattr(checks.hashlib, "file_digest", locked)
     refused(corpus_of(), r"toy_v1.tar.gz: cannot be read \(Permission denied\)", action=locate)
 
 
@@ -620,14 +634,14 @@ def test_two_processes_at_once(served, server, cache):
 
 def test_the_slower_of_two_takes_what_is_there(served, server, cache, monkeypatch):
     corpus = served()
-    unpack_archive = data._unpack
+    unpack_archive = cache_module.unpack
 
     def overtaken(*arguments):
-        monkeypatch.setattr(data, "_unpack", unpack_archive)
+        monkeypatch.setattr(cache_module, "unpack", unpack_archive)
         fetch(corpus)
         return unpack_archive(*arguments)
 
-    monkeypatch.setattr(data, "_unpack", overtaken)
+    monkeypatch.setattr(cache_module, "unpack", overtaken)
     assert fetch(corpus) == locate(corpus) and verify(corpus).ok and len(server.requests) == 2
     assert len(list(cache.iterdir())) == 2
 

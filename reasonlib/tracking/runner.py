@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from importlib import import_module
@@ -116,14 +117,14 @@ def run(
         raise UserError("an address of a Dask scheduler needs the backend dask")
     present = [] if records is None else _records.prepare(experiment.name, records=records)
     shared = {**facts(experiment), "wait": wait}
-    found: dict[int, Record] = {}
+    by_index: dict[int, Record] = {}
     for index, record in _results(experiment, trials, shared, fresh, jobs, backend, address):
         if records is not None and record not in present and leads():
             _records.append(record, records=records)
-        found[index] = record
+        by_index[index] = record
         if on_record is not None:
             on_record(record)
-    return [found[index] for index in range(len(trials))]
+    return [by_index[index] for index in range(len(trials))]
 
 
 def plan(
@@ -139,19 +140,14 @@ def plan(
     progress: bool = False,
 ) -> list[Trial]:
     """Check what was asked and return the trials; a device not chosen yet is the empty string."""
-    wanted = (
-        list(experiment.rows)
-        if rows is None
-        else [rows]
-        if isinstance(rows, str)
-        else list(dict.fromkeys(rows))
-    )
+    rows = experiment.rows if rows is None else [rows] if isinstance(rows, str) else rows
+    wanted = list(dict.fromkeys(rows))
     numbers = [seeds] if isinstance(seeds, int) else list(dict.fromkeys(seeds))
     data = next(iter(experiment.data)) if data is None else data
     for row in wanted:
-        _known("row", row, experiment.rows, experiment)
-    _known("scale", scale, experiment.scales, experiment)
-    _known("data", data, experiment.data, experiment)
+        _require("row", row, experiment.rows, experiment)
+    _require("scale", scale, experiment.scales, experiment)
+    _require("data", data, experiment.data, experiment)
     for seed in numbers:
         if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**32:
             raise UserError(f"a seed must be a whole number from 0 to {2**32 - 1}, got {seed!r}")
@@ -183,18 +179,19 @@ def plan(
     ]
 
 
-def _known(what: str, name: str, names: Iterable[str], experiment: Experiment) -> None:
+def _require(what: str, name: str, names: Iterable[str], experiment: Experiment) -> None:
+    """Raise UserError unless an experiment has this row, scale or data set."""
     if name not in names:
         raise UserError(f"{experiment.name} has no {what} {name!r}; it has: {listed(names)}")
 
 
 def _folder(experiment: Experiment, row: str, scale: str, seed: int, data: str) -> str:
-    facts = (
+    identity = (
         settings(experiment, row, scale),
         fingerprint(experiment.run),
         _version(experiment, data),
     )
-    return f"{scale}-{data}-{seed}-{sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:8]}"
+    return f"{scale}-{data}-{seed}-{sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:8]}"
 
 
 def _version(experiment: Experiment, data: str) -> str | None:
@@ -204,14 +201,14 @@ def _version(experiment: Experiment, data: str) -> str | None:
 def _results(
     experiment: Experiment,
     trials: list[Trial],
-    facts: dict[str, Any],
+    shared: dict[str, Any],
     fresh: bool,
     jobs: int,
     backend: str | None,
     address: str | None,
 ) -> Iterator[tuple[int, Record]]:
     """Yield (position, record) as the trials end."""
-    tasks = ((index, experiment, trial, facts, fresh) for index, trial in enumerate(trials))
+    tasks = ((index, experiment, trial, shared, fresh) for index, trial in enumerate(trials))
     if backend is None and (jobs == 1 or len(trials) == 1):
         yield from (_numbered(*task) for task in tasks)
         return
@@ -224,7 +221,7 @@ def _results(
         yield from parallel(joblib.delayed(_numbered)(*task) for task in tasks)
 
 
-def _answers(address: str) -> None:
+def _check_listening(address: str) -> None:
     """Raise OSError or ValueError unless somebody listens at a Dask address."""
     from distributed.comm.addressing import parse_address, parse_host_port
 
@@ -250,7 +247,8 @@ def _pool(backend: str, jobs: int, address: str | None, experiment: Experiment) 
         client = None
         if address is not None:
             try:
-                _answers(address)  # a client that never connected reports that again when it is collected
+                # a client that never connected reports that again when it is collected
+                _check_listening(address)
                 client = stack.enter_context(Client(address, timeout=10, set_as_default=False))
             except (OSError, ValueError) as error:
                 raise UserError(f"no Dask scheduler answers at {address}") from error
@@ -282,11 +280,11 @@ def _numbered(index: int, *task: Any) -> tuple[int, Record]:
     return index, _run_trial(*task)
 
 
-def _run_trial(experiment: Experiment, trial: Trial, facts: dict[str, Any], fresh: bool) -> Record:
+def _run_trial(experiment: Experiment, trial: Trial, shared: dict[str, Any], fresh: bool) -> Record:
     """Run one trial, or continue it, or return the record of a finished one."""
     device = choose_device(trial.device)
-    trial = _replaced(trial, device=device)
-    with session(trial.folder, fresh, wait=facts["wait"]) as (done, seconds):
+    trial = replace(trial, device=device)
+    with session(trial.folder, fresh, wait=shared["wait"]) as (done, seconds):
         if done is not None:
             return done
         start = time.perf_counter()
@@ -308,9 +306,9 @@ def _run_trial(experiment: Experiment, trial: Trial, facts: dict[str, Any], fres
             steps=_steps(measured),
             seconds=round(seconds, 3),
             device=describe_device(device),
-            versions=facts["versions"],
-            commit=facts["commit"],
-            code=facts["code"],
+            versions=shared["versions"],
+            commit=shared["commit"],
+            code=shared["code"],
             when=datetime.now(UTC).isoformat(timespec="milliseconds"),
             details=plain(_details(measured)),
         )
@@ -325,10 +323,6 @@ def _details(measured: Measured) -> Mapping[str, Any]:
     if measured.examples is None:
         return measured.details
     return {**measured.details, "examples": measured.examples}
-
-
-def _replaced(trial: Trial, **changes: Any) -> Trial:
-    return Trial(**{**trial.__dict__, **changes})
 
 
 def _numbers(metrics: Mapping[str, Any], trial: Trial) -> dict[str, float | None]:

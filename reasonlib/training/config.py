@@ -29,9 +29,8 @@ class TrainingConfig:
     clip: float | None = None  # greatest norm of all gradients together
     schedule: str = "constant"  # constant | linear | step | plateau
     warmup: int = 0  # optimiser steps over which the rate rises from 0, with any schedule
-    step_every: int = (
-        25  # epochs between two cuts of "step"; epochs without a better metric before one of "plateau"
-    )
+    # epochs between two cuts of "step"; epochs without a better metric before one of "plateau"
+    step_every: int = 25
     factor: float = 0.5  # what "step" and "plateau" multiply the rate by
     patience: int | None = None  # stop after so many epochs without a better metric
     restore_best: bool | None = None  # end with the best epoch's weights; None: only where patience is set

@@ -15,7 +15,8 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from reasonlib import cli, data
+from reasonlib import cli
+from reasonlib.data import archives
 from reasonlib.errors import UserError
 from reasonlib.goal_dialogue.data import datasets as dialogues
 from reasonlib.goal_dialogue.data import text_format
@@ -206,7 +207,7 @@ def unpack(path):
     into = path.parent / "unpacked"
     into.mkdir(exist_ok=True)
     try:
-        data._unpack(path, into, "the archive")
+        archives.unpack(path, into, "the archive")
     finally:
         beside = {item.name for item in path.parent.iterdir()}
         assert beside <= {path.name, "unpacked"}, beside

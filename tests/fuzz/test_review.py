@@ -14,7 +14,8 @@ import torch
 from safetensors import SafetensorError
 from typer.testing import CliRunner
 
-from reasonlib import cli, data
+from reasonlib import cli
+from reasonlib.data import archives
 from reasonlib.errors import UserError
 from reasonlib.tracking import claims_file, records
 from reasonlib.tracking.experiment import Experiment
@@ -180,10 +181,10 @@ def test_an_archive_that_grows_without_bound_is_refused(tmp_path, monkeypatch):
     inner.write_bytes(bytes(2**22))
     with tarfile.open(archive, "w:gz") as tar:
         tar.add(inner, "zeros")
-    monkeypatch.setattr(data, "UNPACKED", 2**20)
+    monkeypatch.setattr(archives, "UNPACKED", 2**20)
     (tmp_path / "into").mkdir()
     with pytest.raises(UserError, match=r"the archive.*more than"):
-        data._unpack(archive, tmp_path / "into", "the archive")
+        archives.unpack(archive, tmp_path / "into", "the archive")
 
 
 @pytest.mark.parametrize("odd", [".nan", ".inf"])

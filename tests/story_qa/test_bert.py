@@ -274,7 +274,7 @@ def test_an_encoder_comes_back_from_its_folder(folder, batch, monkeypatch):
     before = AnswerReader(tiny_pretraining().bert, answers=3).eval()
     after = AnswerReader(encoder, answers=3).eval()
     torch.testing.assert_close(after(batch).hidden, before(batch).hidden, atol=0.02, rtol=0)
-    monkeypatch.setattr(bert, "SHIPPED", folder)
+    monkeypatch.setattr(bert, "BUNDLED", folder)
     shipped, _ = load_encoder()
     for name, tensor in encoder.state_dict().items():
         assert torch.equal(shipped.state_dict()[name], tensor)

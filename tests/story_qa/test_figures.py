@@ -61,7 +61,7 @@ def test_the_public_network_stands_beside_ours_on_each_task_and_on_all(monkeypat
         )
 
     monkeypatch.setattr(figures.records, "best", best)
-    table = figures.beside()
+    table = figures.peer()
     assert len(table) == 19 + 2 and list(table.index[-2:]) == ["mean", "all at once, 9 passes (quick)"]
     assert list(table.loc["mean"]) == ["12.5", "12.5", "12.5", "", ""]
     assert list(table.loc["all at once, 9 passes (quick)"]) == ["12.5", "12.5", "", "0.1", ""]

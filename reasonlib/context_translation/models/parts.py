@@ -52,9 +52,8 @@ class SystemConfig:
     width: int = 512  # D
     layers: int = 6  # of the encoder, and again of the decoder
     heads: int = 8  # H
-    hidden: int = (
-        2048  # of the feed-forward layers; the source does not print it, its parameter counts imply it
-    )
+    # of the feed-forward layers; the source does not print it, its parameter counts imply it
+    hidden: int = 2048
     dropout: float = 0.1
     longest: int = 1024  # tokens of a sequence, all context included where it is concatenated
     document: bool = False  # whether HCE and HMCE also read a document vector

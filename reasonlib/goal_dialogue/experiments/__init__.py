@@ -1,11 +1,11 @@
 """The experiments of goal-oriented dialogue, one family of rows a module."""
 
 from reasonlib.goal_dialogue.experiments.baselines import BASELINES
-from reasonlib.goal_dialogue.experiments.bundle import SHIP, SHIP_COPYING
-from reasonlib.goal_dialogue.experiments.ceiling import BOUND
+from reasonlib.goal_dialogue.experiments.bundle import BUNDLE, BUNDLE_COPYING
+from reasonlib.goal_dialogue.experiments.ceiling import CEILING
 from reasonlib.goal_dialogue.experiments.copying import COPYING, SPEAKING
 from reasonlib.goal_dialogue.experiments.memory_networks import NETWORKS, TUNING
-from reasonlib.goal_dialogue.experiments.oov_validation import UNHEARD
+from reasonlib.goal_dialogue.experiments.oov_validation import OOV_VALIDATION
 from reasonlib.goal_dialogue.experiments.sentence_encoders import (
     ADVICE,
     KEY_TAGS,
@@ -23,7 +23,7 @@ EXPERIMENTS = {
     experiment.name: experiment
     for experiment in (
         NETWORKS,
-        UNHEARD,
+        OOV_VALIDATION,
         BASELINES,
         TUNING,
         KEY_TAGS,
@@ -34,9 +34,9 @@ EXPERIMENTS = {
         WORD2VEC,
         COPYING,
         SPEAKING,
-        BOUND,
+        CEILING,
         ADVICE,
-        SHIP,
-        SHIP_COPYING,
+        BUNDLE,
+        BUNDLE_COPYING,
     )
 }

@@ -13,7 +13,7 @@ from reasonlib.goal_dialogue.experiments.tasks import BOTH, DATA, data_version
 from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
 from reasonlib.tracking.trials import measured
 
-__all__ = ["SHIP", "SHIP_COPYING", "run_bundle_copying", "run_bundle_networks"]
+__all__ = ["BUNDLE", "BUNDLE_COPYING", "run_bundle_copying", "run_bundle_networks"]
 
 
 def run_bundle_networks(trial: Trial) -> Measured:
@@ -90,7 +90,7 @@ def run_bundle_copying(trial: Trial) -> Measured:
     return measured(history, metrics)
 
 
-SHIP = Experiment(
+BUNDLE = Experiment(
     name="goal_dialogue/bundle",
     title="The bundled memory networks",
     rows={name: {"network": name, "match": True} for name in ("n2n", "gn2n", "un2n")},
@@ -104,7 +104,7 @@ SHIP = Experiment(
     version=data_version,
 )
 
-SHIP_COPYING = Experiment(
+BUNDLE_COPYING = Experiment(
     name="goal_dialogue/bundle-copying",
     title="The bundled copying network, and one trained on the released sentences alone",
     rows={"copying": {"reworded": True}, "released-words": {"reworded": False}},

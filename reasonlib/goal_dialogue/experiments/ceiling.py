@@ -14,7 +14,7 @@ from reasonlib.goal_dialogue.data.example import Dialogue, Fact, Split, Turn
 from reasonlib.goal_dialogue.experiments.tasks import BOTH, EVALUATED, data_version
 from reasonlib.tracking.experiment import Experiment, Measured, Trial
 
-__all__ = ["BOUND", "Ceiling", "ceiling", "run_ceiling"]
+__all__ = ["CEILING", "Ceiling", "ceiling", "run_ceiling"]
 
 
 class Ceiling(NamedTuple):
@@ -101,7 +101,7 @@ def run_ceiling(trial: Trial) -> Measured:
     return Measured(metrics=metrics, steps_done=1, steps_planned=1)
 
 
-BOUND = Experiment(
+CEILING = Experiment(
     name="goal_dialogue/ceiling",
     title="Responses whose every word the system said in training: the limit of word vectors",
     rows={"train": {"learnt": "train"}, "valid": {"learnt": "valid"}},

@@ -26,7 +26,7 @@ from reasonlib.goal_dialogue.experiments.tasks import (
 from reasonlib.tracking.experiment import Experiment, Measured, Trial
 from reasonlib.training.settings import construct
 
-__all__ = ["UNHEARD", "name_exchanges", "rename", "run_oov_validation"]
+__all__ = ["OOV_VALIDATION", "name_exchanges", "rename", "run_oov_validation"]
 
 RENAMED = ("cuisine", "location")
 """Types whose values differ between a set and its out-of-vocabulary twin."""
@@ -125,7 +125,7 @@ def _run_task(run: TaskRun) -> TaskResult:
     )
 
 
-UNHEARD = Experiment(
+OOV_VALIDATION = Experiment(
     name="goal_dialogue/oov-validation",
     title="Settings chosen on validation dialogues with OOV names, with and without match features",
     rows={

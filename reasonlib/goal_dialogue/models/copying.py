@@ -66,9 +66,8 @@ class CopyConfig:
     radius: int = 3  # R; with 0 a mention has no context
     rounds: int = 2  # with 1 a mention ignores the names in its window
     max_age: int = 40  # turns back that have a vector each; with 1 recency is ignored
-    name_embeddings: int = (
-        0  # entities of the training data that get a learned vector each, in place of their context
-    )
+    # entities of the training data that get a learned vector each, in place of their context
+    name_embeddings: int = 0
     init_std: float = 0.1  # standard deviation of the first weights
 
     def __post_init__(self) -> None:

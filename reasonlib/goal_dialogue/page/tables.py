@@ -127,10 +127,10 @@ def oov_validation() -> "pd.DataFrame":
     """Settings compared on validation dialogues: as they are, and with out-of-vocabulary names."""
     import pandas as pd
 
-    from reasonlib.goal_dialogue.experiments.oov_validation import UNHEARD
+    from reasonlib.goal_dialogue.experiments.oov_validation import OOV_VALIDATION
 
     rows = []
-    for name, setting in UNHEARD.rows.items():
+    for name, setting in OOV_VALIDATION.rows.items():
         group = results.best("goal_dialogue/oov-validation", name)
         means = {metric: group.summary(metric) for metric in ("valid1", "renamed1")}
         rows.append(
@@ -138,7 +138,7 @@ def oov_validation() -> "pd.DataFrame":
                 "network": setting["network"],
                 "match": "yes" if setting["match"] else "no",
                 "width": setting["width"],
-                "init_std": setting["init_std"],
+                "spread of the initial weights": setting["init_std"],
                 "learning rate": setting["lr"],
                 "names as they are": means["valid1"].mean if means["valid1"] else None,
                 "OOV names": means["renamed1"].mean if means["renamed1"] else None,

@@ -65,9 +65,8 @@ class SolverConfig:
     dropout: float = 0.0  # the source prints none, and no question comes twice often
     positions: str = "learned"  # learned | sinusoidal
     norm: str = "post"  # post | pre; where the layer norm stands in each part
-    place_values: bool = (
-        False  # whether digits of questions are also given their place value; not the source's
-    )
+    # whether digits of questions are also given their place value; not the source's
+    place_values: bool = False
     longest: int = 162  # positions of a segment: 160 characters of a question; [SOS], 30 and [EOS] fit too
     vocabulary: int = SIZE  # V
 

@@ -15,11 +15,7 @@ from reasonlib.tracking.experiment import Experiment, Measured, Trial
 
 __all__ = ["DATA", "EXPERIMENTS"]
 
-SMALL: Mapping[str, Any] = {
-    "lr": 3e-3,
-    "batch": 8,
-    "curriculum_length": 48,
-}  # the small encoder: see `Recipe`
+SMALL: Mapping[str, Any] = {"lr": 3e-3, "batch": 8, "curriculum_length": 48}  # small encoders: see `Recipe`
 BASE: Mapping[str, Any] = {"lr": 5e-5, "batch": 8, "accumulate": 4}  # section 4.3.2: effective batch 32
 LARGE: Mapping[str, Any] = {"lr": 1e-5, "batch": 4, "accumulate": 8}
 

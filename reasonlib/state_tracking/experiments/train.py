@@ -64,9 +64,8 @@ class Recipe:
     warmup: float = 0.1  # share of the steps
     clip: float = 1.0
     precision: str = "no"
-    curriculum_length: int = (
-        0  # tokens; training begins with turns whose dialogue so far is at most as long; 0: with all
-    )
+    # tokens; training begins with turns whose dialogue so far is at most as long; 0: with all
+    curriculum_length: int = 0
     curriculum_share: float = 0.4  # share of the steps that such a beginning takes
     curriculum_batch: int = 16  # turns in a batch of it
 

@@ -2,14 +2,14 @@
 
 from reasonlib.story_qa.data.datasets import DATA
 from reasonlib.story_qa.experiments.baselines import BASELINES
-from reasonlib.story_qa.experiments.bundle import SHIP
+from reasonlib.story_qa.experiments.bundle import BUNDLE
 from reasonlib.story_qa.experiments.evidence import EVIDENCE
 from reasonlib.story_qa.experiments.finetune import BERT
 from reasonlib.story_qa.experiments.hibert import HIBERT
 from reasonlib.story_qa.experiments.memory import JOINT, RATE, RECIPE
-from reasonlib.story_qa.experiments.peer import BESIDE, BESIDE_JOINTLY
+from reasonlib.story_qa.experiments.peer import PEER, PEER_JOINT
 from reasonlib.story_qa.experiments.per_task import PER_TASK
-from reasonlib.story_qa.experiments.simulator_fit import WORLD
+from reasonlib.story_qa.experiments.simulator_fit import SIMULATOR_FIT
 
 __all__ = ["DATA", "EXPERIMENTS"]
 
@@ -20,13 +20,13 @@ EXPERIMENTS = {
         RATE,
         RECIPE,
         PER_TASK,
-        BESIDE,
-        BESIDE_JOINTLY,
+        PEER,
+        PEER_JOINT,
         BASELINES,
         BERT,
         HIBERT,
         EVIDENCE,
-        WORLD,
-        SHIP,
+        SIMULATOR_FIT,
+        BUNDLE,
     )
 }

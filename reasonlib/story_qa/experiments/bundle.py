@@ -88,7 +88,7 @@ def _encoder(trial: Trial) -> Measured:
         **trial.options,
     )
     if trial.scale == "paper" and history.stopped == "finished":
-        save_encoder(model.cpu(), tokenizer, bert.SHIPPED)
+        save_encoder(model.cpu(), tokenizer, bert.BUNDLED)
     return measured(
         history, {"loss": history[-1]["loss"] if len(history) else float("nan")}, curve=("epoch", "loss")
     )
@@ -116,7 +116,7 @@ def _reader(trial: Trial) -> Measured:
     return measured(history, metrics, curve=("epoch", "loss"))
 
 
-SHIP = Experiment(
+BUNDLE = Experiment(
     name="story_qa/bundle",
     title="The bundled models",
     rows={

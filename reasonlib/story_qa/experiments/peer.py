@@ -32,7 +32,7 @@ from reasonlib.story_qa.models.restarts import Restarts, RestartsConfig
 from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
 from reasonlib.training.settings import construct
 
-__all__ = ["VARIABLE", "PeerNetwork", "checkout", "one_thread", "run_beside", "trained"]
+__all__ = ["VARIABLE", "PeerNetwork", "checkout", "one_thread", "run_peer", "trained"]
 
 VARIABLE = "REASONLIB_PEER_MEMN2N"
 
@@ -161,7 +161,7 @@ class PeerNetwork:
         self.close()
 
 
-def run_beside(trial: Trial) -> Measured:
+def run_peer(trial: Trial) -> Measured:
     """Train the other network, ours once, and ours from several starts; measure the errors and speeds.
 
     Each has its own recipe; as many questions pass through one network of ours as through the other.
@@ -225,7 +225,7 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-BESIDE = Experiment(
+PEER = Experiment(
     name="story_qa/peer",
     title="A public memory network and ours on the same questions, errors and speeds in one run",
     rows={f"qa{task}": {"task": task, "width": 32} for task in TASKS},
@@ -235,12 +235,12 @@ BESIDE = Experiment(
         "paper": {"epochs": 120, "restarts": 10, "halve_every": 40, "port_linear": 20},
     },
     data=subset(DATA, "babi-1k"),
-    run=run_beside,
+    run=run_peer,
     version=version,
 )
 
 
-def run_beside_jointly(trial: Trial) -> Measured:
+def run_peer_joint(trial: Trial) -> Measured:
     """Train the public network on all tasks at once, as it does so, then ours; measure errors and speeds."""
     settings, folder = trial.settings, data.locate(CORPORA["babi"])
     tasks, linear = settings["tasks"], settings["port_linear"]
@@ -266,7 +266,7 @@ def run_beside_jointly(trial: Trial) -> Measured:
     return Measured(metrics=metrics, steps_done=history.steps_done, steps_planned=history.steps_planned)
 
 
-BESIDE_JOINTLY = Experiment(
+PEER_JOINT = Experiment(
     name="story_qa/peer-joint",
     title="A public memory network and ours trained on all tasks at once, errors and speeds in one run",
     rows={"all": {**FULL, "tasks": TASKS}},
@@ -276,6 +276,6 @@ BESIDE_JOINTLY = Experiment(
         "paper": {"epochs": 90, "port_epochs": 60, "port_linear": 30},
     },
     data=subset(DATA, "babi-1k"),
-    run=run_beside_jointly,
+    run=run_peer_joint,
     version=version,
 )

@@ -9,7 +9,7 @@ from reasonlib.story_qa.data.simulator import simulate
 from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
 
 
-def run_world(trial: Trial) -> Measured:
+def run_simulator_fit(trial: Trial) -> Measured:
     """Compare one task's simulated questions with its released training questions."""
     task, count = trial.settings["task"], trial.settings["questions"]
     released = _released(data.locate(CORPORA["babi"]), task, RELEASED_SIZES[trial.data])[:count]
@@ -26,12 +26,12 @@ def run_world(trial: Trial) -> Measured:
     return Measured(metrics={**distances, **sides, "words_apart": words_apart}, steps_done=1, steps_planned=1)
 
 
-WORLD = Experiment(
+SIMULATOR_FIT = Experiment(
     name="story_qa/simulator-fit",
     title="The simulator compared with the released stories, task by task",
     rows={f"qa{task}": {"task": task} for task in TASKS},
     scales={"smoke": {"questions": 100}, "quick": {"questions": 1000}, "paper": {"questions": 10000}},
     data=subset(DATA, "babi-10k", "babi-1k"),
-    run=run_world,
+    run=run_simulator_fit,
     version=version,
 )

@@ -27,9 +27,9 @@ from torch import Tensor, nn
 from reasonlib.errors import UserError
 from reasonlib.story_qa.data.tokens import PairBatch
 
-__all__ = ["SHIPPED", "AnswerReader", "AnswerReaderOutput", "SpanOutput", "SpanReader", "load_encoder"]
+__all__ = ["BUNDLED", "AnswerReader", "AnswerReaderOutput", "SpanOutput", "SpanReader", "load_encoder"]
 
-SHIPPED = Path(__file__).parents[1] / "weights" / "encoder"
+BUNDLED = Path(__file__).parents[1] / "weights" / "encoder"
 
 
 class AnswerReaderOutput(NamedTuple):
@@ -161,7 +161,7 @@ def load_encoder(name: str | Path | None = None) -> tuple[Any, Any]:
     """
     from transformers import AutoModel, AutoTokenizer
 
-    source = str(SHIPPED if name is None else name)
+    source = str(BUNDLED if name is None else name)
     wanted = "give a folder with config.json, weights and tokenizer, or a name on the Hugging Face hub"
     if Path(source).is_absolute() and not Path(source).is_dir():
         raise UserError(f"{source}: there is no such folder; {wanted}")

@@ -79,9 +79,8 @@ class MemoryConfig:
     tying: str = "adjacent"  # or "layerwise"
     mapped: bool = False  # add the linear map H between hops, u_{k+1} = H u_k + o_k
     temporal: bool = True  # add T_A and T_C
-    rectified: float = (
-        0.0  # share of the units of u that pass a ReLU between hops; 0.5 in the source's section 5
-    )
+    # share of the units of u that pass a ReLU between hops; 0.5 in the source's section 5
+    rectified: float = 0.0
     init_std: float = 0.1  # standard deviation of the first weights
 
     def __post_init__(self) -> None:

@@ -11,7 +11,7 @@ from reasonlib.display.results import best, origin
 from reasonlib.story_qa.data.example import TASK_NAMES, TASKS
 from reasonlib.tracking import claims, records
 
-__all__ = ["baselines", "beside", "facts", "joint", "labels", "readers", "tasks", "world"]
+__all__ = ["baselines", "facts", "joint", "labels", "peer", "readers", "simulator_fit", "tasks"]
 
 LEARNT_FROM = {"babi-10k": "10,000 released", "babi-1k": "1,000 released", "simulated": "simulated"}
 MOST_FACTS = 6  # six of the 20,000 released test questions need more
@@ -95,7 +95,7 @@ def facts(row: str = "story_qa/recipe:full", *, data: str | None = None) -> plot
     )
 
 
-def world() -> Any:
+def simulator_fit() -> Any:
     """Set the simulator beside the released stories as a data frame, one row a task."""
     import pandas as pd
 
@@ -157,7 +157,7 @@ def readers() -> Any:
     return pd.DataFrame(lines).T.rename_axis("reader")
 
 
-def beside(scale: str | None = None) -> Any:
+def peer(scale: str | None = None) -> Any:
     """Set our networks for one task beside the public one, as both were measured in one run (see `port`).
 
     Errors in per cent; speeds in questions a second of processor time, over those of the public one. The last

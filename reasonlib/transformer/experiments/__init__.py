@@ -2,7 +2,7 @@
 
 from reasonlib.transformer.data.datasets import DATA
 from reasonlib.transformer.experiments.attention import COST, SATURATION
-from reasonlib.transformer.experiments.bundle import SHIP
+from reasonlib.transformer.experiments.bundle import BUNDLE
 from reasonlib.transformer.experiments.decoding import DECODING
 from reasonlib.transformer.experiments.finetune import FINE_TUNING
 from reasonlib.transformer.experiments.parts import NORM, PARTS, POSITIONS
@@ -23,6 +23,6 @@ EXPERIMENTS = {
         TOKENISING,
         PRETRAINING,
         FINE_TUNING,
-        SHIP,
+        BUNDLE,
     )
 }

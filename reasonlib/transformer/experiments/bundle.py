@@ -169,7 +169,7 @@ def _among(tokens: torch.Tensor, ids: Sequence[int]) -> torch.Tensor:
     return torch.isin(tokens, torch.tensor(list(ids)))
 
 
-SHIP = Experiment(
+BUNDLE = Experiment(
     name="transformer/bundle",
     title="The bundled pre-trained encoder",
     rows={"encoder": {}},

@@ -26,7 +26,9 @@ def test_both_sides_of_a_comparison_are_shown():
     assert [name for name, _ in pairs] == ["square", "absolute"]
     group = records.best("optimisation/outliers", "mse")
     assert pairs[0][1].split(" ± ")[0] == figures([group.summary("pull").mean])[0]
-    assert line.origin == f"{group.scale}, diabetes (stand-in), {len(group.records)} runs"
+    counts = {len(records.best("optimisation/outliers", row).records) for row in ("mse", "mae")}
+    runs = " to ".join(map(str, sorted(counts)))
+    assert line.origin == f"{group.scale}, diabetes (stand-in), {runs} runs"
     for text in (str(board), board._repr_markdown_(), board._repr_html_()):
         assert "square" in text and pairs[1][1] in text and line.verdict in text
     assert f'data-claim="{OUTLIERS[0]}"' in board._repr_html_()

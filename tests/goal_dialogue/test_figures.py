@@ -5,6 +5,7 @@ import pytest
 from reasonlib.display import plotting
 from reasonlib.goal_dialogue.data.example import SILENCE, TASK_NAMES, Dialogue, Example, Fact, Turn
 from reasonlib.goal_dialogue.page import diagrams, figures
+from reasonlib.tracking import claims
 
 TALK = Dialogue(
     task=5,
@@ -103,7 +104,7 @@ def test_contradicted_cells_stand_under_the_reason_they_share(monkeypatch):
         row("C, 1. Task", verdict="reproduced"),
         row("D, 1. Task", experiment="other"),
     ]
-    monkeypatch.setattr(figures.claims, "table", lambda *names, **where: rows)
+    monkeypatch.setattr(claims, "table", lambda *names, **where: rows)
     shown = figures.objections("Table 1", "e")
     assert (
         "<li>A, match, ours lower: 1. Task; 2. Task<br>A, match, ours higher: average<br>"

@@ -123,16 +123,18 @@ live("detect", ({ root, stage, data, weights, find }) => {
   }
 
   function drawTable(found) {
+    let count = 0;
     rows.replaceChildren(...panel.map((put, slot) => {
       const read = found[slot]?.levels ?? null;
       const wrong = (at) => (at === 3 && put[0] ? !alike(put[0], put[3], read[3]) : read[at] !== put[at]);
       const cells = !read ? [make("b", {}, "nothing")] : wordsOf(read).flatMap((word, at) => [at ? " · " : "", make(read[0] === put[0] && wrong(at) ? "b" : "span", {}, word)]);
       const right = read && read[0] === put[0] && (!put[0] || [1, 2, 3].every((at) => !wrong(at)));
+      if (right) count++;
       return make("tr", { class: slot === chosen ? "rr-detect-chosen" : null }, make("th", { scope: "row" }, slot + 1),
         make("td", {}, wordsOf(put).join(" · ")), make("td", {}, right ? "✓ " : "✗ ", read && read[0] !== put[0] ? make("b", {}, cells) : cells));
     }));
-    const right = rows.textContent.split("✓").length - 1, { anchors, proposals, detections } = answer;
-    said.replaceChildren(make("strong", {}, `${right} of ${plural(panel.length, "slot")} read right.`),
+    const { anchors, proposals, detections } = answer;
+    said.replaceChildren(make("strong", {}, `${count} of ${plural(panel.length, "slot")} read right.`),
       ` The detector moved ${anchors.length} of ${data.all} anchors, proposed ${plural(proposals.length, "box", "boxes")} and kept ${detections.length}.`);
   }
 

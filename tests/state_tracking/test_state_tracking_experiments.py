@@ -137,3 +137,13 @@ def test_track_in_a_terminal(tmp_path):
 def test_malformed_dialogues_are_named(lines, message):
     with pytest.raises(UserError, match=message):
         read_dialogue(lines)
+
+
+def test_a_stage_without_time_left_ends_the_run_and_is_resumed(tmp_path):
+    """The second stage starts from the end of the first, never from its middle."""
+    options = {"rows": "tracker", "scale": "smoke", "device": "cpu"}
+    (whole,) = run("state_tracking/bundle", **options)
+    (cut,) = run("state_tracking/bundle", minutes=1e-9, checkpoints=tmp_path, **options)
+    assert not cut.steps.complete and not list(tmp_path.rglob("further"))
+    (resumed,) = run("state_tracking/bundle", checkpoints=tmp_path, **options)
+    assert resumed.metrics == whole.metrics

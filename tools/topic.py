@@ -81,9 +81,9 @@ def contents(toc: str, topic: str, chapter: str, title: str) -> str:
 
 
 def reference(index: str, topic: str, title: str) -> str:
-    """Add the topic's page to the table of the reference: after its last row."""
-    last = list(re.finditer(r"^\|.*\|\n", index, re.M))[-1]
-    return index[: last.end()] + f"| {{doc}}`{topic}` | {title} |\n" + index[last.end() :]
+    """Add the topic's page to the list of the reference, at its end."""
+    last = list(re.finditer(r"^- \{doc\}.*\n", index, re.M))[-1]
+    return index[: last.end()] + f"- {{doc}}`{topic}`: {title}\n" + index[last.end() :]
 
 
 def make(root: Path, topic: str, chapter: str, title: str) -> list[Path]:

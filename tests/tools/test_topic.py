@@ -63,9 +63,9 @@ def test_a_new_topic_has_every_part(house):
     new = {"caption": "Sums in words", "chapters": [OVERVIEW, {"file": "book/sum_words/counting"}, RESULTS]}
     assert toc["parts"][:-1] == [*before["parts"][:-1], new]
     index = (house / "book/api/index.md").read_text()
-    row = "| {doc}`sum_words` | Sums in words |\n"
+    row = "- {doc}`sum_words`: Sums in words\n"
     assert index.replace(row, "") == (ROOT / "book/api/index.md").read_text() != index
-    assert "|\n" + row + "\n" in index
+    assert index.index("- {doc}") < index.index(row) and row + "\n" in index
     topics = yaml.safe_load((house / "book/topics.yaml").read_text())
     assert topics[-1]["name"] == "sum_words" and set(topics[-1]) == set(topics[0])
     sections = toc["parts"][-1]["chapters"][-1]["sections"]

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from reasonlib.modality_alignment.data.curriculum import PHASES
 from reasonlib.modality_alignment.data.datasets import load_points, load_questions
 from reasonlib.modality_alignment.experiments import EXPERIMENTS
 from reasonlib.modality_alignment.experiments.points import PointsRecipe, draw_map, train_encoders
@@ -76,3 +77,23 @@ def test_captions_name_the_origin_of_every_row(monkeypatch):
     values, origins = figures.measured("modality_alignment/points", ("cosine", "both", "cka"), "cosine")
     assert origins == {"1 seeds", "2 seeds"} and set(values) == {"cosine alone", "cosine and CKA"}
     assert values["cosine alone"]["mean"] == pytest.approx(0.2) and values["cosine and CKA"]["sd"] == 0
+
+
+def test_a_curriculum_has_a_part_for_each_phase():
+    vocabulary, parts = load_questions(train=20, valid=4, test=4, kinds=("presence", "colour"), curriculum=3.0)
+    phases = {name: part for name, part in parts.items() if name.startswith("phase-")}
+    assert [len(part) for part in phases.values()] == [round(60 * phase.share) for phase in PHASES]
+    for phase, part in zip(PHASES, phases.values(), strict=True):
+        assert {question.kind for question in part.questions} == set(phase.kinds or ("presence", "colour"))
+    # words that only a phase has are known, too
+    assert "opposite" in vocabulary
+    plain, _ = load_questions(train=20, valid=4, test=4, kinds=("presence", "colour"))
+    assert "opposite" not in plain
+
+
+def test_phases_join_to_one_history():
+    experiment = EXPERIMENTS["modality_alignment/tvqa"]
+    (record,) = runner.run(experiment, rows="tvqa-abc-cka", scale="smoke", device="cpu")
+    curve = record.details["curve"]
+    assert len(curve) == len(PHASES) and curve[-1]["step"] == record.steps.planned == record.steps.done
+    assert [row["step"] for row in curve] == sorted(row["step"] for row in curve)

@@ -9,9 +9,11 @@
     tvqa-plus       the released annotations of the validation part of TVQA+
 """
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
+from reasonlib.modality_alignment.data.curriculum import PHASES
 from reasonlib.modality_alignment.data.encoding import Batch, build_vocabulary, encode
 from reasonlib.modality_alignment.data.example import VideoQuestion
 from reasonlib.modality_alignment.data.points import PairedPoints, PointsConfig, draw_points
@@ -33,6 +35,7 @@ SHARED = {"random-pairs": 0.0, "shared-cause": 0.9}
 """Share of the variance that the points of a pair have in common."""
 
 _SEEDS = {"train": 1, "valid": 2, "test": 3}
+_FIRST_PHASE = 100  # its seed; the next phase has the next
 
 
 class QuestionSet(NamedTuple):
@@ -78,6 +81,7 @@ def load_questions(
     frames_each: int = 1,
     features: int = 32,
     noise: float = 0.05,
+    curriculum: float = 0.0,
 ) -> tuple[Vocabulary, dict[str, QuestionSet]]:
     """Simulate questions; a second call gives the same objects.
 
@@ -89,17 +93,26 @@ def load_questions(
         As in `SimulatorConfig`.
     frames_each, features, noise
         As in `SceneConfig`.
+    curriculum
+        Questions of all `PHASES` together, as a multiple of `train`; they are parts of their own, ``phase-0``
+        and so on.
 
     Returns
     -------
     tuple
-        The vocabulary of the training part, and the parts by name.
+        The vocabulary of the training part and the phases, and the parts by name.
     """
     scene = SceneConfig(frames_each=frames_each, features=features, noise=noise)
     config = SimulatorConfig(kinds=kinds, bias=bias, scene=scene)
     counts = {"train": train, "valid": valid, "test": test}
     drawn = {part: tuple(simulate(count, seed=_SEEDS[part], config=config)) for part, count in counts.items()}
-    vocabulary = build_vocabulary(drawn["train"])
+    learnt = drawn["train"]
+    for number, phase in enumerate(PHASES if curriculum else ()):
+        count = round(curriculum * phase.share * train)
+        asked = replace(config, kinds=phase.kinds or kinds)
+        drawn[f"phase-{number}"] = tuple(simulate(count, seed=_FIRST_PHASE + number, config=asked))
+        learnt += drawn[f"phase-{number}"]
+    vocabulary = build_vocabulary(learnt)
     return vocabulary, {
         part: QuestionSet(questions, encode(questions, vocabulary)) for part, questions in drawn.items()
     }

@@ -67,6 +67,7 @@ BATCH_BIAS = Experiment(
 
 ABC: Mapping[str, Any] = {
     "system": "tvqa-abc", "streams": ["subtitle", "regions"], "batch_size": 32, "weight": 0.2,
+    "curriculum": 24.0,
 }  # fmt: skip
 STAGE: Mapping[str, Any] = {
     "system": "stage", "streams": ["subtitle", "regions"], "batch_size": 4, "weight": 0.1,
@@ -171,8 +172,8 @@ BUNDLE = Experiment(
             **SMALL,
             "train": 4000,
             "epochs": 4,
+            "curriculum": 24.0,
             "embedding": 48,
-            "kinds": ["presence", "colour", "wish", "meeting", "opposite"],
         },
     },
     data=subset(DATA, "simulated"),

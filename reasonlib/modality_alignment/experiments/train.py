@@ -6,8 +6,8 @@
                                       alignment alone in the warm-up                CKA, retrieval
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 import torch
@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from reasonlib import training
+from reasonlib.modality_alignment.data.curriculum import PHASES
 from reasonlib.modality_alignment.data.datasets import QuestionSet, load_questions
 from reasonlib.modality_alignment.data.encoding import Batch, select
 from reasonlib.modality_alignment.data.metrics import accuracy_by_need
@@ -34,7 +35,9 @@ __all__ = [
     "build",
     "load_trial",
     "measure_alignment",
+    "steps_of",
     "train_answerer",
+    "train_in_phases",
 ]
 
 System = TVQA_abc | STAGE
@@ -175,6 +178,51 @@ def train_answerer(
     )
 
 
+def steps_of(parts: Mapping[str, QuestionSet], recipe: Recipe) -> int:
+    """Return the steps of a row: those of its phases if it has any, else those of its epochs."""
+    phases = [part for name, part in parts.items() if name.startswith("phase-")]
+    sets, epochs = (phases, 1) if phases else ([parts["train"]], recipe.epochs)
+    return epochs * sum(-(-len(each) // recipe.batch_size) for each in sets)
+
+
+def train_in_phases(
+    model: System, parts: Mapping[str, QuestionSet], recipe: Recipe, trial: Trial
+) -> training.History:
+    """Train a system in place through `PHASES`; the alignment warms up in the first alone.
+
+    Parameters
+    ----------
+    model
+        With its first weights.
+    parts
+        With a part for each phase, see `load_questions`.
+    recipe
+        How; its epochs do not count, since each question of a phase is seen once.
+    trial
+        Gives each phase a folder for its checkpoints.
+
+    Returns
+    -------
+    History
+        The rows of all phases in one, steps counted on. Out of its minutes, the rest is not begun.
+    """
+    joined = training.History(steps_planned=steps_of(parts, recipe), epochs_planned=len(PHASES))
+    for number, phase in enumerate(PHASES):
+        if joined.stopped != "finished":
+            break
+        warmup = 0 if number else recipe.warmup_steps
+        phased = replace(recipe, epochs=1, lr=recipe.lr * phase.lr, warmup_steps=warmup)
+        name = f"phase-{number}"
+        history = train_answerer(
+            model, parts[name], phased, valid_set=parts["valid"], **trial.stage(name).options
+        )
+        joined.rows += [{**row, "step": row["step"] + joined.steps_done} for row in history]
+        joined.steps_done += history.steps_done
+        joined.seconds += history.seconds
+        joined.stopped = history.stopped
+    return joined
+
+
 @torch.no_grad()
 def answer_all(model: System, asked: QuestionSet, *, size: int = 100) -> list[int]:
     """Return the index of the chosen answer of each question."""
@@ -235,7 +283,7 @@ def _mean(states: Tensor, mask: Tensor) -> Tensor:
 
 def load_trial(trial: Trial) -> tuple[Vocabulary, dict[str, QuestionSet]]:
     """Return the vocabulary and the parts of the questions that a trial's settings describe."""
-    names = ("train", "valid", "test", "kinds", "bias", "frames_each", "features", "noise")
+    names = ("train", "valid", "test", "kinds", "bias", "frames_each", "features", "noise", "curriculum")
     chosen: dict[str, Any] = {name: trial.settings[name] for name in names if name in trial.settings}
     if "kinds" in chosen:
         chosen["kinds"] = tuple(chosen["kinds"])

@@ -21,13 +21,16 @@ from reasonlib.modality_alignment.experiments.train import (
     build,
     load_trial,
     measure_alignment,
+    steps_of,
     train_answerer,
+    train_in_phases,
 )
 from reasonlib.modality_alignment.models.stage import STAGE, best_span
 from reasonlib.tracking.experiment import Measured, Trial
 from reasonlib.training.settings import construct
+from reasonlib.training.vocabulary import Vocabulary
 
-__all__ = ["measure_moments", "measured_on", "run_video_qa"]
+__all__ = ["fit_video_qa", "measure_moments", "measured_on", "run_video_qa"]
 
 
 @torch.no_grad()
@@ -60,6 +63,14 @@ def run_video_qa(trial: Trial) -> Measured:
     -------
     `accuracy_by_need`, `measure_alignment`, and for STAGE `measure_moments`.
     """
+    return fit_video_qa(trial)[1]
+
+
+def fit_video_qa(trial: Trial) -> tuple[System | None, Measured, Vocabulary]:
+    """Train one row; give its system (None if the minutes were over before), measures and vocabulary.
+
+    A row with a ``curriculum`` trains through the phases of it, any other on all questions at once.
+    """
     recipe = construct(Recipe, trial.settings)
     vocabulary, parts = load_trial(trial)
     done = planned = 0
@@ -72,19 +83,23 @@ def run_video_qa(trial: Trial) -> Measured:
         )
         done, planned = before.steps_done, before.steps_planned
         if done < planned:  # out of its minutes: systems read the captions of a trained captioner alone
-            rest = recipe.epochs * -(-len(parts["train"]) // recipe.batch_size)
+            planned += steps_of(parts, recipe)
             metrics = measure_captions(captioner, parts["valid"], vocabulary)
-            return Measured(metrics=metrics, steps_done=done, steps_planned=planned + rest)
+            return None, Measured(metrics=metrics, steps_done=done, steps_planned=planned), vocabulary
         parts = with_captions(parts, vocabulary, captioner)
     features = parts["train"].batch.regions.shape[-1]
     model: System = build(trial.settings, vocabulary=len(vocabulary), features=features, seed=trial.seed)
     model.to(trial.device)
-    history = train_answerer(model, parts["train"], recipe, valid_set=parts["valid"], **trial.options)
+    if trial.settings.get("curriculum"):
+        history = train_in_phases(model, parts, recipe, trial)
+    else:
+        history = train_answerer(model, parts["train"], recipe, valid_set=parts["valid"], **trial.options)
     model.to("cpu")
     measured = measured_on(model, parts["test"], history)
-    return replace(
+    measured = replace(
         measured, steps_done=done + measured.steps_done, steps_planned=planned + measured.steps_planned
     )
+    return model, measured, vocabulary
 
 
 def measured_on(model: System, asked: QuestionSet, history: training.History) -> Measured:

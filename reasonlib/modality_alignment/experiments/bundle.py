@@ -23,9 +23,7 @@ def make_bundle(trial: Trial) -> Measured:
         made: dict[str, Any] = {
             name: round(value, 4) for name, value in measured.metrics.items() if "accuracy" in name
         }
-        made |= {
-            name: settings[name] for name in ("train", "epochs", "lr", "curriculum", "kinds", "batch_size")
-        }
+        made |= {name: settings[name] for name in ("train", "curriculum", "kinds", "lr", "batch_size")}
         made |= {"seed": trial.seed, "tested": measured.examples}
         assert isinstance(model, TVQA_abc)
         save_model(model, WEIGHTS / "tvqa-abc.safetensors", vocabulary=vocabulary, made=made)

@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 POINTS, SHARED = "modality_alignment/points", "modality_alignment/shared_points"
-VIDEO, BIAS = "modality_alignment/video_qa", "modality_alignment/batch_bias"
+TVQA, STAGE, BIAS = (f"modality_alignment/{name}" for name in ("tvqa", "video_qa", "batch_bias"))
 BIASED, RULES = "modality_alignment/text_bias", "modality_alignment/annotations"
 OBJECTIVES = ("cosine", "cka", "both", "both-cold", "both-rbf", "infonce")
 NEEDS = {"video": "the video", "subtitle": "the subtitles", "both": "both", "text": "the words alone"}

@@ -27,11 +27,17 @@ class Phase(NamedTuple):
     lr: float
 
 
+# excerpt: phases
 PHASES = (
     Phase(("wish", "opposite"), 0.3, 1.0),
     Phase(("presence", "presence", "wish"), 0.3, 1.0),
     Phase(("presence", "colour", "colour", "wish"), 0.2, 1.0),
-    Phase(("presence", "colour", "colour", "wish", "meeting", "opposite"), 0.1, 1.0),
+    Phase(
+        ("presence", "colour", "colour", "wish", "meeting", "opposite"),
+        0.1,
+        1.0,
+    ),
     Phase(None, 0.1, 1 / 3),
 )
+# end excerpt
 """The simplest kinds first."""

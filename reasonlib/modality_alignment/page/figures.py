@@ -27,7 +27,8 @@ __all__ = [
 ]
 
 POINTS, SHARED = "modality_alignment/points", "modality_alignment/shared_points"
-TVQA, STAGE, BIAS = (f"modality_alignment/{name}" for name in ("tvqa", "video_qa", "batch_bias"))
+TVQA, BIAS = "modality_alignment/tvqa", "modality_alignment/batch_bias"
+SYSTEMS = {"tvqa-abc": TVQA, "stage": "modality_alignment/video_qa"}
 BIASED, RULES = "modality_alignment/text_bias", "modality_alignment/annotations"
 OBJECTIVES = ("cosine", "cka", "both", "both-cold", "both-rbf", "infonce")
 NEEDS = {"video": "the video", "subtitle": "the subtitles", "both": "both", "text": "the words alone"}
@@ -200,31 +201,25 @@ def published_accuracy() -> Picture:
     )
 
 
-def by_need(rows: Mapping[str, str], about: str) -> Picture:
-    """Draw accuracy by what a question needs, for some rows of the simulated video questions."""
+def by_need(experiment: str, rows: Mapping[str, str], about: str) -> Picture:
+    """Draw accuracy by what a question needs, for some rows of an experiment with simulated videos."""
     series = {}
     for row, label in rows.items():
         values: dict[str, dict[str, float]] = {}
         origins: set[str] = set()
         for need, words in NEEDS.items():
-            share, recorded = measured(VIDEO, [row], f"accuracy.{need}", {row: words})
+            share, recorded = measured(experiment, [row], f"accuracy.{need}", {row: words})
             values |= share
             origins |= recorded
         series[label] = (values, origins)
-    return _grouped(series, VIDEO, "accuracy", about, limits=(0, 1), reference=("chance", 0.2))
+    return _grouped(series, experiment, "accuracy", about, limits=(0, 1), reference=("chance", 0.2))
 
 
-def _measured_system() -> str:
-    """Return which of the two systems has been measured: TVQA_abc, or STAGE where it has not."""
-    systems = ("tvqa-abc", "stage")
-    return next((name for name in systems if records.best(VIDEO, name) is not None), systems[0])
-
-
-def streams() -> Picture:
-    """Draw what each stream alone answers, by what the question needs."""
+def streams(system: str = "tvqa-abc") -> Picture:
+    """Draw what each stream of a system answers alone, by what the question needs."""
     rows = {"": "subtitles and video", "-video": "video only", "-subtitle": "subtitles only"}
-    system = _measured_system()
     return by_need(
+        SYSTEMS[system],
         {f"{system}{ending}": label for ending, label in rows.items()},
         f"Simulated questions, by what they need, for {ROWS[system]} with some of its streams.",
     )
@@ -275,13 +270,14 @@ def text_bias() -> Picture:
 # Does alignment help? ---------------------------------------------------------------------------------------
 
 
-def aligned() -> Picture:
-    """Draw accuracy with and without alignment, by what the question needs."""
+def aligned(system: str = "tvqa-abc") -> Picture:
+    """Draw the accuracy of a system with and without alignment, by what the question needs."""
     rows = {"": "no alignment", "-cka": "CKA", "-cka-unpaired": "CKA of unpaired rows", "-infonce": "InfoNCE"}
-    system = _measured_system()
     labels = {row: label for ending, label in rows.items() if (row := f"{system}{ending}") in ROWS}
     return by_need(
-        labels, f"Simulated questions, by what they need, for {ROWS[system]} with and without alignment."
+        SYSTEMS[system],
+        labels,
+        f"Simulated questions, by what they need, for {ROWS[system]} with and without alignment.",
     )
 
 
@@ -302,15 +298,26 @@ def cka_table() -> Picture:
         plotting.bars(series, unit="CKA with question and answers, published", limits=(0, 1)),
         alt=f"Published CKA with question and answers. {spoken}.",
     )
-    ours = {kinds[kind]: measured(VIDEO, rows, f"cka.{RECORDED[kind]}") for kind in kinds}
+    ours = {kinds[kind]: _of_both_systems(rows, f"cka.{RECORDED[kind]}") for kind in kinds}
     right = _grouped(
         ours,
-        VIDEO,
+        TVQA,
         "CKA with question and answers, simulated",
         "CKA between the states of a stream and of question and answers. Left: table 5.1. Right: our runs.",
         limits=(0, 1),
     )
     return plotting.beside(left, right)
+
+
+def _of_both_systems(rows: Iterable[str], metric: str) -> tuple[dict[str, dict[str, float]], set[str]]:
+    """Return what `measured` gives of rows of TVQA_abc and of STAGE."""
+    values: dict[str, dict[str, float]] = {}
+    origins: set[str] = set()
+    for system, experiment in SYSTEMS.items():
+        share, recorded = measured(experiment, [row for row in rows if row.startswith(system)], metric)
+        values |= share
+        origins |= recorded
+    return values, origins
 
 
 def bias() -> Picture:

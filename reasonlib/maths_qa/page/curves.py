@@ -56,7 +56,7 @@ def by_steps() -> Picture:
     return plotting.show(
         drawing,
         alt="Learning curves by module, from scratch and pre-trained.",
-        caption=f"Exact match on validation questions by steps of fine-tuning: {which}. Lines are means, "
+        caption=f"Exact match on test questions by steps of fine-tuning: {which}. Lines are means, "
         f"bands ranges over seeds ({origin}).",
     )
 

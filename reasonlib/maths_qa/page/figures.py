@@ -80,7 +80,7 @@ def learning(runs: Iterable[Any]) -> Picture:
     return plotting.show(
         plotting.learning_curve(curves, "accuracy", step="step"),
         alt="Exact match on questions that training does not contain, against steps of fine-tuning.",
-        caption="Exact match on validation questions, by steps of fine-tuning; one run each.",
+        caption="Exact match on test questions, by steps of fine-tuning; one run each.",
     )
 
 

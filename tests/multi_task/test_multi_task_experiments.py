@@ -34,7 +34,6 @@ def test_every_example_comes_once_an_epoch_in_the_proportional_rule():
         counts = {
             name: sum(len(b.labels) for b in batches if b.task == name)
             for name in ("sentiment", "paraphrase")
-            for name in ("sentiment", "paraphrase")
         }
         assert counts == {"sentiment": 20, "paraphrase": 6}
     even = MixedBatches(["sentiment", "paraphrase"], encoded, size=4, rule="uniform", seed=1)

@@ -80,7 +80,9 @@ def test_captions_name_the_origin_of_every_row(monkeypatch):
 
 
 def test_a_curriculum_has_a_part_for_each_phase():
-    vocabulary, parts = load_questions(train=20, valid=4, test=4, kinds=("presence", "colour"), curriculum=3.0)
+    vocabulary, parts = load_questions(
+        train=20, valid=4, test=4, kinds=("presence", "colour"), curriculum=3.0
+    )
     phases = {name: part for name, part in parts.items() if name.startswith("phase-")}
     assert [len(part) for part in phases.values()] == [round(60 * phase.share) for phase in PHASES]
     for phase, part in zip(PHASES, phases.values(), strict=True):

@@ -5,7 +5,7 @@ Every step takes one mini-batch of each task. With the gradients :math:`g_t` of 
 - ``joint`` moves along their mean,
 - ``pcgrad`` first takes from each :math:`g_t` its component against every other :math:`g_s` with which it
   conflicts: :math:`g_t \leftarrow g_t - \frac{g_t^\top g_s}{\|g_s\|^2} g_s` where :math:`g_t^\top g_s < 0`,
-  in random order. https://arxiv.org/abs/2001.06782
+  in a random order of its own. https://arxiv.org/abs/2001.06782
 
 Both compute the same gradients on the same batches: their compute is equal. ``one-task-a-step`` is
 algorithm 1 on the same mini-batches, one after the other.
@@ -44,24 +44,27 @@ def cosines(gradients: Float[Tensor, "N P"]) -> Float[Tensor, "N N"]:
     return units @ units.T
 
 
-def project(gradients: Float[Tensor, "N P"], *, order: Sequence[int]) -> Float[Tensor, "N P"]:
+def project(
+    gradients: Float[Tensor, "N P"], *, orders: Sequence[Sequence[int]] | None = None
+) -> Float[Tensor, "N P"]:
     """Take from each gradient what conflicts with another (PCGrad, algorithm 1).
 
     Parameters
     ----------
     gradients
         Of N tasks.
-    order
-        In which order the others are taken.
+    orders
+        For each gradient, in which order the others are taken; by default as they come.
 
     Examples
     --------
-    >>> project(torch.tensor([[1.0, 0.0], [-1.0, 1.0]]), order=[0, 1]).tolist()
+    >>> project(torch.tensor([[1.0, 0.0], [-1.0, 1.0]])).tolist()
     [[0.5, 0.5], [0.0, 1.0]]
     """
+    orders = orders or [range(len(gradients))] * len(gradients)
     # excerpt: pcgrad
     projected = gradients.clone()
-    for t in range(len(gradients)):
+    for t, order in enumerate(orders):
         for u in order:
             against = projected[t] @ gradients[u]
             if u != t and against < 0:
@@ -90,8 +93,8 @@ def conflict_loss(model: MultiTask, step: Step, *, cure: bool, log: list[Tensor]
     mean = torch.stack(losses).mean()
     if not cure:
         return mean
-    order = torch.randperm(len(gradients)).tolist()
-    change = (project(gradients, order=order) - gradients).mean(0)
+    orders = [torch.randperm(len(gradients)).tolist() for _ in gradients]
+    change = (project(gradients, orders=orders) - gradients).mean(0)
     parameters = torch.cat([p.flatten() for p in shared])
     extra = parameters @ change  # its gradient is what projecting changes
     return mean + extra - extra.detach()

@@ -250,5 +250,5 @@ def conflicts() -> Picture:
         ("one-task-a-step", "joint", "pcgrad"),
         {"all tasks": "mean", "the smallest, entailment": "entailment.accuracy"},
         "points of the tasks' own metrics",
-        "The sum of all gradients, PCGrad, and one task a step, on the same mini-batches.",
+        "The mean of all gradients, PCGrad, and one task a step, on the same mini-batches.",
     )

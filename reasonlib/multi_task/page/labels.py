@@ -66,7 +66,7 @@ ROWS = {
     "1600": "1,600 examples",
     "0": "relatedness 0",
     "1": "relatedness 1",
-    "joint": "sum of all gradients",
+    "joint": "mean of all gradients",
     "pcgrad": "PCGrad",
     "one-task-a-step": "one task a step",
     "temperature": "temperature 5",

@@ -238,7 +238,7 @@ def rankings() -> Picture:
         "multi_task/heads",
         ("classification", "relevance", "relevance-sharp"),
         {"first candidate right": "answers.accuracy", "mean average precision": "answers.map"},
-        "per cent of questions, and points of MAP",
+        "per cent, and points of MAP",
         "Heads for ranking, trained on answers alone.",
     )
 

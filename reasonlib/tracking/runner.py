@@ -94,7 +94,8 @@ def run(
     Raises
     ------
     UserError
-        If there is no such row, scale or data (it lists those there are), or a number is out of range.
+        If there is no such row, scale or data (it lists those there are), or a number is out of range. If a
+        trial lacks what it needs (data, weights, a device), after the other trials have run.
     """
     if isinstance(experiment, str):
         experiment = find(experiment)
@@ -118,13 +119,30 @@ def run(
     present = [] if records is None else _records.prepare(experiment.name, records=records)
     shared = {**facts(experiment), "wait": wait}
     by_index: dict[int, Record] = {}
+    problems: dict[int, UserError] = {}
     for index, record in _results(experiment, trials, shared, fresh, jobs, backend, address):
+        if isinstance(record, UserError):
+            problems[index] = record
+            continue
         if records is not None and record not in present and leads():
             _records.append(record, records=records)
         by_index[index] = record
         if on_record is not None:
             on_record(record)
+    if problems:
+        raise _all_of(problems, trials)
     return [by_index[index] for index in range(len(trials))]
+
+
+def _all_of(problems: Mapping[int, UserError], trials: list[Trial]) -> UserError:
+    """Return one error for all trials that could not be run: the only one, or a line that names them."""
+    if len(trials) == 1:
+        return problems[0]
+    named: dict[str, list[str]] = {}
+    for index, problem in sorted(problems.items()):
+        named.setdefault(str(problem), []).append(f"{trials[index].row} seed {trials[index].seed}")
+    lines = (f"{', '.join(which)}: {problem}" for problem, which in named.items())
+    return UserError(f"{len(problems)} of {len(trials)} trials could not be run; {'; '.join(lines)}")
 
 
 def plan(
@@ -206,8 +224,8 @@ def _results(
     jobs: int,
     backend: str | None,
     address: str | None,
-) -> Iterator[tuple[int, Record]]:
-    """Yield (position, record) as the trials end."""
+) -> Iterator[tuple[int, Record | UserError]]:
+    """Yield (position, record, or why there is none) as the trials end."""
     tasks = ((index, experiment, trial, shared, fresh) for index, trial in enumerate(trials))
     if backend is None and (jobs == 1 or len(trials) == 1):
         yield from (_numbered(*task) for task in tasks)
@@ -276,8 +294,12 @@ def _module(function: Any) -> list[str]:
     return [name] if found is function and name != "__main__" else []
 
 
-def _numbered(index: int, *task: Any) -> tuple[int, Record]:
-    return index, _run_trial(*task)
+def _numbered(index: int, *task: Any) -> tuple[int, Record | UserError]:
+    """Run a trial that others follow: what a user can mend in it does not stop them."""
+    try:
+        return index, _run_trial(*task)
+    except UserError as problem:
+        return index, problem
 
 
 def _run_trial(experiment: Experiment, trial: Trial, shared: dict[str, Any], fresh: bool) -> Record:

@@ -343,6 +343,20 @@ def test_an_error_in_a_worker_is_the_error_here():
         run(replace(WALKS, run=fail), jobs=2, device="cpu")
 
 
+def test_a_trial_that_lacks_something_does_not_stop_the_others(tmp_path):
+    def fetch(trial):
+        if trial.row == "short":
+            raise DataError("there are no weights big/encoder here")
+        return walk(trial)
+
+    with pytest.raises(UserError) as caught:
+        run(replace(WALKS, run=fetch), seeds=(0, 1), device="cpu", records=tmp_path)
+    assert str(caught.value) == (
+        "2 of 4 trials could not be run; short seed 0, short seed 1: there are no weights big/encoder here"
+    )
+    assert [(one.row, one.seed) for one in records.read(records=tmp_path)] == [("long", 0), ("long", 1)]
+
+
 # Topics
 
 

@@ -456,7 +456,7 @@ def test_absent_everywhere(cache):
 
 
 @pytest.mark.parametrize(
-    ("harm", "shallow", "deep"),
+    ("damage", "shallow", "deep"),
     [
         (lambda folder: (folder / "README.txt").unlink(), "README.txt: missing", "README.txt: missing"),
         (
@@ -470,15 +470,15 @@ def test_absent_everywhere(cache):
         (lambda folder: (folder.parent / checks.MANIFEST).write_text("{"), "missing or broken", "broken"),
     ],
 )
-def test_harm_in_the_cache_is_seen_and_mended(fetched, served, server, harm, shallow, deep):
+def test_damage_to_the_cache_is_detected_and_repaired(fetched, served, server, damage, shallow, deep):
     corpus, folder = fetched
-    harm(folder)
+    damage(folder)
     if shallow is None:
         assert locate(corpus) == folder
     else:
         refused(corpus, f"{shallow}.*; run `reasonlib data fetch toy`", action=locate)
-    found = verify(corpus)
-    assert not found.ok and re.search(deep, found.problems[0])
+    result = verify(corpus)
+    assert not result.ok and re.search(deep, result.problems[0])
 
     server.bodies.clear()
     refused(corpus, "404")

@@ -32,7 +32,7 @@ class TrainingConfig:
     # epochs between two cuts of "step"; epochs without a better metric before one of "plateau"
     step_every: int = 25
     factor: float = 0.5  # what "step" and "plateau" multiply the rate by
-    patience: int | None = None  # stop after so many epochs without a better metric
+    patience: int | None = None  # stop after this many epochs without a better metric
     restore_best: bool | None = None  # end with the best epoch's weights; None: only where patience is set
     accumulate: int = 1  # batches to one optimiser step
     precision: str = "no"  # no | bf16 (autocast, CUDA only)

@@ -403,7 +403,7 @@ def test_a_trial_measures_what_the_source_reports():
     assert (measured.steps_done, measured.steps_planned, measured.stopped) == (2, 2, "finished")
 
 
-# The weights that travel with the library -------------------------------------------------------------------
+# The weights that are bundled with the library --------------------------------------------------------------
 
 
 def test_the_shipped_detector_sees_what_there_is():

@@ -226,7 +226,7 @@ def check_spectral_norm(answer: Callable[..., Any], seed: int) -> None:
 
     ``matrix`` is (D, D) and symmetric, such as the Gram matrix of value vectors minus the identity. ``start``
     holds D numbers; divide it by its length first. Multiply by the matrix and divide by the length ``steps``
-    times, and return the length of one more product. The case has so many steps that this converges.
+    times, and return the length of one more product. The test takes enough steps to converge.
     """
     draw = torch.Generator().manual_seed(seed)
     turned = torch.linalg.qr(torch.randn(5, 5, dtype=torch.float64, generator=draw)).Q

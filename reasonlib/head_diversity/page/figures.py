@@ -106,7 +106,7 @@ def count_curves() -> Picture:
         plotting.lines(curves(models), x="number of the coefficient", y="SVCCA coefficient", limits=(0, 1)),
         alt="SVCCA coefficients between the heads of language models.",
         caption="SVCCA coefficients between two heads, mean over pairs and layers, one run each. All models "
-        "have the same width, so many heads are narrow heads.",
+        "have the same width, so more heads are narrower heads.",
     )
 
 

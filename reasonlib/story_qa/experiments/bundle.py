@@ -1,4 +1,4 @@
-"""Make the trained models that travel with the library, each from simulated stories alone.
+"""Train the models that are bundled with the library, each from simulated stories alone.
 
     reasonlib run story_qa/bundle --row memory --scale paper     weights/memory.safetensors
     reasonlib run story_qa/bundle --row encoder --scale paper    weights/encoder/

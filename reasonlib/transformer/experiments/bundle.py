@@ -1,4 +1,4 @@
-"""Make the pre-trained encoder that travels with the library, from simulated stories alone.
+"""Train the encoder that is bundled with the library, from simulated stories alone.
 
     reasonlib run transformer/bundle --row encoder --scale paper     weights/encoder.safetensors
 

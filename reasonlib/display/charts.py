@@ -9,47 +9,22 @@ for each run, and the verdict in words. The full tables stand on the results pag
 3 hops: published 0.69, ours 0.78, 95% interval 0.768 to 0.792 (5 runs), not run.
 """
 
-import math
-import statistics
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from matplotlib.figure import Figure
-from scipy.special import stdtrit
 
 from reasonlib.display import findings, plotting
+from reasonlib.display.intervals import interval
 from reasonlib.errors import UserError
 from reasonlib.tracking import claims
 
-__all__ = ["MOST", "chart", "comparison", "interval", "spread"]
+__all__ = ["MOST", "chart", "comparison"]
 
 MOST = 12  # rows of a chart: more belong on the results page
 LABEL = 46  # letters of a row's name
 ROW = 0.52  # inches
-
-
-def interval(mean: float, sd: float | None, n: int | None) -> tuple[float, float] | None:
-    """Compute the 95 % t interval of a mean over runs; None for a single run.
-
-    >>> interval(0.5, 0.1, 4)
-    (0.3408776..., 0.6591223...)
-    """
-    if not sd or not n or n < 2:
-        return None
-    reach = float(stdtrit(n - 1, 0.975)) * sd / math.sqrt(n)
-    return mean - reach, mean + reach
-
-
-def spread(values: Sequence[float]) -> dict[str, float]:
-    """Summarise runs for `plotting.bars`: the mean, and as ``sd`` half of the 95 % interval, 0 for one run.
-
-    >>> spread([0.4, 0.6])
-    {'mean': 0.5, 'sd': 1.27...}
-    """
-    mean = statistics.mean(values)
-    ends = interval(mean, statistics.stdev(values), len(values)) if len(values) > 1 else None
-    return {"mean": mean, "sd": 0.0 if ends is None else ends[1] - mean}
 
 
 def chart(

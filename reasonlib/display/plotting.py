@@ -18,7 +18,6 @@ import html
 import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,8 @@ from cycler import cycler
 from matplotlib.colors import LinearSegmentedColormap, to_rgb
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
+
+from reasonlib.display.intervals import Spread
 
 INK = "#767a7e"  # drawn as this grey, shown as the page's own text colour
 
@@ -141,15 +142,6 @@ class Picture:
             f"{self._repr_html_()}\n"
         )
         Path(path).write_text(page, encoding="utf-8")
-
-
-@dataclass(frozen=True)
-class _Spread:
-    """A mean with its standard deviation over `n` runs."""
-
-    mean: float
-    sd: float | None
-    n: int | None
 
 
 @contextlib.contextmanager
@@ -381,8 +373,8 @@ def bars(
     Parameters
     ----------
     values
-        From label to a number, or to ``{"mean", "sd"}``; or from series to such a mapping, for grouped bars
-        (at most six series).
+        From label to a number, or to a `Spread` of runs, which is drawn as a line over the 95 % interval; or
+        from series to such a mapping, for grouped bars (at most six series).
     unit
         What the horizontal axis counts.
     limits
@@ -397,7 +389,7 @@ def bars(
     """
     if not values:
         raise ValueError("values must hold at least one bar, got none")
-    grouped = all(isinstance(value, Mapping) and "mean" not in value for value in values.values())
+    grouped = all(isinstance(value, Mapping) for value in values.values())
     series = dict(values) if grouped else {"": dict(values)}
     if len(series) > len(PALETTE):
         raise ValueError(f"values must hold at most {len(PALETTE)} series to stay apart, got {len(series)}")
@@ -407,7 +399,7 @@ def bars(
         drawing, axes = figure(height=0.75 + len(labels) * max(0.24, 0.13 * len(series) + 0.08))
         for place, ((name, group), colour) in enumerate(zip(series.items(), PALETTE, strict=False)):
             spreads = [
-                (row, _spread(group[label]))
+                (row, _as_spread(group[label]))
                 for row, label in enumerate(labels)
                 if group.get(label) is not None
             ]
@@ -415,12 +407,13 @@ def bars(
             means = [spread.mean for _, spread in spreads]
             axes.barh(heights, means, height=thick * 0.9, color=colour, label=name or None, linewidth=0)
             for height, spread in zip(heights, (spread for _, spread in spreads), strict=True):
-                if spread.sd:
-                    axes.errorbar(spread.mean, height, xerr=spread.sd, color=INK, capsize=2, linewidth=1)
+                if spread.half:
+                    axes.errorbar(spread.mean, height, xerr=spread.half, color=INK, capsize=2, linewidth=1)
                 if len(series) == 1:
+                    end = spread.mean + (spread.half or 0)
                     axes.annotate(
                         f"{spread.mean:.3g}",
-                        (spread.mean + (spread.sd or 0), height),
+                        (end if limits is None else min(end, limits[1]), height),
                         xytext=(4, 0),
                         textcoords="offset points",
                         va="center",
@@ -440,77 +433,12 @@ def bars(
             _legend(drawing, [*series, *([reference[0]] if reference else [])])
     said = []
     for name, group in series.items():
-        shown = [
-            f"{label} {_words(_spread(group[label]))}" for label in labels if group.get(label) is not None
-        ]
+        shown = [f"{label} {_as_spread(group[label])}" for label in labels if group.get(label) is not None]
         said.append((f"{name}: " if name else "") + ", ".join(shown) + ".")
     if reference is not None:
         said.append(f"{reference[0]}: {reference[1]:.3g}.")
-    drawing.set_label(" ".join(said))
-    return drawing
-
-
-def published_against_ours(
-    rows: Iterable[Any], *, unit: str = "accuracy", limits: tuple[float, float] | None = None
-) -> Figure:
-    """Draw what a source published beside what was measured here, one row a claim.
-
-    Parameters
-    ----------
-    rows
-        Mappings or objects with `row` (or `label`), `published` (a number, or `None` where the source is
-        illegible), `ours` (``{"mean", "sd", "n"}``, a number, or `None`) and `verdict`. A verdict of `claims`
-        fits.
-    unit
-        What the horizontal axis counts.
-    limits
-        Ends of the horizontal axis.
-
-    Raises
-    ------
-    ValueError
-        With no rows, or an unknown verdict.
-    """
-    table = []
-    for row in rows:
-        verdict = str(_field(row, "verdict", default="not run"))
-        if verdict not in VERDICTS:
-            raise ValueError(f"verdict must be one of {', '.join(VERDICTS)}, got {verdict!r}")
-        label = str(_field(row, "label", default=None) or _field(row, "row"))
-        table.append(
-            (label, _field(row, "published", default=None), _field(row, "ours", default=None), verdict)
-        )
-    if not table:
-        raise ValueError("rows must hold at least one claim, got none")
-    said = []
-    with theme():
-        drawing, axes = figure(height=0.85 + 0.5 * len(table))
-        for place, (label, published, measured, verdict) in enumerate(table):
-            words = f"{label}: published {'illegible' if published is None else format(published, '.3g')}"
-            axes.axhline(place, color=INK, alpha=0.25, linewidth=0.8, zorder=0)
-            if measured is not None:
-                ours = _spread(measured)
-                axes.errorbar(ours.mean, place, xerr=ours.sd or None, **OURS_MARK)
-                words += f", ours {_words(ours)}"
-            if published is not None:
-                axes.plot(published, place, **PUBLISHED_MARK)
-            across = axes.get_yaxis_transform()
-            axes.text(0, place - 0.22, label, transform=across, va="bottom", fontsize=9.5)
-            mark = f"{VERDICTS[verdict]} {verdict}"
-            axes.text(1, place - 0.22, mark, transform=across, va="bottom", ha="right", fontsize=9.5)
-            said.append(f"{words}, {verdict}.")
-        axes.plot([], [], label="published", **PUBLISHED_MARK)
-        axes.errorbar([], [], xerr=[], label="ours, mean ± sd", **OURS_MARK)
-        axes.set_yticks([])
-        axes.set_ylim(len(table) - 0.6, -0.85)
-        axes.spines["left"].set_visible(False)
-        axes.set_xlabel(unit)
-        if limits is not None:
-            axes.set_xlim(*limits)
-        else:
-            axes.margins(x=0.06)
-        axes.grid(alpha=0.15)
-        _legend(drawing, ["published", "ours, mean ± sd"], handletextpad=0.3)
+    if any(isinstance(value, Spread) and value.half for group in series.values() for value in group.values()):
+        said.append("± is half of the 95 % interval over runs.")
     drawing.set_label(" ".join(said))
     return drawing
 
@@ -746,23 +674,5 @@ def _runs(histories: Any) -> list[list[Mapping[str, Any]]]:
     return [list(history) for history in rows]
 
 
-def _field(row: Any, name: str, **default: Any) -> Any:
-    if isinstance(row, Mapping):
-        if name in row or "default" in default:
-            return row.get(name, default.get("default"))
-        raise ValueError(f"each row must have {name!r}, got {sorted(row)}")
-    if "default" in default:
-        return getattr(row, name, default["default"])
-    return getattr(row, name)
-
-
-def _spread(value: Any) -> _Spread:
-    if isinstance(value, (int, float)):
-        return _Spread(float(value), None, None)
-    sd, n = _field(value, "sd", default=None), _field(value, "n", default=None)
-    return _Spread(float(_field(value, "mean")), None if sd is None else float(sd), n)
-
-
-def _words(spread: _Spread) -> str:
-    runs = f" (n = {spread.n})" if spread.n else ""
-    return f"{spread.mean:.3g}" + (f" ± {spread.sd:.2g}" if spread.sd else "") + runs
+def _as_spread(value: float | Spread) -> Spread:
+    return value if isinstance(value, Spread) else Spread(float(value))

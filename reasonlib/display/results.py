@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from reasonlib.display import plotting
+from reasonlib.display.intervals import Spread, spread
 from reasonlib.errors import UserError
 from reasonlib.tracking import claims, records
 
@@ -66,8 +67,13 @@ def published(prefix: str) -> dict[str, float]:
 
 
 def spreads(
-    rows: Iterable[tuple[str, str]], metric: str, *, names: Mapping[str, str], data: str | None = None
-) -> tuple[dict[str, Any], set[str]]:
+    rows: Iterable[tuple[str, str]],
+    metric: str,
+    *,
+    names: Mapping[str, str],
+    data: str | None = None,
+    factor: float = 1.0,
+) -> tuple[dict[str, Spread], set[str]]:
     """Summarise a metric of the rows that have records, for `reasonlib.display.plotting.bars`.
 
     Parameters
@@ -80,21 +86,23 @@ def spreads(
         What to call a row; its own name where there is none.
     data
         Only records of this data set.
+    factor
+        Multiplies the values, such as 100 for points.
 
     Returns
     -------
     dict
-        Name of a row to ``mean`` and ``sd`` over seeds.
+        Name of a row to the mean over seeds and its 95 % interval.
     set of str
         Where the numbers come from; see `origin`.
     """
-    values: dict[str, Any] = {}
+    values = {}
     origins = set()
     for experiment, row in rows:
         group = records.best(experiment, row, data=data)
         summary = None if group is None else group.summary(metric)
         if group is not None and summary is not None:
-            values[names.get(row, row)] = {"mean": summary.mean, "sd": summary.sd}
+            values[names.get(row, row)] = spread(summary, factor=factor)
             origins.add(origin(group))
     return values, origins
 

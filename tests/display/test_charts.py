@@ -8,12 +8,6 @@ from reasonlib.errors import UserError
 ROW = {"row": "a", "published": 0.5, "ours": {"mean": 0.6, "sd": 0.1, "n": 4}, "verdict": "not run"}
 
 
-def test_the_interval_is_that_of_student():
-    low, high = charts.interval(0.5, 0.1, 4)
-    assert (low, high) == pytest.approx((0.5 - 3.182446 * 0.05, 0.5 + 3.182446 * 0.05))
-    assert charts.interval(0.5, None, 4) is charts.interval(0.5, 0.1, 1) is None
-
-
 def test_every_number_is_said_in_words():
     rows = [
         ROW,

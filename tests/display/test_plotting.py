@@ -13,6 +13,7 @@ import torch
 from matplotlib.colors import to_rgb
 
 from reasonlib.display import plotting
+from reasonlib.display.intervals import Spread
 
 PAGES = {"light": ("#ffffff", "#222832"), "dark": ("#121212", "#ced6dd"), "dark blue": ("#14181e", "#ced6dd")}
 
@@ -31,11 +32,6 @@ SIGHT = {
 }
 
 HISTORY = [{"epoch": epoch, "accuracy": 1 - 0.5**epoch, "loss": 0.5**epoch} for epoch in range(1, 7)]
-ROWS = [
-    {"row": "3 hops", "published": 0.62, "ours": {"mean": 0.71, "sd": 0.02, "n": 3}, "verdict": "supported"},
-    {"row": "6 hops", "published": None, "ours": {"mean": 0.74, "sd": 0.0, "n": 1}, "verdict": "reproduced"},
-    {"row": "BERT", "published": 0.8, "ours": None, "verdict": "not run"},
-]
 WORDS = ["Mary", "went", "home"]
 SENTENCES = ["Mary went home.", "John took <the> milk & ran.", "John slept."]
 WEIGHTS = np.array([[0.1, 0.7, 0.2], [0.0, 0.0, 1.0]])
@@ -71,10 +67,9 @@ FIGURES = {
     ),
     "lines": lambda: plotting.lines({"a": ([1, 2], [0.1, 0.2])}, x="facts", y="accuracy"),
     "bars": lambda: plotting.bars(
-        {"a": 0.3, "b": {"mean": 0.5, "sd": 0.1}}, unit="accuracy", reference=("chance", 0.1)
+        {"a": 0.3, "b": Spread(0.5, 0.1)}, unit="accuracy", reference=("chance", 0.1)
     ),
     "grouped bars": lambda: plotting.bars({"s": {"a": 1, "b": 2}, "t": {"a": 3}}, unit="questions a second"),
-    "published_against_ours": lambda: plotting.published_against_ours(ROWS),
     "attention_map": lambda: plotting.attention_map(np.eye(3), WORDS, WORDS),
     "heads": lambda: plotting.attention_map(np.stack([np.eye(3)] * 3), WORDS, WORDS),
     "long": lambda: plotting.attention_map(np.eye(12), ["word"] * 12, ["word"] * 12),
@@ -219,7 +214,7 @@ def test_lines_that_cannot_be_drawn_are_refused(series, message):
 
 
 def test_bars_have_the_lengths_of_their_values():
-    axes = plotting.bars({"a": 0.25, "b": {"mean": 0.5, "sd": 0.1}}, unit="accuracy", limits=(0, 1)).axes[0]
+    axes = plotting.bars({"a": 0.25, "b": Spread(0.5, 0.1)}, unit="accuracy", limits=(0, 1)).axes[0]
     assert [bar.get_width() for bar in axes.patches] == [0.25, 0.5]
     assert axes.get_xlim() == (0, 1)
     with pytest.raises(ValueError, match="values must hold at least one bar"):
@@ -228,27 +223,13 @@ def test_bars_have_the_lengths_of_their_values():
         plotting.bars({str(k): {"a": 1} for k in range(7)}, unit="accuracy")
 
 
-def test_published_and_ours_stand_where_their_numbers_are():
-    figure = plotting.published_against_ours(ROWS)
-    published = [
-        line.get_xdata()[0]
-        for line in figure.axes[0].lines
-        if line.get_marker() == "D" and len(line.get_xdata())
-    ]
-    assert published == [0.62, 0.8]
-    said = figure.get_label()
-    assert "3 hops: published 0.62, ours 0.71 ± 0.02 (n = 3), supported." in said
-    assert "6 hops: published illegible, ours 0.74 (n = 1), reproduced." in said
-    assert "BERT: published 0.8, not run." in said
-
-
-def test_a_verdict_that_does_not_exist_is_refused():
-    with pytest.raises(ValueError, match=r"verdict must be one of reproduced, exceeded, .*, got 'yes'"):
-        plotting.published_against_ours([{"row": "a", "published": 1, "ours": None, "verdict": "yes"}])
-    with pytest.raises(ValueError, match="at least one claim"):
-        plotting.published_against_ours([])
-    with pytest.raises(ValueError, match="each row must have 'row'"):
-        plotting.published_against_ours([{"published": 1}])
+def test_the_interval_of_runs_is_a_line_at_their_bar():
+    drawing = plotting.bars({"a": Spread(0.25), "b": Spread(0.7, 0.5)}, unit="accuracy", limits=(0, 1))
+    (line,) = drawing.axes[0].containers[-1].lines[2]
+    assert line.get_segments()[0][:, 0] == pytest.approx([0.2, 1.2])
+    assert max(text.xy[0] for text in drawing.axes[0].texts) == 1  # the number stays where it can be seen
+    assert drawing.get_label() == "a 0.25, b 0.7 ± 0.5. ± is half of the 95 % interval over runs."
+    assert "±" not in plotting.bars({"a": Spread(0.25), "b": 0.5}, unit="accuracy").get_label()
 
 
 def test_an_attention_map_takes_tensors_with_a_gradient():

@@ -4,6 +4,7 @@ import pytest
 from toy_topic import measured, toy_topic
 
 from reasonlib.display import results
+from reasonlib.display.intervals import Spread
 
 
 @pytest.fixture(autouse=True)
@@ -19,12 +20,15 @@ def test_rows_with_records_are_summarised_over_seeds():
     rows = [("toy_claims/net", "small"), ("toy_claims/net", "large"), ("toy_claims/rules", "all")]
     values, origins = results.spreads(rows, "accuracy", names={"small": "a small net"})
     assert values == {
-        "a small net": {"mean": pytest.approx(0.7), "sd": pytest.approx(0.02**0.5)},
-        "all": {"mean": 0.9, "sd": None},
+        "a small net": Spread(pytest.approx(0.7), pytest.approx(12.7062 * 0.1)),
+        "all": Spread(0.9),
     }
     assert origins == {"paper scale, found (released), 2 seeds", "paper scale, found (released), 1 seed"}
     made, _ = results.spreads(rows, "accuracy", names={}, data="made")
-    assert made == {"small": {"mean": 0.1, "sd": None}}
+    assert made == {"small": Spread(0.1)}
+    points, _ = results.spreads(rows, "accuracy", names={}, factor=100)
+    assert points["small"] == Spread(pytest.approx(70), pytest.approx(127.062))
+    assert points["all"] == Spread(90.0)
     assert results.spreads(rows, "bleu", names={}) == ({}, set())
 
 

@@ -1,7 +1,6 @@
 """Every experiment runs at smoke; what they measure is in its range."""
 
 import math
-from types import SimpleNamespace
 
 import pytest
 
@@ -9,7 +8,6 @@ from reasonlib.modality_alignment.data.curriculum import PHASES
 from reasonlib.modality_alignment.data.datasets import load_points, load_questions
 from reasonlib.modality_alignment.experiments import EXPERIMENTS
 from reasonlib.modality_alignment.experiments.points import PointsRecipe, draw_map, train_encoders
-from reasonlib.modality_alignment.page import figures
 from reasonlib.tracking import runner
 
 
@@ -62,21 +60,6 @@ def test_question_sets_do_not_overlap():
     _, parts = load_questions(train=30, valid=10, test=10)
     scenes = [(each.captions, each.subtitles) for part in parts.values() for each in part.questions]
     assert len({str(scene) for scene in scenes}) == 50
-
-
-def test_captions_name_the_origin_of_every_row(monkeypatch):
-    """Rows measured from another number of seeds, or at another scale, are not passed off as the last one."""
-    groups = {
-        "cosine": SimpleNamespace(
-            records=[SimpleNamespace(metrics={"cosine": share}) for share in (0.1, 0.3)]
-        ),
-        "both": SimpleNamespace(records=[SimpleNamespace(metrics={"cosine": 0.5})]),
-    }
-    monkeypatch.setattr(figures.records, "best", lambda experiment, row: groups.get(row))
-    monkeypatch.setattr(figures.results, "origin", lambda group: f"{len(group.records)} seeds")
-    values, origins = figures.measured("modality_alignment/points", ("cosine", "both", "cka"), "cosine")
-    assert origins == {"1 seeds", "2 seeds"} and set(values) == {"cosine alone", "cosine and CKA"}
-    assert values["cosine alone"]["mean"] == pytest.approx(0.2) and values["cosine and CKA"]["sd"] == 0
 
 
 def test_a_curriculum_has_a_part_for_each_phase():

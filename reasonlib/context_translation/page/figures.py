@@ -2,12 +2,12 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
 from reasonlib.context_translation.page.labels import METRICS, ROWS
 from reasonlib.display import plotting, results
+from reasonlib.display.intervals import Spread
 from reasonlib.display.plotting import Picture
 from reasonlib.parallel import lexicon
 from reasonlib.parallel.example import KINDS, Document
@@ -85,17 +85,11 @@ def helpful() -> Picture:
         row, _, part = claim["id"].removeprefix("context_translation/helpful/").partition("/")
         if part in published:
             published[part][_short(row)] = claim["published"]
-    ours: dict[str, dict[str, Any]] = {"helpful": {}, "unhelpful": {}}
-    origins = set()
-    for row in ROWS:
-        group = records.best(SIMULATED, row)
-        if group is None:
-            continue
-        origins.add(results.origin(group))
-        for part, values in ours.items():
-            summary = group.summary(f"sentence_accuracy_{part}")
-            if summary is not None:
-                values[_short(row)] = {"mean": summary.mean, "sd": summary.sd}
+    ours: dict[str, dict[str, Spread]] = {}
+    origins: set[str] = set()
+    for part in published:
+        ours[part], found = _simulated(f"sentence_accuracy_{part}", tuple(ROWS))
+        origins |= found
     left = plotting.show(
         plotting.bars(published, unit="BLEU, English to Korean, as published"),
         alt="Published BLEU on helpful and on unhelpful sentences.",
@@ -106,7 +100,7 @@ def helpful() -> Picture:
         plotting.bars(ours, unit="sentence accuracy, simulated languages", limits=(0, 1)),
         alt="Our sentence accuracy on helpful and on unhelpful sentences.",
         caption="Left: the source's table 3.5. Right: our runs "
-        f"({'; '.join(sorted(origins))}); lines are standard deviations.",
+        f"({'; '.join(sorted(origins))}); lines are 95 % intervals.",
     )
     return plotting.beside(left, right)
 
@@ -125,26 +119,26 @@ def overall() -> Picture:
     values, origins = _simulated("bleu", tuple(ROWS))
     if not values:
         return plotting.beside(left, results.missing(SIMULATED))
-    lowest = min(value["mean"] for value in values.values())
+    lowest = min(value.mean for value in values.values())
     right = plotting.show(
         plotting.bars(values, unit="BLEU, simulated languages", limits=(max(0, lowest - 10), 104)),
         alt="Our BLEU of the seven systems.",
         caption=f"Left: the source's table 3.2, IWSLT 2017; the axis starts at 26. Right: our runs "
-        f"({'; '.join(sorted(origins))}); lines are standard deviations.",
+        f"({'; '.join(sorted(origins))}); lines are 95 % intervals.",
     )
     return plotting.beside(left, right)
 
 
 def systems(metric: str, unit: str, *, rows: Sequence[str] = tuple(ROWS)) -> Picture:
-    """Draw one metric of systems trained on simulated documents, mean and deviation over seeds."""
+    """Draw one metric of systems trained on simulated documents, mean and 95 % interval over seeds."""
     values, origins = _simulated(metric, rows)
     if not values:
         return results.missing(SIMULATED)
     return plotting.show(
         plotting.bars(values, unit=unit, limits=(0, 1.08)),
         alt=f"{unit.capitalize()} of the systems.",
-        caption=f"{METRICS.get(metric, unit).capitalize()}: {'; '.join(sorted(origins))}. Lines: standard "
-        "deviation.",
+        caption=f"{METRICS.get(metric, unit).capitalize()}: {'; '.join(sorted(origins))}. Lines: 95 % "
+        "intervals.",
     )
 
 
@@ -209,28 +203,26 @@ def documents() -> Picture:
 
 def cached() -> Picture:
     """Draw how much faster HCE and HMCE translate documents than concatenation, with and without a cache."""
-    values: dict[str, dict[str, Any]] = {"context read again": {}, "context cached": {}}
-    origins = set()
-    for row in ("hce", "hmce"):
-        group = records.best(COST, row)
-        if group is None:
-            continue
-        for name, metric in zip(values, ("uncached_speed_ratio", "cached_speed_ratio"), strict=True):
-            summary = group.summary(metric)
-            if summary is not None:
-                values[name][_short(row)] = {"mean": summary.mean, "sd": summary.sd}
-                origins.add(results.origin(group))
+    rows = {"hce": _short("hce"), "hmce": _short("hmce")}
+    values: dict[str, dict[str, Spread]] = {}
+    origins: set[str] = set()
+    for name, metric in (
+        ("context read again", "uncached_speed_ratio"),
+        ("context cached", "cached_speed_ratio"),
+    ):
+        values[name], found = results.spreads([(COST, row) for row in rows], metric, names=rows)
+        origins |= found
     if not values["context cached"]:
         return results.missing(COST)
     return plotting.show(
         plotting.bars(values, unit="sentences a second, as a ratio to TwC", reference=("TwC", 1.0)),
         alt="Translation speed as a ratio to TwC, with and without a cache.",
         caption="Documents with ten context sentences, translated on one processor core "
-        f"({'; '.join(sorted(origins))}). Lines: standard deviation.",
+        f"({'; '.join(sorted(origins))}). Lines: 95 % intervals.",
     )
 
 
-def _simulated(metric: str, rows: Sequence[str]) -> tuple[dict[str, Any], set[str]]:
+def _simulated(metric: str, rows: Sequence[str]) -> tuple[dict[str, Spread], set[str]]:
     return results.spreads(
         [(SIMULATED, row) for row in rows], metric, names={row: _short(row) for row in rows}
     )

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from reasonlib.display import plotting, results
+from reasonlib.display.intervals import Spread
 from reasonlib.display.plotting import Picture
 from reasonlib.head_diversity.page.clouds import draw_points, related
 from reasonlib.head_diversity.page.labels import ROWS
@@ -253,17 +254,17 @@ def perplexities() -> Picture:
     }
     ours, origins = _controlled(rows, "perplexity")
     if ROWS["baseline"] in ours:
-        base = ours[ROWS["baseline"]]["mean"]
+        base = ours[ROWS["baseline"]].mean
         values["ours"] = {
-            words: {"mean": spread["mean"] / base, "sd": spread["sd"] and spread["sd"] / base}
-            for words, spread in ours.items()
+            words: Spread(value.mean / base, value.half and value.half / base)
+            for words, value in ours.items()
         }
     return plotting.show(
         plotting.bars(values, unit="relative perplexity (lower is better)"),
         alt="Perplexities with each control as shares of that without, in the source and here.",
         caption="Perplexity on test text as a share of that without control: the source's table 4.7 on Penn "
         f"Treebank, one number each; ours ({'; '.join(sorted(origins)) or 'not measured yet'}). Lines: "
-        "standard deviation.",
+        "95 % intervals.",
     )
 
 
@@ -281,7 +282,7 @@ def control_similarity() -> Picture:
         plotting.bars(values, unit="mean similarity of two heads", limits=(0, 1)),
         alt="Similarity of heads with each control.",
         caption=f"Mean similarity of two heads of a language model ({'; '.join(sorted(origins))}). Lines: "
-        "standard deviation.",
+        "95 % intervals.",
     )
 
 
@@ -332,8 +333,8 @@ def _by_heads(
         metric,
         names={row.format(count): str(count) for count in counts},
     )
-    return {int(count): spread["mean"] for count, spread in values.items()}, origins
+    return {int(count): value.mean for count, value in values.items()}, origins
 
 
-def _controlled(rows: Sequence[str], metric: str) -> tuple[dict[str, Any], set[str]]:
+def _controlled(rows: Sequence[str], metric: str) -> tuple[dict[str, Spread], set[str]]:
     return results.spreads([(LANGUAGE_MODEL, row) for row in rows], metric, names=ROWS, data="simulated")

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from reasonlib.display import plotting, results
+from reasonlib.display.intervals import Spread, spread
 from reasonlib.display.plotting import Picture
 from reasonlib.maths_qa.data.generator import simulate
 from reasonlib.maths_qa.data.modules import AREAS, EXTRAPOLATION, MODULES, area_of
@@ -116,7 +117,7 @@ def starts() -> Picture:
     group = records.best(PRETRAINING, "scratch")
     longer = None if group is None else group.summary("accuracy.equal_compute")
     if longer is not None:
-        values["from scratch, equal compute"] = {"mean": longer.mean, "sd": longer.sd}
+        values["from scratch, equal compute"] = spread(longer)
     if not values:
         return results.missing(PRETRAINING)
     return plotting.show(
@@ -124,7 +125,7 @@ def starts() -> Picture:
         alt="Exact match after fine-tuning from each start.",
         caption=f"Exact match on {_modules(PRETRAINING)} after the same number of fine-tuning steps, and "
         f"from scratch with as many multiplications as both stages together ({'; '.join(sorted(origins))}). "
-        "Lines: standard deviation.",
+        "Lines: 95 % intervals.",
     )
 
 
@@ -141,13 +142,13 @@ def kinds() -> Picture:
     if group is not None:
         metrics = {"digits": "mlm.number", "letters": "mlm.alphabet", "symbols": "mlm.symbols"}
         summaries = {name: group.summary(metric) for name, metric in metrics.items()}
-        values["our runs"] = {n: {"mean": s.mean, "sd": s.sd} for n, s in summaries.items() if s is not None}
+        values["our runs"] = {name: spread(s) for name, s in summaries.items() if s is not None}
         said = results.origin(group)
     return plotting.show(
         plotting.bars(values, unit="share of hidden characters filled in right", limits=(0, 1)),
         alt="Share of hidden digits, letters and symbols that are filled in right.",
         caption="Hidden characters filled in right, on interpolation. The source: one run on 56 modules; "
-        f"ours: {said}.",
+        f"ours: {said}; lines are 95 % intervals.",
     )
 
 
@@ -189,16 +190,14 @@ def by_module() -> Picture:
         if group is None:
             continue
         summaries = {m: group.summary(f"accuracy.{m}") for m in MODULES}
-        values[ROWS[row]] = {
-            module_title(m): {"mean": s.mean, "sd": s.sd} for m, s in summaries.items() if s is not None
-        }
+        values[ROWS[row]] = {module_title(m): spread(s) for m, s in summaries.items() if s is not None}
         origins.add(results.origin(group))
     if not values:
         return results.missing(PRETRAINING)
     return plotting.show(
         plotting.bars(values, unit="exact match", limits=(0, 1)),
         alt="Exact match of each module, from scratch and pre-trained.",
-        caption=f"Exact match by module ({'; '.join(sorted(origins))}). Lines: standard deviation.",
+        caption=f"Exact match by module ({'; '.join(sorted(origins))}). Lines: 95 % intervals.",
     )
 
 
@@ -218,42 +217,38 @@ def _bundled_by_module(group: records.Group) -> Picture:
 
 def extrapolation() -> Picture:
     """Draw exact match on longer questions beside that in the range of training."""
-    values: dict[str, dict[str, Any]] = {"interpolation": {}, "extrapolation": {}}
-    origins = set()
-    for row in ("scratch", "encoder", "both"):
-        group = records.best(PRETRAINING, row)
-        summary = None if group is None else group.summary("extrapolation")
-        inside = None if group is None else group.summary("accuracy")
-        if group is None or summary is None or inside is None:
-            continue
-        values["interpolation"][ROWS[row]] = {"mean": inside.mean, "sd": inside.sd}
-        values["extrapolation"][ROWS[row]] = {"mean": summary.mean, "sd": summary.sd}
-        origins.add(results.origin(group))
+    values, origins = _both_ranges([(PRETRAINING, row) for row in ("scratch", "encoder", "both")])
     if not origins:
         return results.missing(PRETRAINING)
     return plotting.show(
         plotting.bars(values, unit="exact match", limits=(0, 1)),
         alt="Exact match on interpolation and on extrapolation.",
         caption=f"Interpolation: {_modules(PRETRAINING)}. Extrapolation: those of the fifteen that go with "
-        f"them ({'; '.join(sorted(origins))}). Lines: standard deviation.",
+        f"them ({'; '.join(sorted(origins))}). Lines: 95 % intervals.",
     )
 
 
 def structure() -> Picture:
     """Draw what positions by place value give, in the range of training and beyond it."""
-    rows = [(STRUCTURE, "learned"), (STRUCTURE, "place-value")]
-    values, origins = {}, set()
-    for name, metric in (("interpolation", "accuracy"), ("extrapolation", "extrapolation")):
-        values[name], found = results.spreads(rows, metric, names=ROWS)
-        origins |= found
+    values, origins = _both_ranges([(STRUCTURE, "learned"), (STRUCTURE, "place-value")])
     if not origins:
         return results.missing(STRUCTURE)
     return plotting.show(
         plotting.bars(values, unit="exact match", limits=(0, 1)),
         alt="Exact match with learned positions alone and with place values added.",
         caption=f"Exact match on {_modules(STRUCTURE)}, and on longer numbers than training has "
-        f"({'; '.join(sorted(origins))}). Lines: standard deviation.",
+        f"({'; '.join(sorted(origins))}). Lines: 95 % intervals.",
     )
+
+
+def _both_ranges(rows: Sequence[tuple[str, str]]) -> tuple[dict[str, dict[str, Spread]], set[str]]:
+    """Return exact match in the range of training and beyond it, of the rows that have both."""
+    inside, origins = results.spreads(rows, "accuracy", names=ROWS)
+    beyond, _ = results.spreads(rows, "extrapolation", names=ROWS)
+    return {
+        "interpolation": {name: value for name, value in inside.items() if name in beyond},
+        "extrapolation": beyond,
+    }, origins
 
 
 def _modules(experiment: str) -> str:
@@ -277,5 +272,5 @@ def _bars(rows: Sequence[tuple[str, str]], metric: str, unit: str, alt: str) -> 
     return plotting.show(
         plotting.bars(values, unit=unit, limits=(0, 1)),
         alt=alt,
-        caption=f"{alt} {'; '.join(sorted(origins)).capitalize()}. Lines: standard deviation.",
+        caption=f"{alt} {'; '.join(sorted(origins)).capitalize()}. Lines: 95 % intervals.",
     )

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from reasonlib.display import plotting, results
-from reasonlib.display.charts import spread
+from reasonlib.display.intervals import Spread, band
 from reasonlib.display.plotting import Picture
 from reasonlib.modality_alignment.page.labels import ROWS
 from reasonlib.tracking import records
@@ -41,23 +41,13 @@ SIZES = ("16", "32", "64", "128", "512", "2048")
 
 def measured(
     experiment: str, rows: Iterable[str], metric: str, names: Mapping[str, str] = ROWS
-) -> tuple[dict[str, dict[str, float]], set[str]]:
-    """Return mean and half of the 95 % interval of a metric, for rows with records, and their origins."""
-    values, origins = {}, set()
-    for row in rows:
-        group = records.best(experiment, row)
-        if group is None:
-            continue
-        recorded = [record.metrics.get(metric) for record in group.records]
-        numbers = [float(number) for number in recorded if number is not None]
-        if numbers:
-            values[names.get(row, row)] = spread(numbers)
-            origins.add(results.origin(group))
-    return values, origins
+) -> tuple[dict[str, Spread], set[str]]:
+    """Return what `results.spreads` gives of rows of one experiment."""
+    return results.spreads([(experiment, row) for row in rows], metric, names=names)
 
 
 def _grouped(
-    series: Mapping[str, tuple[dict[str, dict[str, float]], set[str]]],
+    series: Mapping[str, tuple[dict[str, Spread], set[str]]],
     experiment: str,
     unit: str,
     about: str,
@@ -69,7 +59,7 @@ def _grouped(
         return results.missing(experiment)
     origins = set().union(*(origins for _, origins in series.values()))
     spoken = "; ".join(
-        f"{label}: " + ", ".join(f"{row} {value['mean']:.2f}" for row, value in values.items())
+        f"{label}: " + ", ".join(f"{row} {value.mean:.2f}" for row, value in values.items())
         for label, values in shown.items()
     )
     bars = shown if len(shown) > 1 else next(iter(shown.values()))
@@ -205,7 +195,7 @@ def by_need(experiment: str, rows: Mapping[str, str], about: str) -> Picture:
     """Draw accuracy by what a question needs, for some rows of an experiment with simulated videos."""
     series = {}
     for row, label in rows.items():
-        values: dict[str, dict[str, float]] = {}
+        values: dict[str, Spread] = {}
         origins: set[str] = set()
         for need, words in NEEDS.items():
             share, recorded = measured(experiment, [row], f"accuracy.{need}", {row: words})
@@ -309,15 +299,12 @@ def cka_table() -> Picture:
     return plotting.beside(left, right)
 
 
-def _of_both_systems(rows: Iterable[str], metric: str) -> tuple[dict[str, dict[str, float]], set[str]]:
-    """Return what `measured` gives of rows of TVQA_abc and of STAGE."""
-    values: dict[str, dict[str, float]] = {}
-    origins: set[str] = set()
-    for system, experiment in SYSTEMS.items():
-        share, recorded = measured(experiment, [row for row in rows if row.startswith(system)], metric)
-        values |= share
-        origins |= recorded
-    return values, origins
+def _of_both_systems(rows: Iterable[str], metric: str) -> tuple[dict[str, Spread], set[str]]:
+    """Return what `results.spreads` gives of rows of TVQA_abc and of STAGE."""
+    pairs = [
+        (experiment, row) for system, experiment in SYSTEMS.items() for row in rows if row.startswith(system)
+    ]
+    return results.spreads(pairs, metric, names=ROWS)
 
 
 def bias() -> Picture:
@@ -328,13 +315,7 @@ def bias() -> Picture:
         values, recorded = measured(BIAS, SIZES, metric, {})
         origins |= recorded
         if values:
-            means = list(values.values())
-            series[label] = (
-                [float(size) for size in values],
-                [value["mean"] for value in means],
-                [value["mean"] - value["sd"] for value in means],
-                [value["mean"] + value["sd"] for value in means],
-            )
+            series[label] = band([float(size) for size in values], list(values.values()))
     if not series:
         return results.missing(BIAS)
     spoken = "; ".join(f"{name} from {line[1][0]:.2f} to {line[1][-1]:.2f}" for name, line in series.items())

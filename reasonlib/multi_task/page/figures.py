@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from reasonlib.display import plotting, results
-from reasonlib.display.charts import spread
+from reasonlib.display.intervals import Spread, spread
 from reasonlib.display.plotting import Picture
 from reasonlib.multi_task.data.datasets import SIZES
 from reasonlib.multi_task.data.simulator import TASKS
@@ -55,8 +55,8 @@ def sizes() -> Picture:
 
 def differences(
     experiment: str, first: str, second: str, metrics: Sequence[str], **where: Any
-) -> tuple[dict[str, dict[str, float]], str]:
-    """Compute first less second, seed by seed: mean and half of the 95 % interval, and where they come from.
+) -> tuple[dict[str, Spread], str]:
+    """Compute first less second, seed by seed, in points: mean and 95 % interval, and where they come from.
 
     Parameters
     ----------
@@ -75,14 +75,14 @@ def differences(
     values = {}
     for metric in metrics:
         gaps = [
-            100 * (float(a) - float(b))
+            float(a) - float(b)
             for a, b in (
                 (by_seed[0][seed].metrics.get(metric), by_seed[1][seed].metrics.get(metric)) for seed in seeds
             )
             if a is not None and b is not None
         ]
         if gaps:
-            values[metric] = spread(gaps)
+            values[metric] = spread(gaps, factor=100)
     return values, results.origin(groups[0])
 
 
@@ -116,7 +116,7 @@ def gains() -> Picture:
     right = plotting.show(
         plotting.bars(ours, unit="points gained, simulated tasks"),
         alt="Measured gain of MT-DNN by task: "
-        + ", ".join(f"{name} {gain['mean']:.1f} points" for name, gain in ours.items()),
+        + ", ".join(f"{name} {gain.mean:.1f} points" for name, gain in ours.items()),
         caption="Gain of MT-DNN over ST-DNN, from the smallest training set to the largest (in brackets). "
         "Left: table 3, one run each; * over BERT, where the table has no ST-DNN. Right: our runs "
         f"without fine-tuning ({origin}); lines are 95 % intervals of the paired difference.",
@@ -154,7 +154,7 @@ def heads() -> Picture:
     right = plotting.show(
         plotting.bars(ours, unit="points gained, simulated tasks"),
         alt="Measured gain of the heads over linear ones: "
-        + ", ".join(f"{name} {gain['mean']:.1f} points" for name, gain in ours.items()),
+        + ", ".join(f"{name} {gain.mean:.1f} points" for name, gain in ours.items()),
         caption="Gain of a task's head over a linear classifier, each task trained alone. Left: table 3, "
         f"ST-DNN less BERT, one run each. Right: our runs ({origin}), the ranking with γ = 1; lines are 95 % "
         "intervals of the paired difference.",
@@ -162,32 +162,22 @@ def heads() -> Picture:
     return plotting.beside(left, right)
 
 
-def _means(experiment: str, rows: Sequence[str], metric: str) -> tuple[dict[str, dict[str, float]], set[str]]:
-    """Return mean and half of the 95 % interval of a metric, in points, and where the numbers come from."""
-    values, origins = {}, set()
-    for row in rows:
-        group = records.best(experiment, row)
-        measured = [] if group is None else [record.metrics.get(metric) for record in group.records]
-        numbers = [100 * float(value) for value in measured if value is not None]
-        if group is not None and numbers:
-            values[ROWS.get(row, row.replace("-", " "))] = spread(numbers)
-            origins.add(results.origin(group))
-    return values, origins
-
-
 def _rows(experiment: str, rows: Sequence[str], metrics: dict[str, str], unit: str, about: str) -> Picture:
     """Draw some metrics of some rows, grouped by row, with 95 % intervals."""
-    series: dict[str, dict[str, dict[str, float]]] = {}
+    series: dict[str, dict[str, Spread]] = {}
     origins: set[str] = set()
+    names = {row: ROWS.get(row, row.replace("-", " ")) for row in rows}
     for label, metric in metrics.items():
-        values, recorded = _means(experiment, rows, metric)
+        values, recorded = results.spreads(
+            [(experiment, row) for row in rows], metric, names=names, factor=100
+        )
         if values:
             series[label] = values
             origins |= recorded
     if not series:
         return results.missing(experiment)
     spoken = "; ".join(
-        f"{label}: " + ", ".join(f"{row} {value['mean']:.1f}" for row, value in values.items())
+        f"{label}: " + ", ".join(f"{row} {value.mean:.1f}" for row, value in values.items())
         for label, values in series.items()
     )
     drawing = plotting.bars(series if len(series) > 1 else next(iter(series.values())), unit=unit)

@@ -1,12 +1,11 @@
 """When sharing helps, from records: which task helps which, relatedness, size, noise, and a new task."""
 
 import html
-import statistics
 from collections.abc import Sequence
 from typing import Any
 
 from reasonlib.display import plotting, results
-from reasonlib.display.charts import interval
+from reasonlib.display.intervals import Spread, band, spread
 from reasonlib.display.plotting import Picture
 from reasonlib.multi_task.data.simulator import FAMILY
 from reasonlib.multi_task.page.labels import TASK_NAMES
@@ -20,20 +19,10 @@ SHARES = ("0.1", "1", "10", "100")
 """Percent of a new task's examples."""
 
 
-def points(values: Sequence[float]) -> dict[str, float]:
-    """Return mean and ends of the 95 % interval of some shares, in points; wide open for a single run."""
-    mean = statistics.mean(values)
-    ends = interval(mean, statistics.stdev(values), len(values)) if len(values) > 1 else None
-    low, high = ends or (mean - 1.0, mean + 1.0)
-    return {"mean": 100 * mean, "low": 100 * low, "high": 100 * high}
-
-
-def values_of(group: records.Group | None, metric: str) -> list[float]:
-    """Return what each run of a group measured."""
-    if group is None:
-        return []
-    measured = [record.metrics.get(metric) for record in group.records]
-    return [float(value) for value in measured if value is not None]
+def points(group: records.Group | None, metric: str) -> Spread | None:
+    """Return a metric of a group in points; None where a run has none."""
+    summary = None if group is None else group.summary(metric)
+    return None if summary is None else spread(summary, factor=100)
 
 
 def help_matrix() -> dict[str, Any] | None:
@@ -42,20 +31,14 @@ def help_matrix() -> dict[str, Any] | None:
     Returns
     -------
     dict or None
-        ``gains[helper][target]`` in points with its 95 % interval, in the order of ``tasks``; None on the
-        diagonal and where nothing was measured.
+        ``gains[helper][target]`` in points, ``mean`` and the ends of the 95 % interval (None for one run), in
+        the order of ``tasks``; None on the diagonal and where nothing was measured.
     """
     groups = {target: records.best(TRANSFER, target) for target in FAMILY}
     measured = [group for group in groups.values() if group is not None]
     if not measured:
         return None
-    gains = [
-        [
-            points(values) if (values := values_of(groups[target], f"gain.{helper}")) else None
-            for target in FAMILY
-        ]
-        for helper in FAMILY
-    ]
+    gains = [[_ends(points(groups[target], f"gain.{helper}")) for target in FAMILY] for helper in FAMILY]
     config = measured[0].records[0].config
     return {
         "tasks": list(FAMILY),
@@ -65,6 +48,14 @@ def help_matrix() -> dict[str, Any] | None:
         f"the second task {config['many']:,}; {results.origin(measured[0])}. Framed: the 95 % interval "
         "excludes zero.",
     }
+
+
+def _ends(gain: Spread | None) -> dict[str, float | None] | None:
+    if gain is None:
+        return None
+    if gain.half is None:
+        return {"mean": gain.mean, "low": None, "high": None}
+    return {"mean": gain.mean, "low": gain.mean - gain.half, "high": gain.mean + gain.half}
 
 
 def matrix() -> Picture:
@@ -81,7 +72,7 @@ def matrix() -> Picture:
             if gain is None:
                 cells.append("<td>·</td>")
                 continue
-            certain = gain["low"] > 0 or gain["high"] < 0
+            certain = gain["low"] is not None and (gain["low"] > 0 or gain["high"] < 0)
             if certain:
                 sure.append(f"{helper} {'helps' if gain['mean'] > 0 else 'hurts'} {target}")
             colour = "#0072b2" if gain["mean"] > 0 else "#d55e00"
@@ -106,20 +97,10 @@ def matrix() -> Picture:
     )
 
 
-def _curve(experiment: str, rows: Sequence[str]) -> tuple[list[list[float]], str]:
-    """Return x, mean, low and high of the gain, in points, over rows that are numbers."""
-    curve: list[list[float]] = [[], [], [], []]
-    origin = ""
-    for row in rows:
-        group = records.best(experiment, row)
-        values = values_of(group, "gain")
-        if group is None or not values:
-            continue
-        gain = points(values)
-        for column, value in zip(curve, (float(row), gain["mean"], gain["low"], gain["high"]), strict=True):
-            column.append(value)
-        origin = results.origin(group)
-    return curve, origin
+def _curve(experiment: str, rows: Sequence[str]) -> tuple[tuple[list[float], ...], str]:
+    """Return the line of the gain, in points, over rows that are numbers, and where it comes from."""
+    gains, origins = results.spreads([(experiment, row) for row in rows], "gain", names={}, factor=100)
+    return band([float(row) for row in gains], list(gains.values())), "; ".join(sorted(origins))
 
 
 def _dial(experiment: str, rows: Sequence[str], x: str, *, caption: str = "", log: bool = False) -> Picture:
@@ -127,7 +108,7 @@ def _dial(experiment: str, rows: Sequence[str], x: str, *, caption: str = "", lo
     curve, origin = _curve(experiment, rows)
     if not curve[0]:
         return results.missing(experiment)
-    drawing = plotting.lines({"gain": tuple(curve)}, x=x, y="points gained", log=log)
+    drawing = plotting.lines({"gain": curve}, x=x, y="points gained", log=log)
     drawing.axes[0].axhline(0, color="0.5", linewidth=1, linestyle=":")
     steps = ", ".join(f"{gain:+.1f} at {at:g}" for at, gain in zip(curve[0], curve[1], strict=True))
     return plotting.show(
@@ -197,20 +178,16 @@ def adaptation() -> Picture:
         plotting.show(drawing, alt=f"Published accuracy against the share of examples: {spoken}.")
     )
     ours: dict[str, tuple[list[float], ...]] = {}
-    origin = ""
+    origins = set()
     for task in ("captions", "science"):
         for row in ("mt-dnn-head", "mt-dnn", "bert"):
             group = records.best(ADAPTATION, row)
-            if group is None:
+            measured = {share: points(group, f"{task}.accuracy_{share}") for share in SHARES}
+            shares = {float(share): value for share, value in measured.items() if value is not None}
+            if group is None or not shares:
                 continue
-            origin = results.origin(group)
-            means = [points(values_of(group, f"{task}.accuracy_{share}")) for share in SHARES]
-            ours[f"{task}, {ROWS_SHORT[row]}"] = (
-                at,
-                [mean["mean"] for mean in means],
-                [mean["low"] for mean in means],
-                [mean["high"] for mean in means],
-            )
+            origins.add(results.origin(group))
+            ours[f"{task}, {ROWS_SHORT[row]}"] = band(list(shares), list(shares.values()))
     if not ours:
         return plotting.beside(*pictures, results.missing(ADAPTATION))
     drawing = plotting.lines(
@@ -226,7 +203,8 @@ def adaptation() -> Picture:
             drawing,
             alt=f"Measured accuracy against the share of examples: {spoken}.",
             caption="Left: the source's figure 2, one run each. Right: our new tasks, bands are 95 % "
-            f"intervals ({origin}). Chance is 33 % on captions and SNLI, 50 % on science and SciTail.",
+            f"intervals ({'; '.join(sorted(origins))}). Chance is 33 % on captions and SNLI, "
+            "50 % on science and SciTail.",
         )
     )
     return plotting.beside(*pictures)

@@ -19,7 +19,6 @@ from reasonlib.state_tracking.data.simulator_fit import MULTIWOZ, NAMES, describ
 from reasonlib.state_tracking.experiments.cost import PAIRS_TIMED
 from reasonlib.state_tracking.models.pretrained import load_tracker
 from reasonlib.state_tracking.page.labels import METRICS, ROWS
-from reasonlib.tracking import records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,27 +87,20 @@ def hidden_by_joint_goal(
 
 
 def relations(metric: str, unit: str, rows: Sequence[str]) -> Picture:
-    """Draw one metric of rows of ``state_tracking/relations``, mean and deviation over seeds.
+    """Draw one metric of rows of ``state_tracking/relations``, mean and 95 % interval over seeds.
 
     Rows without a record are named under the picture.
     """
-    values, sources, absent = {}, set(), []
-    for row in rows:
-        group = records.best("state_tracking/relations", row)
-        summary = None if group is None else group.summary(metric)
-        if group is None or summary is None:
-            absent.append(ROWS[row])
-            continue
-        values[ROWS[row]] = {"mean": summary.mean, "sd": summary.sd}
-        sources.add(results.origin(group))
+    values, sources = results.spreads([("state_tracking/relations", row) for row in rows], metric, names=ROWS)
+    absent = [ROWS[row] for row in rows if ROWS[row] not in values]
     command = f"reasonlib run state_tracking/relations --scale paper --row {' --row '.join(rows)}"
     missing = f" Not run yet: {', '.join(absent)}; the command is: {command}" if absent else ""
     if not values:
         return Picture(f'<p class="rr">{html.escape(missing.strip())}</p>', alt=missing.strip())
     return plotting.show(
         plotting.bars(values, unit=unit, limits=(0, 1)),
-        alt=f"{unit}: " + ", ".join(f"{name} {value['mean']:.3f}" for name, value in values.items()),
-        caption=f"{unit.capitalize()}: {'; '.join(sorted(sources))}. Lines: standard deviation.{missing}",
+        alt=f"{unit}: " + ", ".join(f"{name} {value.mean:.3f}" for name, value in values.items()),
+        caption=f"{unit.capitalize()}: {'; '.join(sorted(sources))}. Lines: 95 % intervals.{missing}",
     )
 
 

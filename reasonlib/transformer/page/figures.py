@@ -1,4 +1,4 @@
-"""Tables and pictures of this topic's records: mean ± standard deviation over seeds, and how many.
+"""Tables of this topic's records, mean ± standard deviation over seeds, and pictures with 95 % intervals.
 
 Nothing here is measured: every number is read from ``records/transformer``, and each table says at which
 scale and over how many seeds it was measured. Records whose code has changed since do not count: what they
@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from reasonlib.display import plotting, results
+from reasonlib.display.intervals import band, spread
 from reasonlib.tracking import records
 
 if TYPE_CHECKING:
@@ -27,8 +28,8 @@ def _cell(group: records.Group, metric: str, decimals: int) -> str:
     found = group.summary(metric)
     if found is None:
         return "–"
-    spread = "" if found.sd is None else f" ± {found.sd:.{decimals}f}"
-    return f"{found.mean:.{decimals}f}{spread}"
+    deviation = "" if found.sd is None else f" ± {found.sd:.{decimals}f}"
+    return f"{found.mean:.{decimals}f}{deviation}"
 
 
 def table(
@@ -70,7 +71,7 @@ def table(
 def bars(
     experiment: str, rows: Mapping[str, str], metric: str, *, unit: str, subject: str
 ) -> plotting.Picture:
-    """Draw one metric of some rows, mean and standard deviation over seeds.
+    """Draw one metric of some rows, mean and 95 % interval over seeds.
 
     Parameters
     ----------
@@ -90,7 +91,7 @@ def bars(
         group = _fresh(experiment, row)
         found = None if group is None else group.summary(metric)
         if group is not None and found is not None:
-            drawn[name] = {"mean": found.mean, "sd": found.sd}
+            drawn[name] = spread(found)
             groups.append(group)
     if not groups:
         said = f"Not run: reasonlib run {experiment}"
@@ -98,7 +99,7 @@ def bars(
     return plotting.show(
         plotting.bars(drawn, unit=unit, limits=(0, 1)),
         alt=f"{subject}: {unit}",
-        caption=f"{subject}: mean and standard deviation over {_seeds(groups)}, simulated.",
+        caption=f"{subject}: mean and 95 % interval over {_seeds(groups)}, simulated.",
     )
 
 
@@ -134,10 +135,10 @@ def solved(
                 cells.append('<td style="text-align:center">–</td>')
                 continue
             groups.append(group)
-            spread = "" if found.sd is None else f"<br><small>± {found.sd:.2f}</small>"
+            deviation = "" if found.sd is None else f"<br><small>± {found.sd:.2f}</small>"
             cells.append(
                 f'<td style="text-align:center;background:rgba(35,137,215,{0.4 * found.mean:.2f})">'
-                f"{found.mean:.2f}{spread}</td>"
+                f"{found.mean:.2f}{deviation}</td>"
             )
         lines.append(
             f'<tr><th scope="row" style="text-align:left">{html.escape(name)}</th>{"".join(cells)}</tr>'
@@ -159,7 +160,7 @@ def solved(
 def few_labels(
     names: Mapping[str, str], examples: Sequence[int], *, metric: str = "answers", scale: str | None = None
 ) -> plotting.Picture:
-    """Draw what fine-tuning reaches against the number of labelled examples, with a band of one deviation.
+    """Draw what fine-tuning reaches against the number of labelled examples, with 95 % intervals as bands.
 
     Parameters
     ----------
@@ -172,23 +173,20 @@ def few_labels(
     scale
         Only records of this scale; by default the fullest.
     """
-    series: dict[str, list[list[float]]] = {}
+    series = {}
     groups = []
     for name, row in names.items():
-        columns: list[list[float]] = [[], [], [], []]
+        across, spreads = [], []
         for count in examples:
             group = _fresh("transformer/fine-tuning", f"{row}-{count}", scale)
             found = None if group is None else group.summary(metric)
             if group is None or found is None:
                 continue
             groups.append(group)
-            sd = found.sd or 0.0
-            for column, value in zip(
-                columns, (count, found.mean, found.mean - sd, found.mean + sd), strict=True
-            ):
-                column.append(value)
-        if columns[0]:
-            series[name] = columns
+            across.append(count)
+            spreads.append(spread(found))
+        if across:
+            series[name] = band(across, spreads)
     if not groups:
         said = "Not run: reasonlib run transformer/fine-tuning"
         return plotting.Picture(f"<p>{said}</p>", alt=said)
@@ -203,5 +201,5 @@ def few_labels(
         ),
         alt="Share of questions answered against the number of labelled examples, for "
         + " and ".join(series),
-        caption=f"Mean and, over several seeds, standard deviation; {origin}.",
+        caption=f"Mean and, over several seeds, 95 % interval; {origin}.",
     )

@@ -8,7 +8,8 @@ function helpMatrix({ tasks, names, gains, note }) {
   const said = announcer();
   const tell = (row, column, { mean, low, high }) => {
     const clear = low > 0 ? "it helps" : high < 0 ? "it hurts" : "the runs do not tell";
-    said.replaceChildren(`Training with ${names[tasks[row]]} changes ${names[tasks[column]]} by ${signed(mean)} points (95 % interval ${signed(low)} to ${signed(high)}): ${clear}.`);
+    const between = low === null ? "one run" : `95 % interval ${signed(low)} to ${signed(high)}`;
+    said.replaceChildren(`Training with ${names[tasks[row]]} changes ${names[tasks[column]]} by ${signed(mean)} points (${between}): ${clear}.`);
   };
   const cells = tasks.map((task, row) => make("tr", {}, make("th", { scope: "row" }, names[task]), gains[row].map((gain, column) => {
     if (gain === null) return make("td", { class: "rr-matrix-none" }, "·");

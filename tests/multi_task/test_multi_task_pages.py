@@ -1,0 +1,46 @@
+"""What the pages draw where runs measured only a part."""
+
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+
+import pytest
+
+from reasonlib.multi_task.page import transfer
+from reasonlib.tracking.records import Summary
+
+
+@dataclass
+class Group:
+    """A group of records, as far as the figures read it."""
+
+    values: dict[str, list[float]]
+    records: list = field(default_factory=lambda: [SimpleNamespace(config={"few": 100, "many": 1000})])
+
+    def summary(self, metric):
+        return Summary.of(self.values[metric]) if metric in self.values else None
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    """Take what a test puts in for the records of a row."""
+    groups = {}
+    monkeypatch.setattr(transfer.records, "best", lambda experiment, row: groups.get(row))
+    monkeypatch.setattr(transfer.results, "origin", lambda group: "quick scale")
+    return groups
+
+
+def test_a_share_that_was_not_measured_is_left_out(measured):
+    assert "reasonlib run multi_task/adaptation" in transfer.adaptation().alt
+    measured["bert"] = Group({"captions.accuracy_1": [0.3, 0.4], "captions.accuracy_100": [0.5]})
+    said = transfer.adaptation().alt
+    assert "captions, BERT from 35 to 50" in said and "science" not in said.partition("Measured")[2]
+
+
+def test_a_single_run_decides_no_gain(measured):
+    measured["entailment"] = Group({"gain.inference": [0.05]})
+    measured["paraphrase"] = Group({"gain.inference": [0.05, 0.051, 0.052]})
+    shown = transfer.help_matrix()
+    row = dict(zip(shown["tasks"], shown["gains"][shown["tasks"].index("inference")], strict=True))
+    assert row["entailment"] == {"mean": 5.0, "low": None, "high": None}
+    assert 0 < row["paraphrase"]["low"] < 5.1 < row["paraphrase"]["high"]
+    assert "Clear of zero: inference helps paraphrase." in transfer.matrix().alt

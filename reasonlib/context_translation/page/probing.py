@@ -167,8 +167,8 @@ def gate(*, count: int = 100) -> Picture:
     return plotting.show(
         plotting.bars(means, unit="share of the context in the gated sum", limits=(0, 1)),
         alt="Share of the context that passes the gate.",
-        caption="The bundled HCE on helpful sentences of each kind. A word of the translation "
-        "counts as the source words that it attends to.",
+        caption="The bundled HCE on helpful sentences of each kind. The gate acts on source words; a word of "
+        "the translation takes the mean over source words, weighted by its attention to them.",
     )
 
 

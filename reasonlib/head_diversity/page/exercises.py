@@ -115,7 +115,7 @@ def check_same_to_cka(answer: Callable[..., Any]) -> None:
     expect(with_y <= PROBED[1], f"from y the probe is right for {with_y:.0%}: y still holds the label")
 
 
-# Chapter "Many heads, how many views?" ----------------------------------------------------------------------
+# Chapter "Do more heads differ more?" ----------------------------------------------------------------------
 
 
 def head_similarity(outputs: Tensor) -> Tensor:
@@ -160,7 +160,7 @@ def check_head_similarity(answer: Callable[..., Any], seed: int) -> None:
     expect_close(answer(outputs[:1].clone()), 1.0, "with one head there is no pair: return 1")
 
 
-# Chapter "Making them differ" -------------------------------------------------------------------------------
+# Chapter "Training heads to differ" ------------------------------------------------------------------------
 
 
 def drophead(outputs: Tensor, kept: Tensor) -> Tensor:

@@ -174,7 +174,7 @@ def geometry(untrained: Mapping[int, float]) -> Picture:
         count: [published(f"similarity/h{heads}-d{total}/cka") for heads, total in points if heads == count]
         for count in counts
     }
-    trained, _ = _by_heads(HEAD_COUNTS, "h{}", counts, "cka_debiased")
+    trained, origins = _by_heads(HEAD_COUNTS, "h{}", counts, "cka_debiased")
     lines: dict[str, tuple[Any, ...]] = {
         "1 / H": (counts, [1 / count for count in counts]),
         "source, all widths": (
@@ -190,8 +190,10 @@ def geometry(untrained: Mapping[int, float]) -> Picture:
     return plotting.show(
         plotting.lines(lines, x="heads H", y="CKA of two heads", limits=(0, 1)),
         alt="CKA of two heads by the number of heads, beside that of random projections.",
-        caption="CKA of two heads by the number of heads: random projections, the source's nine models (mean "
-        "and range over widths, plain CKA), and our language models before and after training (debiased).",
+        caption="CKA of two heads by the number of heads: 1 / H, as of random orthonormal projections; the "
+        "source's nine models (mean and range over widths, plain CKA); and our language models before "
+        "training (debiased CKA, one model of each size) and after it "
+        f"({'; '.join(sorted(origins)) or 'not measured yet'}).",
     )
 
 
@@ -220,7 +222,7 @@ def every_model() -> Picture:
 
 
 def quarter_turn(count: int = 12) -> Picture:
-    """Draw a cloud and the same cloud turned by a quarter: right angles at every point, and a CKA of 1."""
+    """Draw a cloud and the same cloud rotated by 90 degrees: right angles at every point, and a CKA of 1."""
     left = torch.tensor(draw_points()[:count])
     right = left @ torch.tensor([[0.0, 1.0], [-1.0, 0.0]])
     cosine = float(torch.nn.functional.cosine_similarity(left, right, dim=1).abs().mean())
@@ -240,7 +242,7 @@ def quarter_turn(count: int = 12) -> Picture:
             )
     return plotting.show(
         drawing,
-        alt=f"Vectors of {count} examples in two heads; the second head has each turned by a quarter. {said}",
+        alt=f"Vectors of {count} examples in two heads; the second has each rotated by 90 degrees. {said}",
         caption=f"{count} examples in two heads; equal numbers are the same example. {said}",
     )
 
@@ -289,12 +291,14 @@ def control_similarity() -> Picture:
 def pruning() -> Picture:
     """Draw for every head how much it resembles the others, and what its removal costs."""
     series: dict[str, tuple[list[float], list[float]]] = {}
+    origins: set[str] = set()
     for row in ("language-model", "language-model-hsic"):
         group = records.best(PRUNING, row)
         if group is None:
             continue
         heads = [head for record in group.records for head in record.details["heads"]]
         heads.sort(key=lambda head: head["similarity"])
+        origins.add(results.origin(group))
         series[ROWS[row]] = ([head["similarity"] for head in heads], [head["damage"] for head in heads])
     if not series:
         return results.missing(PRUNING)
@@ -311,8 +315,9 @@ def pruning() -> Picture:
     return plotting.show(
         drawing,
         alt=f"Damage by removal against similarity, for {counts}.",
-        caption=f"Each mark is a head of a trained model ({counts}): how much it resembles the other heads "
-        "of its layer (debiased CKA), and how much the loss rises when it is set to zero.",
+        caption=f"Each mark is a head of a trained model ({counts}; {'; '.join(sorted(origins))}): how much "
+        "it resembles the other heads of its layer (debiased CKA), and how much the test loss rises when it "
+        "is set to zero.",
     )
 
 

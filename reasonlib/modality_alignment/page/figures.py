@@ -135,8 +135,8 @@ def maps(
     return plotting.show(
         drawing,
         alt="t-SNE maps of the two encoded classes after 1, 5 and 10 epochs, for three objectives.",
-        caption="t-SNE maps of the encoded classes A (blue circles) and B (orange squares) as in figure 5.4; "
-        "one run each.",
+        caption="t-SNE maps of the encoded classes A (blue circles) and B (orange squares), as in the "
+        "source's figure 5.4; one run each.",
     )
 
 
@@ -148,7 +148,7 @@ def ends() -> Picture:
         "CKA, training pairs": measured(POINTS, OBJECTIVES, "cka"),
     }
     return _grouped(
-        series, POINTS, "at the end of training", "Training pairs of the synthetic data, by objective."
+        series, POINTS, "at the end of training", "Random pairs of the synthetic data, by objective."
     )
 
 
@@ -162,7 +162,7 @@ def found() -> Picture:
         series,
         SHARED,
         "share of wrong points nearer (low is good)",
-        "Held-out pairs: how many of the other points are nearer than the partner, by cosine similarity.",
+        "Held-out pairs: the share of wrong points that are nearer than the partner, by cosine similarity.",
         limits=(0, 0.7),
         reference=("chance", 0.5),
     )
@@ -229,8 +229,8 @@ def giveaways() -> Picture:
         plotting.bars(values, unit="accuracy", limits=(0, 1), reference=("chance", 0.2)),
         alt="Accuracy of rules that read only the words: "
         + ", ".join(f"{name} {value:.2f}" for name, value in values.items()),
-        caption="Rules without a model on the released validation questions of TVQA+, five answers each. "
-        "A rule sees the words of question and answers, no video and no subtitles.",
+        caption="Accuracy of rules without a model on the released validation questions of TVQA+, which "
+        "have five answers each. A rule sees the words of question and answers, no video and no subtitles.",
     )
 
 
@@ -293,7 +293,8 @@ def cka_table() -> Picture:
         ours,
         TVQA,
         "CKA with question and answers, simulated",
-        "CKA between the states of a stream and of question and answers. Left: table 5.1. Right: our runs.",
+        "CKA between the states of a stream and of question and answers. Left: the source's table 5.1. "
+        "Right: our runs, on held-out questions.",
         limits=(0, 1),
     )
     return plotting.beside(left, right)
@@ -322,6 +323,7 @@ def bias() -> Picture:
     return plotting.show(
         plotting.lines(series, x="examples in the batch", y="CKA of shuffled rows", log=True),
         alt=f"CKA of shuffled representations from the smallest to the largest batch: {spoken}.",
-        caption="CKA of two trained representations with the rows of one shuffled, so that the right value "
-        f"is 0. Bands: 95 % intervals ({'; '.join(sorted(origins))}).",
+        caption="CKA of two trained representations, in batches of the size they were trained with and with "
+        "the rows of one shuffled, so that the right value is 0. "
+        f"Bands: 95 % intervals ({'; '.join(sorted(origins))}).",
     )

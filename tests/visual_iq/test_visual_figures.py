@@ -188,10 +188,10 @@ def test_rules_in_words():
         )
     )
     assert lines == (
-        "Position: the third panel fills the places of the first that the second leaves empty",
+        "Position: the third panel fills the slots of the first that the second leaves empty",
         "Type: two corners more (a circle comes after the hexagon) from panel to panel",
         "Size: the third size is the sum of the first two",
-        "Colour: noise, drawn afresh in every panel",
+        "Colour: no rule, drawn at random in every panel",
     )
     alone = drawing.rules_in_words(with_rules("center_single", *CONSTANT))
     assert len(alone) == 3, "a lone entity has no choice of number and position"

@@ -452,7 +452,7 @@ def test_another_set_and_another_model(browser, page):
         shares = np.exp(theirs - theirs.max()) / np.exp(theirs - theirs.max()).sum()
         np.testing.assert_allclose(opened.game()["scores"], shares, atol=1e-3)
         assert opened.part("pickers").is_hidden() and opened.part("parts").locator("li").count() == 6
-        assert "given the first two rows" in opened.part("look-words").inner_text()
+        assert "given the panels of the question" in opened.part("look-words").inner_text()
         assert opened.part("about").inner_text().startswith("A row predictor with ")
         assert opened.complaints == []
 

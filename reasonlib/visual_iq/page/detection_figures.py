@@ -59,7 +59,7 @@ def grid_and_objects(
     )
     alt = (
         f"The same panels three times: unchanged; cut into {cells} by {cells} equal cells, whose borders "
-        "cross the shapes; and with a box around each entity and each empty place."
+        "cross the shapes; and with a box around each entity and each empty slot."
     )
     return picture(
         inner,

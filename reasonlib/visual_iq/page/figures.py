@@ -229,7 +229,7 @@ def _frame(box: Box, colour: str, *, dash: bool = False, width: float = 2.6, out
 
 
 def boxed(configuration: int | str, entities: Int[ndarray, "S A"]) -> str:
-    """Write the boxes of a panel as SVG: red around each entity, amber and dashed for each empty place."""
+    """Write the boxes of a panel as SVG: red around each entity, amber and dashed for each empty slot."""
     frames = []
     for slot, entity in zip(CONFIGURATIONS[configuration_index(configuration)].slots, entities, strict=False):
         if entity[0] > 0:
@@ -311,7 +311,7 @@ def _table(configuration: int, entities: Int[ndarray, "S A"]) -> str:
             else ["empty", "–", "–", "–"]
         )
         rows.append(f"<tr><th scope='row'>{number}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
-    heads = "".join(f'<th scope="col">{name}</th>' for name in ("Place", "Type", "Size", "Grey", "Angle"))
+    heads = "".join(f'<th scope="col">{name}</th>' for name in ("Slot", "Type", "Size", "Grey", "Angle"))
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 

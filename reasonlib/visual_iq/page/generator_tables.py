@@ -91,7 +91,7 @@ def naive_bayes_accuracy(number: int = 1000, *, seed: int = 0) -> pd.DataFrame:
 def ambiguous_problems() -> pd.DataFrame:
     """List in how many of the public generators' problems two candidates fit, by layout, in per cent.
 
-    The last column is what an ideal solver of the panels alone reaches, who must guess between the two.
+    The last column is the expected share of an ideal solver by rules, which must guess between the two.
     """
     theirs = simulator_fit.public_marginals()
     lines = {}

@@ -100,9 +100,9 @@ def _fact(node: Node, name: str, low: int, high: int) -> str:
     """Say and draw what a node draws of an attribute."""
     words = {
         "number": f"{low}" if low == high else f"{low} to {high}",
-        "position": "one place" if low == high else f"any of {high + 1} places",
+        "position": "one slot" if low == high else f"any of {high + 1} slots",
         "uniformity": "all entities of a panel alike: 1 in 4",
-        "angle": f"{high - low + 1} turns, noise",
+        "angle": f"{high - low + 1} turns, at random",
     }.get(name)
     if name in ("type", "size", "colour"):
         counted = {"type": "type", "size": "size", "colour": "shade"}[name]

@@ -251,7 +251,7 @@ def rules_in_words(problems: Problems, index: int = 0) -> tuple[str, ...]:
             if group == "colour" and component.colour[0] == component.colour[1]:
                 continue
             if group != "number/position" and RULES[rule] == "constant" and free:
-                words = f"{group}: noise, drawn afresh in every panel"
+                words = f"{group}: no rule, drawn at random in every panel"
             else:
                 words = _rule(RULES[rule], GOVERNED[governed], value)
             lines.append(where + words if where else words[0].upper() + words[1:])
@@ -274,17 +274,17 @@ STEPS = {
 }
 SUMS = {
     "number": (
-        "the third panel holds as many as the first two together",
-        "the third panel holds as many as the first less the second",
+        "the third panel holds as many shapes as the first two together",
+        "the third panel holds as many shapes as the first minus the second",
     ),
     "position": (
-        "the third panel fills every place that the first or the second fills",
-        "the third panel fills the places of the first that the second leaves empty",
+        "the third panel fills every slot that the first or the second fills",
+        "the third panel fills the slots of the first that the second leaves empty",
     ),
-    "size": ("the third size is the sum of the first two", "the third size is the first less the second"),
+    "size": ("the third size is the sum of the first two", "the third size is the first minus the second"),
     "colour": (
         "the third shade is the sum of the first two (white counts as 0)",
-        "the third shade is the first less the second (white counts as 0)",
+        "the third shade is the first minus the second (white counts as 0)",
     ),
 }
 THREE = {
@@ -306,7 +306,7 @@ def _rule(rule: str, governed: str, value: int) -> str:
             return f"{governed}: the same step from panel to panel"
         if governed == "position":
             turn = "on" if value > 0 else "back"
-            return f"position: every entity moves {turn} by {count} from panel to panel, round the end"
+            return f"position: every entity moves {turn} by {count} from panel to panel and wraps around"
         words = STEPS[governed][value < 0].format(n=count, s="s" if abs(value) > 1 else "")
         return f"{governed}: {words} from panel to panel"
     if rule == "arithmetic":

@@ -193,7 +193,7 @@ live("play", ({ root, data, weights, find }) => {
       bar.style.setProperty("--share", share.toFixed(4));
       return make("li", {}, make("span", {}, name), bar, make("span", {}, share < 0.0005 ? "0" : share.toFixed(share < 0.0095 ? 3 : 2)));
     }));
-    lookWords.textContent = `The model's probability for each attribute of candidate ${candidate + 1}, given the first two rows. `
+    lookWords.textContent = `The model's probability for each attribute of candidate ${candidate + 1}, given the panels of the question. `
       + `Lowest: its ${worst.name}. Choose another candidate to compare.`;
   }
 

@@ -346,10 +346,10 @@ def _static(problem: Problems, model: Model) -> tuple[str, str]:
         "Next puzzle</button></div>"
         f'<details class="rr-play-hint"><summary>Hint: the rules in words</summary><ul>{rules}</ul></details>'
         '<div class="rr-play-looks" hidden><div class="rr-play-pickers">'
-        + _menu("What it reads of", "stream", f'<option value="all">All attributes</option>{streams}')
-        + _menu("At", "layer", '<option value="-1">All layers</option>')
+        + _menu("Attention of", "stream", f'<option value="all">All attributes</option>{streams}')
+        + _menu("In", "layer", '<option value="-1">All layers</option>')
         + '<label class="rr-live-tick"><input type="checkbox" class="rr-play-draw" checked>'
-        "<span>Draw it</span></label>"
+        "<span>Draw lines</span></label>"
         "</div>"
         '<ul class="rr-play-parts" hidden></ul>'
         '<p class="rr-play-look-words" aria-live="polite"></p></div>'

@@ -1,6 +1,6 @@
 """Begin a topic, or one more chapter of a topic that is there: a small one that runs, to be made your own.
 
-    python tools/topic.py TOPIC CHAPTER "Title"      such as: maths_qa reading "Sums in words"
+    python tools/topic.py TOPIC CHAPTER "Title"      such as: word_sums reading "Sums in words"
 
 A new topic gets what `templates/topic` holds: example, simulator, reader of files, model, experiment,
 claims, labels for its tables, a live figure, an exercise, tests, its part page, a first chapter, its results

@@ -31,7 +31,7 @@ def claims(
     records: Records = None,
     as_json: Json = False,
 ) -> None:
-    """Say of every published claim, and of every goal of the book, what our records say to it."""
+    """Show the verdict of each published claim, and of each goal of the book."""
     from reasonlib.tracking.claims import verdicts
     from reasonlib.tracking.verdicts import VERDICTS
 
@@ -83,18 +83,21 @@ def _judged(title: str, rows: Sequence[Mapping[str, Any]], wanted: Sequence[str]
 
 
 def settle_(
-    minutes: Annotated[float | None, typer.Option(help="What there is to spend; needed to run.")] = None,
-    topic: Annotated[str | None, typer.Option(help="Only its claims.")] = None,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1 or mps; by default the best.")] = None,
+    minutes: Annotated[float | None, typer.Option(help="Time budget in minutes; required to run.")] = None,
+    topic: Annotated[str | None, typer.Option(help="Only the claims of this topic.")] = None,
+    device: Annotated[
+        str | None, typer.Option(help="cpu, cuda, cuda:1 or mps; by default the fastest available.")
+    ] = None,
     plan: Annotated[bool, typer.Option("--plan", help="Print the plan and run nothing.")] = False,
     records: Records = None,
     checkpoints: Annotated[Path | None, typer.Option(help="Folder of checkpoints; _run by default.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Run what settles the most open claims a minute, or say what that is.
+    """Run the experiments that settle the most open claims per minute, or print this plan.
 
-    A claim is open that is inconclusive, was never run, or was run smaller than its source ran. The plan is
-    printed first. What is cut off when the time is up goes on when the command is given again.
+    A claim is open if it is inconclusive, was never run, or was run at a
+    smaller scale than its source's. The plan is printed first. A run that is
+    cut off when the time is up resumes when the command is repeated.
     """
     from reasonlib.tracking import settle
 
@@ -147,13 +150,13 @@ def check_records(
     ],
     against: Annotated[
         Path | None,
-        typer.Option(help="Records there are, such as those of the main branch.", file_okay=False),
+        typer.Option(help="Folder of existing records, such as those of the main branch.", file_okay=False),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Check records that somebody hands in: form, code, settings, plausibility, no duplicates.
+    """Check contributed records: form, code, settings, plausibility, no duplicates.
 
-    Exit code 1 if anything is wrong. Warnings are said and do not fail.
+    The exit code is 1 if anything is wrong. Warnings are printed and do not fail the check.
     """
     from reasonlib.tracking import contributions
 

@@ -83,7 +83,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Reasoning, Reproduced: run the experiments, read the verdicts, ask the models.",
+    help="Reasoning, Reproduced: run experiments, read verdicts, and ask the models.",
 )
 app.command()(ask)
 app.command("list")(experiments.list_)
@@ -92,14 +92,14 @@ app.command()(claims.claims)
 app.command("settle")(claims.settle_)
 app.command()(grading.grade)
 
-data_app = typer.Typer(cls=Commands, no_args_is_help=True, help="Corpora and simulated stories.")
+data_app = typer.Typer(cls=Commands, no_args_is_help=True, help="List, fetch, check and simulate data.")
 data_app.command("list")(data.list_)
 data_app.command()(data.fetch)
 data_app.command()(data.verify)
 data_app.command()(data.simulate)
 app.add_typer(data_app, name="data")
 
-records_app = typer.Typer(cls=Commands, no_args_is_help=True, help="Records of runs.")
+records_app = typer.Typer(cls=Commands, no_args_is_help=True, help="Check records of runs.")
 records_app.command("check")(claims.check_records)
 app.add_typer(records_app, name="records")
 

@@ -15,7 +15,7 @@ __all__ = ["fetch", "list_", "simulate", "verify"]
 
 
 def list_(as_json: Json = False) -> None:
-    """List the corpora, where they come from, and whether they are on this machine."""
+    """List the corpora, their origin, and whether they are on this machine."""
     from reasonlib import data
 
     rows: list[dict[str, Any]] = []
@@ -47,7 +47,7 @@ def fetch(
     name: Annotated[list[str], typer.Argument(help="Corpora: see reasonlib data list.", show_default=False)],
     as_json: Json = False,
 ) -> None:
-    """Download corpora into the cache; verified and unpacked, or not at all."""
+    """Download, verify and unpack corpora into the cache; a failed download leaves nothing behind."""
     from reasonlib import data
 
     corpora = [data.find(one) for one in dict.fromkeys(name)]
@@ -62,10 +62,10 @@ def fetch(
 
 
 def verify(
-    name: Annotated[list[str] | None, typer.Argument(help="Corpora; all that are here by default.")] = None,
+    name: Annotated[list[str] | None, typer.Argument(help="Corpora; by default all on this machine.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Compare the corpora on this machine with what was released. Exit code 1 if anything differs."""
+    """Compare the corpora on this machine with the released files. The exit code is 1 if anything differs."""
     from reasonlib import data
 
     if name:
@@ -109,9 +109,9 @@ def simulate(
     out: Annotated[
         Path | None, typer.Option(help="File or folder to write; by default text is printed.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
 ) -> None:
-    """Simulate a task and write it as the real corpus is written."""
+    """Simulate a task and write it in the format of the released corpus."""
     from reasonlib.tracking.experiment import part
 
     topic, _, task = what.partition("/")

@@ -65,7 +65,7 @@ def run(
     experiment: Annotated[
         str,
         typer.Argument(
-            help="Its name, topic/word: see reasonlib list. Or a topic: all its experiments.",
+            help="An experiment, such as story_qa/joint, or a topic, for all its experiments.",
             show_default=False,
         ),
     ],
@@ -73,25 +73,32 @@ def run(
     scale: Annotated[str, typer.Option(help="smoke, quick or paper.")] = "quick",
     seed: Annotated[list[int] | None, typer.Option(help="A seed; repeat for several. 0 by default.")] = None,
     data: Annotated[str | None, typer.Option(help="A data set; the experiment's first by default.")] = None,
-    minutes: Annotated[float | None, typer.Option(help="Budget of each row and seed.")] = None,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1 or mps; by default the best.")] = None,
-    jobs: Annotated[int, typer.Option(help="Trials at a time; -1 for one a core.")] = 1,
-    backend: Annotated[str | None, typer.Option(help="loky, threading or dask.")] = None,
-    dask_address: Annotated[str | None, typer.Option(help="A running Dask scheduler.")] = None,
+    minutes: Annotated[
+        float | None, typer.Option(help="Time budget of each row and seed, in minutes.")
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option(help="cpu, cuda, cuda:1 or mps; by default the fastest available.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="Trials at the same time; -1 for one per core.")] = 1,
+    backend: Annotated[
+        str | None, typer.Option(help="How trials run in parallel: loky, threading or dask.")
+    ] = None,
+    dask_address: Annotated[str | None, typer.Option(help="Address of a running Dask scheduler.")] = None,
     records: Records = None,
     no_records: Annotated[bool, typer.Option("--no-records", help="Measure without recording.")] = False,
     checkpoints: Annotated[Path | None, typer.Option(help="Folder of checkpoints; _run by default.")] = None,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Start anew, without the checkpoints there are.")
+        bool, typer.Option("--fresh", help="Start again and ignore existing checkpoints.")
     ] = False,
     progress: Annotated[bool | None, typer.Option(help="Progress bars; by default on a terminal.")] = None,
     as_json: Json = False,
 ) -> None:
     """Run rows of an experiment, or all experiments of a topic, and record what was measured.
 
-    A run that was stopped, by --minutes or otherwise, continues when the same command is given again. Of a
-    topic, rows that have a fresh record are passed over; an experiment without the --data asked for runs on
-    its first.
+    A run that was stopped, by --minutes or otherwise, resumes when the same
+    command is repeated. Given a topic, the command skips rows that have an
+    up-to-date record, and runs an experiment that lacks the data set of
+    --data on its first one.
     """
     from reasonlib.tracking import experiment as experiments
     from reasonlib.tracking import runner

@@ -14,37 +14,38 @@ __all__ = ["grade"]
 
 def grade(
     notebooks: Annotated[
-        list[Path], typer.Argument(help="Notebooks handed in (.ipynb).", show_default=False, dir_okay=False)
+        list[Path], typer.Argument(help="Notebooks of students (.ipynb).", show_default=False, dir_okay=False)
     ],
-    minutes: Annotated[float, typer.Option(help="A notebook is stopped after so long.")] = 10.0,
-    seconds: Annotated[float, typer.Option(help="A cell or a check is stopped after so long.")] = 60.0,
+    minutes: Annotated[float, typer.Option(help="Time limit of a notebook, in minutes.")] = 10.0,
+    seconds: Annotated[float, typer.Option(help="Time limit of a cell or a check, in seconds.")] = 60.0,
     assignment: Annotated[
         Path | None,
-        typer.Option(help="The notebook as it was handed out; by default the book's.", dir_okay=False),
+        typer.Option(help="The assignment as it was handed out; by default the book's.", dir_okay=False),
     ] = None,
     seed: Annotated[
         int,
         typer.Option(
-            help="Draws the cases of the checks; a notebook's own are those of 0.", min=0, max=2**31 - 1
+            help="Draws the cases of the checks; the notebook itself uses seed 0.", min=0, max=2**31 - 1
         ),
     ] = 1,
     csv: Annotated[
-        Path | None, typer.Option(help="Write the grades to this file as well.", dir_okay=False)
+        Path | None, typer.Option(help="Also write the grades to this file.", dir_okay=False)
     ] = None,
     feedback: Annotated[
-        Path | None, typer.Option(help="Write a page of feedback for each notebook here.", file_okay=False)
+        Path | None,
+        typer.Option(help="Write a page of feedback for each notebook into this folder.", file_okay=False),
     ] = None,
     unsafe: Annotated[
-        bool, typer.Option("--unsafe", help="Run the code with your rights, without a sandbox.")
+        bool, typer.Option("--unsafe", help="Run the code without a sandbox, with your own permissions.")
     ] = False,
     account: Annotated[
-        str | None, typer.Option(help="Run the code as this user, in a container without bubblewrap.")
+        str | None, typer.Option(help="Run the code as this user; for a container that has no bubblewrap.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Run notebooks that were handed in, each in a sandbox, and grade their exercises.
+    """Run students' notebooks, each in a sandbox, and grade their exercises.
 
-    Every notebook is graded for itself: one that cannot be graded is listed with the reason.
+    Notebooks are graded independently; one that cannot be graded is listed with the reason.
     """
     from reasonlib.grading import grades
 

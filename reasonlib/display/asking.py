@@ -20,22 +20,23 @@ def ask(
         str | None,
         typer.Argument(
             metavar="STORY",
-            help="The story, a file with it, or - for standard input; the question, if there is no story.",
+            help="The story, a file with it, or - for standard input; without stories, the question.",
         ),
     ] = None,
     question: Annotated[list[str] | None, typer.Option(help="A question; repeat for several.")] = None,
     model: Annotated[
-        str | None, typer.Option(help="A model's name or folder, such as bert; the bundled one by default.")
+        str | None, typer.Option(help="Name or folder of a model, such as bert; by default the bundled one.")
     ] = None,
     topic: Annotated[
-        str | None, typer.Option(help="Whose models; by default the first topic that answers.")
+        str | None, typer.Option(help="Topic of the model; by default the first one that can answer.")
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Ask about a story, and see which sentences the model attended to.
 
-    A topic whose questions need no story, such as mathematics, takes the question in its place. Without a
-    question, questions are read one a line until an empty one.
+    A topic whose questions need no story, such as maths_qa, takes the
+    question in place of the story. Without --question, questions are read
+    line by line; an empty line ends them.
     """
     module = _module(topic)
     if getattr(module, "NEEDS_STORY", True):

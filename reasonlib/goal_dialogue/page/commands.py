@@ -15,21 +15,22 @@ TOPIC = "goal_dialogue"
 
 
 def chat(
-    topic: Annotated[str, typer.Argument(help="The topic whose systems reply.")] = TOPIC,
+    topic: Annotated[str, typer.Argument(help="The topic that provides the systems.")] = TOPIC,
     model: Annotated[
-        str | None, typer.Option(help="A system's name, by default the first; a wrong one lists all.")
+        str | None, typer.Option(help="Name of a system, by default the first; an unknown name lists all.")
     ] = None,
     say: Annotated[
-        list[str] | None, typer.Option(help="A line; repeat for several. By default lines are read.")
+        list[str] | None,
+        typer.Option(help="A line to say; repeat for several. By default, lines are read from the terminal."),
     ] = None,
     as_typed: Annotated[
-        bool, typer.Option("--as-typed", help="Pass lines on word for word, as the chapters do.")
+        bool, typer.Option("--as-typed", help="Pass each line on word for word, as the chapters do.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Talk to a system, a line at a time, until an empty one.
+    """Talk to a system, line by line; an empty line ends the conversation.
 
-    Where a request has just been looked up, an empty line is silence: the system goes on with its results.
+    After the system has looked up a request, an empty line lets it go on with its results instead.
     """
     from reasonlib.goal_dialogue.page.chat import open_conversation
     from reasonlib.goal_dialogue.page.listener import Listener, tell

@@ -15,14 +15,15 @@ __all__ = ["COMMANDS", "track"]
 
 def track(
     dialogue: Annotated[
-        Path | None, typer.Argument(help="Lines such as: user: i need a hotel. Else standard input.")
+        Path | None,
+        typer.Argument(help="A file with lines such as: user: i need a hotel. By default standard input."),
     ] = None,
     say: Annotated[list[str] | None, typer.Option(help="A line of the dialogue; repeat for several.")] = None,
     as_json: Json = False,
 ) -> None:
     """Follow a dialogue and show how its state changes, turn by turn.
 
-    A line without a speaker is the user's; ``system: ...`` is the system's.
+    A line without a speaker is the user's; a line that begins with system: is the system's.
     """
     from reasonlib.state_tracking.page.track import follow, read_dialogue
 

@@ -2,6 +2,7 @@
 
 import pytest
 from browsing import DESKTOP, PHONE, Opened
+from chapters import chapters
 
 pytestmark = [pytest.mark.site, pytest.mark.browser]
 
@@ -15,42 +16,6 @@ class Page(Opened):
         super().__init__(browser, url, color_scheme=scheme, **SIZES[size], **settings)
 
 
-VIEWS = {"desktop-light": ("desktop", "light"), "phone-dark": ("phone", "dark")}
-
-
-@pytest.mark.parametrize(("size", "scheme"), VIEWS.values(), ids=VIEWS)
-def test_a_page_opens_from_disk_without_the_network(browser, site, page_name, size, scheme):
-    with Page(browser, (site / page_name).as_uri(), size=size, scheme=scheme) as opened:
-        assert opened.complaints == []
-        page = opened.page
-        bare = page.evaluate(
-            "() => [...document.querySelectorAll('.math')].filter(e => !e.querySelector('.katex-html'))"
-            ".map(e => e.textContent)"
-        )
-        assert bare == [], "mathematics that was not typeset"
-        wide = opened.overflow()
-        assert wide <= 0, f"the page is {wide} pixels wider than the window"
-        broken = page.evaluate(
-            "() => [...document.images].filter(i => i.complete && !i.naturalWidth).map(i => i.src)"
-        )
-        assert broken == []
-        assert opened.grave() == [], "serious findings of axe"
-
-
-def test_the_address_of_the_site_leads_to_the_first_page(browser, site):
-    with Opened(browser, site / "index.html") as opened:
-        opened.page.wait_for_url("**/book/intro.html")
-
-
-def test_a_page_reads_without_scripts(browser, site):
-    from chapters import chapters
-
-    for chapter in chapters():
-        with Page(browser, (site / f"{chapter.name}.html").as_uri(), java_script_enabled=False) as opened:
-            assert opened.page.locator("article h1").is_visible()
-            assert len(opened.page.locator("article").inner_text()) > 300
-
-
 FIRST_SCREEN = """() => {
   const bottom = (name) => document.querySelector(name)?.getBoundingClientRect().bottom ?? 1e6;
   const kinds = [".rr-live", ".rr-play", ".rr-opt", ".rr-look"].map((kind) => `article ${kind}`).join(", ");
@@ -60,22 +25,6 @@ FIRST_SCREEN = """() => {
     needs: bottom("article .rr-needs"), figure: figure ? figure.getBoundingClientRect().top : 1e6,
   };
 }"""
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_the_first_screen_has_title_objective_needs_and_the_start_of_a_live_figure(browser, site, size):
-    from chapters import chapters
-
-    height = SIZES[size]["viewport"]["height"]
-    below = {}
-    for chapter in chapters():
-        with Page(browser, (site / f"{chapter.name}.html").as_uri(), size=size) as opened:
-            opened.drawn()
-            stands = opened.page.evaluate(FIRST_SCREEN)
-        stands["figure"] += 120  # enough of it to see what it is
-        if late := {name: round(at) for name, at in stands.items() if at > height}:
-            below[chapter.short] = late
-    assert below == {}
 
 
 CELLS = """() => {
@@ -105,27 +54,75 @@ AWAY = """() => [...document.querySelectorAll("article .rr-wide table")]
   })"""
 
 
-def test_tables_on_a_phone_have_short_cells_and_scroll_with_a_cue(browser, site, page_name):
-    with Page(browser, (site / page_name).as_uri(), size="phone") as opened:
-        opened.page.evaluate("() => document.fonts.ready")  # the page gives cells their widths then
-        opened.drawn()
-        assert opened.page.evaluate(CELLS) == [], "cells of more than three lines"
-        for name, tab, more in opened.page.evaluate(WIDE):
-            assert tab == 0 and more, f"{name} is wider than the page and says nothing"
-        assert max(opened.page.evaluate(AWAY), default=0) < 3, "the first column scrolls away"
-
-
 OVERFLOWING = """() => [...document.querySelectorAll("article div.cell_input pre, article .rr-excerpt pre")]
   .filter((block) => block.checkVisibility() && block.scrollWidth > block.clientWidth + 1)
   .map((block) => block.textContent.split("\\n").sort((a, b) => b.length - a.length)[0])"""
 
 
-def test_code_fits_its_column_on_a_desktop(browser, site, page_name):
-    if page_name.count("/") < 2 or page_name.startswith("book/api/"):
-        pytest.skip("no chapter")
+def is_chapter(page_name):
+    return page_name.removesuffix(".html") in {chapter.name for chapter in chapters()}
+
+
+def below_the_first_screen(opened):
+    """What of title, objective, prerequisites and the start of a live figure a reader has to scroll to."""
+    stands = opened.page.evaluate(FIRST_SCREEN)
+    stands["figure"] += 120  # enough of it to see what it is
+    height = opened.page.viewport_size["height"]
+    return {name: round(at) for name, at in stands.items() if at > height}
+
+
+def sound(opened):
+    """A page complains of nothing, is typeset, fits its window, shows its pictures, and axe finds nothing."""
+    assert opened.complaints == []
+    page = opened.page
+    bare = page.evaluate(
+        "() => [...document.querySelectorAll('.math')].filter(e => !e.querySelector('.katex-html'))"
+        ".map(e => e.textContent)"
+    )
+    assert bare == [], "mathematics that was not typeset"
+    wide = opened.overflow()
+    assert wide <= 0, f"the page is {wide} pixels wider than the window"
+    broken = page.evaluate(
+        "() => [...document.images].filter(i => i.complete && !i.naturalWidth).map(i => i.src)"
+    )
+    assert broken == []
+    assert opened.grave() == [], "serious findings of axe"
+
+
+def test_a_page_on_a_phone_in_the_dark(browser, site, page_name):
+    """The first screen says what a chapter is; cells are short; what is wider scrolls with a cue."""
+    with Page(browser, (site / page_name).as_uri(), size="phone", scheme="dark") as opened:
+        opened.page.evaluate("() => document.fonts.ready")  # the page gives cells their widths then
+        opened.drawn()
+        if is_chapter(page_name):
+            assert below_the_first_screen(opened) == {}
+        assert opened.page.evaluate(CELLS) == [], "cells of more than three lines"
+        for name, tab, more in opened.page.evaluate(WIDE):
+            assert tab == 0 and more, f"{name} is wider than the page and says nothing"
+        sound(opened)
+        assert max(opened.page.evaluate(AWAY), default=0) < 3, "the first column scrolls away"
+
+
+def test_a_page_on_a_desktop_in_the_light(browser, site, page_name):
+    """The first screen says what a chapter is, and code fits its column."""
     with Page(browser, (site / page_name).as_uri()) as opened:
         opened.drawn()
-        assert opened.page.evaluate(OVERFLOWING) == []
+        if is_chapter(page_name):
+            assert below_the_first_screen(opened) == {}
+        assert opened.page.evaluate(OVERFLOWING) == [], "code wider than its column"
+        sound(opened)
+
+
+def test_the_address_of_the_site_leads_to_the_first_page(browser, site):
+    with Opened(browser, site / "index.html") as opened:
+        opened.page.wait_for_url("**/book/intro.html")
+
+
+def test_a_page_reads_without_scripts(browser, site):
+    for chapter in chapters():
+        with Page(browser, (site / f"{chapter.name}.html").as_uri(), java_script_enabled=False) as opened:
+            assert opened.page.locator("article h1").is_visible()
+            assert len(opened.page.locator("article").inner_text()) > 300
 
 
 def answered(form, page):
@@ -135,8 +132,6 @@ def answered(form, page):
 
 
 def test_a_question_answers_every_option(browser, site):
-    from chapters import chapters
-
     asked = 0
     for chapter in chapters():
         if "{question}" not in chapter.text:
@@ -198,8 +193,6 @@ def test_icons_are_drawn_by_the_few_letters_that_pages_load(browser, site):
 
 
 def test_search_finds_a_chapter(browser, site, served):
-    from chapters import chapters
-
     chapter = chapters()[0]
     for root in (served, site.as_uri() + "/"):
         with Page(browser, f"{root}search.html?q=memory", here=(served,)) as opened:

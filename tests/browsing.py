@@ -18,6 +18,7 @@ OUTSIDE = re.compile(
 """What a figure that asks the network for nothing does not hold."""
 PHONE = {"viewport": {"width": 390, "height": 844}}
 DESKTOP = {"viewport": {"width": 1280, "height": 800}}
+PATIENCE = 180_000  # milliseconds to wait for a page on a machine that does much else
 ONE_FRAME = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 ONE_OF_EACH_LOOK = """() => {
   const looks = new WeakMap(), seen = new Set();
@@ -68,6 +69,7 @@ class Opened:
     def __init__(self, browser, url, *, here=(), **settings):
         self.context = browser.new_context(**settings)
         self.scripts = settings.get("java_script_enabled", True)
+        self.context.set_default_timeout(PATIENCE)
         self.page = self.context.new_page()
         self.complaints = []
 

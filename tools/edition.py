@@ -1,7 +1,7 @@
 """The teacher's edition: syllabus, rubrics, solutions and wrong answers, as pages to read; measured times.
 
     python tools/edition.py write [--to _build/edition]
-    python tools/edition.py times         # measure how long each check and each notebook takes to grade
+    python tools/edition.py times [--again]  # time checks and the grading of notebooks: what is new, or all
     python tools/edition.py mock FOLDER   # a class of three, to try grading: perfect, lazy, wrong
     python tools/edition.py open          # list the open exercises of the book, and which lack a rubric
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import html
 import json
+import os
 import platform
 import re
 import statistics
@@ -32,6 +33,7 @@ from reading import measure
 
 TEACHING = ROOT / "teaching"
 TIMES = TEACHING / "times.json"
+PROJECT = "project"  # the rubric of a project that is no open exercise
 EXERCISE = re.compile(r"^`{3,}\{exercise\}[ \t]*(?P<title>[^\n]*)\n(?P<body>.*?)^`{3,}", re.S | re.M)
 LABEL = re.compile(r"^:label:[ \t]*(\S+)", re.M)
 CSS = """body{font:1rem/1.55 system-ui,sans-serif;max-width:60rem;margin:0 auto;padding:1.5rem 1rem 4rem;
@@ -50,7 +52,7 @@ def plans() -> list[dict[str, Any]]:
 
 @cache
 def rubrics() -> dict[str, list[dict[str, Any]]]:
-    """Label of an open exercise -> what is looked at, with points."""
+    """Label of an open exercise, or `PROJECT` -> what is looked at, with points."""
     return yaml.safe_load((TEACHING / "rubrics.yaml").read_text(encoding="utf-8"))
 
 
@@ -91,27 +93,52 @@ def week_times(week: Mapping[str, Any], there: Mapping[str, Page]) -> tuple[int,
 # ---------------------------------------------------------------- measuring
 
 
-def times() -> dict[str, Any]:
-    """Grade every solution and every assignment, and time it."""
+def times(*, again: bool = False) -> dict[str, Any]:
+    """Grade every solution and assignment that has no time yet, or all again, and time it."""
     from reasonlib.grading import edition, sandbox
     from reasonlib.grading.notebook import grade_notebook
 
+    kept = measured()
     checked: dict[str, float] = {}
     notebooks: dict[str, float] = {}
+    fresh: list[str] = []
     for page in chapters():
         if not (wanted := graded(page)):
             continue
+        names = {f"{page.topic}.{one.name}": one for one in wanted}
+        if not again and page.short in kept["notebook_seconds"] and set(names) <= set(kept["check_seconds"]):
+            checked |= {name: kept["check_seconds"][name] for name in names}
+            notebooks[page.short] = kept["notebook_seconds"][page.short]
+            continue
         solved = edition.load(TEACHING / f"{page.topic}.py")
-        for one in wanted:
+        for name, one in names.items():
             right = solved[one.name].solution
             runs = [_seconds(lambda one=one, right=right: one(right, seed=1)) for _ in range(3)]
-            checked[f"{page.topic}.{one.name}"] = round(statistics.median(runs), 3)
+            checked[name] = round(statistics.median(runs), 3)
         unsafe = not sandbox.is_available()
         grade = _seconds(lambda page=page, unsafe=unsafe: grade_notebook(page.assignment, unsafe=unsafe))
         notebooks[page.short] = round(grade, 1)
+        fresh.append(page.short)
         print(f"{page.short:<28} {notebooks[page.short]:6.1f} s", flush=True)
-    about = {"python": platform.python_version(), "when": time.strftime("%Y-%m-%d", time.gmtime())}
-    return {"about": about, "check_seconds": checked, "notebook_seconds": notebooks}
+    earlier = [_without(one, fresh) for one in kept["runs"]]
+    runs_kept = [one for one in earlier if one["chapters"]] + ([_about(fresh)] if fresh else [])
+    return {"runs": runs_kept, "check_seconds": checked, "notebook_seconds": notebooks}
+
+
+def _without(run: Mapping[str, Any], chapters_again: Sequence[str]) -> dict[str, Any]:
+    return {**run, "chapters": [name for name in run["chapters"] if name not in chapters_again]}
+
+
+def _about(measured_now: Sequence[str]) -> dict[str, Any]:
+    """When, with what and beside what else these chapters were measured."""
+    load = round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None
+    return {
+        "when": time.strftime("%Y-%m-%d", time.gmtime()),
+        "python": platform.python_version(),
+        "cores": os.cpu_count(),
+        "load": load,
+        "chapters": list(measured_now),
+    }
 
 
 def _seconds(run: Any) -> float:
@@ -123,7 +150,17 @@ def _seconds(run: Any) -> float:
 def measured() -> dict[str, Any]:
     """What `times` kept; empty where nothing was measured."""
     kept = json.loads(TIMES.read_text(encoding="utf-8")) if TIMES.is_file() else {}
-    return {"about": {}, "check_seconds": {}, "notebook_seconds": {}, **kept}
+    return {"runs": [], "check_seconds": {}, "notebook_seconds": {}, **kept}
+
+
+def measured_when() -> str:
+    """When the seconds of grading were measured, in words; empty where nothing was."""
+    said = []
+    for run in measured()["runs"]:
+        beside = f", {run['load']:g} processes at work on {run['cores']} cores" if run["load"] else ""
+        count = len(run["chapters"])
+        said.append(f"{run['when']} with Python {run['python']} ({count} chapters{beside})")
+    return "; seconds of grading were measured on " + " and on ".join(said) if said else ""
 
 
 # ---------------------------------------------------------------- a class to try
@@ -188,33 +225,45 @@ def document(title: str, body: str) -> str:
     )
 
 
+def _row(week: Mapping[str, Any], there: Mapping[str, Page]) -> tuple[str, ...]:
+    """Subject, chapters, reading, exercises and what to do of a week or a project."""
+    reading, work, points = week_times(week, there)
+    left = f" Left out: {', '.join(week['skip'])}." if week.get("skip") else ""
+    return (
+        inline(week["title"]),
+        "<br>".join(heading(there[name]) for name in week["chapters"]),
+        hours(reading),
+        f"{hours(work)}, {points} points.{html.escape(left)}",
+        inline(week["class"]),
+    )
+
+
 def syllabus() -> str:
     """The courses, week by week, with their times."""
     there = {page.short: page for page in chapters()}
     parts = []
     for plan in plans():
-        rows = []
-        for number, week in enumerate(plan["weeks"], 1):
-            reading, work, points = week_times(week, there)
-            names = "<br>".join(heading(there[name]) for name in week["chapters"])
-            left = f" Left out: {', '.join(week['skip'])}." if week.get("skip") else ""
-            work_said = f"{hours(work)}, {points} points.{html.escape(left)}"
-            rows.append(
-                (str(number), inline(week["title"]), names, hours(reading), work_said, inline(week["class"]))
-            )
-        used = {name for week in plan["weeks"] for name in week["chapters"]}
+        rows = [(str(number), *_row(week, there)) for number, week in enumerate(plan["weeks"], 1)]
+        optional = [
+            (f"in place of week {week['instead']}" if "instead" in week else "project", *_row(week, there))
+            for week in plan["optional"]
+        ]
+        used = {name for week in (*plan["weeks"], *plan["optional"]) for name in week["chapters"]}
         further = [heading(page) for page in there.values() if page.short not in used]
         parts.append(f"<h2>{html.escape(plan['title'])}</h2><p>{inline(plan['for'])}</p>")
         parts.append(table(("Week", "Subject", "Chapters", "Reading", "Exercises", "In class"), rows))
+        parts.append(f"<h3>{html.escape(plan['title'])}: optional weeks and projects</h3>")
+        parts.append(table(("When", "Subject", "Chapters", "Reading", "Exercises", "What to do"), optional))
         if further:
             parts.append(f"<p>Further chapters: {', '.join(further)}.</p>")
     return "".join(parts)
 
 
 def rubric_page() -> str:
-    """The open exercises with how they are graded."""
+    """The open exercises, and any other project, with how they are graded."""
+    there = {label: (name, heading(page)) for label, (page, name) in open_exercises().items()}
     parts = []
-    for label, (page, name) in open_exercises().items():
+    for label, (name, place) in {**there, PROJECT: ("Any other project", "Of the syllabus")}.items():
         rows = [
             (
                 inline(row["what"]),
@@ -224,7 +273,7 @@ def rubric_page() -> str:
             for row in rubrics().get(label, [])
         ]
         total = sum(row["points"] for row in rubrics().get(label, []))
-        parts.append(f"<h2>{html.escape(name)}</h2><p>{heading(page)}; {total} points</p>")
+        parts.append(f"<h2>{html.escape(name)}</h2><p>{place}; {total} points</p>")
         parts.append(
             table(("Looked at", "Points", "All", "Half", "None"), rows) if rows else "<p>No rubric yet.</p>"
         )
@@ -262,15 +311,8 @@ def write(folder: Path) -> list[Path]:
     for page in chapters():
         if graded(page) and (TEACHING / f"{page.topic}.py").is_file():
             by_topic.setdefault(page.topic, []).append(page)
-    about = measured()["about"]
     note = (
-        "<p>Minutes of exercises are estimates; reading time is measured on the text"
-        + (
-            f"; seconds of grading were measured on {about['when']} with Python {about['python']}"
-            if about
-            else ""
-        )
-        + ".</p>"
+        f"<p>Minutes of exercises are estimates; reading time is measured on the text{measured_when()}.</p>"
     )
     links = "".join(f'<li><a href="{topic}.html">{topic.replace("_", " ")}</a></li>' for topic in by_topic)
     written = {
@@ -294,9 +336,10 @@ def main() -> int:
     parser.add_argument("what", choices=("write", "times", "mock", "open"))
     parser.add_argument("folder", type=Path, nargs="?", help="of a mock class")
     parser.add_argument("--to", type=Path, default=BUILD / "edition")
+    parser.add_argument("--again", action="store_true", help="measure also what has a time already")
     given = parser.parse_args()
     if given.what == "times":
-        write_if_changed(TIMES, json.dumps(times(), indent=1) + "\n")
+        write_if_changed(TIMES, json.dumps(times(again=given.again), indent=1) + "\n")
     elif given.what == "mock":
         if given.folder is None:
             parser.error("name a folder for the class")

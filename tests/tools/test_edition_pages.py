@@ -25,26 +25,75 @@ BLOCKS = {
 def test_a_syllabus_names_chapters_and_exercises_that_exist(plan):
     there = {page.short: page for page in chapters()}
     assert len(plan["weeks"]) == {"Six weeks": 6, "Twelve weeks": 12}[plan["title"]]
-    named = [name for week in plan["weeks"] for name in week["chapters"]]
+    named = [name for week in (*plan["weeks"], *plan["optional"]) for name in week["chapters"]]
     assert set(named) <= set(there) and len(set(named)) == len(named)
-    for week in plan["weeks"]:
+    for week in (*plan["weeks"], *plan["optional"]):
         exercises = {one.name for name in week["chapters"] for one in edition.graded(there[name])}
         assert set(week.get("skip", ())) <= exercises
         reading, work, points = edition.week_times(week, there)
         assert 0 < points and reading + work <= 300, week["title"]
+    for week in plan["optional"]:
+        assert week["kind"] in ("week", "project")
+        assert (week["kind"] == "week") == (1 <= week.get("instead", 0) <= len(plan["weeks"])), week["title"]
+
+
+@pytest.mark.parametrize("plan", edition.plans(), ids=lambda plan: plan["title"])
+def test_a_syllabus_reaches_every_topic_and_what_a_chapter_needs_before_it(plan):
+    there = {page.short: page for page in chapters()}
+    topics = {page.topic for page in there.values()}
+    weeks = {name for week in plan["weeks"] for name in week["chapters"]}
+    named = weeks | {name for week in plan["optional"] for name in week["chapters"]}
+    assert {there[name].topic for name in named} == topics
+    if plan["title"] == "Twelve weeks":
+        assert {there[name].topic for name in weeks} == topics and named == set(there)
+    read: set[str] = set()
+    for week in (*plan["weeks"], *plan["optional"]):
+        own = read | set(week["chapters"])
+        for page in (there[name] for name in week["chapters"]):
+            for link in re.findall(r"\]\(([\w/.]+)\.md\)", page.needs):
+                needed = link.removeprefix("../") if "/" in link else f"{page.topic}/{link}"
+                assert needed in own, (page.short, needed)
+        if "kind" not in week:
+            read = own
 
 
 def test_every_open_exercise_has_a_rubric_of_ten_points():
-    assert set(edition.rubrics()) == set(edition.open_exercises())
+    assert set(edition.rubrics()) == {*edition.open_exercises(), edition.PROJECT}
     for label, rows in edition.rubrics().items():
         assert sum(row["points"] for row in rows) == 10, label
         assert all(set(row) == {"what", "points", "all", "half", "none"} for row in rows), label
 
 
-def test_times_were_measured():
+def test_an_exercise_without_a_check_has_a_label():
+    for page in chapters():
+        openly = [block["title"] for block in edition.EXERCISE.finditer(page.text)]
+        labels = [one for one, (place, _) in edition.open_exercises().items() if place.short == page.short]
+        assert len(openly) == len(labels), page.short
+
+
+def test_times_of_every_exercise_were_measured():
     kept = edition.measured()
-    assert kept["check_seconds"] and all(0 <= value < 60 for value in kept["check_seconds"].values())
-    assert kept["notebook_seconds"] and kept["about"]
+    wanted = {page.short: page for page in chapters() if edition.graded(page)}
+    assert set(kept["notebook_seconds"]) == set(wanted)
+    assert set(kept["check_seconds"]) == {
+        f"{page.topic}.{one.name}" for page in wanted.values() for one in edition.graded(page)
+    }
+    assert all(0 <= value < 60 for value in kept["check_seconds"].values())
+    assert sorted(name for run in kept["runs"] for name in run["chapters"]) == sorted(wanted)
+    assert "seconds of grading were measured on 20" in edition.measured_when()
+
+
+def test_only_what_has_no_time_is_measured(monkeypatch):
+    kept = edition.measured()
+    missing = next(iter(kept["notebook_seconds"]))
+    kept["notebook_seconds"] = {k: v for k, v in kept["notebook_seconds"].items() if k != missing}
+    monkeypatch.setattr(edition, "measured", lambda: kept)
+    monkeypatch.setattr(edition, "_seconds", lambda run: 0.5)
+    again = edition.times()
+    assert again["notebook_seconds"][missing] == 0.5 and again["runs"][-1]["chapters"] == [missing]
+    assert missing not in again["runs"][0]["chapters"]
+    others = {name: value for name, value in again["notebook_seconds"].items() if name != missing}
+    assert others == kept["notebook_seconds"]
 
 
 def test_the_pages_hold_solutions_wrong_answers_and_rubrics(tmp_path):

@@ -15,14 +15,16 @@ from reasonlib.goal_dialogue.page.listener import Listener
 
 TYPES = make_knowledge(WORLD).types()
 HELD_OUT = openings.FILE.with_name("opening_requests_held_out.jsonl")
+SECOND = openings.FILE.with_name("opening_requests_second.jsonl")  # 28 of 30 were right when it was written
 
 
 def test_a_hundred_openings_lead_to_the_right_call():
     assert len(openings.requests()) == 100
     right, wrong = openings.measure("rules")
     assert right.total() >= 95, wrong
-    right, wrong = openings.measure("rules", HELD_OUT)
-    assert right.total() >= 36, wrong
+    for path, least in ((HELD_OUT, 36), (SECOND, 28)):
+        right, wrong = openings.measure("rules", path)
+        assert right.total() >= least, wrong
 
 
 @pytest.mark.slow

@@ -220,6 +220,7 @@ def _hear_number(
     """Find how many people: the last number that counts them."""
     number = rf"(\d{{1,3}}|{'|'.join(NUMBERS)}|foru|fuor|tow|eigth|eihgt)"
     people = r"(people|peoples|persons?|pers|ppl|pax|guests?|friends|adults|diners|seats|of us|of them)"
+    line = re.sub(rf"\b(\d{{1,3}}){people}\b", r"\1 \2", line)  # "8ppl"
     found: list[tuple[int, int]] = []
     typos = {"foru": 4, "fuor": 4, "tow": 2, "eigth": 8, "eihgt": 8}
 

@@ -141,7 +141,7 @@ def _about(measured_now: Sequence[str]) -> dict[str, Any]:
 
 
 def _seconds(run: Any) -> float:
-    """Seconds of a processor, with those of ended child processes: what else the machine does hardly matters."""
+    """Seconds of a processor, also by ended child processes: what else the machine does hardly matters."""
 
     def now() -> float:
         children = os.times()

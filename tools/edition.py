@@ -292,7 +292,8 @@ def topic_page(name: str, pages: Sequence[Page]) -> str:
     solved, seconds, parts = edition.load(TEACHING / f"{name}.py"), measured(), []
     for page in pages:
         took = seconds["notebook_seconds"].get(page.short)
-        said = f"<p>Grading one notebook took {took:g} s.</p>" if took else ""
+        clock = next((run["clock"] for run in seconds["runs"] if page.short in run["chapters"]), "")
+        said = f"<p>Grading one notebook took {took:g} s ({clock} time).</p>" if took else ""
         parts.append(f"<h2>{heading(page)}</h2>{said}")
         right = solutions(page.text)
         for one in graded(page):

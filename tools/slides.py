@@ -31,6 +31,7 @@ LAST = "Exercises"  # the section after which a deck ends
 KATEX = ROOT / "book" / "_offline" / "vendor" / "katex"
 MATH = re.compile(r"^\$\$(.+?)\$\$\s*$", re.S | re.M)
 SENTENCE = re.compile(r"^(.+?[.!?:])(?:\s|$)", re.S)
+CELL = re.compile(r"\b(?:next|last|this|following) cell\b", re.I)  # a slide shows no cells
 
 
 @dataclass
@@ -120,7 +121,9 @@ def first_sentences(text: str, most: int = 4) -> str:
     if items := re.findall(r"^[-*] (.+(?:\n  .+)*)", text, re.M):
         return "\n".join(f"- {item}" for item in items)
     plain = [part for part in re.split(r"\n\s*\n", text) if re.match(r"[\w*`$\"]", part.strip())]
-    sentences = [match[1] for part in plain if (match := SENTENCE.match(part.strip()))]
+    sentences = [
+        match[1] for part in plain if (match := SENTENCE.match(part.strip())) and not CELL.search(match[1])
+    ]
     return "\n".join(f"- {' '.join(sentence.split())}" for sentence in sentences[:most])
 
 

@@ -52,6 +52,11 @@ def test_equations_questions_and_the_summary_have_slides(made):
     assert all("Answer</summary>" in slide.body for slide in made if slide.kind == "question")
 
 
+def test_a_sentence_about_a_cell_is_left_out():
+    assert slides.first_sentences("The next cell trains both. Wait.\n\nBoth fail. Why?") == "- Both fail."
+    assert slides.first_sentences("The next cell trains both.") == ""
+
+
 @pytest.mark.browser
 def test_keys_turn_slides_and_nothing_is_loaded_from_elsewhere(browser, made, tmp_path):
     page = tmp_path / "optimisation" / "losses.html"

@@ -51,7 +51,7 @@ def test_race_and_raise_a_hill():
     points, losses = run(TRACKS["saddle"], surface_of("saddle"), "Adadelta")
     assert torch.equal(form.paths["Adadelta"][0], points) and torch.equal(form.paths["Adadelta"][1], losses)
     arrived = int(torch.nonzero(losses <= -0.5)[0])
-    assert "Off it at" in form.result.value and f"step {arrived}</td>" in form.result.value
+    assert "Leaves at" in form.result.value and f"step {arrived}</td>" in form.result.value
     assert form.raised.layout.display == "none"
     form.surface.value = "draw"
     assert form.raised.layout.display is None and form.x.value == TRACKS["draw"].start[0]

@@ -335,7 +335,7 @@ live("race", ({ root, stage, data: { tracks, land } }) => {
       .sort((a, b) => reached(state.runs[a].losses) - reached(state.runs[b].losses));
     if (state.step === 0) return `All start at a loss of ${rounded(state.runs[places[0]].losses[0])}. Press Play.`;
     const blown = NAMES.filter((name) => state.shown.has(name) && lost(name));
-    const off = blown.length ? ` Blown up: ${blown.join(", ")}.` : "";
+    const off = blown.length ? ` Diverged: ${blown.join(", ")}.` : "";
     const first = there.length ? ` ${word(there[0])} ${about().arrives} first, at step ${reached(state.runs[there[0]].losses)}.` : ` None ${about().arrives} within ${steps()} steps.`;
     const after = `After ${plural(state.step, "step")}`;
     if (endless()) {

@@ -158,7 +158,7 @@ live("losses", ({ root, stage, data }) => {
       guess.element.style.display = apart ? "none" : "";
       play.textContent = state.playing ? "Pause" : "Let them descend";
       const error = state.at[0] - state.target;
-      if (!apart) return `The prediction is ${rounded(Math.abs(error))} too ${error < 0 ? "low" : "high"}. A descent moves it against each slope.`;
+      if (!apart) return `The prediction is ${rounded(Math.abs(error))} too ${error < 0 ? "low" : "high"}. Gradient descent moves it against each slope.`;
       const off = (name) => rounded(Math.abs(state.at[names.indexOf(name)] - state.target));
       return `After ${state.step} ${state.step === 1 ? "step" : "steps"} at rate ${rate.value.toFixed(2)}: squared error is ${off("mse")} from the target, absolute error ${off("mae")}, Huber ${off("huber")}.`;
     }
@@ -209,7 +209,7 @@ live("losses", ({ root, stage, data }) => {
       const gap = Math.max(...plot.x.map((x) => Math.abs(a[0] + a[1] * x - b[0] - b[1] * x)));
       return gap < 0.8
         ? "The lines agree. Drag a point far away, or press “Spoil one point”."
-        : `One point has moved the squares’ line ${rounded(gap)} away from the absolute errors’ line, at one end.`;
+        : `One point has moved the line of the squared error ${rounded(gap)} away from that of the absolute error, at one end.`;
     }
 
     const buttons = make("div", { class: "rr-opt-transport" }, outlier, straight);
@@ -267,8 +267,8 @@ live("losses", ({ root, stage, data }) => {
       plot.inner.replaceChildren(...parts, ...marks);
       answer.place();
       const p = sigmoid(state.z), focal = found[1][0], log = found[0][0];
-      return `It says yes with ${p.toFixed(2)}; the truth is ${state.y.toFixed(2)}. ` +
-        (log > 1e-9 ? `Focal loss counts ${rounded((100 * focal) / log, 2)} % of the log loss.` : "No loss is left.");
+      return `The probability of a yes is ${p.toFixed(2)}; the truth is ${state.y.toFixed(2)}. ` +
+        (log > 1e-9 ? `The focal loss is ${rounded((100 * focal) / log, 2)} % of the log loss.` : "The loss is zero.");
     }
 
     const element = panel(plot, [table.element, make("div", { class: "rr-live-sliders" }, truth.element, ...knobs.choice.map((one) => one.element))], axis.element);

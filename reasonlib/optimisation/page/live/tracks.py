@@ -113,7 +113,7 @@ TRACKS: dict[str, Track] = {
         reach=0.05,
         steps=80,
         goal=-0.5,
-        there="Off it at",
+        there="Leaves at",
         arrives="leaves the saddle",
         log=False,
     ),

@@ -11,7 +11,7 @@ live("heads", ({ root, data, weights, find }) => {
   const [form, picker, text, hide, said, maps, guesses, notes, time] = ["form", "picker", "text", "hide", "said", "maps",
     "guesses", "notes", "took"].map(find);
   const row = new TokenRow({
-    label: "Tokens: choose the one that looks", parent: find("tokens"), choose: (at) => choose(at),
+    label: "Tokens: choose the query", parent: find("tokens"), choose: (at) => choose(at),
     point: (at) => looked && paint(at ?? chosen),
   });
   let { layer, head } = data.first;

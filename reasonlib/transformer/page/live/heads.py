@@ -149,8 +149,8 @@ def shown(
         f'<ul class="rr-live-notes">{notes}</ul>'
         '<div class="rr-live-sides"><div data-scripted hidden><p class="rr-live-title">Heads: choose one</p>'
         '<div class="rr-heads-maps" role="group" aria-label="Heads"></div>'
-        '<p class="rr-live-key">In each map a row is the token that looks, a column the token looked at, '
-        "shaded by the root of the weight; the ticks stand at the chosen token’s row.</p>"
+        '<p class="rr-live-key">In each map a row is a query token and a column a token that it attends to, '
+        "shaded by the root of the weight. The ticks mark the row of the chosen token.</p>"
         "</div>"
         '<div><p class="rr-live-title">What it guesses</p>'
         f'<div class="rr-heads-guesses">{"".join(_guesses(looked, words, answers, following))}</div>'
@@ -193,7 +193,7 @@ def _form(texts: Sequence[Text], encoder: PretrainedEncoder) -> str:
         "(_ hides a word; a new line starts a second part)</span></span>"
         '<textarea class="rr-heads-text" rows="3" spellcheck="false" autocapitalize="none"></textarea>'
         "</label>"
-        '<details class="rr-heads-words"><summary>The words it knows, to be put in</summary>'
+        '<details class="rr-heads-words"><summary>Words that it knows: choose one to insert it</summary>'
         f"{words}</details></form>"
     )
 
@@ -268,5 +268,5 @@ def _about(encoder: PretrainedEncoder) -> str:
     words = sum(token not in SPECIALS for token in encoder.vocabulary.tokens)
     return (
         f"An encoder of {count:,} trained numbers, {config.layers} layers of {config.heads} heads. "
-        f"It has read simulated stories and knows {words} words and special tokens."
+        f"It has read simulated stories and knows {words} words."
     )

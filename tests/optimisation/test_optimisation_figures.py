@@ -83,10 +83,10 @@ def test_the_square_error_lets_the_corrupt_points_pull_hardest():
 
 
 def test_adamw_decays_all_weights_alike_and_adam_does_not():
-    shares = [float(number) for number in re.findall(r"gradients (\d(?:\.\d+)?)", runs.decays(400).alt)]
+    shares = [float(number) for number in re.findall(r"gradients (-?\d(?:\.\d+)?)", runs.decays(400).alt)]
     small, large, same, alike = shares
-    assert small < 0.5 < 0.9 < large
-    assert same == pytest.approx(alike, abs=0.02)
+    assert small < 0.1 and large > 0.9
+    assert same == pytest.approx(alike, abs=0.05)
 
 
 @pytest.mark.parametrize(

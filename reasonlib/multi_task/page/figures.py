@@ -163,7 +163,7 @@ def heads() -> Picture:
 
 
 def _rows(experiment: str, rows: Sequence[str], metrics: dict[str, str], unit: str, about: str) -> Picture:
-    """Draw some metrics of some rows, grouped by row, with 95 % intervals."""
+    """Draw some metrics of some rows, grouped by row, with 95 % intervals; name rows without a record."""
     series: dict[str, dict[str, Spread]] = {}
     origins: set[str] = set()
     names = {row: ROWS.get(row, row.replace("-", " ")) for row in rows}
@@ -181,7 +181,9 @@ def _rows(experiment: str, rows: Sequence[str], metrics: dict[str, str], unit: s
         for label, values in series.items()
     )
     drawing = plotting.bars(series if len(series) > 1 else next(iter(series.values())), unit=unit)
-    caption = f"{about} Lines: 95 % intervals ({'; '.join(sorted(origins))})."
+    absent = [names[row] for row in rows if not any(names[row] in values for values in series.values())]
+    missing = f" Not run yet: {'; '.join(absent)}." if absent else ""
+    caption = f"{about} Lines: 95 % intervals ({'; '.join(sorted(origins))}).{missing}"
     return plotting.show(drawing, alt=f"{about} {spoken}.", caption=caption)
 
 

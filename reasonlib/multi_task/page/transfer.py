@@ -178,7 +178,7 @@ def adaptation() -> Picture:
         plotting.show(drawing, alt=f"Published accuracy against the share of examples: {spoken}.")
     )
     ours: dict[str, tuple[list[float], ...]] = {}
-    origins = set()
+    origins, examples = set(), 0
     for task in ("captions", "science"):
         for row in ("mt-dnn-head", "mt-dnn", "bert"):
             group = records.best(ADAPTATION, row)
@@ -187,6 +187,7 @@ def adaptation() -> Picture:
             if group is None or not shares:
                 continue
             origins.add(results.origin(group))
+            examples = group.records[0].config["new"]
             ours[f"{task}, {ROWS_SHORT[row]}"] = band(list(shares), list(shares.values()))
     if not ours:
         return plotting.beside(*pictures, results.missing(ADAPTATION))
@@ -202,9 +203,9 @@ def adaptation() -> Picture:
         plotting.show(
             drawing,
             alt=f"Measured accuracy against the share of examples: {spoken}.",
-            caption="Left: the source's figure 2, one run each. Right: our new tasks, bands are 95 % "
-            f"intervals ({'; '.join(sorted(origins))}). Chance is 33 % on captions and SNLI, "
-            "50 % on science and SciTail.",
+            caption="Left: the source's figure 2, one run each. Right: our new tasks with "
+            f"{examples:,} examples each, bands are 95 % intervals ({'; '.join(sorted(origins))}). "
+            "Chance is 33 % on captions and SNLI, 50 % on science and SciTail.",
         )
     )
     return plotting.beside(*pictures)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reasonlib.display import plotting, results
+from reasonlib.display.intervals import spread
 from reasonlib.display.plotting import Picture
 from reasonlib.state_tracking.data.cases import Case
 from reasonlib.state_tracking.data.example import ORIGINS, Dialogue
@@ -30,8 +31,10 @@ __all__ = [
     "case_states",
     "cost",
     "hidden_by_joint_goal",
+    "kinds",
     "origins",
     "relations",
+    "trained",
     "world",
 ]
 
@@ -101,6 +104,45 @@ def relations(metric: str, unit: str, rows: Sequence[str]) -> Picture:
         plotting.bars(values, unit=unit, limits=(0, 1)),
         alt=f"{unit}: " + ", ".join(f"{name} {value.mean:.3f}" for name, value in values.items()),
         caption=f"{unit.capitalize()}: {'; '.join(sorted(sources))}. Lines: 95 % intervals.{missing}",
+    )
+
+
+def trained() -> "pd.DataFrame":
+    """List what the trackers reach on simulated dialogues, beside the state of the turn before."""
+    import pandas as pd
+
+    shown = {"joint_goal": METRICS["joint_goal"], "slot": "slot accuracy", "f1": "F1 of filled slots"}
+    shown["inherited"] = METRICS["inherited"]
+    columns = {}
+    for experiment, row in (
+        ("state_tracking/relations", "merge"),
+        ("state_tracking/relations", "merge-blocked"),
+        ("state_tracking/relations", "none"),
+        ("state_tracking/baselines", "carry-over"),
+    ):
+        group = results.best(experiment, row, scale="paper", data="simulated")
+        column = {}
+        for metric, name in shown.items():
+            summary = group.summary(metric)
+            if summary is None:
+                column[name] = "–"
+                continue
+            runs = spread(summary)
+            column[name] = f"{runs.mean:.3f}" + (f" ± {runs.half:.3f}" if runs.half else "")
+        column["runs"] = str(len(group.records))
+        columns[ROWS[row]] = column
+    return pd.DataFrame(columns)
+
+
+def kinds() -> Picture:
+    """Draw how often a slot is right at the turn that fills it, by how it gets its value."""
+    rows = ("merge", "merge-blocked", "none")
+    return results.by_metric(
+        {ROWS[row]: f"state_tracking/relations:{row}" for row in rows},
+        {kind: f"filled.{kind}" for kind in ORIGINS},
+        unit="share right at the turn that fills a slot",
+        data="simulated",
+        scale="paper",
     )
 
 

@@ -35,12 +35,12 @@ BITS = 8
 LONGEST = 64  # tokens that the page reads at most
 
 ASKS: Mapping[str, str] = {
-    "acceptability": "Can this be said?",
-    "sentiment": "Is it said in praise?",
-    "similarity": "How alike are the two?",
-    "inference": "Does the second follow?",
+    "acceptability": "Is it acceptable English?",
+    "sentiment": "Is it positive?",
+    "similarity": "How similar are the two?",
+    "inference": "Does the second follow from the first?",
     "entailment": "Does it follow, yes or no?",
-    "paraphrase": "Do both say the same?",
+    "paraphrase": "Do both mean the same?",
     "answers": "Does the second answer the first?",
 }
 """What each head is asked, for the reader."""

@@ -48,7 +48,7 @@ live("tracking", ({ root, stage, data, weights, find }) => {
     const words = ranked(shares.slice(count)).slice(0, 5);
     looks.append(
       make("div", {}, make("div", { class: "rr-live-title" }, `${pair} attends to these slots`), bars(`${pair} attends to these slots`, slots.map((key) => [data.pairs[key], shares[key]]))),
-      make("div", {}, make("div", { class: "rr-live-title" }, "and at these words"), bars("and at these words", words.map((key) => [result.words[key], shares[count + key]]))));
+      make("div", {}, make("div", { class: "rr-live-title" }, "and to these words"), bars("and to these words", words.map((key) => [result.words[key], shares[count + key]]))));
     for (const slot of table.querySelectorAll(".rr-tracking-slot")) slot.setAttribute("aria-pressed", slot.getAttribute("aria-label").startsWith(`${pair} is`));
   }
 

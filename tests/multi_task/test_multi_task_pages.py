@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from reasonlib.multi_task.page import transfer
+from reasonlib.multi_task.page import figures, transfer
 from reasonlib.tracking.records import Summary
 
 
@@ -14,7 +14,9 @@ class Group:
     """A group of records, as far as the figures read it."""
 
     values: dict[str, list[float]]
-    records: list = field(default_factory=lambda: [SimpleNamespace(config={"few": 100, "many": 1000})])
+    records: list = field(
+        default_factory=lambda: [SimpleNamespace(config={"few": 100, "many": 1000, "new": 500})]
+    )
 
     def summary(self, metric):
         return Summary.of(self.values[metric]) if metric in self.values else None
@@ -24,7 +26,7 @@ class Group:
 def measured(monkeypatch):
     """Take what a test puts in for the records of a row."""
     groups = {}
-    monkeypatch.setattr(transfer.records, "best", lambda experiment, row: groups.get(row))
+    monkeypatch.setattr(transfer.records, "best", lambda experiment, row, **where: groups.get(row))
     monkeypatch.setattr(transfer.results, "origin", lambda group: "quick scale")
     return groups
 
@@ -34,6 +36,13 @@ def test_a_share_that_was_not_measured_is_left_out(measured):
     measured["bert"] = Group({"captions.accuracy_1": [0.3, 0.4], "captions.accuracy_100": [0.5]})
     said = transfer.adaptation().alt
     assert "captions, BERT from 35 to 50" in said and "science" not in said.partition("Measured")[2]
+    assert "500 examples each" in transfer.adaptation()._repr_html_()
+
+
+def test_rows_without_a_record_are_named(measured):
+    measured["classification"] = Group({"answers.accuracy": [0.2, 0.3], "answers.map": [0.5, 0.6]})
+    assert "Not run yet: ranking head, γ = 1; ranking head, γ = 10." in figures.rankings()._repr_html_()
+    assert "Not measured yet" in figures.sampling().alt
 
 
 def test_a_single_run_decides_no_gain(measured):

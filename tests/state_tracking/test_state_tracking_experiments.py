@@ -114,6 +114,13 @@ def test_the_printed_dialogues_are_retold_in_words_that_the_tracker_knows():
         assert "attends most to" in picture.alt
 
 
+def test_the_results_page_sets_trackers_beside_the_state_of_the_turn_before():
+    table = figures.trained()
+    assert list(table.loc["runs"]) == ["3", "3", "3", "1"]
+    assert "±" in table.loc["joint goal accuracy", "DS-merge"]
+    assert "inherited" in figures.kinds().alt
+
+
 # -- reasonlib track
 
 

@@ -168,7 +168,7 @@ def _cosine(said: str, candidate: str, weight: Mapping[str, float]) -> float:
     title="Write the match feature",
     minutes=15,
     points=2,
-    hint="Split both at spaces; an entity counts for its type only where both texts hold it.",
+    hint="Split both at spaces; an entity counts for its type only where both texts contain it.",
 )
 def check_match_feature(answer: Callable[..., Any], seed: int) -> None:
     """Check ``match_feature(dialogue, candidate, types)``: how often each type of entity matches.
@@ -506,7 +506,7 @@ def check_template(answer: Callable[..., Any], seed: int) -> None:
     title="The bound for word vectors",
     minutes=10,
     points=1,
-    hint="Collect every word the system said in training; a response counts if it holds no other.",
+    hint="Collect every word the system said in training; a response counts if it contains no other.",
 )
 def check_bound(answer: Callable[..., Any], seed: int) -> None:
     """Check ``bound(training, test)``: the share of test responses whose words were all said in training.
@@ -537,7 +537,7 @@ def check_bound(answer: Callable[..., Any], seed: int) -> None:
     title="Describe a name by its mentions",
     minutes=15,
     points=2,
-    hint="Start from zeros, one row a name, and add each mention to the row of its name (index_add).",
+    hint="Start from zeros, one row for each name, and add each mention to the row of its name (index_add).",
 )
 def check_describe(answer: Callable[..., Any], seed: int) -> None:
     """Check ``describe(mentions, names, count)``: the description of every name.

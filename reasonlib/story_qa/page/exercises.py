@@ -26,6 +26,7 @@ from reasonlib.story_qa.models.memory_network import MemoryConfig, MemoryNetwork
 __all__ = [
     "MOST_EPOCHS",
     "MOST_WEIGHTS",
+    "ONE_HOP_MARK",
     "PASS_MARK",
     "check_best_span",
     "check_hide_words",
@@ -289,7 +290,7 @@ def check_two_hops(answer: Callable[..., Any]) -> None:
     title="Hide words by the 80/10/10 rule",
     minutes=10,
     points=2,
-    hint="Draw one number a token to select 15 % of the words, and a second one for what becomes of each.",
+    hint="Draw one number for each token to select 15 % of the words, and a second for what becomes of it.",
 )
 def check_hide_words(answer: Callable[..., Any], seed: int) -> None:
     """Check ``hide_words(tokens, specials, mask, words, generator)``: returns hidden and labels, both (B, T).
@@ -374,7 +375,7 @@ def _fates(hidden: Tensor, truth: Tensor, *, specials: int, mask: int, words: in
     expect(
         abs(masked - 0.8) < 0.03 and abs(same - 0.1) < 0.03,
         f"of the selected words, {masked:.0%} became [MASK], {other:.0%} another word and {same:.0%} stay; "
-        "the rule is 80, 10 and 10: compare one number a word with 0.8 and with 0.9",
+        "the rule is 80, 10 and 10: compare one number for each word with 0.8 and with 0.9",
     )
 
 

@@ -11,7 +11,18 @@ from reasonlib.display.results import best, origin
 from reasonlib.story_qa.data.example import TASK_NAMES, TASKS
 from reasonlib.tracking import claims, records
 
-__all__ = ["baselines", "facts", "joint", "labels", "peer", "readers", "simulator_fit", "tasks"]
+__all__ = [
+    "baselines",
+    "evidence",
+    "facts",
+    "joint",
+    "labels",
+    "peer",
+    "readers",
+    "restarts",
+    "simulator_fit",
+    "tasks",
+]
 
 LEARNT_FROM = {"babi-10k": "10,000 released", "babi-1k": "1,000 released", "simulated": "simulated"}
 MOST_FACTS = 6  # six of the 20,000 released test questions need more
@@ -155,6 +166,38 @@ def readers() -> Any:
             for column, value in values.items()
         } | {"run": origin(group)}
     return pd.DataFrame(lines).T.rename_axis("reader")
+
+
+def restarts(errors: dict[str, dict[str, float]]) -> plotting.Picture:
+    """Draw the test error of networks that differ in their initial weights, one series for each setting."""
+    return plotting.show(
+        plotting.bars(errors, unit="share of test questions answered wrongly", limits=(0, 1)),
+        alt="Test error on task 16 of ten networks with different initial weights, with each of two settings",
+        caption="Test error on task 16, trained on this page: ten random starts with each of two settings.",
+    )
+
+
+def evidence() -> Any:
+    """Set training with and without labels of supporting facts side by side, as a data frame.
+
+    The accuracy is that of short runs at `quick`; the marks are those of the fullest runs.
+    """
+    import pandas as pd
+
+    rows = {"with labels": "evidence-loss", "without labels": "answer-loss"}
+    measures = {
+        "accuracy, short training": ("accuracy", "quick"),
+        "precision of the marks": ("marks.precision", None),
+        "recall of the marks": ("marks.recall", None),
+    }
+    lines = {}
+    for name, (metric, scale) in measures.items():
+        groups = {label: best("story_qa/evidence", row, scale=scale) for label, row in rows.items()}
+        values = {label: group.summary(metric) for label, group in groups.items()}
+        lines[name] = {
+            label: claims.number(value.mean if value is not None else None) for label, value in values.items()
+        } | {"runs": origin(groups["with labels"])}
+    return pd.DataFrame(lines).T.rename_axis("measure")
 
 
 def peer(scale: str | None = None) -> Any:

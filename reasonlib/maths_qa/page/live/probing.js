@@ -30,7 +30,7 @@ live("probing", ({ root, stage, data, weights, find }) => {
       return make("button", { type: "button", class: `rr-probing-field${results ? " rr-live-heat" : ""}`, style: heat(results ? right / data.each : 0), disabled: !results,
         "aria-label": `${plural(digits, "digit")}, ${places[place - 1]}: ${results ? `${right} of ${data.each} right` : "not asked yet"}`, onclick: () => show(digits, place) }, results ? String(right) : "·");
     };
-    table.replaceChildren(make("caption", { class: "rr-live-title" }, `Right of ${data.each}. Rows: digits of the number (✓ in training); columns: place asked for, 1 = units`), make("thead", {}, head),
+    table.replaceChildren(make("caption", { class: "rr-live-title" }, `Right of ${data.each}. Rows: digits of the number (✓ frequent in training); columns: place asked for, 1 = units`), make("thead", {}, head),
       make("tbody", {}, lengths.map((digits) => make("tr", {}, make("th", { scope: "row" }, `${digits}${data.trained.includes(digits) ? " ✓" : ""}`),
         places.map((_, at) => make("td", {}, at < digits ? field(digits, at + 1) : ""))))));
   }

@@ -136,7 +136,9 @@ def losses() -> "pd.DataFrame":
         name: results.best("goal_dialogue/copying", row, data="dialog-babi")
         for name, row in {"whole": "copying", **removed}.items()
     }
-    means = {name: group.summary("oov").mean for name, group in groups.items()}
+    means = {
+        name: summary.mean for name, group in groups.items() if (summary := group.summary("oov")) is not None
+    }
     lines = {}
     for name in removed:
         loss = means["whole"] - means[name]

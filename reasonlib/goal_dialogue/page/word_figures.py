@@ -55,7 +55,7 @@ def lstm_difference(*, seed: int) -> float:
         torch.manual_seed(seed)
         cell = torch.nn.LSTMCell(5, 4)
         letter, before = torch.randn(2, 5), (torch.randn(2, 4), torch.randn(2, 4))
-        weights = {}
+        weights: dict[str, torch.Tensor] = {}
         parts = (cell.weight_hh, cell.weight_ih, cell.bias_hh + cell.bias_ih)
         for name, hidden, inputs, bias in zip("ifco", *(part.chunk(4) for part in parts), strict=True):
             weights |= {f"W_{name}": torch.cat([hidden, inputs], dim=1), f"b_{name}": bias}

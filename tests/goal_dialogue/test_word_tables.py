@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from reasonlib.goal_dialogue.data.example import Dialogue, Split, Turn
-from reasonlib.goal_dialogue.page import oov_tables, word_figures
+from reasonlib.goal_dialogue.page import measured, oov_tables, word_figures
 
 
 def talk(*pairs: tuple[str, str], task: int = 4) -> Dialogue:
@@ -82,3 +82,10 @@ def test_similar_sentences_are_drawn_with_their_cosine() -> None:
         lambda texts: np.array([vectors[" ".join(text)] for text in texts]), ["a b", "c"]
     )
     assert "2 sentences" in drawn.alt and "a b to a b (1.00)" in drawn.alt
+
+
+@pytest.mark.parametrize("name", measured.__all__)
+def test_a_chart_of_records_names_its_runs(name: str) -> None:
+    drawn = getattr(measured, name)()
+    assert re.search(r"paper scale, dialog-babi \(released\), \d seeds?", drawn.html)
+    assert "share of" in drawn.alt

@@ -1,0 +1,123 @@
+"""Charts of the chapters on words and on out-of-vocabulary names, from records; each names its runs."""
+
+from reasonlib.display import plotting, results
+
+__all__ = [
+    "ablations",
+    "key_tag_variants",
+    "key_tags_and_bound",
+    "networks_on_oov",
+    "rewording",
+    "swapped",
+    "taggers",
+]
+
+OOV_TASKS = {f"task {number}": f"oov{number}" for number in range(1, 6)}
+OOV_SHARE = "share of right responses, OOV entities"
+
+
+def taggers() -> plotting.Picture:
+    """The share of words that three taggers give the right type, for seen words and unseen ones by type."""
+    unseen = ("cuisine", "location", "restaurant", "phone", "address")
+    return results.by_metric(
+        {
+            "from letters": "goal_dialogue/taggers:letters",
+            "from the sentence": "goal_dialogue/taggers:context",
+            "from letters, whole knowledge base": "goal_dialogue/taggers:letters-all",
+        },
+        {"all seen words": "seen"} | {f"unseen: {kind}": f"{kind}.unseen" for kind in unseen},
+        unit="share of words that get the right type",
+        data="dialog-babi",
+    )
+
+
+def key_tag_variants() -> plotting.Picture:
+    """Full dialogues with each way to use the tags."""
+    names = {
+        "hops-5": "beside, with T",
+        "sum": "added",
+        "multiply": "multiplied",
+        "numbers": "bare numbers beside",
+        "sentence": "one for a sentence",
+        "no-results": "beside, no API results",
+    }
+    return results.rows(
+        "goal_dialogue/key-tag-variants",
+        metric="task5",
+        unit="share of right responses, task 5",
+        names=names,
+        only=tuple(names),
+    )
+
+
+def swapped() -> plotting.Picture:
+    """Task 4 for networks that were trained on the training or on the validation dialogues."""
+    return results.rows(
+        "goal_dialogue/swapped",
+        metric="task4",
+        unit="share of right responses, task 4",
+        names={
+            "n2n": "N2N",
+            "n2n-swapped": "N2N, from validation",
+            "ktn2n": "KTN2N",
+            "ktn2n-swapped": "KTN2N, from validation",
+        },
+    )
+
+
+def key_tags_and_bound() -> plotting.Picture:
+    """KTN2N on OOV entities, beside the share of responses whose words the system said in training."""
+    return results.by_metric(
+        {
+            "words all said in training": "goal_dialogue/ceiling:train",
+            "KTN2N": "goal_dialogue/key-tags:ktn2n",
+        },
+        OOV_TASKS,
+        unit=OOV_SHARE,
+    )
+
+
+def networks_on_oov() -> plotting.Picture:
+    """Two memory networks and the copying network on OOV entities, by task."""
+    return results.by_metric(
+        {
+            "N2N": "goal_dialogue/networks:n2n",
+            "UN2N with match": "goal_dialogue/networks:un2n-match",
+            "copying": "goal_dialogue/copying:copying",
+        },
+        OOV_TASKS,
+        unit=OOV_SHARE,
+    )
+
+
+def ablations() -> plotting.Picture:
+    """The copying network on OOV entities, whole and with one part removed, by task."""
+    return results.by_metric(
+        {
+            "whole": "goal_dialogue/copying:copying",
+            "a vector for each name": "goal_dialogue/copying:own-vectors",
+            "no context": "goal_dialogue/copying:no-context",
+            "no recency": "goal_dialogue/copying:no-recency",
+            "one round": "goal_dialogue/copying:one-round",
+            "no system turns": "goal_dialogue/copying:no-echo",
+        },
+        OOV_TASKS,
+        unit=OOV_SHARE,
+    )
+
+
+def rewording() -> plotting.Picture:
+    """The copying network with and without reworded dialogues in training, on released and reworded ones."""
+    return results.by_metric(
+        {
+            "released wording only": "goal_dialogue/bundle-copying:released-words",
+            "reworded dialogues too": "goal_dialogue/bundle-copying:copying",
+        },
+        {
+            "as released": "free.task5",
+            "as released, OOV entities": "free.oov5",
+            "reworded": "reworded.task5",
+            "reworded, OOV entities": "reworded.oov5",
+        },
+        unit="share of right responses, task 5",
+    )

@@ -7,7 +7,7 @@ from reasonlib.multi_task.data.datasets import load_simulated
 from reasonlib.multi_task.data.encoding import encode
 from reasonlib.multi_task.experiments import EXPERIMENTS, JOINT, SIZE
 from reasonlib.multi_task.experiments.adaptation import adapted
-from reasonlib.multi_task.experiments.conflict import Step, conflict_loss, cosines, project
+from reasonlib.multi_task.experiments.conflict import Step, Watched, conflict_loss, cosines, project
 from reasonlib.multi_task.experiments.train import MixedBatches, Recipe, build, evaluate, train
 from reasonlib.multi_task.models.multi_task import task_loss
 from reasonlib.tracking.runner import run
@@ -115,8 +115,7 @@ def test_the_conflict_loss_has_the_gradient_that_it_says(cure):
         )
     gradients = torch.stack(rows)
     torch.manual_seed(4)
-    log = []
-    loss = conflict_loss(model, step, cure=cure, log=log)
+    loss, cosine = conflict_loss(model, step, cure=cure)
     torch.manual_seed(4)
     wanted = project(gradients, orders=[torch.randperm(3).tolist() for _ in range(3)]) if cure else gradients
     made = torch.autograd.grad(loss, shared, allow_unused=True)
@@ -124,9 +123,31 @@ def test_the_conflict_loss_has_the_gradient_that_it_says(cure):
         [(torch.zeros_like(p) if g is None else g).flatten() for p, g in zip(shared, made, strict=True)]
     )
     torch.testing.assert_close(flat, wanted.mean(0), atol=1e-5, rtol=1e-3)
-    torch.testing.assert_close(log[0], cosines(gradients), atol=1e-5, rtol=1e-3)
+    torch.testing.assert_close(cosine, cosines(gradients), atol=1e-5, rtol=1e-3)
     values = [task_loss(model, batch).item() for batch in step.batches]
     assert loss.item() == pytest.approx(sum(values) / 3, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "row"), [("multi_task/conflict", "pcgrad"), ("multi_task/real", "own-mt-dnn-no-fine-tuning")]
+)
+def test_a_trial_out_of_time_goes_on_to_the_same_numbers(name, row, tmp_path):
+    options = {"rows": row, "scale": "smoke", "data": "simulated", "device": "cpu"}
+    (whole,) = run(EXPERIMENTS[name], **options)
+    (first,) = run(EXPERIMENTS[name], minutes=1e-4, checkpoints=tmp_path, **options)
+    assert 0 < first.steps.done < first.steps.planned
+    (second,) = run(EXPERIMENTS[name], checkpoints=tmp_path, **options)
+    assert second.steps == whole.steps and second.metrics == whole.metrics
+    assert second.details == whole.details
+
+
+def test_what_gradients_did_is_counted_by_the_epoch():
+    watched = Watched(build(SMOKE, [part.task for part in splits("sentiment", "paraphrase")], seed=0)[0])
+    assert watched.take() == {}
+    for cosine in (0.5, -0.25):
+        watched.add(torch.tensor([[1.0, cosine], [cosine, 1.0]]))
+    assert watched.take() == {"cosine.0.1": 0.125, "cosine": 0.125, "conflicts": 0.5}
+    assert watched.take() == {}
 
 
 # Experiments

@@ -107,21 +107,19 @@ ADAPTATION = Experiment(
     name="multi_task/adaptation",
     title="New tasks from 0.1, 1, 10 and 100 % of their examples (figure 2)",
     rows={
-        "mt-dnn": {**SMALL, "joint": True},
-        "mt-dnn-head": {**SMALL, "joint": True, "keep_head": True},
-        "bert": {**SMALL, "joint": False, "pair": "linear"},
+        "mt-dnn": {**SMALL, "adaptation_lr": 1e-3, "joint": True},
+        "mt-dnn-head": {**SMALL, "adaptation_lr": 1e-3, "joint": True, "keep_head": True},
+        "bert": {**SMALL, "adaptation_lr": 1e-3, "joint": False, "pair": "linear"},
     },
     scales={
-        "smoke": {**SCALES["smoke"], "new": 20, "adaptation_lr": 1e-3, "adaptation_epochs": 1},
-        "quick": {
-            **SCALES["quick"], "new": 1000, "adaptation_lr": 1e-3, "adaptation_epochs": 2, "least_steps": 40,
-        },
-        "paper": {**SCALES["paper"], "new": 20000, "adaptation_lr": 1e-3, "adaptation_epochs": 3},
+        "smoke": {**SCALES["smoke"], "new": 20, "adaptation_epochs": 1},
+        "quick": {**SCALES["quick"], "new": 1000, "adaptation_epochs": 2, "least_steps": 40},
+        "paper": {**SCALES["paper"], "new": 20000, "adaptation_epochs": 3},
     },
     data=subset(DATA, "simulated"),
     run=run_adaptation,
     version=encoder_version,
-)  # fmt: skip
+)
 
 TRANSFER = Experiment(
     name="multi_task/transfer",
@@ -183,11 +181,13 @@ CONFLICT = Experiment(
 
 MINILM: Mapping[str, Any] = {
     "encoder": "sentence-transformers/all-MiniLM-L6-v2", "lr": 5e-5, "further_lr": 2e-5,
+    "adaptation_lr": 5e-5,
 }  # fmt: skip
 """A sentence encoder that was itself trained on pairs, paraphrases and inference among them."""
 
 OWN: Mapping[str, Any] = {
     "own": True, "pieces": 8000, "passes": 6, "width": 128, "lr": 1e-3, "further_lr": 3e-4,
+    "adaptation_lr": 5e-5,
 }  # fmt: skip
 """A small encoder, pre-trained on the training sentences alone."""
 
@@ -205,11 +205,11 @@ REAL_SCALES: Mapping[str, Mapping[str, Any]] = {
     },
     "quick": {
         "most": 400, "checked": 60, "asked": 300, "epochs": 1, "further": 1, "batch": 16, "longest": 64,
-        "adaptation_lr": 5e-5, "adaptation_epochs": 1,
+        "adaptation_epochs": 1,
     },
     "paper": {
         "most": 10000, "checked": 300, "asked": 2000, "epochs": 5, "further": 3, "batch": 32, "longest": 128,
-        "adaptation_lr": 5e-5, "adaptation_epochs": 5,
+        "adaptation_epochs": 5,
     },
 }  # fmt: skip
 

@@ -12,21 +12,26 @@ algorithm 1 on the same mini-batches, one after the other.
 """
 
 from collections.abc import Iterator, Sequence
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from reasonlib import training
-from reasonlib.multi_task.data.encoding import Batch, encode
+from reasonlib.multi_task.data.encoding import Batch, collate, encode
 from reasonlib.multi_task.data.metrics import score
 from reasonlib.multi_task.experiments.joint import joined, load_family, measure_all
-from reasonlib.multi_task.experiments.train import MixedBatches, Trained, adamw, build, predict, recipe_of
+from reasonlib.multi_task.experiments.train import Trained, adamw, build, predict, recipe_of
 from reasonlib.multi_task.models.multi_task import MultiTask, task_loss
 from reasonlib.tracking.experiment import Measured, Trial
+from reasonlib.training.batching import LengthBuckets
 
-__all__ = ["Step", "conflict_loss", "cosines", "project", "run_conflict"]
+__all__ = ["Step", "Watched", "conflict_loss", "cosines", "project", "run_conflict"]
+
+SUMMARY = ("cosine", "conflicts")
+"""What a record says of all pairs of gradients: their mean cosine, and the share that conflicts."""
 
 
 class Step(NamedTuple):
@@ -73,8 +78,67 @@ def project(
     return projected
 
 
-def conflict_loss(model: MultiTask, step: Step, *, cure: bool, log: list[Tensor]) -> Tensor:
-    """Return a scalar whose value is the mean loss and whose gradient is the (projected) mean gradient."""
+class Watched(nn.Module):
+    """A system and what its gradients did in this epoch, which is so a part of every checkpoint.
+
+    Parameters
+    ----------
+    system
+        What is trained.
+    """
+
+    cosines: Float[Tensor, "N N"]  # sum over the epoch's steps
+    conflicts: Float[Tensor, ""]  # pairs of tasks with a cosine below 0
+    steps: Float[Tensor, ""]
+
+    def __init__(self, system: MultiTask) -> None:
+        super().__init__()
+        self.system = system
+        count = len(system.tasks)
+        for name, shape in (("cosines", (count, count)), ("conflicts", ()), ("steps", ())):
+            self.register_buffer(name, torch.zeros(shape))
+
+    def add(self, cosine: Float[Tensor, "N N"]) -> None:
+        """Take in the cosines of one step."""
+        self.cosines += cosine
+        self.conflicts += (_pairs(cosine) < 0).sum()
+        self.steps += 1
+
+    def take(self) -> dict[str, float]:
+        """Return what the epoch's gradients did, and begin anew; nothing where none was compared.
+
+        Returns
+        -------
+        dict
+            ``cosine``, the mean over pairs and steps; ``conflicts``, the share of them below 0; and the mean
+            over steps of each pair, such as ``cosine.0.1``.
+        """
+        if not self.steps:
+            return {}
+        mean = self.cosines / self.steps
+        count = len(mean)
+        taken = {f"cosine.{a}.{b}": float(mean[a, b]) for a in range(count) for b in range(a + 1, count)}
+        taken["cosine"] = float(_pairs(mean).mean())
+        taken["conflicts"] = float(self.conflicts / self.steps / len(_pairs(mean)))
+        for total in (self.cosines, self.conflicts, self.steps):
+            total.zero_()
+        return taken
+
+
+def _pairs(values: Float[Tensor, "N N"]) -> Float[Tensor, " P"]:
+    return values[torch.triu(torch.ones_like(values, dtype=torch.bool), diagonal=1)]
+
+
+def conflict_loss(model: MultiTask, step: Step, *, cure: bool) -> tuple[Tensor, Float[Tensor, "N N"]]:
+    """Return a scalar whose value is the mean loss and whose gradient is the (projected) mean gradient.
+
+    Returns
+    -------
+    loss : Tensor
+        The scalar.
+    cosines : (N, N)
+        Of the tasks' gradients, before they are projected.
+    """
     shared = [p for p in model.encoder.parameters() if p.requires_grad]
     losses = [task_loss(model, batch) for batch in step.batches]
     rows = []
@@ -89,15 +153,14 @@ def conflict_loss(model: MultiTask, step: Step, *, cure: bool, log: list[Tensor]
             )
         )
     gradients = torch.stack(rows)  # (N, P)
-    log.append(cosines(gradients))
     mean = torch.stack(losses).mean()
     if not cure:
-        return mean
+        return mean, cosines(gradients)
     orders = [torch.randperm(len(gradients)).tolist() for _ in gradients]
     change = (project(gradients, orders=orders) - gradients).mean(0)
     parameters = torch.cat([p.flatten() for p in shared])
     extra = parameters @ change  # its gradient is what projecting changes
-    return mean + extra - extra.detach()
+    return mean + extra - extra.detach(), cosines(gradients)
 
 
 def run_conflict(trial: Trial) -> Measured:
@@ -106,43 +169,45 @@ def run_conflict(trial: Trial) -> Measured:
     recipe = recipe_of(settings)
     splits = load_family(settings, seed=trial.seed)
     tasks = [split.task for split in splits]
-    model, tokenizer = build(recipe, tasks, seed=trial.seed)
-    model.to(trial.device)
+    system, tokenizer = build(recipe, tasks, seed=trial.seed)
+    model = Watched(system).to(trial.device)
     padding = tokenizer.pad_token_id
-    encoded = [encode(split.train, tokenizer, longest=recipe.longest) for split in splits]
-    each = [
-        MixedBatches([task.name], [examples], size=recipe.batch, seed=trial.seed, padding=padding)
-        for task, examples in zip(tasks, encoded, strict=True)
+    examples = [encode(split.train, tokenizer, longest=recipe.longest) for split in splits]
+    orders = [
+        LengthBuckets([example.length for example in part], batch_size=recipe.batch, seed=trial.seed)
+        for part in examples
     ]
     valid = [encode(split.valid, tokenizer, longest=recipe.longest) for split in splits]
     mixed, count = trial.row == "one-task-a-step", settings["updates"]
-    log: list[Tensor] = []
-    curve: list[dict[str, float]] = []
+
+    def batch(task: int, number: int) -> Batch:
+        """Return a task's mini-batch by its number, counted through all passes over the task's examples."""
+        again, position = divmod(number, len(orders[task]))
+        items = orders[task].plan(again)[position]
+        return collate([examples[task][item] for item in items], tasks[task].name, padding=padding)
 
     def steps(epoch: int) -> Iterator[Any]:
-        feeds = [_endless(one, start=epoch * count) for one in each]
-        for _ in range(count):
-            step = Step(tuple(next(feed) for feed in feeds))
+        for number in range(epoch * count, (epoch + 1) * count):
+            step = Step(tuple(batch(task, number) for task in range(len(tasks))))
             if mixed:
                 yield from step.batches
             else:
                 yield step
 
-    def loss(model: MultiTask, step: Any) -> Tensor:
+    def loss(model: Watched, step: Any) -> Tensor:
         if mixed:
-            return task_loss(model, step)
-        return conflict_loss(model, step, cure=trial.row == "pcgrad", log=log)
+            return task_loss(model.system, step)
+        value, cosine = conflict_loss(model.system, step, cure=trial.row == "pcgrad")
+        model.add(cosine)
+        return value
 
-    def validation(model: MultiTask) -> dict[str, float]:
+    def validation(model: Watched) -> dict[str, float]:
         scores = [
-            score(split.task, split.valid, predict(model, examples, split.task.name, padding=padding))
-            for split, examples in zip(splits, valid, strict=True)
+            score(split.task, split.valid, predict(model.system, encoded, split.task.name, padding=padding))
+            for split, encoded in zip(splits, valid, strict=True)
         ]
-        if log:
-            curve.append(_summary(log[len(curve) * count :]))
-        return {
-            "mean": sum(s[split.task.metric] for s, split in zip(scores, splits, strict=True)) / len(splits)
-        }
+        main = sum(s[split.task.metric] for s, split in zip(scores, splits, strict=True))
+        return {"mean": main / len(splits), **model.take()}
 
     each_epoch = count * (len(tasks) if mixed else 1)
     history = training.fit_recipe(
@@ -155,30 +220,19 @@ def run_conflict(trial: Trial) -> Measured:
         monitor="mean",
         steps_per_epoch=each_epoch,
         weight=lambda step: float(len(step)),
-        **trial.options | {"checkpoint": None},  # the log of cosines is not in a checkpoint
+        **trial.options,
     )
-    trained = Trained(model, tokenizer, history)
+    trained = Trained(system, tokenizer, history)
     metrics = measure_all([trained] * len(splits), splits, recipe)
-    details: dict[str, Any] = {"tasks": [task.name for task in tasks], "curve": curve}
-    if log:
-        metrics |= _summary(log)
-        details["cosines"] = torch.stack(log).mean(0).round(decimals=4).tolist()
+    details: dict[str, Any] = {"tasks": [task.name for task in tasks], "curve": []}
+    if not mixed and history.rows:  # every epoch has as many steps
+        metrics |= {name: fmean(row[name] for row in history) for name in SUMMARY}
+        details["curve"] = [{name: row[name] for name in SUMMARY} for row in history]
+        details["cosines"] = [
+            [
+                1.0 if a == b else round(fmean(row[f"cosine.{min(a, b)}.{max(a, b)}"] for row in history), 4)
+                for b in range(len(tasks))
+            ]
+            for a in range(len(tasks))
+        ]
     return joined([trained], metrics, details)
-
-
-def _endless(mixed: MixedBatches, *, start: int) -> Iterator[Batch]:
-    """Give the mini-batches of a task from a number on, epoch after epoch."""
-    while True:
-        epoch, position = divmod(start, len(mixed))
-        for number, batch in enumerate(mixed.epoch(epoch)):
-            if number >= position:
-                yield batch
-        start = (epoch + 1) * len(mixed)
-
-
-def _summary(log: Sequence[Tensor]) -> dict[str, float]:
-    """Return the mean cosine of two tasks' gradients, and the share of pairs that conflict."""
-    pairs = torch.stack(list(log))
-    upper = torch.triu(torch.ones(pairs.shape[1:], dtype=torch.bool), diagonal=1)
-    values = pairs[:, upper]
-    return {"cosine": float(values.mean()), "conflicts": float((values < 0).float().mean())}

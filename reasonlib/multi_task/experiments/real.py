@@ -9,7 +9,8 @@
 WikiQA stands in for QNLI, whose training part is not available: it has 857 questions, QNLI 108,000 pairs.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -21,10 +22,13 @@ from reasonlib.multi_task.data import corpus
 from reasonlib.multi_task.data.datasets import Splits, load_simulated
 from reasonlib.multi_task.data.example import Example
 from reasonlib.multi_task.data.glue import TASKS
+from reasonlib.multi_task.data.simulator import Text
 from reasonlib.multi_task.experiments.adaptation import adapt_to
 from reasonlib.multi_task.experiments.joint import load_family, run_on
 from reasonlib.multi_task.models.own_encoder import own_encoder
+from reasonlib.multi_task.models.pretrain import masked_accuracy
 from reasonlib.tracking.experiment import Measured, Trial
+from reasonlib.tracking.trials import measured
 
 __all__ = ["SETS", "load_real", "real_version", "run_real", "run_real_adaptation"]
 
@@ -101,44 +105,58 @@ def _load_all(trial: Trial, names: Sequence[str] = FAMILY) -> list[Splits]:
     ]
 
 
-def _encoder(trial: Trial, splits: Sequence[Splits]) -> tuple[Any, Any] | None:
-    """Pre-train the encoder of a row that asks for one of its own; None for a row that names one."""
+def _sentences(examples: Iterable[Example]) -> list[str]:
+    pairs = (pair for example in examples for pair in example.texts)
+    return sorted({text for pair in pairs for text in pair if text is not None})
+
+
+def _with_encoder(
+    trial: Trial, splits: Sequence[Splits], run: Callable[[tuple[Any, Any] | None], Measured]
+) -> Measured:
+    """Run on the encoder that the row names, or on one that is pre-trained first, if it asks for its own.
+
+    Out of its minutes, a trial ends with the pre-training; the next run continues from there.
+    """
     settings = trial.settings
     if not settings.get("own"):
-        return None
-    texts = {
-        text
-        for split in splits
-        for example in split.train
-        for pair in example.texts
-        for text in pair
-        if text is not None
-    }
-    return own_encoder(
-        tuple(sorted(texts)),
+        return run(None)
+    own = own_encoder(
+        _sentences(example for split in splits for example in split.train),
         pieces=settings["pieces"],
         passes=settings["passes"],
         width=settings["width"],
-        seed=trial.seed,
+        device=trial.device,
+        **trial.stage("encoder").options,
+    )
+    unseen = [Text(text, None, False) for text in _sentences(splits[0].valid)]
+    metrics = {"masked_accuracy": masked_accuracy(own.masked, own.tokenizer, unseen)}
+    if own.history.stopped != "finished":  # what follows starts from the end of pre-training alone
+        return measured(own.history, metrics)
+    after = run((own.masked.albert, own.tokenizer))
+    return replace(
+        after,
+        metrics={**after.metrics, **metrics},
+        steps_done=after.steps_done + own.history.steps_done,
+        steps_planned=after.steps_planned + own.history.steps_planned,
     )
 
 
 def run_real(trial: Trial) -> Measured:
     """Train and measure one row on the six sets."""
     splits = _load_all(trial)
-    return run_on(trial, splits, encoder=_encoder(trial, splits))
+    return _with_encoder(trial, splits, lambda encoder: run_on(trial, splits, encoder=encoder))
 
 
 def run_real_adaptation(trial: Trial) -> Measured:
     """Adapt to shares of SNLI and SciTail, of which the development parts train."""
     splits = _load_all(trial)
-    settings = trial.settings
+    checked, asked = trial.settings["checked"], trial.settings["asked"]
+    new: dict[str, tuple[Splits, str | None]]
     if trial.data == "simulated":
-        captions = load_simulated("captions", train=20, valid=8, test=10, seed=trial.seed)
-        return adapt_to(trial, splits, {"captions": (captions, None)}, encoder=_encoder(trial, splits))
-    checked, asked = settings["checked"], settings["asked"]
-    new = {
-        name: (load_real(name, most=10**6, checked=checked, asked=asked, seed=trial.seed), head)
-        for name, head in NEW.items()
-    }
-    return adapt_to(trial, splits, new, encoder=_encoder(trial, splits))
+        new = {"captions": (load_simulated("captions", train=20, valid=8, test=10, seed=trial.seed), None)}
+    else:
+        new = {
+            name: (load_real(name, most=10**6, checked=checked, asked=asked, seed=trial.seed), head)
+            for name, head in NEW.items()
+        }
+    return _with_encoder(trial, splits, lambda encoder: adapt_to(trial, splits, new, encoder=encoder))

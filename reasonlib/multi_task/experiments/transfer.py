@@ -41,8 +41,9 @@ def _fit(trial: Trial, splits: Sequence[Splits]) -> Trained:
     return train(recipe_of(trial.settings), splits, device=trial.device, **trial.stage(stage).options)
 
 
-def _measure(trained: Trained, split: Splits) -> float:
-    scores = evaluate(trained.model, trained.tokenizer, split.task, split.test, longest=64)
+def _measure(trial: Trial, trained: Trained, split: Splits) -> float:
+    longest = recipe_of(trial.settings).longest
+    scores = evaluate(trained.model, trained.tokenizer, split.task, split.test, longest=longest)
     return scores[split.task.metric]
 
 
@@ -51,11 +52,11 @@ def run_transfer(trial: Trial) -> Measured:
     settings = trial.settings
     target = _load(settings, trial.row, settings["few"], trial.seed)
     alone = _fit(trial, [target])
-    runs, metrics = [alone], {"alone": _measure(alone, target)}
+    runs, metrics = [alone], {"alone": _measure(trial, alone, target)}
     for name in FAMILY:
         if name != trial.row:
             helped = _fit(trial, [target, _load(settings, name, settings["many"], trial.seed)])
-            metrics[f"with.{name}"] = _measure(helped, target)
+            metrics[f"with.{name}"] = _measure(trial, helped, target)
             metrics[f"gain.{name}"] = metrics[f"with.{name}"] - metrics["alone"]
             runs.append(helped)
     return joined(runs, metrics)
@@ -69,7 +70,8 @@ def run_dial(trial: Trial) -> Measured:
     for name in TARGETS:
         target = _load(settings, name, settings["few"], trial.seed)
         alone, helped = _fit(trial, [target]), _fit(trial, [target, helper])
-        metrics[f"{name}.alone"], metrics[f"{name}.with"] = _measure(alone, target), _measure(helped, target)
+        metrics[f"{name}.alone"] = _measure(trial, alone, target)
+        metrics[f"{name}.with"] = _measure(trial, helped, target)
         metrics[f"{name}.gain"] = metrics[f"{name}.with"] - metrics[f"{name}.alone"]
         runs += [alone, helped]
     for name in ("alone", "with", "gain"):

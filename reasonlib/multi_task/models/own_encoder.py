@@ -5,15 +5,15 @@ Beside one of those, this encoder shows what a task gains from other tasks and n
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple, Unpack
 
+from reasonlib import training
 from reasonlib.multi_task.data.simulator import Text
 from reasonlib.multi_task.models.pretrain import PretrainingConfig, pretrain
 from reasonlib.training.encoders import EncoderConfig, small_encoder
 from reasonlib.training.masked_words import SPECIALS
 
-__all__ = ["own_encoder", "word_pieces"]
+__all__ = ["OwnEncoder", "own_encoder", "word_pieces"]
 
 
 def word_pieces(texts: Sequence[str], size: int) -> Any:
@@ -42,11 +42,24 @@ def word_pieces(texts: Sequence[str], size: int) -> Any:
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names)
 
 
-@lru_cache(maxsize=2)
+class OwnEncoder(NamedTuple):
+    """A pre-trained encoder with its head for masked words, on the CPU, its tokenizer, and what happened."""
+
+    masked: Any
+    tokenizer: Any
+    history: training.History
+
+
 def own_encoder(
-    texts: tuple[str, ...], *, pieces: int, passes: int, width: int, seed: int
-) -> tuple[Any, Any]:
-    """Pre-train a small encoder by masked words on sentences; return it with its tokenizer.
+    texts: Sequence[str],
+    *,
+    pieces: int,
+    passes: int,
+    width: int,
+    device: str = "cpu",
+    **options: Unpack[training.RunOptions],
+) -> OwnEncoder:
+    """Pre-train a small encoder by masked words on sentences.
 
     Parameters
     ----------
@@ -58,18 +71,19 @@ def own_encoder(
         How often each sentence is read.
     width
         D.
-    seed
-        Draws the weights and the order.
+    device
+        Where to train.
+    **options
+        Of the run, see `RunOptions`; the seed draws the weights and the order.
     """
     tokenizer = word_pieces(texts, pieces)
     sizes = EncoderConfig(width=width, embedding=width, inner=2 * width, longest=128)
-    model = small_encoder(sizes, len(tokenizer), seed=seed, masked=True)
-    pretrain(
-        model,
+    model = small_encoder(sizes, len(tokenizer), seed=options.get("seed", 0), masked=True)
+    history = pretrain(
+        model.to(device),
         tokenizer,
         [Text(text, None, False) for text in texts],
         PretrainingConfig(epochs=passes, lr=2e-3),
-        seed=seed,
-        progress=False,
+        **options,
     )
-    return model.albert, tokenizer
+    return OwnEncoder(model.cpu(), tokenizer, history)

@@ -40,6 +40,7 @@ def measure_moments(model: STAGE, asked: QuestionSet, *, size: int = 100) -> dic
     ``joint`` is the share of questions with the right answer and an overlap of at least one half (ASA).
     Questions without a moment do not count.
     """
+    model.eval()
     overlaps, joint = [], []
     for start in range(0, len(asked), size):
         batch = select(asked.batch, range(start, min(start + size, len(asked))))

@@ -17,7 +17,9 @@ __all__ = ["OwnEncoder", "own_encoder", "word_pieces"]
 
 
 def word_pieces(texts: Sequence[str], size: int) -> Any:
-    """Learn a tokenizer of lower-case word pieces.
+    """Learn a tokenizer of lower-case pieces of words by byte-pair encoding; ``▁`` begins a word.
+
+    The trainer of WordPiece gives other pieces in every run, so that no run could be repeated or resumed.
 
     Parameters
     ----------
@@ -33,10 +35,12 @@ def word_pieces(texts: Sequence[str], size: int) -> Any:
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer = Tokenizer(models.BPE(unk_token="[UNK]", fuse_unk=True))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    trainer = trainers.WordPieceTrainer(vocab_size=size, special_tokens=list(SPECIALS), show_progress=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.BertPreTokenizer(), pre_tokenizers.Metaspace()]
+    )
+    trainer = trainers.BpeTrainer(vocab_size=size, special_tokens=list(SPECIALS), show_progress=False)
     tokenizer.train_from_iterator(sorted(set(texts)), trainer)
     names = {f"{token[1:-1].lower()}_token": token for token in SPECIALS[:5]}
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names)

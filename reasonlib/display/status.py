@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from reasonlib.display.plotting import Picture
-from reasonlib.tracking.records import SCALES
+from reasonlib.tracking.record import SCALES
 
 CSS = """
 .rr{color:inherit}

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import reasonlib
 from reasonlib.errors import UserError
-from reasonlib.tracking.records import KINDS, SCALES
+from reasonlib.tracking.record import KINDS, SCALES
 
 if TYPE_CHECKING:
     from reasonlib.training import RunOptions
@@ -34,7 +34,7 @@ class Trial:
     experiment, row, scale, seed
         What to run; `experiment` is ``topic/word``.
     data, kind
-        Name of the data set, and one of `reasonlib.tracking.records.KINDS`.
+        Name of the data set, and one of `reasonlib.tracking.record.KINDS`.
     settings
         ``rows[row] | scales[scale]``.
     device
@@ -120,7 +120,7 @@ class Experiment:
     scales
         ``smoke``, ``quick``, ``paper`` to settings; a scale's setting replaces a row's of the same name.
     data
-        Data name to its kind, one of `reasonlib.tracking.records.KINDS`; the first is the default. A topic
+        Data name to its kind, one of `reasonlib.tracking.record.KINDS`; the first is the default. A topic
         declares the kind of each data set once, in ``DATA`` beside its experiments.
     run
         Trains and measures one trial. Returns `Measured`, or only the metrics.

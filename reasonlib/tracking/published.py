@@ -197,6 +197,13 @@ class Claim:
         return self.topic, self.place, self.where, self.goal
 
     @property
+    def tolerance(self) -> float | None:
+        """What our number may lie apart from the published one; None if there is none or nothing is said."""
+        if self.published is None or self.metric is None:
+            return None
+        return self.table.tolerance_of(self.metric)
+
+    @property
     def side(self) -> Side | None:
         """The row and metric whose number stands beside the published one, if the claim names them."""
         if self.experiment is None or self.row is None or self.metric is None:

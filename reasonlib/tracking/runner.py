@@ -24,7 +24,7 @@ from reasonlib.tracking import records as _records
 from reasonlib.tracking.experiment import Experiment, Measured, Trial, find, listed, plain, settings
 from reasonlib.tracking.fingerprint import fingerprint
 from reasonlib.tracking.machine import choose_device, describe_device, facts, leads
-from reasonlib.tracking.records import ENDINGS, Data, Record, Steps
+from reasonlib.tracking.record import ENDINGS, Data, Record, Steps
 from reasonlib.tracking.session import session, write_json
 
 __all__ = ["BACKENDS", "plan", "run"]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from reasonlib.errors import BusyError, UserError
-from reasonlib.tracking import records as _records
+from reasonlib.tracking.locks import lock
 from reasonlib.tracking.machine import leads
 from reasonlib.tracking.records import Record
 
@@ -36,14 +36,12 @@ def session(folder: Path | None, fresh: bool, *, wait: bool = False) -> Iterator
     except OSError as error:
         raise UserError(f"{folder}: checkpoints cannot be kept here ({error.strerror or error})") from error
     try:
-        if _records.fcntl is not None:
-            try:
-                how = 0 if wait else _records.fcntl.LOCK_NB
-                _records.fcntl.flock(handle, _records.fcntl.LOCK_EX | how)
-            except OSError as error:
-                raise BusyError(
-                    f"{folder}: another process is running this trial; wait for it or stop it"
-                ) from error
+        try:
+            lock(handle, wait=wait)
+        except OSError as error:
+            raise BusyError(
+                f"{folder}: another process is running this trial; wait for it or stop it"
+            ) from error
         if fresh:
             empty(folder)
         done = finished(folder)

@@ -6,7 +6,7 @@ from reasonlib.tracking import claims
 from reasonlib.tracking.claims_file import load
 from reasonlib.tracking.conditions import SOURCE_KINDS
 from reasonlib.tracking.experiment import experiments, part, settings, topics
-from reasonlib.tracking.records import KINDS
+from reasonlib.tracking.record import KINDS
 from reasonlib.tracking.runner import run
 from reasonlib.tracking.verdicts import MIN_RUNS, TIE
 

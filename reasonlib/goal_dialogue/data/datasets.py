@@ -14,7 +14,7 @@ SETS = {
     "simulated-noisy": "stand-in",
     "advice": "stand-in",  # the source's own fifty dialogues are private
 }
-"""The sets by name, and of which kind each is; see `reasonlib.tracking.records.KINDS`."""
+"""The sets by name, and of which kind each is; see `reasonlib.tracking.record.KINDS`."""
 
 
 @lru_cache(maxsize=16)

@@ -13,7 +13,7 @@ DATA = {
     "normal": "regenerated",  # vectors with independent components of mean 0 and variance 1: footnote 4
     "news": "stand-in",  # a real text, where the source speaks of any
 }
-"""Name to kind; see `reasonlib.tracking.records.KINDS`."""
+"""Name to kind; see `reasonlib.tracking.record.KINDS`."""
 
 
 def texts(number: int, *, stories: int = 640, questions: bool = False) -> list[list[tuple[str, ...]]]:

@@ -23,6 +23,7 @@ from reasonlib.story_qa.models.bert import AnswerReader
 from reasonlib.story_qa.models.memory_network import MemoryConfig, MemoryNetwork
 from reasonlib.story_qa.page import ask
 from reasonlib.story_qa.page.ask import Answer, answer, ask_memory, ask_reader, ask_span, split_sentences
+from reasonlib.story_qa.page.span import load_span_reader
 from reasonlib.training.vocabulary import Vocabulary
 
 STORY = "Mary took the milk. John went to the office. Mary moved to the garden."
@@ -360,7 +361,7 @@ def test_the_question_is_no_part_of_the_answer(finder):
 
 
 def test_a_reader_that_finds_no_answer_likelier_says_so(finder):
-    model, tokenizer = ask._span_model(str(finder))
+    model, tokenizer = load_span_reader(str(finder))
     words = model.bert.embeddings.word_embeddings.weight
     kept = words.clone()
     try:

@@ -152,7 +152,8 @@ def test_pieces_of_words_are_the_same_in_every_run():
 
 
 def test_what_gradients_did_is_counted_by_the_epoch():
-    watched = Watched(build(SMOKE, [part.task for part in splits("sentiment", "paraphrase")], seed=0)[0])
+    system = build(SMOKE, [part.task for part in splits("sentiment", "paraphrase")], seed=0)[0]
+    watched = Watched(system, steps=3)
     assert watched.take() == {}
     for cosine in (0.5, -0.25):
         watched.add(torch.tensor([[1.0, cosine], [cosine, 1.0]]))

@@ -16,7 +16,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from reasonlib import training
@@ -79,30 +79,29 @@ def project(
 
 
 class Watched(nn.Module):
-    """A system and what its gradients did in this epoch, which is so a part of every checkpoint.
+    """A system and the cosines of its gradients in this epoch, which are so a part of every checkpoint.
 
     Parameters
     ----------
     system
         What is trained.
+    steps
+        Of an epoch.
     """
 
-    cosines: Float[Tensor, "N N"]  # sum over the epoch's steps
-    conflicts: Float[Tensor, ""]  # pairs of tasks with a cosine below 0
-    steps: Float[Tensor, ""]
+    log: Float[Tensor, "S N N"]
+    done: Int[Tensor, ""]  # steps of this epoch
 
-    def __init__(self, system: MultiTask) -> None:
+    def __init__(self, system: MultiTask, steps: int) -> None:
         super().__init__()
         self.system = system
-        count = len(system.tasks)
-        for name, shape in (("cosines", (count, count)), ("conflicts", ()), ("steps", ())):
-            self.register_buffer(name, torch.zeros(shape))
+        self.register_buffer("log", torch.zeros(steps, len(system.tasks), len(system.tasks)))
+        self.register_buffer("done", torch.tensor(0))
 
     def add(self, cosine: Float[Tensor, "N N"]) -> None:
         """Take in the cosines of one step."""
-        self.cosines += cosine
-        self.conflicts += (_pairs(cosine) < 0).sum()
-        self.steps += 1
+        self.log[self.done] = cosine
+        self.done += 1
 
     def take(self) -> dict[str, float]:
         """Return what the epoch's gradients did, and begin anew; nothing where none was compared.
@@ -113,20 +112,18 @@ class Watched(nn.Module):
             ``cosine``, the mean over pairs and steps; ``conflicts``, the share of them below 0; and the mean
             over steps of each pair, such as ``cosine.0.1``.
         """
-        if not self.steps:
+        if not self.done:
             return {}
-        mean = self.cosines / self.steps
-        count = len(mean)
-        taken = {f"cosine.{a}.{b}": float(mean[a, b]) for a in range(count) for b in range(a + 1, count)}
-        taken["cosine"] = float(_pairs(mean).mean())
-        taken["conflicts"] = float(self.conflicts / self.steps / len(_pairs(mean)))
-        for total in (self.cosines, self.conflicts, self.steps):
-            total.zero_()
-        return taken
-
-
-def _pairs(values: Float[Tensor, "N N"]) -> Float[Tensor, " P"]:
-    return values[torch.triu(torch.ones_like(values, dtype=torch.bool), diagonal=1)]
+        log = self.log[: self.done]
+        self.done.zero_()
+        upper = torch.triu(torch.ones(log.shape[1:], dtype=torch.bool, device=log.device), diagonal=1)
+        values = log[:, upper]
+        pairs = zip(upper.nonzero().tolist(), values.mean(0).tolist(), strict=True)
+        return {
+            "cosine": float(values.mean()),
+            "conflicts": float((values < 0).float().mean()),
+            **{f"cosine.{a}.{b}": mean for (a, b), mean in pairs},
+        }
 
 
 def conflict_loss(model: MultiTask, step: Step, *, cure: bool) -> tuple[Tensor, Float[Tensor, "N N"]]:
@@ -170,7 +167,7 @@ def run_conflict(trial: Trial) -> Measured:
     splits = load_family(settings, seed=trial.seed)
     tasks = [split.task for split in splits]
     system, tokenizer = build(recipe, tasks, seed=trial.seed)
-    model = Watched(system).to(trial.device)
+    model = Watched(system, settings["updates"]).to(trial.device)
     padding = tokenizer.pad_token_id
     examples = [encode(split.train, tokenizer, longest=recipe.longest) for split in splits]
     orders = [

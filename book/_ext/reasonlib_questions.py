@@ -102,7 +102,8 @@ class AskQuestion(SphinxDirective):
             if question.kind == "order":
                 lines.append(tag("li", *words))
                 continue
-            mark = tag("strong", nodes.Text("✓ " if option.right else "✗ "), *words, nodes.Text(". "))
+            stop = " " if option.text.endswith((".", "?", "!")) else ". "
+            mark = tag("strong", nodes.Text("✓ " if option.right else "✗ "), *words, nodes.Text(stop))
             said = tag("span", *self.words(option.feedback), class_="rr-feedback")
             given = {"data_option": str(at)} | ({"data_right": ""} if option.right else {})
             if question.kind == "number":

@@ -377,6 +377,8 @@ def doubt(comparisons: Sequence[Comparison]) -> str:
         return f"fewer than {MIN_RUNS} runs of a system that varies from run to run"
     if any(part.tie for part in comparisons):
         return "a tie"
+    if judge(comparisons, same_conditions=True) != "inconclusive":
+        return "decided alone, not once corrected for the other comparisons of its table"
     return "the interval holds both answers"
 
 

@@ -111,6 +111,19 @@ def test_data_that_are_not_here_are_named_and_errors_are_differences():
     assert finding.different[0] == "small on made, seed 0: None | TypeError: no"
 
 
+def test_a_row_that_neither_tree_can_run_here_is_left_out_of_the_evidence():
+    def measure(call, **question):
+        if question["row"] == "small":
+            return {"error": "UserError: no weights"}
+        return {"metrics": {"score": question["seed"] / 3}}
+
+    finding = same_bits.compare(pair(), Table(measure), Table(measure), all_rows=True)
+    assert not finding.different and finding.compared == {"score"}
+    assert finding.trials and not any(trial.startswith("small ") for trial in finding.trials)
+    now = same_bits.compare(pair(after="4" * 16), table(), Table(measure), all_rows=True)
+    assert now.different[0] == "small on made, seed 0: None | UserError: no weights"
+
+
 def test_a_tree_that_cannot_be_had_says_so():
     with pytest.raises(trees.SameBitsError, match="git rev-parse"):
         trees.at("no-such-commit")

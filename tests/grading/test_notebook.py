@@ -317,6 +317,9 @@ def like_a_container(folder, out):
     walls = ["bwrap", "--unshare-net", "--unshare-pid", "--die-with-parent", "--ro-bind", "/", "/"]
     walls += ["--dev", "/dev", "--proc", "/proc", "--perms", "0755", "--tmpfs", "/tmp", "--tmpfs", "/root"]
     for path in {Path(sys.base_prefix), Path(sys.prefix).resolve(), Path(__file__).parents[2]}:
+        for parent in [*reversed(path.parents)]:
+            if Path("/tmp") in parent.parents or Path("/root") in parent.parents:
+                walls += ["--perms", "0755", "--dir", str(parent)]  # bubblewrap's own are 0700
         walls += ["--ro-bind", str(path), str(path)]
     walls += ["--perms", "0700", "--dir", "/tmp/private", "--dir", "/tmp/private/home"]
     walls += ["--ro-bind", str(folder), "/tmp/private/in", "--bind", str(out), "/tmp/private/out"]

@@ -76,7 +76,7 @@ def evidence(
             "answers": reader.answers.tokens,
         },
         models={"reader": live.pack_weights(state | {positions: state[positions][:longest]})},
-        about=f"A BERT of {count:,} trained numbers that reads sentence by sentence, then the story in "
+        about=f"A BERT of {count:,} parameters that reads sentence by sentence, then the story in "
         f"{model.config.steps} steps.",
         reads="It needs",
     )

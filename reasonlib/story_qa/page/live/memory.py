@@ -78,7 +78,7 @@ def memory(
         words=[token for token in vocabulary if "<" not in token and "," not in token],
         network=_network(model, vocabulary, encoding),
         models={"network": live.pack_weights(state)},
-        about=f"A memory network of {count:,} trained numbers, {model.config.hops} hops.",
+        about=f"A memory network of {count:,} parameters, {model.config.hops} hops.",
         reads="Hop # reads",
     )
 

@@ -267,6 +267,6 @@ def _about(encoder: PretrainedEncoder) -> str:
     count = sum(tensor.numel() for tensor in encoder.model.parameters())
     words = sum(token not in SPECIALS for token in encoder.vocabulary.tokens)
     return (
-        f"An encoder of {count:,} trained numbers, {config.layers} layers of {config.heads} heads. "
+        f"An encoder of {count:,} parameters, {config.layers} layers of {config.heads} heads. "
         f"It has read simulated stories and knows {words} words."
     )

@@ -192,7 +192,7 @@ def compare(pair: Pair, before: Tree, after: Tree, *, all_rows: bool, steady: bo
             if "error" in then or "error" in now:
                 if then.get("error", "").startswith("DataError") and "error" in now:
                     finding.absent[data] = then["error"]
-                elif then.get("error", "").startswith("UserError") and then["error"] == now.get("error"):
+                elif then.get("error", "").startswith(("UserError", "OSError")) and then == now:
                     break  # such as a row that downloads weights: the trials that ran are the evidence
                 else:
                     finding.different.append(f"{trial}: {then.get('error')} | {now.get('error')}")

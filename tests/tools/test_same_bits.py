@@ -111,17 +111,18 @@ def test_data_that_are_not_here_are_named_and_errors_are_differences():
     assert finding.different[0] == "small on made, seed 0: None | TypeError: no"
 
 
-def test_a_row_that_neither_tree_can_run_here_is_left_out_of_the_evidence():
+@pytest.mark.parametrize("error", ["UserError: no weights", "OSError: no connection"])
+def test_a_row_that_neither_tree_can_run_here_is_left_out_of_the_evidence(error):
     def measure(call, **question):
         if question["row"] == "small":
-            return {"error": "UserError: no weights"}
+            return {"error": error}
         return {"metrics": {"score": question["seed"] / 3}}
 
     finding = same_bits.compare(pair(), Table(measure), Table(measure), all_rows=True)
     assert not finding.different and finding.compared == {"score"}
     assert finding.trials and not any(trial.startswith("small ") for trial in finding.trials)
     now = same_bits.compare(pair(after="4" * 16), table(), Table(measure), all_rows=True)
-    assert now.different[0] == "small on made, seed 0: None | UserError: no weights"
+    assert now.different[0] == f"small on made, seed 0: None | {error}"
 
 
 def test_a_tree_that_cannot_be_had_says_so():

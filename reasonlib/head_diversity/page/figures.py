@@ -35,6 +35,7 @@ PRUNING, EVERY = "head_diversity/pruning", "head_diversity/every_model"
 COUNTS = ("h1", "h2", "h4", "h8", "h16")
 DIMENSIONS = 64  # of the clouds of the experiment on small samples
 THREE = ("drophead", "orthogonality", "hsic")
+TREEBANK = "head_diversity/treebank"
 
 
 def published(name: str) -> float:
@@ -254,19 +255,26 @@ def perplexities() -> Picture:
     values: dict[str, dict[str, Any]] = {
         "source": {ROWS[row]: published(f"perplexity/{row}") / first for row in rows}
     }
-    ours, origins = _controlled(rows, "perplexity")
-    if ROWS["baseline"] in ours:
-        base = ours[ROWS["baseline"]].mean
-        values["ours"] = {
-            words: Spread(value.mean / base, value.half and value.half / base)
-            for words, value in ours.items()
-        }
+    captions: list[str] = []
+    for name, experiment, data in (
+        ("ours, simulated text", LANGUAGE_MODEL, "simulated"),
+        ("ours, part of Penn Treebank", TREEBANK, "penn-treebank"),
+    ):
+        pairs = [(experiment, row) for row in rows]
+        ours, origins = results.spreads(pairs, "perplexity", names=ROWS, data=data)
+        if ROWS["baseline"] in ours:
+            base = ours[ROWS["baseline"]].mean
+            values[name] = {
+                words: Spread(value.mean / base, value.half and value.half / base)
+                for words, value in ours.items()
+            }
+            captions.append(f"{name.removeprefix('ours, ')} ({'; '.join(sorted(origins))})")
     return plotting.show(
         plotting.bars(values, unit="relative perplexity (lower is better)"),
         alt="Perplexities with each control as shares of that without, in the source and here.",
         caption="Perplexity on test text as a share of that without control: the source's table 4.7 on Penn "
-        f"Treebank, one number each; ours ({'; '.join(sorted(origins)) or 'not measured yet'}). Lines: "
-        "95 % intervals.",
+        f"Treebank, one number each; ours on {' and '.join(captions) or 'no text yet'}. Lines: 95 % "
+        "intervals over runs.",
     )
 
 

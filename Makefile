@@ -10,13 +10,13 @@ STAMP := $(VENV)/.reasonlib-env
 
 export PYTHONUNBUFFERED := 1
 
-.PHONY: pdf course slides edition term grade-image help book test test-all newest oldest serve bench env pairs outputs lock address screenshot format lint types unit notebooks site-tests clean
+.PHONY: pdf course slides edition term grade-image help book test test-all newest oldest serve bench env pairs outputs lock address screenshot format lint types unit slow notebooks notebooks-run site-tests clean
 .DEFAULT_GOAL := help
 
 help:
 	@sed -n '1,2p' Makefile
 	@echo "#   make lint | types | unit | notebooks | site-tests   the parts of make test"
-	@echo "#   make test-all   also the slow tests   make newest | oldest   unit tests with other versions of the packages"
+	@echo "#   make test-all   also the slow tests, and every notebook in a kernel of its own   make newest | oldest   unit tests with other versions of the packages"
 	@echo "#   make pdf   the book as _build/html/book.pdf, printed by Chromium"
 	@echo "#   make course [COURSE=folder]   the assignments as a course folder for nbgrader"
 	@echo "#   make slides   slides of every chapter   make edition   the teacher's edition: solutions, syllabus, rubrics"
@@ -54,7 +54,7 @@ unit: $(STAMP)
 slow: $(STAMP)
 	OMP_NUM_THREADS=1 $(PY) $(UNIT) -m slow
 
-test-all: lint types unit slow notebooks site-tests
+test-all: lint types unit slow notebooks notebooks-run site-tests
 
 newest oldest:
 	$(PYTHON) tools/env.py .venv-$@ $@
@@ -63,6 +63,9 @@ newest oldest:
 notebooks: $(STAMP)
 	$(PY) tools/notebooks.py check
 	$(PY) tools/notebooks.py test
+
+notebooks-run: $(STAMP)
+	$(PY) tools/notebooks.py test --kernels
 
 site-tests: $(STAMP)
 	@$(PY) tools/book.py build --scale smoke --site _build/smoke

@@ -39,9 +39,12 @@ ONE_OF_EACH_LOOK = """() => {
 }"""
 """Mark one text of each look: of the same tags, classes and colours from the root of the page down to it.
 
-The rule for contrast takes axe four fifths of its time on a long page, and says the same of texts that look
+The rules for colours take axe nine tenths of its time on a long page, and say the same of texts that look
 alike.
 """
+COLOURS = ["color-contrast", "link-in-text-block"]
+LAYOUT = ["scrollable-region-focusable"]
+"""Rules of axe that depend on colours, and on the width of the window; others say the same in every view."""
 ALL_TRANSITIONS = """() => Promise.allSettled(document.getAnimations()
     .filter((each) => each.effect.getComputedTiming().endTime < Infinity).map((each) => each.finished))"""
 
@@ -61,15 +64,18 @@ class Opened:
 
     `complaints` collects errors, warnings on the console, and addresses asked for in vain.
     Whoever reads through `part`, `all` or `ask` reads a page that has drawn what the last key or click
-    brought about. `prefix` begins the classes of a figure's parts.
+    brought about. `prefix` begins the classes of a figure's parts; `first` is a script that runs before those
+    of the page.
     """
 
     prefix = ""
+    first = ""
 
     def __init__(self, browser, url, *, here=(), **settings):
         self.context = browser.new_context(**settings)
         self.scripts = settings.get("java_script_enabled", True)
         self.context.set_default_timeout(PATIENCE)
+        self.context.add_init_script(self.first)
         self.page = self.context.new_page()
         self.complaints = []
 
@@ -125,8 +131,11 @@ class Opened:
             "() => document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth"
         )
 
-    def grave(self):
-        """What axe finds that is serious or critical, once every transition has ended."""
+    def grave(self, *, again=False):
+        """What axe finds that is serious or critical, once every transition has ended.
+
+        `again` is for a page that another view has shown: only what differs from view to view.
+        """
         from axe_playwright_python.sync_playwright import Axe
 
         self.page.add_style_tag(
@@ -135,14 +144,12 @@ class Opened:
         self.drawn()
         self.page.evaluate(ALL_TRANSITIONS)
         self.page.evaluate(ONE_OF_EACH_LOOK)
-        brief = {"resultTypes": ["violations"]}
+        brief = {"resultTypes": ["violations"], "preload": False}
+        rest = {"runOnly": LAYOUT} if again else {"rules": {rule: {"enabled": False} for rule in COLOURS}}
+        alike = {"include": [["[data-look]"]]}
         runs = [
-            Axe().run(self.page, options={**brief, "rules": {"color-contrast": {"enabled": False}}}),
-            Axe().run(
-                self.page,
-                context={"include": [["[data-look]"]]},
-                options={**brief, "runOnly": ["color-contrast"]},
-            ),
+            Axe().run(self.page, options={**brief, **rest}),
+            Axe().run(self.page, context=alike, options={**brief, "runOnly": COLOURS}),
         ]
         return [
             (one["id"], [node["target"] for node in one["nodes"]][:3], one["nodes"][0].get("failureSummary"))

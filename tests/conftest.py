@@ -1,12 +1,12 @@
 """What tests of every topic share: one headless browser a process, and JavaScript in it and in node."""
 
 import json
-import shutil
 import subprocess
 
 import pytest
 import torch
 from browsing import chromium
+from node import node_program
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -29,9 +29,12 @@ def browser():
         yield opened
 
 
-@pytest.fixture(params=[pytest.param("chromium", marks=pytest.mark.browser), "node"])
+@pytest.fixture(params=["node", pytest.param("chromium", marks=[pytest.mark.browser, pytest.mark.slow])])
 def javascript(request):
-    """A function ``(code, body, given)``: run code, then the body of a function of `given`."""
+    """A function ``(code, body, given)``: run code, then the body of a function of `given`.
+
+    Node and Chromium compute with one engine, so the browser is asked with the slow tests only.
+    """
 
     def in_browser(code, body, given=None):
         page = request.getfixturevalue("browser").new_page()
@@ -41,12 +44,9 @@ def javascript(request):
             page.close()
 
     def in_node(code, body, given=None):
-        node = shutil.which("node")
-        if node is None:
-            pytest.skip("no node on this machine")
         script = f"const run = (given) => {{\n{code}\n{body}\n}};\n"
         script += f"console.log(JSON.stringify(run({json.dumps(given)}) ?? null));"
-        done = subprocess.run([node, "-"], input=script, capture_output=True, text=True)
+        done = subprocess.run([node_program(), "-"], input=script, capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(done.stderr)
         return json.loads(done.stdout)

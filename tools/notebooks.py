@@ -3,13 +3,14 @@
     python tools/notebooks.py write [--outputs]   book/<topic>/*.md -> notebooks/<topic>/*.ipynb
                                                   and assignments/<topic>/*.ipynb
     python tools/notebooks.py check               exit 1 if a notebook is not what its chapter makes
-    python tools/notebooks.py test                every notebook at `smoke` under nbval
+    python tools/notebooks.py test [--kernels]    every notebook at `smoke` under nbval
     python tools/notebooks.py format              ruff over the code cells of the chapters, 80 columns wide
 
 A chapter is the only source. Its notebook has the same code cells, less the solutions; its text is put into
 words a notebook shows (tools/myst.py); a first cell installs the library on Colab. Its bytes depend on the
 chapter alone, cell ids included. Cells tagged ``nbval-check-output`` carry their output, taken from a run at
-`smoke`, for nbval to compare; all other cells are stored without.
+`smoke`, for nbval to compare; all other cells are stored without. `test` runs a chapter once, as the site
+shows it, and compares its outputs; with ``--kernels`` nbval runs every notebook itself.
 
 An assignment is a chapter's section "Exercises" alone, with points and expected minutes, for a class.
 
@@ -20,6 +21,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -35,6 +37,9 @@ from captions import labelled
 from chapters import BUILD, ROOT, Page, chapters, pages, write_if_changed
 from gates import begun, solutions_apart
 from myst import Book, Converter, UnknownMarkup, labels_of
+from replay import OUTPUTS
+
+from book import BuildError, code_cells, run_chapters
 
 CHECKED = "nbval-check-output"
 COLUMNS = 80  # of a code cell: as many as a page of 1280 pixels shows; notebooks/ruff.toml has the same
@@ -390,15 +395,21 @@ def round_trip(page: Page) -> bool:
     return key(first) == key(again)
 
 
-def test() -> int:
-    """Run a copy of every notebook at smoke under nbval; compare the stored outputs."""
+def test(kernels: bool) -> int:
+    """Compare the stored outputs under nbval with those of a run at smoke: the site's, or one of its own."""
     folder = BUILD / "nbval"
     shutil.rmtree(folder, ignore_errors=True)
+    runs = {} if kernels else {run.page.short: run.notebook for run in run_chapters("smoke")}
     for page in chapters():
         old = read_old(page)
         if old is None:
             raise OutOfStep(f"{page.notebook.relative_to(ROOT)} is missing: run `make pairs`")
-        write_if_changed(folder / f"{page.short}.ipynb", written(at_smoke(old, page)))
+        own = folder / page.short
+        write_if_changed(own / page.notebook.name, written(at_smoke(old, page)))
+        if not kernels:
+            ran = code_cells(nbformat.read(runs[page.short], as_version=4))
+            outputs = [(cell.source, cell.outputs) for cell in ran]
+            write_if_changed(own / OUTPUTS, json.dumps(outputs))
     (folder / "pytest.ini").write_text("[pytest]\naddopts = -p no:cacheprovider\n", encoding="utf-8")
     command = [
         sys.executable,
@@ -411,8 +422,10 @@ def test() -> int:
         str(folder),
     ]
     command += ["--nbval-lax", "--nbval-current-env", "--nbval-cell-timeout=600", "-q"]
-    command += ["-n", str(min(2, len(chapters()))), "--dist", "loadscope"]
-    return subprocess.run(command, cwd=folder, env={"OMP_NUM_THREADS": "1", **os.environ}).returncode
+    command += ["-n", "2", "--dist", "loadscope"] if kernels else ["-p", "replay"]
+    paths = [str(ROOT / "tools"), os.environ.get("PYTHONPATH", "")]
+    environment = {"OMP_NUM_THREADS": "1", **os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    return subprocess.run(command, cwd=folder, env=environment).returncode
 
 
 def format_cells() -> int:
@@ -451,14 +464,17 @@ def main() -> int:
     each = commands.add_parser("write", help="make the notebooks")
     each.add_argument("--outputs", action="store_true", help="run again for the stored outputs")
     commands.add_parser("check", help="are the notebooks in step?")
-    commands.add_parser("test", help="run the notebooks at smoke")
+    each = commands.add_parser("test", help="compare the notebooks' outputs at smoke")
+    each.add_argument("--kernels", action="store_true", help="run every notebook in a kernel of its own")
     commands.add_parser("format", help="ruff over the chapters' cells")
     given = parser.parse_args()
     try:
         if given.command == "write":
             return write(given.outputs)
-        return {"check": check, "test": test, "format": format_cells}[given.command]()
-    except OutOfStep as error:
+        if given.command == "test":
+            return test(given.kernels)
+        return {"check": check, "format": format_cells}[given.command]()
+    except (OutOfStep, BuildError) as error:
         print(error, file=sys.stderr)
         return 1
 

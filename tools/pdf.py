@@ -115,17 +115,19 @@ def bound(site: Path, printed: Sequence[Page], address: str) -> str:
         f'<link rel="stylesheet" href="{os.path.normpath(os.path.join(base, sheet))}">' for sheet in sheets
     )
     there = {page.name for page in printed}
+    looks: dict[str, None] = {}
     body = [cover(), contents(printed)]
     for page in printed:
-        text = article((site / f"{page.name}.html").read_text(encoding="utf-8"))
-        text = without_scripts(text, f"{address}{page.name}.html")
+        whole = (site / f"{page.name}.html").read_text(encoding="utf-8")
+        looks |= dict.fromkeys(re.findall(r"<style>.*?</style>", whole.partition("</head>")[0], re.S))
+        text = without_scripts(article(whole), f"{address}{page.name}.html")
         if not page.short.endswith("/results"):  # their details are conditions and commands, for the site
             text = unfolded(text)
         text = relinked(text, page, there, address)
         body.append(f'<section id="{anchor(page.name)}" class="rr-sheet">{text}</section>')
     return (
         '<!DOCTYPE html><html lang="en" data-theme="light"><head><meta charset="utf-8">'
-        f"<title>{TITLE}</title>{links}<style>{STYLE.read_text(encoding='utf-8')}</style></head>"
+        f"<title>{TITLE}</title>{links}{''.join(looks)}<style>{STYLE.read_text(encoding='utf-8')}</style></head>"
         f'<body><article class="bd-article">{"".join(body)}</article></body></html>'
     )
 

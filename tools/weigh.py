@@ -3,10 +3,13 @@
     python tools/weigh.py [--site _build/html] [--keep]     --keep writes book/weights.json
 
 Each page is opened in Chromium from a server of this machine. Bytes are those a server sends that compresses
-text (gzip), fonts and pictures as they are. A page answers when it has loaded and its live figures have
-started. The times are those of a processor six times slower, as a phone's is: six times the processor time of
-the page's main thread, which does not depend on what else this machine is doing. For an answer, the buttons,
-menus and lines to type in of each figure are used once, and the longest time counts. No test depends on this.
+text (gzip), fonts and pictures as they are. The times are those of a processor six times slower, as a phone's
+is: six times the processor time of the page's main thread, which does not depend on what else this machine
+is doing. A page is ready when its first live figure has given its first answer (without one, when it has
+loaded); what the page works until it rests, and the longest it does not listen in between, are counted too.
+For an answer, the buttons, menus, sliders and lines to type in of each figure are used, once to warm up and
+once more, and the longest time counts.
+No test depends on this.
 """
 
 from __future__ import annotations
@@ -29,7 +32,32 @@ WEIGHTS = ROOT / "book" / "weights.json"
 PACKED = (".woff", ".woff2", ".png", ".webp", ".jpg", ".ico")  # compressed already
 SLOWER = 6  # times, the processor of a phone
 TRIED = 4  # buttons, menus and lines of a figure, each
+REST = 500  # milliseconds that a page gets to come to rest
+USES = {
+    "select:visible": """(menu) => {
+      menu.selectedIndex = menu.options.length - 1;
+      menu.dispatchEvent(new Event("change", { bubbles: true }));
+    }""",
+    "input[type=text]:visible": """(line) => {
+      line.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true }));
+    }""",
+    "input[type=range]:visible": """(slider) => {
+      slider.value = slider.max;
+      slider.dispatchEvent(new Event("input", { bubbles: true }));
+    }""",
+    "button.rr-live-main:visible, button.rr-play-choice:visible": "(button) => button.click()",
+}
+"""Of a live figure: what a reader uses, and how the page hears of it."""
 STARTED = "() => [...document.querySelectorAll('.rr-live')].every((each) => each.dataset.ready !== undefined)"
+MARK_STARTS = """new MutationObserver((changes) => {
+  if (changes.some((each) => each.target.matches(".rr-live"))) performance.mark("rr-started");
+}).observe(document, { subtree: true, attributes: true, attributeFilter: ["data-ready"] });
+addEventListener("load", () => performance.mark("rr-loaded"));"""
+SETTLED = (
+    "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"
+)
+TRACED = ["toplevel", "blink.user_timing", "loading"]
+TASK = "ThreadControllerImpl::RunTask"
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -45,47 +73,88 @@ def size_over_wire(url: str, body: bytes) -> int:
     return len(body) if plain.endswith(PACKED) else len(gzip.compress(body, 6))
 
 
+def milliseconds(microseconds: float) -> int:
+    """On the slow processor."""
+    return round(SLOWER * microseconds / 1000)
+
+
+def opening(events: list[dict[str, Any]]) -> dict[str, int]:
+    """From a trace of a page that opens: how long its main thread works until it is ready, and in all."""
+    loaded = [each for each in events if each["name"] == "rr-loaded"][-1]
+    thread = (loaded["pid"], loaded["tid"])
+    ready = min((each["ts"] for each in events if each["name"] == "rr-started"), default=loaded["ts"])
+    tasks = [
+        each
+        for each in events
+        if each["name"] == TASK and "tdur" in each and (each["pid"], each["tid"]) == thread
+    ]
+    before = sum(
+        task["tdur"] * min(1.0, (ready - task["ts"]) / max(task["dur"], 1))
+        for task in tasks
+        if task["ts"] < ready
+    )
+    return {
+        "ready_ms": milliseconds(before),
+        "work_ms": milliseconds(sum(task["tdur"] for task in tasks)),
+        "longest_ms": milliseconds(max(task["tdur"] for task in tasks)),
+    }
+
+
 def weigh(browser: Any, url: str) -> dict[str, Any]:
     """Open a page, count what it loads, and use its live figures."""
     context = browser.new_context(viewport={"width": 390, "height": 844})
     page = context.new_page()
+    page.add_init_script(MARK_STARTS)
     answers: list[Any] = []
     page.on("response", lambda answer: answers.append(answer))
+    browser.start_tracing(page=page, categories=TRACED)
+    page.goto(url, wait_until="networkidle")
+    page.wait_for_function(STARTED)
+    page.wait_for_timeout(REST)
+    times = opening(json.loads(browser.stop_tracing())["traceEvents"])
+    sent = sum(size_over_wire(answer.url, answer.body()) for answer in answers if answer.ok)
+    line = {"kb": round(sent / 1000), "requests": len(answers), **times}
+    longest = longest_answer(context, page)
+    context.close()
+    return line if longest is None else {**line, "answer_ms": longest}
+
+
+def longest_answer(context: Any, page: Any) -> int | None:
+    """How long a live figure works at most when a reader uses it; None if there is none to use."""
     clock = context.new_cdp_session(page)
     clock.send("Performance.enable", {"timeDomain": "threadTicks"})
 
-    def busy() -> float:
-        """Milliseconds of a slow processor that the page's main thread has worked."""
-        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
-        metrics = {one["name"]: one["value"] for one in clock.send("Performance.getMetrics")["metrics"]}
-        return SLOWER * 1000 * metrics["TaskDuration"]
+    def worked() -> float:
+        """Microseconds that the page's main thread has worked."""
+        metrics = {each["name"]: each["value"] for each in clock.send("Performance.getMetrics")["metrics"]}
+        return 1e6 * metrics["TaskDuration"]
 
-    page.goto(url, wait_until="networkidle")
-    page.wait_for_function(STARTED)
-    ready = busy()
-    sent = sum(size_over_wire(answer.url, answer.body()) for answer in answers if answer.ok)
-    longest = 0.0
-    for figure in page.locator("article .rr-live").all():
-        for use in uses(figure):
-            before = busy()
-            use()
-            longest = max(longest, busy() - before)
-    context.close()
-    line = {"kb": round(sent / 1000), "requests": len(answers), "ready_ms": round(ready)}
-    return {**line, "answer_ms": round(longest)} if longest else line
+    def cost(use: Callable[[], Any]) -> float:
+        page.evaluate(SETTLED)
+        before = worked()
+        use()
+        page.evaluate(SETTLED)
+        return worked() - before
+
+    figures = page.locator("article .rr-live").all()
+    found = [use for figure in figures for use in uses(figure)]
+    if not found:
+        return None
+    for figure in figures:
+        figure.scroll_into_view_if_needed()
+    for use in found:
+        use()  # what comes once: the browser compiles the code, and lays out what an answer makes room for
+    nothing = min(cost(lambda: page.evaluate("() => null")) for _ in range(3))
+    return max(0, milliseconds(max(map(cost, found)) - nothing))
 
 
 def uses(figure: Any) -> list[Callable[[], None]]:
-    """What a reader can do with a figure: press, choose, type."""
-    found: list[Callable[[], None]] = []
-    for menu in figure.locator("select:visible").all()[:TRIED]:
-        last = menu.locator("option").count() - 1
-        found.append(partial(menu.select_option, index=last))
-    for line in figure.locator("input[type=text]:visible").all()[:TRIED]:
-        found.append(partial(line.press, "Enter"))
-    for button in figure.locator("button.rr-live-main:visible, button.rr-play-choice:visible").all()[:TRIED]:
-        found.append(partial(button.click, timeout=2000))
-    return found
+    """What a reader can do with a figure: choose, type, press."""
+    return [
+        partial(part.evaluate, act)
+        for parts, act in USES.items()
+        for part in figure.locator(parts).all()[:TRIED]
+    ]
 
 
 def main() -> int:
@@ -107,14 +176,17 @@ def main() -> int:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     address = f"http://127.0.0.1:{server.server_address[1]}/book/"
     found = {}
-    print(f"{'page':<28} {'kB':>6} {'requests':>9} {'ready after':>14} {'an answer':>12}")
+    heads = f"{'kB':>6} {'requests':>9} {'ready after':>12} {'all work':>9} {'longest':>9} {'answer':>9}"
+    print(f"{'page':<28} {heads}  (milliseconds)")
     try:
         with chromium() as browser:
             for name in names:
                 found[name] = weigh(browser, f"{address}{name}.html")
                 line = found[name]
-                answer = f"{line['answer_ms']:>9} ms" if "answer_ms" in line else ""
-                numbers = f"{line['kb']:>6} {line['requests']:>9} {line['ready_ms']:>11} ms {answer}"
+                numbers = (
+                    f"{line['kb']:>6} {line['requests']:>9} {line['ready_ms']:>12} {line['work_ms']:>9} "
+                    f"{line['longest_ms']:>9} {line.get('answer_ms', ''):>9}"
+                )
                 print(f"{name:<28} {numbers}", flush=True)
     except NoChromium as error:
         print(error, file=sys.stderr)

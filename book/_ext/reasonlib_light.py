@@ -1,8 +1,13 @@
-"""Pages that load little: the icons a page shows instead of all there are, and scripts only where they act.
+"""Pages that load little and are ready soon.
 
 The theme brings 1.5 MB of icons as a script and 270 kB as fonts; the site shows two dozen. Their glyphs
 are cut out of the theme's own fonts into a style sheet of a few kB. The index of the search is loaded by the
 search page alone.
+
+A browser works out the look of a page again for each style sheet it meets on the way, when the theme
+decides between light and dark, and when the theme's script measures what scrolls. So the style sheets of
+figures go to the head of the page, each once; light or dark is decided there; and ``_offline/rr/page.js``
+measures what scrolls, when it is about to be seen.
 """
 
 from __future__ import annotations
@@ -27,6 +32,17 @@ ICONS = (  # what the themes show, and what their scripts add; tests/site finds 
     "download", "expand", "file", "file-pdf", "github", "lightbulb", "list", "magnifying-glass", "moon",
     "rocket", "sun", "xmark",
 )  # fmt: skip
+SCRIPT = re.compile(r"(<script\b.*?</script>)", re.DOTALL)
+STYLE = re.compile(r"<style\b[^>]*>(.*?)</style>\s*", re.DOTALL)
+SCROLLING = (
+    '["pre",".nboutput > .output_area",".cell_output > .output",".jp-RenderedHTMLCommon",'
+    '".pst-scrollable-table-container"]'
+)
+"""What the theme's script measures on the whole page, at once and after every change of it."""
+NOTHING = '["rr-nothing"]'
+STORED = 'localStorage.getItem("theme") || ""'
+SCHEME = STORED.replace('""', '(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")')
+"""How the head of a page reads a reader's choice, and how it decides without one."""
 SEARCH = ("searchtools.js", "language_data.js", "searchindex.js")  # of no use but on the search page
 
 
@@ -91,8 +107,25 @@ def write_sheet(app, config):
     config.html_css_files.append("rr-icons.css")
 
 
+def gather_styles(page: str) -> str:
+    """Move the style sheets in the body of a page to the end of its head, each of them once."""
+    head, start, body = page.partition("<body")
+    sheets: dict[str, None] = {}
+
+    def take(match: re.Match[str]) -> str:
+        sheets.setdefault(match[1].strip())
+        return ""
+
+    parts = SCRIPT.split(body)
+    body = "".join(part if part.startswith("<script") else STYLE.sub(take, part) for part in parts)
+    if not sheets:
+        return page
+    moved = "".join(f"<style>{sheet}</style>\n" for sheet in sheets)
+    return head.replace("</head>", f"{moved}</head>") + start + body
+
+
 def lighten(app, error):
-    """Take out of every written page the scripts that it has no use for, and their files out of the site."""
+    """Make every written page lighter, and take out of the site the files that no page loads any more."""
     if error or app.builder.format != "html":
         return
     site = Path(app.outdir)
@@ -102,14 +135,30 @@ def lighten(app, error):
     )
     for path in site.rglob("*.html"):
         text = path.read_text(encoding="utf-8")
-        lighter = unused.sub("", text)
+        lighter = gather_styles(unused.sub("", text)).replace(STORED, SCHEME)
         if path.name != "search.html":
             lighter = search.sub("", lighter)
         if lighter != text:
             path.write_text(lighter, encoding="utf-8")
+    measure_nothing(site / "_static" / "scripts" / "pydata-sphinx-theme.js")
     (site / "_static" / "scripts" / "fontawesome.js").unlink(missing_ok=True)
     for font in (site / "_static" / "vendor" / "fontawesome").rglob("*.*"):
         font.unlink()
+
+
+def measure_nothing(script: Path) -> None:
+    """Empty the theme's list of what it measures.
+
+    Raises
+    ------
+    ValueError
+        If the theme has changed and the list is not where it was.
+    """
+    text = script.read_text(encoding="utf-8")
+    if SCROLLING in text:
+        script.write_text(text.replace(SCROLLING, NOTHING), encoding="utf-8")
+    elif NOTHING not in text:
+        raise ValueError(f"{script.name} measures what scrolls in another way now: see SCROLLING")
 
 
 def setup(app):

@@ -1,7 +1,6 @@
 """Mathematics typeset when the site is built, by KaTeX: pages load a style sheet and fonts, and no script.
 
-KaTeX runs in Node. A Node on the path is used; where there is none, the one that Playwright brings, which the
-environment of the book has anyway. A formula that KaTeX cannot read is a warning, and so stops the build.
+KaTeX runs in Node, see ``tools/node.py``. A formula that it cannot read is a warning and stops the build.
 """
 
 from __future__ import annotations
@@ -9,12 +8,13 @@ from __future__ import annotations
 import atexit
 import html
 import json
-import shutil
+import os
 import subprocess
 from functools import cache
 from pathlib import Path
 
 from docutils import nodes
+from node import node_program
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
@@ -24,27 +24,9 @@ SHEET = "../vendor/katex/katex.min.css"  # below _static, as Sphinx counts
 log = logging.getLogger(__name__)
 
 
-def node_program() -> str:
-    """Find a Node.
-
-    Raises
-    ------
-    ExtensionError
-        If there is none.
-    """
-    if found := shutil.which("node"):
-        return found
-    try:
-        from playwright._impl._driver import compute_driver_executable
-    except ImportError:
-        raise ExtensionError("no Node to typeset mathematics with: run `make env`, or install Node") from None
-    driver = compute_driver_executable()
-    return str(driver[0] if isinstance(driver, tuple) else driver)
-
-
 @cache
-def process() -> subprocess.Popen:
-    """Start KaTeX once; it ends with this process."""
+def process(owner: int) -> subprocess.Popen:
+    """Start KaTeX once for each process of the build, named by its number; it ends with it."""
     command = [node_program(), str(HERE / "render.js")]
     katex = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8", bufsize=1
@@ -62,7 +44,7 @@ def typeset(formula: str, display: bool) -> str:
     ValueError
         If KaTeX cannot read it.
     """
-    katex = process()
+    katex = process(os.getpid())
     assert katex.stdin and katex.stdout
     katex.stdin.write(json.dumps([formula, display]) + "\n")
     katex.stdin.flush()
@@ -127,4 +109,4 @@ def setup(app):
     """Become the builder's way of writing mathematics."""
     app.add_html_math_renderer("katex", (visit_inline, None), (visit_display, None))
     app.connect("html-page-context", add_sheet)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": False}
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

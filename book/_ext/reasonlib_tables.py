@@ -56,13 +56,14 @@ class Weights(SphinxDirective):
             return []
         self.env.note_dependency(str(path))
         lines = [
-            "| page | over the wire | requests | ready after | an answer takes |",
-            "|---|--:|--:|--:|--:|",
+            "| page | over the wire | requests | ready after | all work | longest task | an answer takes |",
+            "|---|--:|--:|--:|--:|--:|--:|",
         ]
         for name, page in json.loads(path.read_text(encoding="utf-8")).items():
-            ready = f"{page['ready_ms'] / 1000:.1f} s"
+            times = [f"{page[key] / 1000:.1f} s" for key in ("ready_ms", "work_ms", "longest_ms")]
             answer = f"{page['answer_ms']} ms" if "answer_ms" in page else ""
-            lines.append(f"| {{doc}}`{name}` | {page['kb']} kB | {page['requests']} | {ready} | {answer} |")
+            cells = [f"{{doc}}`{name}`", f"{page['kb']} kB", str(page["requests"]), *times, answer]
+            lines.append(f"| {' | '.join(cells)} |")
         return self.parse_text_to_nodes("\n".join(lines))
 
 

@@ -92,7 +92,7 @@ class Closure:
         names = self.definitions(name)
         return {
             str(definition): "".join(token if isinstance(token, str) else "<>" for token in tokens)
-            for definition, tokens in self._tokens.items()
+            for definition, tokens in list(self._tokens.items())  # other threads add to it
             if str(definition) in names
         }
 

@@ -39,7 +39,8 @@ def test_the_page_estimates_cka_as_pytorch_does(javascript, shape):
     draw = torch.Generator().manual_seed(3)
     x = torch.randn(*shape, generator=draw, dtype=torch.float64)
     y = 0.5 * x + torch.randn(*shape, generator=draw, dtype=torch.float64)
-    body = "return [plainHsic, unbiasedHsic].map((hsic) => estimateCka(given[0], given[1], hsic));"
+    body = "const [x, y] = given.map(products);"
+    body += " return [plainHsic, unbiasedHsic].map((hsic) => estimateCka(x, y, hsic));"
     theirs = javascript(live.estimating_code(), body, [x.tolist(), y.tolist()])
     assert theirs == pytest.approx([float(cka(x, y)), float(cka(x, y, debiased=True))], abs=1e-9)
 

@@ -10,7 +10,13 @@ SIZES = {"desktop": DESKTOP, "phone": PHONE}
 
 
 class Page(Opened):
-    """A page of the book."""
+    """A page of the book that takes all that is laid out for near, as if the reader had scrolled to it."""
+
+    first = """window.IntersectionObserver = class extends IntersectionObserver {
+      constructor(callback, options) {
+        super(callback, options?.rootMargin === "200%" ? { ...options, rootMargin: "9999999px" } : options);
+      }
+    }"""
 
     def __init__(self, browser, url, *, size="desktop", scheme="light", **settings):
         super().__init__(browser, url, color_scheme=scheme, **SIZES[size], **settings)
@@ -59,8 +65,16 @@ OVERFLOWING = """() => [...document.querySelectorAll("article div.cell_input pre
   .map((block) => block.textContent.split("\\n").sort((a, b) => b.length - a.length)[0])"""
 
 
-def is_chapter(page_name):
-    return page_name.removesuffix(".html") in {chapter.name for chapter in chapters()}
+AT_EXERCISES = """() => {
+  const { top } = document.querySelector("#exercises > h2").getBoundingClientRect();
+  return top >= 0 && top < innerHeight / 2;
+}"""
+
+LAID_OUT = ".bd-article section { content-visibility: visible !important }"
+"""Nothing that does not fit is cut off at the edge of a section."""
+
+
+CHAPTERS = {f"{chapter.name}.html": chapter for chapter in chapters()}
 
 
 def below_the_first_screen(opened):
@@ -71,7 +85,16 @@ def below_the_first_screen(opened):
     return {name: round(at) for name, at in stands.items() if at > height}
 
 
-def sound(opened):
+def lay_out(opened):
+    """Lay out every section; then all is near, and the page marks what is wide."""
+    opened.page.add_style_tag(content=LAID_OUT)
+    opened.drawn()
+    opened.page.evaluate("() => document.fonts.ready")  # which a section loads when it is laid out
+    opened.drawn()
+    opened.drawn()
+
+
+def sound(opened, **options):
     """A page complains of nothing, is typeset, fits its window, shows its pictures, and axe finds nothing."""
     assert opened.complaints == []
     page = opened.page
@@ -86,43 +109,7 @@ def sound(opened):
         "() => [...document.images].filter(i => i.complete && !i.naturalWidth).map(i => i.src)"
     )
     assert broken == []
-    assert opened.grave() == [], "serious findings of axe"
-
-
-def test_a_page_on_a_phone_in_the_dark(browser, site, page_name):
-    """The first screen says what a chapter is; cells are short; what is wider scrolls with a cue."""
-    with Page(browser, (site / page_name).as_uri(), size="phone", scheme="dark") as opened:
-        opened.page.evaluate("() => document.fonts.ready")  # the page gives cells their widths then
-        opened.drawn()
-        if is_chapter(page_name):
-            assert below_the_first_screen(opened) == {}
-        assert opened.page.evaluate(CELLS) == [], "cells of more than three lines"
-        for name, tab, more in opened.page.evaluate(WIDE):
-            assert tab == 0 and more, f"{name} is wider than the page and says nothing"
-        sound(opened)
-        assert max(opened.page.evaluate(AWAY), default=0) < 3, "the first column scrolls away"
-
-
-def test_a_page_on_a_desktop_in_the_light(browser, site, page_name):
-    """The first screen says what a chapter is, and code fits its column."""
-    with Page(browser, (site / page_name).as_uri()) as opened:
-        opened.drawn()
-        if is_chapter(page_name):
-            assert below_the_first_screen(opened) == {}
-        assert opened.page.evaluate(OVERFLOWING) == [], "code wider than its column"
-        sound(opened)
-
-
-def test_the_address_of_the_site_leads_to_the_first_page(browser, site):
-    with Opened(browser, site / "index.html") as opened:
-        opened.page.wait_for_url("**/book/intro.html")
-
-
-@pytest.mark.parametrize("chapter", chapters(), ids=lambda chapter: chapter.short)
-def test_a_chapter_reads_without_scripts(browser, site, chapter):
-    with Page(browser, (site / f"{chapter.name}.html").as_uri(), java_script_enabled=False) as opened:
-        assert opened.page.locator("article h1").is_visible()
-        assert len(opened.page.locator("article").inner_text()) > 300
+    assert opened.grave(**options) == [], "serious findings of axe"
 
 
 def answered(form):
@@ -174,15 +161,61 @@ def choose_several(form, options):
 ANSWER = {"choose": choose, "number": give_a_number, "order": order}
 
 
+def answer_questions(opened, chapter):
+    """Choose every option of every question of a chapter; each answers as it should."""
+    forms = opened.page.locator(".rr-question").all()
+    assert len(forms) == chapter.text.count("{question}") >= 1
+    for form in forms:
+        answer = ANSWER.get(form.get_attribute("data-kind"), choose_several)
+        answer(form, form.locator("[data-option]").all())
+
+
+def test_a_page_on_a_phone_in_the_dark(browser, site, page_name):
+    """The first screen says what a chapter is; cells are short; what is wider scrolls with a cue."""
+    with Page(browser, (site / page_name).as_uri(), size="phone", scheme="dark") as opened:
+        opened.page.evaluate("() => document.fonts.ready")  # the page gives cells their widths then
+        opened.drawn()
+        if page_name in CHAPTERS:
+            assert below_the_first_screen(opened) == {}
+        lay_out(opened)
+        assert opened.page.evaluate(CELLS) == [], "cells of more than three lines"
+        for name, tab, more in opened.page.evaluate(WIDE):
+            assert tab == 0 and more, f"{name} is wider than the page and says nothing"
+        sound(opened)
+        assert max(opened.page.evaluate(AWAY), default=0) < 3, "the first column scrolls away"
+
+
+def test_a_page_on_a_desktop_in_the_light(browser, site, page_name):
+    """The first screen says what a chapter is, code fits its column, and questions answer every option."""
+    with Page(browser, (site / page_name).as_uri()) as opened:
+        opened.drawn()
+        if page_name in CHAPTERS:
+            assert below_the_first_screen(opened) == {}
+        lay_out(opened)
+        assert opened.page.evaluate(OVERFLOWING) == [], "code wider than its column"
+        if page_name in CHAPTERS:
+            answer_questions(opened, CHAPTERS[page_name])
+        sound(opened, again=True)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_an_address_within_a_page_leads_there(browser, site, size):
+    """Also where the sections above it have not been laid out yet."""
+    chapter = max(chapters(), key=lambda each: len(each.text))
+    with Page(browser, f"{(site / chapter.name).as_uri()}.html#exercises", size=size) as opened:
+        opened.page.wait_for_function(AT_EXERCISES)
+
+
+def test_the_address_of_the_site_leads_to_the_first_page(browser, site):
+    with Opened(browser, site / "index.html") as opened:
+        opened.page.wait_for_url("**/book/intro.html")
+
+
 @pytest.mark.parametrize("chapter", chapters(), ids=lambda chapter: chapter.short)
-def test_questions_answer_every_option(browser, site, chapter):
-    with Page(browser, (site / f"{chapter.name}.html").as_uri()) as opened:
-        forms = opened.page.locator(".rr-question").all()
-        assert len(forms) == chapter.text.count("{question}") >= 1
-        for form in forms:
-            answer = ANSWER.get(form.get_attribute("data-kind"), choose_several)
-            answer(form, form.locator("[data-option]").all())
-        assert opened.complaints == []
+def test_a_chapter_reads_without_scripts(browser, site, chapter):
+    with Page(browser, (site / f"{chapter.name}.html").as_uri(), java_script_enabled=False) as opened:
+        assert opened.page.locator("article h1").is_visible()
+        assert len(opened.page.locator("article").inner_text()) > 300
 
 
 def test_icons_are_drawn_by_the_few_letters_that_pages_load(browser, site):

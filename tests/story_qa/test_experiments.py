@@ -313,6 +313,7 @@ def test_a_trial_out_of_minutes_is_continued_to_the_same_metrics(smoke, tmp_path
     assert whole.steps.complete and measured(whole) == measured(smoke(name, row))
 
 
+@pytest.mark.slow
 def test_a_dask_cluster_gives_the_metrics_of_one_core(smoke, tmp_path):
     pytest.importorskip("distributed")
     rows = ["d20-n3", "d50-n3"]

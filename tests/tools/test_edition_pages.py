@@ -170,6 +170,7 @@ def follow(section, root):
     return said
 
 
+@pytest.mark.slow
 def test_three_commands_grade_a_class_of_three(clone):
     follow("Try it, five minutes", clone)
     rows = csv.DictReader((clone / "class" / "grades.csv").read_text(encoding="utf-8").splitlines())

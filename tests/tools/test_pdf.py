@@ -48,7 +48,8 @@ def test_the_bound_book_has_every_article_once(tmp_path):
         path = tmp_path / f"{page.name}.html"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(
-            '<html><head><link rel="stylesheet" href="../../_static/x.css?v=1"></head><body>'
+            '<html><head><link rel="stylesheet" href="../../_static/x.css?v=1">'
+            f"<style>.all{{}}</style>\n<style>.of-{page.path.stem}{{}}</style></head><body>"
             f'<article class="bd-article"><h1 id="top">{page.short}</h1></article></body></html>'
         )
     assert printed_pages(tmp_path, []) == printed
@@ -57,6 +58,7 @@ def test_the_bound_book_has_every_article_once(tmp_path):
     names = re.findall(r'\bid="([^"]+)"', text)
     assert len(names) == len(set(names))
     assert 'href="_static/x.css"' in text
+    assert text.count(".all{}") == 1 and all(f".of-{page.path.stem}{{}}" in text for page in printed)
     assert all(f'href="#page-{page.name.replace("/", "-")}"' in text for page in printed)
 
 

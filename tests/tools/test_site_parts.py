@@ -26,6 +26,31 @@ def test_letters_of_a_style_sheet():
     assert light.letter(r"\f0c9") == light.letter("\uf0c9") == 0xF0C9
 
 
+def test_style_sheets_of_the_body_stand_once_in_the_head_and_scripts_stay():
+    script = "<script>const text = '<style>not a sheet</style>';</script>"
+    page = (
+        "<html><head><title>t</title></head><body><style>\n.a{}</style><p>1</p>"
+        f"<style scoped>.b{{}}</style>{script}<style>.a{{}}</style><p>2</p></body></html>"
+    )
+    moved = "<html><head><title>t</title><style>.a{}</style>\n<style>.b{}</style>\n</head>"
+    assert light.gather_styles(page) == f"{moved}<body><p>1</p>{script}<p>2</p></body></html>"
+    bare = "<html><head></head><body><p>1</p></body></html>"
+    assert light.gather_styles(bare) == bare
+
+
+def test_the_script_of_the_theme_measures_nothing(tmp_path):
+    script = tmp_path / "theme.js"
+    script.write_text(f"list={light.SCROLLING}.join()", encoding="utf-8")
+    for _ in range(2):  # a file that Sphinx did not copy again
+        light.measure_nothing(script)
+        assert script.read_text(encoding="utf-8") == f"list={light.NOTHING}.join()"
+    script.write_text("something else", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"theme\.js measures what scrolls in another way"):
+        light.measure_nothing(script)
+    theme = light.THEME / "scripts" / "pydata-sphinx-theme.js"
+    assert light.SCROLLING in theme.read_text(encoding="utf-8")
+
+
 def test_a_formula_is_typeset_with_words_for_screen_readers():
     html = mathematics.typeset(r"\frac{1}{2}", True)
     assert "katex-display" in html and "<mfrac>" in html and 'aria-hidden="true"' in html

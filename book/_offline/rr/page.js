@@ -34,18 +34,25 @@
     else if (!box.hasAttribute("role")) box.removeAttribute("tabindex");
   }
 
-  function all() {
-    const boxes = [...document.querySelectorAll(BOXES)];
+  // Measuring makes the browser lay out what it measures, so only what is about to be seen is measured.
+  const near = new IntersectionObserver((entries) => {
+    const boxes = entries.filter((each) => each.isIntersecting).map((each) => each.target);
     for (let round = 0; round < 8 && widen(boxes); round++); // wider cells leave others less
-    boxes.forEach((box) => {
+    boxes.forEach(mark);
+  }, { rootMargin: "200%" });
+
+  function all() {
+    near.disconnect(); // what is observed anew is measured anew
+    for (const box of document.querySelectorAll(BOXES)) {
       if (!box.dataset.rrMarked) {
         box.dataset.rrMarked = "";
         box.addEventListener("scroll", () => mark(box), { passive: true });
       }
-      mark(box);
-    });
+      near.observe(box);
+    }
   }
   addEventListener("load", () => document.fonts.ready.then(all));
+  document.fonts.addEventListener("loadingdone", all); // a section brings its fonts when it is laid out
   addEventListener("resize", all);
   addEventListener("toggle", all, true); // what was folded has a size now
 })();

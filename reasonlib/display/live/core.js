@@ -56,6 +56,9 @@ function live(name, start) {
 /** Do it when the browser has nothing else to do, such as a first run that makes the next ones fast. */
 const whenIdle = (work) => (globalThis.requestIdleCallback ?? requestAnimationFrame)(() => work());
 
+/** Scroll a box to its end when it is next drawn; at once, the browser would have to lay out the page for it. */
+const toTheEnd = (box) => requestAnimationFrame(() => { box.scrollTop = box.scrollHeight; });
+
 /** Run `compute`: its result, and the milliseconds it took. */
 function timed(compute) {
   const began = performance.now(), result = compute();

@@ -57,14 +57,18 @@ function halfFloats(bytes) {
 function wholeNumbers(bytes, rows, count, bits) {
   const factors = halfFloats(bytes.subarray(0, 2 * rows)), width = count / rows, mask = 2 ** bits - 1, middle = 2 ** (bits - 1);
   const numbers = new Float32Array(count);
-  for (let at = 0, from = 2 * rows, kept = 0, left = 0; at < count; at++) {
-    if (left < bits) {
-      kept |= bytes[from++] << left;
-      left += 8;
+  let from = 2 * rows, kept = 0, left = 0;
+  for (let row = 0, at = 0; row < rows; row++) {
+    const factor = factors[row];
+    for (const end = at + width; at < end; at++) {
+      if (left < bits) {
+        kept |= bytes[from++] << left;
+        left += 8;
+      }
+      numbers[at] = ((kept & mask) - middle) * factor;
+      kept >>= bits;
+      left -= bits;
     }
-    numbers[at] = ((kept & mask) - middle) * factors[Math.floor(at / width)];
-    kept >>= bits;
-    left -= bits;
   }
   return numbers;
 }
@@ -75,7 +79,8 @@ class Weights {
     this.prefix = prefix;
     this.tensors = new Map();
     if (bytes === undefined) return;
-    const all = Uint8Array.from(atob(bytes), (letter) => letter.charCodeAt(0));
+    const text = atob(bytes), all = new Uint8Array(text.length);
+    for (let place = 0; place < text.length; place++) all[place] = text.charCodeAt(place);
     let at = 0;
     for (const [name, shape, bits] of tensors) {
       const count = shape.reduce((product, size) => product * size, 1);
@@ -148,14 +153,30 @@ function add(first, ...others) {
   return total;
 }
 
-/** A B^T: every row of a with every row of b. */
+/** A B^T: every row of a with every row of b. Four sums at a time, since a processor adds faster than it waits. */
 function matmul(a, b) {
-  const product = new Matrix(a.rows, b.rows), width = a.columns;
+  const product = new Matrix(a.rows, b.rows), width = a.columns, left = a.data, right = b.data, result = product.data;
   for (let i = 0, at = 0; i < a.rows; i++) {
-    for (let j = 0; j < b.rows; j++) {
+    const p = i * width;
+    let j = 0;
+    for (; j + 3 < b.rows; j += 4) {
+      let first = 0, second = 0, third = 0, fourth = 0;
+      for (let k = 0, q = j * width; k < width; k++, q++) {
+        const value = left[p + k];
+        first += value * right[q];
+        second += value * right[q + width];
+        third += value * right[q + 2 * width];
+        fourth += value * right[q + 3 * width];
+      }
+      result[at++] = first;
+      result[at++] = second;
+      result[at++] = third;
+      result[at++] = fourth;
+    }
+    for (; j < b.rows; j++) {
       let total = 0;
-      for (let k = 0, p = i * width, q = j * width; k < width; k++) total += a.data[p + k] * b.data[q + k];
-      product.data[at++] = total;
+      for (let k = 0, q = j * width; k < width; k++) total += left[p + k] * right[q + k];
+      result[at++] = total;
     }
   }
   return product;
@@ -321,12 +342,8 @@ function recurrentCell(part, { layer = 0, reverse = false } = {}) {
 
 /** W x + b for one vector. */
 function affine(matrix, bias, vector) {
-  const result = new Float32Array(matrix.rows), { data, columns } = matrix;
-  for (let row = 0, at = 0; row < matrix.rows; row++) {
-    let total = bias[row];
-    for (let k = 0; k < columns; k++) total += data[at++] * vector[k];
-    result[row] = total;
-  }
+  const result = matmul(new Matrix(1, vector.length, vector), matrix).data;
+  for (let row = 0; row < result.length; row++) result[row] += bias[row];
   return result;
 }
 

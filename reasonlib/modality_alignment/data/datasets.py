@@ -82,6 +82,7 @@ def load_questions(
     features: int = 32,
     noise: float = 0.05,
     curriculum: float = 0.0,
+    taught: tuple[str, ...] = (),
 ) -> tuple[Vocabulary, dict[str, QuestionSet]]:
     """Simulate questions; a second call gives the same objects.
 
@@ -96,6 +97,9 @@ def load_questions(
     curriculum
         Questions of all `PHASES` together, as a multiple of `train`; they are parts of their own, ``phase-0``
         and so on.
+    taught
+        The needs of questions that the phases ask; all if there are none. A system that sees the video alone
+        learns nothing from questions about subtitles.
 
     Returns
     -------
@@ -109,7 +113,10 @@ def load_questions(
     learnt = drawn["train"]
     for number, phase in enumerate(PHASES if curriculum else ()):
         count = round(curriculum * phase.share * train)
-        asked = replace(config, kinds=phase.kinds or kinds)
+        phase_kinds = tuple(kind for kind in phase.kinds or kinds if not taught or KINDS[kind] in taught)
+        if not phase_kinds:
+            continue
+        asked = replace(config, kinds=phase_kinds)
         drawn[f"phase-{number}"] = tuple(simulate(count, seed=_FIRST_PHASE + number, config=asked))
         learnt += drawn[f"phase-{number}"]
     vocabulary = build_vocabulary(learnt)

@@ -66,7 +66,8 @@ def run_annotations(trial: Trial) -> Measured:
 
     Metrics
     -------
-    Those of `temporal_metrics`; ``seconds.span``, the mean length of a moment.
+    Those of `temporal_metrics`; ``questions``, how many there are; ``seconds.span``, the mean length of a
+    moment.
     """
     if trial.data == "simulated":  # the same run, on questions that every machine has
         questions: Sequence[VideoQuestion] = [q for q in simulate(50, seed=3) if q.span is not None]
@@ -76,5 +77,6 @@ def run_annotations(trial: Trial) -> Measured:
     guess = (float(np.median(spans[:, 0])), float(np.median(spans[:, 1])))
     rule = RULES[trial.settings["rule"]]
     metrics = temporal_metrics([(guess, rule(question)) for question in questions], questions)
+    metrics["questions"] = len(questions)
     metrics["seconds.span"] = float((spans[:, 1] - spans[:, 0]).mean())
     return Measured(metrics=metrics, steps_done=1, steps_planned=1, examples=len(questions))

@@ -195,7 +195,7 @@ def train_in_phases(
     model
         With its first weights.
     parts
-        With a part for each phase, see `load_questions`.
+        With a part for each phase that asks anything, see `load_questions`.
     recipe
         How; its epochs do not count, since each question of a phase is seen once.
     trial
@@ -208,11 +208,13 @@ def train_in_phases(
     """
     joined = training.History(steps_planned=steps_of(parts, recipe), epochs_planned=len(PHASES))
     for number, phase in enumerate(PHASES):
+        name = f"phase-{number}"
+        if name not in parts:
+            continue
         if joined.stopped != "finished":
             break
         warmup = 0 if number else recipe.warmup_steps
         phased = replace(recipe, epochs=1, lr=recipe.lr * phase.lr, warmup_steps=warmup)
-        name = f"phase-{number}"
         history = train_answerer(
             model, parts[name], phased, valid_set=parts["valid"], **trial.stage(name).options
         )
@@ -283,8 +285,20 @@ def _mean(states: Tensor, mask: Tensor) -> Tensor:
 
 def load_trial(trial: Trial) -> tuple[Vocabulary, dict[str, QuestionSet]]:
     """Return the vocabulary and the parts of the questions that a trial's settings describe."""
-    names = ("train", "valid", "test", "kinds", "bias", "frames_each", "features", "noise", "curriculum")
+    names = (
+        "train",
+        "valid",
+        "test",
+        "kinds",
+        "bias",
+        "frames_each",
+        "features",
+        "noise",
+        "curriculum",
+        "taught",
+    )
     chosen: dict[str, Any] = {name: trial.settings[name] for name in names if name in trial.settings}
-    if "kinds" in chosen:
-        chosen["kinds"] = tuple(chosen["kinds"])
+    for name in ("kinds", "taught"):
+        if name in chosen:
+            chosen[name] = tuple(chosen[name])
     return load_questions(**chosen)

@@ -15,6 +15,7 @@ __all__ = [
     "aligned",
     "bias",
     "by_need",
+    "captions",
     "cka_table",
     "curves",
     "ends",
@@ -24,6 +25,7 @@ __all__ = [
     "published_accuracy",
     "streams",
     "text_bias",
+    "variants",
 ]
 
 POINTS, SHARED = "modality_alignment/points", "modality_alignment/shared_points"
@@ -193,12 +195,16 @@ def published_accuracy() -> Picture:
 
 def by_need(experiment: str, rows: Mapping[str, str], about: str) -> Picture:
     """Draw accuracy by what a question needs, for some rows of an experiment with simulated videos."""
+    return _by_kind(experiment, rows, NEEDS, about)
+
+
+def _by_kind(experiment: str, rows: Mapping[str, str], kinds: Mapping[str, str], about: str) -> Picture:
     series = {}
     for row, label in rows.items():
         values: dict[str, Spread] = {}
         origins: set[str] = set()
-        for need, words in NEEDS.items():
-            share, recorded = measured(experiment, [row], f"accuracy.{need}", {row: words})
+        for kind, words in kinds.items():
+            share, recorded = measured(experiment, [row], f"accuracy.{kind}", {row: words})
             values |= share
             origins |= recorded
         series[label] = (values, origins)
@@ -212,6 +218,16 @@ def streams(system: str = "tvqa-abc") -> Picture:
         SYSTEMS[system],
         {f"{system}{ending}": label for ending, label in rows.items()},
         f"Simulated questions, by what they need, for {ROWS[system]} with some of its streams.",
+    )
+
+
+def captions() -> Picture:
+    """Draw which questions about both streams TVQA_abc answers with and without generated captions."""
+    return _by_kind(
+        TVQA,
+        {"tvqa-abc": "subtitles and video", "tvqa-abc-caption": "and captions"},
+        {"both.meeting": "meeting", "both.moment": "moment"},
+        "Simulated questions that need both streams, for TVQA_abc with and without generated captions.",
     )
 
 
@@ -262,12 +278,32 @@ def text_bias() -> Picture:
 
 def aligned(system: str = "tvqa-abc") -> Picture:
     """Draw the accuracy of a system with and without alignment, by what the question needs."""
-    rows = {"": "no alignment", "-cka": "CKA", "-cka-unpaired": "CKA of unpaired rows", "-infonce": "InfoNCE"}
+    rows = {
+        "": "no alignment",
+        "-cka": "CKA",
+        "-cka-unpaired": "CKA of unpaired rows",
+        "-infonce": "InfoNCE",
+        "-infonce-weak": "InfoNCE, λ = 0.005",
+    }
     labels = {row: label for ending, label in rows.items() if (row := f"{system}{ending}") in ROWS}
     return by_need(
         SYSTEMS[system],
         labels,
         f"Simulated questions, by what they need, for {ROWS[system]} with and without alignment.",
+    )
+
+
+def variants() -> Picture:
+    """Draw the accuracy of TVQA_abc with CKA in its variants, by what the question needs."""
+    return by_need(
+        TVQA,
+        {
+            "tvqa-abc-cka": "warm-up, linear kernel",
+            "tvqa-abc-cka-cold": "no warm-up",
+            "tvqa-abc-cka-rbf": "RBF kernel",
+        },
+        "Simulated questions, by what they need, for TVQA_abc with CKA: as in the source, without warm-up, "
+        "and with the other kernel.",
     )
 
 

@@ -88,7 +88,7 @@ live("oov", ({ root, stage, data, weights, find }) => {
           shown.remark ? make("span", { class: "rr-chat-remark" }, shown.remark) : null), factsFound(one.found)];
       }))),
     ]));
-    rows.scrollTop = rows.scrollHeight;
+    toTheEnd(rows);
     const one = state.talks[0].said[state.chosen];
     why.hidden = !one;
     if (!one) return;

@@ -30,7 +30,7 @@ live("lying", ({ root, stage, data, find }) => {
     const { ms } = timed(() => {
       drawn = { plain: [], unbiased: [] };
       for (const count of sizes) {
-        const [x, y] = cloud(count, size, share.value, random);
+        const [x, y] = cloud(count, size, share.value, random).map(products);
         for (const [name, hsic] of Object.entries(estimates)) drawn[name].push(estimateCka(x, y, hsic));
       }
     });

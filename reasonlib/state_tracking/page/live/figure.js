@@ -5,23 +5,30 @@ live("tracking", ({ root, stage, data, weights, find }) => {
   /** Small letters, punctuation apart, as the simulated dialogues are; a time such as 10:15 stays one word. */
   const split = (text) => tidy(text).toLowerCase().replace(/([.,?!])(?=\s|$)/g, " $1 ").split(/\s+/).filter(Boolean).join(" ");
   const domainOf = (pair) => pair.split("-")[0], slotOf = (pair) => pair.slice(pair.indexOf("-") + 1);
+  const tracked = new Map(); // what the tracker said of a dialogue so far; the next turn asks for it again
   let turns = [], step = 1, before = {}, result = null, chosen = null;
 
   const talk = make("ol", { class: "rr-tracking-talk", "aria-label": "Dialogue" });
   const table = make("div", { class: "rr-tracking-state", "aria-label": "State after this turn" });
   const looks = make("div", { class: "rr-live-sides" }), said = announcer(), remarks = make("ul", { class: "rr-live-notes" });
 
+  function trackOnce(shown) {
+    const key = JSON.stringify([shown, cut.value]);
+    if (!tracked.has(key)) tracked.set(key, track(model, data, shown, { blocked: cut.value }));
+    return tracked.get(key);
+  }
+
   function answer() {
-    const shown = turns.slice(0, step), options = { blocked: cut.value };
-    before = step > 1 ? track(model, data, shown.slice(0, -1), options).state : {};
-    const { result: now, ms } = timed(() => track(model, data, shown, options));
+    const shown = turns.slice(0, step);
+    before = step > 1 ? trackOnce(shown.slice(0, -1)).state : {};
+    const { result: now, ms } = timed(() => trackOnce(shown));
     result = now;
     find("took").textContent = took(ms);
     talk.replaceChildren(...shown.flatMap(([system, user], at) => [
       system ? make("li", { class: "rr-tracking-system" }, make("b", {}, "system "), system) : null,
       make("li", { class: `rr-tracking-user${at === step - 1 ? " rr-tracking-now" : ""}` }, make("b", {}, "user "), user),
     ]).filter(Boolean));
-    talk.scrollTop = talk.scrollHeight;
+    toTheEnd(talk);
     const changed = Object.keys(result.state).filter((pair) => before[pair] !== result.state[pair]);
     said.replaceChildren(changed.length ? `Turn ${step} fills ${listed(changed.map((pair) => `${pair} = ${result.state[pair]}`))}.` : `Turn ${step} changes nothing.`);
     const domains = [...new Set(Object.keys(result.state).map(domainOf))];

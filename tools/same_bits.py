@@ -1,6 +1,7 @@
 """Did a change of code change a number? Train both at smoke, and compare every metric bit for bit.
 
-    python tools/same_bits.py [--before COMMIT] [--experiment NAME ...] [--all-rows] [--jobs N] [--why]
+    python tools/same_bits.py [--before COMMIT] [--experiment NAME ...] [--all-rows] [--again ROW ...]
+                               [--jobs N] [--why]
 
 A record keeps a fingerprint of all code that its number depends on, so whatever touches that code makes it
 stale. Where the code was only rewritten (an argument renamed, a function split), this shows it and says so:
@@ -18,7 +19,9 @@ stale. Where the code was only rewritten (an argument renamed, a function split)
    made by the code of then count as made by the code of now. Commit that file.
 
 An experiment whose metrics differ is reported with the first of them, and the command fails; its records are
-stale: measure them again (`reasonlib run`), or find what changed.
+stale: measure them again (`reasonlib run`), or find what changed. A change that is meant to alter some rows
+needs new records of these alone: measure them again, then name them behind `--again`; they are not compared,
+and the command fails where one of their records has not been made again.
 
 What was run is kept in `_run/same_bits`, so that a command that was stopped goes on when started again.
 `--jobs` is the number of experiments at a time; each takes two processes of one thread.
@@ -32,13 +35,16 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trees import KEPT, ROOT, SameBitsError, Tree, at, git
+
+if TYPE_CHECKING:
+    from reasonlib.tracking.record import Record
 
 SEEDS = (0, 1)
 TIMES = re.compile(r"(^|[._])(\w*per_second|\w*seconds|\w*in_time)($|[._])")
@@ -125,6 +131,17 @@ def pairs(before: Tree, after: Tree, closures: tuple[Any, Any], wanted: list[str
         )
 
 
+def not_yet(records: Iterable[Record], code: str, rows: Container[str]) -> list[str]:
+    """Return the trials of `rows` that have a record, but none that was made by `code`."""
+    trials = {
+        (one.row, one.scale, one.data.name, one.seed, one.code == {"run": code})
+        for one in records
+        if one.row in rows
+    }
+    missing = sorted({trial[:-1] for trial in trials if not trial[-1]} - {t[:-1] for t in trials if t[-1]})
+    return [f"{row} at {scale} on {data}, seed {seed}" for row, scale, data, seed in missing]
+
+
 def chosen(pair: Pair, *, all_rows: bool) -> list[tuple[str, str]]:
     """Choose rows and data: each setting, and each word, truth or nothing it can be, at least once."""
     if not pair.rows or not pair.data:
@@ -163,17 +180,23 @@ class Finding:
     gone: set[str] = field(default_factory=set)
     new: set[str] = field(default_factory=set)
     different: list[str] = field(default_factory=list)
+    again: set[str] = field(default_factory=set)
     absent: dict[str, str] = field(default_factory=dict)  # data that cannot be had here, and why
     trials: list[str] = field(default_factory=list)
 
 
-def compare(pair: Pair, before: Tree, after: Tree, *, all_rows: bool, steady: bool = False) -> Finding:
-    """Run an experiment in both trees and compare its metrics."""
+def compare(
+    pair: Pair, before: Tree, after: Tree, *, all_rows: bool, again: Container[str] = ()
+) -> Finding:
+    """Run an experiment in both trees and compare the metrics of all rows but those measured `again`."""
     from reasonlib.tracking.renames import load
 
     renames = load(ROOT / "records")
     finding = Finding()
     for row, data in chosen(pair, all_rows=all_rows):
+        if row in again:
+            finding.again.add(row)
+            continue
         for seed in SEEDS:
             if data in finding.absent:
                 break
@@ -263,6 +286,7 @@ def evidence(pair: Pair, finding: Finding, before: Tree) -> str:
         ("metrics no longer measured", finding.gone),
         ("metrics measured since", finding.new),
         ("data that was not here", set(finding.absent)),
+        ("rows measured again, not compared", finding.again),
     ):
         if names:
             parts.append(f"{what}: {', '.join(sorted(names))}")
@@ -288,6 +312,9 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--experiment", nargs="+", default=[], metavar="NAME", help="only these")
     parser.add_argument("--all-rows", action="store_true", help="every row on every data set")
+    parser.add_argument(
+        "--again", nargs="+", default=[], metavar="ROW", help="rows that were measured again since"
+    )
     parser.add_argument("--jobs", type=int, default=1, help="experiments at a time")
     parser.add_argument("--why", action="store_true", help="list what differs and run nothing")
     return parser.parse_args()
@@ -299,6 +326,7 @@ def main() -> int:
     sys.path.insert(0, str(ROOT))
     from reasonlib.tracking import equivalence
     from reasonlib.tracking.fingerprint import OUTSIDE, Closure
+    from reasonlib.tracking.record_files import read
     from reasonlib.tracking.renames import load
 
     commit = (
@@ -328,12 +356,17 @@ def main() -> int:
         else:
             proof = "the same code, fingerprinted otherwise"
             if pair.before != pair.after:
-                finding = compare(pair, before, after, all_rows=asked.all_rows)
+                finding = compare(pair, before, after, all_rows=asked.all_rows, again=asked.again)
                 proof = evidence(pair, finding, before)
-                if finding.different or not finding.compared:
+                missing = not_yet(read(pair.name), known.same(pair.name, pair.after), asked.again)
+                if finding.different or missing or not finding.compared:
                     failed.append(pair.name)
                     open_ = []
-                    proof = finding.different[0] if finding.different else "nothing to compare: " + proof
+                    proof = "nothing to compare: " + proof
+                    if missing:
+                        proof = f"{missing[0]} has not been measured again"
+                    if finding.different:
+                        proof = finding.different[0]
             for one in open_:
                 line = equivalence.Equivalence(
                     experiment=pair.name, before=one, after=pair.after, evidence=proof

@@ -185,9 +185,7 @@ class Finding:
     trials: list[str] = field(default_factory=list)
 
 
-def compare(
-    pair: Pair, before: Tree, after: Tree, *, all_rows: bool, again: Container[str] = ()
-) -> Finding:
+def compare(pair: Pair, before: Tree, after: Tree, *, all_rows: bool, again: Container[str] = ()) -> Finding:
     """Run an experiment in both trees and compare the metrics of all rows but those measured `again`."""
     from reasonlib.tracking.renames import load
 

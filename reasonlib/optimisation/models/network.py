@@ -71,8 +71,8 @@ def digits(train: int = 500, valid: int = 300, *, seed: int = 0) -> Split:
 def gain(activation: str) -> float:
     r"""By how much weights must be scaled for the signal to keep its size: :math:`1 / \sqrt{E f(z)^2}`.
 
-    `z` is normal with variance one. Ramps get :math:`\sqrt 2`, as He et al. found for them. Maxout gets 1: the
-    larger of two independent normal values has :math:`E f^2 = 1`.
+    `z` is normal with variance one. Ramps get :math:`\sqrt 2`, as He et al. found for them. Maxout gets 1:
+    the larger of two independent normal values has :math:`E f^2 = 1`.
     """
     if activation == "maxout":
         return 1.0

@@ -64,18 +64,15 @@ class Opened:
 
     `complaints` collects errors, warnings on the console, and addresses asked for in vain.
     Whoever reads through `part`, `all` or `ask` reads a page that has drawn what the last key or click
-    brought about. `prefix` begins the classes of a figure's parts; `first` is a script that runs before those
-    of the page.
+    brought about. `prefix` begins the classes of a figure's parts.
     """
 
     prefix = ""
-    first = ""
 
     def __init__(self, browser, url, *, here=(), **settings):
         self.context = browser.new_context(**settings)
         self.scripts = settings.get("java_script_enabled", True)
         self.context.set_default_timeout(PATIENCE)
-        self.context.add_init_script(self.first)
         self.page = self.context.new_page()
         self.complaints = []
 

@@ -34,25 +34,25 @@
     else if (!box.hasAttribute("role")) box.removeAttribute("tabindex");
   }
 
-  // Measuring makes the browser lay out what it measures, so only what is about to be seen is measured.
-  const near = new IntersectionObserver((entries) => {
-    const boxes = entries.filter((each) => each.isIntersecting).map((each) => each.target);
+  // A size changes with the window, with fonts, when something is unfolded, and when a section comes near and is
+  // laid out. All that changed at once is measured together, once the browser has drawn it.
+  const changed = new Set();
+  const sizes = new ResizeObserver((entries) => {
+    if (!changed.size) requestAnimationFrame(measure);
+    for (const { target } of entries) changed.add(target.closest(BOXES));
+  });
+
+  function measure() {
+    const boxes = [...changed];
+    changed.clear();
     for (let round = 0; round < 8 && widen(boxes); round++); // wider cells leave others less
     boxes.forEach(mark);
-  }, { rootMargin: "200%" });
-
-  function all() {
-    near.disconnect(); // what is observed anew is measured anew
-    for (const box of document.querySelectorAll(BOXES)) {
-      if (!box.dataset.rrMarked) {
-        box.dataset.rrMarked = "";
-        box.addEventListener("scroll", () => mark(box), { passive: true });
-      }
-      near.observe(box);
-    }
   }
-  addEventListener("load", () => document.fonts.ready.then(all));
-  document.fonts.addEventListener("loadingdone", all); // a section brings its fonts when it is laid out
-  addEventListener("resize", all);
-  addEventListener("toggle", all, true); // what was folded has a size now
+
+  addEventListener("load", () => {
+    for (const box of document.querySelectorAll(BOXES)) {
+      box.addEventListener("scroll", () => mark(box), { passive: true });
+      for (const part of [box, ...box.children]) sizes.observe(part);
+    }
+  });
 })();

@@ -26,6 +26,22 @@ MOST = 12  # rows of a chart: more belong on the results page
 LABEL = 46  # letters of a row's name
 ROW = 0.52  # inches
 
+PUBLISHED_MARK: dict[str, Any] = {
+    "color": plotting.COLOURS["orange"],
+    "marker": "D",
+    "markersize": 7,
+    "fillstyle": "none",
+    "markeredgewidth": 1.8,
+    "linestyle": "none",
+}
+OURS_MARK: dict[str, Any] = {
+    "color": plotting.COLOURS["blue"],
+    "marker": "o",
+    "markersize": 6.5,
+    "capsize": 3,
+    "linestyle": "none",
+}
+
 
 def chart(
     topic: str,
@@ -104,12 +120,12 @@ def comparison(
             label = textwrap.shorten(str(row.get("label") or row["row"]), LABEL, placeholder=" …")
             said.append(f"{label}: {_draw(axes, place, row)}")
             across = axes.get_yaxis_transform()
-            mark = f"{plotting.VERDICTS.get(row['verdict'], '')} {_word(row)}".strip()
+            mark = f"{findings.GLYPHS.get(row['verdict'], '')} {_word(row)}".strip()
             axes.axhline(place, color=plotting.INK, alpha=0.22, linewidth=0.8, zorder=0)
             axes.text(0, place - 0.27, label, transform=across, va="bottom", fontsize=9.5)
             axes.text(1, place - 0.27, mark, transform=across, va="bottom", ha="right", fontsize=9)
-        axes.plot([], [], label="published", **plotting.PUBLISHED_MARK)
-        axes.errorbar([], [], xerr=[], label="our runs, 95 % interval", **plotting.OURS_MARK)
+        axes.plot([], [], label="published", **PUBLISHED_MARK)
+        axes.errorbar([], [], xerr=[], label="our runs, 95 % interval", **OURS_MARK)
         axes.set_yticks([])
         axes.set_ylim(len(rows) - 0.55, -0.8)
         axes.spines["left"].set_visible(False)
@@ -135,7 +151,7 @@ def _draw(axes: Any, place: int, row: Mapping[str, Any]) -> str:
         for value in _runs(row):
             axes.plot(value, place, ".", color=plotting.COLOURS["blue"], alpha=0.55, markersize=5)
         reach = None if ends is None else [[mean - ends[0]], [ends[1] - mean]]
-        axes.errorbar(mean, place, xerr=reach, **plotting.OURS_MARK)
+        axes.errorbar(mean, place, xerr=reach, **OURS_MARK)
     if published is not None:
         if ours is not None:
             way = [float(published), float(ours["mean"])]
@@ -148,7 +164,7 @@ def _draw(axes: Any, place: int, row: Mapping[str, Any]) -> str:
                 linewidth=2.5,
                 zorder=1,
             )
-        axes.plot(published, place, **plotting.PUBLISHED_MARK)
+        axes.plot(published, place, **PUBLISHED_MARK)
         words.append(f"published {published:.3g}")
     else:
         words.append("no published number")

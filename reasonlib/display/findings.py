@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from reasonlib.display import strip
-from reasonlib.display.plotting import VERDICTS
 from reasonlib.tracking import claims
 from reasonlib.tracking.experiment import part
 from reasonlib.tracking.published import PLACES
@@ -21,6 +20,17 @@ __all__ = ["CSS", "Findings", "Line", "badge", "cells", "figures", "line", "show
 
 NOTHING = 1e-9  # what is smaller is written as 0
 HEADINGS = ("Claim and verdict", "Published and measured")
+GLYPHS = {
+    "reproduced": "✓",
+    "exceeded": "▲",
+    "supported": "↗",
+    "inconclusive": "≈",
+    "challenged": "↘",
+    "contradicted": "✗",
+    "not run": "○",
+}
+"""The sign of each verdict, which says without colour what the colour says."""
+
 GOAL_WORDS = {
     "reproduced": "reached",
     "exceeded": "reached",
@@ -72,7 +82,7 @@ class Line:
     origin
         Scale, data and runs of these numbers; empty where there are none.
     verdict
-        One of `reasonlib.tracking.verdicts.VERDICTS`.
+        One of `reasonlib.tracking.judging.VERDICTS`.
     goal
         Whether it is a goal of the book and no claim of a source.
     why
@@ -141,7 +151,7 @@ class Findings:
         rows: list[Sequence[str]] = [("Claim", "Measured", "Verdict"), ("---",) * 3]
         for item in self.lines:
             said = "<br>".join(filter(None, (item.said, item.why, *_differs(item))))
-            rows.append((said, "<br>".join(item.numbers()), f"{VERDICTS[item.verdict]} {item.word}"))
+            rows.append((said, "<br>".join(item.numbers()), f"{GLYPHS[item.verdict]} {item.word}"))
         lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
         return "\n".join([f"**{self.caption}**", "", *lines])
 
@@ -149,7 +159,7 @@ class Findings:
         """Return the same as text, a block for each claim."""
         blocks = [self.caption]
         for item in self.lines:
-            blocks.append(f"{VERDICTS[item.verdict]} {item.word}: {item.said}")
+            blocks.append(f"{GLYPHS[item.verdict]} {item.word}: {item.said}")
             blocks += [f"  {text}" for text in (*item.numbers(), *filter(None, [item.why]), *_differs(item))]
         return "\n".join(blocks)
 
@@ -267,7 +277,7 @@ def cells(item: Line, *, address: str | None = None) -> str:
 def badge(item: Line) -> str:
     """Return the verdict as a glyph, a word and a colour."""
     slug = item.verdict.replace(" ", "-")
-    glyph = f'<span class="rr-glyph" aria-hidden="true">{VERDICTS[item.verdict]}</span>'
+    glyph = f'<span class="rr-glyph" aria-hidden="true">{GLYPHS[item.verdict]}</span>'
     return f'<span class="rr-verdict rr-{slug}">{glyph} {item.word}</span>'
 
 

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from reasonlib.display import findings
-from reasonlib.display.plotting import VERDICTS, Picture
+from reasonlib.display.plotting import Picture
 from reasonlib.tracking import settle
 from reasonlib.tracking.claims import Verdict
+from reasonlib.tracking.judging import VERDICTS
 from reasonlib.tracking.published import PLACES
 
 __all__ = ["render"]
@@ -193,7 +194,7 @@ def _form(rows: Sequence[Mapping[str, Any]]) -> str:
 def _counts(rows: Sequence[Mapping[str, Any]]) -> str:
     counts = {word: sum(row["verdict"] == word for row in rows) for word in VERDICTS}
     spans = "".join(
-        f'<span class="rr-verdict rr-{_slug(word)}"><span aria-hidden="true">{VERDICTS[word]}</span> '
+        f'<span class="rr-verdict rr-{_slug(word)}"><span aria-hidden="true">{findings.GLYPHS[word]}</span> '
         f"{findings.GOAL_WORDS.get(word, word) if rows[0].get('goal') else word}: {count}</span>"
         for word, count in counts.items()
         if count

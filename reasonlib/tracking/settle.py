@@ -26,7 +26,7 @@ from reasonlib.tracking.claims import Verdict
 from reasonlib.tracking.conditions import SOURCE_KINDS
 from reasonlib.tracking.published import Side
 from reasonlib.tracking.record import KINDS, Record
-from reasonlib.tracking.verdicts import MIN_RUNS
+from reasonlib.tracking.significance import MIN_RUNS
 
 __all__ = ["Plan", "Run", "carry_out", "command", "costs", "missing", "plan", "to_json"]
 

@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from reasonlib.display.plotting.picture import Picture
 from reasonlib.display.plotting.style import HEAT, STRONGEST, figure, theme
 
+__all__ = ["attention_map", "memory_hops"]
+
 
 def attention_map(
     weights: ArrayLike,

@@ -9,6 +9,8 @@ from matplotlib.figure import Figure
 from reasonlib.display.intervals import Spread
 from reasonlib.display.plotting.style import INK, PALETTE, add_legend, figure, theme
 
+__all__ = ["bars"]
+
 
 def bars(
     values: Mapping[str, Any],

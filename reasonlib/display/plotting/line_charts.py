@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from reasonlib.display.plotting.style import DASHES, MARKERS, PALETTE, add_legend, figure, theme
 
+__all__ = ["learning_curve", "lines"]
+
 
 def learning_curve(
     histories: Any, metric: str = "accuracy", *, unit: str = "", step: str = "epoch"

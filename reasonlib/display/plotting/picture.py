@@ -10,6 +10,8 @@ from matplotlib.figure import Figure
 
 from reasonlib.display.plotting.style import INK, theme
 
+__all__ = ["CSS", "Picture", "beside", "show"]
+
 CSS = """
 .rr{color:inherit}
 .rr-figure{margin:1rem 0;max-width:34rem}

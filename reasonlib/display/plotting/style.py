@@ -14,6 +14,20 @@ import seaborn
 from cycler import cycler
 from matplotlib.figure import Figure
 
+__all__ = [
+    "COLOURS",
+    "DASHES",
+    "HEAT",
+    "INK",
+    "MARKERS",
+    "PALETTE",
+    "STRONGEST",
+    "WIDTH",
+    "add_legend",
+    "figure",
+    "theme",
+]
+
 INK = "#767a7e"  # drawn as this grey, shown as the page's own text colour
 
 COLOURS = {
@@ -24,7 +38,7 @@ COLOURS = {
     "violet": "#8d49f2",
     "olive": "#73683f",
 }
-PALETTE = tuple(COLOURS.values())
+PALETTE = tuple(COLOURS.values())  # in the order that lines and bars take them
 DASHES: tuple[Any, ...] = (
     "-",
     (0, (5, 2)),
@@ -33,9 +47,9 @@ DASHES: tuple[Any, ...] = (
     (0, (8, 2)),
     (0, (3, 1, 1, 1, 1, 1)),
 )
-MARKERS = ("o", "s", "^", "D", "v", "P")
+MARKERS = ("o", "s", "^", "D", "v", "P")  # one for each colour, as `DASHES`
 
-HEAT = "#2389d7"
+HEAT = "#2389d7"  # the colour of a weight; the weight is its opacity
 STRONGEST = 0.6  # opacity of a full cell: text of the page's colour keeps 4.5:1 on top of it in both themes
 
 WIDTH = 4.2  # inches; at a phone's 340 px a 10 pt letter is still 11 px high

@@ -75,7 +75,7 @@ class Line:
         Of the claim.
     said
         What the source states.
-    place
+    locator
         Where it states it.
     measured
         For each quantity its name, and below it pairs such as ``("tanh", "0.962 ± 0.006")``.
@@ -99,7 +99,7 @@ class Line:
 
     id: str
     said: str
-    place: str = ""
+    locator: str = ""
     measured: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
     origin: str = ""
     verdict: str
@@ -236,7 +236,7 @@ def line(row: Mapping[str, Any], *, command: str = "") -> Line:
     return Line(
         id=str(row["id"]),
         said=str(row.get("text") or row.get("row") or row["id"]),
-        place=_place(row),
+        locator=_locator(row),
         measured=tuple(measured),
         origin=_origin(row),
         verdict=row["verdict"],
@@ -258,7 +258,7 @@ def cells(item: Line, *, address: str | None = None) -> str:
     if address:
         said = f'<a href="{html.escape(address)}">{said}</a>'
     left = f"{said}<div>{badge(item)}</div>"
-    left += _small([item.place, item.why])
+    left += _small([item.locator, item.why])
     left += _folded("what differs from the source", item.conditions)
     left += _folded("changed after results existed", item.changed)
     if item.command:
@@ -339,18 +339,18 @@ def _origin(row: Mapping[str, Any]) -> str:
     return f"{row.get('scale')}, {name}{'' if name == kind else f' ({kind})'}, {runs}"
 
 
-def _condition(one: Mapping[str, Any]) -> str:
+def _condition(condition: Mapping[str, Any]) -> str:
     from reasonlib.tracking.conditions import Condition
 
-    return str(Condition(**one))
+    return str(Condition(**condition))
 
 
-def _place(row: Mapping[str, Any]) -> str:
+def _locator(row: Mapping[str, Any]) -> str:
     """Say where the source makes the claim."""
-    place = next((place for place in PLACES if row.get(place)), None)
-    where = str(row[place]) if place else ""
-    if where and not where.lower().startswith(f"{place} ") and where[0].isdigit():
-        where = f"{place} {where}"
+    kind = next((kind for kind in PLACES if row.get(kind)), None)
+    locator = str(row[kind]) if kind else ""
+    if locator and not locator.lower().startswith(f"{kind} ") and locator[0].isdigit():
+        locator = f"{kind} {locator}"
     label = (
         str(row["row"]) if row.get("row") and row.get("row") != (row.get("text") or row.get("row")) else ""
     )
@@ -358,7 +358,7 @@ def _place(row: Mapping[str, Any]) -> str:
         f"lines {row['lines']}" if row.get("lines") and row["lines"][0].isdigit() else row.get("lines") or ""
     )
     outside = "another paper's" if row.get("outside") else ""
-    return "; ".join(part for part in (where, label, lines, outside) if part)
+    return "; ".join(part for part in (locator, label, lines, outside) if part)
 
 
 def _differs(item: Line) -> list[str]:

@@ -259,11 +259,11 @@ def _heading(row: Mapping[str, Any]) -> str:
 
 
 def _part(row: Mapping[str, Any]) -> str:
-    place = next((place for place in PLACES if row.get(place)), None)
-    where = str(row[place]) if place else "claims"
-    if place and where[0].isdigit():
-        where = f"{place.capitalize()} {where}"
-    return f"{_source(str(row['source']))}: {where}" if row.get("outside") else where
+    kind = next((kind for kind in PLACES if row.get(kind)), None)
+    locator = str(row[kind]) if kind else "claims"
+    if kind and locator[0].isdigit():
+        locator = f"{kind.capitalize()} {locator}"
+    return f"{_source(str(row['source']))}: {locator}" if row.get("outside") else locator
 
 
 def _values(rows: Sequence[Mapping[str, Any]], key: str) -> list[str]:

@@ -136,13 +136,13 @@ def select(
     claims = everything
     if name is not None and "/" in name:
         claims = [claim for claim in claims if name in {side.experiment for side in claim.sides}]
-    for place, part in zip(PLACES, (table, figure, section), strict=True):
+    for kind, part in zip(PLACES, (table, figure, section), strict=True):
         if part is None:
             continue
-        known = list(dict.fromkeys(claim.where for claim in claims if claim.place == place))
-        if part not in known:
-            raise UserError(f"no claim is from {place} {part!r}; there are: {', '.join(known) or 'none'}")
-        claims = [claim for claim in claims if (claim.place, claim.where) == (place, part)]
+        locators = list(dict.fromkeys(claim.locator for claim in claims if claim.locator_kind == kind))
+        if part not in locators:
+            raise UserError(f"no claim is from {kind} {part!r}; there are: {', '.join(locators) or 'none'}")
+        claims = [claim for claim in claims if (claim.locator_kind, claim.locator) == (kind, part)]
     if wanted is not None:
         by_id = {claim.id: claim for claim in claims}
         if missing := [key for key in wanted if key not in by_id]:

@@ -164,7 +164,7 @@ class Reader:
             conditions=differences(claim, used, self.experiments),
             records=tuple(
                 dict.fromkeys(
-                    record.where for group in used.values() for record in group.records if record.where
+                    record.location for group in used.values() for record in group.records if record.location
                 )
             ),
             stale=stale,

@@ -103,7 +103,7 @@ class Verdict:
             "id": claim.id,
             "topic": claim.topic,
             "source": claim.source,
-            claim.place: claim.where,
+            claim.locator_kind: claim.locator,
             "row": claim.label,
             "metric": claim.metric,
             "published": claim.published,

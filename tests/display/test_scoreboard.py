@@ -188,7 +188,9 @@ def test_only_filters_that_occur_are_offered():
 
 
 def test_verdict_objects_and_own_addresses_are_accepted():
-    claim = claims.Claim(id="t/x", kind="value", source="s", place="table", where="1", label="row one")
+    claim = claims.Claim(
+        id="t/x", kind="value", source="s", locator_kind="table", locator="1", label="row one"
+    )
     page = scoreboard.render(
         [claims.Verdict(claim=claim, verdict="not run")], address=lambda row: f"../{row['topic']}.html"
     )

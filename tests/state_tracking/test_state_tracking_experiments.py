@@ -54,7 +54,7 @@ def test_the_same_seed_gives_the_same_record():
 
 def test_claims_ask_for_rows_that_there_are():
     found = claims.load("state_tracking")
-    tables = {claim.where[1] if isinstance(claim.where, tuple) else None for claim in found}
+    tables = {claim.locator[1] if isinstance(claim.locator, tuple) else None for claim in found}
     assert len(found) > 50 and tables
     for claim in found:
         for side in claim.sides:

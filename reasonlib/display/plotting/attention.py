@@ -189,18 +189,18 @@ def _draw_maps(
         drawing, grid = figure(
             height=height, rows=rows, columns=columns, squeeze=False, sharex=True, sharey=True
         )
-        for place, axes in enumerate(grid.flat):
-            if place >= heads:
+        for head, axes in enumerate(grid.flat):
+            if head >= heads:
                 axes.set_visible(False)
                 continue
-            shown = axes.imshow(maps[place], cmap=ramp, vmin=0, vmax=1, interpolation="none", aspect="auto")
+            shown = axes.imshow(maps[head], cmap=ramp, vmin=0, vmax=1, interpolation="none", aspect="auto")
             axes.grid(visible=False)
-            axes.set_title(names[place])
+            axes.set_title(names[head])
             axes.set_xticks(range(len(keys)), keys, rotation=90 if max(map(len, keys)) > 2 else 0)
             axes.set_yticks(range(len(queries)), queries)
             axes.spines[:].set_visible(True)
             if printed:
-                for (query, key), weight in np.ndenumerate(maps[place]):
+                for (query, key), weight in np.ndenumerate(maps[head]):
                     axes.text(key, query, f"{weight:.2f}", ha="center", va="center", fontsize=9)
         if not printed:
             scale = drawing.colorbar(shown, ax=grid, location="bottom", fraction=0.05, aspect=30, pad=0.04)

@@ -3,6 +3,7 @@
 import warnings
 
 import torch
+from clocks import training_step
 from torch.nn import functional
 from transformers import MarianConfig, MarianMTModel
 
@@ -45,19 +46,6 @@ class TorchTranslator(torch.nn.Module):
         return functional.cross_entropy(logits.flatten(0, 1), batch.target.flatten(), ignore_index=0)
 
 
-def learnt(model, loss):
-    """A function that does one step of training."""
-    optimiser = torch.optim.Adam(model.parameters(), lr=1e-4, fused=True)
-    model.train()
-
-    def step():
-        optimiser.zero_grad()
-        loss().backward()
-        optimiser.step()
-
-    return step
-
-
 def marian():
     config = MarianConfig(
         vocab_size=VOCABULARY, d_model=WIDTH, encoder_layers=LAYERS, decoder_layers=LAYERS,
@@ -72,17 +60,17 @@ def marian():
 def comparisons():
     batch = random_batch(rows=ROWS, length=LENGTH, sentences=1, context_length=LENGTH, vocabulary=VOCABULARY)
     ours = Translator("no-context", SystemConfig(**SIZES, dropout=0.0))
-    step = learnt(ours, lambda: translation_loss(ours, batch))
+    step = training_step(ours, lambda: translation_loss(ours, batch))
     torchs = TorchTranslator()
     name = f"training step of TwoC, {ROWS} x {LENGTH} tokens, width {WIDTH}, {LAYERS} layers"
-    yield name, "torch.nn.Transformer", step, learnt(torchs, lambda: torchs.loss(batch))
+    yield name, "torch.nn.Transformer", step, training_step(torchs, lambda: torchs.loss(batch))
     theirs = marian()
     labels = batch.target.masked_fill(batch.target == 0, -100)
     yield (
         name,
         "transformers.MarianMTModel",
         step,
-        learnt(
+        training_step(
             theirs,
             lambda: (
                 theirs(

@@ -12,12 +12,12 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from statistics import median
 
 import numpy as np
 import torch
+from clocks import Timed, print_rates
 from torch.nn import functional
 
 from reasonlib import data, training
@@ -30,32 +30,6 @@ TASKS = (1, 2, 3, 4, 5)
 BATCH, WIDTH, HOPS, SLOTS = 64, 32, 3, 50
 STEPS = 40  # of each call
 BEFORE = 2000  # steps before the first call, so that it is the middle of a training that is timed
-
-
-class Clocked:
-    """A function whose calls are timed by the clock and by the processor; `apart`: it returns the latter."""
-
-    def __init__(self, call, things, *, apart=False):
-        self.call, self.things, self.apart = call, things, apart
-        self.clock, self.processor = [], []
-
-    def __call__(self):
-        clock, processor = time.perf_counter(), time.process_time()
-        returned = self.call()
-        self.processor.append(returned if self.apart else time.process_time() - processor)
-        self.clock.append(time.perf_counter() - clock)
-
-    def said(self):
-        return (
-            f"{self.things / median(self.clock):,.0f} a second, "
-            f"{self.things / median(self.processor):,.0f} a second of processor time"
-        )
-
-
-def say(what, **sides):
-    for name, side in sides.items():
-        if side.clock:
-            print(f"    {what}, {name}: {side.said()}", flush=True)
 
 
 # Ours -------------------------------------------------------------------------------------------------------
@@ -92,12 +66,12 @@ def sums(task):
         (embed() * weight).sum().backward()
 
     starts = groups.starts[:-1].contiguous()
-    ours = Clocked(lambda: both(lambda: sum_groups(table, groups)), len(groups))
-    theirs = Clocked(
+    ours = Timed(lambda: both(lambda: sum_groups(table, groups)), len(groups))
+    theirs = Timed(
         lambda: both(lambda: functional.embedding_bag(groups.members, table, starts, mode="sum")), len(groups)
     )
     yield "embed the candidates, and back", "torch's embedding_bag", ours, theirs
-    say("candidates", ours=ours, other=theirs)
+    print_rates("candidates", ours=ours, other=theirs)
 
 
 # A public implementation ------------------------------------------------------------------------------------
@@ -214,11 +188,11 @@ def comparisons():
                 continue
             peer = Peer(folder, told, task)
             try:
-                ours = Clocked(trainer(encoded), STEPS * BATCH)
-                theirs = Clocked(peer, STEPS * BATCH, apart=True)
+                ours = Timed(trainer(encoded), STEPS * BATCH)
+                theirs = Timed(peer, STEPS * BATCH, returns_seconds=True)
                 what = f"{STEPS} steps of task {task}, {HOPS} hops, width {WIDTH}, batches of {BATCH}"
                 yield what, "dehuachen/chatbot_memn2n_pytorch", ours, theirs
-                say("turns", ours=ours, other=theirs)
+                print_rates("turns", ours=ours, other=theirs)
                 passes.append((len(encoded.train), ours, theirs))
             finally:
                 peer.close()

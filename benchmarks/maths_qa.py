@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from clocks import training_step
 from transformers import BartConfig, BartForConditionalGeneration
 
 from reasonlib.maths_qa.data.compatibility import load_generator
@@ -63,19 +64,6 @@ class WithoutCache:
         return self.solver.output(decoded.output[:, -1]).log_softmax(-1), (question, given)
 
 
-def learnt(model, loss):
-    """A function that does one step of training."""
-    optimiser = torch.optim.Adam(model.parameters(), lr=1e-4, fused=True)
-    model.train()
-
-    def step():
-        optimiser.zero_grad()
-        loss().backward()
-        optimiser.step()
-
-    return step
-
-
 def bart():
     return BartForConditionalGeneration(
         BartConfig(
@@ -106,8 +94,8 @@ def comparisons():
     yield (
         f"training step, {ROWS} x {QUESTION} + {ANSWER} characters, width {WIDTH}, {LAYERS} layers",
         "transformers.BartForConditionalGeneration",
-        learnt(solver, lambda: answer_loss(solver, batch)),
-        learnt(
+        training_step(solver, lambda: answer_loss(solver, batch)),
+        training_step(
             theirs,
             lambda: (
                 theirs(

@@ -9,13 +9,12 @@ by the clock and by processor time. `story_qa/peer` measures whole trainings, wi
 
 import os
 import tempfile
-import time
 from copy import deepcopy
 from pathlib import Path
-from statistics import median
 
 import numpy as np
 import torch
+from clocks import Timed, print_rates
 from torch.nn import functional
 
 from reasonlib import data
@@ -32,32 +31,6 @@ from reasonlib.story_qa.models.restarts import Restarts, RestartsConfig
 PEER_TASKS = (1, 2, 15)  # stories of up to 10, 88 and 8 sentences
 EPOCHS = 2  # of each call that compares with the peer
 STARTS = 10  # networks that differ in their first weights; the source trains as many for each task
-
-
-class Clocked:
-    """A function whose calls are timed by the clock and by the processor; `apart`: it returns the latter."""
-
-    def __init__(self, call, things, *, apart=False):
-        self.call, self.things, self.apart = call, things, apart
-        self.clock, self.processor = [], []
-
-    def __call__(self):
-        clock, processor = time.perf_counter(), time.process_time()
-        returned = self.call()
-        self.processor.append(returned if self.apart else time.process_time() - processor)
-        self.clock.append(time.perf_counter() - clock)
-
-    def said(self):
-        return (
-            f"{self.things / median(self.clock):,.0f} a second, "
-            f"{self.things / median(self.processor):,.0f} a second of processor time"
-        )
-
-
-def say(what, **sides):
-    for name, side in sides.items():
-        if side.clock:
-            print(f"    {what}, {name}: {side.said()}", flush=True)
 
 
 # The same network in the obvious way ------------------------------------------------------------------------
@@ -134,10 +107,10 @@ def networks():
         for (batch, _), (each, _) in zip(shared, plain, strict=True):  # both are the same network
             torch.testing.assert_close(model(batch).logits, answer(model, *each), atol=1e-4, rtol=1e-4)
         count = size * len(plan)
-        ours = Clocked(train(deepcopy(model), shared, lambda model, batch: model(batch).logits), count)
-        theirs = Clocked(train(deepcopy(model), plain, lambda model, batch: answer(model, *batch)), count)
+        ours = Timed(train(deepcopy(model), shared, lambda model, batch: model(batch).logits), count)
+        theirs = Timed(train(deepcopy(model), plain, lambda model, batch: answer(model, *batch)), count)
         yield f"train: {what}", "a vector for every memory", ours, theirs
-        say("questions", ours=ours, other=theirs)
+        print_rates("questions", ours=ours, other=theirs)
 
 
 # Batches and stories ----------------------------------------------------------------------------------------
@@ -166,16 +139,16 @@ def building():
             torch.from_numpy(story), torch.from_numpy(asked[items.start : items.stop])
             torch.from_numpy(stories.answer[items.start : items.stop])
 
-    ours = Clocked(lambda: [stories.batch(items, slots=slots) for items in plan], 32 * len(plan))
-    theirs = Clocked(copied, 32 * len(plan))
+    ours = Timed(lambda: [stories.batch(items, slots=slots) for items in plan], 32 * len(plan))
+    theirs = Timed(copied, 32 * len(plan))
     yield "build batches of 32 questions, all tasks", "copying padded word numbers", ours, theirs
-    say("questions", ours=ours, other=theirs)
+    print_rates("questions", ours=ours, other=theirs)
 
 
 def telling():
     count = 20
     texts = {task: corpus.dumps(simulate(task, stories=count, seed=3)).splitlines() for task in TASKS}
-    each = {task: Clocked(lambda task=task: simulate(task, stories=count, seed=3), count) for task in TASKS}
+    each = {task: Timed(lambda task=task: simulate(task, stories=count, seed=3), count) for task in TASKS}
     yield (
         f"simulate {count} stories of each task",
         "reading them from a file's lines",
@@ -183,7 +156,7 @@ def telling():
         lambda: [corpus.parse(texts[task], f"qa{task}", task) for task in TASKS],
     )
     for task in TASKS:
-        say(f"stories of task {task}", ours=each[task])
+        print_rates(f"stories of task {task}", ours=each[task])
 
 
 # A public implementation ------------------------------------------------------------------------------------
@@ -239,11 +212,11 @@ def peers(folder):
             held = len(examples) // 10  # the last tenth of the questions, in both
             with PeerNetwork(folder, files[:1], files[1:]) as port:
                 for what, questions, count, call in ours(examples, held, port):
-                    mine = Clocked(call, count * EPOCHS * questions)
-                    theirs = Clocked(
+                    mine = Timed(call, count * EPOCHS * questions)
+                    theirs = Timed(
                         lambda port=port, count=count: sum(port.train(EPOCHS) for _ in range(count)),
                         count * EPOCHS * (port.questions // port.batch) * port.batch,
-                        apart=True,
+                        returns_seconds=True,
                     )
                     yield (
                         f"task {task}, width {port.width}: {what}",
@@ -251,7 +224,7 @@ def peers(folder):
                         mine,
                         theirs,
                     )
-                    say("questions", ours=mine, other=theirs)
+                    print_rates("questions", ours=mine, other=theirs)
 
 
 def comparisons():

@@ -7,6 +7,7 @@ they can give them.
 import warnings
 
 import torch
+from clocks import training_step
 from torch.nn import functional
 from transformers import BertConfig as TheirConfig
 from transformers import BertForPreTraining
@@ -22,18 +23,6 @@ from reasonlib.transformer.models.bert import Bert, BertConfig
 from reasonlib.transformer.models.translator import Translator, TranslatorConfig
 
 BATCH, LENGTH, WIDTH, HEADS, HIDDEN, LAYERS = 32, 40, 64, 4, 256, 2
-
-
-def learnt(parameters, loss):
-    """A function that does one step of training."""
-    optimiser = torch.optim.AdamW(parameters, lr=1e-4)
-
-    def step():
-        optimiser.zero_grad()
-        loss().backward()
-        optimiser.step()
-
-    return step
 
 
 def again(model, source, *, longest):
@@ -69,8 +58,8 @@ def comparisons():
     yield (
         f"a training step of {LAYERS} encoder layers",
         "torch.nn.TransformerEncoder",
-        learnt(stack.parameters(), lambda: stack(x).output.square().mean()),
-        learnt(other.parameters(), lambda: other(x).square().mean()),
+        training_step(stack, lambda: stack(x).output.square().mean()),
+        training_step(other, lambda: other(x).square().mean()),
     )
 
     words = story_vocabulary()
@@ -112,8 +101,8 @@ def comparisons():
     yield (
         f"a pre-training step on {BATCH} pairs, both tasks",
         "transformers' BertForPreTraining",
-        learnt(mine.parameters(), our_loss),
-        learnt(bert.parameters(), their_loss),
+        training_step(mine, our_loss),
+        training_step(bert, their_loss),
     )
 
     writer = Translator(TranslatorConfig(vocabulary=40)).eval()

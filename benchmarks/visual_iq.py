@@ -13,11 +13,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from statistics import median
 
 import numpy as np
+from clocks import Timed, print_rates
 
 from reasonlib.visual_iq.data import corpus_writer, render
 from reasonlib.visual_iq.data.example import CONFIGURATIONS, KEYS, POSITION_OF
@@ -27,31 +27,13 @@ COUNT = 100  # problems of each call beside the peer
 MANY = 500  # problems of each call where ours are alone
 
 
-class Clocked:
-    """A function whose calls are timed by the clock and by the processor; `apart`: it returns the latter."""
-
-    def __init__(self, call, things, *, apart=False):
-        self.call, self.things, self.apart = call, things, apart
-        self.clock, self.processor = [], []
-
-    def __call__(self):
-        clock, processor = time.perf_counter(), time.process_time()
-        returned = self.call()
-        self.processor.append(returned if self.apart else time.process_time() - processor)
-        self.clock.append(time.perf_counter() - clock)
-
-    def said(self):
-        clock, processor = (self.things / median(each) for each in (self.clock, self.processor))
-        return f"{clock:,.0f} a second, {processor:,.0f} a second of processor time"
-
-
 def say(what, ours, theirs):
     """Print rates and their ratio, where there is something to print."""
     if not ours.clock or not theirs.clock:
         return
-    ratio = median(theirs.processor) / theirs.things / median(ours.processor) * ours.things
-    print(f"    {what}, ours: {ours.said()}", flush=True)
-    print(f"    {what}, other: {theirs.said()}; ratio of processor times {ratio:.0f}", flush=True)
+    ratio = median(theirs.processor) / theirs.count / median(ours.processor) * ours.count
+    print_rates(what, ours=ours, other=theirs)
+    print(f"    ratio of processor times {ratio:.0f}", flush=True)
 
 
 class Seeds:
@@ -191,8 +173,8 @@ def beside(folder):
                 return
             for key in KEYS:
                 drawn(key, MANY)
-                ours = Clocked(lambda key=key: drawn(key), COUNT)
-                theirs = Clocked(lambda key=key: peer.draw(key, False), COUNT, apart=True)
+                ours = Timed(lambda key=key: drawn(key), COUNT)
+                theirs = Timed(lambda key=key: peer.draw(key, False), COUNT, returns_seconds=True)
                 yield f"simulate and draw {COUNT} of {key[:22]}", "mikomel/raven-datasets", ours, theirs
                 say(f"problems of {key}", ours, theirs)
             for key in ("center_single", "distribute_nine"):
@@ -201,8 +183,8 @@ def beside(folder):
                     problems = simulate(key, COUNT, seed=SEED(), answers="i-raven")
                     corpus_writer.write(problems, Path(ours_to) / str(SEED()))
 
-                ours = Clocked(stored, COUNT)
-                theirs = Clocked(lambda key=key: peer.draw(key, True), COUNT, apart=True)
+                ours = Timed(stored, COUNT)
+                theirs = Timed(lambda key=key: peer.draw(key, True), COUNT, returns_seconds=True)
                 yield f"store {COUNT} of {key}", "mikomel/raven-datasets", ours, theirs
                 say(f"stored problems of {key}", ours, theirs)
         finally:

@@ -107,7 +107,7 @@ def tally(rows: Iterable[Mapping[str, Any]]) -> str:
     >>> tally([{"verdict": "not run"}, {"verdict": "reproduced"}, {"verdict": "not run"}])
     '3 claims: 1 reproduced, 2 not run'
     """
-    from reasonlib.tracking.verdicts import VERDICTS
+    from reasonlib.tracking.judging import VERDICTS
 
     verdicts = [row["verdict"] for row in rows]
     counts = [f"{verdicts.count(verdict)} {verdict}" for verdict in VERDICTS if verdict in verdicts]

@@ -33,7 +33,7 @@ def claims(
 ) -> None:
     """Show the verdict of each published claim, and of each goal of the book."""
     from reasonlib.tracking.claims import verdicts
-    from reasonlib.tracking.verdicts import VERDICTS
+    from reasonlib.tracking.judging import VERDICTS
 
     wanted = [word.replace("-", " ") for word in verdict or VERDICTS]
     for word in wanted:

@@ -50,7 +50,7 @@ def fetch(
     """Download, verify and unpack corpora into the cache; a failed download leaves nothing behind."""
     from reasonlib import data
 
-    corpora = [data.find(one) for one in dict.fromkeys(name)]
+    corpora = [data.find(label) for label in dict.fromkeys(name)]
     paths = {}
     with _failing():
         for corpus in corpora:
@@ -69,7 +69,7 @@ def verify(
     from reasonlib import data
 
     if name:
-        corpora = [data.find(one) for one in dict.fromkeys(name)]
+        corpora = [data.find(label) for label in dict.fromkeys(name)]
     else:
         corpora = [corpus for corpus in data.corpora().values() if data.source_of(corpus) is not None]
     with _failing():

@@ -26,6 +26,22 @@ MOST = 12  # rows of a chart: more belong on the results page
 LABEL = 46  # letters of a row's name
 ROW = 0.52  # inches
 
+PUBLISHED_MARK: dict[str, Any] = {
+    "color": plotting.COLOURS["orange"],
+    "marker": "D",
+    "markersize": 7,
+    "fillstyle": "none",
+    "markeredgewidth": 1.8,
+    "linestyle": "none",
+}
+OURS_MARK: dict[str, Any] = {
+    "color": plotting.COLOURS["blue"],
+    "marker": "o",
+    "markersize": 6.5,
+    "capsize": 3,
+    "linestyle": "none",
+}
+
 
 def chart(
     topic: str,
@@ -100,16 +116,16 @@ def comparison(
     said = []
     with plotting.theme():
         drawing, axes = plotting.figure(height=0.95 + ROW * len(rows))
-        for place, row in enumerate(rows):
+        for height, row in enumerate(rows):
             label = textwrap.shorten(str(row.get("label") or row["row"]), LABEL, placeholder=" …")
-            said.append(f"{label}: {_draw(axes, place, row)}")
+            said.append(f"{label}: {_draw(axes, height, row)}")
             across = axes.get_yaxis_transform()
-            mark = f"{plotting.VERDICTS.get(row['verdict'], '')} {_word(row)}".strip()
-            axes.axhline(place, color=plotting.INK, alpha=0.22, linewidth=0.8, zorder=0)
-            axes.text(0, place - 0.27, label, transform=across, va="bottom", fontsize=9.5)
-            axes.text(1, place - 0.27, mark, transform=across, va="bottom", ha="right", fontsize=9)
-        axes.plot([], [], label="published", **plotting.PUBLISHED_MARK)
-        axes.errorbar([], [], xerr=[], label="our runs, 95 % interval", **plotting.OURS_MARK)
+            mark = f"{findings.GLYPHS.get(row['verdict'], '')} {_word(row)}".strip()
+            axes.axhline(height, color=plotting.INK, alpha=0.22, linewidth=0.8, zorder=0)
+            axes.text(0, height - 0.27, label, transform=across, va="bottom", fontsize=9.5)
+            axes.text(1, height - 0.27, mark, transform=across, va="bottom", ha="right", fontsize=9)
+        axes.plot([], [], label="published", **PUBLISHED_MARK)
+        axes.errorbar([], [], xerr=[], label="our runs, 95 % interval", **OURS_MARK)
         axes.set_yticks([])
         axes.set_ylim(len(rows) - 0.55, -0.8)
         axes.spines["left"].set_visible(False)
@@ -125,7 +141,7 @@ def comparison(
     return drawing
 
 
-def _draw(axes: Any, place: int, row: Mapping[str, Any]) -> str:
+def _draw(axes: Any, height: int, row: Mapping[str, Any]) -> str:
     """Draw one row; say it in words."""
     words = []
     published, ours = row.get("published"), row.get("ours")
@@ -133,22 +149,22 @@ def _draw(axes: Any, place: int, row: Mapping[str, Any]) -> str:
         mean, n = float(ours["mean"]), ours.get("n")
         ends = _interval(row)
         for value in _runs(row):
-            axes.plot(value, place, ".", color=plotting.COLOURS["blue"], alpha=0.55, markersize=5)
+            axes.plot(value, height, ".", color=plotting.COLOURS["blue"], alpha=0.55, markersize=5)
         reach = None if ends is None else [[mean - ends[0]], [ends[1] - mean]]
-        axes.errorbar(mean, place, xerr=reach, **plotting.OURS_MARK)
+        axes.errorbar(mean, height, xerr=reach, **OURS_MARK)
     if published is not None:
         if ours is not None:
             way = [float(published), float(ours["mean"])]
             axes.plot(
                 way,
-                [place, place],
+                [height, height],
                 "-",
                 color=plotting.COLOURS["blue"],
                 alpha=0.35,
                 linewidth=2.5,
                 zorder=1,
             )
-        axes.plot(published, place, **plotting.PUBLISHED_MARK)
+        axes.plot(published, height, **PUBLISHED_MARK)
         words.append(f"published {published:.3g}")
     else:
         words.append("no published number")

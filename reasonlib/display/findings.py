@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from reasonlib.display import strip
-from reasonlib.display.plotting import VERDICTS
 from reasonlib.tracking import claims
 from reasonlib.tracking.experiment import part
 from reasonlib.tracking.published import PLACES
@@ -21,6 +20,17 @@ __all__ = ["CSS", "Findings", "Line", "badge", "cells", "figures", "line", "show
 
 NOTHING = 1e-9  # what is smaller is written as 0
 HEADINGS = ("Claim and verdict", "Published and measured")
+GLYPHS = {
+    "reproduced": "✓",
+    "exceeded": "▲",
+    "supported": "↗",
+    "inconclusive": "≈",
+    "challenged": "↘",
+    "contradicted": "✗",
+    "not run": "○",
+}
+"""The sign of each verdict, which says without colour what the colour says."""
+
 GOAL_WORDS = {
     "reproduced": "reached",
     "exceeded": "reached",
@@ -65,14 +75,14 @@ class Line:
         Of the claim.
     said
         What the source states.
-    place
+    locator
         Where it states it.
     measured
         For each quantity its name, and below it pairs such as ``("tanh", "0.962 ± 0.006")``.
     origin
         Scale, data and runs of these numbers; empty where there are none.
     verdict
-        One of `reasonlib.tracking.verdicts.VERDICTS`.
+        One of `reasonlib.tracking.judging.VERDICTS`.
     goal
         Whether it is a goal of the book and no claim of a source.
     why
@@ -89,7 +99,7 @@ class Line:
 
     id: str
     said: str
-    place: str = ""
+    locator: str = ""
     measured: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
     origin: str = ""
     verdict: str
@@ -141,7 +151,7 @@ class Findings:
         rows: list[Sequence[str]] = [("Claim", "Measured", "Verdict"), ("---",) * 3]
         for item in self.lines:
             said = "<br>".join(filter(None, (item.said, item.why, *_differs(item))))
-            rows.append((said, "<br>".join(item.numbers()), f"{VERDICTS[item.verdict]} {item.word}"))
+            rows.append((said, "<br>".join(item.numbers()), f"{GLYPHS[item.verdict]} {item.word}"))
         lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
         return "\n".join([f"**{self.caption}**", "", *lines])
 
@@ -149,7 +159,7 @@ class Findings:
         """Return the same as text, a block for each claim."""
         blocks = [self.caption]
         for item in self.lines:
-            blocks.append(f"{VERDICTS[item.verdict]} {item.word}: {item.said}")
+            blocks.append(f"{GLYPHS[item.verdict]} {item.word}: {item.said}")
             blocks += [f"  {text}" for text in (*item.numbers(), *filter(None, [item.why]), *_differs(item))]
         return "\n".join(blocks)
 
@@ -226,7 +236,7 @@ def line(row: Mapping[str, Any], *, command: str = "") -> Line:
     return Line(
         id=str(row["id"]),
         said=str(row.get("text") or row.get("row") or row["id"]),
-        place=_place(row),
+        locator=_locator(row),
         measured=tuple(measured),
         origin=_origin(row),
         verdict=row["verdict"],
@@ -248,7 +258,7 @@ def cells(item: Line, *, address: str | None = None) -> str:
     if address:
         said = f'<a href="{html.escape(address)}">{said}</a>'
     left = f"{said}<div>{badge(item)}</div>"
-    left += _small([item.place, item.why])
+    left += _small([item.locator, item.why])
     left += _folded("what differs from the source", item.conditions)
     left += _folded("changed after results existed", item.changed)
     if item.command:
@@ -267,7 +277,7 @@ def cells(item: Line, *, address: str | None = None) -> str:
 def badge(item: Line) -> str:
     """Return the verdict as a glyph, a word and a colour."""
     slug = item.verdict.replace(" ", "-")
-    glyph = f'<span class="rr-glyph" aria-hidden="true">{VERDICTS[item.verdict]}</span>'
+    glyph = f'<span class="rr-glyph" aria-hidden="true">{GLYPHS[item.verdict]}</span>'
     return f'<span class="rr-verdict rr-{slug}">{glyph} {item.word}</span>'
 
 
@@ -329,18 +339,18 @@ def _origin(row: Mapping[str, Any]) -> str:
     return f"{row.get('scale')}, {name}{'' if name == kind else f' ({kind})'}, {runs}"
 
 
-def _condition(one: Mapping[str, Any]) -> str:
+def _condition(condition: Mapping[str, Any]) -> str:
     from reasonlib.tracking.conditions import Condition
 
-    return str(Condition(**one))
+    return str(Condition(**condition))
 
 
-def _place(row: Mapping[str, Any]) -> str:
+def _locator(row: Mapping[str, Any]) -> str:
     """Say where the source makes the claim."""
-    place = next((place for place in PLACES if row.get(place)), None)
-    where = str(row[place]) if place else ""
-    if where and not where.lower().startswith(f"{place} ") and where[0].isdigit():
-        where = f"{place} {where}"
+    kind = next((kind for kind in PLACES if row.get(kind)), None)
+    locator = str(row[kind]) if kind else ""
+    if locator and not locator.lower().startswith(f"{kind} ") and locator[0].isdigit():
+        locator = f"{kind} {locator}"
     label = (
         str(row["row"]) if row.get("row") and row.get("row") != (row.get("text") or row.get("row")) else ""
     )
@@ -348,7 +358,7 @@ def _place(row: Mapping[str, Any]) -> str:
         f"lines {row['lines']}" if row.get("lines") and row["lines"][0].isdigit() else row.get("lines") or ""
     )
     outside = "another paper's" if row.get("outside") else ""
-    return "; ".join(part for part in (where, label, lines, outside) if part)
+    return "; ".join(part for part in (locator, label, lines, outside) if part)
 
 
 def _differs(item: Line) -> list[str]:

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from reasonlib.display import findings
-from reasonlib.display.plotting import VERDICTS, Picture
+from reasonlib.display.plotting import Picture
 from reasonlib.tracking import settle
 from reasonlib.tracking.claims import Verdict
+from reasonlib.tracking.judging import VERDICTS
 from reasonlib.tracking.published import PLACES
 
 __all__ = ["render"]
@@ -193,7 +194,7 @@ def _form(rows: Sequence[Mapping[str, Any]]) -> str:
 def _counts(rows: Sequence[Mapping[str, Any]]) -> str:
     counts = {word: sum(row["verdict"] == word for row in rows) for word in VERDICTS}
     spans = "".join(
-        f'<span class="rr-verdict rr-{_slug(word)}"><span aria-hidden="true">{VERDICTS[word]}</span> '
+        f'<span class="rr-verdict rr-{_slug(word)}"><span aria-hidden="true">{findings.GLYPHS[word]}</span> '
         f"{findings.GOAL_WORDS.get(word, word) if rows[0].get('goal') else word}: {count}</span>"
         for word, count in counts.items()
         if count
@@ -258,11 +259,11 @@ def _heading(row: Mapping[str, Any]) -> str:
 
 
 def _part(row: Mapping[str, Any]) -> str:
-    place = next((place for place in PLACES if row.get(place)), None)
-    where = str(row[place]) if place else "claims"
-    if place and where[0].isdigit():
-        where = f"{place.capitalize()} {where}"
-    return f"{_source(str(row['source']))}: {where}" if row.get("outside") else where
+    kind = next((kind for kind in PLACES if row.get(kind)), None)
+    locator = str(row[kind]) if kind else "claims"
+    if kind and locator[0].isdigit():
+        locator = f"{kind.capitalize()} {locator}"
+    return f"{_source(str(row['source']))}: {locator}" if row.get("outside") else locator
 
 
 def _values(rows: Sequence[Mapping[str, Any]], key: str) -> list[str]:

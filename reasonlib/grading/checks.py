@@ -540,8 +540,8 @@ def _is_students(code: CodeType, body: Callable[..., Any] | None) -> bool:
     if (body is not None and code is body.__code__) or code.co_filename.startswith("<frozen"):
         return False
     installed = [sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")]
-    known = [*installed, str(Path(__file__).parents[1])]
-    return not any(Path(code.co_filename).is_relative_to(folder) for folder in known)
+    folders = [*installed, str(Path(__file__).parents[1])]
+    return not any(Path(code.co_filename).is_relative_to(folder) for folder in folders)
 
 
 def _numbers(values: Any) -> NDArray[np.float64]:
@@ -550,23 +550,23 @@ def _numbers(values: Any) -> NDArray[np.float64]:
     return np.asarray(values, dtype=np.float64)
 
 
-def _close(one: NDArray[np.float64], other: NDArray[np.float64], tolerance: float) -> bool:
-    return one.shape == other.shape and bool(
-        np.allclose(one, other, rtol=tolerance, atol=tolerance, equal_nan=True)
+def _close(first: NDArray[np.float64], second: NDArray[np.float64], tolerance: float) -> bool:
+    return first.shape == second.shape and bool(
+        np.allclose(first, second, rtol=tolerance, atol=tolerance, equal_nan=True)
     )
 
 
-def _same(one: Any, other: Any) -> bool:
-    if hasattr(one, "detach") or hasattr(other, "detach") or isinstance(one, np.ndarray):
+def _same(first: Any, second: Any) -> bool:
+    if hasattr(first, "detach") or hasattr(second, "detach") or isinstance(first, np.ndarray):
         try:
-            return _close(_numbers(one), _numbers(other), 0.0)
+            return _close(_numbers(first), _numbers(second), 0.0)
         except (TypeError, ValueError):
             return False
-    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
-        return len(one) == len(other) and all(map(_same, one, other))
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
-    return bool(_scalar(one) == _scalar(other))
+    if isinstance(first, (list, tuple)) and isinstance(second, (list, tuple)):
+        return len(first) == len(second) and all(map(_same, first, second))
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        return first.keys() == second.keys() and all(_same(first[key], second[key]) for key in first)
+    return bool(_scalar(first) == _scalar(second))
 
 
 def _scalar(value: Any) -> Any:

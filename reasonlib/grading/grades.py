@@ -110,7 +110,7 @@ def student_names(notebooks: Sequence[Path]) -> list[str]:
 def write_csv(lines: Sequence[Line], path: Path) -> None:
     """Write one row per notebook: student, file, points, a column for each exercise, and any problem."""
     graded = [line.graded for line in lines if line.graded is not None]
-    names = list(dict.fromkeys(name for one in graded for name in one.report.results))
+    names = list(dict.fromkeys(name for notebook in graded for name in notebook.report.results))
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(["student", "notebook", "points", "possible", *names, "problem"])
@@ -118,8 +118,8 @@ def write_csv(lines: Sequence[Line], path: Path) -> None:
         report = None if line.graded is None else line.graded.report
         earned = [report.results[n].earned if report and n in report.results else "" for n in names]
         total = [report.points, report.possible] if report else ["", ""]
-        told = [_no_formula(text) for text in (line.name, str(line.notebook))]
-        writer.writerow([*told, *total, *earned, _no_formula(line.problem)])
+        student = [_no_formula(text) for text in (line.name, str(line.notebook))]
+        writer.writerow([*student, *total, *earned, _no_formula(line.problem)])
     _write(path, text.getvalue())
 
 

@@ -1,1 +1,37 @@
-"""Dialogue state tracking: a token for every domain and slot."""
+"""Dialogue state tracking: a token for every domain and slot.
+
+>>> from reasonlib import state_tracking
+>>> turn = state_tracking.simulate(1, seed=0)[0].turns[0]
+>>> turn.user
+'one more thing , i want to see something in town of the museum kind .'
+>>> tracker = state_tracking.from_pretrained("tracker")
+>>> tracker.track([(turn.system, turn.user)]).state
+{'attraction-type': 'museum'}
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from reasonlib.state_tracking.data.corpus import read
+    from reasonlib.state_tracking.data.simulator import simulate
+    from reasonlib.state_tracking.models.pretrained import from_pretrained
+    from reasonlib.state_tracking.models.tracker import Tracker
+    from reasonlib.state_tracking.page.track import follow
+
+__all__ = ["Tracker", "follow", "from_pretrained", "read", "simulate"]
+
+_MODULES = {
+    "Tracker": "reasonlib.state_tracking.models.tracker",
+    "follow": "reasonlib.state_tracking.page.track",
+    "from_pretrained": "reasonlib.state_tracking.models.pretrained",
+    "read": "reasonlib.state_tracking.data.corpus",
+    "simulate": "reasonlib.state_tracking.data.simulator",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_MODULES[name]), name)

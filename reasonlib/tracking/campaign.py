@@ -95,26 +95,26 @@ def plan(
     UserError
         If there is no such topic, none of its experiments has such a scale or data, or a seed is below 0.
     """
-    known = _experiment.experiments(topic)
-    if not known:
+    by_name = _experiment.experiments(topic)
+    if not by_name:
         raise UserError(f"{topic} has no experiments")
-    if data is not None and not any(data in one.data for one in known.values()):
-        names = dict.fromkeys(name for one in known.values() for name in one.data)
+    if data is not None and not any(data in experiment.data for experiment in by_name.values()):
+        names = dict.fromkeys(name for experiment in by_name.values() for name in experiment.data)
         raise UserError(f"{topic} has no data {data!r}; it has: {', '.join(names)}")
-    found: list[Part] = []
-    for one in known.values():
-        if scale not in one.scales:
+    parts: list[Part] = []
+    for experiment in by_name.values():
+        if scale not in experiment.scales:
             continue
-        name = data if data is not None and data in one.data else next(iter(one.data))
-        old = {} if records is None or fresh else _fresh(one, scale, name, records)
-        for trial in _runner.plan(one, scale=scale, seeds=seeds, data=name):
-            part = Part(experiment=one.name, row=trial.row, scale=scale, data=name, seed=trial.seed)
+        name = data if data is not None and data in experiment.data else next(iter(experiment.data))
+        old = {} if records is None or fresh else _fresh(experiment, scale, name, records)
+        for trial in _runner.plan(experiment, scale=scale, seeds=seeds, data=name):
+            part = Part(experiment=experiment.name, row=trial.row, scale=scale, data=name, seed=trial.seed)
             record = old.get((trial.row, trial.seed))
-            found.append(part if record is None else replace(part, state="there", record=record))
-    if not found:
-        scales = dict.fromkeys(scale for one in known.values() for scale in one.scales)
+            parts.append(part if record is None else replace(part, state="there", record=record))
+    if not parts:
+        scales = dict.fromkeys(scale for experiment in by_name.values() for scale in experiment.scales)
         raise UserError(f"{topic} has no scale {scale!r}; it has: {', '.join(scales)}")
-    return found
+    return parts
 
 
 def _fresh(

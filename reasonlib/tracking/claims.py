@@ -3,11 +3,11 @@
 ::
 
     claims.yaml -> claims_file.load -> Claim --+
-                                               +--> evidence -> verdicts -> Verdict -> display
+                                               +--> evidence -> judging -> Verdict -> display
     records/*/*.jsonl -> records.groups -------+
 
 `evidence` chooses the records that answer, `conditions.differences` says how their runs differ from the
-source's, and `reasonlib.tracking.verdicts` holds the rule.
+source's, and `reasonlib.tracking.judging` holds the judging.
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from reasonlib.errors import UserError
-from reasonlib.tracking import verdicts as rule
+from reasonlib.tracking import judging
 from reasonlib.tracking.claims_file import load
 from reasonlib.tracking.comparisons import Reader, evidence
 from reasonlib.tracking.published import PLACES, Claim, Side
@@ -66,7 +66,7 @@ def verdicts(
         families.setdefault(verdict.claim.family, []).append(index)
     adjusted: dict[int, float | None] = {}
     for members in families.values():
-        values = rule.holm([rule.p_value(measured[index].comparisons) for index in members])
+        values = judging.holm([judging.p_value(measured[index].comparisons) for index in members])
         adjusted |= dict(zip(members, values, strict=True))
     return [_judged(verdict, adjusted[index]) for index, verdict in enumerate(measured)]
 
@@ -74,10 +74,10 @@ def verdicts(
 def _judged(measured: Verdict, adjusted: float | None) -> Verdict:
     """Give the verdict and say what a reader should know of it."""
     parts = measured.comparisons
-    word = rule.judge(parts, same_conditions=not measured.conditions, adjusted=adjusted)
+    word = judging.judge(parts, same_conditions=not measured.conditions, adjusted=adjusted)
     notes = list(measured.notes)
     if word == "inconclusive":
-        notes.insert(0, rule.doubt(parts))
+        notes.insert(0, judging.doubt(parts))
     if word == "challenged" and (level := next((p for p in parts if p.kind == "level"), None)):
         if not level.holds:
             notes.insert(0, f"{'better' if level.better else 'worse'} than published")
@@ -136,13 +136,13 @@ def select(
     claims = everything
     if name is not None and "/" in name:
         claims = [claim for claim in claims if name in {side.experiment for side in claim.sides}]
-    for place, part in zip(PLACES, (table, figure, section), strict=True):
+    for kind, part in zip(PLACES, (table, figure, section), strict=True):
         if part is None:
             continue
-        known = list(dict.fromkeys(claim.where for claim in claims if claim.place == place))
-        if part not in known:
-            raise UserError(f"no claim is from {place} {part!r}; there are: {', '.join(known) or 'none'}")
-        claims = [claim for claim in claims if (claim.place, claim.where) == (place, part)]
+        locators = list(dict.fromkeys(claim.locator for claim in claims if claim.locator_kind == kind))
+        if part not in locators:
+            raise UserError(f"no claim is from {kind} {part!r}; there are: {', '.join(locators) or 'none'}")
+        claims = [claim for claim in claims if (claim.locator_kind, claim.locator) == (kind, part)]
     if wanted is not None:
         by_id = {claim.id: claim for claim in claims}
         if missing := [key for key in wanted if key not in by_id]:

@@ -175,7 +175,7 @@ def read(file: Path | str, topic: str) -> list[Claim]:
             except ValueError as error:
                 raise DataError(f"{file}:{line}: claim {shorten(name)}: {shorten(error)}") from error
             claims[claim.id] = claim
-    used = {claim.where for claim in claims.values()}
+    used = {claim.locator for claim in claims.values()}
     if unused := [name for name in tables if name not in {*used, "*"}]:
         raise DataError(f"{file}: tables: no claim is from {unused[0]!r}")
     return list(claims.values())
@@ -301,7 +301,7 @@ def _claim(
         raise ValueError(f"kind must be one of {', '.join(CLAIM_KINDS)}, got {kind!r}")
     if values["id"].partition("/")[0] != topic or not values["id"].partition("/")[2]:
         raise ValueError(f"the id must start with {topic}/")
-    place, where, label, lines = _where(values.pop("where"))
+    locator_kind, locator, label, lines = _locator(values.pop("where"))
     agreement = _agreement(values.pop("agreement", {}), values)
     if values.get("published") is not None:
         values["published"] = float(values["published"])
@@ -309,12 +309,12 @@ def _claim(
     outside = bool(sources) and not goal and not {values["source"], values.get("also")} & set(sources)
     claim = Claim(
         **values,
-        place=place,
-        where=where,
+        locator_kind=locator_kind,
+        locator=locator,
         label=label,
         lines=lines,
         agreement=agreement,
-        table=tables.get(where, tables.get("*", Table())),
+        table=tables.get(locator, tables.get("*", Table())),
         goal=goal,
         outside=outside,
     )
@@ -352,10 +352,10 @@ def _rules(claim: Claim, own: Mapping[str, Any]) -> None:
             "a published number is compared by the tolerance of its table; bounds need published: null"
         )
     if claim.table.tolerance_of(str(claim.metric)) is None:
-        raise ValueError(f"tables: {claim.where}: needs a tolerance for {claim.metric}")
+        raise ValueError(f"tables: {claim.locator}: needs a tolerance for {claim.metric}")
 
 
-def _where(values: Mapping[str, Any]) -> tuple[str, str, str | None, str | None]:
+def _locator(values: Mapping[str, Any]) -> tuple[str, str, str | None, str | None]:
     places = [name for name in PLACES if name in values]
     if len(places) != 1 or set(values) - {*PLACES, "row", "lines"}:
         raise ValueError("where must be one of table, figure or section, with row and lines if there are any")

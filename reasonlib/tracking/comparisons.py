@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from reasonlib.errors import DataError, UserError
 from reasonlib.tracking import records as _records
-from reasonlib.tracking import verdicts as rule
 from reasonlib.tracking.conditions import differences
 from reasonlib.tracking.published import Claim, Order, Side
 from reasonlib.tracking.record import KINDS, SCALES
 from reasonlib.tracking.records import Group
+from reasonlib.tracking.significance import TIE, Comparison, Sample, bar, difference, level, nearness
 from reasonlib.tracking.verdict import Verdict
-from reasonlib.tracking.verdicts import Comparison, Sample
 
 if TYPE_CHECKING:
     from reasonlib.tracking.experiment import Experiment
@@ -74,7 +73,7 @@ class Reader:
     def __init__(self, records: Path | str | None = None) -> None:
         self.records = records
         self.experiments: dict[str, Experiment] = {}
-        self.known: dict[str, list[Group]] = {}
+        self._groups: dict[str, list[Group]] = {}
 
     def groups(self, side: Side, claim: Claim) -> list[Group]:
         """Return the groups of records that may answer for one side, best first."""
@@ -90,15 +89,15 @@ class Reader:
                     f"claims.yaml of {claim.topic}: claim {claim.id}: {side.experiment} has no "
                     f"{what} {name!r}; it has: {', '.join(names)}"
                 )
-        if side.experiment not in self.known:
+        if side.experiment not in self._groups:
             self.experiments[side.experiment] = experiment
-            self.known[side.experiment] = [
+            self._groups[side.experiment] = [
                 replace(group, records=group.records[:1]) if group.row in experiment.bundled else group
                 for group in _records.groups(experiment, records=self.records)
             ]
         return [
             group
-            for group in self.known[side.experiment]
+            for group in self._groups[side.experiment]
             if group.row == side.row and group.scale != "smoke" and claim.data in (None, group.data.name)
         ]
 
@@ -106,7 +105,7 @@ class Reader:
         """Return what the runs of one side measured."""
         values = tuple(float(record.metrics[side.metric] or 0.0) for record in group.records)
         declared = self.experiments[side.experiment].is_deterministic(side.row)
-        same = max(values) - min(values) <= rule.TIE * max(map(abs, values))
+        same = max(values) - min(values) <= TIE * max(map(abs, values))
         return Sample(
             values=values,
             seeds=tuple(record.seed for record in group.records),
@@ -165,7 +164,7 @@ class Reader:
             conditions=differences(claim, used, self.experiments),
             records=tuple(
                 dict.fromkeys(
-                    record.where for group in used.values() for record in group.records if record.where
+                    record.location for group in used.values() for record in group.records if record.location
                 )
             ),
             stale=stale,
@@ -184,7 +183,7 @@ def _compared(
         own, tolerance = samples[claim.side], claim.tolerance
         if claim.published is not None and tolerance is not None and not asked.has_bounds:
             parts.append(
-                rule.level(
+                level(
                     own,
                     claim.published,
                     tolerance=tolerance,
@@ -193,9 +192,9 @@ def _compared(
                 )
             )
         if asked.at_least is not None:
-            parts.append(rule.bar(own, asked.at_least))
+            parts.append(bar(own, asked.at_least))
         if asked.at_most is not None:
-            parts.append(rule.bar(own, asked.at_most, above=False))
+            parts.append(bar(own, asked.at_most, above=False))
     orders = []
     for order in asked.order:
         pairs = [_difference(order, samples[high], samples[low]) for high, low in order.pairs]
@@ -205,4 +204,4 @@ def _compared(
 
 
 def _difference(order: Order, high: Sample, low: Sample) -> Comparison:
-    return rule.nearness(high, low, by=order.by) if order.near else rule.difference(high, low, by=order.by)
+    return nearness(high, low, by=order.by) if order.near else difference(high, low, by=order.by)

@@ -90,7 +90,7 @@ def check(file: Path | str, *, against: Path | str | None = None) -> Report:
         everything = records.read(name, records=file.parent.parent)
     except (UserError, DataError) as error:
         return Report(file=str(file), checked=len(lines), new=0, problems=(*problems, str(error)))
-    placed = {record.where: record for record in everything}
+    placed = {record.location: record for record in everything}
     new: list[Record] = []
     old: list[Record] = []
     for number, line in enumerate(lines, start=1):
@@ -98,7 +98,7 @@ def check(file: Path | str, *, against: Path | str | None = None) -> Report:
         if record is not None:
             (old if line in known else new).append(record)
     for record in new:
-        line = str(record.where).rpartition(":")[2]
+        line = str(record.location).rpartition(":")[2]
         if reason := records.stale(record, experiment):
             said.setdefault(f"made by other code or settings than these: {reason}", []).append(line)
         for text in _impossible(record):

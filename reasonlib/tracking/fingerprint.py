@@ -79,13 +79,13 @@ class Closure:
         """Return all that ``module:name`` depends on, itself included: ``module:name`` to hash."""
         start = self._definition(name)
         self._hash(start)
-        found = {start}
+        reached = {start}
         waiting = [start]
         while waiting:
-            new = {ref for ref in self._references(waiting.pop()) if ref not in found}
-            found |= new
+            new = {ref for ref in self._references(waiting.pop()) if ref not in reached}
+            reached |= new
             waiting += new
-        return {str(definition): self._hashes[definition] for definition in sorted(found)}
+        return {str(definition): self._hashes[definition] for definition in sorted(reached)}
 
     def texts(self, name: str) -> dict[str, str]:
         """Return what ``module:name`` depends on by what each says itself, references left open."""
@@ -125,10 +125,10 @@ class Closure:
         In a circle nobody's hash is known first. Each begins with the hash of what it says by itself; as
         many rounds as there are definitions carry what the others say all the way round.
         """
-        known: dict[Definition, str] = dict.fromkeys(group, "")
+        hashes: dict[Definition, str] = dict.fromkeys(group, "")
         for _ in group:
-            known = {definition: self._digest(self._tokens[definition], known) for definition in group}
-        self._hashes.update(known)
+            hashes = {definition: self._digest(self._tokens[definition], hashes) for definition in group}
+        self._hashes.update(hashes)
 
     def _digest(self, tokens: Iterable[Token], inside: dict[Definition, str] | None = None) -> str:
         digest = sha256()

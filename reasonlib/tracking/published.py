@@ -146,7 +146,7 @@ class Claim:
 
     Attributes
     ----------
-    place, where, label, lines
+    locator_kind, locator, label, lines
         ``table``, ``figure`` or ``section``; which one; the source's name of the row in it; lines of the
         text.
     data
@@ -164,8 +164,8 @@ class Claim:
     id: str
     kind: str
     source: str
-    place: str
-    where: str
+    locator_kind: str
+    locator: str
     label: str | None = None
     lines: str | None = None
     also: str | None = None
@@ -194,7 +194,7 @@ class Claim:
     @property
     def family(self) -> tuple[str, str, str, bool]:
         """What is corrected together for many comparisons: the part of the source the claim is from."""
-        return self.topic, self.place, self.where, self.goal
+        return self.topic, self.locator_kind, self.locator, self.goal
 
     @property
     def tolerance(self) -> float | None:

@@ -80,7 +80,7 @@ class Record:
         UTC time at the end of the run, ISO 8601.
     details
         Anything else an experiment wants to keep, as JSON values.
-    where
+    location
         ``records/<topic>/<word>.jsonl:<line>`` once read from a file; not written.
     """
 
@@ -99,7 +99,7 @@ class Record:
     code: Mapping[str, str]
     when: str
     details: Mapping[str, Any] = field(default_factory=dict)
-    where: str | None = field(default=None, compare=False)
+    location: str | None = field(default=None, compare=False)
 
     @property
     def topic(self) -> str:
@@ -107,13 +107,13 @@ class Record:
         return self.experiment.partition("/")[0]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the record as plain JSON values, without `where`."""
+        """Return the record as plain JSON values, without `location`."""
         values = asdict(self)
-        del values["where"]
+        del values["location"]
         return values
 
     @classmethod
-    def from_json(cls, values: Any, *, where: str | None = None) -> "Record":
+    def from_json(cls, values: Any, *, location: str | None = None) -> "Record":
         """Build a record from parsed JSON.
 
         Raises
@@ -130,7 +130,7 @@ class Record:
                 raise ValueError(f"field {name!r} is missing")
             _expect(name, values[name], kinds)
         metrics = {name: _number(f"metrics.{name}", value) for name, value in values["metrics"].items()}
-        known = {f.name for f in fields(cls)} - {"where", "data", "steps", "metrics"}
+        known = {f.name for f in fields(cls)} - {"location", "data", "steps", "metrics"}
         record = cls(
             **{name: value for name, value in values.items() if name in known},
             metrics=metrics,
@@ -140,7 +140,7 @@ class Record:
             steps=_part(
                 Steps, "steps", values["steps"], {"done": (int,), "planned": (int,), "stopped": (str,)}
             ),
-            where=where,
+            location=location,
         )
         for name, value, allowed in (
             ("scale", record.scale, SCALES),

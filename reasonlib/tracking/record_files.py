@@ -151,7 +151,7 @@ def _read_file(file: Path, names: renames.Renames, same: equivalence.Equivalence
             with suppress(KeyError, TypeError, AttributeError):  # not a record, as from_json says better
                 values = names.apply(values)
                 values["code"] = same.code(values["experiment"], values["code"], values["commit"])
-            record = Record.from_json(values, where=f"records/{experiment}.jsonl:{number}")
+            record = Record.from_json(values, location=f"records/{experiment}.jsonl:{number}")
             if record.experiment != names.experiment(experiment):
                 raise ValueError(f"it belongs to experiment {record.experiment!r}")
         except ValueError as error:

@@ -193,15 +193,15 @@ def groups(
     """
     from reasonlib.tracking.experiment import Experiment, find
 
-    known: Experiment | None
+    declared: Experiment | None
     if isinstance(experiment, Experiment):
-        name, known = experiment.name, experiment
+        name, declared = experiment.name, experiment
     else:
         name = experiment
         try:
-            known = find(name)
+            declared = find(name)
         except UserError:
-            known = None
+            declared = None
     everything = (
         read(name, records=records) if records is None or isinstance(records, str | Path) else list(records)
     )
@@ -214,9 +214,9 @@ def groups(
             and data in (None, record.data.name)
         ):
             piles.setdefault((record.row, record.scale, record.data.name), []).append(record)
-    found = [_group(pile, known) for pile in piles.values()]
-    names = list(known.data) if known is not None else []
-    return sorted(found, key=lambda group: group._preference(names))
+    matching = [_group(pile, declared) for pile in piles.values()]
+    names = list(declared.data) if declared is not None else []
+    return sorted(matching, key=lambda group: group._preference(names))
 
 
 def _group(pile: list[Record], experiment: "Experiment | None") -> Group:

@@ -26,7 +26,7 @@ from reasonlib.tracking.claims import Verdict
 from reasonlib.tracking.conditions import SOURCE_KINDS
 from reasonlib.tracking.published import Side
 from reasonlib.tracking.record import KINDS, Record
-from reasonlib.tracking.verdicts import MIN_RUNS
+from reasonlib.tracking.significance import MIN_RUNS
 
 __all__ = ["Plan", "Run", "carry_out", "command", "costs", "missing", "plan", "to_json"]
 
@@ -85,12 +85,12 @@ def missing(verdict: Verdict) -> tuple[Run, ...]:
         return ()  # nothing to compare with
     if any(part.tie for part in verdict.comparisons) and verdict.verdict == "inconclusive":
         return ()
-    known = {side: experiments.find(side.experiment) for side in claim.sides}
-    if not all("paper" in one.scales for one in known.values()):
+    by_side = {side: experiments.find(side.experiment) for side in claim.sides}
+    if not all("paper" in experiment.scales for experiment in by_side.values()):
         return ()
-    if any(side.row in one.bundled for side, one in known.items()) and verdict.sides:
+    if any(side.row in experiment.bundled for side, experiment in by_side.items()) and verdict.sides:
         return ()  # there is one such model
-    data = _best_data(verdict, known)
+    data = _best_data(verdict, by_side)
     scale = "paper"
     if verdict.scale and data == verdict.data and verdict.kind not in SOURCE_KINDS:
         scale = verdict.scale  # the source's conditions are out of reach: more runs of what there is
@@ -98,25 +98,27 @@ def missing(verdict: Verdict) -> tuple[Run, ...]:
     if verdict.verdict not in ("inconclusive", "not run") and not (larger and verdict.sides):
         return ()
     runs: list[Run] = []
-    for side, one in known.items():
-        enough = 1 if one.is_deterministic(side.row) else MIN_RUNS
+    for side, experiment in by_side.items():
+        enough = 1 if experiment.is_deterministic(side.row) else MIN_RUNS
         if larger or not verdict.comparisons:
             seeds: Iterable[int] = range(enough)
         elif len(verdict.values.get(side, ())) < enough:
             seeds = _more(verdict, side, enough)
-        elif one.is_deterministic(side.row) or verdict.n < MIN_RUNS:
+        elif experiment.is_deterministic(side.row) or verdict.n < MIN_RUNS:
             seeds = ()
         else:
             seeds = _more(verdict, side, _needed(verdict))
-        runs += [Run(experiment=one.name, row=side.row, scale=scale, data=data, seed=seed) for seed in seeds]
+        runs += [
+            Run(experiment=experiment.name, row=side.row, scale=scale, data=data, seed=seed) for seed in seeds
+        ]
     return tuple(dict.fromkeys(runs))
 
 
-def _best_data(verdict: Verdict, known: Mapping[Side, experiments.Experiment]) -> str:
+def _best_data(verdict: Verdict, by_side: Mapping[Side, experiments.Experiment]) -> str:
     """Return the data set nearest to the source's on which all sides can run."""
     claim = verdict.claim
-    first, *rest = known.values()
-    common = [name for name in first.data if all(name in one.data for one in rest)]
+    first, *rest = by_side.values()
+    common = [name for name in first.data if all(name in experiment.data for experiment in rest)]
     if claim.data is not None:
         return claim.data
     if claim.made_on in common:
@@ -159,7 +161,7 @@ def _needed(verdict: Verdict) -> int:
 # Costs ------------------------------------------------------------------------------------------------------
 
 
-def costs(known: Iterable[Record], *, device: str | None = None) -> Callable[[Run], float | None]:
+def costs(records: Iterable[Record], *, device: str | None = None) -> Callable[[Run], float | None]:
     """Return a function that says how many seconds a run should take, from the records of others.
 
     The mean of the same row at that scale on that data; else of the experiment's other rows, the longest;
@@ -168,28 +170,28 @@ def costs(known: Iterable[Record], *, device: str | None = None) -> Callable[[Ru
 
     Parameters
     ----------
-    known
+    records
         Records of any experiments.
     device
         ``cpu``, ``cuda`` or ``mps``; any if None.
     """
     alike: dict[tuple[str, str, str, str], list[float]] = {}
-    for record in known:
+    for record in records:
         if record.steps.complete:
             kind = record.device.partition(" ")[0].partition(":")[0]
-            for where in ("any", kind):
-                key = (where, record.experiment, record.scale, record.data.name)
+            for device_kind in ("any", kind):
+                key = (device_kind, record.experiment, record.scale, record.data.name)
                 alike.setdefault((*key[:3], f"{key[3]} {record.row}"), []).append(record.seconds)
 
     def seconds(run: Run) -> float | None:
-        for where in dict.fromkeys([(device or "any").partition(":")[0], "any"]):
-            own = alike.get((where, run.experiment, run.scale, f"{run.data} {run.row}"))
+        for device_kind in dict.fromkeys([(device or "any").partition(":")[0], "any"]):
+            own = alike.get((device_kind, run.experiment, run.scale, f"{run.data} {run.row}"))
             if own:
                 return fmean(own)
             others = [
                 fmean(values)
                 for (kind, name, scale, label), values in alike.items()
-                if (kind, name, scale) == (where, run.experiment, run.scale)
+                if (kind, name, scale) == (device_kind, run.experiment, run.scale)
                 and label.startswith(f"{run.data} ")
             ]
             if others:

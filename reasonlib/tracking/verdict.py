@@ -1,14 +1,13 @@
-"""A claim, the evidence and what follows, as one object; `reasonlib.tracking.verdicts` has the rule."""
+"""A claim, the evidence and what follows, as one object; `reasonlib.tracking.judging` has the rule."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from reasonlib.tracking import verdicts as rule
 from reasonlib.tracking.conditions import Condition
 from reasonlib.tracking.published import Claim, Side
 from reasonlib.tracking.records import Summary
-from reasonlib.tracking.verdicts import Comparison
+from reasonlib.tracking.significance import ALPHA, Comparison
 
 __all__ = ["Verdict"]
 
@@ -22,7 +21,7 @@ class Verdict:
     claim
         The claim.
     verdict
-        One of `reasonlib.tracking.verdicts.VERDICTS`; `judge` there holds the rule.
+        One of `reasonlib.tracking.judging.VERDICTS`; `judge` there holds the rule.
     ours
         Mean, sample standard deviation and number of seeds of the claim's own row, where it names one.
     sides
@@ -34,7 +33,7 @@ class Verdict:
     conditions
         How these runs differ from the source's; none if they have its conditions.
     comparisons
-        What was compared, with intervals; see `reasonlib.tracking.verdicts.Comparison`.
+        What was compared, with intervals; see `reasonlib.tracking.significance.Comparison`.
     adjusted
         p-value of the claim, corrected for all comparisons of its table; None where none was needed.
     orders
@@ -92,7 +91,7 @@ class Verdict:
             "of": kinds.get(self.main.kind, "difference"),
             "low": self.main.low,
             "high": self.main.high,
-            "confidence": 1 - rule.ALPHA,
+            "confidence": 1 - ALPHA,
         }
 
     def to_json(self) -> dict[str, Any]:
@@ -104,7 +103,7 @@ class Verdict:
             "id": claim.id,
             "topic": claim.topic,
             "source": claim.source,
-            claim.place: claim.where,
+            claim.locator_kind: claim.locator,
             "row": claim.label,
             "metric": claim.metric,
             "published": claim.published,

@@ -3,7 +3,7 @@
 The tensors are those of the model; the metadata holds, as JSON, the kind of model, its configuration and
 whatever else a topic needs (its vocabulary, how it was trained)::
 
-    with reading(path, kind="memory network") as bundle:
+    with reading(find_weights(name, WEIGHTS, BUNDLED), kind="memory network") as bundle:
         model = MemoryNetwork(MemoryConfig(**bundle["config"]))
         bundle.fill(model)
 
@@ -14,7 +14,7 @@ small, and the vocabulary belongs to the weights; a model and its words that lie
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +26,7 @@ from torch import Tensor, nn
 from reasonlib.errors import UserError
 from reasonlib.training.checkpoints import load_weights, save_weights, weights_metadata
 
-__all__ = ["Bundle", "reading", "save_bundle"]
+__all__ = ["Bundle", "find_weights", "reading", "save_bundle"]
 
 PREFIX = "reasonlib "
 
@@ -98,6 +98,32 @@ class Bundle:
         if not all(bool(torch.isfinite(p).all()) for p in model.parameters()):
             raise ValueError("a weight is not a number")
         return model.eval()
+
+
+def find_weights(name: str | Path, folder: Path, bundled: Collection[str]) -> Path:
+    """Return the file of a trained model: a bundled one by its name, any other by its path.
+
+    Parameters
+    ----------
+    name
+        One of `bundled`, or the path of a file.
+    folder
+        Where the bundled files are.
+    bundled
+        Their names.
+
+    Raises
+    ------
+    UserError
+        If it is neither.
+    """
+    if name in bundled:
+        return folder / f"{name}.safetensors"
+    if not Path(name).is_file():
+        raise UserError(
+            f"there is no trained model {str(name)!r}; take one of {', '.join(bundled)}, or a file"
+        )
+    return Path(name)
 
 
 @contextmanager

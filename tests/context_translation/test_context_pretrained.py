@@ -45,7 +45,7 @@ def test_what_it_refuses():
         translator.translate("the zebra was old .")
     with pytest.raises(UserError, match="a sentence must hold at least one word, got none"):
         translator.translate("it was old .", [""])
-    with pytest.raises(UserError, match="there is no bundled translator 'dat'; there are: hce"):
+    with pytest.raises(UserError, match="there is no trained model 'dat'; take one of hce, or a file"):
         from_pretrained("dat")
 
 
@@ -59,7 +59,7 @@ def test_a_saved_translator_is_the_same_again(system, tmp_path):
     config = SystemConfig(vocabulary=len(tokens), width=8, layers=1, heads=2, hidden=8, dropout=0.0)
     model = Translator(system, config, seed=3).eval()
     save_translator(model, tokens, {"seed": 3}, tmp_path / "model.safetensors")
-    again = from_pretrained("hce", path=tmp_path / "model.safetensors")
+    again = from_pretrained(tmp_path / "model.safetensors")
     assert again.tokens.vocabulary == tokens.vocabulary and again.made["seed"] == 3
     assert again.model.settings == model.settings
     for name, tensor in model.state_dict().items():
@@ -69,4 +69,4 @@ def test_a_saved_translator_is_the_same_again(system, tmp_path):
 def test_a_damaged_file(tmp_path):
     (tmp_path / "bad.safetensors").write_bytes(b"nothing")
     with pytest.raises(UserError):
-        from_pretrained("hce", path=tmp_path / "bad.safetensors")
+        from_pretrained(tmp_path / "bad.safetensors")

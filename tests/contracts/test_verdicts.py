@@ -8,7 +8,7 @@ from reasonlib.tracking.conditions import SOURCE_KINDS
 from reasonlib.tracking.experiment import experiments, part, settings, topics
 from reasonlib.tracking.record import KINDS
 from reasonlib.tracking.runner import run
-from reasonlib.tracking.verdicts import MIN_RUNS, TIE
+from reasonlib.tracking.significance import MIN_RUNS, TIE
 
 DECIDED = ("reproduced", "exceeded", "contradicted")
 TIMED = ("seconds", "per_second", "nanoseconds")

@@ -5,9 +5,9 @@ import re
 import pytest
 from browsing import Opened
 
-from reasonlib.display import findings, plotting, scoreboard, status, strip
+from reasonlib.display import findings, scoreboard, status, strip
 from reasonlib.tracking import claims
-from reasonlib.tracking.verdicts import VERDICTS
+from reasonlib.tracking.judging import VERDICTS
 
 SIDE = {"experiment": "story_qa/joint", "metric": "accuracy", "row": "d50-n3"}
 CLAIMS = [
@@ -113,7 +113,7 @@ def text_of(fragment):
 
 
 def test_every_verdict_has_a_sign_a_colour_and_on_goals_a_word_of_its_own():
-    assert tuple(plotting.VERDICTS) == VERDICTS and len(set(plotting.VERDICTS.values())) == len(VERDICTS)
+    assert tuple(findings.GLYPHS) == VERDICTS and len(set(findings.GLYPHS.values())) == len(VERDICTS)
     for word in VERDICTS:
         assert f".rr-{word.replace(' ', '-')}{{border-color:" in findings.CSS
     assert set(findings.GOAL_WORDS) == set(VERDICTS) - {"not run"}
@@ -188,7 +188,9 @@ def test_only_filters_that_occur_are_offered():
 
 
 def test_verdict_objects_and_own_addresses_are_accepted():
-    claim = claims.Claim(id="t/x", kind="value", source="s", place="table", where="1", label="row one")
+    claim = claims.Claim(
+        id="t/x", kind="value", source="s", locator_kind="table", locator="1", label="row one"
+    )
     page = scoreboard.render(
         [claims.Verdict(claim=claim, verdict="not run")], address=lambda row: f"../{row['topic']}.html"
     )

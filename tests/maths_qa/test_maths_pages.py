@@ -59,12 +59,12 @@ def test_models_are_saved_and_loaded(tmp_path):
         path = save_model(
             model, tmp_path / f"{load.__name__}.safetensors", modules=["a__b"], made={"seed": 1}
         )
-        bundled = load(path=path)
+        bundled = load(path)
         assert bundled.modules == ("a__b",) and bundled.made == {"seed": 1}
         assert bundled.model.config == replace(SMALL)
     with pytest.raises(UserError, match="holds no filler"):
-        load_filler(path=tmp_path / "from_pretrained.safetensors")
-    with pytest.raises(UserError, match="there is no bundled solver 'big'"):
+        load_filler(tmp_path / "from_pretrained.safetensors")
+    with pytest.raises(UserError, match="there is no trained model 'big'; take one of pretrained, scratch"):
         from_pretrained("big")
 
 

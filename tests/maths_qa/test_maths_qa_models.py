@@ -269,11 +269,11 @@ def test_the_most_frequent_answer_of_a_module():
 def test_saved_models_come_back(tmp_path):
     for model, load in ((Solver(TINY, seed=1), from_pretrained), (MaskedModel(TINY, seed=1), load_filler)):
         path = save_model(model, tmp_path / "m.safetensors", modules=["m__m"], made={"accuracy": 0.5})
-        bundle = load(path=path)
+        bundle = load(path)
         load.cache_clear()
         assert bundle.modules == ("m__m",) and bundle.made == {"accuracy": 0.5}
         assert bundle.model.config == TINY
-    with pytest.raises(UserError, match="there is no bundled solver"):
+    with pytest.raises(UserError, match="there is no trained model"):
         from_pretrained("none")
 
 

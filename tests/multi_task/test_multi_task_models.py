@@ -160,5 +160,5 @@ def test_the_bundled_system_answers_with_all_heads():
         system.score("x", first)
     with pytest.raises(UserError, match="needs two"):
         system.score("inference", first)
-    with pytest.raises(UserError, match="there is no bundled system"):
+    with pytest.raises(UserError, match="there is no trained model"):
         from_pretrained("x")

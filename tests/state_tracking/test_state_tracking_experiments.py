@@ -12,7 +12,7 @@ from reasonlib.state_tracking.experiments import EXPERIMENTS
 from reasonlib.state_tracking.experiments.cost import exponent
 from reasonlib.state_tracking.experiments.train import Recipe
 from reasonlib.state_tracking.models.encoder import load_encoder
-from reasonlib.state_tracking.models.pretrained import load_tracker, save_tracker
+from reasonlib.state_tracking.models.pretrained import from_pretrained, save_tracker
 from reasonlib.state_tracking.page import figures
 from reasonlib.state_tracking.page.track import follow, read_dialogue
 from reasonlib.tracking import claims
@@ -54,7 +54,7 @@ def test_the_same_seed_gives_the_same_record():
 
 def test_claims_ask_for_rows_that_there_are():
     found = claims.load("state_tracking")
-    tables = {claim.where[1] if isinstance(claim.where, tuple) else None for claim in found}
+    tables = {claim.locator[1] if isinstance(claim.locator, tuple) else None for claim in found}
     assert len(found) > 50 and tables
     for claim in found:
         for side in claim.sides:
@@ -83,24 +83,24 @@ def test_wrong_values_are_named(call, message):
 
 
 def test_the_bundled_tracker_tracks():
-    tracked = load_tracker().track(TURNS)
+    tracked = from_pretrained().track(TURNS)
     assert tracked.state["hotel-area"] == "north" and "hotel-stars" in tracked.state
     assert set(tracked.state) <= set(PAIRS) and all(0 < p <= 1 for p in tracked.confidence.values())
-    weights = load_tracker(attention=True).track(TURNS, attention=True).attention
+    weights = from_pretrained(attention=True).track(TURNS, attention=True).attention
     size = len(tracked.tokens)
     assert weights.shape[2:] == (size, size)
     torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]))
     with pytest.raises(ValueError, match="at least one turn, got none"):
-        load_tracker().track([])
+        from_pretrained().track([])
 
 
 def test_what_is_saved_is_loaded(tmp_path):
-    tracker = load_tracker()
+    tracker = from_pretrained()
     path = save_tracker(tracker.model, tracker.tokenizer, {"joint_goal": 0.5}, tmp_path / "copy.safetensors")
-    assert load_tracker(path).track(TURNS).state == tracker.track(TURNS).state
-    assert load_tracker(path).made == {"joint_goal": 0.5}
-    with pytest.raises(UserError, match="there is no state tracker at"):
-        load_tracker(tmp_path / "absent.safetensors")
+    assert from_pretrained(path).track(TURNS).state == tracker.track(TURNS).state
+    assert from_pretrained(path).made == {"joint_goal": 0.5}
+    with pytest.raises(UserError, match="there is no trained model"):
+        from_pretrained(tmp_path / "absent.safetensors")
 
 
 def test_the_printed_dialogues_are_retold_in_words_that_the_tracker_knows():

@@ -6,7 +6,7 @@ import torch
 from reasonlib.display import live as shell
 from reasonlib.state_tracking.data.encoding import TurnTokens
 from reasonlib.state_tracking.data.example import Dialogue, Turn
-from reasonlib.state_tracking.models.pretrained import load_tracker
+from reasonlib.state_tracking.models.pretrained import from_pretrained
 from reasonlib.state_tracking.page import live
 
 DIALOGUE = live.chosen_dialogues()[0]
@@ -15,7 +15,7 @@ TURNS = [(turn.system, turn.user) for turn in DIALOGUE.turns]
 
 def rounded():
     """Load the tracker with the weights as the page gets them."""
-    tracker = load_tracker.__wrapped__(attention=True)
+    tracker = from_pretrained.__wrapped__(attention=True)
     state = shell.round_weights(live.weights_of(tracker), bits=8)
     table = "encoder.encoder.embeddings.position_embeddings.weight"
     whole = dict(tracker.model.state_dict())
@@ -37,7 +37,7 @@ return { state: result.state, gates: result.gates, values: result.values,
 def test_the_page_computes_what_pytorch_computes(javascript, blocked):
     tracker = rounded()
     tracker.model.encoder.blocked = blocked
-    packed = shell.pack_weights(live.weights_of(load_tracker()), bits=8)
+    packed = shell.pack_weights(live.weights_of(from_pretrained()), bits=8)
     given = [packed, live.describe_network(tracker), [list(turn) for turn in TURNS], blocked]
     theirs = javascript(live.network_code(), BODY, given)
     ours = tracker.track(TURNS, attention=True)
@@ -47,7 +47,7 @@ def test_the_page_computes_what_pytorch_computes(javascript, blocked):
 
 
 def test_tokens_in_the_page_are_those_of_the_library(javascript):
-    tracker = load_tracker()
+    tracker = from_pretrained()
     turns = tuple(Turn(system=s, user=u, state={}) for s, u in TURNS)
     ids, roles, _ = TurnTokens(tracker.tokenizer).history(Dialogue(name="", turns=turns), len(turns) - 1)
     body = "return turnTokens(given[1], new Vocabulary(given[0], { unknown: '[UNK]' }), 320);"

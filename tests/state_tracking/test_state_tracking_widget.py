@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("ipywidgets")
 
 from reasonlib.state_tracking.data.cases import CASES
-from reasonlib.state_tracking.models.pretrained import load_tracker
+from reasonlib.state_tracking.models.pretrained import from_pretrained
 from reasonlib.state_tracking.page.widget import Follower
 
 
@@ -14,7 +14,7 @@ def test_a_dialogue_is_offered_turn_by_turn_and_tracked():
     form = Follower(turns=turns)
     assert form.user.value == turns[0][1] and "empty" in form.result.value
     form.button.click()
-    state = load_tracker().track(turns[:1]).state
+    state = from_pretrained().track(turns[:1]).state
     assert all(f"{pair} = {value}" in form.result.value for pair, value in state.items())
     assert (form.system.value, form.user.value) == turns[1]
     form.button.click()

@@ -374,7 +374,7 @@ def test_records_on_disk_answer_the_claims(smoke, tmp_path):
 
 
 def test_the_joint_table_is_complete():
-    table = {claim.row: claim.published for claim in CLAIMS if claim.where == "Accuracy on joint training"}
+    table = {claim.row: claim.published for claim in CLAIMS if claim.locator == "Accuracy on joint training"}
     rows = {row for row in table if row}
     assert rows == set(EXPERIMENTS["story_qa/joint"].rows)
     assert all(0.6 < table[row] < 0.75 for row in rows)

@@ -70,7 +70,7 @@ FULL = """
 def test_defaults_and_tables_are_filled_in(topic):
     topic(FULL)
     small, large, width, goal = load("toy_claims")
-    assert (small.topic, small.place, small.where, small.label) == (
+    assert (small.topic, small.locator_kind, small.locator, small.label) == (
         "toy_claims",
         "table",
         "Table 1",

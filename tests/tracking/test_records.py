@@ -62,7 +62,7 @@ def test_a_record_comes_back_as_it_was_written(tmp_path):
     assert file == tmp_path / "toy" / "sums.jsonl"
     found = records.read("toy/sums", records=tmp_path)
     assert found == [one, two] == records.read("toy", records=tmp_path) == records.read(records=tmp_path)
-    assert [r.where for r in found] == ["records/toy/sums.jsonl:1", "records/toy/sums.jsonl:2"]
+    assert [r.location for r in found] == ["records/toy/sums.jsonl:1", "records/toy/sums.jsonl:2"]
     assert found[0].topic == "toy"
 
 
@@ -281,7 +281,7 @@ def test_groups_can_be_narrowed(tmp_path):
     assert len(records.groups(EXPERIMENT, records=tmp_path)) == 4
     assert len(records.groups(EXPERIMENT, "small", records=tmp_path)) == 2
     (one,) = records.groups(EXPERIMENT, "small", scale="quick", data="found", records=tmp_path)
-    assert one.records[0].where == "records/toy/sums.jsonl:1"
+    assert one.records[0].location == "records/toy/sums.jsonl:1"
     assert records.groups(EXPERIMENT, data="made", records=tmp_path) == []
     gone = records.groups("toy/sums", "small", records=tmp_path)
     assert [group.stale for group in gone] == ["experiment toy/sums is gone"] * 2

@@ -67,7 +67,7 @@ def test_an_old_record_reads_with_todays_names(folder):
             "dropout": 0.0,
         }
         assert record.details == {"curve": [{"questions": 3}]}
-        assert record.where == "records/lab/walk.jsonl:1"
+        assert record.location == "records/lab/walk.jsonl:1"
 
 
 def test_records_under_the_old_and_the_new_name_are_read_together(folder):

@@ -135,7 +135,7 @@ def test_who_only_counts_finds_most_where_changes_are_motley():
 
 
 def test_works_have_names():
-    told = {claim.source for claim in claims.load("visual_iq") if claim.where == "I-RAVEN"}
+    told = {claim.source for claim in claims.load("visual_iq") if claim.locator == "I-RAVEN"}
     assert told == set(labels.SOURCES)
     solved = [float(share) for share in tables.i_raven_table()["solved, %"]]
     assert len(solved) > len(told) and solved == sorted(solved)

@@ -18,7 +18,7 @@ from reasonlib.context_translation.models.parts import SystemConfig
 from reasonlib.context_translation.models.translator import Translator
 from reasonlib.errors import UserError
 from reasonlib.training.vocabulary import Vocabulary
-from reasonlib.training.weights import reading, save_bundle
+from reasonlib.training.weights import find_weights, reading, save_bundle
 
 __all__ = ["BUNDLED", "BundledTranslator", "Translated", "from_pretrained", "save_translator"]
 
@@ -119,24 +119,20 @@ def save_translator(model: Translator, tokens: Words, made: Mapping[str, Any], p
 
 
 @lru_cache(maxsize=2)
-def from_pretrained(name: str = "hce", *, path: Path | None = None) -> BundledTranslator:
-    """Load a bundled translator of the simulated languages.
+def from_pretrained(name: str | Path = "hce") -> BundledTranslator:
+    """Load a trained translator of the simulated languages.
 
     Parameters
     ----------
     name
-        One of `BUNDLED`.
-    path
-        Another file that `save_translator` wrote.
+        One of `BUNDLED`, or a file that `save_translator` wrote.
 
     Raises
     ------
     UserError
-        If there is no such translator, or the file is absent or damaged.
+        If there is no such translator, or its file is damaged or holds something else.
     """
-    if name not in BUNDLED:
-        raise UserError(f"there is no bundled translator {name!r}; there are: {', '.join(BUNDLED)}")
-    with reading(WEIGHTS / f"{name}.safetensors" if path is None else path, kind=KIND) as bundle:
+    with reading(find_weights(name, WEIGHTS, BUNDLED), kind=KIND) as bundle:
         settings = dict(bundle["settings"])
         tokens = Words(Vocabulary(bundle["vocabulary"]))
         model = Translator(settings.pop("system"), SystemConfig(**settings))

@@ -31,7 +31,7 @@ from reasonlib.goal_dialogue.models.memory_system import MemoryNetworkSystem
 from reasonlib.goal_dialogue.models.tagger import ContextTagger, Tagger, TaggerConfig, WordTagger
 from reasonlib.training.checkpoints import weights_metadata
 from reasonlib.training.settings import construct
-from reasonlib.training.weights import PREFIX, Bundle, reading, save_bundle
+from reasonlib.training.weights import PREFIX, Bundle, find_weights, reading, save_bundle
 
 __all__ = [
     "BUNDLED",
@@ -87,18 +87,13 @@ def from_pretrained(name: str | Path) -> Any:
     >>> from_pretrained("copying").language.write(1)
     'api_call _ _ _ _'
     """
-    if name in BUNDLED:
-        return _bundled(str(name))
-    if not Path(name).is_file():
-        raise UserError(
-            f"there is no trained model {str(name)!r}; take one of {', '.join(BUNDLED)}, or a file"
-        )
-    return _load(Path(name))
+    path = find_weights(name, WEIGHTS, BUNDLED)
+    return _bundled(path) if name in BUNDLED else _load(path)
 
 
 @lru_cache(maxsize=len(BUNDLED))
-def _bundled(name: str) -> Any:
-    return _load(path_of(name))
+def _bundled(path: Path) -> Any:
+    return _load(path)
 
 
 def _load(path: Path) -> Any:

@@ -15,10 +15,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reasonlib.errors import UserError
 from reasonlib.maths_qa.models.qa_mlm import MaskedModel
 from reasonlib.maths_qa.models.transformer import Solver, SolverConfig
-from reasonlib.training.weights import Bundle, reading, save_bundle
+from reasonlib.training.weights import Bundle, find_weights, reading, save_bundle
 
 __all__ = ["BUNDLED", "BundledFiller", "BundledSolver", "from_pretrained", "load_filler", "save_model"]
 
@@ -64,44 +63,40 @@ def save_model(
 
 
 @lru_cache(maxsize=4)
-def from_pretrained(name: str = "pretrained", *, path: Path | None = None) -> BundledSolver:
-    """Load a bundled solver.
+def from_pretrained(name: str | Path = "pretrained") -> BundledSolver:
+    """Load a trained solver.
 
     Parameters
     ----------
     name
-        One of `BUNDLED`.
-    path
-        Another file that `save_model` wrote.
+        One of `BUNDLED`, or a file that `save_model` wrote.
 
     Raises
     ------
     UserError
-        If there is no such solver, or the file is absent or damaged.
+        If there is no such solver, or its file is damaged or holds something else.
     """
-    if name not in BUNDLED:
-        raise UserError(f"there is no bundled solver {name!r}; there are: {', '.join(BUNDLED)}")
-    with reading(path or WEIGHTS / f"{name}.safetensors", kind=KINDS[Solver]) as bundle:
+    with reading(find_weights(name, WEIGHTS, BUNDLED), kind=KINDS[Solver]) as bundle:
         model = Solver(SolverConfig(**bundle["settings"]))
         bundle.fill(model)
         return BundledSolver(model, *_rest(bundle))
 
 
 @lru_cache(maxsize=2)
-def load_filler(*, path: Path | None = None) -> BundledFiller:
-    """Load the bundled model that fills in hidden characters.
+def load_filler(name: str | Path = "filler") -> BundledFiller:
+    """Load a trained model that fills in hidden characters.
 
     Parameters
     ----------
-    path
-        Another file that `save_model` wrote.
+    name
+        ``"filler"``, which is bundled, or a file that `save_model` wrote.
 
     Raises
     ------
     UserError
-        If the file is absent or damaged.
+        If there is no such model, or its file is damaged or holds something else.
     """
-    with reading(path or WEIGHTS / "filler.safetensors", kind=KINDS[MaskedModel]) as bundle:
+    with reading(find_weights(name, WEIGHTS, ("filler",)), kind=KINDS[MaskedModel]) as bundle:
         model = MaskedModel(SolverConfig(**bundle["settings"]))
         bundle.fill(model)
         return BundledFiller(model, *_rest(bundle))

@@ -15,12 +15,11 @@ from typing import Any, NamedTuple
 
 import torch
 
-from reasonlib.errors import UserError
 from reasonlib.modality_alignment.data.encoding import encode
 from reasonlib.modality_alignment.data.example import VideoQuestion
 from reasonlib.modality_alignment.models.tvqa_abc import TVQA_abc, TVQAConfig
 from reasonlib.training.vocabulary import Vocabulary
-from reasonlib.training.weights import reading, save_bundle
+from reasonlib.training.weights import find_weights, reading, save_bundle
 
 __all__ = ["BUNDLED", "Answer", "BundledAnswerer", "answer", "from_pretrained", "save_model"]
 
@@ -76,24 +75,20 @@ def save_model(model: TVQA_abc, path: Path, *, vocabulary: Vocabulary, made: Map
 
 
 @lru_cache(maxsize=2)
-def from_pretrained(name: str = "tvqa-abc", *, path: Path | None = None) -> BundledAnswerer:
-    """Load a bundled system.
+def from_pretrained(name: str | Path = "tvqa-abc") -> BundledAnswerer:
+    """Load a trained system.
 
     Parameters
     ----------
     name
-        One of `BUNDLED`.
-    path
-        Another file that `save_model` wrote.
+        One of `BUNDLED`, or a file that `save_model` wrote.
 
     Raises
     ------
     UserError
-        If there is no such system, or the file is absent or damaged.
+        If there is no such system, or its file is damaged or holds something else.
     """
-    if name not in BUNDLED:
-        raise UserError(f"there is no bundled system {name!r}; there are: {', '.join(BUNDLED)}")
-    with reading(path or WEIGHTS / f"{name}.safetensors", kind=KIND) as bundle:
+    with reading(find_weights(name, WEIGHTS, BUNDLED), kind=KIND) as bundle:
         model = TVQA_abc(TVQAConfig(**bundle["settings"]))
         bundle.fill(model)
         return BundledAnswerer(model, Vocabulary(bundle["words"]), bundle["made"])

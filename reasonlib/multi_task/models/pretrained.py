@@ -19,7 +19,7 @@ from reasonlib.multi_task.data.encoding import collate, encode
 from reasonlib.multi_task.data.example import Example, Task
 from reasonlib.multi_task.models.encoder import load_encoder
 from reasonlib.multi_task.models.multi_task import HeadConfig, MultiTask, Scores
-from reasonlib.training.weights import reading, save_bundle
+from reasonlib.training.weights import find_weights, reading, save_bundle
 
 __all__ = ["BUNDLED", "WEIGHTS", "BundledSystem", "from_pretrained", "predict", "save_system"]
 
@@ -114,24 +114,20 @@ def save_system(model: MultiTask, made: Mapping[str, Any], path: Path) -> Path:
 
 
 @lru_cache(maxsize=2)
-def from_pretrained(name: str = "mt-dnn", *, path: Path | None = None) -> BundledSystem:
-    """Load a bundled system.
+def from_pretrained(name: str | Path = "mt-dnn") -> BundledSystem:
+    """Load a trained system.
 
     Parameters
     ----------
     name
-        One of `BUNDLED`.
-    path
-        Another file that `save_system` wrote.
+        One of `BUNDLED`, or a file that `save_system` wrote.
 
     Raises
     ------
     UserError
-        If there is no such system, or the file is absent or damaged.
+        If there is no such system, or its file is damaged or holds something else.
     """
-    if name not in BUNDLED:
-        raise UserError(f"there is no bundled system {name!r}; there are: {', '.join(BUNDLED)}")
-    with reading(WEIGHTS / f"{name}.safetensors" if path is None else path, kind=KIND) as bundle:
+    with reading(find_weights(name, WEIGHTS, BUNDLED), kind=KIND) as bundle:
         encoder, tokenizer = load_encoder()
         tasks = [Task(**{**task, "labels": tuple(task["labels"])}) for task in bundle["tasks"]]
         model = MultiTask(encoder, tasks, HeadConfig(**bundle["heads"]))

@@ -19,11 +19,12 @@ from reasonlib.state_tracking.data.example import Dialogue, Turn
 from reasonlib.state_tracking.data.ontology import PAIRS
 from reasonlib.state_tracking.models.encoder import DSCEncoder, load_encoder
 from reasonlib.state_tracking.models.tracker import Tracker, Tracking
-from reasonlib.training.weights import reading, save_bundle
+from reasonlib.training.weights import find_weights, reading, save_bundle
 
-__all__ = ["TRACKER", "BundledTracker", "Tracked", "load_tracker", "save_tracker"]
+__all__ = ["BUNDLED", "TRACKER", "BundledTracker", "Tracked", "from_pretrained", "save_tracker"]
 
 TRACKER = Path(__file__).parents[1] / "weights" / "tracker.safetensors"
+BUNDLED = ("tracker",)
 KIND = "state tracker"
 
 
@@ -107,22 +108,22 @@ def save_tracker(model: Any, tokenizer: Any, made: Mapping[str, Any], path: Path
 
 
 @lru_cache(maxsize=2)
-def load_tracker(path: Path | None = None, *, attention: bool = False) -> BundledTracker:
-    """Read what `save_tracker` wrote; by default the bundled tracker.
+def from_pretrained(name: str | Path = "tracker", *, attention: bool = False) -> BundledTracker:
+    """Load a trained tracker.
 
     Parameters
     ----------
-    path
-        The file.
+    name
+        One of `BUNDLED`, or a file that `save_tracker` wrote.
     attention
         Whether `BundledTracker.track` will be asked for attention weights.
 
     Raises
     ------
     UserError
-        If the file is absent or holds something else.
+        If there is no such tracker, or its file is damaged or holds something else.
     """
-    with reading(TRACKER if path is None else path, kind=KIND) as bundle:
+    with reading(find_weights(name, TRACKER.parent, BUNDLED), kind=KIND) as bundle:
         encoder, tokenizer = load_encoder()
         if attention:
             encoder.set_attn_implementation("eager")

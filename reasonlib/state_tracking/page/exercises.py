@@ -14,7 +14,7 @@ from reasonlib.grading.checks import exercise, expect, expect_close, expect_equa
 from reasonlib.state_tracking.data.metrics import score
 from reasonlib.state_tracking.data.ontology import PAIRS
 from reasonlib.state_tracking.models.encoder import ds_mask
-from reasonlib.state_tracking.models.pretrained import load_tracker
+from reasonlib.state_tracking.models.pretrained import from_pretrained
 
 __all__ = [
     "check_block_mask",
@@ -262,7 +262,7 @@ def check_breaking_dialogue(answer: Callable[..., Any]) -> None:
         source in PAIRS and pair in PAIRS and source != pair, "both pairs must be among the 30, and differ"
     )
     expect(len(turns) >= 2, "the reference must come after the value: give two turns or more")
-    tracker = load_tracker()
+    tracker = from_pretrained()
     words = {word for turn in turns for text in turn for word in text.lower().split()}
     unknown = sorted(words - set(tracker.tokenizer.get_vocab()))
     expect(not unknown, f"the tracker does not know {', '.join(unknown[:3])}: use words of the simulator")

@@ -18,7 +18,7 @@ from reasonlib.state_tracking.data.ontology import PAIRS
 from reasonlib.state_tracking.data.simulator import simulate
 from reasonlib.state_tracking.data.simulator_fit import MULTIWOZ, NAMES, describe
 from reasonlib.state_tracking.experiments.cost import PAIRS_TIMED
-from reasonlib.state_tracking.models.pretrained import load_tracker
+from reasonlib.state_tracking.models.pretrained import from_pretrained
 from reasonlib.state_tracking.page.labels import METRICS, ROWS
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ def attention_among_slots(
     turns: Sequence[tuple[str, str]], *, pairs: Sequence[str] | None = None, layer: int = -1
 ) -> Picture:
     """Draw the attention among slots, mean over heads; by default among the slots that are filled."""
-    tracked = load_tracker(attention=True).track(turns, attention=True)
+    tracked = from_pretrained(attention=True).track(turns, attention=True)
     assert tracked.attention is not None
     drawn = [pair for pair in PAIRS if pair in (tracked.state if pairs is None else pairs)]
     rows = [PAIRS.index(pair) for pair in drawn]
@@ -214,7 +214,7 @@ def case_states(case: Case) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    whole = load_tracker()
+    whole = from_pretrained()
     model = deepcopy(whole.model)
     model.encoder.blocked = True
     states = {
@@ -234,7 +234,7 @@ def case_looks(case: Case) -> "pd.DataFrame":
     """List the attention of the inferred slots of a printed dialogue to other slots, in every layer."""
     import pandas as pd
 
-    tracked = load_tracker(attention=True).track(case.turns, attention=True)
+    tracked = from_pretrained(attention=True).track(case.turns, attention=True)
     assert tracked.attention is not None
     heads = tracked.attention.mean(1)[:, : len(PAIRS), : len(PAIRS)]  # (L, P, P)
     rows = []

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from reasonlib.errors import UserError
-from reasonlib.state_tracking.models.pretrained import BundledTracker, load_tracker
+from reasonlib.state_tracking.models.pretrained import BundledTracker, from_pretrained
 
 __all__ = ["Step", "follow", "read_dialogue"]
 
@@ -53,7 +53,7 @@ def read_dialogue(lines: Sequence[str]) -> list[tuple[str, str]]:
 
 def follow(turns: Sequence[tuple[str, str]], tracker: BundledTracker | None = None) -> Iterator[Step]:
     """Track a dialogue turn by turn."""
-    tracker = tracker or load_tracker()
+    tracker = tracker or from_pretrained()
     known = tracker.tokenizer.get_vocab()
     before: dict[str, str] = {}
     spread = [(_apart(system), _apart(user)) for system, user in turns]

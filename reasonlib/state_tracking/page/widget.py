@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from reasonlib.errors import UserError
-from reasonlib.state_tracking.models.pretrained import BundledTracker, load_tracker
+from reasonlib.state_tracking.models.pretrained import BundledTracker, from_pretrained
 from reasonlib.state_tracking.page.track import Step, follow
 
 __all__ = ["Follower"]
@@ -49,7 +49,7 @@ class Follower:
                 "the widget needs ipywidgets; install it (pip install ipywidgets), "
                 "or follow a dialogue in a terminal: reasonlib track"
             ) from error
-        self.tracker = tracker or load_tracker()
+        self.tracker = tracker or from_pretrained()
         self.offered = tuple(turns)
         self.turns: list[tuple[str, str]] = []
         wide: dict[str, Any] = {

@@ -17,7 +17,7 @@ from reasonlib.display.plotting import Picture
 from reasonlib.state_tracking.data.example import Dialogue
 from reasonlib.state_tracking.data.ontology import PAIRS
 from reasonlib.state_tracking.data.simulator import SimulatorConfig, simulate
-from reasonlib.state_tracking.models.pretrained import BundledTracker, load_tracker
+from reasonlib.state_tracking.models.pretrained import BundledTracker, from_pretrained
 
 __all__ = ["chosen_dialogues", "network_code", "state_table", "tracking", "weights_of"]
 
@@ -105,7 +105,7 @@ def tracking(tracker: BundledTracker | None = None, dialogues: Sequence[Dialogue
     ValueError
         If there is no dialogue.
     """
-    tracker = tracker or load_tracker()
+    tracker = tracker or from_pretrained()
     dialogues = tuple(chosen_dialogues() if dialogues is None else dialogues)
     if not dialogues:
         raise ValueError("dialogues must hold at least one dialogue, got none")

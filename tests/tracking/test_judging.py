@@ -9,19 +9,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from reasonlib.tracking import verdicts
-from reasonlib.tracking.verdicts import (
-    VERDICTS,
-    Comparison,
-    Sample,
-    bar,
-    difference,
-    doubt,
-    holm,
-    judge,
-    level,
-    p_value,
-)
+from reasonlib.tracking import significance
+from reasonlib.tracking.judging import VERDICTS, doubt, holm, judge, p_value
+from reasonlib.tracking.significance import Comparison, Sample, bar, difference, level
 
 DECIDED = {"reproduced", "contradicted", "exceeded"}
 MIRROR = {"reproduced": "contradicted", "contradicted": "reproduced", "inconclusive": "inconclusive"}
@@ -380,6 +370,6 @@ def test_what_cannot_be_a_sample(make, message):
 
 def test_quantiles_are_those_of_scipy_stats():
     for freedom in (1, 2, 7.5, math.inf):
-        assert verdicts._tail(1.7, 1.0, freedom) == pytest.approx(stats.t.sf(1.7, freedom))
-        low, high = verdicts._interval(0.0, 2.0, freedom, True)
+        assert significance._tail(1.7, 1.0, freedom) == pytest.approx(stats.t.sf(1.7, freedom))
+        low, high = significance._interval(0.0, 2.0, freedom, True)
         assert high == pytest.approx(2 * stats.t.ppf(0.975, freedom)) and low == -high

@@ -1,28 +1,26 @@
-"""From numbers to a verdict: the one rule of the ledger, without files, records or topics.
+"""How strongly the runs of a row speak for a published number, a bound or an ordering, and against it.
 
 ::
 
-    Sample (the runs of a row) --level, bar, difference--> Comparison --p_value, holm, judge--> verdict
+    Sample (the runs of a row) --level, bar, difference, nearness--> Comparison
 
-A `Comparison` sets our runs beside a published level, beside a bound, or one row beside another, and says how
-strongly the runs speak for the claim and against it. `judge` turns the comparisons of a claim into a verdict.
+Nothing here knows files, records or topics; `reasonlib.tracking.judging` turns the comparisons of a claim
+into a verdict.
 
 Methods
 -------
-A published number is one run of somebody else's. Whether it could be a run of ours is asked
-of the 95 % *prediction interval* for one more run (Patil, Peng and Leek 2016; Spence and Stanley 2016), which
-is wider than the confidence interval of our mean by the spread of that one run. That both *agree* is not the
-absence of a difference: it is shown by equivalence, two one-sided tests at 5 % (Schuirmann 1987), so that few
-runs cannot agree by being vague. Few runs of a random system carry t intervals and no point estimates alone
-(Agarwal et al. 2021). Orderings use the paired t interval where rows share seeds, else Welch's. The
-comparisons of one claim are joined by Simes (1986), those of one table corrected by Holm (1979).
+A published number is one run of somebody else's. Whether it could be a run of ours is asked of the 95 %
+*prediction interval* for one more run (Patil, Peng and Leek 2016; Spence and Stanley 2016), which is wider
+than the confidence interval of our mean by the spread of that one run. That both *agree* is not the absence
+of a difference: it is shown by equivalence, two one-sided tests at 5 % (Schuirmann 1987), so that few runs
+cannot agree by being vague. Few runs of a random system carry t intervals and no point estimates alone
+(Agarwal et al. 2021). Orderings use the paired t interval where rows share seeds, else Welch's.
 
 References
 ----------
 Agarwal, Schwarzer, Castro, Courville, Bellemare (2021), Deep reinforcement learning at the edge of the
-statistical precipice. Holm (1979), A simple sequentially rejective multiple test procedure. Patil, Peng, Leek
-(2016), What should researchers expect when they replicate studies? Schuirmann (1987), A comparison of the two
-one-sided tests procedure. Simes (1986), An improved Bonferroni procedure. Spence, Stanley (2016), Prediction
+statistical precipice. Patil, Peng, Leek (2016), What should researchers expect when they replicate studies?
+Schuirmann (1987), A comparison of the two one-sided tests procedure. Spence, Stanley (2016), Prediction
 interval: what to expect when you're expecting ... a replication.
 """
 
@@ -33,10 +31,9 @@ from dataclasses import dataclass
 
 from scipy.special import ndtr, ndtri, stdtr, stdtrit  # scipy.stats takes a second to import
 
-VERDICTS = ("reproduced", "exceeded", "supported", "inconclusive", "challenged", "contradicted", "not run")
+__all__ = ["ALPHA", "MIN_RUNS", "TIE", "Comparison", "Sample", "bar", "difference", "level", "nearness"]
 
 ALPHA = 0.05  # two-sided, of every decision; 95 % intervals
-AGREEMENTS = ("level", "nearness")  # kinds of comparison whose holding is no difference: not corrected
 MIN_RUNS = 3  # of a random system: fewer never decide
 TIE = 1e-6  # of the larger number: what is closer is a tie, and rounding no ordering
 _NORMAL = float(ndtri(1 - ALPHA / 2))  # 1.96
@@ -285,103 +282,6 @@ def _gap(high: Sample, low: Sample) -> tuple[float, float, float]:
     return gap, *_error(parts)
 
 
-def p_value(comparisons: Sequence[Comparison]) -> float | None:
-    """Return the two-sided p-value of what the comparisons of one claim decide together.
-
-    For the claim the weakest comparison speaks, since every one must hold; against it all of them, by Simes.
-    None where chance has no part in it, which takes no place in a table's correction: too few runs, or exact
-    ones.
-    """
-    if not comparisons or not all(part.enough for part in comparisons) or all(p.exact for p in comparisons):
-        return None
-    against = _simes([part.p_against for part in comparisons])
-    if against <= ALPHA / 2:
-        return 2 * against
-    ordered = [part.p_for for part in comparisons if part.kind not in AGREEMENTS]
-    return min(1.0, 2 * min(against, max(ordered, default=1.0)))
-
-
-def holm(values: Iterable[float | None]) -> list[float | None]:
-    """Correct the p-values of one table (Holm 1979); None stays None and does not count.
-
-    >>> holm([0.01, None, 0.04, 0.03])
-    [0.03, None, 0.06, 0.06]
-    """
-    values = list(values)
-    order = sorted((value, index) for index, value in enumerate(values) if value is not None)
-    adjusted: list[float | None] = [None] * len(values)
-    largest = 0.0
-    for rank, (value, index) in enumerate(order):
-        largest = max(largest, min(1.0, (len(order) - rank) * value))
-        adjusted[index] = largest
-    return adjusted
-
-
-def judge(comparisons: Sequence[Comparison], *, same_conditions: bool, adjusted: float | None = None) -> str:
-    """Give the verdict on a claim: the one rule.
-
-    Parameters
-    ----------
-    comparisons
-        Everything the claim asks for: at most one level, any number of bars and differences. Empty if nothing
-        was measured, or there is nothing to compare with.
-    same_conditions
-        Whether the runs have the source's conditions: released or regenerated data, the settings it prints,
-        and an end where the source ends.
-    adjusted
-        The claim's `p_value` after `holm` over its table; the p-value itself if None.
-
-    Returns
-    -------
-    str
-        ==================================================  ==============  ==============
-        what the comparisons say                            same conditions otherwise
-        ==================================================  ==============  ==============
-        every one holds beyond chance                       reproduced      supported
-        a level fails beyond chance, on the better side     exceeded        challenged
-        any other fails beyond chance                       contradicted    challenged
-        fewer than three runs of a random system            inconclusive    inconclusive
-        a tie                                               inconclusive    inconclusive
-        an interval that holds both answers                 inconclusive    inconclusive
-        nothing was measured, or nothing to compare with    not run         not run
-        ==================================================  ==============  ==============
-
-    Notes
-    -----
-    *Beyond chance*: the corrected p-value is at most 0.05. That two numbers agree (a level, nearness) is not
-    a difference, and is tested at 5 % without correction for its table. Exact comparisons need no test.
-    """
-    if not comparisons:
-        return "not run"
-    if not all(part.enough for part in comparisons):
-        return "inconclusive"
-    p = p_value(comparisons) if adjusted is None else adjusted
-    beyond = p is not None and p <= ALPHA
-    exact = all(part.exact for part in comparisons)
-    against = _simes([part.p_against for part in comparisons])
-    ordered = max((part.p_for for part in comparisons if part.kind not in AGREEMENTS), default=None)
-    if (exact or beyond) and against <= ALPHA / 2:
-        failing = [part for part in comparisons if part.p_against <= ALPHA / 2]
-        if failing and all(part.kind == "level" and part.better for part in failing):
-            return "exceeded" if same_conditions else "challenged"
-        return "contradicted" if same_conditions else "challenged"
-    agree = all(part.p_for <= ALPHA for part in comparisons if part.kind in AGREEMENTS)
-    if agree and against > ALPHA / 2 and (ordered is None or ((exact or beyond) and ordered <= ALPHA / 2)):
-        return "reproduced" if same_conditions else "supported"
-    return "inconclusive"
-
-
-def doubt(comparisons: Sequence[Comparison]) -> str:
-    """Say in a few words why comparisons that were measured decide nothing."""
-    if not all(part.enough for part in comparisons):
-        return f"fewer than {MIN_RUNS} runs of a system that varies from run to run"
-    if any(part.tie for part in comparisons):
-        return "a tie"
-    if judge(comparisons, same_conditions=True) != "inconclusive":
-        return "decided alone, not once corrected for the other comparisons of its table"
-    return "the interval holds both answers"
-
-
 # Parts ------------------------------------------------------------------------------------------------------
 
 
@@ -437,8 +337,3 @@ def _interval(centre: float, error: float, freedom: float, enough: bool) -> tupl
     quantile = ndtri(1 - ALPHA / 2) if math.isinf(freedom) else stdtrit(freedom, 1 - ALPHA / 2)
     half = float(quantile) * error
     return centre - half, centre + half
-
-
-def _simes(values: Sequence[float]) -> float:
-    """Join p-values of which any may count (Simes 1986)."""
-    return min(len(values) * value / rank for rank, value in enumerate(sorted(values), start=1))

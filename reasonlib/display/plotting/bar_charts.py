@@ -1,0 +1,108 @@
+"""Bar charts: numbers, or runs with their interval, single or grouped."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from reasonlib.display.intervals import Spread
+from reasonlib.display.plotting.style import INK, PALETTE, add_legend, figure, theme
+
+__all__ = ["bars"]
+
+
+def bars(
+    values: Mapping[str, Any],
+    *,
+    unit: str,
+    limits: tuple[float, float] | None = None,
+    reference: tuple[str, float] | None = None,
+) -> Figure:
+    """Draw horizontal bars, single or grouped.
+
+    Parameters
+    ----------
+    values
+        From label to a number, or to a `Spread` of runs, which is drawn as a line over the 95 % interval; or
+        from series to such a mapping, for grouped bars (at most six series).
+    unit
+        What the horizontal axis counts.
+    limits
+        Ends of the horizontal axis.
+    reference
+        A name and a level, drawn as a dashed vertical line: chance, or a published number.
+
+    Raises
+    ------
+    ValueError
+        With no value, or more series than colours.
+    """
+    if not values:
+        raise ValueError("values must hold at least one bar, got none")
+    grouped = all(isinstance(value, Mapping) for value in values.values())
+    series = dict(values) if grouped else {"": dict(values)}
+    if len(series) > len(PALETTE):
+        raise ValueError(f"values must hold at most {len(PALETTE)} series to stay apart, got {len(series)}")
+    labels = list(dict.fromkeys(label for group in series.values() for label in group))
+    thick = 0.8 / len(series)
+    with theme():
+        drawing, axes = figure(height=0.75 + len(labels) * max(0.24, 0.13 * len(series) + 0.08))
+        for number, ((name, group), colour) in enumerate(zip(series.items(), PALETTE, strict=False)):
+            spreads = {
+                row: _as_spread(group[key]) for row, key in enumerate(labels) if group.get(key) is not None
+            }
+            heights = [row - 0.4 + thick * (number + 0.5) for row in spreads]
+            means = [spread.mean for spread in spreads.values()]
+            axes.barh(heights, means, height=thick * 0.9, color=colour, label=name or None, linewidth=0)
+            for height, spread in zip(heights, spreads.values(), strict=True):
+                if spread.half:
+                    axes.errorbar(spread.mean, height, xerr=spread.half, color=INK, capsize=2, linewidth=1)
+                if len(series) == 1:
+                    _print_mean(axes, spread, height, limits)
+        if reference is not None:
+            axes.axvline(reference[1], color=INK, linestyle=(0, (4, 2)), linewidth=1.2, label=reference[0])
+        axes.set_yticks(range(len(labels)), labels)
+        axes.set_ylim(len(labels) - 0.5, -0.5)
+        axes.grid(visible=False, axis="y")
+        axes.set_xlabel(unit)
+        if limits is not None:
+            axes.set_xlim(*limits)
+        else:
+            axes.margins(x=0.14)
+        if len(series) > 1 or reference is not None:
+            add_legend(drawing, [*series, *([reference[0]] if reference else [])])
+    drawing.set_label(_in_words(series, labels, reference))
+    return drawing
+
+
+def _print_mean(axes: Axes, spread: Spread, height: float, limits: tuple[float, float] | None) -> None:
+    """Print the number of a bar at its end, within the limits of the axis."""
+    end = spread.mean + (spread.half or 0)
+    axes.annotate(
+        f"{spread.mean:.3g}",
+        (end if limits is None else min(end, limits[1]), height),
+        xytext=(4, 0),
+        textcoords="offset points",
+        va="center",
+        fontsize=9,
+    )
+
+
+def _in_words(
+    series: Mapping[str, Mapping[str, Any]], labels: Sequence[str], reference: tuple[str, float] | None
+) -> str:
+    """Say the number of each bar."""
+    said = []
+    for name, group in series.items():
+        shown = [f"{label} {_as_spread(group[label])}" for label in labels if group.get(label) is not None]
+        said.append((f"{name}: " if name else "") + ", ".join(shown) + ".")
+    if reference is not None:
+        said.append(f"{reference[0]}: {reference[1]:.3g}.")
+    if any(isinstance(value, Spread) and value.half for group in series.values() for value in group.values()):
+        said.append("± is half of the 95 % interval over runs.")
+    return " ".join(said)
+
+
+def _as_spread(value: float | Spread) -> Spread:
+    return value if isinstance(value, Spread) else Spread(float(value))

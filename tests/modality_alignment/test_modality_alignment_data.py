@@ -1,6 +1,7 @@
 """Points, simulated questions, readers, encoding and metrics."""
 
 import json
+import random
 
 import numpy as np
 import pytest
@@ -294,3 +295,68 @@ def test_boxes_overlap_as_in_the_public_evaluation():
     first, second = np.array([[0.0, 0, 9, 9]]), np.array([[5.0, 0, 14, 9]])
     shared, side = (9 + 1 - 5 + 1) * 11, 11 * 11
     assert metrics.box_overlap(first, second)[0, 0] == pytest.approx(shared / (2 * side - shared))
+
+
+LABELS = ("cat", "cup", "door", "hat")
+
+
+def moved(draw, box, pixels):
+    return tuple(side + draw.randint(-pixels, pixels) for side in box)
+
+
+def made_up_boxes():
+    """Draw predictions and annotations of 30 images; some have no prediction, one label no annotation."""
+    draw = random.Random(0)
+    predicted, annotated = {}, {}
+    for image in range(30):
+        truth = []
+        for _ in range(draw.randint(1, 4)):
+            left, top = draw.randint(0, 500), draw.randint(0, 250)
+            label = draw.choice(LABELS[:3])
+            box = (left, top, left + draw.randint(20, 120), top + draw.randint(20, 90))
+            truth.append(Detection(label, 1.0, box))
+        annotated[str(image)] = truth
+        if image % 10 == 9:
+            continue
+        predicted[str(image)] = []
+        for label, _, box in truth:
+            for _ in range(draw.randint(0, 3)):
+                near = moved(draw, box, 14)
+                named = label if draw.random() < 0.8 else draw.choice(LABELS)
+                predicted[str(image)].append(Detection(named, draw.random(), near))
+    return predicted, annotated
+
+
+def test_boxes_as_in_the_public_evaluation():
+    """Computed with eval/eval_tvqa_plus.py of jayleicn/TVQAplus at d2dc721."""
+    expected = {"": 0.3114051465850412, "cat": 0.22665860052429926, "cup": 0.25726444157000566}
+    expected["door"] = 0.4502923976608187
+    assert metrics.mean_average_precision(*made_up_boxes()) == pytest.approx(expected, abs=1e-12)
+
+
+def test_released_annotations_as_in_the_public_evaluation():
+    """Made-up predictions for all 3,017 questions, measured with the program of the test before."""
+    try:
+        questions = corpus.read()
+    except DataError:
+        pytest.skip("the annotations of TVQA+ are not on this machine")
+    draw = random.Random(0)
+    answered, predicted, annotated = [], {}, {}
+    for question in questions:
+        start, end = question.span
+        span = (max(0.0, start + draw.uniform(-4, 4)), end + draw.uniform(0, 6))
+        answered.append((span, draw.choice((question.right, draw.randrange(5)))))
+        for box in question.boxes:
+            image = f"{question.clip}_{question.identifier}_{box.frame}"
+            annotated.setdefault(image, []).append(Detection(box.label, 1.0, box.box))
+            for _ in range(draw.randint(0, 2)):
+                found = Detection(box.label, draw.random(), moved(draw, box.box, 20))
+                predicted.setdefault(image, []).append(found)
+    assert len(questions) == 3017 and sum(map(len, annotated.values())) == 32_682
+    shares = metrics.temporal_metrics(answered, questions)
+    expected = {"accuracy": 0.608882996353994, "overlap": 0.5295869883067933, "joint": 0.353994033808419}
+    expected |= {"recall@0.3": 0.8551541266158436, "recall@0.9": 0.02088167053364269}
+    assert {name: shares[name] for name in expected} == pytest.approx(expected, abs=1e-12)
+    precisions = metrics.mean_average_precision(predicted, annotated)
+    assert len(precisions) == 1 + 803  # the mean and all labels
+    assert precisions[""] == pytest.approx(0.48013266363475193, abs=1e-12)

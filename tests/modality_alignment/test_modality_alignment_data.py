@@ -244,7 +244,11 @@ def test_subtitles_and_features(tmp_path):
     assert int((batch.subtitle_frames[0, 3] != 0).sum()) == 3
 
 
-@pytest.mark.parametrize("text", ["{", '{"q": 1}', "[1]", json.dumps([{**ENTRY, "answer_idx": 9}])])
+DAMAGES = ({"answer_idx": 9}, {"bbox": []}, {"bbox": {"0": ENTRY["bbox"]["13"]}}, {"q": None}, {"a3": 5},
+           {"bbox": {"13": [{"label": None}]}}, {"ts": 5}, {"ts": [9, 3]})  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["{", '{"q": 1}', "[1]", *(json.dumps([ENTRY | d]) for d in DAMAGES)])
 def test_damaged_annotations(tmp_path, text):
     path = tmp_path / "tvqa_plus_val.json"
     path.write_text(text, encoding="utf-8")
@@ -254,6 +258,22 @@ def test_damaged_annotations(tmp_path, text):
         corpus.read_annotations(tmp_path / "absent.json")
     with pytest.raises(ValueError, match="part must be valid"):
         corpus.read("train")
+
+
+def test_damaged_files(tmp_path):
+    """One line that names the file, whatever is in it."""
+    path = tmp_path / "tvqa_plus_val.json"
+    path.write_bytes("\u00e9".encode("latin-1"))
+    with pytest.raises(DataError, match=r"tvqa_plus_val.json: no text in UTF-8"):
+        corpus.read_annotations(path)
+    path.write_text(json.dumps([ENTRY]), encoding="utf-8")
+    with pytest.raises(DataError, match=r"question 1: .*features must be \(frames, D\)"):
+        corpus.read_annotations(path, features={"s01": np.zeros(5)})
+    lines = tmp_path / "subtitles.jsonl"
+    for line in ({"text": None, "start": 0, "end": 1}, {"text": "hi"}, "hi"):
+        lines.write_text(json.dumps({"vid_name": "s01", "sub": [line]}), encoding="utf-8")
+        with pytest.raises(DataError, match="subtitles.jsonl, clip 1"):
+            corpus.read_subtitles(lines)
 
 
 def test_accuracy_by_need():

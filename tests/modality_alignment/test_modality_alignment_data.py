@@ -272,7 +272,7 @@ def test_damaged_files(tmp_path):
     lines = tmp_path / "subtitles.jsonl"
     for line in ({"text": None, "start": 0, "end": 1}, {"text": "hi"}, "hi"):
         lines.write_text(json.dumps({"vid_name": "s01", "sub": [line]}), encoding="utf-8")
-        with pytest.raises(DataError, match="subtitles.jsonl, clip 1"):
+        with pytest.raises(DataError, match=r"subtitles\.jsonl, clip 1"):
             corpus.read_subtitles(lines)
 
 

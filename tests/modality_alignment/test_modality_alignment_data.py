@@ -123,6 +123,20 @@ def test_a_modality_says_nothing_about_the_others_questions():
     assert abs(np.mean(mentioned) - 0.5) < 0.15  # five of ten shapes are spoken of, whatever is seen
 
 
+@pytest.mark.parametrize("kind", ["shape", "push", "wish"])
+def test_the_other_modality_names_right_and_wrong_answers_alike(kind):
+    """Shapes are both seen and said: that the other modality names an answer says nothing about it."""
+    named = {True: [], False: []}
+    for question in simulate(700, seed=9, config=SimulatorConfig(kinds=(kind,))):
+        seen = {region.label for frame in question.frames for region in frame}
+        said = {line.text.split()[-1] for line in question.subtitles}
+        other = said if question.needs == "video" else seen
+        for number, answer in enumerate(question.answers):
+            if answer != "nothing":
+                named[number == question.right].append(answer in other)
+    assert abs(np.mean(named[True]) - np.mean(named[False])) < 0.07
+
+
 def test_moments_and_boxes_show_the_answer():
     for question in of("colour"):
         start, end = question.span

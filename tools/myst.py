@@ -42,10 +42,6 @@ BOXES = {
 TITLED = {"admonition", "dropdown", "margin", "sidebar", "topic", "card", "grid-item-card", "tab-item"}
 CONTAINERS = {"grid", "tab-set", "grid-item", "container", "div", "card-carousel"}
 DROPPED = {"raw", "toctree", "tableofcontents", "contents", "bibliography", "solution", "only", "index"}
-STATEMENTS = {
-    "theorem", "definition", "lemma", "algorithm", "proposition", "corollary", "example", "remark", "axiom",
-    "assumption", "conjecture", "criterion", "observation", "property", "notation",
-}  # fmt: skip
 LITERAL = {"code", "code-block", "sourcecode", "literalinclude", "parsed-literal"}
 MATH_ENVIRONMENTS = re.compile(r"\\(begin|end)\{(equation|align|gather|multline|aligned)\*?\}")
 
@@ -172,7 +168,7 @@ def labels_of(
             line = lines[at]
             if FENCE.match(line):
                 block, after = directive(lines, at)
-                name = block.name.removeprefix("prf:")
+                name = block.name
                 label = block.options.get("label") or block.options.get("name")
                 if name == "math":
                     if label:
@@ -184,9 +180,6 @@ def labels_of(
                 elif name in ("exercise", "exercise-start"):
                     number = None if "nonumber" in block.options else numbers.next("exercise")
                     put(label, "exercise", number, block.argument)
-                elif name in STATEMENTS:
-                    number = None if "nonumber" in block.options else numbers.next(name)
-                    put(label, name, number, block.argument)
                 elif name not in LITERAL | DROPPED:
                     put(label, "section", None, block.argument)
                 for waiting in pending:
@@ -303,7 +296,7 @@ class Converter:
 
     def directive(self, block: Block) -> list[str]:
         """A directive as Markdown."""
-        name = block.name.removeprefix("prf:")
+        name = block.name
         if name in DROPPED or name in ("solution-start", "solution-end"):
             return []
         if name in BOXES:
@@ -321,14 +314,6 @@ class Converter:
             return ["---", "", f"**{title}**", "", *self.blocks(block.body)]
         if name == "exercise-end":
             return ["---"]
-        if name in STATEMENTS:
-            number = "" if "nonumber" in block.options else f" {self.numbers.next(name)}"
-            title = f"{name.capitalize()}{number}" + (
-                f" ({self.prose(block.argument)})" if block.argument else ""
-            )
-            return self.quote(title, block.body)
-        if name == "proof":
-            return self.quote("Proof", block.body)
         if name == "math":
             formula = "\n".join([block.argument, *block.body]).strip()
             return self.equation(formula, block.options.get("label"))
@@ -460,7 +445,6 @@ class Converter:
             "eq": lambda: self.equation_number(target),
             "ref": lambda: self.link(text, target),
             "numref": lambda: self.numbered(text, target),
-            "prf": lambda: self.numbered(text, target),
             "doc": lambda: self.link(text, target + ".md"),
             "term": lambda: f"[{text or body}]({self.book.site}book/glossary.html)",
             "math": lambda: f"${body}$",

@@ -1,4 +1,4 @@
-"""A training step of TVQA_abc with all five answers matched at once, beside a loop over the answers."""
+"""Five answers at once and in a loop: context matching alone, and a training step of TVQA_abc."""
 
 import torch
 from torch.nn import functional
@@ -6,7 +6,7 @@ from torch.nn import functional
 from reasonlib.modality_alignment.data.encoding import build_vocabulary, encode
 from reasonlib.modality_alignment.data.scene import SceneConfig
 from reasonlib.modality_alignment.data.simulator import SimulatorConfig, simulate
-from reasonlib.modality_alignment.models.context_matching import attend
+from reasonlib.modality_alignment.models.context_matching import attend, match_context
 from reasonlib.modality_alignment.models.recurrent import max_over_time, read_sequences
 from reasonlib.modality_alignment.models.tvqa_abc import TVQA_abc, TVQAConfig
 
@@ -31,15 +31,42 @@ class Loop(TVQA_abc):
         return total
 
 
+def matching(model, batch):
+    """Return context matching of the subtitles with five answers, there and back, batched and in a loop."""
+    question, question_mask = (each.detach() for each in model._words(batch.question))
+    flat, mask = (each.detach() for each in model._words(batch.answers.flatten(0, 1)))
+    answers, answer_mask = flat.unflatten(0, (-1, 5)).requires_grad_(), mask.unflatten(0, (-1, 5))
+    context = model._words(batch.subtitle)[0].detach().requires_grad_()
+
+    def batched():
+        match_context(context, question, question_mask, answers, answer_mask).states.sum().backward()
+
+    def loop():
+        about, _ = attend(context, question, question_mask)
+        states = []
+        for number in range(5):
+            each, _ = attend(context, answers[:, number], answer_mask[:, number])
+            states.append(torch.cat((context, each, about, each * context, about * context), -1))
+        torch.stack(states, 1).sum().backward()
+
+    return batched, loop
+
+
 def comparisons():
     questions = simulate(32, seed=0, config=SimulatorConfig(scene=SceneConfig(frames_each=1)))
     vocabulary = build_vocabulary(questions)
-    for count in (4, 32):
+    for count in (1, 4, 32):
         batch = encode(questions[:count], vocabulary)
         config = TVQAConfig(
             vocabulary=len(vocabulary), features=batch.regions.shape[-1], embedding=24, hidden=12, matched=12
         )
         batched, loop = TVQA_abc(config), Loop(config)
+
+        yield (
+            f"match {count} context{'s' * (count > 1)} with five answers at once",
+            "a loop over the answers",
+            *matching(TVQA_abc(config), batch),
+        )
 
         def step(model, logits, batch=batch):
             def run():
@@ -49,7 +76,7 @@ def comparisons():
             return run
 
         yield (
-            f"train TVQA_abc on {count} questions, five answers at once",
+            f"train TVQA_abc on {count} question{'s' * (count > 1)}, five answers at once",
             "a loop over the answers",
             step(batched, lambda answered: answered.logits),
             step(loop, lambda logits: logits),

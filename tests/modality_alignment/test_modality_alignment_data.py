@@ -1,6 +1,7 @@
 """Points, simulated questions, readers, encoding and metrics."""
 
 import json
+import random
 
 import numpy as np
 import pytest
@@ -120,6 +121,20 @@ def test_a_modality_says_nothing_about_the_others_questions():
         if question.kind == "presence" and "shape" in question.question
     ]
     assert abs(np.mean(mentioned) - 0.5) < 0.15  # five of ten shapes are spoken of, whatever is seen
+
+
+@pytest.mark.parametrize("kind", ["shape", "push", "wish"])
+def test_the_other_modality_names_right_and_wrong_answers_alike(kind):
+    """Shapes are both seen and said: that the other modality names an answer says nothing about it."""
+    named = {True: [], False: []}
+    for question in simulate(700, seed=9, config=SimulatorConfig(kinds=(kind,))):
+        seen = {region.label for frame in question.frames for region in frame}
+        said = {line.text.split()[-1] for line in question.subtitles}
+        other = said if question.needs == "video" else seen
+        for number, answer in enumerate(question.answers):
+            if answer != "nothing":
+                named[number == question.right].append(answer in other)
+    assert abs(np.mean(named[True]) - np.mean(named[False])) < 0.07
 
 
 def test_moments_and_boxes_show_the_answer():
@@ -243,7 +258,11 @@ def test_subtitles_and_features(tmp_path):
     assert int((batch.subtitle_frames[0, 3] != 0).sum()) == 3
 
 
-@pytest.mark.parametrize("text", ["{", '{"q": 1}', "[1]", json.dumps([{**ENTRY, "answer_idx": 9}])])
+DAMAGES = ({"answer_idx": 9}, {"bbox": []}, {"bbox": {"0": ENTRY["bbox"]["13"]}}, {"q": None}, {"a3": 5},
+           {"bbox": {"13": [{"label": None}]}}, {"ts": 5}, {"ts": [9, 3]})  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["{", '{"q": 1}', "[1]", *(json.dumps([ENTRY | d]) for d in DAMAGES)])
 def test_damaged_annotations(tmp_path, text):
     path = tmp_path / "tvqa_plus_val.json"
     path.write_text(text, encoding="utf-8")
@@ -253,6 +272,22 @@ def test_damaged_annotations(tmp_path, text):
         corpus.read_annotations(tmp_path / "absent.json")
     with pytest.raises(ValueError, match="part must be valid"):
         corpus.read("train")
+
+
+def test_damaged_files(tmp_path):
+    """One line that names the file, whatever is in it."""
+    path = tmp_path / "tvqa_plus_val.json"
+    path.write_bytes("\u00e9".encode("latin-1"))
+    with pytest.raises(DataError, match=r"tvqa_plus_val.json: no text in UTF-8"):
+        corpus.read_annotations(path)
+    path.write_text(json.dumps([ENTRY]), encoding="utf-8")
+    with pytest.raises(DataError, match=r"question 1: .*features must be \(frames, D\)"):
+        corpus.read_annotations(path, features={"s01": np.zeros(5)})
+    lines = tmp_path / "subtitles.jsonl"
+    for line in ({"text": None, "start": 0, "end": 1}, {"text": "hi"}, "hi"):
+        lines.write_text(json.dumps({"vid_name": "s01", "sub": [line]}), encoding="utf-8")
+        with pytest.raises(DataError, match=r"subtitles\.jsonl, clip 1"):
+            corpus.read_subtitles(lines)
 
 
 def test_accuracy_by_need():
@@ -294,3 +329,68 @@ def test_boxes_overlap_as_in_the_public_evaluation():
     first, second = np.array([[0.0, 0, 9, 9]]), np.array([[5.0, 0, 14, 9]])
     shared, side = (9 + 1 - 5 + 1) * 11, 11 * 11
     assert metrics.box_overlap(first, second)[0, 0] == pytest.approx(shared / (2 * side - shared))
+
+
+LABELS = ("cat", "cup", "door", "hat")
+
+
+def moved(draw, box, pixels):
+    return tuple(side + draw.randint(-pixels, pixels) for side in box)
+
+
+def made_up_boxes():
+    """Draw predictions and annotations of 30 images; some have no prediction, one label no annotation."""
+    draw = random.Random(0)
+    predicted, annotated = {}, {}
+    for image in range(30):
+        truth = []
+        for _ in range(draw.randint(1, 4)):
+            left, top = draw.randint(0, 500), draw.randint(0, 250)
+            label = draw.choice(LABELS[:3])
+            box = (left, top, left + draw.randint(20, 120), top + draw.randint(20, 90))
+            truth.append(Detection(label, 1.0, box))
+        annotated[str(image)] = truth
+        if image % 10 == 9:
+            continue
+        predicted[str(image)] = []
+        for label, _, box in truth:
+            for _ in range(draw.randint(0, 3)):
+                near = moved(draw, box, 14)
+                named = label if draw.random() < 0.8 else draw.choice(LABELS)
+                predicted[str(image)].append(Detection(named, draw.random(), near))
+    return predicted, annotated
+
+
+def test_boxes_as_in_the_public_evaluation():
+    """Computed with eval/eval_tvqa_plus.py of jayleicn/TVQAplus at d2dc721."""
+    expected = {"": 0.3114051465850412, "cat": 0.22665860052429926, "cup": 0.25726444157000566}
+    expected["door"] = 0.4502923976608187
+    assert metrics.mean_average_precision(*made_up_boxes()) == pytest.approx(expected, abs=1e-12)
+
+
+def test_released_annotations_as_in_the_public_evaluation():
+    """Made-up predictions for all 3,017 questions, measured with the program of the test before."""
+    try:
+        questions = corpus.read()
+    except DataError:
+        pytest.skip("the annotations of TVQA+ are not on this machine")
+    draw = random.Random(0)
+    answered, predicted, annotated = [], {}, {}
+    for question in questions:
+        start, end = question.span
+        span = (max(0.0, start + draw.uniform(-4, 4)), end + draw.uniform(0, 6))
+        answered.append((span, draw.choice((question.right, draw.randrange(5)))))
+        for box in question.boxes:
+            image = f"{question.clip}_{question.identifier}_{box.frame}"
+            annotated.setdefault(image, []).append(Detection(box.label, 1.0, box.box))
+            for _ in range(draw.randint(0, 2)):
+                found = Detection(box.label, draw.random(), moved(draw, box.box, 20))
+                predicted.setdefault(image, []).append(found)
+    assert len(questions) == 3017 and sum(map(len, annotated.values())) == 32_682
+    shares = metrics.temporal_metrics(answered, questions)
+    expected = {"accuracy": 0.608882996353994, "overlap": 0.5295869883067933, "joint": 0.353994033808419}
+    expected |= {"recall@0.3": 0.8551541266158436, "recall@0.9": 0.02088167053364269}
+    assert {name: shares[name] for name in expected} == pytest.approx(expected, abs=1e-12)
+    precisions = metrics.mean_average_precision(predicted, annotated)
+    assert len(precisions) == 1 + 803  # the mean and all labels
+    assert precisions[""] == pytest.approx(0.48013266363475193, abs=1e-12)

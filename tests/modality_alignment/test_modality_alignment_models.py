@@ -6,7 +6,8 @@ import torch
 from torch.nn import functional
 
 from reasonlib.modality_alignment.data.encoding import build_vocabulary, encode, select
-from reasonlib.modality_alignment.data.simulator import simulate
+from reasonlib.modality_alignment.data.scene import SceneConfig
+from reasonlib.modality_alignment.data.simulator import SimulatorConfig, simulate
 from reasonlib.modality_alignment.experiments.points import PointsRecipe
 from reasonlib.modality_alignment.experiments.train import Recipe, align_streams
 from reasonlib.modality_alignment.models.captioner import Captioner, CaptionerConfig, FrameBatch, describe
@@ -75,6 +76,91 @@ def test_stage_has_the_parameters_of_the_public_code(streams, count):
     """Counted from jayleicn/TVQAplus at d2dc721, with the local branch, without a table of words."""
     model = STAGE(STAGEConfig(vocabulary=10, streams=streams))
     assert parameter_count(model) - model.embedding.weight.numel() == count
+
+
+def draw_weights(model):
+    """Give a model weights that depend on the names and shapes of its parameters alone."""
+    parameters = dict(model.named_parameters())
+    with torch.no_grad():
+        for number, name in enumerate(sorted(parameters)):
+            drawn = 0.4 * np.random.default_rng(number).standard_normal(parameters[name].shape)
+            gain = parameters[name].ndim == 1 and name.endswith("weight")  # of a norm
+            parameters[name].copy_(torch.from_numpy(drawn + gain))
+    return model.eval()
+
+
+@torch.no_grad()
+def test_tvqa_abc_gives_the_logits_of_the_public_code():
+    """Computed with jayleicn/TVQA at dfb0e5f from the same weights: its streams sub, vcpt and imagenet."""
+    batch = select(BATCH, [1, 3, 5, 7, 9])
+    streams = ("subtitle", "captions", "frames")
+    config = TVQAConfig(
+        vocabulary=len(VOCABULARY), features=FEATURES, embedding=300, hidden=6, matched=7, streams=streams
+    )
+    expected = [
+        [0.354612, 0.030335, 0.390764, 0.324709, -0.571677],
+        [0.003994, -0.316241, -0.132894, 0.073349, -0.353859],
+        [0.438742, -0.119207, -0.020084, 0.741621, -0.178423],
+        [0.340373, 0.018786, 0.375444, 0.168836, -0.151915],
+        [-0.344076, -0.208569, -0.544179, 0.468733, -0.115758],
+    ]
+    logits = draw_weights(TVQA_abc(config))(batch).logits
+    torch.testing.assert_close(logits, torch.tensor(expected), atol=1e-5, rtol=0)
+
+
+PUBLIC_STAGE = {
+    ("subtitle", "regions"): (
+        [
+            [-1.161663, -1.155515, -1.960488, -1.968590, -2.014512],
+            [-2.596027, -2.007732, -2.015266, -2.078055, -2.132753],
+            [-1.915762, -1.978652, -1.875022, -2.401554, -2.153052],
+            [-2.006877, -1.994670, -2.053874, -2.034550, -1.894587],
+        ],
+        [0.189378, 0.115328, 0.231911, 0.242863, 0.220519],
+        1.536982,
+    ),
+    ("subtitle",): (
+        [
+            [0.247183, 0.946190, 1.241844, 0.669916, 1.510716],
+            [0.152363, 0.973798, 0.935728, 0.879268, 0.935212],
+            [1.023193, 2.136009, 1.590690, 1.871945, 1.376803],
+            [1.121293, 1.894981, 1.477689, 1.997534, 0.804483],
+        ],
+        [0.151538, 0.114280, 0.194075, 0.246503, 0.293604],
+        1.725109,
+    ),
+    ("regions",): (
+        [
+            [2.142480, 1.915109, 1.980598, 2.045465, 1.792743],
+            [2.571890, 1.500700, 2.127365, 2.124385, 2.156400],
+            [2.926253, 2.339010, 2.798679, 2.421866, 2.683440],
+            [1.709417, 1.232395, 2.061136, 1.163299, 2.327241],
+        ],
+        [0.181270, 0.179479, 0.187832, 0.057992, 0.393427],
+        1.916953,
+    ),
+}
+"""Of jayleicn/TVQAplus at d2dc721: logits; probabilities of a moment's first frame; temporal loss (nats)."""
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("streams", PUBLIC_STAGE)
+def test_stage_gives_the_logits_of_the_public_code(streams):
+    """From the same weights and word vectors, in evaluation mode; no word of a question is padding."""
+    scene = SceneConfig(frames_each=1, features=9)
+    questions = simulate(4, seed=3, config=SimulatorConfig(kinds=("colour",), scene=scene))
+    vocabulary = build_vocabulary(questions)
+    batch = encode(questions, vocabulary)
+    assert batch.joined.all() and not batch.region_mask.all()
+    config = STAGEConfig(
+        vocabulary=len(vocabulary), features=9, embedding=12, width=8, streams=streams, extra=1
+    )
+    located = draw_weights(STAGE(config))(batch)
+    logits, first, loss = PUBLIC_STAGE[streams]
+    torch.testing.assert_close(located.logits, torch.tensor(logits), atol=1e-4, rtol=0)
+    moment = located.moments[0, batch.right[0], :, 0].softmax(0)
+    torch.testing.assert_close(moment, torch.tensor(first), atol=1e-5, rtol=0)
+    assert float(temporal_loss(located, batch)) == pytest.approx(loss, abs=1e-5)
 
 
 def test_matching_against_a_loop_over_answers():
@@ -273,6 +359,9 @@ def test_captions_are_written_word_by_word():
         (lambda: TVQAConfig(vocabulary=5, streams=()), "streams must be"),
         (lambda: TVQAConfig(vocabulary=0), "vocabulary must be"),
         (lambda: STAGEConfig(vocabulary=5, streams=("question",)), "streams must be"),
+        (lambda: STAGEConfig(vocabulary=0), "vocabulary must be"),
+        (lambda: STAGEConfig(vocabulary=5, kernel=4), "kernel must be odd"),
+        (lambda: STAGEConfig(vocabulary=5, extra=-1), "extra must be"),
         (lambda: PairedEncoders(width=0), "at least 1"),
         (lambda: PointsRecipe(objective="sum"), "objective must be"),
         (lambda: PointsRecipe(alignment="cca"), "alignment must be"),

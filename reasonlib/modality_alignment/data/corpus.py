@@ -98,7 +98,7 @@ def read_annotations(
     for number, entry in _entries(path):
         try:
             questions.append(_question(entry, subtitles or {}, features or {}))
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise DataError(f"{path}, question {number}: {error!r}; get the file again") from error
     return questions
 
@@ -109,6 +109,8 @@ def _entries(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise DataError(f"{path}: cannot be read; get the annotations of TVQA or TVQA+") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: no text in UTF-8; get the file again") from error
     try:
         entries = (
             [json.loads(line) for line in text.splitlines() if line.strip()]
@@ -132,8 +134,8 @@ def _question(
     lines = subtitles.get(clip, ())
     span = _span(entry.get("ts"))
     return VideoQuestion(
-        question=entry["q"],
-        answers=tuple(entry[f"a{number}"] for number in range(ANSWERS)),
+        question=_text(entry["q"]),
+        answers=tuple(_text(entry[f"a{number}"]) for number in range(ANSWERS)),
         right=int(entry["answer_idx"]) if "answer_idx" in entry else None,
         span=span,
         boxes=tuple(_boxes(entry.get("bbox", {}))),
@@ -143,6 +145,12 @@ def _question(
         clip=clip,
         identifier=str(entry["qid"]),
     )
+
+
+def _text(given: Any) -> str:
+    if not isinstance(given, str):
+        raise TypeError(f"must be text, got {given!r}")
+    return given
 
 
 def _span(given: str | list[float] | None) -> tuple[float, float] | None:
@@ -157,7 +165,9 @@ def _boxes(given: Mapping[str, list[Mapping[str, Any]]]) -> Iterator[LabelledBox
     """Read boxes by frame, counted from 0; labels in small letters, as in the public evaluation."""
     for frame, boxes in sorted(given.items(), key=lambda item: int(item[0])):
         for box in boxes:
-            label = box["label"].replace("\u2019", "'").replace("\u2018", "'").lower()
+            if int(frame) < 1:
+                raise ValueError(f"frames are numbered from 1, got {frame}")
+            label = _text(box["label"]).replace("\u2019", "'").replace("\u2018", "'").lower()
             left, top = float(box["left"]), float(box["top"])
             corners = (left, top, left + float(box["width"]), top + float(box["height"]))
             yield LabelledBox(frame=int(frame) - 1, label=label, box=corners)
@@ -165,6 +175,8 @@ def _boxes(given: Mapping[str, list[Mapping[str, Any]]]) -> Iterator[LabelledBox
 
 def _frames(features: np.ndarray) -> tuple[tuple[Region, ...], ...]:
     """Make regions of features: one of the whole picture where a frame has one vector."""
+    if features.ndim not in (2, 3):
+        raise ValueError(f"features must be (frames, D) or (frames, regions, D), got {features.shape}")
     whole = (0.0, 0.0, float(PICTURE[0]), float(PICTURE[1]))
     regions = features[:, None] if features.ndim == 2 else features
     return tuple(
@@ -188,13 +200,13 @@ def read_subtitles(path: Path) -> dict[str, tuple[Subtitle, ...]]:
     for number, entry in _entries(path):
         try:
             clips[entry["vid_name"]] = tuple(_line(line) for line in entry["sub"])
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise DataError(f"{path}, clip {number}: {error!r}; get the file again") from error
     return clips
 
 
 def _line(line: Mapping[str, Any]) -> Subtitle:
-    speaker, colon, text = line["text"].partition(":")
+    speaker, colon, text = _text(line["text"]).partition(":")
     named = bool(colon) and len(speaker.split()) <= 2
     return Subtitle(
         start=float(line["start"]),
@@ -212,7 +224,7 @@ def read_features(path: Path, clips: list[str]) -> dict[str, np.ndarray]:
     UserError
         If the package h5py is not installed.
     DataError
-        If the file is missing, or has no such clip.
+        If the file is missing or no HDF5 file, or has no such clip.
     """
     try:
         import h5py  # type: ignore[import-not-found,unused-ignore]
@@ -222,7 +234,11 @@ def read_features(path: Path, clips: list[str]) -> dict[str, np.ndarray]:
         ) from error
     if not path.is_file():
         raise DataError(f"{path}: missing; get the features of TVQA or TVQA+")
-    with h5py.File(path, "r") as file:
+    try:
+        opened = h5py.File(path, "r")
+    except OSError as error:
+        raise DataError(f"{path}: no HDF5 file; get the features of TVQA or TVQA+ again") from error
+    with opened as file:
         absent = [clip for clip in clips if clip not in file]
         if absent:
             raise DataError(f"{path}: has no clip {absent[0]!r}")

@@ -42,7 +42,7 @@ class STAGEConfig:
     Raises
     ------
     ValueError
-        If a stream is unknown or missing.
+        If a size is out of range, or a stream is unknown or missing.
     """
 
     vocabulary: int
@@ -59,6 +59,14 @@ class STAGEConfig:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "streams", tuple(self.streams))
+        for name in ("vocabulary", "embedding", "features", "bridge", "width"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        for name in ("kernel", "statement_kernel"):
+            if getattr(self, name) < 1 or getattr(self, name) % 2 == 0:
+                raise ValueError(f"{name} must be odd and at least 1, got {getattr(self, name)}")
+        if self.extra < 0:
+            raise ValueError(f"extra must be at least 0, got {self.extra}")
         unknown = set(self.streams) - set(STREAMS)
         if unknown or not self.streams:
             raise ValueError(f"streams must be among {', '.join(STREAMS)}, got {list(self.streams)}")
@@ -132,7 +140,10 @@ class STAGE(nn.Module):
     Notes
     -----
     Departures from the public code: words are learnt, not BERT's; in training the moment is the annotated
-    one, without further proposals; captions, which the source adds, are joined as a third stream.
+    one, without further proposals; captions, which the source adds, are joined as a third stream; padding
+    behind a question with its answer attends too, and convolutions then read what it found; frames count as
+    frames even if nothing is seen or said in them, so all clips of a batch should have equally many. Without
+    such padding both give the same logits.
     """
 
     def __init__(self, config: STAGEConfig, *, seed: int = 0) -> None:
@@ -253,7 +264,10 @@ def temporal_loss(located: Located, batch: Batch) -> Float[Tensor, ""]:
 
 
 def spatial_loss(located: Located, batch: Batch, *, sharpness: float = 20.0) -> Float[Tensor, ""]:
-    """Return the ranking loss: the regions that a word names, above the other regions of the same frame."""
+    """Return the ranking loss: the regions that a word names, above the other regions of the same frame.
+
+    The mean over all such pairs; the public code sums over two other regions that it draws for each.
+    """
     if located.similarities is None or not batch.grounding.any():
         return located.moments.new_zeros(())
     rows = torch.arange(len(batch), device=batch.right.device)

@@ -191,6 +191,7 @@ def check_ask_about_video(answer: Callable[..., Any], seed: int) -> None:
     scenes = [draw_scene(drawn) for _ in range(150)]
     rights: dict[str, Counter[str]] = defaultdict(Counter)
     positions: Counter[int] = Counter()
+    offered: list[tuple[list[str], str]] = []
     for number, scene in enumerate(scenes):
         question, answers, right = _asked(answer(scene, random.Random(seed + number)))
         other = Scene(scene.actors, scenes[number - 1].lines)
@@ -206,6 +207,7 @@ def check_ask_about_video(answer: Callable[..., Any], seed: int) -> None:
         )
         rights[question][answers[right]] += 1
         positions[right] += 1
+        offered.append((answers, answers[right]))
     expect(
         positions.most_common(1)[0][1] < 0.4 * len(scenes),
         "the right answer mostly stands in one place: put the answers in random order",
@@ -220,6 +222,22 @@ def check_ask_about_video(answer: Callable[..., Any], seed: int) -> None:
         guessed < 0.5 * asked,
         "whoever knows your questions can guess the answer without the video: the words give it away",
     )
+    shown = Counter(each for answers, _ in offered for each in answers)
+    chosen = Counter(right for _, right in offered)
+    found = sum(_likeliest(answers, right, shown, chosen) == right for answers, right in offered)
+    expect(
+        found < 0.5 * len(scenes),
+        "the other four answers are seldom right, which gives the answer away: offer what fits other scenes",
+    )
+
+
+def _likeliest(answers: list[str], right: str, shown: Counter[str], chosen: Counter[str]) -> str:
+    """Guess the answer that was right in the largest share of the other scenes that offered it."""
+
+    def share(answer: str) -> float:
+        return (chosen[answer] - (answer == right)) / max(1, shown[answer] - 1)
+
+    return max(answers, key=share)
 
 
 def _asked(got: Any) -> tuple[str, list[str], int]:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from reasonlib.display import plotting, results
-from reasonlib.display.intervals import Spread, band
+from reasonlib.display.intervals import Spread, band, spread
 from reasonlib.display.plotting import Picture
 from reasonlib.modality_alignment.page.labels import ROWS
 from reasonlib.tracking import records
@@ -21,8 +21,14 @@ __all__ = [
     "ends",
     "found",
     "giveaways",
+    "guessed",
     "maps",
+    "matched",
+    "moments",
+    "points",
     "published_accuracy",
+    "seen_and_new",
+    "seen_and_new_with_cause",
     "streams",
     "text_bias",
     "variants",
@@ -79,57 +85,87 @@ def curves(runs: Iterable[Any] | None = None) -> Picture:
     """Draw cosine similarity and CKA over the steps: of runs, or of the best records (figure 5.4, right)."""
     if runs is None:
         groups = [records.best(POINTS, row) for row in ("cosine", "cka", "both")]
-        runs = [group.records[0] for group in groups if group is not None]
-    drawn = {run.row: run.details["curve"] for run in runs if run.details.get("curve")}
+        runs = [record for group in groups if group is not None for record in group.records]
+    drawn: dict[str, list[Any]] = {}
+    for run in runs:
+        if run.details.get("curve"):
+            drawn.setdefault(ROWS.get(run.row, run.row), []).append(run.details["curve"])
     if not drawn:
         return results.missing(POINTS)
+    counts = sorted({len(each) for each in drawn.values()})
+    spoken = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
+    origin = "one run each" if counts == [1] else f"means of {spoken} runs with 95 % intervals"
     pictures = []
     for metric, title in (("cosine", "mean cosine similarity"), ("cka", "CKA")):
-        series = {ROWS.get(row, row): (curve["step"], curve[metric]) for row, curve in drawn.items()}
+        series = {
+            name: band(
+                each[0]["step"], [spread(values) for values in zip(*(c[metric] for c in each), strict=True)]
+            )
+            for name, each in drawn.items()
+        }
         ends_ = ", ".join(f"{name} {line[1][0]:.2f} to {line[1][-1]:.2f}" for name, line in series.items())
         pictures.append(
             plotting.show(
                 plotting.lines(series, x="steps", y=title),
-                alt=f"{title.capitalize()} over the steps of training: {ends_}.",
+                alt=f"{title[0].upper()}{title[1:]} over the steps of training: {ends_}.",
                 caption=None
                 if metric == "cosine"
-                else "Cosine similarity (left) and CKA (right) of the training pairs; one run each.",
+                else f"Cosine similarity (left) and CKA (right) of the training pairs; {origin}.",
             )
         )
     return plotting.beside(*pictures)
+
+
+CLASSES = {"a": ("blue", "o"), "b": ("orange", "s")}
+"""Colour and marker of the points of both classes."""
+
+
+def _maps(row: str) -> Mapping[str, Any]:
+    """Return the recorded t-SNE maps of a row: of the data, and of the representations after epochs."""
+    group = records.best(POINTS, row)
+    found = [] if group is None else [each for each in group.records if each.details.get("tsne")]
+    return found[0].details["tsne"] if found else {}
+
+
+def _scatter(plot: Any, cloud: Mapping[str, Any], size: float) -> None:
+    """Draw the points of both classes."""
+    for name, (colour, marker) in CLASSES.items():
+        across, up = np.array(cloud.get(name, [])).reshape(-1, 2).T
+        look = {"color": plotting.COLOURS[colour], "markersize": size, "linestyle": "none", "alpha": 0.6}
+        plot.plot(across, up, marker, **look)
+    plot.set(xticks=[], yticks=[])
+    plot.grid(visible=False)
+
+
+def points() -> Picture:
+    """Draw a t-SNE map of the synthetic data (figure 5.3)."""
+    drawn = _maps("cosine").get("data")
+    if not drawn:
+        return results.missing(POINTS)
+    with plotting.theme():
+        drawing, axes = plotting.figure()
+        _scatter(axes, drawn, 2.5)
+    return plotting.show(
+        drawing,
+        alt="t-SNE map of the synthetic data: class A is one cloud, class B many small ones.",
+        caption=f"t-SNE map of {len(drawn['a'])} points of class A (blue circles) and as many of class B "
+        "(orange squares), as in the source's figure 5.3; pairs are not shown.",
+    )
 
 
 def maps(
     rows: Sequence[str] = ("cosine", "cka", "both"), epochs: Sequence[str] = ("1", "5", "10")
 ) -> Picture:
     """Draw t-SNE maps of both representations over training (figure 5.4, left)."""
-    groups = {row: records.best(POINTS, row) for row in rows}
-    drawn = {
-        row: record.details["tsne"]
-        for row, group in groups.items()
-        if group is not None
-        for record in group.records
-        if record.details.get("tsne")
-    }
-    if set(drawn) != set(rows):
+    drawn = {row: _maps(row) for row in rows}
+    if not all(drawn.values()):
         return results.missing(POINTS)
     with plotting.theme():
         drawing, axes = plotting.figure(height=4.4, rows=len(epochs), columns=len(rows))
         for across, row in enumerate(rows):
             for down, epoch in enumerate(epochs):
-                plot, cloud = axes[down][across], drawn[row].get(epoch, {})
-                for name, colour, marker in (("a", "blue", "o"), ("b", "orange", "s")):
-                    points = np.array(cloud.get(name, [])).reshape(-1, 2)
-                    plot.plot(
-                        *points.T,
-                        marker,
-                        color=plotting.COLOURS[colour],
-                        markersize=1.6,
-                        linestyle="none",
-                        alpha=0.6,
-                    )
-                plot.set(xticks=[], yticks=[])
-                plot.grid(visible=False)
+                plot = axes[down][across]
+                _scatter(plot, drawn[row].get(epoch, {}), 1.6)
                 if not down:
                     plot.set_title(ROWS.get(row, row))
                 if not across:
@@ -168,6 +204,28 @@ def found() -> Picture:
         limits=(0, 0.7),
         reference=("chance", 0.5),
     )
+
+
+def seen_and_new(experiment: str = POINTS) -> Picture:
+    """Draw CKA and retrieval of training pairs beside those of held-out pairs."""
+    about = {POINTS: "Random pairs", SHARED: "Pairs with a common cause"}[experiment]
+    ends_ = {"training pairs": "", "held-out pairs": ".held_out"}
+    pictures = []
+    for metric, unit, look in (
+        ("cka.debiased", "CKA, unbiased estimate", {}),
+        ("rank", "share of wrong points nearer", {"limits": (0, 0.7), "reference": ("chance", 0.5)}),
+    ):
+        series = {
+            label: measured(experiment, OBJECTIVES, f"{metric}{ending}") for label, ending in ends_.items()
+        }
+        what = "CKA" if metric == "cka.debiased" else "retrieval among 1,000 pairs (low is good)"
+        pictures.append(_grouped(series, experiment, unit, f"{about}: {what}.", **look))
+    return plotting.beside(*pictures)
+
+
+def seen_and_new_with_cause() -> Picture:
+    """Draw the same for pairs with a common cause."""
+    return seen_and_new(SHARED)
 
 
 # Watching, reading, answering -------------------------------------------------------------------------------
@@ -213,10 +271,15 @@ def _by_kind(experiment: str, rows: Mapping[str, str], kinds: Mapping[str, str],
 
 def streams(system: str = "tvqa-abc") -> Picture:
     """Draw what each stream of a system answers alone, by what the question needs."""
-    rows = {"": "subtitles and video", "-video": "video only", "-subtitle": "subtitles only"}
+    rows = {
+        "": "subtitles and video",
+        "-video": "video only",
+        "-subtitle": "subtitles only",
+        "-question": "question only",
+    }
     return by_need(
         SYSTEMS[system],
-        {f"{system}{ending}": label for ending, label in rows.items()},
+        {row: label for ending, label in rows.items() if (row := f"{system}{ending}") in ROWS},
         f"Simulated questions, by what they need, for {ROWS[system]} with some of its streams.",
     )
 
@@ -250,6 +313,48 @@ def giveaways() -> Picture:
     )
 
 
+def guessed() -> Picture:
+    """Draw how far one guessed moment overlaps those of the released questions of TVQA+."""
+    group = records.best(RULES, "first", data="tvqa-plus")
+    if group is None:
+        return results.missing(RULES)
+    tenths = [tenth / 10 for tenth in range(1, 10)]
+    found = {least: group.summary(f"recall@{least}") for least in tenths}
+    shares = [(least, summary.mean) for least, summary in found.items() if summary is not None]
+    mean, length = group.summary("overlap"), group.summary("seconds.span")
+    if not shares or mean is None or length is None:
+        return results.missing(RULES)
+    return plotting.show(
+        plotting.lines(
+            {"one guess": tuple(zip(*shares, strict=True))}, x="overlap of at least", y="share of questions"
+        ),
+        alt="One guessed moment for all questions of TVQA+: "
+        + ", ".join(f"{share:.2f} overlap by {least}" for least, share in shares)
+        + f"; mean overlap {mean.mean:.2f}.",
+        caption="Released validation questions of TVQA+: the same moment is guessed for all, from the median "
+        f"start to the median end. Its mean overlap is {mean.mean:.2f}; moments last {length.mean:.1f} "
+        "seconds on average. Any model that finds moments should do better.",
+    )
+
+
+def moments() -> Picture:
+    """Draw how well STAGE finds the moments of simulated questions."""
+    experiment = SYSTEMS["stage"]
+    rows = [row for row in ROWS if row.startswith("stage")]
+    series = {
+        "overlap in time": measured(experiment, rows, "overlap"),
+        "right answer and overlap of 0.5": measured(experiment, rows, "joint"),
+    }
+    return _grouped(
+        series,
+        experiment,
+        "overlap; share of questions",
+        "Simulated questions with a moment: the mean overlap of the moment that STAGE finds with the true "
+        "one, and the share answered right with an overlap of at least one half.",
+        limits=(0, 1),
+    )
+
+
 def text_bias() -> Picture:
     """Draw accuracy on biased questions without and with CKA, against the share that the words give away."""
     rows = {"0": "no bias", "0.5": "half", "1": "all"}
@@ -276,20 +381,37 @@ def text_bias() -> Picture:
 # Does alignment help? ---------------------------------------------------------------------------------------
 
 
+ALIGNED = {
+    "": "no alignment",
+    "-cka": "CKA",
+    "-cka-unpaired": "CKA of unpaired rows",
+    "-infonce": "InfoNCE",
+    "-infonce-weak": "InfoNCE, λ = 0.005",
+}
+"""What the names of rows end in."""
+
+
 def aligned(system: str = "tvqa-abc") -> Picture:
     """Draw the accuracy of a system with and without alignment, by what the question needs."""
-    rows = {
-        "": "no alignment",
-        "-cka": "CKA",
-        "-cka-unpaired": "CKA of unpaired rows",
-        "-infonce": "InfoNCE",
-        "-infonce-weak": "InfoNCE, λ = 0.005",
-    }
-    labels = {row: label for ending, label in rows.items() if (row := f"{system}{ending}") in ROWS}
+    labels = {row: label for ending, label in ALIGNED.items() if (row := f"{system}{ending}") in ROWS}
     return by_need(
         SYSTEMS[system],
         labels,
         f"Simulated questions, by what they need, for {ROWS[system]} with and without alignment.",
+    )
+
+
+def matched() -> Picture:
+    """Draw whether a video finds its own words among those of other test questions."""
+    labels = {f"tvqa-abc{ending}": label for ending, label in ALIGNED.items()}
+    return _grouped(
+        {"share of wrong questions nearer": measured(TVQA, labels, "retrieval.regions.rank", labels)},
+        TVQA,
+        "share of wrong questions nearer (low is good)",
+        "Test questions of TVQA_abc: the share of other questions whose words are nearer to the mean state "
+        "of a video than the words of its own question.",
+        limits=(0, 0.7),
+        reference=("chance", 0.5),
     )
 
 

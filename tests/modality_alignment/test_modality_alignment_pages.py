@@ -1,0 +1,151 @@
+"""What the chapters show and check: pictures from records, tables, exercises."""
+
+import re
+from types import SimpleNamespace
+
+import pytest
+import torch
+from torch.nn.functional import normalize
+
+from reasonlib.modality_alignment.page import exercises, figures, tables
+
+PICTURES = sorted(set(figures.__all__) - {"by_need"})
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_picture_says_what_it_shows(name):
+    picture = getattr(figures, name)()
+    assert len(picture.alt) > 40 and "figcaption" in picture.html
+    assert "reasonlib run" not in picture.alt  # its records are there
+
+
+def test_curves_of_several_runs_have_a_band():
+    def run(row, *cosine):
+        curve = {"step": [0, 10], "cosine": list(cosine), "cka": [0.1, 0.2]}
+        return SimpleNamespace(row=row, details={"curve": curve})
+
+    drawn = figures.curves([run("cosine", 0.0, 0.4), run("cosine", 0.2, 0.6), run("both", 0.1, 0.5)])
+    assert "cosine alone 0.10 to 0.50, cosine and CKA 0.10 to 0.50" in drawn.alt
+    assert "means of 1 to 2 runs" in drawn.html
+    assert "one run each" in figures.curves([run("both", 0.1, 0.5)]).html
+
+
+def test_the_synthetic_experiment_is_measured_with_five_seeds_or_more():
+    seeds = re.search(r"means of (\d+) runs", figures.curves().html)
+    assert seeds and int(seeds[1]) >= 5
+
+
+def test_tables():
+    assert set(tables.bundled()["it needs"]) <= set(figures.NEEDS.values())
+    run = SimpleNamespace(metrics={"accuracy": 0.5, "accuracy.video": 0.25})
+    assert tables.by_need(run)["accuracy"].to_dict() == {"the video": 0.25, "all questions": 0.5}
+
+
+def linear_cka(x, y):
+    x, y = x - x.mean(0), y - y.mean(0)
+    return (x.T @ y).square().sum() / ((x.T @ x).norm() * (y.T @ y).norm())
+
+
+def retrieval(words, frames):
+    similar = normalize(words, dim=1) @ normalize(frames, dim=1).T
+    return (similar.argmax(1) == torch.arange(len(words))).double().mean()
+
+
+def match(context, question, answers):
+    def attend(words):
+        return (context @ words.transpose(-1, -2)).softmax(-1) @ words
+
+    each = attend(answers)
+    about, own = attend(question).expand_as(each), context.expand_as(each)
+    return torch.cat([own, each, about, each * own, about * own], -1)
+
+
+def ask_about_video(scene, draw):
+    actor = draw.choice(scene.actors)
+    answers = [each.colour for each in scene.actors]
+    draw.shuffle(answers)
+    return f"what colour is the {actor.shape} ?", answers, answers.index(actor.colour)
+
+
+def lying_batch(generator):
+    return tuple(torch.randn(24, 2000, generator=generator) for _ in range(2))
+
+
+SOLUTIONS = {
+    "check_linear_cka": linear_cka,
+    "check_retrieval": retrieval,
+    "check_match": match,
+    "check_ask_about_video": ask_about_video,
+    "check_lying_batch": lying_batch,
+}
+
+
+@pytest.mark.parametrize("name", exercises.__all__)
+def test_solutions_pass(name):
+    for seed in range(3):
+        assert getattr(exercises, name)(SOLUTIONS[name], seed=seed).passed
+
+
+def of_lines(scene, draw):
+    question, answers, right = ask_about_video(scene, draw)
+    return f"{question} {scene.lines[0].speaker}", answers, right
+
+
+def always_first(scene, draw):
+    question, answers, right = ask_about_video(scene, draw)
+    return question, [answers[right], *answers[:right], *answers[right + 1 :]], 0
+
+
+def by_chance(scene, draw):
+    question, answers, _ = ask_about_video(scene, draw)
+    return question, answers, draw.randrange(5)
+
+
+def opposites(scene, draw):
+    answers = ["cold", "dry", "old", "slow", "tiny"]
+    draw.shuffle(answers)
+    return "what is the opposite of hot ?", answers, answers.index("cold")
+
+
+def nonsense(scene, draw):
+    """Only one of the answers is a colour."""
+    question, answers, right = ask_about_video(scene, draw)
+    return question, [answer if n == right else f"thing {n}" for n, answer in enumerate(answers)], right
+
+
+def not_centred(x, y):
+    return (x.T @ y).square().sum() / ((x.T @ x).norm() * (y.T @ y).norm())
+
+
+def twice_the_same(generator):
+    return (torch.randn(24, 2, generator=generator),) * 2
+
+
+def few_dimensions(generator):
+    return tuple(torch.randn(64, 2, generator=generator) for _ in range(2))
+
+
+MISTAKES = [
+    ("check_linear_cka", lambda x, y: 0.5, "20 examples"),
+    ("check_linear_cka", not_centred, "centre both first"),
+    ("check_retrieval", lambda words, frames: retrieval(frames, words), "search for each word"),
+    ("check_retrieval", lambda words, frames: 1.0, "pairs in three dimensions"),
+    ("check_match", lambda c, q, a: match(c, q, a)[..., :12], "must have shape (5, 6, 15)"),
+    ("check_ask_about_video", of_lines, "subtitles must not matter"),
+    ("check_ask_about_video", always_first, "random order"),
+    ("check_ask_about_video", by_chance, "two right answers"),
+    ("check_ask_about_video", opposites, "the words give it away"),
+    ("check_ask_about_video", nonsense, "the other four answers are seldom right"),
+    ("check_ask_about_video", lambda scene, draw: "what ?", "a question, five answers and an index"),
+    ("check_lying_batch", twice_the_same, "yours belong together"),
+    ("check_lying_batch", few_dimensions, "more dimensions"),
+    ("check_lying_batch", lambda draw: (torch.ones(20, 3), torch.ones(20, 3)), "two rows are the same"),
+    ("check_lying_batch", lambda draw: (torch.ones(2, 3),) * 2, "16 to 64 rows are asked for, got 2"),
+    ("check_lying_batch", lambda draw: torch.ones(20, 3), "return two tensors"),
+]
+
+
+@pytest.mark.parametrize(("name", "answer", "hint"), MISTAKES)
+def test_mistakes_are_explained(name, answer, hint):
+    result = getattr(exercises, name)(answer)
+    assert not result.passed and hint in result.message

@@ -48,9 +48,9 @@ CELLS = """() => {
 SILENT = """() => [...document.querySelectorAll("article *")].filter((box) => {
     const wide = box.scrollWidth > box.clientWidth + 2 && box.checkVisibility();
     if (!wide || !/auto|scroll/.test(getComputedStyle(box).overflowX)) return false;
-    return box.tabIndex !== 0 || !box.classList.contains("rr-more");
+    return box.tabIndex !== 0 || (box.matches(".rr-wide") && !box.matches(".rr-more"));
   }).map((box) => box.className)"""
-"""What scrolls sideways without saying so, or without a way to reach it with the keyboard."""
+"""What scrolls sideways without a way to reach it with the keyboard, or is marked as wide without a cue."""
 
 AWAY = """() => [...document.querySelectorAll("article .rr-wide table")]
   .filter((table) => table.checkVisibility()).map((table) => {

@@ -26,16 +26,14 @@
     return true;
   }
 
-  function mark(box) {
-    const room = box.scrollWidth - box.clientWidth;
-    box.classList.toggle("rr-wide", room > 2);
-    box.classList.toggle("rr-more", room > 2 && box.scrollLeft < room - 2);
-    if (room > 0) box.tabIndex = 0; // a pixel too is something that only a pointer could scroll
-    else if (!box.hasAttribute("role")) box.removeAttribute("tabindex");
+  const room = (box) => box.scrollWidth - box.clientWidth;
+
+  function cue(box) {
+    box.classList.toggle("rr-more", box.scrollLeft < room(box) - 2);
   }
 
-  // A size changes with the window, with fonts, when something is unfolded, and when a section comes near and is
-  // laid out. All that changed at once is measured together, once the browser has drawn it.
+  // A size changes with the window, when something is unfolded, and when a section comes near and is laid out. All
+  // that changed at once is measured together, once the browser has drawn it.
   const changed = new Set();
   const sizes = new ResizeObserver((entries) => {
     if (!changed.size) requestAnimationFrame(measure);
@@ -45,14 +43,24 @@
   function measure() {
     const boxes = [...changed];
     changed.clear();
+    for (const box of boxes) box.classList.remove("rr-wide", "rr-more"); // a wide table's first column is narrower
     for (let round = 0; round < 8 && widen(boxes); round++); // wider cells leave others less
-    boxes.forEach(mark);
+    const rooms = boxes.map(room);
+    boxes.forEach((box, i) => {
+      box.classList.toggle("rr-wide", rooms[i] > 2);
+      if (rooms[i] > 0) box.tabIndex = 0; // a pixel too is something that only a pointer could scroll
+      else if (!box.hasAttribute("role")) box.removeAttribute("tabindex");
+    });
+    boxes.forEach(cue);
   }
 
-  addEventListener("load", () => {
+  function watch() {
+    sizes.disconnect(); // what is observed anew is measured anew
     for (const box of document.querySelectorAll(BOXES)) {
-      box.addEventListener("scroll", () => mark(box), { passive: true });
       for (const part of [box, ...box.children]) sizes.observe(part);
     }
-  });
+  }
+  addEventListener("load", watch);
+  document.fonts.addEventListener("loadingdone", watch); // letters of another width in a line that fills its box
+  document.addEventListener("scroll", ({ target }) => target.matches?.(BOXES) && cue(target), { capture: true, passive: true });
 })();

@@ -140,10 +140,9 @@ class STAGE(nn.Module):
     Notes
     -----
     Departures from the public code: words are learnt, not BERT's; in training the moment is the annotated
-    one, without further proposals; captions, which the source adds, are joined as a third stream; padding
-    behind a question with its answer attends too, and convolutions then read what it found; frames count as
-    frames even if nothing is seen or said in them, so all clips of a batch should have equally many. Without
-    such padding both give the same logits.
+    one, without further proposals; captions, which the source adds, are joined as a third stream; frames count
+    as frames even if nothing is seen or said in them, so all clips of a batch should have equally many.
+    Otherwise both give the same logits.
     """
 
     def __init__(self, config: STAGEConfig, *, seed: int = 0) -> None:
@@ -175,7 +174,7 @@ class STAGE(nn.Module):
         attended, streams, similarities = [], {}, None
         for name in self.config.streams:
             states, mask = self._context(name, batch)  # (B, F, R, H)
-            guided, cosines = self._guide(text, states, mask)  # (B, A, F, T, H)
+            guided, cosines = self._guide(text, text_mask, states, mask)  # (B, A, F, T, H)
             attended.append(guided)
             similarities = cosines if name == "regions" else similarities
             none = text.new_zeros(text.shape[:2])
@@ -205,7 +204,11 @@ class STAGE(nn.Module):
         return self._encode(self.word_bridge(self.embedding(given))), given != 0
 
     def _guide(
-        self, text: Float[Tensor, "B A T H"], states: Float[Tensor, "B F R H"], mask: Bool[Tensor, "B F R"]
+        self,
+        text: Float[Tensor, "B A T H"],
+        text_mask: Bool[Tensor, "B A T"],
+        states: Float[Tensor, "B F R H"],
+        mask: Bool[Tensor, "B F R"],
     ) -> tuple[Float[Tensor, "B A F T H"], Float[Tensor, "B A F T R"]]:
         """Let each word of question and answer attend to each frame."""
         # excerpt: guided attention
@@ -214,7 +217,8 @@ class STAGE(nn.Module):
         query = self.dropout(functional.normalize(words, dim=-1))
         keys = self.dropout(functional.normalize(regions, dim=-1))
         cosines = query @ keys.transpose(-1, -2)  # (B, A, F, T, R)
-        weights = masked_softmax(self.config.scale * cosines, mask[:, None, :, None])
+        pairs = mask[:, None, :, None] & text_mask[:, :, None, :, None]  # padding finds nothing
+        weights = masked_softmax(self.config.scale * cosines, pairs)
         found = weights @ regions  # (B, A, F, T, H)
         words = words.expand_as(found)
         return self.guided(torch.cat((words, found, words * found), -1)), cosines

@@ -40,7 +40,7 @@ class Page:
 
     @property
     def topic(self) -> str:
-        """The folder the chapter is in; empty for pages of the house."""
+        """The folder the chapter is in; empty for pages about the book."""
         return self.short.rpartition("/")[0]
 
     @property

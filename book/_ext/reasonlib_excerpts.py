@@ -31,7 +31,7 @@ class ShowExcerpt(SphinxDirective):
 
     def heading(self, cuts, address) -> nodes.paragraph:
         """Name the file, and link to the whole of it: its page in this site, or the repository on paper."""
-        file, lines = cuts[0].file, (cuts[0].lines[0], cuts[-1].lines[1])
+        file, lines = cuts[0].file, (cuts[0].lines[0], cuts[0].lines[1])
         if self.env.app.builder.name == "html":
             up = "../" * self.env.docname.count("/")
             target = f"{up}_modules/{file.removesuffix('.py').removesuffix('/__init__')}.html"
@@ -39,8 +39,17 @@ class ShowExcerpt(SphinxDirective):
             target = f"{address}/blob/main/{file}#L{lines[0]}-L{lines[1]}"
         line = nodes.paragraph(classes=["rr-file"])
         line += nodes.reference("", "", nodes.literal(text=file), refuri=target)
-        line += nodes.Text(f", lines {lines[0]} to {lines[1]}")
+        line += nodes.Text(f", {_lines(cuts)}")
         return line
+
+
+def _lines(cuts) -> str:
+    """Name the lines of each cut, in the order shown: ``lines 3 to 5 and 9``."""
+    spans = (cut.lines for cut in cuts)
+    *before, last = [str(first) if first == end else f"{first} to {end}" for first, end in spans]
+    if not before:
+        return f"{'line' if last.isdigit() else 'lines'} {last}"
+    return f"lines {', '.join(before)} and {last}"
 
 
 def setup(app):

@@ -354,9 +354,9 @@ def _locator(row: Mapping[str, Any]) -> str:
     label = (
         str(row["row"]) if row.get("row") and row.get("row") != (row.get("text") or row.get("row")) else ""
     )
-    lines = (
-        f"lines {row['lines']}" if row.get("lines") and row["lines"][0].isdigit() else row.get("lines") or ""
-    )
+    lines = str(row.get("lines") or "")
+    if lines[:1].isdigit():
+        lines = f"{'line' if lines.isdigit() else 'lines'} {lines}"
     outside = "another paper's" if row.get("outside") else ""
     return "; ".join(part for part in (locator, label, lines, outside) if part)
 

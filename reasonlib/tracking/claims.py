@@ -80,8 +80,16 @@ def _judged(measured: Verdict, adjusted: float | None) -> Verdict:
         notes.insert(0, judging.doubt(parts))
     if word == "challenged" and (level := next((p for p in parts if p.kind == "level"), None)):
         if not level.holds:
-            notes.insert(0, f"{'better' if level.better else 'worse'} than published")
+            notes.insert(0, f"{_side(measured, level)} published")
     return replace(measured, verdict=word, adjusted=adjusted, notes=tuple(notes))
+
+
+def _side(measured: Verdict, level: rule.Comparison) -> str:
+    """Say on which side of the published number ours lies; neither side of some metrics is the better one."""
+    claim = measured.claim
+    if claim.side is None or claim.published is None or claim.table.better_of(claim.side.metric) != "neither":
+        return "better than" if level.better else "worse than"
+    return "above the number" if level.estimate > claim.published else "below the number"
 
 
 def table(

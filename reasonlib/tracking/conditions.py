@@ -46,7 +46,7 @@ class Condition:
         name = self.what.replace("_", " ")
         if self.source is None:
             return f"{name}: {self.ours}"
-        return f"{name}: {self.ours or 'not recorded'}, in the source {self.source}"
+        return f"{name}: {self.ours or 'not recorded'} here, {self.source} in the source"
 
     def to_json(self) -> dict[str, str | None]:
         """Return the fields."""

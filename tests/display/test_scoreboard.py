@@ -128,13 +128,13 @@ def test_every_claim_is_there_without_a_script():
     for text in (
         'href="story_qa/memory.html"',
         "d = 50, n = 3",
-        "<small>Accuracy on joint training; lines 201</small>",
+        "<small>Accuracy on joint training; line 201</small>",
         "<span>published</span><span>0.69</span>",
         "0.900 ± 0.012<",
         "paper, babi-10k (mixed), 3 runs",
         "↘</span> challenged",
         "Ours is &lt;better&gt;. Better than published.",
-        "data: babi-10k (mixed), in the source its own",
+        "data: babi-10k (mixed) here, its own in the source",
         "2026-11-22: from a, to b; c",
         "<svg",
     ):

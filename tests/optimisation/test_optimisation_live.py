@@ -355,6 +355,21 @@ def test_race_draw_and_pause(browser, path):
 
 
 @pytest.mark.browser
+def test_a_stack_that_blows_up_draws_only_what_is_finite(browser, path):
+    with Live(browser, path) as opened:
+        figure = opened.figure_of("saturation")
+        figure.locator("select").nth(1).select_option(label="leaky ReLU")
+        for slider in figure.locator("input[type=range]").all():
+            slider.fill(slider.get_attribute("max"))
+        for _ in range(4):
+            step = figure.get_by_role("button", name="Step", exact=True)
+            if step.is_enabled():
+                step.click()
+        opened.drawn()
+        assert "blown up" in opened.said("saturation")
+        assert opened.complaints == []
+
+
 def test_train_a_stack_in_the_page(browser, path):
     with Live(browser, path) as opened:
         figure = opened.figure_of("saturation")

@@ -183,6 +183,7 @@ def test_a_picture_marks_what_is_known():
     [
         ("Where is Mary?", ()),
         ("Where is John?", ("the story does not mention John",)),
+        ("WHERE IS MARY?", ()),
         (
             "Did Mary see Ann or John's apple?",
             ("it has never met", "the story does not mention Ann, John"),

@@ -172,8 +172,8 @@ def test_printed_settings_are_compared_with_those_of_the_record(topic):
         {"what": "lr", "source": "0.1", "ours": None, "lines": "5"},
     ]
     assert [str(condition) for condition in other.conditions] == [
-        "width: 1, in the source 20",
-        "lr: not recorded, in the source 0.1",
+        "width: 1 here, 20 in the source",
+        "lr: not recorded here, 0.1 in the source",
     ]
     for where in ("rows: [large]", "metrics: [loss]", "experiments: [toy_claims/bert]"):
         assert one(topic, settings=f"settings: [{{{where}, set: {{width: 20}}}}]").verdict == "reproduced"

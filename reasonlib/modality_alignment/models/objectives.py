@@ -35,6 +35,7 @@ def info_nce(
         functional.normalize(x, dim=-1) @ functional.normalize(y, dim=-1).T
     )  # fmt: skip
     own = torch.arange(len(x), device=x.device)
+    # each row of x must find its partner in y, and each row of y its partner in x
     across = functional.cross_entropy(similarities / temperature, own)
     down = functional.cross_entropy(similarities.T / temperature, own)
     return -(across + down) / 2

@@ -481,7 +481,7 @@ def bias() -> Picture:
     return plotting.show(
         plotting.lines(series, x="examples in the batch", y="CKA of shuffled rows", log=True),
         alt=f"CKA of shuffled representations from the smallest to the largest batch: {spoken}.",
-        caption="CKA of two trained representations, in batches of the size they were trained with and with "
-        "the rows of one shuffled, so that the right value is 0. "
+        caption="CKA of two trained representations, in batches of the size that training used. The rows of "
+        "one representation are shuffled, so the right value is 0. "
         f"Bands: 95 % intervals ({'; '.join(sorted(origins))}).",
     )

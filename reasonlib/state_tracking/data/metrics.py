@@ -121,14 +121,16 @@ def score(
     joint = hits = asked = 0
     f1 = 0.0
     for number, (said, true) in enumerate(zip(predicted, labels, strict=True)):
-        said, true = _clean(said), _clean(true)
-        joint += said == true
+        # excerpt: score
+        said, true = _clean(said), _clean(true)  # without pairs that are none
+        joint += said == true  # every pair right
         f1 += turn_f1(said, true)
         for pair in PAIRS:
             right[pair] += said.get(pair) == true.get(pair)
         for pair in inherited[number] if inherited is not None else ():
             asked += 1
             hits += said.get(pair) == true.get(pair)
+        # end excerpt
     turns = len(labels)
     return Scores(
         joint_goal=joint / turns,

@@ -85,9 +85,10 @@ def ds_mask(mask: Bool[Tensor, "B T"], tokens: int, *, blocked: bool = False) ->
     # excerpt: mask
     keys = torch.cat([ahead, mask], 1)[:, None, None, :]  # (B, 1, 1, S)
     size = keys.shape[-1]
-    allowed = keys.expand(-1, 1, size, -1)
+    allowed = keys.expand(-1, 1, size, -1)  # every query may attend to every token
     if blocked and tokens:
         apart = torch.ones(size, size, dtype=torch.bool)
+        # a slot attends to no other slot
         apart[:tokens, :tokens] = torch.eye(tokens, dtype=torch.bool)
         allowed = allowed & apart.to(mask.device)
     # end excerpt
@@ -186,13 +187,21 @@ class DSCEncoder(nn.Module):
         attention: bool = False,
     ) -> Encoded:
         """Encode B dialogues after all DS tokens, or after those of `pairs`."""
+        # excerpt: inputs
+        # DS tokens and their types
         ahead = (self.ds + self.types[self._kinds])[pairs or slice(None)]
         count = len(ahead)
+        # words and their types: none, system, user
         words = self.encoder.get_input_embeddings()(tokens)
-        spoken = torch.cat([torch.zeros_like(self.types[:1]), self.types[:2]])[roles]  # none, system, user
-        inputs = torch.cat([ahead.expand(len(tokens), -1, -1), words + spoken], 1)  # (B, N + T, E)
+        spoken = torch.cat([torch.zeros_like(self.types[:1]), self.types[:2]])[roles]
+        inputs = torch.cat(  # (B, N + T, E)
+            [ahead.expand(len(tokens), -1, -1), words + spoken],
+            1,
+        )
         there = torch.arange(tokens.shape[1], device=tokens.device) + self.first
+        # all DS tokens share one "position", a row of zeros
         positions = torch.cat([there.new_full((count,), self.nowhere), there])
+        # end excerpt
         output = self.encoder(
             inputs_embeds=inputs,
             attention_mask=ds_mask(mask, count, blocked=self.blocked),

@@ -117,11 +117,16 @@ class SpanTracker(nn.Module):
         tracking = self.tracker(tokens, roles, mask)
         context, pairs = tracking.encoded.context, tracking.encoded.pairs[:, list(OPEN)]
         scale = context.shape[2] ** -0.5
+        # excerpt: first and last token
         pad = ~mask[:, None, :]
-        starts, ends = (
-            (scale * pairs @ weight @ context.transpose(1, 2)).masked_fill(pad, -torch.inf)
+        starts, ends = (  # a score of every token, for every pair
+            (scale * pairs @ weight @ context.transpose(1, 2)).masked_fill(
+                pad,
+                -torch.inf,
+            )
             for weight in (self.start, self.end)
         )
+        # end excerpt
         return Spans(tracking.gates, tracking.values, starts, ends)
 
 

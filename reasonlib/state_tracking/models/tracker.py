@@ -166,12 +166,23 @@ def tracker_loss(model: Any, batch: TurnBatch) -> Float[Tensor, ""]:
     labels = batch.labels
     filled = (labels != 0).float()
     if tracking.gates.shape[2] == 1:
-        gate = functional.binary_cross_entropy_with_logits(tracking.gates[..., 0], filled, reduction="sum")
+        # excerpt: gate loss
+        gate = functional.binary_cross_entropy_with_logits(
+            tracking.gates[..., 0],
+            filled,  # 1 where the pair has a value, else 0
+            reduction="sum",
+        )
+        # end excerpt
     else:
         kind = labels.clone().clamp(max=2)
         kind[labels == UNSCORED] = 2
         gate = functional.cross_entropy(tracking.gates.flatten(0, 1), kind.flatten(), reduction="sum")
+    # excerpt: value loss
     value = functional.cross_entropy(
-        tracking.values.flatten(0, 1), labels.flatten(), ignore_index=UNSCORED, reduction="sum"
+        tracking.values.flatten(0, 1),
+        labels.flatten(),
+        ignore_index=UNSCORED,  # values that training never shows
+        reduction="sum",
     )
     return (gate + value) / len(labels)
+    # end excerpt

@@ -124,8 +124,13 @@ def never_met(unknown: Sequence[str]) -> str:
     return f"it has never met {many}, so the answer may mean nothing: {listed(unknown)}"
 
 
+def _is_name(word: str) -> bool:
+    """Whether a word starts with a capital and goes on in small letters: a question may be all capitals."""
+    return word[0].isupper() and not (word.isupper() and len(word) > 1)
+
+
 def absent_names(sentences: Sequence[str], question: str) -> list[str]:
     """Give the names in a question that its story has not: these models always answer something."""
     told = {word for sentence in sentences for word in words(sentence)}
-    asked = (re.sub(r"('s)?\W*$", "", word) for word in question.split()[1:] if word[0].isupper())
+    asked = (re.sub(r"('s)?\W*$", "", word) for word in question.split()[1:] if _is_name(word))
     return [name for name in dict.fromkeys(asked) if words(name) and not told.issuperset(words(name))]

@@ -40,7 +40,8 @@ live("lying", ({ root, stage, data, find }) => {
     paint();
   }
 
-  const width = new Slider("dimensions", { min: 2, max: 512, step: 0.1, value: 64, log: true, say: (value) => String(Math.round(value)) }, measure);
+  const quarter = Math.log10(2) / 4 - 1e-9; // four steps double the number; rounding must not cut off the last one
+  const width = new Slider("dimensions", { min: 2, max: 512, step: quarter, value: 64, log: true, say: (value) => String(Math.round(value)) }, measure);
   const share = new Slider("what both have in common", { min: 0, max: 1, step: 0.05, value: 0, say: (value) => percent(value) }, measure);
   const again = button("Draw again", () => { seed += 1; measure(); }, { main: true });
   stage.append(make("div", { class: "rr-live-row" }, again, make("span", { class: "rr-live-key" }, swatch(0), " plain estimate  ", swatch(1), " unbiased estimate")),

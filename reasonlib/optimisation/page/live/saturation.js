@@ -180,7 +180,7 @@ live("saturation", ({ root, stage, data: { tries, momentum, width } }) => {
     const least = Math.max(1e-18, Math.min(1e-3, ...positive)), most = Math.max(1, ...positive);
     gradients.y = [10 ** Math.floor(Math.log10(least) - 0.2), 10 ** Math.ceil(Math.log10(most) + 0.1)];
     gradients.axes({ xTicks: few });
-    const dots = now.flatMap((one, l) => (one > 0 ? [draw("circle", { cx: gradients.X(l + 1), cy: gradients.Y(one), r: 4, fill: COLOURS[0], class: "rr-live-mark" })] : []));
+    const dots = now.flatMap((one, l) => (one > 0 && Number.isFinite(one) ? [draw("circle", { cx: gradients.X(l + 1), cy: gradients.Y(one), r: 4, fill: COLOURS[0], class: "rr-live-mark" })] : []));
     gradients.inner.replaceChildren(
       draw("path", { class: "rr-live-line", style: "stroke:currentColor;stroke-opacity:.35;stroke-dasharray:3 3;stroke-width:1.6", d: gradients.path(whole, before) }),
       draw("path", { class: "rr-live-line", stroke: COLOURS[0], d: gradients.path(whole, now) }), ...dots);
@@ -218,7 +218,7 @@ live("saturation", ({ root, stage, data: { tries, momentum, width } }) => {
     const worst = layers.reduce((found, one, l) => (one.saturated > layers[found].saturated ? l : found), 0);
     const ratio = bottom.gradient / top.gradient, dead = layers.reduce((sum, one) => sum + one.dead, 0);
     const faint = ratio > 0 ? `The gradient at layer 1 is ${rounded(ratio)} of that at layer ${layers.length}.` : "No gradient reaches layer 1.";
-    const most = layers[worst].saturated > 0.005 ? `Layer ${worst + 1} is the most saturated, ${Math.round(100 * layers[worst].saturated)} % of its slopes.` : "No layer is saturated.";
+    const most = layers[worst].saturated > 0.005 ? `Layer ${worst + 1} is the most saturated, with ${Math.round(100 * layers[worst].saturated)} % of its slopes.` : "No layer is saturated.";
     const points = `${Math.round(100 * accuracy)} % of the points are right${accuracy < 0.6 ? ", about what guessing gives" : ""}.`;
     said.textContent = `${stack.steps ? `After ${plural(stack.steps, "step")} ${points} ` : ""}${faint} ${most}${dead ? ` ${dead} of ${layers.length * width} units are dead: no point moves them.` : ""}`;
   }

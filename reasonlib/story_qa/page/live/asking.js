@@ -28,10 +28,10 @@ function asking({ root, data, find }, network) {
   const marked = (sentence) => sentence.split(/([\p{L}\p{N}'’]+)/u).map((part, at) => (at % 2 && network.unknown(part).length
     ? make("span", { class: "rr-live-unknown", title: "not among the words it knows" }, part) : part));
 
-  /** The names in a question that its story has not: the network always answers something. */
+  /** The names in a question that its story has not, unless all is in capitals: the network always answers something. */
   function absent(story, asked) {
     const told = new Set(story.flatMap((sentence) => network.words(sentence)));
-    const names = asked.trim().split(/\s+/).slice(1).filter((word) => /^\p{Lu}/u.test(word));
+    const names = asked.trim().split(/\s+/).slice(1).filter((word) => /^\p{Lu}/u.test(word) && (word.length === 1 || word !== word.toUpperCase()));
     const bare = new Set(names.map((word) => word.replace(/(['’]s)?[^\p{L}\p{N}_]*$/u, "")));
     return [...bare].filter((name) => network.words(name).some((word) => !told.has(word)));
   }

@@ -20,6 +20,7 @@ from reasonlib.tracking import judging
 from reasonlib.tracking.claims_file import load
 from reasonlib.tracking.comparisons import Reader, evidence
 from reasonlib.tracking.published import PLACES, Claim, Side
+from reasonlib.tracking.significance import Comparison
 from reasonlib.tracking.verdict import Verdict
 
 __all__ = [
@@ -84,7 +85,7 @@ def _judged(measured: Verdict, adjusted: float | None) -> Verdict:
     return replace(measured, verdict=word, adjusted=adjusted, notes=tuple(notes))
 
 
-def _side(measured: Verdict, level: rule.Comparison) -> str:
+def _side(measured: Verdict, level: Comparison) -> str:
     """Say on which side of the published number ours lies; neither side of some metrics is the better one."""
     claim = measured.claim
     if claim.side is None or claim.published is None or claim.table.better_of(claim.side.metric) != "neither":

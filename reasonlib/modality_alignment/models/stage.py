@@ -140,9 +140,9 @@ class STAGE(nn.Module):
     Notes
     -----
     Departures from the public code: words are learnt, not BERT's; in training the moment is the annotated
-    one, without further proposals; captions, which the source adds, are joined as a third stream; frames count
-    as frames even if nothing is seen or said in them, so all clips of a batch should have equally many.
-    Otherwise both give the same logits.
+    one, without further proposals; captions, which the source adds, are joined as a third stream; frames
+    count as frames even if nothing is seen or said in them, so all clips of a batch should have equally
+    many. Otherwise both give the same logits.
     """
 
     def __init__(self, config: STAGEConfig, *, seed: int = 0) -> None:

@@ -31,8 +31,8 @@ def test_all_else_is_the_reasoner():
 @pytest.mark.parametrize(("answers", "solved"), [("raven", True), ("i-raven", False)])
 def test_it_solves_raven_and_falls_to_chance_on_fair_answers(answers, solved):
     train_set, test = (simulate("Center", 1000, seed=seed, answers=answers) for seed in (1, 2))
-    model = context_blind(ReasonerConfig(entity_layers=0, panel_layers=2))
-    recipe = Recipe(epochs=10, batch_size=32, lr=0.005, schedule="linear", warmup=20, clip=1.0)
+    model = context_blind(ReasonerConfig(entity_layers=0, panel_layers=1))
+    recipe = Recipe(epochs=12, batch_size=32, lr=0.005, schedule="linear", warmup=60, clip=1.0)
     train(model, train_set, recipe, progress=False)
     found = accuracy(model, test)["accuracy"]
     assert found > 0.65 if solved else found < 0.2

@@ -217,7 +217,8 @@ class STAGE(nn.Module):
         query = self.dropout(functional.normalize(words, dim=-1))
         keys = self.dropout(functional.normalize(regions, dim=-1))
         cosines = query @ keys.transpose(-1, -2)  # (B, A, F, T, R)
-        pairs = mask[:, None, :, None] & text_mask[:, :, None, :, None]  # padding finds nothing
+        # padding finds nothing
+        pairs = mask[:, None, :, None] & text_mask[:, :, None, :, None]
         weights = masked_softmax(self.config.scale * cosines, pairs)
         found = weights @ regions  # (B, A, F, T, H)
         words = words.expand_as(found)

@@ -491,7 +491,6 @@ def sphinx_in_this_process(work: Path, site: Path, scale: str, *, lenient: bool 
         },
         warningiserror=not lenient,
         keep_going=True,
-        jobs=os.cpu_count() or 1,
     )
     return result if isinstance(result, int) else 1
 

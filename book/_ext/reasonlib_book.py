@@ -223,21 +223,7 @@ def name_types(app, objtype, name, obj, options, args, retann):
         annotations[key] = text
 
 
-SILENT = ("sphinx_multitoc_numbering", "sphinx_jupyterbook_latex")
-"""Extensions of Jupyter Book that do not say whether pages may be read by several processes.
-
-They may: one numbers sections when all pages have been read, the other changes one page at a time.
-"""
-
-
-def say_so(app, config):
-    """Let Sphinx read pages in parallel, which it does not where one extension is silent."""
-    for name in SILENT:
-        app.extensions[name].parallel_read_safe = True
-
-
 def setup(app):
-    app.connect("config-inited", say_so)
     app.connect("source-read", list_modules)
     app.connect("autodoc-process-docstring", keep_drawings, priority=400)
     app.connect("autodoc-skip-member", choose_member)

@@ -86,7 +86,7 @@ def imports_of(module, tree, *, is_package=False, known=FILES, at_load=False):
 
 
 def direction_faults(module, source, **options):
-    """Imports that run against the house's direction: nn <- topics, and no topic beside another."""
+    """Imports in a forbidden direction: topics may import `nn`, but `nn` no topic, and no topic another."""
     here, faults = room_of(module), []
     for target, line in imports_of(module, ast.parse(source), **options):
         if target.split(".")[0] != "reasonlib":

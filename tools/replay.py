@@ -1,8 +1,8 @@
-"""A plugin of pytest for nbval: in place of a kernel, the outputs of a run that there has been.
+"""A pytest plugin that gives nbval recorded outputs instead of starting a kernel.
 
-The site and nbval's comparison then rest on one execution of each chapter. A notebook stands in a folder of
-its own, with the outputs of its cells beside it in ``outputs.json``: the source and the outputs of each, in
-order. A cell without any there was not run, such as that of Colab, and has no outputs.
+Each chapter then runs only once, for both the site and nbval's comparison. Every notebook has a folder of its
+own, with a file ``outputs.json`` beside it that holds the source and the outputs of each cell, in order. A
+cell that the file does not list, such as the setup cell for Colab, was not run and has no outputs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Replay:
         self.messages: list[dict[str, Any]] = []
 
     def execute_cell_input(self, source: str, allow_stdin: bool | None = None) -> str:
-        """Line up the messages of this cell; those before it in the notebook have been asked for."""
+        """Queue the messages of this cell; nbval has read those of earlier cells."""
         self.cells += 1
         known = [number for number, (ran, _) in enumerate(self.ran) if ran == source]
         outputs = self.ran[known[0]][1] if known else []

@@ -8,7 +8,6 @@ from __future__ import annotations
 import atexit
 import html
 import json
-import os
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -25,8 +24,8 @@ log = logging.getLogger(__name__)
 
 
 @cache
-def process(owner: int) -> subprocess.Popen:
-    """Start KaTeX once for each process of the build, named by its number; it ends with it."""
+def process() -> subprocess.Popen:
+    """Start KaTeX once; it ends with this process."""
     command = [node_program(), str(HERE / "render.js")]
     katex = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8", bufsize=1
@@ -44,7 +43,7 @@ def typeset(formula: str, display: bool) -> str:
     ValueError
         If KaTeX cannot read it.
     """
-    katex = process(os.getpid())
+    katex = process()
     assert katex.stdin and katex.stdout
     katex.stdin.write(json.dumps([formula, display]) + "\n")
     katex.stdin.flush()
@@ -109,4 +108,4 @@ def setup(app):
     """Become the builder's way of writing mathematics."""
     app.add_html_math_renderer("katex", (visit_inline, None), (visit_display, None))
     app.connect("html-page-context", add_sheet)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": False}

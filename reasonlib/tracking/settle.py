@@ -133,13 +133,13 @@ def _cut_off(verdict: Verdict) -> bool:
 
 
 def _more(verdict: Verdict, side: Side, wanted: int) -> list[int]:
-    """Return the first seeds that the runs of a side lack, to come to so many runs."""
+    """Return the lowest unused seeds that bring a side up to `wanted` runs."""
     used = set(verdict.seeds.get(side, ()))
     return [seed for seed in range(wanted + len(used)) if seed not in used][: max(0, wanted - len(used))]
 
 
 def _needed(verdict: Verdict) -> int:
-    """Guess how many runs would leave the interval on one side: it narrows like one over their root."""
+    """Estimate how many runs decide a claim: the interval narrows with the square root of their number."""
     part = verdict.main
     if part is None or part.low is None or part.high is None:
         return MIN_RUNS

@@ -68,9 +68,9 @@ def test_keys_turn_slides_and_nothing_is_loaded_from_elsewhere(browser, made, tm
     opened.goto(page.as_uri())
     for key in ("ArrowRight", "ArrowRight", "ArrowLeft", "End", "Home", "Space"):
         opened.keyboard.press(key)
-    assert opened.url.endswith("#2")
+    opened.wait_for_function("location.hash === '#2'")
     opened.keyboard.press("n")
-    assert opened.locator("aside").nth(1).is_visible()
+    opened.locator("aside").nth(1).wait_for(state="visible")
     opened.close()
     assert all(url.startswith(tmp_path.as_uri()) for url in asked)
 

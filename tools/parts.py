@@ -171,14 +171,14 @@ def part_page(name: str) -> str:
     """The part page of a topic, below its title."""
     one = topic(name)
     lines = [f"*{one.question}*", "", f"**Source.** {one.source}.", ""]
-    lines += ["| | chapter | what it gives you | minutes |", "|--:|---|---|--:|"]
+    lines += ["| | chapter | you will be able to | minutes |", "|--:|---|---|--:|"]
     for page in one.chapters:
         gives = re.sub(r"^You will be able to ", "", page.objective).rstrip(".")
         minutes = measure(page).rounded
         lines.append(f"| {page.number} | {{doc}}`{page.title} <{page.path.stem}>` | {gives} | {minutes} |")
     lines += ["", f"**Time.** {hours(one.minutes).capitalize()} of reading{exercise_time(name)}.", ""]
     if rows := [row for row in claim_rows(name) if not row["goal"]]:
-        lines += [f"**Results.** {tally(rows)}: see [the tables](results.md).", ""]
+        lines += [f"**Results.** {tally(rows)}. See [the tables](results.md).", ""]
     return "\n".join(lines)
 
 

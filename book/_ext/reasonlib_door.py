@@ -157,7 +157,7 @@ def dialogue() -> str:
             f"<code>{escape(right)}</code>",
             True,
             f"No training dialogue contains <em>{escape(city)}</em> or <em>{escape(cuisine)}</em>, "
-            "so a network that knows its training words only cannot say this.",
+            "so a network that knows only its training words cannot say this.",
         ),
         *(Option(f"<code>{escape(text)}</code>", False, escape(why)) for text, why in wrong),
     ]

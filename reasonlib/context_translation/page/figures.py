@@ -99,7 +99,7 @@ def helpful() -> Picture:
     right = plotting.show(
         plotting.bars(ours, unit="sentence accuracy, simulated languages", limits=(0, 1)),
         alt="Our sentence accuracy on helpful and on unhelpful sentences.",
-        caption="Left: the source's table 3.5. Right: our runs "
+        caption="Left: the thesis's table 3.5. Right: our runs "
         f"({'; '.join(sorted(origins))}); lines are 95 % intervals.",
     )
     return plotting.beside(left, right)
@@ -123,7 +123,7 @@ def overall() -> Picture:
     right = plotting.show(
         plotting.bars(values, unit="BLEU, simulated languages", limits=(max(0, lowest - 10), 104)),
         alt="Our BLEU of the seven systems.",
-        caption=f"Left: the source's table 3.2, IWSLT 2017; the axis starts at 26. Right: our runs "
+        caption=f"Left: the thesis's table 3.2, IWSLT 2017; the axis starts at 26. Right: our runs "
         f"({'; '.join(sorted(origins))}); lines are 95 % intervals.",
     )
     return plotting.beside(left, right)
@@ -196,8 +196,8 @@ def documents() -> Picture:
     return plotting.show(
         plotting.bars(series, unit="BLEU, English to German, as published", limits=(22, 30)),
         alt="Published BLEU with two and ten context sentences, with and without a document vector.",
-        caption="The source's table 3.3: system, number of context sentences, and whether a "
-        "document vector was added. The source does not name the two columns; the axis starts at 22.",
+        caption="The thesis's table 3.3: system, number of context sentences, and whether a "
+        "document vector was added. The thesis does not name the two columns; the axis starts at 22.",
     )
 
 

@@ -102,7 +102,7 @@ def distance(*, count: int = 200, farthest: int = 6) -> Picture:
         list(range(1, farthest + 1)),
         values,
         "distance of the deciding word, in sentences",
-        f"The bundled HCE reads {CONTEXTS} sentences back; {count} helpful sentences a distance.",
+        f"The bundled HCE reads {CONTEXTS} sentences back; {count} helpful sentences for each distance.",
     )
 
 
@@ -147,7 +147,7 @@ def crowded(*, count: int = 200) -> Picture:
         {name: _accuracy(translator, some) for name, some in cases.items()},
         "sentence accuracy",
         f"The bundled HCE on “it was …”, {count} of each form; the last noun is meant. No training sentence "
-        "is of the third form. In a third of all cases both nouns are of one class.",
+        "is of the third form. In a third of all cases both nouns are of the same class.",
     )
 
 
@@ -167,8 +167,8 @@ def gate(*, count: int = 100) -> Picture:
     return plotting.show(
         plotting.bars(means, unit="share of the context in the gated sum", limits=(0, 1)),
         alt="Share of the context that passes the gate.",
-        caption="The bundled HCE on helpful sentences of each kind. The gate acts on source words; a word of "
-        "the translation takes the mean over source words, weighted by its attention to them.",
+        caption="The bundled HCE on helpful sentences of each kind. The gate acts on source words; for a "
+        "word of the translation we take the mean over source words, weighted by its attention to them.",
     )
 
 

@@ -70,8 +70,8 @@ def tables(count: int = 12) -> Picture:
         drawing,
         alt=f"Three tables of {count} by {count} products. The tables of a cloud and of the same cloud "
         "turned have the same pattern of blocks; that of an unrelated cloud has another.",
-        caption=f"Products of every two of {count} points: red where positive, blue where negative, each "
-        "table on its own scale. Points are in one order in all three.",
+        caption=f"Tables of the products of every two of {count} points: red where positive, blue where "
+        "negative, each table on its own colour scale. The points have the same order in all three tables.",
     )
 
 
@@ -91,8 +91,9 @@ def bias() -> Picture:
             lines, x="examples N", y="similarity of independent clouds", limits=(-0.1, 1), log=True
         ),
         alt="Similarity of two independent clouds by the number of examples.",
-        caption=f"Two independent clouds in {DIMENSIONS} dimensions: what three measures say, by the number "
-        f"of examples. The truth is 0. Means ({results.origin(found[counts[0]])}).",
+        caption=f"Two independent clouds in {DIMENSIONS} dimensions: three measures and the formula "
+        "D / (N + D), by the number of examples. The true similarity is 0. "
+        f"Means ({results.origin(found[counts[0]])}).",
     )
 
 
@@ -108,7 +109,7 @@ def count_curves() -> Picture:
         plotting.lines(curves(models), x="number of the coefficient", y="SVCCA coefficient", limits=(0, 1)),
         alt="SVCCA coefficients between the heads of language models.",
         caption="SVCCA coefficients between two heads, mean over pairs and layers, one run each. All models "
-        "have the same width, so more heads are narrower heads.",
+        "have the same width, so more heads mean narrower heads.",
     )
 
 
@@ -135,8 +136,9 @@ def heads_published() -> Picture:
     return plotting.show(
         plotting.lines(lines, x="heads", y="mean similarity of two heads", limits=(0, 1)),
         alt="Mean similarity of two heads by the number of heads, in the source and here.",
-        caption="Mean similarity of two heads by the number of heads at one width. The source's table 4.3, "
-        f"plain CKA; ours, debiased CKA ({'; '.join(sorted(origins)) or 'not measured yet'}).",
+        caption="Mean similarity of two heads by the number of heads, for models of one width. The "
+        "source's table 4.3 has plain CKA; ours is debiased CKA "
+        f"({'; '.join(sorted(origins)) or 'not measured yet'}).",
     )
 
 
@@ -191,9 +193,9 @@ def geometry(untrained: Mapping[int, float]) -> Picture:
     return plotting.show(
         plotting.lines(lines, x="heads H", y="CKA of two heads", limits=(0, 1)),
         alt="CKA of two heads by the number of heads, beside that of random projections.",
-        caption="CKA of two heads by the number of heads: 1 / H, as of random orthonormal projections; the "
-        "source's nine models (mean and range over widths, plain CKA); and our language models before "
-        "training (debiased CKA, one model of each size) and after it "
+        caption="CKA of two heads by the number of heads: 1 / H, the value for random orthonormal "
+        "projections; the source's nine models (mean and range over widths, plain CKA); and our language "
+        "models before training (debiased CKA, one model of each size) and after it "
         f"({'; '.join(sorted(origins)) or 'not measured yet'}).",
     )
 
@@ -244,7 +246,7 @@ def quarter_turn(count: int = 12) -> Picture:
     return plotting.show(
         drawing,
         alt=f"Vectors of {count} examples in two heads; the second has each rotated by 90 degrees. {said}",
-        caption=f"{count} examples in two heads; equal numbers are the same example. {said}",
+        caption=f"{count} examples in two heads; equal numbers mark the same example. {said}",
     )
 
 
@@ -272,8 +274,8 @@ def perplexities() -> Picture:
     return plotting.show(
         plotting.bars(values, unit="relative perplexity (lower is better)"),
         alt="Perplexities with each control as shares of that without, in the source and here.",
-        caption="Perplexity on test text as a share of that without control: the source's table 4.7 on Penn "
-        f"Treebank, one number each; ours on {' and '.join(captions) or 'no text yet'}. Lines: 95 % "
+        caption="Perplexity on test text, divided by that without control: the source's table 4.7 on "
+        f"Penn Treebank, one number each; ours on {' and '.join(captions) or 'no text yet'}. Lines: 95 % "
         "intervals over runs.",
     )
 
@@ -319,7 +321,7 @@ def pruning() -> Picture:
         axes.set_xlabel("mean CKA with the other heads of its layer")
         axes.set_title("rise of the loss when the head is removed (nats)", fontsize=10)
         axes.legend()
-    counts = ", ".join(f"{len(across)} of the {words}" for words, (across, _) in series.items())
+    counts = ", ".join(f"{len(across)} heads of the {words}" for words, (across, _) in series.items())
     return plotting.show(
         drawing,
         alt=f"Damage by removal against similarity, for {counts}.",

@@ -52,7 +52,8 @@ def by_steps() -> Picture:
         drawing.legend(handles, labels, loc="outside upper left", ncols=2)
     drawing.set_label(" ".join(said))
     origin = "; ".join(sorted({results.origin(group) for group in found.values()}))
-    which = "the modules of the source's figure 5.6, in its rows" if modules == list(CURVES) else "by module"
+    published = modules == list(CURVES)
+    which = "the modules of the source's figure 5.6, in its rows" if published else "a panel for each module"
     return plotting.show(
         drawing,
         alt="Learning curves by module, from scratch and pre-trained.",

@@ -71,7 +71,7 @@ def frequent(seed: int = 0, *, count: int = 200) -> Picture:
     return plotting.show(
         plotting.bars(shares, unit="share of questions with the most frequent answer", limits=(0, 1)),
         alt="Share of questions of each module whose answer is the most frequent one.",
-        caption=f"How often one and the same answer is right, in {count} generated questions of each module.",
+        caption=f"How often the most frequent answer is right in {count} generated questions of each module.",
     )
 
 
@@ -145,9 +145,9 @@ def kinds() -> Picture:
         values["our runs"] = {name: spread(s) for name, s in summaries.items() if s is not None}
         said = results.origin(group)
     return plotting.show(
-        plotting.bars(values, unit="share of hidden characters filled in right", limits=(0, 1)),
-        alt="Share of hidden digits, letters and symbols that are filled in right.",
-        caption="Hidden characters filled in right, on interpolation. The source: one run on 56 modules; "
+        plotting.bars(values, unit="share of hidden characters filled in correctly", limits=(0, 1)),
+        alt="Share of hidden digits, letters and symbols that are filled in correctly.",
+        caption="Hidden characters filled in correctly, on interpolation. The source: one run on 56 modules; "
         f"ours: {said}; lines are 95 % intervals.",
     )
 
@@ -162,7 +162,7 @@ def bill() -> Picture:
     series["stated by the source"] = (lengths, [0.6] * len(lengths))
     group = records.best(COMPUTE, "qa-mlm")
     timed = None if group is None else group.summary("seconds_ratio")
-    said = f" Timed, the ratio is {timed.mean:.2f} ({results.origin(group)})." if timed and group else ""
+    said = f" Timed on our model: {timed.mean:.2f} ({results.origin(group)})." if timed and group else ""
     return plotting.show(
         plotting.lines(
             series,
@@ -223,8 +223,8 @@ def extrapolation() -> Picture:
     return plotting.show(
         plotting.bars(values, unit="exact match", limits=(0, 1)),
         alt="Exact match on interpolation and on extrapolation.",
-        caption=f"Interpolation: {_modules(PRETRAINING)}. Extrapolation: those of the fifteen that go with "
-        f"them ({'; '.join(sorted(origins))}). Lines: 95 % intervals.",
+        caption=f"Interpolation: {_modules(PRETRAINING)}. Extrapolation: the matching modules of the fifteen "
+        f"for testing only ({'; '.join(sorted(origins))}). Lines: 95 % intervals.",
     )
 
 

@@ -73,8 +73,8 @@ def lengths(*, count: int = 60, seed: int = 0, digits: Sequence[int] = range(2, 
         plotting.lines(lines, x="digits of the number", y="exact match", limits=(0, 1.04)),
         alt="Exact match of the bundled models by the number of digits.",
         caption="One digit of a number: exact match of the bundled models by the length of the number, "
-        f"{count} new questions each. Nearly all numbers of training have {TRAINED[0]} to {TRAINED[-1]} "
-        "digits; a few have one more or one less.",
+        f"{count} new questions for each length. Nearly all numbers of training have {TRAINED[0]} to "
+        f"{TRAINED[-1]} digits; a few have one digit more or one fewer.",
     )
 
 

@@ -186,7 +186,7 @@ def ends() -> Picture:
         "CKA, training pairs": measured(POINTS, OBJECTIVES, "cka"),
     }
     return _grouped(
-        series, POINTS, "at the end of training", "Random pairs of the synthetic data, by objective."
+        series, POINTS, "at the end of training", "Random pairs: cosine similarity and CKA, by objective."
     )
 
 
@@ -451,7 +451,7 @@ def cka_table() -> Picture:
         ours,
         TVQA,
         "CKA with question and answers, simulated",
-        "CKA between the states of a stream and of question and answers. Left: the source's table 5.1. "
+        "CKA between the states of a stream and those of question and answers. Left: the source's table 5.1. "
         "Right: our runs, on held-out questions.",
         limits=(0, 1),
     )

@@ -156,8 +156,8 @@ def heads() -> Picture:
         alt="Measured gain of the heads over linear ones: "
         + ", ".join(f"{name} {gain.mean:.1f} points" for name, gain in ours.items()),
         caption="Gain of a task's head over a linear classifier, each task trained alone. Left: table 3, "
-        f"ST-DNN less BERT, one run each. Right: our runs ({origin}), the ranking with γ = 1; lines are 95 % "
-        "intervals of the paired difference.",
+        f"ST-DNN minus BERT, one run each. Right: our runs ({origin}), the ranking head with γ = 1; lines "
+        "are 95 % intervals of the paired difference.",
     )
     return plotting.beside(left, right)
 

@@ -176,7 +176,7 @@ def focal_shares(*, epochs: int = 3, seed: int = 0) -> Picture:
     said = []
     with plotting.theme():
         drawing, both = plotting.figure(height=2.9, columns=2, sharey=True)
-        for axes, name, kind in zip(both, ("eights: foreground", "others: background"), (1, 0), strict=True):
+        for axes, name, kind in zip(both, ("eights (rare)", "others (common)"), (1, 0), strict=True):
             chosen = truths == kind
             for gamma, colour, dash in zip((0.0, 0.5, 1.0, 2.0), PALETTE, DASHES, strict=False):
                 each = losses.focal(logits[chosen], truths[chosen], gamma=gamma, reduction="none")

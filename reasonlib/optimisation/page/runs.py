@@ -141,7 +141,8 @@ def pulls(inputs: Tensor, targets: Tensor, corrupt: Tensor, line: Fit) -> Pictur
             limits=(0, 1),
         ),
         alt="Share of the summed slopes that comes from the corrupt points, for four losses",
-        caption=f"Share of the summed absolute slopes that comes from {number} corrupt points of {total}.",
+        caption=f"Share of the summed absolute slopes that comes from {number} corrupt points of {total}, "
+        "under each loss.",
     )
 
 

@@ -155,7 +155,7 @@ def cost() -> Picture:
         lines[ROWS[row]] = (list(PAIRS_TIMED), [speed.mean for speed in speeds if speed is not None])
         exponent = group.summary("seconds_exponent")
         if exponent is not None:
-            notes.append(f"{ROWS[row]}: time grows with the pairs to the power {exponent.mean:.2f}")
+            notes.append(f"{ROWS[row]}: time grows as the number of pairs to the power {exponent.mean:.2f}")
     drawing = plotting.lines(lines, x="domain-slot pairs", y="turns a second", log=True)
     drawing.axes[0].set_yscale("log")
     return plotting.show(
@@ -203,7 +203,7 @@ def attention_among_slots(
         plotting.attention_map(weights, drawn, drawn),
         alt="Attention among slots: " + _strongest(drawn, weights),
         caption="Attention weights among slots. Row: the slot that attends; column: the slot it attends to. "
-        "Mean over the heads of one layer.",
+        "Mean over the heads of the last layer.",
     )
 
 

@@ -201,5 +201,6 @@ def few_labels(
         ),
         alt="Share of questions answered against the number of labelled examples, for "
         + " and ".join(series),
-        caption=f"Mean and, over several seeds, 95 % interval; {origin}.",
+        caption="Share of questions answered against the number of labelled examples: "
+        f"mean and 95 % interval; {origin}.",
     )

@@ -172,8 +172,8 @@ def attention(
     )
     most = int(matrix.argmax())
     said = (
-        f"To judge candidate {asked + 1}, {percent(matrix.sum())} of the attention goes to the matrix, most "
-        f"({percent(matrix[most])}) to panel {most % 3 + 1} of row {most // 3 + 1}, "
+        f"To judge candidate {asked + 1}, {percent(matrix.sum())} of the attention goes to the matrix (the "
+        f"largest share, {percent(matrix[most])}, to panel {most % 3 + 1} of row {most // 3 + 1}), "
         f"{percent(others.sum())} to the candidates"
         + (f" and {percent(rest)} to the separators between rows." if rest > 1e-6 else ".")
     )

@@ -42,7 +42,7 @@ def compare_with_public(number: int = 2000, *, seed: int = 0) -> pd.DataFrame:
         line: dict[str, Any] = {"layout": one.title}
         for label, words in (("rules", ("rule", "step")), ("levels", ("number", "type", "size", "colour"))):
             held = [found for found in apart if found.measure.split()[1] in words]
-            line[f"{label} apart"] = np.mean([found.distance for found in held])
+            line[f"{label}, distance"] = np.mean([found.distance for found in held])
             line[f"{label}, by chance"] = np.mean([found.chance for found in held])
         for name, problems in drawn.items():
             ours = (majority_vote.majority_vote(problems) == problems.target).mean()

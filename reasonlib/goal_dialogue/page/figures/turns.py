@@ -114,7 +114,7 @@ def hops(
     attention = weights[:, : len(sentences)]
     shown = [index for index in range(len(sentences)) if attention[:, index].max() >= least]
     left = len(sentences) - len(shown)
-    note = (f"{left} sentences with less than {least:.0%} of every hop are left out. " if left else "") + (
+    note = (f"Sentences left out, with less than {least:.0%} at every hop: {left}. " if left else "") + (
         caption or ""
     )
     return plotting.memory_hops(

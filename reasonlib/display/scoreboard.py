@@ -115,9 +115,9 @@ def render(
         _group(name, _topics(group, link), group, level=0) for name, group in sources.items() if group
     )
     measured = _measurements(real)
-    said = f"{len(real)} claims, answered by {measured} distinct measurements: {_said(real)}."
+    said = f"{len(real)} claims: {_said(real)}. The verdicts depend on {measured} distinct measurements."
     if len(real) < len(rows):
-        said += f" Goals of the book are not counted among them: {len(rows) - len(real)}."
+        said += f" Goals of the book are not counted among the claims: {len(rows) - len(real)}."
     page = (
         f'<div class="rr rr-board" data-rr-board><p>{_e(said)}</p>{_bar(real)}{_form(rows)}{body}</div>'
         f"<script>{SCRIPT}</script>"

@@ -171,12 +171,13 @@ def test_claims_are_grouped_by_source_other_papers_and_goals():
 def test_the_counts_are_said_in_words_and_goals_are_no_claims():
     said = scoreboard.render(CLAIMS).alt
     assert said == (
-        "3 claims, answered by 2 distinct measurements: 0 reproduced, 0 exceeded, 0 supported, "
-        "1 inconclusive, 1 challenged, 0 contradicted, 1 not run. "
-        "Goals of the book are not counted among them: 1."
+        "3 claims: 0 reproduced, 0 exceeded, 0 supported, 1 inconclusive, 1 challenged, 0 contradicted, "
+        "1 not run. The verdicts depend on 2 distinct measurements. "
+        "Goals of the book are not counted among the claims: 1."
     )
     twice = [CLAIMS[0], CLAIMS[0] | {"id": "story_qa/again"}]
-    assert scoreboard.render(twice).alt.startswith("2 claims, answered by 1 distinct measurements")
+    alt = scoreboard.render(twice).alt
+    assert alt.startswith("2 claims: ") and "depend on 1 distinct measurements" in alt
     assert scoreboard.render([]).alt.startswith("0 claims")
 
 

@@ -40,7 +40,7 @@ def kinds(documents: Sequence[Document]) -> Picture:
         alt="Kinds of sentences that need their context, as shares of all sentences.",
         caption=f"Kinds of sentences that need their context, in {len(documents)} simulated documents. "
         f"Possible translations of a sentence: {readings}. Without the context no system can "
-        f"translate more than {ceiling:.0%} of the helpful sentences, on average.",
+        f"get more than {ceiling:.0%} of the helpful sentences right, on average.",
     )
 
 
@@ -175,8 +175,8 @@ def growth() -> Picture:
             axis.set_minor_formatter(NullFormatter())
         caption = (
             "One sentence and its context on one core; axes are logarithmic. Left: time, right: memory. "
-            f"Exponents of what the context adds. Time: {', '.join(notes['seconds'])}. Memory: "
-            f"{', '.join(notes['memory'])}. {'; '.join(sorted(origins)).capitalize()}."
+            f"What the context adds grows with these powers of N. Time: {', '.join(notes['seconds'])}. "
+            f"Memory: {', '.join(notes['memory'])}. {'; '.join(sorted(origins)).capitalize()}."
         )
         alt = f"{unit.capitalize()} against the number of context sentences; concatenation grows fastest."
         pictures.append(plotting.show(drawing, alt=alt, caption=caption if lines is memory else None))

@@ -172,7 +172,7 @@ def letters() -> Picture:
                 _arrow(axes, (x - 0.15, 3.3), (x - 0.75, 3.3), COLOURS["orange"])
         axes.text(6.4, 2.0, "left to right", fontsize=9, va="center")
         axes.text(6.4, 3.3, "right to left", fontsize=9, va="center")
-        _box(axes, 3.2, 4.75, 3.6, 0.8, "both last states")
+        _box(axes, 3.2, 4.75, 3.6, 0.8, "both last outputs")
         _arrow(axes, (5.1, 2.4), (4.85, 4.32), COLOURS["blue"])
         _arrow(axes, (1.3, 3.7), (2.2, 4.3), COLOURS["orange"])
         _box(axes, 3.2, 6.1, 3.6, 0.8, "type: cuisine")
@@ -180,9 +180,9 @@ def letters() -> Picture:
     return show(
         drawing,
         alt="The letters t, h, a, i. A row of cells reads them from left to right, another from right to "
-        "left. The last state of each stands for the word, and from both its type is read: cuisine.",
-        caption="Each small box is an LSTM cell. The word's vector is the last state of each direction, side "
-        "by side.",
+        "left. The last output of each stands for the word, and from both its type is read: cuisine.",
+        caption="Each small box is an LSTM cell. The word's vector is the last output of each direction, "
+        "side by side.",
     )
 
 

@@ -80,8 +80,8 @@ def learning(runs: Iterable[Any]) -> Picture:
     curves = {ROWS.get(run.row, run.row): run.details["curve"] for run in runs}
     return plotting.show(
         plotting.learning_curve(curves, "accuracy", step="step"),
-        alt="Exact match on questions that training does not contain, against steps of fine-tuning.",
-        caption="Exact match on test questions, by steps of fine-tuning; one run each.",
+        alt="Exact match on questions that training does not contain, against training steps.",
+        caption="Exact match on test questions, by training steps after any pre-training; one run each.",
     )
 
 

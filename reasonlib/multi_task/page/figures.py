@@ -118,8 +118,8 @@ def gains() -> Picture:
         alt="Measured gain of MT-DNN by task: "
         + ", ".join(f"{name} {gain.mean:.1f} points" for name, gain in ours.items()),
         caption="Gain of MT-DNN over ST-DNN, from the smallest training set to the largest (in brackets). "
-        "Left: table 3, one run each; * over BERT, where the table has no ST-DNN. Right: our runs "
-        f"without fine-tuning ({origin}); lines are 95 % intervals of the paired difference.",
+        "Left: table 3, one run each; * marks a gain over BERT, where the table has no ST-DNN. Right: our "
+        f"runs without fine-tuning ({origin}); lines are 95 % intervals of the paired difference.",
     )
     return plotting.beside(left, right)
 

@@ -24,12 +24,12 @@ PHENOMENA = {
     "synonym": "synonym (entailment)",
     "general": "more general word (entailment)",
     "dropped": "detail left out (entailment)",
-    "special": "more special word (neutral)",
+    "special": "more specific word (neutral)",
     "added": "detail added (neutral)",
     "action": "another action (neutral)",
     "sibling": "word that excludes the other (contradiction)",
     "opposite": "opposite (contradiction)",
-    "negation": "not added or removed (contradiction)",
+    "negation": "“not” added or left out (contradiction)",
 }
 """What decides the label of a simulated pair, in words."""
 

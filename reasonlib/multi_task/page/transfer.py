@@ -138,8 +138,8 @@ def dials() -> Picture:
         ("50", "100", "200", "400", "800", "1600"),
         "training examples of the small task",
         caption=about
-        + "Left: as more words mean the same in all tasks. Right: as the small tasks grow, all words "
-        "shared. Bands: 95 % intervals ({origin}).",
+        + "Left: against relatedness. Right: against the size of the small tasks, at relatedness 1. "
+        "Bands: 95 % intervals ({origin}).",
         log=True,
     )
     return plotting.beside(left, right)

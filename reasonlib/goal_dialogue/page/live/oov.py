@@ -89,7 +89,8 @@ def oov(city: str = "zanzibar", food: str = "martian") -> Picture:
             "copying": live.pack_weights(copier.model.state_dict()),
             "n2n": system.packed(),
         },
-        about=f"The copying network generates its responses; N2N ({BITS} bits a weight) chooses from a list "
-        "that covers all restaurants of ten cities. For an invented name the page invents three restaurants.",
+        about=f"The copying network generates its responses; N2N (weights rounded to {BITS} bits) chooses "
+        "from a list that covers all restaurants of ten cities. For an invented name the page invents three "
+        "restaurants.",
         offer="With scripts you can type a city and a cuisine, and talk to both networks.",
     )

@@ -264,4 +264,9 @@ def topics_table() -> str:
         else:
             title, state = one.title, "next"
         lines.append(f"| {title} | {one.question} | {state} |")
-    return "\n".join(lines) + "\n"
+    built = [one for one in topics().values() if one.built]
+    chapters, minutes = sum(len(one.chapters) for one in built), sum(one.minutes for one in built)
+    return (
+        "\n".join([*lines, "", f"Reading all {chapters} chapters takes about {round(minutes / 60)} hours."])
+        + "\n"
+    )

@@ -5,7 +5,7 @@ A question stands in a chapter as a directive. Its body says what kind it is:
     :::{question} Which loss follows an outlier furthest?
     - [ ] the absolute error
       > Its slope has the same size everywhere.
-    - [x] the square error
+    - [x] the squared error
       > Its slope grows with the error, so the worst point pulls hardest.
     :::
 

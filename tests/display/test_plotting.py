@@ -223,6 +223,11 @@ def test_bars_have_the_lengths_of_their_values():
         plotting.bars({str(k): {"a": 1} for k in range(7)}, unit="accuracy")
 
 
+def test_a_bar_of_zero_is_seen():
+    [bar] = plotting.bars({"a": 0.0}, unit="accuracy", limits=(0, 1)).axes[0].patches
+    assert bar.get_width() == 0 and bar.get_linewidth() >= 1 and bar.get_edgecolor()[3] == 1
+
+
 def test_the_interval_of_runs_is_a_line_at_their_bar():
     drawing = plotting.bars({"a": Spread(0.25), "b": Spread(0.7, 0.5)}, unit="accuracy", limits=(0, 1))
     (line,) = drawing.axes[0].containers[-1].lines[2]

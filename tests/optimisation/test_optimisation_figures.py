@@ -77,7 +77,7 @@ def test_the_square_error_lets_the_corrupt_points_pull_hardest():
     drawn = runs.pulls(inputs, targets + 0.1, corrupt, Fit(torch.tensor([0.3]).double(), torch.tensor(-1.0)))
     assert "2 corrupt points of 10" in drawn.html
     square, absolute = (
-        float(re.search(rf"{name}\D*([\d.]+)", drawn.alt)[1]) for name in ("square error", "absolute error")
+        float(re.search(rf"{name}\D*([\d.]+)", drawn.alt)[1]) for name in ("squared error", "absolute error")
     )
     assert square > 0.9 and absolute == pytest.approx(0.2)
 

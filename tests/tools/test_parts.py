@@ -1,6 +1,7 @@
 """Part pages, results pages and the table of topics: made from data, nothing typed."""
 
 import doctest
+import re
 
 import parts
 import pytest
@@ -60,6 +61,7 @@ def test_goals_stand_in_a_table_of_their_own(monkeypatch):
 
 
 def test_all_topics_stand_in_the_table_with_their_state():
-    table = parts.topics_table().splitlines()
+    *table, blank, hours = parts.topics_table().splitlines()
+    assert not blank and re.fullmatch(r"Reading all \d+ chapters takes about \d+ hours\.", hours)
     assert len(table) == 2 + len(parts.topics()) and len(parts.topics()) >= 11
     assert sum(line.endswith("| next |") for line in table) < len(parts.topics())

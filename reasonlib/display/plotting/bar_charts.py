@@ -54,7 +54,8 @@ def bars(
             }
             heights = [row - 0.4 + thick * (number + 0.5) for row in spreads]
             means = [spread.mean for spread in spreads.values()]
-            axes.barh(heights, means, height=thick * 0.9, color=colour, label=name or None, linewidth=0)
+            look = {"color": colour, "edgecolor": colour, "linewidth": 1.5}  # the edge shows a bar of zero
+            axes.barh(heights, means, height=thick * 0.9, label=name or None, **look)
             for height, spread in zip(heights, spreads.values(), strict=True):
                 if spread.half:
                     axes.errorbar(spread.mean, height, xerr=spread.half, color=INK, capsize=2, linewidth=1)

@@ -4,7 +4,7 @@ r"""Task-specific layers on the shared states (source, section *Model*, and equa
 
     kind        head            gives                                       loss
     single      Classifier      softmax(W x), x the state of [CLS]          cross-entropy (eq. 6)
-    similarity  Similarity      w x                                         square error (eq. 7)
+    similarity  Similarity      w x                                         squared error (eq. 7)
     pair        AnswerNetwork   several steps over both sentences' words    cross-entropy (eq. 6)
     ranking     Relevance       sigmoid(w x) of each candidate              -log softmax (eq. 8)
 

@@ -263,9 +263,9 @@ def check_fooling_pair(answer: Callable[..., Any]) -> None:
     """Check ``fooling_pair()``: two sentences on which two of three heads of the bundled model are wrong.
 
     It returns ``(first, second)``. The second sentence is the first with one word replaced by a word of the
-    small world: a synonym, an opposite, one that is more general or more specific, or one that excludes it. So
-    it is known what the heads *inference*, *entailment* and *paraphrase* should answer. Exactly two must be
-    wrong.
+    small world: a synonym, an opposite, one that is more general or more specific, or one that excludes it.
+    So it is known what the heads *inference*, *entailment* and *paraphrase* should answer. Exactly two must
+    be wrong.
     """
     returned = answer()
     expect(

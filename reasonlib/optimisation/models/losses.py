@@ -237,7 +237,7 @@ def hinge(score: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
 
 
 def mse(prediction: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
-    r"""Mean square error (eq. 2.7): :math:`e^2` for an error :math:`e = \hat y - y`.
+    r"""Mean squared error (eq. 2.7): :math:`e^2` for an error :math:`e = \hat y - y`.
 
     Gradient: :math:`2e`. Far errors pull hardest, and the pull fades on the way in. The best constant
     prediction is the mean.

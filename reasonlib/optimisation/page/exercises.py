@@ -156,7 +156,7 @@ def check_stable_log_loss(answer: Callable[..., Any], seed: int) -> None:
     title="What does each loss ask for?",
     minutes=10,
     points=2,
-    hint="Set the derivative of the mean loss to zero: for the square error it gives the mean.",
+    hint="Set the derivative of the mean loss to zero: for the squared error it gives the mean.",
 )
 def check_best_constants(answer: Callable[..., Any], seed: int) -> None:
     """Check ``best_constants(targets)``: the best single prediction under three losses.
@@ -225,7 +225,7 @@ def check_robust_line(answer: Callable[..., Any], seed: int) -> None:
         expect(math.isfinite(wrong), "the slope and the offset must be numbers")
         expect(
             wrong < 2.0,
-            "the outliers pull the line as they pull the square error's; choose a loss with a bounded slope",
+            "the outliers pull the line as they pull the squared error's; choose a loss with a bounded slope",
         )
         expect(
             wrong < 0.1,

@@ -1,7 +1,7 @@
 """The source's figures of losses, activations and descents, drawn again from the library's own functions.
 
 Each function returns a `Picture` with its words. The numbers of a figure are those of its docstring: figure
-2.6 is the mean square error, and so on.
+2.6 is the mean squared error, and so on.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -207,14 +207,14 @@ def _far(loss: Callable[..., Tensor]) -> dict[str, Function]:
 
 
 def mse() -> Picture:
-    """Figure 2.6: the mean square error of predictions from -10,000 to 10,000 where 100 is right."""
+    """Figure 2.6: the mean squared error of predictions from -10,000 to 10,000 where 100 is right."""
     return curves(
         _far(losses.mse),
         (-10_000, 10_000),
         x="prediction; the target is 100",
-        y="square error",
+        y="squared error",
         alt="A parabola with its lowest point at 100",
-        caption="The square error grows ever faster with the distance (the source's figure 2.6).",
+        caption="The squared error grows ever faster with the distance (the source's figure 2.6).",
     )
 
 
@@ -231,18 +231,18 @@ def mae() -> Picture:
 
 
 def overstep(rate: float = 0.9, steps: int = 40) -> Picture:
-    """Figure 2.8: the last steps of gradient descent by absolute and by square error, at one fixed rate."""
+    """Figure 2.8: the last steps of gradient descent by absolute and by squared error, at one fixed rate."""
     series = {
         name: (
             np.arange(steps + 1),
             approach(losses.REGRESSION[loss], start=80.0, target=100.0, rate=rate * scale, steps=steps),
         )
-        for name, loss, scale in (("absolute error", "mae", 1.0), ("square error", "mse", 0.1))
+        for name, loss, scale in (("absolute error", "mae", 1.0), ("squared error", "mse", 0.1))
     }
     return plotting.show(
         plotting.lines(series, x="step", y="prediction; the target is 100"),
         alt="Descent on the absolute error reaches the target in equal steps and then jumps from side to "
-        "side of it; descent on the square error slows down and settles.",
+        "side of it; descent on the squared error slows down and settles.",
         caption="At a fixed rate, the absolute error never settles (the source's figure 2.8).",
     )
 

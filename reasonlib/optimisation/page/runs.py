@@ -122,7 +122,7 @@ def pulls(inputs: Tensor, targets: Tensor, corrupt: Tensor, line: Fit) -> Pictur
         Fitted to the others.
     """
     measures: dict[str, Callable[..., Tensor]] = {
-        "square error": losses.mse,
+        "squared error": losses.mse,
         "absolute error": losses.mae,
         "Huber, delta 1": losses.huber,
         "quantile 0.9": partial(losses.quantile, gamma=0.9),

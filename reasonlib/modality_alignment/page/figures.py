@@ -397,7 +397,7 @@ def aligned(system: str = "tvqa-abc") -> Picture:
     return by_need(
         SYSTEMS[system],
         labels,
-        f"Simulated questions, by what they need, for {ROWS[system]} with and without alignment.",
+        f"Accuracy on simulated questions, by what they need, for {ROWS[system]} with and without alignment.",
     )
 
 

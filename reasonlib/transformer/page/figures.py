@@ -197,10 +197,10 @@ def few_labels(
         origin = origin.replace(f"{counts[-1]} seeds", f"{counts[0]} to {counts[-1]} seeds")
     return plotting.show(
         plotting.lines(
-            series, x="labelled examples", y="share of questions answered", limits=(0, 1), log=True
+            series, x="labelled examples", y="share of questions answered correctly", limits=(0, 1), log=True
         ),
-        alt="Share of questions answered against the number of labelled examples, for "
+        alt="Share of questions answered correctly against the number of labelled examples, for "
         + " and ".join(series),
-        caption="Share of questions answered against the number of labelled examples: "
+        caption="Share of questions answered correctly against the number of labelled examples: "
         f"mean and 95 % interval; {origin}.",
     )

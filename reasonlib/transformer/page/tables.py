@@ -195,7 +195,7 @@ def pretraining_chart() -> Picture:
         "transformer/pretraining",
         WAYS,
         "answers",
-        unit="share of new questions answered, few labels",
+        unit="share of new questions answered correctly, few labels",
         subject="Ways to spend the same number of steps on pre-training and on the task",
     )
 

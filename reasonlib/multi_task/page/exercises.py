@@ -42,7 +42,7 @@ def matthews(predicted: Sequence[int], labels: Sequence[int]) -> float:
 
 
 @exercise(
-    title="A metric that constant answers cannot please",
+    title="Compute the Matthews correlation",
     minutes=10,
     points=2,
     hint="Count the four cells of the confusion matrix first: (1, 1), (0, 0), (1, 0) and (0, 1).",

@@ -76,7 +76,7 @@ def letters(sentences: Sequence[str] = SENTENCES) -> Picture:
         styles=[FOLDER / "letters.css"],
         data={"characters": CHARACTERS, "tags": TAGS, "sentences": sentences, "longest": LONGEST},
         models=models,
-        about="Two taggers, trained on the same dialogues: one reads a word's letters, the other its "
-        "sentence too.",
+        about="Two taggers, trained on the same dialogues: one reads only a word's letters, the "
+        "other also its sentence.",
         offer="With scripts you can invent names and see how their letters are read.",
     )

@@ -6,7 +6,7 @@ import pandas as pd
 
 from reasonlib.modality_alignment.data.simulator import KINDS
 from reasonlib.modality_alignment.models.pretrained import from_pretrained
-from reasonlib.modality_alignment.page.figures import NEEDS
+from reasonlib.modality_alignment.page.figures.bars import NEEDS
 
 __all__ = ["bundled", "by_need"]
 

@@ -1,0 +1,43 @@
+"""Pictures of the chapters, made from claims and records: one module a chapter."""
+
+from reasonlib.modality_alignment.page.figures.aligning import aligned, bias, cka_table, matched, variants
+from reasonlib.modality_alignment.page.figures.geometries import (
+    curves,
+    ends,
+    found,
+    maps,
+    points,
+    seen_and_new,
+    seen_and_new_with_cause,
+)
+from reasonlib.modality_alignment.page.figures.watching import (
+    captions,
+    giveaways,
+    guessed,
+    moments,
+    published_accuracy,
+    streams,
+    text_bias,
+)
+
+__all__ = [
+    "aligned",
+    "bias",
+    "captions",
+    "cka_table",
+    "curves",
+    "ends",
+    "found",
+    "giveaways",
+    "guessed",
+    "maps",
+    "matched",
+    "moments",
+    "points",
+    "published_accuracy",
+    "seen_and_new",
+    "seen_and_new_with_cause",
+    "streams",
+    "text_bias",
+    "variants",
+]

@@ -35,11 +35,10 @@ import nbformat
 from address import Address
 from captions import labelled
 from chapters import BUILD, ROOT, Page, chapters, pages, write_if_changed
+from execution import BuildError, code_cells, run_chapters
 from gates import begun, solutions_apart
 from myst import Book, Converter, UnknownMarkup, labels_of
 from replay import OUTPUTS
-
-from book import BuildError, code_cells, run_chapters
 
 CHECKED = "nbval-check-output"
 COLUMNS = 80  # of a code cell: as many as a page of 1280 pixels shows; notebooks/ruff.toml has the same

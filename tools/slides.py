@@ -22,9 +22,9 @@ from typing import Any
 import questions
 from captions import OWN, labelled
 from chapters import BUILD, ROOT, SCALES, Page, chapters, write_if_changed
+from execution import BuildError, Run, page_output, run_chapters
 from myst import FENCE, Converter, directive
 
-from book import BuildError, Run, page_output, run_chapters
 from notebooks import convert, read_book
 
 LAST = "Exercises"  # the section after which a deck ends

@@ -6,8 +6,8 @@ import nbformat
 import pytest
 import slides
 from chapters import chapters
+from execution import Run
 
-from book import Run
 from notebooks import read_book
 
 CHAPTER = next(page for page in chapters() if page.short == "optimisation/losses")

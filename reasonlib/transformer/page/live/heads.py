@@ -150,7 +150,7 @@ def shown(
         '<div class="rr-live-sides"><div data-scripted hidden><p class="rr-live-title">Heads: choose one</p>'
         '<div class="rr-heads-maps" role="group" aria-label="Heads"></div>'
         '<p class="rr-live-key">In each map a row is a query token and a column a token that it attends to, '
-        "shaded by the root of the weight. The ticks mark the row of the chosen token.</p>"
+        "shaded by the square root of the weight. The ticks mark the row of the chosen token.</p>"
         "</div>"
         '<div><p class="rr-live-title">What it guesses</p>'
         f'<div class="rr-heads-guesses">{"".join(_guesses(looked, words, answers, following))}</div>'

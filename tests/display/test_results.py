@@ -48,4 +48,5 @@ def test_published_numbers_are_those_of_the_claims(topic):
 
 def test_what_is_missing_names_its_command():
     picture = results.missing("toy_claims/net")
-    assert picture.alt in picture.html and "reasonlib run toy_claims/net --scale quick" in picture.alt
+    command = "reasonlib run toy_claims/net --scale quick"
+    assert command in picture.alt and f"<code>{command}</code>" in picture.html

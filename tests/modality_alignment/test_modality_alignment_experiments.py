@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from rows import one_row_each
 
 from reasonlib.modality_alignment.data.curriculum import PHASES
 from reasonlib.modality_alignment.data.datasets import load_points, load_questions
@@ -11,17 +12,14 @@ from reasonlib.modality_alignment.experiments.points import PointsRecipe, draw_m
 from reasonlib.tracking import runner
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_every_experiment_runs_at_smoke(name):
-    experiment = EXPERIMENTS[name]
+@pytest.mark.parametrize(("name", "row"), one_row_each(EXPERIMENTS))
+def test_every_row_runs_at_smoke(name, row):
     options = {"data": "simulated"} if name.endswith("annotations") else {}
-    for record in runner.run(experiment, scale="smoke", device="cpu", **options):
-        assert record.steps.stopped == "finished" and record.steps.complete
-        values = [value for value in record.metrics.values() if value is not None]
-        assert values and all(math.isfinite(value) for value in values)
-        for metric, value in record.metrics.items():
-            if metric.startswith("accuracy"):
-                assert 0 <= value <= 1
+    (record,) = runner.run(EXPERIMENTS[name], rows=row, scale="smoke", device="cpu", **options)
+    assert record.steps.stopped == "finished" and record.steps.complete
+    values = [value for value in record.metrics.values() if value is not None]
+    assert values and all(math.isfinite(value) for value in values)
+    assert all(0 <= value <= 1 for name, value in record.metrics.items() if name.startswith("accuracy"))
 
 
 def test_points_give_curves_and_maps():

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from rows import one_row_each
 
 from reasonlib import data
 from reasonlib.errors import DataError
@@ -22,8 +23,6 @@ from reasonlib.tracking.records import Record
 from reasonlib.tracking.runner import run
 
 CLAIMS = claims.load("story_qa")
-ROWS = [(name, row) for name, one in EXPERIMENTS.items() for row in one.rows]
-SIMULATED = [(name, row) for name, row in ROWS if "simulated" in EXPERIMENTS[name].data]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -195,7 +194,7 @@ def test_versions_name_the_released_files(world):
 # Every row
 
 
-@pytest.mark.parametrize(("name", "row"), SIMULATED)
+@pytest.mark.parametrize(("name", "row"), one_row_each(EXPERIMENTS, "simulated"))
 def test_every_row_runs_on_simulated_stories(smoke, name, row):
     record = smoke(name, row)
     assert record.data.kind == "stand-in" and record.data.version is None

@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from rows import one_row_each
 
 from reasonlib.tracking import claims, records
 from reasonlib.tracking.runner import run
@@ -10,7 +11,6 @@ from reasonlib.transformer.experiments import EXPERIMENTS, bundle
 from reasonlib.transformer.models import pretrained
 
 CLAIMS = claims.load("transformer")
-ROWS = [(name, row) for name, one in EXPERIMENTS.items() for row in one.rows]
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def smoke():
     return record
 
 
-@pytest.mark.parametrize(("name", "row"), ROWS)
+@pytest.mark.parametrize(("name", "row"), one_row_each(EXPERIMENTS))
 def test_every_row_runs_to_its_end_and_is_fresh(smoke, name, row):
     record = smoke(name, row)
     assert record.steps.complete

@@ -1,8 +1,11 @@
 """Teacher's edition of `state_tracking`: solutions, wrong answers, and what each of them teaches."""
 
+from itertools import combinations
+
 import torch
 
 from reasonlib.grading.edition import Mistake, Solved
+from reasonlib.state_tracking.data.ontology import PAIRS
 
 TAKEN = [
     ("", "i need a place to eat in the north ."),
@@ -44,6 +47,62 @@ def first_of_wrong_turns(predicted, labels):
     return sum(wrong), sum(now and not before for before, now in zip([False, *wrong], wrong, strict=False))
 
 
+def with_errors(state, count, pairs=PAIRS):
+    return {**state, **dict.fromkeys(pairs[:count], "wrong")}
+
+
+def extremes(labels, errors):
+    turns, pairs = len(labels), len(PAIRS)
+    packed = [with_errors(s, max(0, min(pairs, errors - pairs * t))) for t, s in enumerate(labels)]
+    shares = [errors // turns + (turn < errors % turns) for turn in range(turns)]
+    return packed, list(map(with_errors, labels, shares))
+
+
+def extremes_of_filled_pairs(labels, errors):
+    _, spread = extremes(labels, errors)
+    packed = list(labels)
+    for turn in sorted(range(len(labels)), key=lambda turn: -len(labels[turn])):
+        filled = min(errors, len(labels[turn]))
+        packed[turn] = with_errors(labels[turn], filled, list(labels[turn]))
+        errors -= filled
+    return packed, spread
+
+
+def extremes_two_a_turn(labels, errors):
+    packed, _ = extremes(labels, errors)
+    shares = [max(0, min(2, errors - 2 * turn)) for turn in range(len(labels))]
+    shares[0] += errors - sum(shares)
+    return packed, list(map(with_errors, labels, shares))
+
+
+def order_gap(encode, tokens, words, *, exchanges=None, back=True, size=lambda gap: gap.abs().max()):
+    plain, gaps = encode(tokens, words), []
+    for one, other in exchanges or combinations(range(len(tokens)), 2):
+        order = list(range(len(tokens)))
+        order[one], order[other] = other, one
+        outputs = encode(tokens[order], words)
+        gaps.append((outputs[order] if back else outputs) - plain)
+    return float(size(torch.stack(gaps)))
+
+
+def ceiling(train, test, copied, *, pooled=False, substring=False, either=False, dontcare=True, turns=True):
+    listed = {(pair, value) for state in train for pair, value in state.items()}
+    values = {value for _, value in listed}
+
+    def possible(pair, value, text):
+        if value == "dontcare" and dontcare:
+            return True
+        on_list = value in values if pooled else (pair, value) in listed
+        said = value in text if substring else f" {value} " in f" {text} "
+        if pair in copied:
+            return said or (either and on_list)
+        return on_list
+
+    right = [[possible(pair, value, text) for pair, value in state.items()] for text, state in test]
+    shares = [all(turn) for turn in right] if turns else [one for turn in right for one in turn]
+    return sum(shares) / len(shares)
+
+
 def gated(gates, values, *, threshold=0.0):
     return torch.where(gates > threshold, values.argmax(2), 0)
 
@@ -54,6 +113,15 @@ def block_mask(slots, words, *, words_see_slots=True, diagonal=True):
     if not words_see_slots:
         allowed[slots:, :slots] = False
     return allowed
+
+
+def reach(allowed, layers, *, keep=True):
+    step = (allowed | torch.eye(len(allowed), dtype=torch.bool) if keep else allowed).float()
+    return torch.linalg.matrix_power(step, layers) > 0
+
+
+def number_of_paths(allowed, layers):
+    return torch.linalg.matrix_power(allowed.float() + torch.eye(len(allowed)) * ~allowed, layers)
 
 
 EDITION = {
@@ -98,6 +166,96 @@ EDITION = {
             ),
         ],
     ),
+    "extremes": Solved(
+        extremes,
+        [
+            Mistake(
+                lambda *a: extremes(*a)[::-1],
+                "the lists are exchanged",
+                "which metric is to be high",
+            ),
+            Mistake(
+                extremes_of_filled_pairs,
+                "in its empty pairs, too|wrong pairs in all",
+                "a value that should not be there is an error",
+            ),
+            Mistake(
+                extremes_two_a_turn,
+                "no turn a second error",
+                "one error is enough to lose a turn",
+            ),
+            Mistake(
+                lambda labels, errors: extremes(labels, min(errors, len(labels))),
+                "wrong pairs in all",
+                "a turn can have more than one error",
+            ),
+            Mistake(
+                lambda labels, errors: ([{}] * len(labels),) * 2,
+                "wrong pairs in all",
+                "only equal slot accuracies make the comparison fair",
+            ),
+        ],
+    ),
+    "order_gap": Solved(
+        order_gap,
+        [
+            Mistake(
+                lambda *a: order_gap(*a, back=False),
+                "put the outputs back",
+                "outputs that move with their inputs are not outputs that stay",
+            ),
+            Mistake(
+                lambda *a: order_gap(*a, exchanges=[(0, 1)]),
+                "not the first two alone",
+                "one exchange without effect proves nothing about the others",
+            ),
+            Mistake(
+                lambda *a: order_gap(*a, size=lambda gap: gap.abs().mean()),
+                "not the mean",
+                "a mean dilutes what happens in one place",
+            ),
+            Mistake(
+                lambda *a: order_gap(*a, size=torch.max),
+                "take its absolute value",
+                "a difference has a sign",
+            ),
+        ],
+    ),
+    "ceiling": Solved(
+        ceiling,
+        [
+            Mistake(
+                lambda *a: ceiling(*a, pooled=True),
+                "a list belongs to one pair",
+                "a name that one pair knows is new to another",
+            ),
+            Mistake(
+                lambda *a: ceiling(*a, substring=True),
+                "whole words",
+                "a span is made of tokens, not of letters",
+            ),
+            Mistake(
+                lambda *a: ceiling(*a, either=True),
+                "a copied pair has no list",
+                "why yes and no are better chosen than copied",
+            ),
+            Mistake(
+                lambda *a: ceiling(*a, dontcare=False),
+                "dontcare can always be predicted",
+                "dontcare is on every list",
+            ),
+            Mistake(
+                lambda *a: ceiling(*a, turns=False),
+                "count turns, not values",
+                "joint goal accuracy needs all values of a turn",
+            ),
+            Mistake(
+                lambda train, test, copied: ceiling(train, test, ()),
+                "the pairs in `copied` are not chosen",
+                "what a pointer into the dialogue adds",
+            ),
+        ],
+    ),
     "gated": Solved(
         gated,
         [
@@ -133,6 +291,32 @@ EDITION = {
             Mistake(
                 lambda *a: ~block_mask(*a), "true means that a query may attend", "two conventions of masks"
             ),
+        ],
+    ),
+    "reach": Solved(
+        reach,
+        [
+            Mistake(
+                lambda allowed, layers: reach(allowed, 1),
+                "what one layer reaches",
+                "a mask blocks one step, not the way round",
+            ),
+            Mistake(
+                lambda *a: reach(*a, keep=False),
+                "a token keeps what it has",
+                "the residual connection is a path, too",
+            ),
+            Mistake(
+                lambda allowed, layers: reach(allowed, layers + 1),
+                "a step too many",
+                "the first layer is the first step",
+            ),
+            Mistake(
+                lambda *a: reach(*a).T,
+                "transposed",
+                "queries are rows: information goes from column to row",
+            ),
+            Mistake(number_of_paths, "one path is enough", "possible is not how often"),
         ],
     ),
     "breaking_dialogue": Solved(

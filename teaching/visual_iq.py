@@ -1,6 +1,7 @@
 """Teacher's edition of `visual_iq`: solutions, wrong answers, and what each of them teaches."""
 
 import copy
+import itertools
 
 import numpy as np
 import torch
@@ -70,6 +71,160 @@ def border(problems, seed, *, carriers=3):
         wrong = [level for level in range(4) if level != square[8]]
         levels[one, 8 + others[carriers:]] = draw.choice(wrong, 7 - carriers)
     return levels
+
+
+def answer_set(right, levels, seed):
+    draw = np.random.default_rng(seed)
+    pairs = [(r, (r + draw.integers(1, n)) % n) for r, n in zip(right, levels, strict=True)]
+    order = draw.permutation(8)
+    return np.array(list(itertools.product(*pairs)))[order], int(order.argmin())
+
+
+def keep_best(overlaps, scores, threshold):
+    kept = []
+    for box in scores.argsort(descending=True).tolist():
+        if not any(overlaps[box, other] > threshold for other in kept):
+            kept.append(box)
+    return kept
+
+
+def twin(panel):
+    other = panel.copy()
+    filled = np.flatnonzero(panel[:, 0] > 0)
+    for attribute in range(3):
+        different = filled[panel[filled, attribute] != panel[filled[0], attribute]]
+        if len(different):
+            pair = [filled[0], different[0]]
+            other[pair, attribute] = panel[pair[::-1], attribute]
+            return other
+    return other
+
+
+def preferred_share(candidates, right):
+    change = candidates - candidates[right]
+    above, below = (change > 0).any(0), (change < 0).any(0)
+    return 0.0 if (above & below).any() else 0.5 ** (above | below).sum()
+
+
+def other_questions(entities, configuration):
+    result = entities.copy()
+    for layout in np.unique(configuration):
+        members = np.flatnonzero(configuration == layout)
+        result[members, :8] = entities[np.roll(members, 1), :8]
+    return result
+
+
+def one_change(right, levels, seed):
+    """Make the candidates as RAVEN does: each wrong one changes one attribute."""
+    draw = np.random.default_rng(seed)
+    changes = [(a, level) for a in range(3) for level in range(levels[a]) if level != right[a]]
+    candidates = np.array([right] * 8)
+    for row, (a, level) in enumerate(draw.permutation(changes)[:7], 1):
+        candidates[row, a] = level
+    order = draw.permutation(8)
+    return candidates[order], int(order.argmin())
+
+
+def in_order(right, levels, seed):
+    candidates, target = answer_set(right, levels, seed)
+    order = [target, *[c for c in range(8) if c != target]]
+    return candidates[order], 0
+
+
+def next_level(right, levels, seed):
+    """Take the next level for the wrong one, not a drawn one."""
+    pairs = [(r, (r + 1) % n) for r, n in zip(right, levels, strict=True)]
+    order = np.random.default_rng(seed).permutation(8)
+    return np.array(list(itertools.product(*pairs)))[order], int(order.argmin())
+
+
+def all_together(right, levels, seed):
+    """Change the three attributes together: each is balanced, and the candidates repeat."""
+    candidates, target = answer_set(right, levels, seed)
+    wrong = candidates[(candidates != right).all(1)][0]
+    turn = np.arange(8) % 2 == target % 2
+    return np.where(turn[:, None], right, wrong), target
+
+
+def any_better(overlaps, scores, threshold):
+    """Let dropped boxes drop others, too."""
+    better = scores[None, :] > scores[:, None]
+    kept = ~((overlaps > threshold) & better).any(1)
+    return [box for box in scores.argsort(descending=True).tolist() if kept[box]]
+
+
+def other_slots(panel):
+    """Move an entity to an empty slot, or remove one where all slots are filled."""
+    other = panel.copy()
+    full = np.flatnonzero(panel[:, 0] > 0)[0]
+    empty = np.flatnonzero(panel[:, 0] == 0)
+    if len(empty):
+        other[empty[0]] = panel[full]
+    other[full] = 0
+    return other
+
+
+def other_level(panel):
+    other = panel.copy()
+    full = np.flatnonzero(panel[:, 0] > 0)[0]
+    other[full, 1] = (panel[full, 1] + 1) % 6
+    return other
+
+
+def other_angles(panel):
+    other = panel.copy()
+    other[:, 3] = np.where(panel[:, 0] > 0, (panel[:, 3] + 1) % 8, 0)
+    return other
+
+
+def one_sided(candidates, right):
+    """Count the attributes that differ, and forget that levels may lie on both sides."""
+    return 0.5 ** (candidates != candidates[right]).any(0).sum()
+
+
+def highest_only(candidates, right):
+    """Let each weight be above zero."""
+    return float((candidates <= candidates[right]).all())
+
+
+def always_three(candidates, right):
+    return 0.0 if preferred_share(candidates, right) == 0 else 0.5**3
+
+
+def each_candidate(candidates, right):
+    return 0.0 if preferred_share(candidates, right) == 0 else 0.5**7
+
+
+def any_layout(entities, configuration):
+    return np.concatenate([np.roll(entities[:, :8], 1, axis=0), entities[:, 8:]], 1)
+
+
+def no_question(entities, configuration):
+    result = entities.copy()
+    result[:, :8] = 0
+    return result
+
+
+def own_question(entities, configuration):
+    """Shuffle within a layout, so that some problems keep their own."""
+    draw = np.random.default_rng(0)
+    result = entities.copy()
+    for layout in np.unique(configuration):
+        members = np.flatnonzero(configuration == layout)
+        order = draw.permutation(members)
+        order[0] = members[0]
+        result[members, :8] = entities[order, :8]
+    return result
+
+
+def panel_by_panel(entities, configuration):
+    """Take each panel of a question from another problem."""
+    result = entities.copy()
+    for layout in np.unique(configuration):
+        members = np.flatnonzero(configuration == layout)
+        for panel in range(8):
+            result[members, panel] = entities[np.roll(members, panel + 1), panel]
+    return result
 
 
 def one_rule(rows, order=("constant", "progression", "arithmetic", "distribute three")):
@@ -160,6 +315,24 @@ EDITION = {
             Mistake(lambda rows: list(row_rules(rows)), "return a set", "a set has no order"),
         ],
     ),
+    "answer_set": Solved(
+        answer_set,
+        [
+            Mistake(
+                one_change,
+                "must show two levels|a vote would count",
+                "RAVEN's way: a vote finds what the others share",
+            ),
+            Mistake(in_order, "stands at place 0", "a place is evidence"),
+            Mistake(next_level, "all 4 other levels", "a fixed distance is evidence"),
+            Mistake(all_together, "two of your candidates are equal", "eight combinations, not two"),
+            Mistake(
+                lambda right, levels, seed: answer_set(right, levels, 0),
+                "another seed",
+                "a seed is an argument",
+            ),
+        ],
+    ),
     "overlap": Solved(
         overlap,
         [
@@ -167,6 +340,32 @@ EDITION = {
             Mistake(unclipped, "clip the sides", "two negative sides make a positive area"),
             Mistake(lambda a, b: overlap(a, b).T, "the axes are exchanged", "a row for each of ours"),
             Mistake(lambda a, b: overlap(a, a), "must have shape|share", "two lists of boxes"),
+        ],
+    ),
+    "keep_best": Solved(
+        keep_best,
+        [
+            Mistake(any_better, "must not drop others", "the order of decisions is part of the rule"),
+            Mistake(
+                lambda overlaps, scores, threshold: keep_best(overlaps, -scores, threshold),
+                "from the highest score down",
+                "which of two boxes survives",
+            ),
+            Mistake(
+                lambda overlaps, scores, threshold: sorted(keep_best(overlaps, scores, threshold)),
+                "the highest score first",
+                "a list has an order",
+            ),
+            Mistake(
+                lambda overlaps, scores, threshold: scores.argmax().reshape(1),
+                "the highest score alone",
+                "one box for each object, not one in all",
+            ),
+            Mistake(
+                lambda overlaps, scores, threshold: overlaps > threshold,
+                "a list of the numbers",
+                "an interface is part of the task",
+            ),
         ],
     ),
     "angle_ceiling": Solved(
@@ -215,6 +414,18 @@ EDITION = {
             Mistake(lambda model: 3, "return a Reasoner, not int", "an interface is part of the task"),
         ],
     ),
+    "twin": Solved(
+        twin,
+        [
+            Mistake(other_slots, "fill the same slots", "one of the streams is that of positions"),
+            Mistake(other_level, "show each size equally often", "a sum keeps which levels occur"),
+            Mistake(other_angles, "the type, size or colour", "angles are noise"),
+            Mistake(lambda panel: panel, "what the panel shows", "two panels, not one"),
+            Mistake(
+                lambda panel: panel[panel[:, 0] > 0], "of shape (9, 4)", "a table has a row for each slot"
+            ),
+        ],
+    ),
     "vote": Solved(
         vote,
         [
@@ -230,6 +441,38 @@ EDITION = {
                 "the first candidate is not the standard",
             ),
             Mistake(lambda candidates: 8, "0 to 7", "positions count from 0"),
+        ],
+    ),
+    "preferred_share": Solved(
+        preferred_share,
+        [
+            Mistake(one_sided, "look at both sides", "what lies in the middle is never extreme"),
+            Mistake(
+                highest_only,
+                "may be below zero|half of the draws",
+                "a preference for little is one, too",
+            ),
+            Mistake(always_three, "decides nothing", "only what differs matters"),
+            Mistake(each_candidate, "do not lose independently", "one weight judges many candidates"),
+            Mistake(
+                lambda candidates, right: 1 / 8,
+                "look at both sides|decides nothing",
+                "chance is the mean, not the rule",
+            ),
+        ],
+    ),
+    "other_questions": Solved(
+        other_questions,
+        [
+            Mistake(any_layout, "of its own layout", "change one thing at a time"),
+            Mistake(no_question, "an empty question", "inputs unlike those of training prove little"),
+            Mistake(own_question, "keeps its own question", "a permutation has fixed points"),
+            Mistake(panel_by_panel, "that of no problem", "a question is a whole, with its rules"),
+            Mistake(
+                lambda entities, configuration: np.roll(entities, 1, axis=0),
+                "the candidates must stay",
+                "what is tested is the link between the two",
+            ),
         ],
     ),
     "border": Solved(

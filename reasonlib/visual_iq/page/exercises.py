@@ -5,7 +5,9 @@ Each check tries what a student wrote on cases that it draws from a seed and ans
 Axes: N problems, B problems of a batch, C 8 candidates, D width, S slots, A attributes.
 """
 
+import itertools
 import random
+from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from typing import Any, cast
@@ -15,17 +17,35 @@ import torch
 
 from reasonlib.grading.checks import exercise, expect, expect_close, expect_equal
 from reasonlib.visual_iq.data.datasets import load
-from reasonlib.visual_iq.data.encoding import TokenSet
-from reasonlib.visual_iq.data.example import ANGLES, CONTEXT, FOLDS, Problems
+from reasonlib.visual_iq.data.encoding import STREAMS, TokenSet
+from reasonlib.visual_iq.data.example import (
+    ANGLES,
+    ATTRIBUTES,
+    COLOURS,
+    CONFIGURATIONS,
+    CONTEXT,
+    FOLDS,
+    LEVELS,
+    SIZES,
+    TYPES,
+    Problems,
+)
+from reasonlib.visual_iq.data.simulator import simulate
 from reasonlib.visual_iq.models.contrast import Contrast
+from reasonlib.visual_iq.models.detector.boxes import iou
 from reasonlib.visual_iq.models.reasoner import Reasoner, ReasonerConfig
 
 __all__ = [
     "check_angle_ceiling",
+    "check_answer_set",
     "check_border",
     "check_contrast",
+    "check_keep_best",
+    "check_other_questions",
     "check_overlap",
+    "check_preferred_share",
     "check_row_rules",
+    "check_twin",
     "check_vote",
     "check_without_contrast",
     "some_problems",
@@ -135,6 +155,96 @@ def _drawn_rows(draw: random.Random) -> tuple[Rows, set[str], str]:
     return rows, found, f"what holds in both rows: {', '.join(sorted(found)) or 'no rule'}"
 
 
+@exercise(
+    title="Draw wrong answers that give nothing away",
+    minutes=20,
+    points=3,
+    hint="Draw one wrong level for each attribute; two levels of three attributes make eight combinations.",
+)
+def check_answer_set(answer: Callable[..., Any], seed: int) -> None:
+    """Check ``answer_set(right, levels, seed)``: eight candidates, and which of them is right.
+
+    ``right`` holds the levels of the right answer, from 0: its type, size and colour. ``levels`` is how many
+    levels each attribute has. The result is an array (8, 3) and the number of the right candidate, 0 to 7.
+    Each attribute shows two levels, the right one and one drawn from all others, in all eight combinations;
+    the order of the candidates is drawn, too.
+    """
+    levels = (len(TYPES) - 1, len(SIZES), len(COLOURS))
+    draw = random.Random(seed)
+    first = draw.randrange(10_000)
+    rights = [tuple(draw.randrange(count) for count in levels) for _ in range(160)]
+    places: Counter[int] = Counter()
+    offsets: list[Counter[int]] = [Counter() for _ in levels]
+    for number, right in enumerate(rights):
+        candidates, target = _read_answer_set(answer(right, levels, first + number), right, levels)
+        places[target] += 1
+        for offset, column, level, count in zip(offsets, candidates.T, right, levels, strict=True):
+            offset[(int(column[column != level][0]) - level) % count] += 1
+    candidates, target = _read_answer_set(answer(rights[-1], levels, first + number), rights[-1], levels)
+    again, place = _read_answer_set(answer(rights[-1], levels, first + number), rights[-1], levels)
+    expect(
+        place == target and bool((again == candidates).all()),
+        "the same seed must give the same candidates again: draw only from the seed",
+    )
+    others = [
+        _read_answer_set(answer(rights[-1], levels, other), rights[-1], levels)[0] for other in range(9)
+    ]
+    expect(
+        any(bool((other != others[0]).any()) for other in others),
+        "another seed must give other candidates: draw from the argument `seed`",
+    )
+    place, times = places.most_common(1)[0]
+    expect(
+        len(places) == len(again) and times < 0.3 * len(rights),
+        f"the right answer stands at place {place} in {times / len(rights):.0%} of your sets: draw the order",
+    )
+    for name, offset, count in zip(ATTRIBUTES, offsets, levels, strict=False):
+        expect(
+            len(offset) == count - 1,
+            f"draw the wrong {name} from all {count - 1} other levels: yours takes only {len(offset)} of the "
+            "distances from the right level, and this distance gives the right answer away",
+        )
+
+
+def _read_answer_set(got: Any, right: tuple[int, ...], levels: tuple[int, ...]) -> tuple[np.ndarray, int]:
+    """Return candidates (8, 3) and target of one answer set, or complain."""
+    expect(
+        isinstance(got, (tuple, list)) and len(got) == 2,
+        "return two things: the candidates, and the number of the right one",
+    )
+    candidates, target = np.asarray(got[0]), got[1]
+    expect(candidates.shape == (8, 3), f"the candidates must have shape (8, 3), got {candidates.shape}")
+    expect(
+        np.ndim(target) == 0 and int(target) == target and 0 <= target < 8,
+        f"the number of the right candidate must be 0 to 7, got {target!r}",
+    )
+    target = int(target)
+    expect(
+        tuple(candidates[target].tolist()) == right,
+        f"candidate {target} should be the right one, {right}, and is {tuple(candidates[target].tolist())}",
+    )
+    expect(
+        len({tuple(one) for one in candidates.tolist()}) == 8,
+        "two of your candidates are equal: make all differ",
+    )
+    for name, column, level, count in zip(ATTRIBUTES, candidates.T, right, levels, strict=False):
+        expect(
+            bool(np.isin(column, range(count)).all()),
+            f"the levels of {name} are the whole numbers 0 to {count - 1}, and there is another",
+        )
+        shown = Counter(column.tolist())
+        expect(
+            len(shown) == 2,
+            f"{name} must show two levels, the right one and one other; yours shows {len(shown)}",
+        )
+        expect(
+            shown[level] == 4,
+            f"the right {name} must stand in four of the eight candidates, and stands in {shown[level]}: "
+            "a vote would count that",
+        )
+    return candidates, target
+
+
 # Chapter "Perception" ---------------------------------------------------------------------------------------
 
 
@@ -181,6 +291,74 @@ def check_overlap(answer: Callable[..., Any], seed: int) -> None:
         },
         what="the result",
     )
+
+
+@exercise(
+    title="Keep one box for each object",
+    minutes=20,
+    points=2,
+    hint="Go through the boxes from the highest score down, and compare each with those that you have kept.",
+)
+def check_keep_best(answer: Callable[..., Any], seed: int) -> None:
+    """Check ``keep_best(overlaps, scores, threshold)``: non-maximum suppression, as a list of box numbers.
+
+    ``overlaps`` (N, N) is the intersection over union of each box with each box, ``scores`` (N,) is how
+    likely each holds something; no two are equal. From the best score down, a box is kept unless its overlap
+    with a box kept before it is larger than ``threshold``. The result lists the kept boxes, the best first.
+    """
+    draw = torch.Generator().manual_seed(11 + 100 * seed)
+    cases = []
+    for threshold in (0.5, 0.3, 0.7, 0.5):
+        # rows of boxes, each shifted a little, so that one overlaps its neighbours and not the box after next
+        starts = 120 * torch.arange(3.0)[:, None] + (28 - 30 * threshold) * torch.arange(4.0)
+        left = starts.flatten() + torch.rand(12, generator=draw)
+        boxes = torch.stack([left, 0 * left, left + 40, 0 * left + 40], 1)
+        cases.append((boxes, torch.rand(12, generator=draw), threshold))
+    # three in a row, the middle one second best: it is dropped, and must not drop the third
+    chain = torch.tensor([[0.0, 0, 40, 40], [10, 0, 50, 40], [20, 0, 60, 40], [200, 0, 240, 40]])
+    turn = torch.randperm(4, generator=draw)
+    cases.insert(0, (chain[turn], torch.tensor([0.9, 0.8, 0.7, 0.6])[turn], 0.5))
+    for boxes, scores, threshold in cases:
+        table = iou(boxes, boxes)
+        order = scores.argsort(descending=True).tolist()
+        near = (table > threshold).tolist()
+        right = _apart(order, near)
+        got = answer(table.clone(), scores.clone(), threshold)
+        got = got.tolist() if hasattr(got, "tolist") else got
+        expect(
+            isinstance(got, (list, tuple)) and all(isinstance(one, int) for one in got),
+            "return a list of the numbers of the boxes that are kept, such as [4, 0]",
+        )
+        expect_equal(
+            list(got),
+            right,
+            f"keep {len(right)} of these {len(order)} boxes at threshold {threshold}, the best first",
+            wrong={
+                "a box that was dropped must not drop others: compare only with the boxes that are kept": [
+                    one
+                    for rank, one in enumerate(order)
+                    if not any(near[one][other] for other in order[:rank])
+                ],
+                "those are the right boxes: list the one with the highest score first": sorted(right),
+                "go from the highest score down: yours keeps the least likely of boxes that overlap": (
+                    _apart(order[::-1], near)
+                ),
+                "sort by score first: yours goes through the boxes in the order in which they came": (
+                    _apart(sorted(order), near)
+                ),
+                "that is the box with the highest score alone: boxes apart from it stay, too": order[:1],
+                "that keeps every box: drop those that overlap a kept box too much": order,
+            },
+        )
+
+
+def _apart(order: list[int], near: list[list[bool]]) -> list[int]:
+    """Keep each box, in this order, that is near none of those kept before it."""
+    kept: list[int] = []
+    for box in order:
+        if not any(near[box][other] for other in kept):
+            kept.append(box)
+    return kept
 
 
 @exercise(
@@ -296,6 +474,49 @@ def check_without_contrast(answer: Callable[..., Any], seed: int) -> None:
         )
 
 
+@exercise(
+    title="Two panels with one sum",
+    minutes=15,
+    points=2,
+    hint="A sum has no order: exchange the sizes of two entities, and compare the five sums by hand.",
+)
+def check_twin(answer: Callable[..., Any], seed: int) -> None:
+    """Check ``twin(panel)``: another panel that a reasoner without its entity encoder takes for the same.
+
+    ``panel`` is a table (9, 4) of one panel of 3x3Grid: type, size, colour and angle of each slot, zeros for
+    an empty slot. The twin must differ in the type, size or colour of some slot, and must have the same sum
+    of embeddings in each of the five streams.
+    """
+    model = Reasoner(ReasonerConfig(entity_layers=0), seed=seed).eval()
+    problems = simulate("3x3Grid", 40, seed=40 + seed)
+    for number in range(len(problems)):
+        panel = problems.entities[number, 0]
+        filled = panel[panel[:, 0] > 0, :3]
+        if (filled == filled[0]).all():
+            continue  # all entities look alike: there is no twin
+        got = np.asarray(answer(panel.copy()))
+        expect(got.shape == (9, 4), f"return a table of shape (9, 4), got {got.shape}")
+        expect(
+            bool(((got >= 0) & (got < LEVELS)).all()),
+            "a level is out of range: exchange levels that are in the panel",
+        )
+        expect(
+            bool((got[:, :3] != panel[:, :3]).any()),
+            "the twin shows what the panel shows: change the type, size or colour of some slot",
+        )
+        expect(not got[got[:, 0] == 0].any(), "an empty slot must be four zeros")
+        pair = problems[[number, number]]
+        pair.entities[1, 0] = got
+        with torch.no_grad():
+            ours, theirs = model.embed(TokenSet.from_problems(pair).batch([0, 1]))[:, :, 0]  # each (V, D)
+        for stream, difference in zip(STREAMS, (ours - theirs).abs().amax(-1).tolist(), strict=True):
+            same = "fill the same slots" if stream == "position" else f"show each {stream} equally often"
+            expect(
+                difference < 1e-4,
+                f"the sums of the stream {stream} differ by {difference:.2g}: the twin must {same}",
+            )
+
+
 # Chapter "The shortcut" -------------------------------------------------------------------------------------
 
 
@@ -337,6 +558,119 @@ def check_vote(answer: Callable[..., Any], seed: int) -> None:
         solved["i-raven"] <= ALIKE,
         f"it solves {100 * solved['i-raven']:.0f} % of I-RAVEN's too: did you see more than the candidates?",
     )
+
+
+@exercise(
+    title="Explain a score below chance",
+    minutes=20,
+    points=3,
+    hint="The right candidate wins if each weight has the sign that it needs. Which need both signs?",
+)
+def check_preferred_share(answer: Callable[..., Any], seed: int) -> None:
+    """Check ``preferred_share(candidates, right)``: how often a random preference is right.
+
+    ``candidates`` (8, 3) are levels of type, size and colour, ``right`` is the number of the right one. A
+    preference gives a candidate the sum of weight times level. The three weights are drawn independently,
+    each as likely above zero as below and never zero. The sets are made as RAVEN's (each wrong candidate
+    changes one attribute) or as I-RAVEN's (two levels for each attribute, in all eight combinations).
+    """
+    draw = np.random.default_rng([seed, 5])
+    for kind in ["raven", "one side", "i-raven", "one side", "raven", "i-raven"] * 5:
+        candidates, right = _drawn_candidates(kind, draw)
+        change = candidates - candidates[right]
+        above, below = (change > 0).any(0), (change < 0).any(0)
+        varies = int((above | below).sum())
+        both = bool((above & below).any())
+        share = 0.0 if both else 0.5**varies
+        names = [name for name, two in zip(ATTRIBUTES, above & below, strict=False) if two]
+        why = (
+            f"the right {names[0]} lies between wrong ones, so no weight makes it the best: the share is 0"
+            if both
+            else f"{varies} attributes differ among the candidates, and each weight needs one sign of two"
+        )
+        expect_close(
+            answer(candidates.copy(), right),
+            share,
+            why,
+            wrong={
+                "look at both sides: no weight helps if wrong levels lie above and below the right one": (
+                    0.5**varies
+                ),
+                "a weight may be below zero too: then the right candidate wins with the lowest level": 0.0,
+                "each weight has the sign that it needs in half of the draws, not in all": 1.0,
+                "an attribute that all candidates share decides nothing: leave it out": 0.5**3,
+                "the wrong candidates do not lose independently: count attributes, not candidates": 0.5**7,
+            },
+            what="the share",
+        )
+
+
+def _drawn_candidates(kind: str, draw: np.random.Generator) -> tuple[np.ndarray, int]:
+    """Draw eight candidates (8, 3) and the number of the right one.
+
+    ``raven`` changes one attribute of the right one each time, ``one side`` does so in one direction for each
+    attribute, and ``i-raven`` has all combinations of two levels.
+    """
+    counts = np.array([len(TYPES) - 1, len(SIZES), len(COLOURS)])
+    if kind == "i-raven":
+        right = draw.integers(0, counts)
+        wrong = (right + draw.integers(1, counts)) % counts
+        candidates = np.array(list(itertools.product(*zip(right, wrong, strict=True))))
+    else:
+        ends = draw.random(3) < 0.5
+        right = np.where(ends, 0, counts - 1) if kind == "one side" else draw.integers(0, counts)
+        chosen = draw.permutation(3)[: draw.integers(1, 4)] if kind == "one side" else np.arange(3)
+        if len(chosen) == 1:
+            chosen = np.array([2])  # only colour has seven other levels
+        changes = [(one, level) for one in chosen for level in range(counts[one]) if level != right[one]]
+        candidates = np.repeat(right[None], 8, axis=0)
+        for row, (one, level) in enumerate(draw.permutation(changes)[:7], 1):
+            candidates[row, one] = level
+    order = draw.permutation(8)
+    return candidates[order], int(order.argmin())
+
+
+@exercise(
+    title="Give each puzzle another question",
+    minutes=15,
+    points=2,
+    hint="Take the problems of one layout, and move their first eight panels on by one problem.",
+)
+def check_other_questions(answer: Callable[..., Any], seed: int) -> None:
+    """Check ``other_questions(entities, configuration)``: candidates as they were, questions of others.
+
+    ``entities`` (N, 16, 9, 4) holds the eight panels of the question and the eight candidates of N problems,
+    ``configuration`` (N,) the number of each layout, of which each occurs at least twice. In the result, of
+    the same shape, the question of every problem is the whole question of another problem of its layout.
+    """
+    problems = some_problems("raven", 70, seed)
+    order = np.random.default_rng(seed).permutation(len(problems))[:60]
+    problems = problems[order]
+    entities, layouts = problems.entities, problems.configuration
+    got = np.asarray(answer(entities.copy(), layouts.copy()))
+    expect(got.shape == entities.shape, f"return an array of shape {entities.shape}, got {got.shape}")
+    expect(
+        bool((got[:, CONTEXT:] == entities[:, CONTEXT:]).all()),
+        "the candidates must stay with their problem: move only the first eight panels",
+    )
+    owner = {question.tobytes(): number for number, question in enumerate(entities[:, :CONTEXT])}
+    for number, question in enumerate(got[:, :CONTEXT].astype(entities.dtype)):
+        source = owner.get(question.tobytes(), -1)
+        expect(
+            bool(question.any()),
+            "an empty question is like none that a model was trained on: take that of another problem",
+        )
+        expect(
+            source >= 0,
+            f"the question of problem {number} is that of no problem: take all eight panels of one, in order",
+        )
+        expect(source != number, f"problem {number} keeps its own question: every problem needs another's")
+        titles = [CONFIGURATIONS[layouts[one]].title for one in (number, source)]
+        expect(
+            titles[0] == titles[1],
+            f"problem {number} has the layout {titles[0]} and its new question {titles[1]}: take one of its "
+            "own layout",
+        )
 
 
 @exercise(

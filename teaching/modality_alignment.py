@@ -1,5 +1,7 @@
 """Teacher's edition of `modality_alignment`: solutions, wrong answers, and what each of them teaches."""
 
+from itertools import combinations
+
 import torch
 
 from reasonlib.grading.edition import Mistake, Solved
@@ -91,6 +93,95 @@ def repeated(generator):
 
 def two_rows(generator):
     return torch.randn(2, 3, generator=generator), torch.randn(2, 3, generator=generator)
+
+
+def rotation(words, frames):
+    left, _, right = torch.linalg.svd(words.T @ frames)
+    return left @ right
+
+
+def stretched(words, frames):
+    left, sizes, right = torch.linalg.svd(words.T @ frames)
+    return left @ torch.diag(sizes) @ right
+
+
+def transposed_twice(words, frames):
+    left, _, right = torch.linalg.svd(words.T @ frames)
+    return left @ right.T
+
+
+def never_mirrored(words, frames):
+    left, _, right = torch.linalg.svd(words.T @ frames)
+    left[:, -1] *= (left @ right).det().sign()
+    return left @ right
+
+
+def normalised(rows):
+    rows = rows - rows.mean(0)
+    return rows / rows.square().mean(0).sqrt()
+
+
+def collapse(count, width):
+    rows = torch.ones(count, width)
+    rows[0] = -(count - 1)
+    return normalised(rows)
+
+
+def two_directions(count, width):
+    return normalised((torch.arange(count) % 2)[:, None].expand(count, width).float())
+
+
+def exchange(scene, speaker, streams=("actors", "lines")):
+    here = [line.speaker for line in scene.lines].index(speaker)
+    there = (here + 1) % len(scene.lines)
+    changed = {}
+    for name in streams:
+        row = list(getattr(scene, name))
+        row[here], row[there] = row[there], row[here]
+        changed[name] = tuple(row)
+    return scene._replace(**changed)
+
+
+def rolled(scene, actors, lines):
+    return scene._replace(
+        actors=scene.actors[actors:] + scene.actors[:actors], lines=scene.lines[lines:] + scene.lines[:lines]
+    )
+
+
+def shuffled_cka(x, y, centre=True, below=1):
+    if centre:
+        x, y = x - x.mean(0), y - y.mean(0)
+    first, second = x @ x.T, y @ y.T
+    return first.trace() * second.trace() / (len(x) - below) / (first.norm() * second.norm())
+
+
+def one_shuffle(x, y):
+    return linear_cka(x, y[torch.randperm(len(y), generator=torch.Generator().manual_seed(0))])
+
+
+def gains(aligned, plain):
+    total = sum(aligned) + sum(plain)
+    groups = combinations([*aligned, *plain], len(aligned))
+    return [2 * sum(group) - total for group in groups], sum(aligned) - sum(plain)
+
+
+def chance_share(aligned, plain):
+    divided, measured = gains(aligned, plain)
+    return sum(gain >= measured for gain in divided) / len(divided)
+
+
+def larger_alone(aligned, plain):
+    divided, measured = gains(aligned, plain)
+    return sum(gain > measured for gain in divided) / len(divided)
+
+
+def both_signs(aligned, plain):
+    divided, measured = gains(aligned, plain)
+    return sum(abs(gain) >= measured for gain in divided) / len(divided)
+
+
+def single_runs(aligned, plain):
+    return sum(one > other for one in aligned for other in plain) / (len(aligned) * len(plain))
 
 
 EDITION = {
@@ -207,5 +298,122 @@ EDITION = {
             Mistake(two_rows, "16 to 64 rows", "two centred points always have CKA 1"),
         ],
         open="the student draws the batch",
+    ),
+    "rotation": Solved(
+        rotation,
+        [
+            Mistake(
+                lambda words, frames: torch.linalg.lstsq(words, frames).solution,
+                "least squares also stretches",
+                "a linear map may change the shape; then it fits pairs that do not match",
+            ),
+            Mistake(stretched, "leave the singular values out", "U and V rotate, S stretches"),
+            Mistake(
+                lambda words, frames: rotation(frames, words),
+                "this rotates frames onto words",
+                "the inverse of a rotation is its transpose",
+            ),
+            Mistake(transposed_twice, "transposed already", "torch returns V transposed, not V"),
+            Mistake(never_mirrored, "may mirror", "CKA sees neither a rotation nor a reflection"),
+        ],
+    ),
+    "collapse": Solved(
+        collapse,
+        [
+            Mistake(
+                lambda count, width: torch.ones(count, width),
+                "a column has a mean of 1.00",
+                "rows that are all equal do not pass batch normalisation",
+            ),
+            Mistake(
+                lambda count, width: normalised(torch.ones(count, width)),
+                "every number must be finite",
+                "equal rows less their mean are zero, and zero cannot be scaled",
+            ),
+            Mistake(
+                two_directions,
+                "the mean cosine similarity of different rows is",
+                "rows of one length must balance half against half, and the cosine is near 0",
+            ),
+            Mistake(
+                lambda count, width: normalised(
+                    torch.randn(count, width, generator=torch.Generator().manual_seed(0))
+                ),
+                "the mean cosine similarity of different rows is",
+                "normally distributed rows point in all directions",
+            ),
+            Mistake(
+                lambda count, width: 2 * collapse(count, width),
+                "a column has a variance of 4.00",
+                "scale does not change the cosine, but batch normalisation fixes it",
+            ),
+        ],
+    ),
+    "second_scene": Solved(
+        exchange,
+        [
+            Mistake(
+                lambda scene, speaker: scene,
+                "your subtitles do not change the answer",
+                "with one scene there is one case, which a sum can answer",
+            ),
+            Mistake(
+                lambda scene, speaker: exchange(scene, speaker, ("lines",)),
+                "your video does not change the answer",
+                "with one video the subtitles alone can decide",
+            ),
+            Mistake(
+                lambda scene, speaker: exchange(scene, speaker, ("actors",)),
+                "your subtitles do not change the answer",
+                "with the same subtitles the video alone can decide",
+            ),
+            Mistake(
+                lambda scene, speaker: rolled(scene, 1, 1),
+                "give the mixtures one answer",
+                "three answers do not contradict each other: scores can satisfy all four cases",
+            ),
+            Mistake(
+                lambda scene, speaker: rolled(scene, 1, -1),
+                "give both scenes one answer",
+                "the contradiction needs both scenes on one side, both mixtures on the other",
+            ),
+        ],
+    ),
+    "shuffled_cka": Solved(
+        shuffled_cka,
+        [
+            Mistake(linear_cka, "in the order in which they are given", "CKA of pairs, not of shuffled rows"),
+            Mistake(
+                one_shuffle, "rows with", "one order is a sample: the mean over all orders needs no shuffle"
+            ),
+            Mistake(
+                lambda x, y: shuffled_cka(x, y, centre=False),
+                "centre both clouds first",
+                "an offset is one more direction that all examples share",
+            ),
+            Mistake(
+                lambda x, y: shuffled_cka(x, y, below=0),
+                "not N",
+                "centring takes one direction away: C has trace N - 1",
+            ),
+            Mistake(lambda x, y: 0.0, "only the unbiased estimate", "plain CKA is never below 0"),
+        ],
+    ),
+    "chance_share": Solved(
+        chance_share,
+        [
+            Mistake(larger_alone, "also those that are equal", "the measured division is one of them"),
+            Mistake(
+                lambda aligned, plain: 1 - chance_share(aligned, plain),
+                "not those with a smaller one",
+                "a small share speaks against chance",
+            ),
+            Mistake(both_signs, "leave the sign as it is", "a one-sided and a two-sided question differ"),
+            Mistake(
+                single_runs,
+                "do not compare single runs",
+                "a share of wins is an effect, not its probability by chance",
+            ),
+        ],
     ),
 }

@@ -1,6 +1,7 @@
 """What the chapters show and check: pictures from records, tables, exercises."""
 
 import re
+from itertools import combinations
 from types import SimpleNamespace
 
 import pytest
@@ -72,12 +73,47 @@ def lying_batch(generator):
     return tuple(torch.randn(24, 2000, generator=generator) for _ in range(2))
 
 
+def rotation(words, frames):
+    left, _, right = torch.linalg.svd(words.T @ frames)
+    return left @ right
+
+
+def collapse(count, width):
+    rows = torch.arange(count)[:, None].expand(count, width).float().clone()
+    rows[0] = -rows.sum(0)
+    return rows / rows.std(0, correction=0)
+
+
+def second_scene(scene, speaker):
+    """Exchange the moment of the speaker with another one, in both streams."""
+    here = [line.speaker for line in scene.lines].index(speaker)
+    order = list(range(5))
+    order[here], order[here - 2] = order[here - 2], order[here]
+    return type(scene)(*(tuple(row[number] for number in order) for row in scene))
+
+
+def shuffled_cka(x, y):
+    sizes = [torch.linalg.svdvals(each - each.mean(0)).square() for each in (x, y)]
+    first, second = (each.sum() / each.norm() for each in sizes)
+    return first * second / (len(x) - 1)
+
+
+def chance_share(aligned, plain):
+    groups = list(combinations([*aligned, *plain], len(aligned)))
+    return sum(sum(group) >= sum(aligned) for group in groups) / len(groups)
+
+
 SOLUTIONS = {
     "check_linear_cka": linear_cka,
     "check_retrieval": retrieval,
     "check_match": match,
     "check_ask_about_video": ask_about_video,
     "check_lying_batch": lying_batch,
+    "check_rotation": rotation,
+    "check_collapse": collapse,
+    "check_second_scene": second_scene,
+    "check_shuffled_cka": shuffled_cka,
+    "check_chance_share": chance_share,
 }
 
 
@@ -143,6 +179,16 @@ MISTAKES = [
     ("check_lying_batch", lambda draw: (torch.ones(20, 3), torch.ones(20, 3)), "two rows are the same"),
     ("check_lying_batch", lambda draw: (torch.ones(2, 3),) * 2, "16 to 64 rows are asked for, got 2"),
     ("check_lying_batch", lambda draw: torch.ones(20, 3), "return two tensors"),
+    ("check_rotation", lambda words, frames: torch.eye(5), "another orthogonal matrix"),
+    ("check_rotation", lambda words, frames: words.T @ frames, "leave the singular values out"),
+    ("check_collapse", lambda count, width: [[0.0] * width] * count, "return one tensor"),
+    ("check_collapse", lambda count, width: collapse(count, width)[1:], "the shape must be"),
+    ("check_collapse", lambda count, width: torch.zeros(count, width), "a variance of 0.00"),
+    ("check_second_scene", lambda scene, speaker: scene.actors, "return a scene"),
+    ("check_second_scene", lambda scene, speaker: scene._replace(lines=scene.lines[:4]), "five lines"),
+    ("check_second_scene", lambda scene, speaker: scene._replace(lines=scene.lines[:1] * 5), "speaks 5"),
+    ("check_shuffled_cka", lambda x, y: shuffled_cka(x, y) * (len(x) - 1), "still to be divided by N - 1"),
+    ("check_chance_share", lambda aligned, plain: 0.05, "right answers against"),
 ]
 
 

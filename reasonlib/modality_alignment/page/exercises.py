@@ -5,7 +5,8 @@ Each check tries what a student wrote on cases that it draws from a seed and ans
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,15 @@ from reasonlib.nn.similarity import cka, hsic
 
 __all__ = [
     "check_ask_about_video",
+    "check_chance_share",
+    "check_collapse",
     "check_linear_cka",
     "check_lying_batch",
     "check_match",
     "check_retrieval",
+    "check_rotation",
+    "check_second_scene",
+    "check_shuffled_cka",
 ]
 
 # Chapter "Two geometries" -----------------------------------------------------------------------------------
@@ -123,6 +129,101 @@ def check_retrieval(answer: Callable[..., Any], seed: int) -> None:
     expect_close(answer(same.clone(), 5 * same), 1.0, "each word equals its frame up to its length: return 1")
     other = torch.roll(same, 1, 0)
     expect_close(answer(same.clone(), other), 0.0, "every word equals the frame of another pair: return 0")
+
+
+def _orthogonal(width: int, draw: torch.Generator) -> Tensor:
+    """Draw a rotation that also mirrors, (H, H)."""
+    turn = torch.linalg.qr(torch.randn(width, width, generator=draw)).Q
+    turn[:, 0] *= -turn.det().sign()
+    return turn
+
+
+@exercise(
+    title="Rotate one cloud onto the other",
+    minutes=15,
+    points=2,
+    hint="Take `torch.linalg.svd(words.T @ frames)`, and leave out what is not a rotation.",
+)
+def check_rotation(answer: Callable[..., Any], seed: int) -> None:
+    """Check ``rotation(words, frames)``: the orthogonal matrix that brings words closest to their frames.
+
+    Both are (N, H) with mean zero; row n of both is a pair. Return (H, H).
+    """
+    draw = torch.Generator().manual_seed(seed)
+    spread = torch.linspace(0.6, 2.0, 5)
+    words = spread * torch.randn(40, 5, generator=draw)
+    frames = words @ _orthogonal(5, draw) * torch.linspace(0.5, 1.5, 5)
+    frames = frames + 0.3 * torch.randn(40, 5, generator=draw)
+    words, frames = words - words.mean(0), frames - frames.mean(0)
+    left, sizes, right = torch.linalg.svd(words.T @ frames)
+    proper = left.clone()
+    proper[:, -1] *= (left @ right).det().sign()
+    expect_close(
+        answer(words.clone(), frames.clone()),
+        left @ right,
+        "40 pairs in five dimensions: another orthogonal matrix brings words closer to their frames",
+        wrong={
+            "least squares also stretches the cloud: the matrix must be orthogonal": torch.linalg.lstsq(
+                words, frames
+            ).solution,
+            "leave the singular values out: they stretch the cloud": left @ torch.diag(sizes) @ right,
+            "this rotates frames onto words: transpose the matrix": (left @ right).T,
+            "the third result of `torch.linalg.svd` is transposed already": left @ right.T,
+            "the matrix may mirror the cloud, too: do not force its determinant to be 1": proper @ right,
+        },
+        tolerance=1e-3,
+    )
+    cloud = torch.randn(212, 6, generator=draw)
+    turned = 3.0 * cloud @ _orthogonal(6, draw)
+    few = [each[:12] - each[:12].mean(0) for each in (cloud, turned)]
+    matrix = torch.as_tensor(answer(*few), dtype=cloud.dtype)
+    expect(
+        matrix.shape == (6, 6), f"12 pairs in six dimensions: return shape (6, 6), got {tuple(matrix.shape)}"
+    )
+    similar = functional.normalize(cloud[12:] @ matrix, dim=1) @ functional.normalize(turned[12:], dim=1).T
+    found = int((similar.argmax(1) == torch.arange(200)).sum())
+    expect(found == 200, f"after your rotation only {found} of 200 held-out words find their own frame")
+
+
+@exercise(
+    title="Collapse in spite of batch normalisation",
+    minutes=15,
+    points=2,
+    hint="The mean of a column is zero, too, if one long row balances many short ones.",
+)
+def check_collapse(answer: Callable[..., Any], seed: int) -> None:
+    """Check ``collapse(count, width)``: rows in nearly one direction, with mean 0 and variance 1.
+
+    Return (``count``, ``width``), from 50 to 200 rows. Each column has mean 0 and variance 1 (the mean of its
+    squares); the mean cosine similarity over all pairs of different rows is above 0.9.
+    """
+    draw = torch.Generator().manual_seed(seed)
+    for least in (50, 120):
+        count = least + int(torch.randint(70, (1,), generator=draw))
+        width = int(torch.randint(2, 10, (1,), generator=draw))
+        got = answer(count, width)
+        expect(isinstance(got, Tensor), "return one tensor")
+        rows = got.to(torch.float64)
+        expect(rows.shape == (count, width), f"the shape must be {(count, width)}, got {tuple(rows.shape)}")
+        expect(
+            rows.isfinite().all(), "every number must be finite: a column of equal numbers has no variance"
+        )
+        mean = float(rows.mean(0).abs().max())
+        expect(mean < 1e-3, f"a column has a mean of {mean:.2f}: batch normalisation makes it 0")
+        squares = rows.square().mean(0)
+        furthest = float(squares[(squares - 1).abs().argmax()])
+        expect(
+            abs(furthest - 1) < 1e-2,
+            f"a column has a variance of {furthest:.2f}: divide each column by the root of its mean square",
+        )
+        unit = functional.normalize(rows, dim=1)
+        total = unit.sum(0).square().sum() - unit.square().sum()
+        cosine = float(total / (count * (count - 1)))
+        expect(
+            cosine > 0.9,
+            f"the mean cosine similarity of different rows is {cosine:.2f}: "
+            "let more rows point in one direction, and let fewer, longer rows balance them",
+        )
 
 
 # Chapter "Watching, reading, answering" ---------------------------------------------------------------------
@@ -257,6 +358,65 @@ def _asked(got: Any) -> tuple[str, list[str], int]:
     return question, list(answers), right
 
 
+@exercise(
+    title="Find four scenes that no sum can answer",
+    minutes=20,
+    points=3,
+    hint="Two right answers, a and b, are enough: which of the four cases must have a, and which b?",
+)
+def check_second_scene(answer: Callable[..., Any], seed: int) -> None:
+    """Check ``second_scene(scene, speaker)``: with it, no sum of scores of two streams is always right.
+
+    The question is which shape acts when ``speaker`` speaks. It is asked about the video of either scene with
+    the subtitles of either scene. Return a `Scene`.
+    """
+    drawn = np.random.default_rng(seed)
+    for scene in (draw_scene(drawn), draw_scene(drawn)):
+        for line in scene.lines:
+            speaker = line.speaker
+            other = answer(scene, speaker)
+            expect(isinstance(other, Scene), "return a scene: `scene._replace(actors=..., lines=...)`")
+            expect(
+                len(other.actors) == len(other.lines) == len(scene.lines),
+                "your scene must have five objects and five lines",
+            )
+            spoken = sum(each.speaker == speaker for each in other.lines)
+            expect(spoken == 1, f"{speaker} must speak one line of your scene, and speaks {spoken}")
+            _expect_contradiction(scene, other, speaker)
+
+
+def _expect_contradiction(scene: Scene, other: Scene, speaker: str) -> None:
+    """Complain unless the right answers of four cases rule every sum out.
+
+    A sum can satisfy them all unless each scene has one answer, a, and each mixture of both has another, b.
+    """
+
+    def acting(video: Scene, subtitles: Scene) -> str:
+        return video.actors[[line.speaker for line in subtitles.lines].index(speaker)].shape
+
+    right = acting(scene, scene)
+    expect(
+        acting(scene, other) != right,
+        f"{speaker} speaks, and your subtitles do not change the answer in the first video, so a sum can "
+        "answer all four cases: let the line be spoken at another moment",
+    )
+    expect(
+        acting(other, scene) != right,
+        f"{speaker} speaks, and your video does not change the answer with the first subtitles, so a sum can "
+        "answer all four cases: let another object act at this moment",
+    )
+    expect(
+        acting(scene, other) == acting(other, scene),
+        "the two mixtures of both scenes have different answers, so a sum can answer all four cases: "
+        "give the mixtures one answer",
+    )
+    expect(
+        acting(other, other) == right,
+        "your scene has another answer than the first one, so a sum can answer all four cases: "
+        "give both scenes one answer",
+    )
+
+
 # Chapter "Does alignment help?" -----------------------------------------------------------------------------
 
 
@@ -297,4 +457,121 @@ def check_lying_batch(answer: Callable[..., Any], seed: int) -> None:
     expect(
         abs(unbiased) < 0.3,
         f"the unbiased estimate is {unbiased:.2f}: yours belong together; draw the two independently",
+    )
+
+
+def _spread(rows: Tensor) -> Tensor:
+    """Trace of a cloud's table of products, divided by its norm."""
+    table = rows @ rows.T
+    return table.trace() / table.norm()
+
+
+@exercise(
+    title="Predict the CKA of shuffled rows",
+    minutes=20,
+    points=3,
+    hint="The sum of the products of K' with C is the trace of K'; the norms below do not change.",
+)
+def check_shuffled_cka(answer: Callable[..., Any], seed: int) -> None:
+    """Check ``shuffled_cka(x, y)``: plain linear CKA, its mean over all orders of the rows of ``y``.
+
+    ``x`` is (N, D) and ``y`` is (N, E). Return a number.
+    """
+    draw = torch.Generator().manual_seed(seed)
+    for count, wide, narrow in ((5, 4, 2), (24, 60, 9)):
+        x = torch.randn(count, wide, dtype=torch.float64, generator=draw) + 0.7
+        y = x[:, :narrow] + torch.randn(count, narrow, dtype=torch.float64, generator=draw)
+        first, second = x - x.mean(0), y - y.mean(0)
+        directions = _spread(first) * _spread(second)
+        mean = directions / (count - 1)
+        if count == 5:
+            mean = torch.stack([cka(x, y[list(order)]) for order in permutations(range(count))]).mean()
+        expect_close(
+            answer(x.clone(), y.clone()),
+            mean,
+            f"{count} rows with {wide} and {narrow} columns",
+            wrong={
+                "this is CKA of the rows in the order in which they are given": cka(x, y),
+                "centre both clouds first: the formula is about K' and L'": _spread(x)
+                * _spread(y)
+                / (count - 1),
+                "the mean of L' has N - 1 below the fraction line, not N": directions / count,
+                "the sum of the products of K' with C is still to be divided by N - 1": directions,
+                "divide by the norms of K' and L', not by their squares": mean
+                / ((first @ first.T).norm() * (second @ second.T).norm()),
+                "this is HSIC: divide by the root of both HSIC of a cloud with itself": mean
+                * (first @ first.T).norm()
+                * (second @ second.T).norm()
+                / (count - 1) ** 2,
+                "only the unbiased estimate has a mean near 0": 0.0,
+            },
+            tolerance=1e-5,
+        )
+
+
+def _gains(aligned: Sequence[int], plain: Sequence[int]) -> tuple[int, list[int]]:
+    """Return the measured difference of sums, and that of every division into two groups of this size."""
+    total = sum(aligned) + sum(plain)
+    divided = [2 * sum(group) - total for group in combinations([*aligned, *plain], len(aligned))]
+    return 2 * sum(aligned) - total, divided
+
+
+def _runs(draw: random.Random) -> tuple[list[int], list[int], dict[str, float]]:
+    """Draw four runs with and four without; return the right share, and what mistakes give."""
+    aligned, plain = ([draw.randint(low, low + 9) for _ in range(4)] for low in (63, 60))
+    gain, divided = _gains(aligned, plain)
+    count = len(divided)
+    shares = {
+        "right": sum(each >= gain for each in divided) / count,
+        "count every gain that is at least as large, also those that are equal": sum(
+            each > gain for each in divided
+        )
+        / count,
+        "count the divisions with a gain at least as large, not those with a smaller one": sum(
+            each < gain for each in divided
+        )
+        / count,
+        "a loss of this size is no gain: leave the sign as it is": sum(abs(each) >= gain for each in divided)
+        / count,
+        "divide all runs anew into two groups, and compare means; do not compare single runs": sum(
+            one > other for one in aligned for other in plain
+        )
+        / 16,
+    }
+    return aligned, plain, shares
+
+
+@exercise(
+    title="Count how often chance gives such a gain",
+    minutes=15,
+    points=2,
+    hint="`combinations([*aligned, *plain], len(aligned))` lists every group that could have been aligned.",
+)
+def check_chance_share(answer: Callable[..., Any], seed: int) -> None:
+    """Check ``chance_share(aligned, plain)``: an exact permutation test of a gain.
+
+    Both are lists of equally many whole numbers, the right answers of each run. Return the share of all
+    divisions into two groups of this size whose gain is at least the measured one.
+    """
+    draw = random.Random(seed)
+    shares: dict[str, float] = {"right": 0.0}
+    while (
+        len(set(shares.values())) < 5 or not 0.03 < shares["right"] < 0.5
+    ):  # each mistake has its own number
+        aligned, plain, shares = _runs(draw)
+    right = shares.pop("right")
+    expect_close(
+        answer(list(aligned), list(plain)),
+        right,
+        f"runs with {aligned} right answers against {plain}",
+        wrong=shares,
+    )
+    low, high = draw.randint(10, 40), draw.randint(50, 90)
+    expect_close(
+        answer([high, high + 5, high + 2], [low, low + 3, low + 1]),
+        1 / 20,
+        "three runs against three, all better: one of the 20 divisions has this gain",
+    )
+    expect_close(
+        answer([low, low], [low, low]), 1.0, "equal runs: every division has the measured gain, return 1"
     )

@@ -9,7 +9,7 @@ from reasonlib.tracking.experiment import Experiment
 
 
 def one_row_each(experiments: Mapping[str, Experiment], data: str | None = None) -> list[Any]:
-    """Return the name and each row of each experiment that takes `data`; slow if its run function is known."""
+    """Return the name and each row of the experiments that take `data`; slow if its run function is known."""
     rows, seen = [], set()
     for name, experiment in experiments.items():
         if data is None or data in experiment.data:

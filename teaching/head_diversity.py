@@ -61,6 +61,12 @@ def few_examples():
     return x[:40], y[:40], labels[:40]
 
 
+def break_svcca(matrix=((0.01, 0.0), (0.0, 1.0)), noise=0.0):
+    draw = torch.Generator().manual_seed(0)
+    shared, own, other = torch.randn(3, 400, 1, generator=draw)
+    return torch.cat([shared, own], 1), shared + noise * other, torch.tensor(matrix)
+
+
 def head_similarity(outputs):
     if len(outputs) == 1:
         return 1.0
@@ -79,6 +85,51 @@ def summed(outputs):
 
 def neighbours(outputs):
     return torch.stack([cka(one, other) for one, other in pairwise(outputs)]).mean()
+
+
+def cka_of_weights(first, second, covariance):
+    def size(one, other):
+        return (one.T @ covariance @ other).norm()
+
+    return size(first, second) ** 2 / (size(first, first) * size(second, second))
+
+
+def without_square(first, second, covariance):
+    return cka_of_weights(first, second, covariance).sqrt()
+
+
+def hsic_alone(first, second, covariance):
+    return (first.T @ covariance @ second).square().sum()
+
+
+def same_outputs(tokens=6):
+    values = torch.arange(tokens)[:, None].float()
+    first, second = torch.zeros(2, tokens, tokens)
+    for token in range(tokens):
+        middle = min(max(token, 1), tokens - 2)
+        first[token, middle] = 1
+        second[token, [middle - 1, middle + 1]] = 0.5
+    return first, second, values
+
+
+def same_attention():
+    first, _, values = same_outputs()
+    return first, first, values
+
+
+def next_tokens():
+    first, _, values = same_outputs()
+    return first, first.roll(1, 1), values
+
+
+def equal_values():
+    first, second, values = same_outputs()
+    return first, second, torch.ones_like(values)
+
+
+def one_output():
+    first, second, values = same_outputs()
+    return first[:1].expand(6, 6), second[:1].expand(6, 6), values
 
 
 def drophead(outputs, kept):
@@ -102,6 +153,31 @@ def with_sign(matrix, start, steps):
     return vector @ matrix @ vector
 
 
+def orthonormal_copies(heads=3):
+    draw = torch.Generator().manual_seed(0)
+    tokens = torch.randn(100, 2, generator=draw)
+    tokens = tokens / tokens.norm(dim=1, keepdim=True)
+    vectors = torch.zeros(100, heads, 2 * heads)
+    for head in range(heads):
+        vectors[:, head, 2 * head : 2 * head + 2] = tokens
+    return vectors
+
+
+def any_length():
+    lengths = torch.rand(100, 1, 1, generator=torch.Generator().manual_seed(1)) + 0.5
+    return lengths * orthonormal_copies()
+
+
+def random_directions():
+    vectors = torch.randn(100, 3, 64, generator=torch.Generator().manual_seed(1))
+    return vectors / vectors.norm(dim=2, keepdim=True)
+
+
+def unrelated_frames():
+    draw = torch.Generator().manual_seed(1)
+    return torch.linalg.qr(torch.randn(100, 6, 3, generator=draw)).Q.mT
+
+
 EDITION = {
     "debiased_cka": Solved(
         debiased_cka,
@@ -123,6 +199,32 @@ EDITION = {
         ],
         open="the student makes the representations",
     ),
+    "break_svcca": Solved(
+        break_svcca,
+        [
+            Mistake(
+                lambda: break_svcca(((0.6, -0.8), (0.8, 0.6))),
+                "after the map SVCCA is still",
+                "a rotation keeps the variance of every direction, so the first step keeps the same ones",
+            ),
+            Mistake(
+                lambda: break_svcca(((0.01, 0.0), (0.0, 0.01))),
+                "after the map SVCCA is still",
+                "the first step compares shares of the variance: a common scale changes none",
+            ),
+            Mistake(
+                lambda: break_svcca(((0.0, 0.0), (0.0, 1.0))),
+                "the map loses a direction",
+                "no measure survives a map that deletes what is shared; here it is only made small",
+            ),
+            Mistake(
+                lambda: break_svcca(noise=1.0),
+                "before the map it must be",
+                "the similarity must first be there, or nothing is lost",
+            ),
+        ],
+        open="the student makes the representations and the map",
+    ),
     "head_similarity": Solved(
         head_similarity,
         [
@@ -130,6 +232,43 @@ EDITION = {
             Mistake(summed, "number of pairs", "a sum grows with the number of heads"),
             Mistake(neighbours, "only neighbours", "heads have no order; every pair counts"),
         ],
+    ),
+    "cka_of_weights": Solved(
+        cka_of_weights,
+        [
+            Mistake(
+                lambda first, second, covariance: cka_of_weights(
+                    first, second, torch.eye(len(first), dtype=first.dtype)
+                ),
+                "you left out the covariance",
+                "1 / H holds for inputs that vary equally in all directions, and real inputs do not",
+            ),
+            Mistake(
+                lambda first, second, covariance: cka_of_weights(first, second, covariance @ covariance),
+                "you multiplied by it twice",
+                "X^T Y is W^T Z^T Z V: the inputs stand there twice, the covariance once",
+            ),
+            Mistake(without_square, "square the norm", "HSIC is a sum of squares"),
+            Mistake(hsic_alone, "this is HSIC", "HSIC grows with the scale of the weights"),
+        ],
+    ),
+    "same_outputs": Solved(
+        same_outputs,
+        [
+            Mistake(same_attention, "attend to the same tokens", "two equal maps show nothing"),
+            Mistake(
+                next_tokens,
+                "outputs of the two heads differ",
+                "other tokens give the same output only if their weighted values agree",
+            ),
+            Mistake(
+                equal_values, "two values are equal", "with equal values, attention has no effect at all"
+            ),
+            Mistake(
+                one_output, "give at least three different", "a head that says one thing to all says nothing"
+            ),
+        ],
+        open="the student makes the heads",
     ),
     "drophead": Solved(
         drophead,
@@ -171,5 +310,34 @@ EDITION = {
                 "one product mixes all directions; repetition singles one out",
             ),
         ],
+    ),
+    "orthonormal_copies": Solved(
+        orthonormal_copies,
+        [
+            Mistake(
+                lambda: orthonormal_copies(heads=2), "three heads or more", "two heads are in the chapter"
+            ),
+            Mistake(
+                any_length,
+                "unit length",
+                "the penalty asks for orthonormal vectors, not only for right angles",
+            ),
+            Mistake(
+                random_directions,
+                "not at a right angle",
+                "random vectors in high dimensions are nearly at right angles, and the norm sees the rest",
+            ),
+            Mistake(
+                unrelated_frames,
+                "do not see the tokens in the same way",
+                "the penalty accepts unrelated heads as well as copies: it does not tell them apart",
+            ),
+            Mistake(
+                lambda: orthonormal_copies()[:1].expand(100, 3, 6),
+                "hardly varies outside one direction",
+                "CKA needs tokens that differ",
+            ),
+        ],
+        open="the student makes the heads",
     ),
 }

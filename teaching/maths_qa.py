@@ -25,6 +25,32 @@ def any_order(predictions, answers, modules):
     return mean_accuracy([sorted(text) for text in predictions], [sorted(text) for text in answers], modules)
 
 
+def remembering(modules):
+    scores = []
+    for entropy, draws, frequent in modules:
+        unseen = (1 - 10.0**-entropy) ** draws
+        scores.append(1 - unseen + unseen * frequent)
+    return sum(scores) / len(scores)
+
+
+def without_repeats(modules):
+    scores = []
+    for entropy, draws, frequent in modules:
+        seen = min(1, draws / 10**entropy)
+        scores.append(seen + (1 - seen) * frequent)
+    return sum(scores) / len(scores)
+
+
+def guess_for_all(modules):
+    return remembering([(entropy, draws, 0) for entropy, draws, _ in modules]) + sum(
+        frequent for _, _, frequent in modules
+    ) / len(modules)
+
+
+def mean_module(modules):
+    return remembering([[sum(column) / len(modules) for column in zip(*modules, strict=True)]])
+
+
 def wrong_reason(digits=(7, 8, 9), each=300):
     """Search among long numbers for answers that do not change with the digit that is asked for."""
     model, pairs = from_pretrained().model, []
@@ -134,6 +160,32 @@ def places_going_on(text):
     return places[::-1]
 
 
+def short_sighted(columns, reach):
+    pattern = 0.45 * 0.1**reach
+    right = [1.0] * (reach + 1)
+    for before in range(columns - reach):
+        right.append(right[-1] - pattern * right[before])
+    return right[columns]
+
+
+def short_chains(columns, reach):
+    """Take every chain of carries longer than the reach for a mistake."""
+    runs = {0: 1.0}
+    for _ in range(columns):
+        after = dict.fromkeys(range(reach + 1), 0.0)
+        for run, probability in runs.items():
+            carries = 0.55 if run else 0.45
+            after[0] += probability * (1 - carries)
+            if run < reach:
+                after[run + 1] += probability * carries
+        runs = after
+    return sum(runs.values())
+
+
+def independent_windows(columns, reach):
+    return (1 - 0.45 * 0.1**reach) ** max(columns - reach, 0)
+
+
 EDITION = {
     "mean_accuracy": Solved(
         mean_accuracy,
@@ -151,6 +203,31 @@ EDITION = {
                 ),
                 "not their sum",
                 "divide by the number of modules",
+            ),
+        ],
+    ),
+    "remembering": Solved(
+        remembering,
+        [
+            Mistake(
+                without_repeats,
+                "draws can repeat a question",
+                "as many draws as possible questions leave more than a third of them unseen",
+            ),
+            Mistake(
+                lambda modules: remembering([(entropy, draws, 0) for entropy, draws, _ in modules]),
+                "the model also guesses",
+                "a model without knowledge still earns what the most frequent answer earns",
+            ),
+            Mistake(
+                guess_for_all,
+                "for unseen questions alone",
+                "two ways to be right: do not count a question twice",
+            ),
+            Mistake(
+                mean_module,
+                "average the scores of the modules",
+                "the score is no linear function of entropy: a mean module hides the easy ones",
             ),
         ],
     ),
@@ -280,6 +357,36 @@ EDITION = {
                 lambda text: [int(character.isdigit()) for character in text],
                 "not whether it is one",
                 "the place carries the information, not that there is a digit",
+            ),
+        ],
+    ),
+    "short_sighted": Solved(
+        short_sighted,
+        [
+            Mistake(
+                short_chains,
+                "only a column of 9 passes a carry on",
+                "most carries come from the next column; a long chain need not carry anything far",
+            ),
+            Mistake(
+                independent_windows,
+                "not independent",
+                "two patterns cannot overlap, so they exclude each other in neighbouring columns",
+            ),
+            Mistake(
+                lambda columns, reach: 1 - 0.45 * 0.1**reach * max(columns - reach, 0),
+                "do not subtract it twice",
+                "the mean number of mistakes is more than the probability of one",
+            ),
+            Mistake(
+                lambda columns, reach: short_sighted(columns - 1, reach),
+                "the last carry",
+                "four columns have five digits: the model writes the fifth first",
+            ),
+            Mistake(
+                lambda columns, reach: (1 - 0.1**reach) ** max(columns - reach, 0),
+                "unless a carry comes into them",
+                "nines alone do no harm: the adder takes it that nothing arrives",
             ),
         ],
     ),

@@ -13,7 +13,7 @@ from reasonlib.maths_qa.models.pretrained import BUNDLED, from_pretrained, load_
 from reasonlib.maths_qa.models.qa_mlm import MaskedModel
 from reasonlib.maths_qa.models.transformer import Solver, SolverConfig
 from reasonlib.maths_qa.page import ask, figures, probing, tables
-from reasonlib.maths_qa.page.exercises import right_digit
+from reasonlib.maths_qa.page.exercises import right_digit, short_sighted
 from reasonlib.maths_qa.page.labels import module_title
 
 SMALL = SolverConfig(width=8, layers=1, heads=2, hidden=8)
@@ -46,6 +46,20 @@ def test_only_questions_for_a_digit_have_a_right_digit():
     assert right_digit("What is the tens digit of 512?") == "1"
     assert right_digit("What is the thousands digit of 512?") is None
     assert right_digit("What is the time?") is None
+
+
+@pytest.mark.parametrize("reach", [0, 1, 2])
+def test_an_adder_that_cannot_carry_far_is_right_as_often_as_counted(reach):
+    def add(first, second):
+        total = 0
+        for column in range(3):
+            low = 10 ** max(column - reach, 0)  # the adder sees no digit to the right of this one
+            seen = (first - first % low) + (second - second % low)
+            total += seen // 10**column % 10 * 10**column
+        return total
+
+    right = sum(add(first, second) == first + second for first in range(100) for second in range(100))
+    assert short_sighted(2, reach) == pytest.approx(right / 10_000)
 
 
 def test_pictures_from_counting_say_their_numbers():

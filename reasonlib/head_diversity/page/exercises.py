@@ -10,12 +10,16 @@ import torch
 from torch import Tensor
 
 from reasonlib.grading.checks import exercise, expect, expect_close
-from reasonlib.nn import cka, hsic_of_kernels
+from reasonlib.nn import cka, hsic_of_kernels, svcca
 
 __all__ = [
+    "check_break_svcca",
+    "check_cka_of_weights",
     "check_debiased_cka",
     "check_drophead",
     "check_head_similarity",
+    "check_orthonormal_copies",
+    "check_same_outputs",
     "check_same_to_cka",
     "check_spectral_norm",
 ]
@@ -115,6 +119,40 @@ def check_same_to_cka(answer: Callable[..., Any]) -> None:
     expect(with_y <= PROBED[1], f"from y the probe is right for {with_y:.0%}: y still holds the label")
 
 
+@exercise(
+    title="Change SVCCA by a linear map",
+    minutes=15,
+    points=2,
+    hint="The first step drops directions of little variance. Which map makes it drop what x and y share?",
+)
+def check_break_svcca(answer: Callable[..., Any]) -> None:
+    """Check ``break_svcca()``: two representations, and a linear map that SVCCA should not notice.
+
+    It returns ``(x, y, matrix)``: ``x`` is (N, D), ``y`` is (N, E), with N from 200 to 2,000, and ``matrix``
+    is (D, D). Its largest singular value is at most 1,000 times its smallest, so that the map can be undone.
+    The mean SVCCA of ``x`` and ``y`` must be at least 0.95, that of ``x @ matrix`` and ``y`` at most 0.2.
+    """
+    returned = answer()
+    expect(isinstance(returned, (tuple, list)) and len(returned) == 3, "return three things: (x, y, matrix)")
+    x, y, matrix = (torch.as_tensor(each, dtype=torch.float64) for each in returned)
+    expect(x.ndim == y.ndim == 2 and len(x) == len(y), "x is (N, D) and y is (N, E), with the same N")
+    expect(200 <= len(x) <= 2000, f"use 200 to 2,000 examples, not {len(x)}")
+    size = x.shape[1]
+    expect(matrix.shape == (size, size), f"matrix must be ({size}, {size}), got {tuple(matrix.shape)}")
+    expect(
+        bool(x.isfinite().all() and y.isfinite().all() and matrix.isfinite().all()),
+        "all numbers must be finite",
+    )
+    values = torch.linalg.svdvals(matrix)
+    expect(
+        float(values[-1]) > 0 and float(values[0] / values[-1]) < 1000.1,
+        "the map loses a direction: keep the largest singular value within 1,000 times the smallest",
+    )
+    before, after = (float(svcca(one, y).mean()) for one in (x, x @ matrix))
+    expect(before >= 0.95, f"SVCCA of x and y is {before:.3f}; before the map it must be at least 0.95")
+    expect(after <= 0.2, f"after the map SVCCA is still {after:.3f}; the first step keeps what x and y share")
+
+
 # Chapter "Do more heads differ more?" ----------------------------------------------------------------------
 
 
@@ -158,6 +196,105 @@ def check_head_similarity(answer: Callable[..., Any], seed: int) -> None:
         tolerance=1e-4,
     )
     expect_close(answer(outputs[:1].clone()), 1.0, "with one head there is no pair: return 1")
+
+
+def cka_of_weights(first: Tensor, second: Tensor, covariance: Tensor) -> Tensor:
+    """Return linear CKA of two linear maps of the same inputs, from weights and the inputs' covariance."""
+
+    def size(one: Tensor, other: Tensor) -> Tensor:
+        return (one.mT @ covariance @ other).norm()
+
+    return size(first, second) ** 2 / (size(first, first) * size(second, second))
+
+
+@exercise(
+    title="Compute CKA from the weights",
+    minutes=15,
+    points=2,
+    hint="With a linear kernel, HSIC of centred X and Y is the sum of squares of X^T Y, up to a factor. Put "
+    "X = Z W into it.",
+)
+def check_cka_of_weights(answer: Callable[..., Any], seed: int) -> None:
+    """Check ``cka_of_weights(first, second, covariance)``: CKA of two heads without any token.
+
+    Both heads map the same inputs: X = Z W and Y = Z V. ``first`` is W (D, C), ``second`` is V (D, E), and
+    ``covariance`` is that of the inputs (D, D). Attention is left aside. Return linear CKA, not debiased.
+    """
+    draw = torch.Generator().manual_seed(seed)
+    inputs = torch.randn(50, 6, dtype=torch.float64, generator=draw)
+    inputs = inputs @ torch.randn(6, 6, dtype=torch.float64, generator=draw)
+    inputs[:, 0] *= 3
+    inputs = inputs - inputs.mean(0)
+    covariance = inputs.mT @ inputs / (len(inputs) - 1)
+    first, second = torch.randn(2, 6, 3, dtype=torch.float64, generator=draw)
+    second = second[:, :2]
+    right = cka(inputs @ first, inputs @ second)
+    crossed = first.mT @ covariance @ second
+    sizes = [(each.mT @ covariance @ each).norm() for each in (first, second)]
+    expect_close(
+        answer(first.clone(), second.clone(), covariance.clone()),
+        right,
+        "the squared norm of W^T S V, over the norms of W^T S W and V^T S V; S is the covariance",
+        wrong={
+            "you left out the covariance: inputs rarely vary equally in all directions": cka_of_weights(
+                first, second, torch.eye(6, dtype=torch.float64)
+            ),
+            "the covariance stands once between two weights; you multiplied by it twice": cka_of_weights(
+                first, second, covariance @ covariance
+            ),
+            "square the norm above the fraction line": crossed.norm() / (sizes[0] * sizes[1]).sqrt(),
+            "this is HSIC, up to a factor: divide by the two norms": crossed.square().sum(),
+            "the norms below the fraction line are not squared": crossed.square().sum()
+            / (sizes[0] * sizes[1]) ** 2,
+        },
+        tolerance=1e-4,
+    )
+    expect_close(
+        answer(2 * first, first @ torch.linalg.qr(first.mT @ first).Q, covariance.clone()),
+        1.0,
+        "a head and the same head, scaled and rotated, have a CKA of 1",
+        tolerance=1e-4,
+    )
+
+
+@exercise(
+    title="Attend differently, say the same",
+    minutes=20,
+    points=3,
+    hint="An output is a mean of values. Which two means of different numbers among 0, 1 and 2 are equal?",
+)
+def check_same_outputs(answer: Callable[..., Any]) -> None:
+    """Check ``same_outputs()``: two heads with other attention weights and the same outputs.
+
+    It returns ``(first, second, values)``: the attention weights of two heads, both (T, T), one row for each
+    token that attends, and the values (T, C) that both heads use; T is from 4 to 50. A row of weights is not
+    negative and sums to 1. In each row the smaller of the two weights, summed over columns, is at most 0.1.
+    Every two values are at least 0.01 apart. At least three outputs differ. Both heads give equal outputs.
+    """
+    returned = answer()
+    three = isinstance(returned, (tuple, list)) and len(returned) == 3
+    expect(three, "return three things: (first, second, values)")
+    first, second, values = (torch.as_tensor(each, dtype=torch.float64) for each in returned)
+    tokens = len(values)
+    expect(values.ndim == 2 and 4 <= tokens <= 50, "values is (T, C), with 4 to 50 tokens")
+    square = (tokens, tokens)
+    expect(first.shape == second.shape == square, f"the weights of both heads must have shape {square}")
+    for weights in (first, second):
+        expect(
+            bool((weights >= -1e-9).all()) and bool(((weights.sum(1) - 1).abs() < 1e-4).all()),
+            "attention weights are not negative, and each row sums to 1",
+        )
+    shared = float(torch.minimum(first, second).sum(1).max())
+    expect(shared <= 0.1, f"the heads attend to the same tokens: a row shares {shared:.2f} of its weight")
+    expect(
+        bool((torch.pdist(values) > 0.01).all()),
+        "two values are equal, or nearly: keep every two at least 0.01 apart",
+    )
+    outputs = first @ values
+    gap = float((outputs - second @ values).abs().max())
+    expect(gap <= 1e-4, f"the outputs of the two heads differ by {gap:.2g}; they must agree")
+    apart = {tuple(row) for row in outputs.mul(100).round().tolist()}
+    expect(len(apart) >= 3, f"only {len(apart)} outputs differ; give at least three different ones")
 
 
 # Chapter "Training heads to differ" ------------------------------------------------------------------------
@@ -254,3 +391,44 @@ def check_spectral_norm(answer: Callable[..., Any], seed: int) -> None:
     expect_close(
         once_more, once.norm(), "with no step, return the length of matrix times start, of length one"
     )
+
+
+@exercise(
+    title="Satisfy the orthogonality penalty with copies",
+    minutes=20,
+    points=3,
+    hint="Vectors that use different coordinates are at right angles. CKA does not ask which coordinates a "
+    "head uses.",
+)
+def check_orthonormal_copies(answer: Callable[..., Any]) -> None:
+    """Check ``orthonormal_copies()``: heads that the orthogonality penalty accepts and CKA calls equal.
+
+    It returns ``vectors`` (N, H, C): for each of 20 to 2,000 tokens a vector of each of three or more heads.
+    The spectral norm of V^T V - I is at most 0.01 for every token. CKA of every pair of heads is at least
+    0.99. No direction holds 90 % of the variance of a head.
+    """
+    vectors = torch.as_tensor(answer(), dtype=torch.float64)
+    expect(vectors.ndim == 3, f"vectors is (N, H, C), got shape {tuple(vectors.shape)}")
+    tokens, heads, _ = vectors.shape
+    expect(20 <= tokens <= 2000, f"use 20 to 2,000 tokens, not {tokens}")
+    expect(heads >= 3, f"use three heads or more, not {heads}")
+    expect(bool(vectors.isfinite().all()), "all numbers must be finite")
+    gram = vectors @ vectors.mT
+    lengths = gram.diagonal(dim1=1, dim2=2).sqrt()
+    expect(
+        bool(((lengths - 1).abs() <= 0.01).all()),
+        f"the penalty also asks for unit length; yours are {lengths.min():.2f} to {lengths.max():.2f} long",
+    )
+    deviation = float(torch.linalg.matrix_norm(gram - torch.eye(heads, dtype=gram.dtype), 2).max())
+    expect(
+        deviation <= 0.01,
+        f"vectors of two heads are not at a right angle: the spectral norm reaches {deviation:.2f}",
+    )
+    for head in vectors.unbind(1):
+        variances = torch.linalg.svdvals(head - head.mean(0)).square()
+        expect(
+            float(variances[0]) < 0.9 * float(variances.sum()),
+            "a head hardly varies outside one direction; let its vectors spread over more",
+        )
+    alike = min(float(cka(vectors[:, i], vectors[:, j])) for i in range(heads) for j in range(i))
+    expect(alike >= 0.99, f"CKA of two heads is {alike:.2f}: they do not see the tokens in the same way")

@@ -3,6 +3,7 @@
 Each check tries what a student wrote on cases that it draws from a seed and answers with a `checks.Result`.
 """
 
+import math
 import random
 import re
 from collections import defaultdict
@@ -23,7 +24,9 @@ __all__ = [
     "check_mask",
     "check_mean_accuracy",
     "check_place_values",
+    "check_remembering",
     "check_restarting_positions",
+    "check_short_sighted",
     "check_wrong_reason",
 ]
 
@@ -72,6 +75,68 @@ def check_mean_accuracy(answer: Callable[..., Any], seed: int) -> None:
             "return a share, not per cent": 100 * mean_accuracy(predictions, answers, modules),
             "return the mean over modules, not their sum": 3 * mean_accuracy(predictions, answers, modules),
         },
+    )
+
+
+def remembering(modules: Sequence[tuple[float, int, float]]) -> float:
+    """Return the exact match to expect of a model that remembers training and guesses the rest."""
+    scores = []
+    for entropy, draws, frequent in modules:
+        unseen = (1 - 10.0**-entropy) ** draws
+        scores.append(1 - unseen + unseen * frequent)
+    return sum(scores) / len(scores)
+
+
+@exercise(
+    title="Score a model that only remembers",
+    minutes=15,
+    points=2,
+    hint="One training question differs from the test question with probability `1 - 10 ** -entropy`. With "
+    "what probability do all of them differ from it?",
+)
+def check_remembering(answer: Callable[..., Any], seed: int) -> None:
+    """Check ``remembering(modules)``: the exact match to expect of a model that knows no mathematics.
+
+    ``modules`` has an entry ``(entropy, draws, frequent)`` for each module. Training and test questions are
+    drawn independently and uniformly from ``10 ** entropy`` possible ones; training has ``draws`` of them.
+    The model is right on a test question that occurs in training. Of the others it is right on the share
+    ``frequent``. Return the mean over modules, from 0 to 1.
+    """
+    draw = random.Random(seed)
+    entropy, frequent = draw.randint(3, 5), draw.uniform(0.2, 0.4)
+    draws = round(10**entropy * draw.uniform(0.5, 0.9))
+    unseen = (1 - 10.0**-entropy) ** draws
+    expect_close(
+        answer([(entropy, draws, frequent)]),
+        remembering([(entropy, draws, frequent)]),
+        f"one module: 10**{entropy} possible questions, {draws} of training, {frequent:.3f} for a guess",
+        wrong={
+            "draws can repeat a question, so training has fewer different questions than draws": draws
+            / 10**entropy
+            + (1 - draws / 10**entropy) * frequent,
+            "the model also guesses: add what the most frequent answer earns on unseen questions": 1 - unseen,
+            "the guess counts for unseen questions alone; you counted it for all": 1 - unseen + frequent,
+            "entropy is a power of ten here: there are 10 ** entropy questions": 1
+            - (1 - frequent) * (1 - math.exp(-entropy)) ** draws,
+            "you took the unseen questions for the seen ones": unseen + (1 - unseen) * frequent,
+            "return a share, not per cent": 100 * remembering([(entropy, draws, frequent)]),
+        },
+        tolerance=1e-3,
+    )
+    modules = [
+        (float(size), draw.randint(2, 9) * 10**5, draw.uniform(0.1, 0.5))
+        for size in draw.sample((4, 6, 8), 3)
+    ]
+    average = tuple(sum(column) / len(modules) for column in zip(*modules, strict=True))
+    expect_close(
+        answer(list(modules)),
+        remembering(modules),
+        "three modules: the mean of what the model earns on each",
+        wrong={
+            "average the scores of the modules, not their entropies and draws": remembering([average]),
+            "return the mean over modules, not their sum": 3 * remembering(modules),
+        },
+        tolerance=1e-3,
     )
 
 
@@ -397,4 +462,81 @@ def check_place_values(answer: Callable[..., Any], seed: int) -> None:
                 ],
                 "say the place of a digit, not whether it is one": digits if digits != right else None,
             },
+        )
+
+
+NINE, ABOVE = 0.1, 0.45  # probability that two random digits add up to 9, and to more than 9
+
+
+def short_sighted(columns: int, reach: int) -> float:
+    """Return how often an adder is right that sees a few columns to the right of each.
+
+    It fails where a column above 9 is followed, to the left, by `reach` columns of exactly 9. Such a pattern
+    cannot overlap with itself, so its first end is at column n with the probability of the pattern times that
+    of no pattern in the columns before it.
+    """
+    right = [1.0] * (reach + 1)
+    for before in range(max(columns - reach, 0)):
+        right.append(right[-1] - ABOVE * NINE**reach * right[before])
+    return right[columns]
+
+
+def _short_chains(columns: int, longest: int) -> float:
+    """Return how often no chain of carries in a random sum is longer than `longest` columns."""
+    runs = {0: 1.0}  # length of the chain that ends here, to its probability
+    for _ in range(columns):
+        after: dict[int, float] = defaultdict(float)
+        for run, probability in runs.items():
+            carries = ABOVE + NINE * (run > 0)
+            after[0] += probability * (1 - carries)
+            if run < longest:
+                after[run + 1] += probability * carries
+        runs = after
+    return sum(runs.values())
+
+
+@exercise(
+    title="Score an adder that cannot carry far",
+    minutes=25,
+    points=3,
+    hint="Sort columns by the sum of their two digits: below 9, exactly 9, above 9. Which of these carry "
+    "whatever arrives, and which only pass on a carry? Write down the pattern that makes the adder fail.",
+)
+def check_short_sighted(answer: Callable[..., Any], seed: int) -> None:
+    """Check ``short_sighted(columns, reach)``: the exact match of an adder with a short reach.
+
+    Two numbers with ``columns`` digits each are added; all digits are drawn independently and uniformly from
+    0 to 9. The adder computes each digit of the sum from its own column and the ``reach`` columns to the
+    right of it, as if no carry came into these from further right. The digit to the left of all columns,
+    which is the last carry, is computed in the same way. Return the probability that every digit is right.
+    """
+    draw = random.Random(seed)
+    cases = [
+        (draw.randint(5, 9), 1),
+        (draw.randint(6, 9), 2),
+        (draw.randint(2, 5), 0),
+        (2, draw.randint(2, 4)),
+    ]
+    for columns, reach in cases:
+        right = short_sighted(columns, reach)
+        pattern, windows = ABOVE * NINE**reach, max(columns - reach, 0)
+        wrong = {
+            "this is the probability of a mistake; return that of a right sum": 1 - right,
+            "a column such as 6 + 7 carries whatever arrives; only a column of 9 passes a carry on": (
+                _short_chains(columns, reach)
+            ),
+            "patterns in overlapping columns exclude each other: they are not independent": (1 - pattern)
+            ** windows,
+            "a sum can have two mistakes: do not subtract it twice": 1 - pattern * windows,
+            "the digit left of all columns, the last carry, must be right, too": short_sighted(
+                columns - 1, reach
+            ),
+            "the adder sees `reach` columns besides its own": short_sighted(columns, max(reach - 1, 0)),
+            "columns of 9 do no harm unless a carry comes into them": (1 - NINE**reach) ** windows,
+        }
+        expect_close(
+            answer(columns, reach),
+            right,
+            f"{columns} columns and a reach of {reach}: the probability that no carry is missed",
+            wrong={hint: value for hint, value in wrong.items() if abs(value - right) > 1e-4},
         )

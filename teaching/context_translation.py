@@ -2,6 +2,8 @@
 
 import math
 from collections import Counter, defaultdict
+from itertools import pairwise
+from statistics import linear_regression
 
 import torch
 
@@ -66,6 +68,51 @@ def attention_pairs(system, source, context, count):
     if system == "concatenation":
         return (source + count * context) ** 2
     return source**2 + count * context**2 + count**2 + source * count
+
+
+def reverse(text):
+    return " ".join(reversed(text.split()))
+
+
+def swap(text):
+    first, second, *rest = text.split()
+    return " ".join([second, first, *rest])
+
+
+def lower_bleu(references, contrasts, spoil=reverse, longest=True, share=2 / 3):
+    helpful = len(contrasts) - contrasts.count(None)
+    clear = [number for number, contrast in enumerate(contrasts) if contrast is None]
+    clear.sort(key=lambda number: len(references[number].split()), reverse=longest)
+    chosen = clear[: math.floor(share * helpful)]
+    return [spoil(text) if number in chosen else text for number, text in enumerate(references)]
+
+
+def other_sentence(states, scores, query, weights=lambda scores: scores.softmax(-1), size=1.0):
+    changed = states.clone()
+    changed[0] += size * query / weights(scores)[0]
+    changed[1] -= size * query / weights(scores)[1]
+    return changed
+
+
+def growth(sizes, costs, log=math.log):
+    steps = [after - before for before, after in pairwise(costs)]
+    across = [log(size) for size in sizes[1:]]
+    return linear_regression(across, [log(step) for step in steps]).slope
+
+
+def growth_of_all(sizes, costs):
+    across = [math.log(size) for size in sizes]
+    return linear_regression(across, [math.log(cost) for cost in costs]).slope
+
+
+def growth_from_first(sizes, costs):
+    added = [math.log(cost - costs[0]) for cost in costs[1:]]
+    return linear_regression([math.log(size) for size in sizes[1:]], added).slope
+
+
+def growth_of_two(sizes, costs):
+    steps = [after - before for before, after in pairwise(costs)]
+    return math.log(steps[-1] / steps[-2]) / math.log(sizes[-1] / sizes[-2])
 
 
 def instead(system, pairs):
@@ -210,6 +257,105 @@ EDITION = {
                 instead("hce", lambda s, c, n: s**2 + n * c**2 + s * n),
                 "sentence vectors attend to one another",
                 "what the upper encoder does",
+            ),
+        ],
+    ),
+    "lower_bleu": Solved(
+        lower_bleu,
+        [
+            Mistake(
+                lambda references, contrasts: [
+                    right if contrast is None else contrast
+                    for right, contrast in zip(references, contrasts, strict=True)
+                ],
+                "has a contrast, so it is helpful",
+                "these are the sentences that BLEU should care about most",
+            ),
+            Mistake(
+                lambda references, contrasts: list(references),
+                "spoil some sentences",
+                "a perfect translation has BLEU 100",
+            ),
+            Mistake(
+                lambda references, contrasts: lower_bleu(references, contrasts, share=1),
+                "two thirds of",
+                "BLEU disagrees with the number of wrong sentences even where the difference is large",
+            ),
+            Mistake(
+                lambda references, contrasts: lower_bleu(references, contrasts, spoil=lambda text: "."),
+                "change only their order",
+                "missing words cost more than wrong ones: of n-grams, and by the penalty for brevity",
+            ),
+            Mistake(
+                lambda references, contrasts: lower_bleu(references, contrasts, spoil=swap),
+                "keep their neighbour",
+                "two swapped words leave most n-grams of a long sentence",
+            ),
+            Mistake(
+                lambda references, contrasts: lower_bleu(references, contrasts, longest=False),
+                "choose the longest",
+                "BLEU counts n-grams, so a long sentence weighs more than a short one",
+            ),
+        ],
+    ),
+    "other_sentence": Solved(
+        other_sentence,
+        [
+            Mistake(
+                lambda states, scores, query: states,
+                "you changed nothing",
+                "the sentence must be another one",
+            ),
+            Mistake(
+                lambda states, scores, query: states.flip(0),
+                "cancel in the plain mean",
+                "another order keeps the mean, but each place has its own weight",
+            ),
+            Mistake(
+                lambda states, scores, query: other_sentence(states, scores, query, torch.ones_like),
+                "cancel in the plain mean",
+                "a word of small weight may change more than one of large weight",
+            ),
+            Mistake(
+                lambda states, scores, query: other_sentence(states, scores, query, lambda scores: scores),
+                "the softmax of the scores",
+                "scores are not weights yet",
+            ),
+            Mistake(
+                lambda states, scores, query: states + query,
+                "must sum to zero",
+                "moving every word moves the mean",
+            ),
+            Mistake(
+                lambda states, scores, query: other_sentence(states, scores, query, size=0.001),
+                "almost the same as before",
+                "attention to words notices what it is asked about, if the change is large enough",
+            ),
+        ],
+    ),
+    "growth": Solved(
+        growth,
+        [
+            Mistake(growth_of_all, "the fixed cost a", "a constant flattens a curve on logarithmic axes"),
+            Mistake(
+                growth_from_first,
+                "the first cost is not the fixed cost",
+                "the cost at the smallest size already has a part that grows",
+            ),
+            Mistake(
+                lambda sizes, costs: growth(sizes, costs, log=lambda x: x),
+                "take logarithms",
+                "the exponent is a slope on logarithmic axes only",
+            ),
+            Mistake(
+                lambda sizes, costs: 1 / growth(sizes, costs),
+                "the other way round",
+                "what is chosen goes across, what is measured goes up",
+            ),
+            Mistake(
+                growth_of_two,
+                "fit one line to all differences",
+                "the exponent of a sum of powers depends on where it is measured",
             ),
         ],
     ),

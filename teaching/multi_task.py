@@ -86,6 +86,36 @@ def fooling_pair():
     raise LookupError("no such pair among these sentences")
 
 
+def at_least(heads, throws):
+    return sum(math.comb(throws, number) for number in range(heads, throws + 1)) / 2**throws
+
+
+def luck(alone, joint, more=0):
+    gained = sum(b > a for a, b in zip(alone, joint, strict=True))
+    lost = sum(a > b for a, b in zip(alone, joint, strict=True))
+    return at_least(gained + more, gained + lost)
+
+
+def exactly(alone, joint):
+    return luck(alone, joint) - luck(alone, joint, more=1)
+
+
+def safe_weights(first, second):
+    product, one, two = first @ second, first @ first, second @ second
+    if product >= 0:
+        return 0.0, 1.0
+    return float(-product / (one - product)), float(two / (two - product))
+
+
+def with_lengths(first, second):
+    product, one, two = first @ second, first.norm(), second.norm()
+    return float(-product / (one - product)), float(two / (two - product))
+
+
+def third_task(first, second, size=-10.0):
+    return size * (second - (first @ second) / (first @ first) * first)
+
+
 def project(gradient, other):
     product = gradient @ other
     return gradient - product / (other @ other) * other if product < 0 else gradient
@@ -224,6 +254,95 @@ EDITION = {
                 lambda gradient, other: gradient,
                 "you changed nothing",
                 "plain summing of gradients keeps the conflict",
+            ),
+        ],
+    ),
+    "luck": Solved(
+        luck,
+        [
+            Mistake(
+                lambda alone, joint: at_least(sum(joint), len(joint)),
+                "both models are right or both are wrong",
+                "only examples on which two models differ compare them",
+            ),
+            Mistake(
+                lambda alone, joint: luck(alone, joint, more=1),
+                "count exactly k heads as well",
+                "what was seen belongs to the cases that are at least as extreme",
+            ),
+            Mistake(
+                exactly, "exactly k heads", "with many throws every single number of heads is improbable"
+            ),
+            Mistake(
+                lambda alone, joint: luck(joint, alone),
+                "what the joint model gains",
+                "the question was whether the joint model is better",
+            ),
+            Mistake(
+                lambda alone, joint: 2 * luck(alone, joint),
+                "do not double",
+                "a test for a difference in either direction has two tails, a test for a gain one",
+            ),
+            Mistake(
+                lambda alone, joint: (sum(joint) - sum(alone)) / len(alone),
+                "the gain in accuracy",
+                "how large a gain is does not say how sure it is",
+            ),
+        ],
+    ),
+    "safe_weights": Solved(
+        safe_weights,
+        [
+            Mistake(
+                lambda first, second: safe_weights(first, second)[::-1],
+                "the least weight comes first",
+                "each task gives one end of the interval",
+            ),
+            Mistake(
+                lambda first, second: safe_weights(second, first),
+                "the weight of the first gradient",
+                "the task with the longer gradient needs the smaller weight",
+            ),
+            Mistake(with_lengths, "squared lengths", "a gradient times itself is its squared length"),
+            Mistake(
+                lambda first, second: safe_weights(first / first.norm(), second / second.norm()),
+                "do not scale them",
+                "the cosine says that two tasks conflict, the lengths say which of them loses",
+            ),
+            Mistake(
+                lambda first, second: (0.0, 1.0),
+                "these two conflict",
+                "a step for one task alone raises the loss of the other",
+            ),
+            Mistake(
+                lambda first, second: (0.5, 0.5),
+                "a long gradient overrules a short one",
+                "the plain mean is one choice of weights, not a fair one",
+            ),
+        ],
+    ),
+    "third_task": Solved(
+        third_task,
+        [
+            Mistake(
+                lambda first, second: -10 * first,
+                "conflicts with the first",
+                "a task that conflicts is expected to hurt; PCGrad removes that part",
+            ),
+            Mistake(
+                lambda first, second: third_task(first, second, size=10.0),
+                "does not conflict with the second",
+                "without a conflict PCGrad changes nothing",
+            ),
+            Mistake(
+                lambda first, second: third_task(first, second, size=-0.01),
+                "too short to decide the mean",
+                "in a mean the longest gradient counts most, also after projection",
+            ),
+            Mistake(
+                lambda first, second: -second,
+                "does not raise the loss of the first",
+                "of a gradient that is opposite to the second, PCGrad leaves nothing",
             ),
         ],
     ),

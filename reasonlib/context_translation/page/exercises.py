@@ -7,14 +7,20 @@ import math
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
+from itertools import pairwise
+from statistics import linear_regression
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from reasonlib.context_translation.experiments.cost import exponent, growth_exponent
 from reasonlib.context_translation.models.pretrained import from_pretrained
+from reasonlib.context_translation.page import pairs as encoders
 from reasonlib.context_translation.page.reading import CONTEXTS, knows, translate_all
 from reasonlib.grading.checks import exercise, expect, expect_close, expect_equal
+from reasonlib.parallel import simulate
+from reasonlib.parallel.metrics import bleu
 
 __all__ = [
     "check_attention_pairs",
@@ -22,6 +28,9 @@ __all__ = [
     "check_contrastive",
     "check_fooling_document",
     "check_gated_sum",
+    "check_growth",
+    "check_lower_bleu",
+    "check_other_sentence",
     "check_sentence_vector",
 ]
 
@@ -104,6 +113,72 @@ def check_contrastive(answer: Callable[..., Any], seed: int) -> None:
             "you counted the items whose wrong translation is more probable": 1 - sum(ties) / len(ties),
             "return a share, not a number of items": float(sum(sums)),
         },
+    )
+
+
+def kept_neighbours(translations: Sequence[str], references: Sequence[str]) -> float:
+    """Return which share of the pairs of neighbours in wrong translations are neighbours in the reference."""
+    kept = total = 0
+    for translation, reference in zip(translations, references, strict=True):
+        if translation != reference:
+            here, there = (list(pairwise(text.split())) for text in (translation, reference))
+            kept += sum(pair in there for pair in here)
+            total += len(here)
+    return kept / max(total, 1)
+
+
+@exercise(
+    title="Make BLEU prefer the wrong meaning",
+    minutes=20,
+    points=3,
+    hint="Reverse the words of some sentences without a contrast. Which of them cost the most n-grams?",
+)
+def check_lower_bleu(answer: Callable[..., Any], seed: int) -> None:
+    """Check ``lower_bleu(references, contrasts)``: translations that are better than their BLEU.
+
+    ``references`` is a list of right translations; ``contrasts`` has for each helpful sentence a fluent
+    translation of wrong meaning, and None for each other sentence. System A gives the contrast where there is
+    one and the reference elsewhere. Return the translations of a system B: every helpful sentence is right,
+    at most two thirds as many sentences are wrong as in A, each sentence has the words of its reference in
+    some order, and the BLEU of B is below that of A.
+    """
+    pairs = [pair for document in simulate(8, seed=100 + seed) for pair in document.pairs]
+    references = [pair.target for pair in pairs]
+    contrasts = [pair.decides.contrast if pair.decides else None for pair in pairs]
+    first = [contrast or right for contrast, right in zip(contrasts, references, strict=True)]
+    returned = answer(list(references), list(contrasts))
+    expect(
+        isinstance(returned, (list, tuple)) and len(returned) == len(references),
+        f"return a list with one translation for each of the {len(references)} references",
+    )
+    written = [str(one) for one in returned]
+    for one, right, contrast in zip(written, references, contrasts, strict=True):
+        expect(
+            contrast is None or one == right,
+            f"“{right}” has a contrast, so it is helpful: B must translate it as the reference does",
+        )
+        expect(
+            sorted(one.split()) == sorted(right.split()),
+            f"“{one}” has other words than its reference “{right}”: change only their order",
+        )
+    wrong = sum(one != right for one, right in zip(written, references, strict=True))
+    helpful = sum(contrast is not None for contrast in contrasts)
+    expect(
+        wrong > 0, "every sentence of B is right, so its BLEU is 100: spoil some sentences without a contrast"
+    )
+    expect(
+        3 * wrong <= 2 * helpful,
+        f"{wrong} sentences of B are wrong; two thirds of the {helpful} of A are {2 * helpful // 3}",
+    )
+    scores = [bleu(some, references, tokenize="none").score for some in (first, written)]
+    said = f"BLEU is {scores[0]:.1f} for A and {scores[1]:.1f} for B"
+    expect(
+        scores[1] < scores[0] or kept_neighbours(written, references) < 0.2,
+        f"{said}: too many words keep their neighbour, so most n-grams still match; reverse whole sentences",
+    )
+    expect(
+        scores[1] < scores[0],
+        f"{said}: spoil as many sentences as you may, and choose the longest, which have the most n-grams",
     )
 
 
@@ -226,6 +301,63 @@ def check_sentence_vector(answer: Callable[..., Any], seed: int) -> None:
     )
 
 
+def other_sentence(states: Tensor, scores: Tensor, query: Tensor) -> Tensor:
+    """Change two words so that their weighted sum stays as it is."""
+    weights, changed = scores.softmax(-1), states.clone()
+    changed[0] += query / weights[0]
+    changed[1] -= query / weights[1]
+    return changed
+
+
+@exercise(
+    title="Find two sentences with the same vector",
+    minutes=20,
+    points=3,
+    hint="Change one word vector. What must you add to another one to keep the weighted sum as it was?",
+)
+def check_other_sentence(answer: Callable[..., Any], seed: int) -> None:
+    """Check ``other_sentence(states, scores, query)``: what HCE cannot see and word attention can.
+
+    ``states`` is (T, D), the word vectors of a context sentence, ``scores`` (T) the inputs of the softmax
+    that pools them, ``query`` (D) a source word. Return other word vectors, (T, D), that with the same scores
+    give the same sentence vector. What the source word reads by attention to the words,
+    softmax(states query) states, must change by a vector of length 0.1 or more.
+    """
+    draw = torch.Generator().manual_seed(seed)
+    states, scores = torch.randn(4, 3, generator=draw), torch.randn(4, generator=draw)
+    query = torch.randn(3, generator=draw)
+    weights = scores.softmax(-1)
+
+    def read(words: Tensor) -> Tensor:
+        return (words @ query).softmax(-1) @ words
+
+    changed = torch.as_tensor(answer(states.clone(), scores.clone(), query.clone()), dtype=torch.float32)
+    expect(
+        changed.shape == states.shape,
+        f"return word vectors of shape {tuple(states.shape)}, got {tuple(changed.shape)}",
+    )
+    expect(changed.isfinite().all(), "every number must be finite")
+    expect(not torch.equal(changed, states), "you changed nothing: return other word vectors")
+    moved = (weights @ (changed - states)).norm()
+    same = moved < 1e-4 * (1 + (weights @ changed.abs()).norm())
+    for hint, sums in {
+        "your changes cancel in the plain mean, but the sentence vector is a weighted sum: divide each "
+        "change by the weight of its word": torch.ones(4),
+        "the weights are the softmax of the scores, not the scores": scores,
+    }.items():
+        total = (sums @ (changed - states)).norm()
+        expect(same or total > 1e-4 * (1 + (sums.abs() @ changed.abs()).norm()), hint)
+    expect(
+        same,
+        f"the sentence vector moved by {moved:.2g}: the changes of the words, each times its weight, must "
+        "sum to zero",
+    )
+    expect(
+        (read(changed) - read(states)).norm() >= 0.1,
+        "the source word reads almost the same as before: make the change larger, for example along `query`",
+    )
+
+
 # Chapter "Cost and attention" -------------------------------------------------------------------------------
 
 
@@ -283,3 +415,58 @@ def check_attention_pairs(answer: Callable[..., Any], seed: int) -> None:
             },
         )
         expect_equal(int(answer("no-context", source, context, count)), source**2, "the source alone")
+
+
+@exercise(
+    title="Measure how the cost grows",
+    minutes=20,
+    points=2,
+    hint="`statistics.linear_regression(x, y).slope` is the slope of a line; take logarithms for x and y.",
+)
+def check_growth(answer: Callable[..., Any], seed: int) -> None:
+    """Check ``growth(sizes, costs)``: the exponent e of cost = a + c size ** e.
+
+    ``sizes`` are numbers of context sentences, each twice the one before, and ``costs`` what they cost. The
+    differences of successive costs do not depend on a. Return the slope of the least-squares line through
+    their logarithms, over the logarithms of the larger size of each difference.
+    """
+    draw = random.Random(seed)
+    least, fixed, power = draw.choice((2, 3, 4)), draw.uniform(40, 60), draw.uniform(1.2, 1.8)
+    sizes = [least * 2**number for number in range(5)]
+    costs = [fixed + 2 * size**power for size in sizes]
+    steps = [after - before for before, after in pairwise(costs)]
+    across = [math.log(size) for size in sizes[1:]]
+    expect_close(
+        answer(list(sizes), list(costs)),
+        power,
+        f"the costs are a + 2 size ** {power:.3f}, so the exponent is {power:.3f}",
+        wrong={
+            "the fixed cost a makes this too small: take the differences of successive costs": exponent(
+                sizes, costs
+            ),
+            "the first cost is not the fixed cost a: take the differences of successive costs": exponent(
+                sizes[1:], [cost - costs[0] for cost in costs[1:]]
+            ),
+            "take logarithms: a power is a straight line only on logarithmic axes": linear_regression(
+                sizes[1:], steps
+            ).slope,
+            "take the logarithm of the sizes, too": linear_regression(
+                sizes[1:], [math.log(step) for step in steps]
+            ).slope,
+            "the slope is the other way round: sizes go across, costs go up": linear_regression(
+                [math.log(step) for step in steps], across
+            ).slope,
+        },
+    )
+    for system, said in {
+        "concatenation": "with a term in N and one in N squared the exponent is between 1 and 2",
+        "hce": "almost all pairs of HCE are in proportion to N, so the exponent is close to 1",
+    }.items():
+        compared = [
+            float(encoders.attention_pairs(system, source=10, context=12, count=count)) for count in sizes
+        ]
+        expect_close(
+            answer(list(sizes), list(compared)),
+            growth_exponent(sizes, compared),
+            f"these are the pairs of {system}: {said}; fit one line to all differences",
+        )

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from reasonlib.grading.checks import exercise, expect, expect_close
+from reasonlib.multi_task.experiments import conflict
 from reasonlib.multi_task.models.pretrained import from_pretrained
 from reasonlib.multi_task.page.answering import ask
 from reasonlib.multi_task.page.relations import TRUTHS, changed_word, relation
@@ -19,10 +20,13 @@ from reasonlib.multi_task.page.relations import TRUTHS, changed_word, relation
 __all__ = [
     "check_answer",
     "check_fooling_pair",
+    "check_luck",
     "check_matthews",
     "check_project",
     "check_ranking_loss",
+    "check_safe_weights",
     "check_task_shares",
+    "check_third_task",
 ]
 
 # Chapter "Many small sets, one encoder" ---------------------------------------------------------------------
@@ -132,6 +136,60 @@ def check_task_shares(answer: Callable[..., Any], seed: int) -> None:
     expect_close(listed(answer(dict(sizes), 1.0)), proportional, "temperature 1 is proportional")
     warm = listed(answer(dict(sizes), 5.0))
     expect_close(warm, listed(task_shares(sizes, 5.0)), "temperature 5: the fifth root of every size")
+
+
+def at_least(heads: int, throws: int) -> float:
+    """Return the probability of at least so many heads in so many throws of a fair coin."""
+    return sum(math.comb(throws, number) for number in range(heads, throws + 1)) / 2**throws
+
+
+@exercise(
+    title="Ask whether a gain is luck",
+    minutes=20,
+    points=2,
+    hint="Count the examples that only the joint model gets right, and those that only the other gets right.",
+)
+def check_luck(answer: Callable[..., Any], seed: int) -> None:
+    """Check ``luck(alone, joint)``: how probable a gain is if sharing changes nothing.
+
+    ``alone`` and ``joint`` say for each test example whether a model is right (1) or wrong (0). On the m
+    examples where the two differ, the joint model is right k times. Return the probability of at least k
+    heads in m throws of a fair coin; 1 if m is 0.
+    """
+    draw = random.Random(seed)
+    gained, lost = draw.randint(10, 14), draw.randint(4, 7)
+    both, neither = draw.randint(60, 80), draw.randint(15, 25)
+    pairs = [(0, 1)] * gained + [(1, 0)] * lost + [(1, 1)] * both + [(0, 0)] * neither
+    draw.shuffle(pairs)
+    alone, joint = [one for one, _ in pairs], [other for _, other in pairs]
+    right = at_least(gained, gained + lost)
+    expect_close(
+        answer(list(alone), list(joint)),
+        right,
+        f"only the joint model is right on {gained} examples, only the single model on {lost}",
+        wrong={
+            "examples on which both models are right or both are wrong do not count: leave them out": (
+                at_least(sum(joint), len(pairs))
+            ),
+            "leave out the examples on which both models are right": at_least(
+                gained + both, len(pairs) - neither
+            ),
+            "count exactly k heads as well: at least k, not more than k": at_least(gained + 1, gained + lost),
+            "this is the probability of exactly k heads: add those of more heads": (
+                math.comb(gained + lost, gained) / 2 ** (gained + lost)
+            ),
+            "count what the joint model gains, not what it loses": at_least(lost, gained + lost),
+            "only a gain counts here, so do not double the probability": 2 * right,
+            "this is the gain in accuracy, not a probability": (gained - lost) / len(pairs),
+        },
+    )
+    few = draw.randint(2, 4)
+    expect_close(
+        answer([1] * few + [0] * few, [0] * few + [1] * few),
+        at_least(few, 2 * few),
+        "each model is right alone equally often: at least half heads is more probable than one half",
+    )
+    expect_close(answer([1, 0, 1], [1, 0, 1]), 1.0, "the two models never differ: return 1")
 
 
 # Chapter "Four heads" ---------------------------------------------------------------------------------------
@@ -339,4 +397,133 @@ def check_project(answer: Callable[..., Any], seed: int) -> None:
         first,
         "these two point the same way: leave the gradient as it is",
         wrong={"you project even where there is no conflict": first - product / (second @ second) * second},
+    )
+
+
+def safe_weights(first: Tensor, second: Tensor) -> tuple[float, float]:
+    """Return the least and the greatest weight of the first gradient with which no loss rises."""
+    product = float(first @ second)
+    if product >= 0:
+        return 0.0, 1.0
+    return -product / (float(first @ first) - product), float(second @ second) / (
+        float(second @ second) - product
+    )
+
+
+@exercise(
+    title="Weigh two tasks so that neither loses",
+    minutes=20,
+    points=3,
+    hint="A small step against d raises a task's loss if its gradient times d is negative. Solve for w.",
+)
+def check_safe_weights(answer: Callable[..., Any], seed: int) -> None:
+    """Check ``safe_weights(first, second)``: which weights let a joint step hurt neither of two tasks.
+
+    Both are gradients. A small step is taken against w first + (1 - w) second, with w from 0 to 1. Return the
+    least and the greatest w for which neither loss rises; (0, 1) if the two gradients do not conflict.
+    """
+    draw = torch.Generator().manual_seed(seed)
+    first, side = torch.randn(2, 5, generator=draw, dtype=torch.float64)
+    side -= side @ first / (first @ first) * first  # at a right angle to the first
+    size = 2 + torch.rand(1, generator=draw, dtype=torch.float64)
+    second = size * (0.6 * side / side.norm() - 0.8 * first / first.norm()) * first.norm()
+    low, high = safe_weights(first, second)
+    product, one, two = float(first @ second), float(first.norm()), float(second.norm())
+    cosine = product / (one * two)
+
+    def ends(first: Tensor, second: Tensor) -> list[float]:
+        returned = answer(first.float(), second.float())
+        expect(
+            isinstance(returned, (tuple, list)) and len(returned) == 2,
+            "return two numbers: the least weight and the greatest",
+        )
+        return [float(end) for end in returned]
+
+    expect_close(
+        ends(first, second),
+        [low, high],
+        "neither task's gradient may have a negative product with w first + (1 - w) second",
+        wrong={
+            "the least weight comes first, then the greatest": [high, low],
+            "w is the weight of the first gradient, 1 - w that of the second": [1 - high, 1 - low],
+            "use the squared lengths of the gradients, not their lengths": [
+                -product / (one - product),
+                two / (two - product),
+            ],
+            "the lengths of the gradients matter: do not scale them to length 1": [
+                -cosine / (1 - cosine),
+                1 / (1 - cosine),
+            ],
+            "these two conflict, so a step for one task alone hurts the other": [0.0, 1.0],
+            "the plain mean, w = 0.5, is not always safe: a long gradient overrules a short one": [0.5, 0.5],
+            "only the first task is safe: find the greatest weight from the second": [low, 1.0],
+            "only the second task is safe: find the least weight from the first": [0.0, high],
+        },
+        tolerance=1e-4,
+    )
+    expect_close(
+        ends(first, -second),
+        [0.0, 1.0],
+        "these two do not conflict, so every weight from 0 to 1 is safe",
+        tolerance=1e-4,
+    )
+    balance = float(size / (1 + size))
+    expect_close(
+        ends(first, -size * first),
+        [balance, balance],
+        "two gradients that point in opposite directions leave one weight, at which they cancel",
+        tolerance=1e-4,
+    )
+
+
+@exercise(
+    title="Find a third task that turns PCGrad against the first",
+    minutes=25,
+    points=3,
+    hint="Take the part of the second gradient at a right angle to the first; turn it round; make it long.",
+)
+def check_third_task(answer: Callable[..., Any], seed: int) -> None:
+    """Check ``third_task(first, second)``: a gradient with which PCGrad's step hurts the first task.
+
+    ``first`` and ``second`` are gradients that conflict. Return a third one whose product with the first is
+    not negative. PCGrad projects each gradient against the others in the order first, second, third, and the
+    step goes against the mean of the three. It must raise the loss of the first task: the cosine of that mean
+    with the first gradient must be -0.1 or less.
+    """
+    draw = torch.Generator().manual_seed(seed)
+    first, side = torch.randn(2, 4, generator=draw)
+    side -= side @ first / (first @ first) * first  # at a right angle to the first
+    part = 0.4 + 0.2 * torch.rand(1, generator=draw)
+    second = 0.9 * first.norm() * ((1 - part**2).sqrt() * side / side.norm() - part * first / first.norm())
+    third = torch.as_tensor(answer(first.clone(), second.clone()), dtype=torch.float32)
+    expect(
+        third.shape == first.shape,
+        f"return one gradient of shape {tuple(first.shape)}, got {tuple(third.shape)}",
+    )
+    expect(third.isfinite().all() and third.norm() > 0, "the third gradient must be finite and not zero")
+
+    def cosine(one: Tensor, other: Tensor) -> float:
+        return float(one @ other / (one.norm() * other.norm()).clamp(min=1e-12))
+
+    def with_first(third: Tensor) -> float:
+        return cosine(first, conflict.project(torch.stack([first, second, third])).mean(0))
+
+    expect(
+        cosine(first, third) > -1e-4,
+        "your gradient conflicts with the first: find one that hurts it although the two do not conflict",
+    )
+    expect(
+        cosine(second, third) < 0,
+        "your gradient does not conflict with the second, so PCGrad leaves it as it is: let it conflict",
+    )
+    found = with_first(third)
+    expect(
+        found <= -0.1 or with_first(1000 * third) > -0.1,
+        f"the direction is right, but your gradient is too short to decide the mean (cosine {found:.2f}): "
+        "make it longer",
+    )
+    expect(
+        found <= -0.1,
+        f"PCGrad's step does not raise the loss of the first task (cosine {found:.2f}): find a gradient that "
+        "PCGrad turns against the first when it spares the second",
     )

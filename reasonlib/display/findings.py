@@ -177,7 +177,7 @@ def show(
     """Return claims of a source with what was measured and the verdicts.
 
     Metrics and rows are named in the topic's own words, ``METRICS`` and ``ROWS`` of its module
-    ``page.labels``. A metric whose name means two things stands there as ``experiment word@metric``. All
+    ``page.labels``. A metric or row whose name means two things stands there as ``experiment@name``. All
     other rows lose their hyphens.
 
     Parameters
@@ -221,7 +221,7 @@ def line(row: Mapping[str, Any], *, command: str = "") -> Line:
     for phrase, members in alike.items():
         texts = figures([side["mean"] for side in members])
         pairs = [
-            (names.get(side["row"], side["row"].replace("-", " ")), text + _spread(side))
+            (_row_name(names, experiment, side["row"]), text + _spread(side))
             for side, text in zip(members, texts, strict=True)
         ]
         measured.append((phrase, tuple(pairs)))
@@ -306,6 +306,10 @@ def _figure(value: float, digits: int) -> str:
     return f"{value:#.{digits}g}".rstrip(".").replace("-", "−")
 
 
+def _row_name(names: Mapping[str, str], experiment: str, row: str) -> str:
+    return names.get(f"{experiment}@{row}") or names.get(row, row.replace("-", " "))
+
+
 def _spread(side: Mapping[str, Any]) -> str:
     """Write the standard deviation over runs, where it is not lost beside the mean."""
     sd = side.get("sd")
@@ -346,7 +350,9 @@ def _condition(condition: Mapping[str, Any]) -> str:
 
 
 def _locator(row: Mapping[str, Any]) -> str:
-    """Say where the source makes the claim."""
+    """Say where the source makes the claim; a goal of the book stands in no source."""
+    if row.get("goal"):
+        return ""
     kind = next((kind for kind in PLACES if row.get(kind)), None)
     locator = str(row[kind]) if kind else ""
     if locator and not locator.lower().startswith(f"{kind} ") and locator[0].isdigit():

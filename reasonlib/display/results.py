@@ -46,9 +46,9 @@ def origin(group: records.Group) -> str:
 
 def missing(experiment: str) -> plotting.Picture:
     """Say that nothing was measured yet, and which command does."""
-    said = f"Not measured yet; the command is: reasonlib run {experiment} --scale quick"
-    caption = f"<figcaption>{html.escape(said)}</figcaption>"
-    return plotting.Picture(f'<figure class="rr-figure">{caption}</figure>', alt=said)
+    said, command = "Not measured yet; the command is: ", f"reasonlib run {experiment} --scale quick"
+    caption = f"<figcaption>{said}<code>{html.escape(command)}</code></figcaption>"
+    return plotting.Picture(f'<figure class="rr-figure">{caption}</figure>', alt=said + command)
 
 
 def published(prefix: str) -> dict[str, float]:

@@ -116,8 +116,8 @@ def doubt(comparisons: Sequence[Comparison]) -> str:
     if any(part.tie for part in comparisons):
         return "a tie"
     if judge(comparisons, same_conditions=True) != "inconclusive":
-        return "decided alone, not once corrected for the other comparisons of its table"
-    return "the interval holds both answers"
+        return "significant by itself, but not after correction for the other comparisons of its table"
+    return "the interval includes values for and against"
 
 
 def _simes(values: Sequence[float]) -> float:

@@ -67,7 +67,8 @@ def test_a_topic_has_words_for_its_comparisons_and_every_word_is_a_metric_or_a_r
         f"{side.experiment.partition('/')[2]}@{side.metric}" for side in measured
     }
     assert {side.metric for side in compared} <= set(words.METRICS) <= asked
-    assert set(words.ROWS) <= {row for one in experiments(topic).values() for row in one.rows}
+    rows = {(name.partition("/")[2], row) for name, one in experiments(topic).items() for row in one.rows}
+    assert set(words.ROWS) <= {row for _, row in rows} | {f"{experiment}@{row}" for experiment, row in rows}
 
 
 @pytest.mark.parametrize("topic", topics())

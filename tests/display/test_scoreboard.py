@@ -50,7 +50,7 @@ CLAIMS = [
         "data": {"name": "simulated", "kind": "stand-in"},
         "verdict": "inconclusive",
         "text": "More hops help.",
-        "notes": ["the interval holds both answers"],
+        "notes": ["the interval includes values for and against"],
         "interval": {"of": "difference", "low": -0.01, "high": 0.03, "confidence": 0.95},
         "sides": [
             {**SIDE, "row": "d50-n6", "mean": 0.74, "sd": None, "n": 1, "values": [0.74]},

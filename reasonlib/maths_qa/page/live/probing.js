@@ -1,10 +1,8 @@
 // One digit of a number, for numbers of many lengths: a map of how many questions the model gets right, filled field by field.
 
-const BUDGET = 2; // milliseconds of a frame to ask in, at least one question; the rest of it belongs to the page
-
 live("probing", ({ root, stage, data, weights, find }) => {
   const said = announcer(), list = make("div", {}), { places } = data, lengths = range(places.length - 1, (at) => at + 2), cells = new Map();
-  let fields = new Map(), model = Object.keys(data.names)[0], run = 0, draws = 0;
+  let fields = new Map(), model = Object.keys(data.names)[0], draws = 0, stop = () => {};
 
   /** Put new questions to the model, one at a time, for each digit (counted from the right) of numbers of each length. */
   function* probe(seed) {
@@ -18,7 +16,7 @@ live("probing", ({ root, stage, data, weights, find }) => {
           fields.set(key, results);
           paint(key);
         }
-        yield results;
+        yield;
       }
     }
   }
@@ -42,25 +40,19 @@ live("probing", ({ root, stage, data, weights, find }) => {
   }
 
   function start({ wait = true } = {}) {
-    const mine = (run += 1), asked = probe((draws += 1));
     fields = new Map();
     for (const key of cells.keys()) paint(key);
     list.replaceChildren();
+    said.replaceChildren("Asking …");
     let spent = 0;
-    const step = () => {
-      if (mine !== run) return;
-      const began = performance.now();
-      let done;
-      do done = asked.next().done; while (!done && (!wait || performance.now() - began < BUDGET));
-      spent += performance.now() - began;
-      if (!done) return requestAnimationFrame(step);
+    stop();
+    stop = littleByLittle(probe((draws += 1)), (done, ms) => {
+      spent += ms;
+      if (!done) return;
       const all = [...fields.values()].flat(), right = all.filter((one) => one.text === one.right).length;
       said.replaceChildren(make("strong", {}, percent(right / all.length)), ` of ${all.length} new questions right. Choose a field to read them.`);
       find("took").textContent = took(spent / all.length);
-    };
-    said.replaceChildren("Asking …");
-    if (wait) requestAnimationFrame(step);
-    else step();
+    }, { once: !wait });
   }
 
   function cellOf(digits, place) {

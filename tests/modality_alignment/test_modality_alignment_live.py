@@ -39,8 +39,12 @@ def test_the_page_estimates_cka_as_pytorch_does(javascript, shape):
     draw = torch.Generator().manual_seed(3)
     x = torch.randn(*shape, generator=draw, dtype=torch.float64)
     y = 0.5 * x + torch.randn(*shape, generator=draw, dtype=torch.float64)
-    body = "const [x, y] = given.map(products);"
-    body += " return [plainHsic, unbiasedHsic].map((hsic) => estimateCka(x, y, hsic));"
+    body = """
+const matrix = (rows) => new Matrix(rows.length, rows[0].length, Float64Array.from(rows.flat()));
+const compared = new Comparison(...given.map(matrix));
+while (compared.count < given[0].length) compared.grow();
+return [false, true].map((unbiased) => compared.cka(unbiased));
+"""
     theirs = javascript(live.estimating_code(), body, [x.tolist(), y.tolist()])
     assert theirs == pytest.approx([float(cka(x, y)), float(cka(x, y, debiased=True))], abs=1e-9)
 

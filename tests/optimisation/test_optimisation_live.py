@@ -380,12 +380,12 @@ def test_train_a_stack_in_the_page(browser, path):
         seen = opened.asks("saturation", "({ seen }) => [seen.loss, seen.layers.map((one) => one.gradient)]")
         assert seen[0] == pytest.approx(ours.loss, abs=1e-5)
         np.testing.assert_allclose(seen[1], ours.gradients, rtol=1e-4)
+        figure.locator("summary").click()
+        figure.locator("tbody").wait_for(state="visible")
         rows = opened.cells(figure.locator("tbody tr"))
         np.testing.assert_allclose(
             [float(row[2].split()[0]) for row in rows], 100 * ours.saturated.numpy(), atol=0.06
         )
-        figure.locator("summary").click()
-        figure.locator("tbody").wait_for(state="visible")
         figure.get_by_role("button", name="Train").click()
         opened.page.wait_for_function("document.querySelector('.rr-saturation').saturation.stack.steps > 5")
         assert "learning" not in opened.said("saturation")

@@ -56,6 +56,25 @@ function live(name, start) {
 /** Do it when the browser has nothing else to do, such as a first run that makes the next ones fast. */
 const whenIdle = (work) => (globalThis.requestIdleCallback ?? requestAnimationFrame)(() => work());
 
+const BUDGET = 2; // milliseconds of a frame for a part of a long work; the rest of the frame belongs to the page
+
+/**
+ * Go on with a long work, a generator, for a moment of each frame until it is done, so that the page keeps listening.
+ * `shown(done, ms)` follows each part. Gives a function that stops it. Where nobody waits, the work is done at `once`.
+ */
+function littleByLittle(work, shown, { once = false } = {}) {
+  let frame = 0;
+  const goOn = () => {
+    const began = performance.now();
+    let done = false;
+    while (!done && (once || performance.now() - began < BUDGET)) ({ done = false } = work.next());
+    if (!done) frame = requestAnimationFrame(goOn);
+    shown(done, performance.now() - began);
+  };
+  goOn();
+  return () => cancelAnimationFrame(frame);
+}
+
 /** Scroll a box to its end when it is next drawn; at once, the browser would have to lay out the page for it. */
 const toTheEnd = (box) => requestAnimationFrame(() => { box.scrollTop = box.scrollHeight; });
 

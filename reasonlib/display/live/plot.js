@@ -105,6 +105,13 @@ class Plot {
   axes({ xTicks, yTicks, xSay = plain, ySay = plain } = {}) {
     if (!this.tall) this.measure();
     const { left, top, across, up, tall, width } = this;
+    if (!this.bare) {
+      xTicks ??= ticks(...this.x, Math.max(2, across / 75));
+      yTicks ??= this.logY ? powers(...this.y, Math.max(2, up / 34)) : ticks(...this.y, Math.max(2, up / 42));
+    }
+    const asked = JSON.stringify([width, tall, this.x, this.y, this.xTitle, this.yTitle, xTicks?.map((at) => [at, xSay(at)]), yTicks?.map((at) => [at, ySay(at)])]);
+    if (asked === this.asked) return; // as they stand
+    this.asked = asked;
     this.svg.setAttribute("viewBox", `0 0 ${width} ${tall}`);
     for (const [key, value] of Object.entries({ x: left, y: top, width: across, height: up, viewBox: `${left} ${top} ${across} ${up}` })) {
       this.inner.setAttribute(key, value);
@@ -112,8 +119,6 @@ class Plot {
     const parts = [];
     const floor = top + up;
     if (!this.bare) {
-      xTicks ??= ticks(...this.x, Math.max(2, across / 75));
-      yTicks ??= this.logY ? powers(...this.y, Math.max(2, up / 34)) : ticks(...this.y, Math.max(2, up / 42));
       for (const at of yTicks) {
         const y = this.Y(at);
         parts.push(draw("path", { class: "rr-live-grid", d: `M${left} ${y}H${left + across}` }),
@@ -203,6 +208,13 @@ class Handle {
 
 /** Draw again when the figure's width changes, and now. */
 function redrawn(element, redraw) {
-  if (typeof ResizeObserver === "function") new ResizeObserver(() => redraw()).observe(element);
+  let width = null;
+  if (typeof ResizeObserver === "function") {
+    new ResizeObserver(([{ contentRect }]) => {
+      if (contentRect.width === width) return; // only its height changed
+      width = contentRect.width;
+      redraw();
+    }).observe(element);
+  }
   redraw();
 }

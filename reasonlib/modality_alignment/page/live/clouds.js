@@ -6,14 +6,15 @@ live("clouds", ({ root, stage, data }) => {
 
   const plot = new Plot({ label: "Words and frames in one plane", x: [-2.3, 2.3], y: [-2, 2], height: (width) => Math.min(0.87 * width, 420), left: 2, right: 2, top: 2, bottom: 2, bare: true });
   const curves = new Plot({ label: "Cosine similarity and CKA over the steps", x: [0, longest], y: [-1, 1], height: 150, xTitle: "steps", left: 34, top: 8 });
-  const threads = words.map((_, at) => draw("path", { class: `rr-clouds-thread${at < trained ? "" : " rr-clouds-out"}` }));
-  const marks = { words: "circle", frames: "square" };
-  const points = Object.fromEntries(Object.entries(marks).map(([name, kind]) => [name, words.map((_, at) => draw("path", {
-    d: markPath(kind, 4.6), class: "rr-clouds-point", stroke: COLOURS[concepts[at]], fill: at < trained ? COLOURS[concepts[at]] : "var(--paper)" }))]));
+  const groups = [true, false].map((seen) => range(words.length).filter((at) => at < trained === seen)); // trained pairs, and those held out
+  const threads = groups.map((_, out) => draw("path", { class: `rr-clouds-thread${out ? " rr-clouds-out" : ""}` }));
+  const points = ["frames", "words"].flatMap((name) => names.flatMap((_, concept) => groups.map((group, out) => ({
+    name, members: group.filter((at) => concepts[at] === concept), mark: markPath(name === "words" ? "circle" : "square", 4.6).replace("M", "m"),
+    path: draw("path", { class: "rr-clouds-point", stroke: COLOURS[concept], fill: out ? "var(--paper)" : COLOURS[concept] }) }))));
   const labels = names.map((name) => draw("text", { class: "rr-clouds-name", "text-anchor": "middle" }, name));
   const origin = draw("path", { class: "rr-clouds-origin" });
   const lines = ["cosine", "cka"].map((_, number) => ["", "4 3"].map((dash) => draw("path", { class: "rr-live-line", stroke: COLOURS[4 + number], "stroke-dasharray": dash })));
-  plot.inner.append(origin, ...threads, ...points.frames, ...points.words, ...labels);
+  plot.inner.append(origin, ...threads, ...points.map(({ path }) => path), ...labels);
   curves.inner.append(...lines.flat());
 
   const key = (number) => draw("svg", { class: "rr-live-swatch", viewBox: "0 0 30 14", "aria-hidden": "true" }, draw("path", { d: "M1 7H29", stroke: COLOURS[number], "stroke-width": 2.5 }));
@@ -27,41 +28,42 @@ live("clouds", ({ root, stage, data }) => {
   const said = announcer();
 
   /** Both clouds, each drawn at the same size: neither the cosine nor CKA sees the size. */
-  function shown() {
-    const { words: w, frames: f } = model.positions();
-    const sized = (rows) => {
-      const size = Math.sqrt(sum(rows.slice(0, trained).map((point) => inner2(point, point))) / trained) || 1;
-      return rows.map((point) => point.map((value) => (1.25 * value) / size));
-    };
-    return { words: sized(w), frames: sized(f) };
+  function sized(rows) {
+    const size = Math.sqrt(sum(rows.slice(0, trained).map((point) => inner2(point, point))) / trained) || 1;
+    return rows.map((point) => point.map((value) => (1.25 * value) / size));
   }
 
-  function score() {
-    const { words: w, frames: f } = model.positions();
+  function score({ words: w, frames: f } = model.positions()) {
     return [scoreClouds(w.slice(0, trained), f.slice(0, trained)), scoreClouds(w.slice(trained), f.slice(trained))];
   }
 
   function paint() {
-    const now = shown(), scores = score();
-    for (const [name, all] of Object.entries(points)) {
-      all.forEach((point, at) => point.setAttribute("transform", `translate(${plot.X(now[name][at][0]).toFixed(1)} ${plot.Y(now[name][at][1]).toFixed(1)})`));
-    }
-    threads.forEach((thread, at) => thread.setAttribute("d", plot.path([now.words[at][0], now.frames[at][0]], [now.words[at][1], now.frames[at][1]])));
+    const positions = model.positions(), now = { words: sized(positions.words), frames: sized(positions.frames) }, scores = score(positions);
+    const place = ([x, y]) => `${plot.X(x).toFixed(1)} ${plot.Y(y).toFixed(1)}`;
+    for (const { name, members, mark, path } of points) path.setAttribute("d", members.map((at) => `M${place(now[name][at])}${mark}`).join(""));
+    threads.forEach((thread, out) => thread.setAttribute("d", groups[out].map((at) => `M${place(now.words[at])}L${place(now.frames[at])}`).join("")));
     labels.forEach((label, concept) => {
       const mine = now.words.filter((_, at) => concepts[at] === concept && at < trained), [x, y] = columnMeans(mine);
-      label.setAttribute("x", plot.X(x));
-      label.setAttribute("y", plot.Y(y) - 11);
+      label.setAttribute("transform", `translate(${plot.X(x).toFixed(1)} ${(plot.Y(y) - 11).toFixed(1)})`);
     });
     origin.setAttribute("d", `M${plot.X(0) - 6} ${plot.Y(0)}h12M${plot.X(0)} ${plot.Y(0) - 6}v12`);
-    ["cosine", "cka"].forEach((key, number) => [0, 1].forEach((which) => {
-      lines[number][which].setAttribute("d", curves.path(history.map((entry) => entry.step), history.map((entry) => entry.scores[which][key])));
-    }));
     for (const [key, [inside, outside]] of Object.entries(cells)) {
-      [inside, outside].forEach((cell, which) => { cell.textContent = key === "retrieval" ? percent(scores[which][key]) : fixed(scores[which][key]); });
+      [inside, outside].forEach((cell, which) => {
+        const text = key === "retrieval" ? percent(scores[which][key]) : fixed(scores[which][key]);
+        if (cell.textContent !== text) cell.textContent = text; // else the browser would lay out the table for nothing
+      });
     }
   }
 
-  const note = () => history.push({ step: model.step, scores: score() });
+  function trace() {
+    const steps = history.map((entry) => entry.step);
+    ["cosine", "cka"].forEach((key, number) => lines[number].forEach((line, which) => line.setAttribute("d", curves.path(steps, history.map((entry) => entry.scores[which][key])))));
+  }
+
+  function note() {
+    history.push({ step: model.step, scores: score() });
+    trace();
+  }
 
   function advance(steps) {
     for (let left = steps; left && model.step < longest; left -= 1) {
@@ -84,7 +86,7 @@ live("clouds", ({ root, stage, data }) => {
   }
 
   function frame() {
-    advance(3);
+    advance(2);
     if (model.step >= longest) pause();
     else timer = requestAnimationFrame(frame);
   }
@@ -125,7 +127,9 @@ live("clouds", ({ root, stage, data }) => {
     for (const each of [plot, curves]) each.measure();
     plot.axes({ xTicks: [], yTicks: [] });
     curves.axes({ yTicks: [-1, 0, 1] });
-    if (model) paint();
+    if (!model) return;
+    trace();
+    paint();
   });
   reset();
 

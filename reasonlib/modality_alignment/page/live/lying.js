@@ -1,43 +1,64 @@
 // CKA of two clouds that are drawn in the page, against the number of examples: the plain estimate and the unbiased one.
 
 live("lying", ({ root, stage, data, find }) => {
-  const sizes = data.sizes, estimates = { plain: plainHsic, unbiased: unbiasedHsic };
-  let seed = 1, drawn = {};
+  const sizes = data.sizes;
+  let seed = 1, drawn = { plain: [], unbiased: [] }, stop = () => {};
   const plot = new Plot({ label: "CKA against the number of examples", x: [Math.log2(sizes[0]), Math.log2(sizes.at(-1))], y: [-0.4, 1], height: 230, xTitle: "examples in the batch", yTitle: "CKA", left: 38 });
   const lines = range(2, (number) => draw("path", { class: "rr-live-line", stroke: COLOURS[number], "stroke-dasharray": DASHES[number] }));
   const marks = range(2, (number) => sizes.map(() => draw("path", { class: "rr-live-mark", d: markPath(MARKS[number], 4.6), fill: COLOURS[number] })));
   plot.inner.append(...lines, ...marks.flat());
   const said = announcer();
 
-  /** Two clouds that have a share of their variance in common. */
-  function cloud(count, width, share, random) {
-    const row = () => Float64Array.from({ length: width }, () => random.normal());
-    const cause = range(count, row), mixed = () => cause.map((common) => row().map((own, k) => Math.sqrt(share) * common[k] + Math.sqrt(1 - share) * own));
-    return [mixed(), mixed()];
+  /**
+   * Draw two clouds that have a share of their variance in common, and compare them as they grow. An example has a seed,
+   * so it stays where it is when another slider moves; it comes with two normal numbers a dimension (Box and Muller 1958).
+   */
+  function* compare(size, share) {
+    const x = new Matrix(sizes.at(-1), size, new Float64Array(sizes.at(-1) * size)), y = new Matrix(x.rows, size, x.data.slice());
+    const compared = new Comparison(x, y), own = Math.sqrt(1 - share * share);
+    for (const count of sizes) {
+      for (; compared.count < count; compared.grow()) {
+        for (let row = compared.count; row < compared.count + 4; row++) {
+          const random = new Random(1000 * seed + row);
+          for (let at = row * size; at < (row + 1) * size; at++) {
+            const radius = Math.sqrt(-2 * Math.log(1 - random.next())), angle = 2 * Math.PI * random.next();
+            x.data[at] = radius * Math.cos(angle);
+            y.data[at] = share * x.data[at] + own * radius * Math.sin(angle);
+          }
+        }
+        yield;
+      }
+      drawn.plain.push(compared.cka());
+      drawn.unbiased.push(compared.cka(true));
+    }
   }
 
   function paint() {
-    plot.measure();
-    plot.axes({ xTicks: sizes.map(Math.log2), xSay: (x) => String(Math.round(2 ** x)), yTicks: [0, 0.5, 1] });
-    Object.keys(estimates).forEach((name, number) => {
-      lines[number].setAttribute("d", plot.path(sizes.map(Math.log2), drawn[name]));
-      marks[number].forEach((mark, at) => mark.setAttribute("transform", `translate(${plot.X(Math.log2(sizes[at])).toFixed(1)} ${plot.Y(drawn[name][at]).toFixed(1)})`));
+    const seen = sizes.slice(0, drawn.plain.length).map(Math.log2);
+    Object.values(drawn).forEach((values, number) => {
+      lines[number].setAttribute("d", plot.path(seen, values));
+      marks[number].forEach((mark, at) => {
+        mark.setAttribute("visibility", at < seen.length ? "visible" : "hidden");
+        if (at < seen.length) mark.setAttribute("transform", `translate(${plot.X(seen[at]).toFixed(1)} ${plot.Y(values[at]).toFixed(1)})`);
+      });
     });
   }
 
   function measure() {
-    const random = new Random(seed), size = Math.round(width.value);
-    const { ms } = timed(() => {
-      drawn = { plain: [], unbiased: [] };
-      for (const count of sizes) {
-        const [x, y] = cloud(count, size, share.value, random).map(products);
-        for (const [name, hsic] of Object.entries(estimates)) drawn[name].push(estimateCka(x, y, hsic));
+    const size = Math.round(width.value), at = sizes.indexOf(data.said);
+    let spent = 0, known = -1;
+    stop();
+    drawn = { plain: [], unbiased: [] };
+    stop = littleByLittle(compare(size, share.value), (done, ms) => {
+      spent += ms;
+      if (drawn.plain.length === known) return;
+      if (known <= at && drawn.plain.length > at) {
+        said.replaceChildren(`With ${data.said} examples in ${size} dimensions: plain `, make("strong", {}, fixed(drawn.plain[at])), ", unbiased ", make("strong", {}, fixed(drawn.unbiased[at])), ".");
       }
+      known = drawn.plain.length;
+      paint();
+      if (done) find("took").textContent = took(spent, "Drawn");
     });
-    const at = sizes.indexOf(data.said);
-    said.replaceChildren(`With ${data.said} examples in ${size} dimensions: plain `, make("strong", {}, fixed(drawn.plain[at])), ", unbiased ", make("strong", {}, fixed(drawn.unbiased[at])), ".");
-    find("took").textContent = took(ms, "Drawn");
-    paint();
   }
 
   const quarter = Math.log10(2) / 4 - 1e-9; // four steps double the number; rounding must not cut off the last one
@@ -46,9 +67,12 @@ live("lying", ({ root, stage, data, find }) => {
   const again = button("Draw again", () => { seed += 1; measure(); }, { main: true });
   stage.append(make("div", { class: "rr-live-row" }, again, make("span", { class: "rr-live-key" }, swatch(0), " plain estimate  ", swatch(1), " unbiased estimate")),
     make("div", { class: "rr-live-sliders" }, width.element, share.element), plot.element, said);
-  drawn = { plain: sizes.map(() => 0), unbiased: sizes.map(() => 0) };
+  redrawn(plot.element, () => {
+    plot.measure();
+    plot.axes({ xTicks: sizes.map(Math.log2), xSay: (x) => String(Math.round(2 ** x)), yTicks: [0, 0.5, 1] });
+    paint();
+  });
   measure();
-  redrawn(plot.element, paint);
 
   root.lying = { // for tests and for the browser's console
     set: (values) => {

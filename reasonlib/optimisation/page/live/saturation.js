@@ -8,7 +8,6 @@ live("saturation", ({ root, stage, data: { tries, momentum, width } }) => {
   const chosen = { ...Object.values(tries)[0].settings };
   let stack, seen, first, history, every, span = null, training = false, frame = 0, drawnAt = -1;
 
-  const layersTitle = (plot) => { plot.xTitle = plot.width < 330 ? "layer" : "layer, from the input to the output"; };
   const wide = (share, low, high) => (at) => clamp(Math.round(at * share), low, high);
   const violins = new Plot({ label: "Activations of every layer", x: [0.5, 6.5], y: [0, 1], height: wide(0.6, 220, 300), left: 34, yTitle: "activations" });
   const gradients = new Plot({ label: "Norm of the gradient at every layer", x: [0.5, 6.5], y: [1e-6, 1], logY: true, height: wide(0.62, 180, 225), left: 40, yTitle: "gradient of the weights (norm)", xTitle: "layer" });
@@ -55,7 +54,7 @@ live("saturation", ({ root, stage, data: { tries, momentum, width } }) => {
   const said = announcer();
   const step = make("span", { class: "rr-opt-count" });
   const body = make("tbody");
-  const numbers = make("details", { class: "rr-opt-numbers" }, make("summary", {}, "The numbers, layer by layer"),
+  const numbers = make("details", { class: "rr-opt-numbers", ontoggle: () => tabulate() }, make("summary", {}, "The numbers, layer by layer"),
     make("table", { class: "rr-live-table rr-opt-table" }, make("thead", {}, make("tr", {}, ...["Layer", "Mean", "Saturated", "Dead units", "Gradient"].map((name) => make("th", { scope: "col" }, name)))), body));
   const key = make("p", { class: "rr-opt-legend" }, make("span", { style: `background:${COOL}` }), "responds ", make("span", { style: `background:${WARM}` }), "saturated: a slope below a tenth of the steepest ", make("span", { class: "rr-opt-dash" }), "mean");
 
@@ -142,15 +141,13 @@ live("saturation", ({ root, stage, data: { tries, momentum, width } }) => {
   function render() {
     drawnAt = stack.steps;
     const { layers } = seen, count = layers.length;
-    for (const plot of [violins, gradients, carpet, curve]) plot.measure();
     violins.x = gradients.x = carpet.y = [0.5, count + 0.5];
-    layersTitle(violins);
     const whole = range(count, (l) => l + 1), few = count > 10 ? whole.filter((l) => l % 2) : whole;
 
     // How the activations of each layer are spread.
     violins.y = limits();
     violins.axes({ xTicks: few });
-    const bins = 36, [low, high] = violins.y, half = (violins.X(2) - violins.X(1)) * 0.44, thick = violins.up / bins;
+    const bins = 36, [low, high] = violins.y, half = (violins.X(2) - violins.X(1)) * 0.44, thick = violins.up / bins, tall = (thick - 0.5).toFixed(1);
     const parts = [draw("path", { class: "rr-live-axis", style: "stroke-opacity:.25", d: `M${violins.left} ${violins.Y(0)}h${violins.across}` })];
     const faded = FADED * stack.steepest;
     layers.forEach(({ values, slopes, mean }, l) => {
@@ -166,8 +163,8 @@ live("saturation", ({ root, stage, data: { tries, momentum, width } }) => {
         if (!all[bin]) continue;
         const reach = Math.max(0.8, (Math.sqrt(all[bin]) / most) * half), y = violins.top + violins.up - (bin + 1) * thick;
         const inner = reach * (awake[bin] / all[bin]);
-        warm += `M${(middle - reach).toFixed(1)} ${y.toFixed(1)}h${(2 * reach).toFixed(1)}v${(thick - 0.5).toFixed(1)}h${(-2 * reach).toFixed(1)}z`;
-        if (inner > 0) cool += `M${(middle - inner).toFixed(1)} ${y.toFixed(1)}h${(2 * inner).toFixed(1)}v${(thick - 0.5).toFixed(1)}h${(-2 * inner).toFixed(1)}z`;
+        warm += `M${(middle - reach).toFixed(1)} ${y.toFixed(1)}h${(2 * reach).toFixed(1)}v${tall}h${(-2 * reach).toFixed(1)}z`;
+        if (inner > 0) cool += `M${(middle - inner).toFixed(1)} ${y.toFixed(1)}h${(2 * inner).toFixed(1)}v${tall}h${(-2 * inner).toFixed(1)}z`;
       }
       parts.push(draw("path", { d: warm, fill: WARM }), draw("path", { d: cool, fill: COOL }));
       if (Number.isFinite(mean)) parts.push(draw("path", { class: "rr-opt-mean", d: `M${middle - half * 0.9} ${violins.Y(mean)}h${half * 1.8}` }));
@@ -205,7 +202,11 @@ live("saturation", ({ root, stage, data: { tries, momentum, width } }) => {
       draw("path", { class: "rr-live-now", d: `M${curve.left} ${curve.Y(Math.LN2)}h${curve.across}` }),
       draw("path", { class: "rr-live-line", stroke: COLOURS[2], d: curve.path(history.map((one) => one.step), losses) }));
     step.textContent = `step ${stack.steps}, ${Math.round(100 * seen.accuracy)} % right`;
-    body.replaceChildren(...layers.map(({ mean, saturated, dead, gradient }, l) => make("tr", {}, make("th", { scope: "row" }, String(l + 1)),
+    if (numbers.open) tabulate();
+  }
+
+  function tabulate() {
+    body.replaceChildren(...seen.layers.map(({ mean, saturated, dead, gradient }, l) => make("tr", {}, make("th", { scope: "row" }, String(l + 1)),
       ...[rounded(mean), `${(100 * saturated).toFixed(1)} %`, `${dead} of ${width}`, rounded(gradient)].map((text) => make("td", {}, text)))));
   }
 
@@ -227,6 +228,10 @@ live("saturation", ({ root, stage, data: { tries, momentum, width } }) => {
     chosen, get stack() { return stack; }, get seen() { return seen; }, advance, render, anew, ACTIVATIONS,
     set: (changes) => { Object.assign(chosen, changes); anew(); }, make: (settings) => new Stack(settings),
   }; // for the console
-  anew();
-  redrawn(stage, render);
+  redrawn(stage, () => {
+    for (const plot of [violins, gradients, carpet, curve]) plot.measure();
+    violins.xTitle = violins.width < 330 ? "layer" : "layer, from the input to the output";
+    if (stack) render();
+    else anew();
+  });
 });

@@ -2,7 +2,7 @@
 
 /** Every activation f with its slope, as in reasonlib.optimisation.models.activations. */
 const ACTIVATIONS = {
-  sigmoid: [sigmoid, (z) => sigmoid(z) * (1 - sigmoid(z))],
+  sigmoid: [sigmoid, (z, share = sigmoid(z)) => share * (1 - share)],
   "hard sigmoid": [(z) => clamp((z + 1) / 2, 0, 1), (z) => (Math.abs(z) <= 1 ? 0.5 : 0)],
   dSiLU: [(z) => sigmoid(z) * (1 + z * (1 - sigmoid(z))), (z) => sigmoid(z) * (1 - sigmoid(z)) * (2 + z * (1 - 2 * sigmoid(z)))],
   tanh: [Math.tanh, (z) => 1 - Math.tanh(z) ** 2],
@@ -45,6 +45,13 @@ function somePoints() {
   return { x, truth: distance.map((one) => (one > middle ? 1 : 0)) };
 }
 
+/** To a row of `into`, add four rows of `from`, each times its share: a processor adds faster than it reads and writes. */
+function addRows(into, to, from, at, width, [a, b, c, d]) {
+  for (let i = 0, one = at; i < width; i += 1, one += 1) {
+    into[to + i] += a * from[one] + b * from[one + width] + c * from[one + 2 * width] + d * from[one + 3 * width];
+  }
+}
+
 class Stack {
   constructor({ activation, depth, scale, rate, momentum, width, seed }) {
     Object.assign(this, { depth, width, rate, momentum, steps: 0, points: somePoints() });
@@ -65,12 +72,20 @@ class Stack {
     for (let l = 0; l <= depth; l += 1) {
       const ins = sizes[l], outs = sizes[l + 1], from = as[l], w = weights[l], b = biases[l];
       const a = new Float64Array(POINTS * outs), slope = new Float64Array(POINTS * outs);
-      for (let p = 0; p < POINTS; p += 1) {
-        for (let u = 0; u < outs; u += 1) {
-          let z = b[u];
-          for (let i = 0; i < ins; i += 1) z += w[u * ins + i] * from[p * ins + i];
-          a[p * outs + u] = l < depth ? this.f(z) : z;
-          slope[p * outs + u] = l < depth ? this.slope(z) : 1;
+      for (let u = 0; u < outs; u += 1) {
+        for (let p = 0; p < POINTS; p += 4) { // four at a time, since a processor adds faster than it waits
+          let first = b[u], second = b[u], third = b[u], fourth = b[u];
+          for (let i = 0, k = p * ins; i < ins; i += 1, k += 1) {
+            const weight = w[u * ins + i];
+            first += weight * from[k];
+            second += weight * from[k + ins];
+            third += weight * from[k + 2 * ins];
+            fourth += weight * from[k + 3 * ins];
+          }
+          [first, second, third, fourth].forEach((z, k) => {
+            a[(p + k) * outs + u] = l < depth ? this.f(z) : z;
+            slope[(p + k) * outs + u] = l < depth ? this.slope(z) : 1;
+          });
         }
       }
       as.push(a);
@@ -88,15 +103,15 @@ class Stack {
     for (let l = depth; l >= 0; l -= 1) {
       const ins = sizes[l], outs = sizes[l + 1], from = as[l], w = weights[l];
       const gw = new Float64Array(w.length), gb = new Float64Array(outs), below = new Float64Array(POINTS * ins);
+      const push = (p, u) => back[p * outs + u];
+      for (let u = 0; u < outs; u += 1) {
+        for (let p = 0; p < POINTS; p += 1) gb[u] += push(p, u);
+        for (let p = 0; p < POINTS; p += 4) addRows(gw, u * ins, from, p * ins, ins, [push(p, u), push(p + 1, u), push(p + 2, u), push(p + 3, u)]);
+      }
       for (let p = 0; p < POINTS; p += 1) {
-        for (let u = 0; u < outs; u += 1) {
-          const push = back[p * outs + u];
-          gb[u] += push;
-          for (let i = 0; i < ins; i += 1) {
-            gw[u * ins + i] += push * from[p * ins + i];
-            below[p * ins + i] += push * w[u * ins + i];
-          }
-        }
+        let u = 0;
+        for (; u + 3 < outs; u += 4) addRows(below, p * ins, w, u * ins, ins, [push(p, u), push(p, u + 1), push(p, u + 2), push(p, u + 3)]);
+        for (; u < outs; u += 1) for (let i = 0; i < ins; i += 1) below[p * ins + i] += push(p, u) * w[u * ins + i];
       }
       if (l > 0) for (let k = 0; k < below.length; k += 1) below[k] *= slopes[l - 1][k];
       this.gradients[l] = [gw, gb];

@@ -2,7 +2,7 @@
 //
 // S tokens in all, D width, P = 30 pairs. The names of weights are those of the PyTorch model's state_dict.
 
-const geluTanh = (x) => 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)));
+const geluTanh = (x) => 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x * x * x)));
 
 /** Token ids and speakers (1 system, 2 user) of [[system, user], ...]: [CLS] u [SEPU] s [SEPU] u [SEPU] ... [SEP]. */
 function turnTokens(turns, vocabulary, longest) {
@@ -40,16 +40,19 @@ function embed(model, ids, roles) {
   return sum;
 }
 
-/** One layer of ALBERT; every layer has the same weights. `mask(query, key)` says what may be seen. */
-function albertLayer(part, x, { heads, eps, mask }) {
-  const attention = part.part("attention"), project = (name) => linear(attention.part(name), x);
-  const attended = attend(project("query"), project("key"), project("value"), heads, { mask });
-  x = layerNorm(attention.part("LayerNorm"), add(x, linear(attention.part("dense"), attended.joined)), eps);
+/**
+ * One layer of ALBERT, for the first `count` tokens, which look at all of them; every layer has the same weights.
+ * `mask(query, key)` says what may be seen.
+ */
+function albertLayer(part, x, { heads, eps, mask }, count) {
+  const attention = part.part("attention"), project = (name, x) => linear(attention.part(name), x), asking = x.take(range(count));
+  const attended = attend(project("query", asking), project("key", x), project("value", x), heads, { mask });
+  x = layerNorm(attention.part("LayerNorm"), add(asking, linear(attention.part("dense"), attended.joined)), eps);
   const wide = linear(part.part("ffn"), x).map(geluTanh);
   return { output: layerNorm(part.part("full_layer_layer_norm"), add(x, linear(part.part("ffn_output"), wide)), eps), attended };
 }
 
-/** The state after the turns: for every pair its value and how sure, and the weights of every layer's heads. */
+/** The state after the turns: for every pair its value and how sure, and the weights of every layer's heads; in the last layer, those of the slots. */
 function track(weights, data, turns, { blocked = false } = {}) {
   const vocabulary = (data.vocabulary ??= new Vocabulary(data.tokens, { unknown: "[UNK]" }));
   const { ids, roles } = turnTokens(turns, vocabulary, data.longest), model = weights.part("encoder");
@@ -57,8 +60,9 @@ function track(weights, data, turns, { blocked = false } = {}) {
   const mask = blocked ? (query, key) => query >= count || key >= count || query === key : null;
   let x = linear(encoder.part("encoder.embedding_hidden_mapping_in"), layerNorm(encoder.part("embeddings.LayerNorm"), embed(model, ids, roles), data.eps));
   const attention = [];
-  for (let layer = 0; layer < data.layers; layer++) {
-    const { output, attended } = albertLayer(encoder.part("encoder.albert_layer_groups.0.albert_layers.0"), x, { ...data, mask });
+  for (let layer = 1; layer <= data.layers; layer++) {
+    const needed = layer < data.layers ? x.rows : count + 1; // of the last layer, slots and [CLS] are read
+    const { output, attended } = albertLayer(encoder.part("encoder.albert_layer_groups.0.albert_layers.0"), x, { ...data, mask }, needed);
     x = output;
     attention.push(attended.weights);
   }

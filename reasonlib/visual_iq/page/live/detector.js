@@ -3,20 +3,20 @@
 
 const LONGEST_STEP = Math.log(1000 / 16);
 
-/** A convolution whose kernel is laid out for four outputs at a time; batch normalisation is folded into it. */
+/** A convolution whose kernel is laid out for eight outputs at a time; batch normalisation is folded into it. */
 class Convolution {
   constructor(part, norm = null, bias = null) {
     const { shape: [outputs, inputs, side], data } = part.tensor("weight");
-    const blocks = Math.ceil(outputs / 4), taps = side * side;
+    const blocks = Math.ceil(outputs / 8), taps = side * side;
     Object.assign(this, { outputs, inputs, side, blocks, before: new Map() });
-    this.kernel = new Float64Array(blocks * taps * inputs * 4);
-    this.bias = new Float64Array(4 * blocks);
+    this.kernel = new Float64Array(blocks * taps * inputs * 8);
+    this.bias = new Float64Array(outputs);
     for (let o = 0; o < outputs; o++) {
       const scale = norm ? norm.vector("weight")[o] / Math.sqrt(norm.vector("running_var")[o] + 1e-5) : 1;
       this.bias[o] = norm ? norm.vector("bias")[o] - norm.vector("running_mean")[o] * scale : bias[o];
       for (let i = 0; i < inputs; i++) {
         for (let tap = 0; tap < taps; tap++) {
-          this.kernel[(((o >> 2) * taps + tap) * inputs + i) * 4 + (o & 3)] = data[(o * inputs + i) * taps + tap] * scale;
+          this.kernel[(((o >> 3) * taps + tap) * inputs + i) * 8 + (o & 7)] = data[(o * inputs + i) * taps + tap] * scale;
         }
       }
     }
@@ -39,42 +39,46 @@ class Convolution {
     return todo;
   }
 
-  /** Run over a map; `rectify` cuts off what is negative. Cells that see nothing new keep their result. */
+  /** Run over a map; `rectify` cuts off what is negative. Cells that see nothing new keep their result. Maps stay as they are. */
   over(map, { stride = 1, rectify = false } = {}) {
     const { height, width, data } = map, { outputs, inputs, side, blocks, kernel, bias } = this, reach = (side - 1) / 2;
     const h = Math.ceil(height / stride), w = Math.ceil(width / stride), last = this.before.get(height);
     const todo = last ? this.changed(map, h, w, stride, last.data) : null;
-    const result = last ? last.result : new Float64Array(h * w * outputs);
+    const result = last ? last.result.slice() : new Float64Array(h * w * outputs), sums = new Float64Array(8);
     for (let block = 0; block < blocks; block++) {
-      const first = 4 * block, count = Math.min(4, outputs - first), own = block * side * side * inputs * 4;
+      const first = 8 * block, count = Math.min(8, outputs - first), own = first * side * side * inputs;
       for (let y = 0; y < h; y++) {
         const lowRow = Math.max(0, reach - y * stride), highRow = Math.min(side, height + reach - y * stride);
         for (let x = 0; x < w; x++) {
           if (todo && !todo[y * w + x]) continue;
           const low = Math.max(0, reach - x * stride), high = Math.min(side, width + reach - x * stride);
-          let a = bias[first], b = bias[first + 1], c = bias[first + 2], d = bias[first + 3];
+          let s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0, s5 = 0, s6 = 0, s7 = 0;
           for (let row = lowRow; row < highRow; row++) {
             let at = ((y * stride + row - reach) * width + x * stride + low - reach) * inputs;
-            let k = own + (row * side + low) * inputs * 4; // the taps of a row lie side by side, as their cells do
-            for (const end = at + (high - low) * inputs; at < end; at++, k += 4) {
+            let k = own + (row * side + low) * inputs * 8; // the taps of a row lie side by side, as their cells do
+            for (const end = at + (high - low) * inputs; at < end; at++, k += 8) {
               const value = data[at];
               if (value === 0) continue; // more than half of all features, after a rectifier
-              a += value * kernel[k];
-              b += value * kernel[k + 1];
-              c += value * kernel[k + 2];
-              d += value * kernel[k + 3];
+              s0 += value * kernel[k];
+              s1 += value * kernel[k + 1];
+              s2 += value * kernel[k + 2];
+              s3 += value * kernel[k + 3];
+              s4 += value * kernel[k + 4];
+              s5 += value * kernel[k + 5];
+              s6 += value * kernel[k + 6];
+              s7 += value * kernel[k + 7];
             }
           }
-          const to = (y * w + x) * outputs + first;
-          result[to] = rectify && a < 0 ? 0 : a;
-          if (count > 1) result[to + 1] = rectify && b < 0 ? 0 : b;
-          if (count > 2) result[to + 2] = rectify && c < 0 ? 0 : c;
-          if (count > 3) result[to + 3] = rectify && d < 0 ? 0 : d;
+          sums[0] = s0, sums[1] = s1, sums[2] = s2, sums[3] = s3, sums[4] = s4, sums[5] = s5, sums[6] = s6, sums[7] = s7;
+          for (let o = 0, to = (y * w + x) * outputs + first; o < count; o++) {
+            const value = sums[o] + bias[first + o];
+            result[to + o] = rectify && value < 0 ? 0 : value;
+          }
         }
       }
     }
-    this.before.set(height, { data: data.slice(), result });
-    return { height: h, width: w, features: outputs, data: result.slice() };
+    this.before.set(height, { data, result });
+    return { height: h, width: w, features: outputs, data: result };
   }
 }
 
@@ -120,35 +124,30 @@ class Detector {
     this.lateral = strides.map((_, level) => plain(`pyramid.lateral.${level}`));
     this.output = strides.map((_, level) => plain(`pyramid.output.${level}`));
     this.proposal = { hidden: plain("proposal.hidden"), answer: plain("proposal.answer") };
-    const layers = (name) => ["first", "second", "answer"].map((layer) => {
-      const part = weights.part(`heads.${name}.${layer}`), matrix = part.matrix("weight");
-      return { rows: matrix.rows, columns: matrix.columns, weight: matrix.data, bias: part.vector("bias") };
-    });
-    this.heads = { object: layers("object"), attributes: range(3, (number) => layers(`attributes.${number}`)) };
+    this.heads = { object: weights.part("heads.object"), attributes: range(3, (number) => weights.part(`heads.attributes.${number}`)) };
   }
 
   /** Features of a panel on four scales, each with what the coarser ones know. */
   features(pixels) {
-    const ink = Float64Array.from(pixels, (value) => 1 - value / 255);
+    const ink = new Float64Array(pixels.length);
+    for (let at = 0; at < ink.length; at++) ink[at] = 1 - pixels[at] / 255;
     let map = this.stem.over({ height: CANVAS, width: CANVAS, data: ink }, { stride: 2, rectify: true });
     const levels = this.stages.map(({ down, first, second }) => {
       map = down.over(map, { stride: 2, rectify: true });
-      const change = second.over(first.over(map, { rectify: true })).data;
-      return (map = { ...map, data: map.data.map((value, at) => Math.max(0, value + change[at])) });
+      const change = second.over(first.over(map, { rectify: true })).data, data = new Float64Array(change.length);
+      for (let at = 0; at < data.length; at++) data[at] = Math.max(0, map.data[at] + change[at]);
+      return (map = { ...map, data });
     });
-    let coarser = null;
     const merged = [];
     for (const level of [3, 2, 1, 0]) {
-      const own = this.lateral[level].over(levels[level]), { height, width, features, data } = own;
-      if (coarser) {
-        for (let y = 0; y < height; y++) {
-          for (let x = 0; x < width; x++) {
-            const from = ((y >> 1) * coarser.width + (x >> 1)) * features, to = (y * width + x) * features;
-            for (let k = 0; k < features; k++) data[to + k] += coarser.data[from + k];
-          }
+      const own = this.lateral[level].over(levels[level]), { height, width, features } = own, data = own.data.slice(), coarser = merged[level + 1];
+      for (let y = 0, to = 0; coarser && y < height; y++) {
+        for (let x = 0; x < width; x++) {
+          const from = ((y >> 1) * coarser.width + (x >> 1)) * features;
+          for (let k = 0; k < features; k++) data[to++] += coarser.data[from + k];
         }
       }
-      merged[level] = coarser = own;
+      merged[level] = { ...own, data };
     }
     return merged.map((map, level) => this.output[level].over(map));
   }
@@ -202,36 +201,29 @@ class Detector {
     return result;
   }
 
-  /** Two hidden layers and an answer. */
-  ask(layers, patch) {
-    return layers.reduce((values, { rows, columns, weight, bias }, number) => {
-      const result = new Float64Array(rows);
-      for (let row = 0, at = 0; row < rows; row++) {
-        let total = bias[row];
-        for (let k = 0; k < columns; k++) total += weight[at++] * values[k];
-        result[row] = number < 2 && total < 0 ? 0 : total;
-      }
-      return result;
-    }, patch);
+  /** Two hidden layers and an answer, for every patch. */
+  ask(head, patches) {
+    const hidden = linear(head.part("second"), linear(head.part("first"), patches).map(relu)).map(relu);
+    return linear(head.part("answer"), hidden);
   }
 
-  /** Type and probability of what stands in a box, and a better box. */
-  look(pyramid, box) {
-    const patch = this.patch(pyramid, box), answer = Array.from(this.ask(this.heads.object, patch));
-    const shares = softmax(answer.slice(0, this.background + 1)), type = argmax(shares.slice(0, this.background));
-    const code = answer.slice(this.background + 1).map((value, at) => value / this.scale[at]);
-    return { patch, type, score: shares[type], box: decodeBox(code, box) };
+  /** Of every box: the patch, the type and probability of what stands in it, and a better box. */
+  look(pyramid, boxes) {
+    const patches = Matrix.of(boxes.map((box) => this.patch(pyramid, box))), answers = this.ask(this.heads.object, patches);
+    return boxes.map((box, at) => {
+      const answer = Array.from(answers.row(at)), shares = softmax(answer.slice(0, this.background + 1)), type = argmax(shares.slice(0, this.background));
+      const code = answer.slice(this.background + 1).map((value, axis) => value / this.scale[axis]);
+      return { patch: patches.row(at), type, score: shares[type], box: decodeBox(code, box) };
+    });
   }
 
   /** What stands on a panel: `anchors` and `proposals` on the way, then `detections`, the surest first. */
   detect(pixels, threshold = 0.9) {
     const pyramid = this.features(pixels), { anchors, proposals } = this.propose(pyramid);
-    const first = suppressed(proposals.map(({ box }) => this.look(pyramid, box)), this.suppress[1]).slice(0, this.found);
-    const second = first.filter(({ score }) => score > threshold / 3).map(({ box }) => {
-      const { patch, type, score, box: better } = this.look(pyramid, box);
-      const [size, colour, angle] = this.heads.attributes.map((head) => argmax(this.ask(head, patch)));
-      return { box: better, score, levels: [type, size, colour, angle] };
-    });
+    const first = suppressed(this.look(pyramid, proposals.map(({ box }) => box)), this.suppress[1]).slice(0, this.found);
+    const likely = this.look(pyramid, first.filter(({ score }) => score > threshold / 3).map(({ box }) => box));
+    const attributes = this.heads.attributes.map((head) => this.ask(head, Matrix.of(likely.map(({ patch }) => patch))));
+    const second = likely.map(({ type, score, box }, at) => ({ box, score, levels: [type, ...attributes.map((answers) => argmax(answers.row(at)))] }));
     const detections = suppressed(second, this.suppress[1]).filter(({ score }) => score >= threshold);
     return { anchors, proposals, detections };
   }

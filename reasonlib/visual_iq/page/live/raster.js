@@ -108,13 +108,11 @@ function drawEntity(image, slot, [kind, size, colour, angle], levels, inside) {
       const left = from(x - cos * x + sin * y, -sin, row, cos, column), top = from(y - sin * x - cos * y, cos, row, sin, column);
       const right = left & 31, below = top & 31; // the origin of a pixel lies between four pixels
       let black = 0, grey = 0;
-      for (const [down, vertical] of [[0, 32 - below], [1, below]]) {
-        for (const [across, horizontal] of [[0, 32 - right], [1, right]]) {
-          const [r, c] = [(top >> 5) + down, (left >> 5) + across];
-          if (r < 0 || c < 0 || r >= CANVAS || c >= CANVAS) continue;
-          if (edge[r * CANVAS + c]) black += vertical * horizontal;
-          else if (fill[r * CANVAS + c]) grey += vertical * horizontal;
-        }
+      for (let corner = 0; corner < 4; corner++) {
+        const r = (top >> 5) + (corner >> 1), c = (left >> 5) + (corner & 1), share = (corner > 1 ? below : 32 - below) * (corner & 1 ? right : 32 - right);
+        if (r < 0 || c < 0 || r >= CANVAS || c >= CANVAS) continue;
+        if (edge[r * CANVAS + c]) black += share;
+        else if (fill[r * CANVAS + c]) grey += share;
       }
       const value = WHITE - ((black * WHITE + grey * ink + 512) >> 10);
       if (!inside || value < WHITE) image[row * CANVAS + column] = value;

@@ -4,9 +4,9 @@
 
     metrics:
       accuracy: accuracy                            # from a record's metric to words
-      joint@accuracy: accuracy on all tasks         # where a name means two things: experiment@metric
+      joint@accuracy: accuracy on all tasks         # where a name means two things; rows too
     rows:
-      no-time: without temporal encoding            # rows that are not named lose their hyphens; experiment@row
+      no-time: without temporal encoding            # other rows lose their hyphens
 """
 
 from functools import lru_cache

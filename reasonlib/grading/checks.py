@@ -17,25 +17,36 @@ for the cases of the notebook alone earns nothing.
 ○ Double a number: not started. Start here: Multiply by two.
 """
 
-import ast
 import functools
 import html
 import importlib
 import inspect
 import re
-import sysconfig
-import textwrap
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from types import CodeType
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
 from reasonlib.errors import UserError
+from reasonlib.grading.answers import StudentError, blame, is_own_raise, is_stub, source, stub
+from reasonlib.grading.expectations import Untouched, Wrong, expect, expect_close, expect_equal, guard
+
+__all__ = [
+    "Exercise",
+    "Exercises",
+    "Report",
+    "Result",
+    "StudentError",
+    "Wrong",
+    "exercise",
+    "exercises",
+    "expect",
+    "expect_close",
+    "expect_equal",
+    "grade",
+    "require",
+    "source",
+    "stub",
+]
 
 PACKAGE = "reasonlib"
 
@@ -51,30 +62,6 @@ padding:.3rem .6rem;text-align:left;vertical-align:top;color:inherit;background:
 html[data-theme=dark] .bd-content div.cell_output .text_html:has(.rr){
 background:none!important;color:inherit!important;padding:0!important}
 """
-
-
-class Wrong(Exception):
-    """What a check raises: the hint the student reads."""
-
-
-class StudentError(Exception):
-    """What a student's code raised in a process of its own, in one sentence.
-
-    Parameters
-    ----------
-    text
-        The sentence.
-    untouched
-        Whether it was the stub's own ``raise NotImplementedError``.
-    """
-
-    def __init__(self, text: str, *, untouched: bool = False) -> None:
-        super().__init__(text)
-        self.untouched = untouched
-
-
-class _Untouched(Exception):
-    """The answer is the empty one that the student was given."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,8 +151,8 @@ class Exercise:
         if answer is None or answer is ... or is_stub(answer):
             return start
         try:
-            self.body(_guard(answer), *[seed] * self.draws)
-        except _Untouched:
+            self.body(guard(answer), *[seed] * self.draws)
+        except Untouched:
             return start
         except NotImplementedError as error:
             if is_own_raise(error, self.body):
@@ -373,210 +360,6 @@ def require(result: Result) -> Result:
     if not result.passed:
         raise AssertionError(f"{result.title}: {result.message}")
     return result
-
-
-def stub() -> Callable[..., Any]:
-    """Make an untouched answer, as a student's copy begins; every check must turn it away with its hint."""
-
-    def answer(*arguments: Any, **named: Any) -> Any:
-        raise NotImplementedError("write your code here")
-
-    return answer
-
-
-def source(answer: Any) -> str:
-    """Return the text of a student's function, empty where there is none."""
-    answer = inspect.unwrap(answer) if callable(answer) else answer
-    if getattr(type(answer), "is_remote", False):
-        return str(answer._about.get("source", ""))
-    try:
-        return textwrap.dedent(inspect.getsource(answer))
-    except (OSError, TypeError, SyntaxError):
-        return ""
-
-
-def expect(condition: Any, hint: str) -> None:
-    """Complain with `hint` unless the condition holds."""
-    if not bool(condition):
-        raise Wrong(hint)
-
-
-def expect_equal(got: Any, want: Any, hint: str, *, wrong: Mapping[str, Any] | None = None) -> None:
-    """Complain unless two things are equal.
-
-    Parameters
-    ----------
-    got, want
-        The student's and the right one.
-    hint
-        Said when they differ and no entry of `wrong` fits.
-    wrong
-        From a better hint to the answer that a known mistake gives.
-    """
-    _started(got)
-    if _same(got, want):
-        return
-    for better, mistake in (wrong or {}).items():
-        if _same(got, mistake):
-            raise Wrong(better)
-    raise Wrong(f"{hint} (got {_short(got)})")
-
-
-def expect_close(
-    got: Any,
-    want: ArrayLike,
-    hint: str,
-    *,
-    wrong: Mapping[str, ArrayLike] | None = None,
-    tolerance: float = 1e-5,
-    what: str = "the result",
-) -> None:
-    """Complain unless two arrays have one shape and, up to a tolerance, one content.
-
-    Parameters
-    ----------
-    got, want
-        The student's and the right one: numbers, lists, arrays or tensors.
-    hint
-        Said when they differ and no entry of `wrong` fits.
-    wrong
-        From a better hint to the array that a known mistake gives.
-    tolerance
-        Largest difference allowed, relative and absolute.
-    what
-        How the messages call the student's array.
-    """
-    _started(got)
-    try:
-        mine = _numbers(got)
-    except (TypeError, ValueError):
-        raise Wrong(f"{what} must be numbers, got {_short(got)}") from None
-    right = _numbers(want)
-    if _close(mine, right, tolerance):
-        return
-    for better, mistake in (wrong or {}).items():
-        if _close(mine, _numbers(mistake), tolerance):
-            raise Wrong(better)
-    if mine.shape != right.shape:
-        raise Wrong(f"{what} must have shape {right.shape}, got {mine.shape}")
-    if np.isnan(mine).any() and not np.isnan(right).any():
-        raise Wrong(f"{what} holds NaN, which is not a number: look for 0/0, inf - inf or the logarithm of 0")
-    raise Wrong(f"{hint} (largest difference {np.nanmax(np.abs(mine - right)):.2g})")
-
-
-def _started(got: Any) -> None:
-    if got is ...:
-        raise _Untouched
-    if got is None:
-        raise Wrong("nothing came back: is a `return` missing?")
-
-
-def _guard(answer: Any) -> Any:
-    """Let a plain function complain by itself when it hands back nothing."""
-    if not (inspect.isfunction(answer) or getattr(type(answer), "is_remote", False)) or not callable(answer):
-        return answer
-
-    def call(*arguments: Any, **named: Any) -> Any:
-        got = answer(*arguments, **named)
-        _started(got)
-        return got
-
-    call.__wrapped__ = answer  # type: ignore[attr-defined]
-    return call
-
-
-def is_stub(answer: Any) -> bool:
-    """Tell whether a function holds no statement but a docstring, `pass`, `...` or NotImplementedError."""
-    if getattr(type(answer), "is_remote", False):
-        return answer._about.get("stub") is True
-    if not inspect.isfunction(answer):
-        return False
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(answer)))
-    except (OSError, TypeError, SyntaxError):  # no source, or a lambda inside a longer line
-        return False
-    function = tree.body[0]
-    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        return False
-    return all(_is_empty(statement) for statement in function.body)
-
-
-def _is_empty(statement: ast.stmt) -> bool:
-    if isinstance(statement, ast.Expr):
-        return isinstance(statement.value, ast.Constant)
-    if isinstance(statement, ast.Return):
-        return statement.value is None or (
-            isinstance(statement.value, ast.Constant) and statement.value.value in (None, ...)
-        )
-    if isinstance(statement, ast.Raise):
-        names = [node.id for node in ast.walk(statement) if isinstance(node, ast.Name)]
-        return "NotImplementedError" in names
-    return isinstance(statement, ast.Pass)
-
-
-def blame(error: BaseException, body: Callable[..., Any] | None = None) -> str:
-    """Say in one sentence what the student's code raised, and on which of its lines."""
-    said = f"{type(error).__name__}: {error}".rstrip(": ")
-    frames = list(traceback.walk_tb(error.__traceback__))
-    theirs = [(frame.f_code, line) for frame, line in frames if _is_students(frame.f_code, body)]
-    if not theirs:
-        return f"your answer could not be used as the exercise asks. {said}"
-    code, number = theirs[-1]
-    line = traceback.FrameSummary(code.co_filename, number, code.co_name).line
-    return f"your code stopped at its line {number}" + (f", `{line}`" if line else "") + f": {said}"
-
-
-def is_own_raise(error: NotImplementedError, body: Callable[..., Any] | None = None) -> bool:
-    """Tell the stub's own ``raise NotImplementedError`` from one that torch or NumPy raised."""
-    frame, number = list(traceback.walk_tb(error.__traceback__))[-1]
-    code = frame.f_code
-    line = traceback.FrameSummary(code.co_filename, number, code.co_name).line or "raise"
-    ours = code.co_name == "answer" and code.co_filename == __file__  # `stub`
-    return ours or (_is_students(code, body) and line.lstrip().startswith("raise"))
-
-
-def _is_students(code: CodeType, body: Callable[..., Any] | None) -> bool:
-    """Tell a student's code from that of the check, the library, Python and what is installed."""
-    if (body is not None and code is body.__code__) or code.co_filename.startswith("<frozen"):
-        return False
-    installed = [sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")]
-    folders = [*installed, str(Path(__file__).parents[1])]
-    return not any(Path(code.co_filename).is_relative_to(folder) for folder in folders)
-
-
-def _numbers(values: Any) -> NDArray[np.float64]:
-    if hasattr(values, "detach"):
-        values = values.detach().cpu().double().numpy()
-    return np.asarray(values, dtype=np.float64)
-
-
-def _close(first: NDArray[np.float64], second: NDArray[np.float64], tolerance: float) -> bool:
-    return first.shape == second.shape and bool(
-        np.allclose(first, second, rtol=tolerance, atol=tolerance, equal_nan=True)
-    )
-
-
-def _same(first: Any, second: Any) -> bool:
-    if hasattr(first, "detach") or hasattr(second, "detach") or isinstance(first, np.ndarray):
-        try:
-            return _close(_numbers(first), _numbers(second), 0.0)
-        except (TypeError, ValueError):
-            return False
-    if isinstance(first, (list, tuple)) and isinstance(second, (list, tuple)):
-        return len(first) == len(second) and all(map(_same, first, second))
-    if isinstance(first, Mapping) and isinstance(second, Mapping):
-        return first.keys() == second.keys() and all(_same(first[key], second[key]) for key in first)
-    return bool(_scalar(first) == _scalar(second))
-
-
-def _scalar(value: Any) -> Any:
-    """Return a NumPy scalar as Python's own; anything else as it is."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _short(thing: Any) -> str:
-    shown = repr(thing)
-    return shown if len(shown) <= 80 else shown[:77] + "..."
 
 
 def _points(number: int) -> str:

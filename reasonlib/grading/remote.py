@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from reasonlib.grading import checks, values
+from reasonlib.grading import answers, values
 
 __all__ = ["Ended", "Peer", "Remote", "RemoteFunction"]
 
@@ -120,7 +120,7 @@ class Peer:
             }
         )
         if self.networks == "make":  # a student's function
-            self.about[-1] |= {"source": checks.source(value)[:20_000], "stub": checks.is_stub(value)}
+            self.about[-1] |= {"source": answers.source(value)[:20_000], "stub": answers.is_stub(value)}
         return self.about[-1]
 
     def _dereference(self, kind: str, content: Any) -> Any:
@@ -133,7 +133,7 @@ class Peer:
 
         Raises
         ------
-        checks.StudentError
+        answers.StudentError
             With what the other side says about the exception that was raised there.
         """
         self.calls += 1
@@ -153,7 +153,7 @@ class Peer:
             if message.get("kind") == "call":
                 self.answer(message)
             elif message.get("ticket") == ticket and message.get("kind") == "error":
-                raise checks.StudentError(
+                raise answers.StudentError(
                     str(message.get("text")), untouched=message.get("untouched") is True
                 )
             elif message.get("ticket") == ticket and message.get("kind") == "value":
@@ -190,14 +190,14 @@ class Peer:
             json.dumps(reply)
         except Ended:
             raise
-        except checks.StudentError as error:
+        except answers.StudentError as error:
             reply = {"kind": "error", "ticket": ticket, "text": str(error), "untouched": error.untouched}
         except BaseException as error:
             reply = {
                 "kind": "error",
                 "ticket": ticket,
-                "text": checks.blame(error).encode("utf-8", "replace").decode()[:2000],
-                "untouched": isinstance(error, NotImplementedError) and checks.is_own_raise(error),
+                "text": answers.blame(error).encode("utf-8", "replace").decode()[:2000],
+                "untouched": isinstance(error, NotImplementedError) and answers.is_own_raise(error),
             }
         self.send(reply)
 

@@ -111,7 +111,9 @@ def test_an_interval_that_holds_both_answers_never_decides(topic):
     measured(row="large", values=(0.9, 0.6, 0.9))
     for agreement in (LEVEL, ORDER, BOTH):
         verdict = one(topic, agreement)
-        assert verdict.verdict == "inconclusive" and verdict.notes == ("the interval includes values for and against",)
+        assert verdict.verdict == "inconclusive" and verdict.notes == (
+            "the interval includes values for and against",
+        )
         assert verdict.interval["low"] < verdict.interval["high"] and verdict.interval["confidence"] == 0.95
 
 

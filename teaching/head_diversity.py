@@ -248,7 +248,7 @@ EDITION = {
                 "you multiplied by it twice",
                 "X^T Y is W^T Z^T Z V: the inputs stand there twice, the covariance once",
             ),
-            Mistake(without_square, "square the norm", "HSIC is a sum of squares"),
+            Mistake(without_square, "HSIC is the squared norm", "HSIC is a sum of squares"),
             Mistake(hsic_alone, "this is HSIC", "HSIC grows with the scale of the weights"),
         ],
     ),

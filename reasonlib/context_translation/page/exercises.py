@@ -131,7 +131,7 @@ def kept_neighbours(translations: Sequence[str], references: Sequence[str]) -> f
     title="Make BLEU prefer the wrong meaning",
     minutes=20,
     points=3,
-    hint="Reverse the words of some sentences without a contrast. Which of them cost the most n-grams?",
+    hint="Which order of the words leaves no bigram of a sentence right? Which sentences have most n-grams?",
 )
 def check_lower_bleu(answer: Callable[..., Any], seed: int) -> None:
     """Check ``lower_bleu(references, contrasts)``: translations that are better than their BLEU.
@@ -168,13 +168,13 @@ def check_lower_bleu(answer: Callable[..., Any], seed: int) -> None:
     )
     expect(
         3 * wrong <= 2 * helpful,
-        f"{wrong} sentences of B are wrong; two thirds of the {helpful} of A are {2 * helpful // 3}",
+        f"{wrong} sentences of B are wrong; two thirds of the {helpful} of A allow {2 * helpful // 3}",
     )
     scores = [bleu(some, references, tokenize="none").score for some in (first, written)]
     said = f"BLEU is {scores[0]:.1f} for A and {scores[1]:.1f} for B"
     expect(
         scores[1] < scores[0] or kept_neighbours(written, references) < 0.2,
-        f"{said}: too many words keep their neighbour, so most n-grams still match; reverse whole sentences",
+        f"{said}: too many words keep their neighbour, so too many n-grams match; reverse whole sentences",
     )
     expect(
         scores[1] < scores[0],

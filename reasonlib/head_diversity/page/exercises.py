@@ -211,7 +211,7 @@ def cka_of_weights(first: Tensor, second: Tensor, covariance: Tensor) -> Tensor:
     title="Compute CKA from the weights",
     minutes=15,
     points=2,
-    hint="With a linear kernel, HSIC of centred X and Y is the sum of squares of X^T Y, up to a factor. Put "
+    hint="With a linear kernel, HSIC of centred X and Y is the squared norm of X^T Y, up to a factor. Put "
     "X = Z W into it.",
 )
 def check_cka_of_weights(answer: Callable[..., Any], seed: int) -> None:
@@ -242,7 +242,8 @@ def check_cka_of_weights(answer: Callable[..., Any], seed: int) -> None:
             "the covariance stands once between two weights; you multiplied by it twice": cka_of_weights(
                 first, second, covariance @ covariance
             ),
-            "square the norm above the fraction line": crossed.norm() / (sizes[0] * sizes[1]).sqrt(),
+            "this is the square root of CKA: HSIC is the squared norm, not the norm": crossed.norm()
+            / (sizes[0] * sizes[1]).sqrt(),
             "this is HSIC, up to a factor: divide by the two norms": crossed.square().sum(),
             "the norms below the fraction line are not squared": crossed.square().sum()
             / (sizes[0] * sizes[1]) ** 2,
@@ -294,7 +295,7 @@ def check_same_outputs(answer: Callable[..., Any]) -> None:
     gap = float((outputs - second @ values).abs().max())
     expect(gap <= 1e-4, f"the outputs of the two heads differ by {gap:.2g}; they must agree")
     apart = {tuple(row) for row in outputs.mul(100).round().tolist()}
-    expect(len(apart) >= 3, f"only {len(apart)} outputs differ; give at least three different ones")
+    expect(len(apart) >= 3, f"different outputs: {len(apart)}; give at least three different ones")
 
 
 # Chapter "Training heads to differ" ------------------------------------------------------------------------
@@ -422,7 +423,8 @@ def check_orthonormal_copies(answer: Callable[..., Any]) -> None:
     deviation = float(torch.linalg.matrix_norm(gram - torch.eye(heads, dtype=gram.dtype), 2).max())
     expect(
         deviation <= 0.01,
-        f"vectors of two heads are not at a right angle: the spectral norm reaches {deviation:.2f}",
+        "vectors of two heads are not at a right angle, or not quite of unit length: the spectral norm"
+        f" reaches {deviation:.3f}",
     )
     for head in vectors.unbind(1):
         variances = torch.linalg.svdvals(head - head.mean(0)).square()

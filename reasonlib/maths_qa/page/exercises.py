@@ -116,7 +116,7 @@ def check_remembering(answer: Callable[..., Any], seed: int) -> None:
             + (1 - draws / 10**entropy) * frequent,
             "the model also guesses: add what the most frequent answer earns on unseen questions": 1 - unseen,
             "the guess counts for unseen questions alone; you counted it for all": 1 - unseen + frequent,
-            "entropy is a power of ten here: there are 10 ** entropy questions": 1
+            "entropy is an exponent of ten here: there are 10 ** entropy questions": 1
             - (1 - frequent) * (1 - math.exp(-entropy)) ** draws,
             "you took the unseen questions for the seen ones": unseen + (1 - unseen) * frequent,
             "return a share, not per cent": 100 * remembering([(entropy, draws, frequent)]),

@@ -142,7 +142,7 @@ def _orthogonal(width: int, draw: torch.Generator) -> Tensor:
     title="Rotate one cloud onto the other",
     minutes=15,
     points=2,
-    hint="Take `torch.linalg.svd(words.T @ frames)`, and leave out what is not a rotation.",
+    hint="`torch.linalg.svd(words.T @ frames)` gives three matrices. Which of them stretches?",
 )
 def check_rotation(answer: Callable[..., Any], seed: int) -> None:
     """Check ``rotation(words, frames)``: the orthogonal matrix that brings words closest to their frames.
@@ -189,7 +189,7 @@ def check_rotation(answer: Callable[..., Any], seed: int) -> None:
     title="Collapse in spite of batch normalisation",
     minutes=15,
     points=2,
-    hint="The mean of a column is zero, too, if one long row balances many short ones.",
+    hint="A long row weighs more than a short one in the mean of a column, but not in the mean of cosines.",
 )
 def check_collapse(answer: Callable[..., Any], seed: int) -> None:
     """Check ``collapse(count, width)``: rows in nearly one direction, with mean 0 and variance 1.
@@ -359,7 +359,7 @@ def _asked(got: Any) -> tuple[str, list[str], int]:
 
 
 @exercise(
-    title="Find four scenes that no sum can answer",
+    title="Find four cases that no sum can answer",
     minutes=20,
     points=3,
     hint="Two right answers, a and b, are enough: which of the four cases must have a, and which b?",
@@ -470,7 +470,7 @@ def _spread(rows: Tensor) -> Tensor:
     title="Predict the CKA of shuffled rows",
     minutes=20,
     points=3,
-    hint="The sum of the products of K' with C is the trace of K'; the norms below do not change.",
+    hint="The sum of the products of K' with C is the trace of K'. A shuffle changes no norm.",
 )
 def check_shuffled_cka(answer: Callable[..., Any], seed: int) -> None:
     """Check ``shuffled_cka(x, y)``: plain linear CKA, its mean over all orders of the rows of ``y``.

@@ -187,7 +187,7 @@ def check_luck(answer: Callable[..., Any], seed: int) -> None:
     expect_close(
         answer([1] * few + [0] * few, [0] * few + [1] * few),
         at_least(few, 2 * few),
-        "each model is right alone equally often: at least half heads is more probable than one half",
+        "each model alone is right equally often, so the probability is above one half",
     )
     expect_close(answer([1, 0, 1], [1, 0, 1]), 1.0, "the two models never differ: return 1")
 
@@ -480,7 +480,7 @@ def check_safe_weights(answer: Callable[..., Any], seed: int) -> None:
     title="Find a third task that turns PCGrad against the first",
     minutes=25,
     points=3,
-    hint="Take the part of the second gradient at a right angle to the first; turn it round; make it long.",
+    hint="Let it conflict with the second gradient. What does PCGrad then add, and where does that point?",
 )
 def check_third_task(answer: Callable[..., Any], seed: int) -> None:
     """Check ``third_task(first, second)``: a gradient with which PCGrad's step hurts the first task.

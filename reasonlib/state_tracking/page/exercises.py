@@ -199,7 +199,7 @@ def check_extremes(answer: Callable[..., Any], seed: int) -> None:
                 len(predicted) == turns, f"the {name} list must have a state for each of the {turns} turns"
             )
             unknown = sorted({pair for state in predicted for pair in state} - set(PAIRS))
-            expect(not unknown, f"the {name} list has {unknown[:1]}: use the pairs of `PAIRS` alone")
+            expect(not unknown, f"the {name} list has {unknown[:1]}: use only pairs of `PAIRS`")
             scores = score(predicted, labels)
             count = round((1 - scores.slot) * turns * len(PAIRS))
             expect(
@@ -258,7 +258,7 @@ def check_gated(answer: Callable[..., Any], seed: int) -> None:
     title="Test that order means nothing",
     minutes=15,
     points=2,
-    hint="After an exchange of two tokens, their two outputs must be exchanged and nothing else must change.",
+    hint="`tokens[order]` exchanges two rows, if `order` does. What puts the output rows back in order?",
 )
 def check_order_gap(answer: Callable[..., Any], seed: int) -> None:
     """Check ``order_gap(encode, tokens, words)``: how much the order of DS tokens changes their outputs.
@@ -275,10 +275,10 @@ def check_order_gap(answer: Callable[..., Any], seed: int) -> None:
         stay = _gaps(encode, tokens, words, back=False)
         about = {
             "positions": "this encoder adds a position to every DS token",
-            "last place": "this encoder treats the last place alone differently: try every pair of tokens",
+            "last place": "this encoder treats only the last place differently: try every pair of tokens",
             "mask": "in this encoder a DS token attends to no DS token after it",
             "none": "this encoder ignores the order of DS tokens: the gap must be zero up to rounding",
-            "mean": "this encoder gives every token the same mean, so that no order can be seen",
+            "mean": "this encoder gives every token the same output, a mean: the gap must be zero",
         }
         expect_close(
             answer(encode, tokens.clone(), words.clone()),

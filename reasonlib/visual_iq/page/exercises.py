@@ -201,8 +201,8 @@ def check_answer_set(answer: Callable[..., Any], seed: int) -> None:
     for name, offset, count in zip(ATTRIBUTES, offsets, levels, strict=False):
         expect(
             len(offset) == count - 1,
-            f"draw the wrong {name} from all {count - 1} other levels: yours takes only {len(offset)} of the "
-            "distances from the right level, and this distance gives the right answer away",
+            f"draw the wrong {name} from all {count - 1} other levels: yours shows only {len(offset)} of "
+            "the distances from the right level, and so gives the right answer away",
         )
 
 
@@ -327,7 +327,7 @@ def check_keep_best(answer: Callable[..., Any], seed: int) -> None:
         got = got.tolist() if hasattr(got, "tolist") else got
         expect(
             isinstance(got, (list, tuple)) and all(isinstance(one, int) for one in got),
-            "return a list of the numbers of the boxes that are kept, such as [4, 0]",
+            "return a list of the numbers of the boxes that are kept, as Python integers, such as [4, 0]",
         )
         expect_equal(
             list(got),
@@ -478,7 +478,7 @@ def check_without_contrast(answer: Callable[..., Any], seed: int) -> None:
     title="Two panels with one sum",
     minutes=15,
     points=2,
-    hint="A sum has no order: exchange the sizes of two entities, and compare the five sums by hand.",
+    hint="A sum has no order. What happens to each of the five sums if two shapes exchange their sizes?",
 )
 def check_twin(answer: Callable[..., Any], seed: int) -> None:
     """Check ``twin(panel)``: another panel that a reasoner without its entity encoder takes for the same.
@@ -634,7 +634,7 @@ def _drawn_candidates(kind: str, draw: np.random.Generator) -> tuple[np.ndarray,
     title="Give each puzzle another question",
     minutes=15,
     points=2,
-    hint="Take the problems of one layout, and move their first eight panels on by one problem.",
+    hint="Take one layout at a time. Which order of its questions leaves none at its own problem?",
 )
 def check_other_questions(answer: Callable[..., Any], seed: int) -> None:
     """Check ``other_questions(entities, configuration)``: candidates as they were, questions of others.

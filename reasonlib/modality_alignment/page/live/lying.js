@@ -3,7 +3,7 @@
 live("lying", ({ root, stage, data, find }) => {
   const sizes = data.sizes;
   let seed = 1, drawn = { plain: [], unbiased: [] }, stop = () => {};
-  const plot = new Plot({ label: "CKA against the number of examples", x: [Math.log2(sizes[0]), Math.log2(sizes.at(-1))], y: [-0.4, 1], height: 230, xTitle: "examples in the batch", yTitle: "CKA", left: 38 });
+  const plot = new Plot({ label: "CKA against the number of examples", x: [Math.log2(sizes[0]) - 0.1, Math.log2(sizes.at(-1)) + 0.1], y: [-0.4, 1], height: 230, xTitle: "examples in the batch", yTitle: "CKA", left: 38 });
   const lines = range(2, (number) => draw("path", { class: "rr-live-line", stroke: COLOURS[number], "stroke-dasharray": DASHES[number] }));
   const marks = range(2, (number) => sizes.map(() => draw("path", { class: "rr-live-mark", d: markPath(MARKS[number], 4.6), fill: COLOURS[number] })));
   plot.inner.append(...lines, ...marks.flat());

@@ -106,7 +106,7 @@ def bias() -> Picture:
     """Draw CKA of rows that do not belong together against the size of the batch, plain and debiased."""
     series = {}
     origins: set[str] = set()
-    for label, metric in (("CKA", "strangers"), ("unbiased estimate", "strangers.debiased")):
+    for label, metric in (("plain estimate", "strangers"), ("unbiased estimate", "strangers.debiased")):
         values, recorded = measured(BIAS, SIZES, metric, {})
         origins |= recorded
         if values:

@@ -386,7 +386,7 @@ EDITION = {
             Mistake(
                 lambda columns, reach: (1 - 0.1**reach) ** max(columns - reach, 0),
                 "unless a carry comes into them",
-                "nines alone do no harm: the adder takes it that nothing arrives",
+                "nines alone do no harm: the adder assumes that no carry arrives",
             ),
         ],
     ),

@@ -6,12 +6,12 @@
     python tools/book.py measured                      keep this machine's times in book/measured.json
     python tools/book.py serve [--port 8000]
 
-A chapter is executed by papermill in a process of its own, at the scale asked for, and only when something it
-rests on changed: its cells, the files of the library its last run used (tools/uses.py), its topic's claims,
-records and weights, the lock, or the Python. A failing cell stops the build and is kept as no result, so
-the next build fails on it again. Prose is not part of this: an edit to it reuses the outputs.
+Papermill executes each chapter in its own process, at the requested scale, and only when something it
+depends on has changed: its cells, the files of the library that its last run used (tools/uses.py), its
+topic's claims, records and weights, the lock, or the Python. A failing cell stops the build and is kept as
+no result, so the next build fails on it again. Prose is not part of this: an edit to it reuses the outputs.
 
-Left in _build/: ``executed/<scale>/`` (the run notebooks and what they rest on), ``status.json`` (seconds,
+Left in _build/: ``executed/<scale>/`` (the run notebooks and what they depend on), ``status.json`` (seconds,
 peak memory and versions of each run), ``<site>/`` and its ``<site>.work/`` (sources, Sphinx's files).
 """
 

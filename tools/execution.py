@@ -68,7 +68,7 @@ class Run:
         return [cell.source for cell in code_cells(self.read())]
 
     def ground(self, cells: list[str]) -> dict[str, str]:
-        """Everything outside the repository's other files that the outputs rest on."""
+        """What outputs depend on besides files: cells, lock, Python, rules, environment variables."""
         return {
             "its cells": hashlib.sha256("\0".join(cells).encode()).hexdigest(),
             "the lock": digest(ROOT, "constraints.txt"),

@@ -128,7 +128,7 @@ def uses_of_names(tree: ast.AST) -> tuple[set[str], dict[str, set[str]]]:
 
 
 def used_files(root: Path, cells: Iterable[str], seen: Iterable[str]) -> set[str]:
-    """Files and folders (with a final slash) below `root` that a chapter's outputs rest on.
+    """Files and folders (with a final slash) below `root` that a chapter's outputs depend on.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def used_files(root: Path, cells: Iterable[str], seen: Iterable[str]) -> set[str
         reached.add(path.relative_to(root).as_posix())
     files = {path for path in reached if path in loaded or path.endswith("__init__.py")}
     files |= {what for kind, what in events if kind == "opened"}
-    # Which topics there are is nothing that a chapter rests on: a new one runs no chapter of another.
+    # A chapter does not depend on the list of topics: a new topic makes no other chapter run again.
     files |= {what.rstrip("/") + "/" for kind, what in events if kind == "listed" and what != PACKAGE}
     # Weights are read by native code that the watch cannot see: count those of every topic that was loaded.
     for folder in {Path(path).parent for path in loaded}:

@@ -350,7 +350,7 @@ def _condition(condition: Mapping[str, Any]) -> str:
 
 
 def _locator(row: Mapping[str, Any]) -> str:
-    """Say where the source makes the claim; a goal of the book stands in no source."""
+    """Say where the source makes the claim; empty for a goal, which is the book's own."""
     if row.get("goal"):
         return ""
     kind = next((kind for kind in PLACES if row.get(kind)), None)

@@ -107,7 +107,7 @@ class Peer:
         return {"r": self.offer(value)}
 
     def offer(self, value: Any) -> dict[str, Any]:
-        """Let the other side call an object; return what it is told of it."""
+        """Make an object callable from the other process; return the description that is sent there."""
         methods = [name for name in dir(type(value)) if not name.startswith("_")]
         self.objects.append(value)
         self.about.append(

@@ -28,7 +28,7 @@ class OutOfTime(BaseException):
 
 @contextlib.contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Raise `OutOfTime` inside the block after so many seconds."""
+    """Raise `OutOfTime` inside the block when `seconds` have passed."""
 
     def stop(*_: Any) -> None:
         raise OutOfTime

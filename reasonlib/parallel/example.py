@@ -81,7 +81,7 @@ def contexts(document: Document, sentences: int, *, within: int = 3000) -> list[
     document
         The sentences.
     sentences
-        At most so many of them; fewer at the start of the document.
+        The most to return; there are fewer at the start of the document.
     within
         Where sentences have times, the most milliseconds between the starts of a sentence and its context.
 

@@ -43,8 +43,8 @@ _WITHOUT = {
 class SimulatorConfig:
     """Rates and distances of the simulated documents.
 
-    Raises `ValueError` if a number is out of range, a kind is unknown, or so many helpful sentences do
-    not fit.
+    Raises `ValueError` if a number is out of range, a kind is unknown, or there is no room for that
+    many helpful sentences.
     """
 
     sentences: int = 10  # of a document

@@ -96,8 +96,7 @@ def fit(
         A folder. If it holds a run, training goes on from there; the result is the same, bit for bit on the
         CPU, as if it had never stopped. A finished run is returned at once.
     save_every, save_seconds : int and float, optional
-        Write a checkpoint at every such step, and after so many seconds since the last; at the end in any
-        case.
+        Write a checkpoint every `save_every` steps, and `save_seconds` after the last one; always at the end.
     identity : mapping, optional
         What else must be equal for a checkpoint to be this run's: the data's name, the model's settings. JSON
         values.

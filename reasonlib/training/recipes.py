@@ -87,7 +87,7 @@ def training_config(recipe: Any, **settings: Any) -> TrainingConfig:
 
 
 def divide_steps(steps: int, most: int = 10) -> tuple[int, int]:
-    """Divide optimiser steps into at most so many epochs of equal length; returns epochs, and steps of each.
+    """Divide optimiser steps into at most `most` epochs of equal length; return epochs and steps per epoch.
 
     Examples
     --------

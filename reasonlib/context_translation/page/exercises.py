@@ -117,7 +117,7 @@ def check_contrastive(answer: Callable[..., Any], seed: int) -> None:
 
 
 def kept_neighbours(translations: Sequence[str], references: Sequence[str]) -> float:
-    """Return which share of the pairs of neighbours in wrong translations are neighbours in the reference."""
+    """Return the share of word pairs in wrong translations that are neighbours in the reference, too."""
     kept = total = 0
     for translation, reference in zip(translations, references, strict=True):
         if translation != reference:
@@ -131,7 +131,7 @@ def kept_neighbours(translations: Sequence[str], references: Sequence[str]) -> f
     title="Make BLEU prefer the wrong meaning",
     minutes=20,
     points=3,
-    hint="Which order of the words leaves no bigram of a sentence right? Which sentences have most n-grams?",
+    hint="Which order of the words leaves no bigram right? Which sentences have the most n-grams?",
 )
 def check_lower_bleu(answer: Callable[..., Any], seed: int) -> None:
     """Check ``lower_bleu(references, contrasts)``: translations that are better than their BLEU.
@@ -159,7 +159,7 @@ def check_lower_bleu(answer: Callable[..., Any], seed: int) -> None:
         )
         expect(
             sorted(one.split()) == sorted(right.split()),
-            f"“{one}” has other words than its reference “{right}”: change only their order",
+            f"“{one}” does not have the words of its reference “{right}”: change only their order",
         )
     wrong = sum(one != right for one, right in zip(written, references, strict=True))
     helpful = sum(contrast is not None for contrast in contrasts)
@@ -299,14 +299,6 @@ def check_sentence_vector(answer: Callable[..., Any], seed: int) -> None:
             "this is the mean over the words; weigh them by their scores": mean,
         },
     )
-
-
-def other_sentence(states: Tensor, scores: Tensor, query: Tensor) -> Tensor:
-    """Change two words so that their weighted sum stays as it is."""
-    weights, changed = scores.softmax(-1), states.clone()
-    changed[0] += query / weights[0]
-    changed[1] -= query / weights[1]
-    return changed
 
 
 @exercise(

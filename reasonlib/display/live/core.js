@@ -56,11 +56,11 @@ function live(name, start) {
 /** Do it when the browser has nothing else to do, such as a first run that makes the next ones fast. */
 const whenIdle = (work) => (globalThis.requestIdleCallback ?? requestAnimationFrame)(() => work());
 
-const BUDGET = 2; // milliseconds of a frame for a part of a long work; the rest of the frame belongs to the page
+const BUDGET = 2; // milliseconds of each frame for a long computation; the rest belongs to the page
 
 /**
- * Go on with a long work, a generator, for a moment of each frame until it is done, so that the page keeps listening.
- * `shown(done, ms)` follows each part. Gives a function that stops it. Where nobody waits, the work is done at `once`.
+ * Run a long computation, a generator, for a moment of each frame until it is done, so that the page stays responsive.
+ * `shown(done, ms)` is called after each part. Returns a function that stops it. With `once`, all is done in one go.
  */
 function littleByLittle(work, shown, { once = false } = {}) {
   let frame = 0;

@@ -164,7 +164,7 @@ function add(first, ...others) {
 
 /**
  * A B^T: every row of a with every row of b, or `width` columns of each from column `from` on. Sums are made two rows
- * by four at a time, since a processor adds faster than it waits and reads; the last of the four may be one sum twice.
+ * by four at a time, since a processor adds faster than it waits and reads; in the last group of four, the last sum may be made more than once.
  */
 function matmul(a, b, { from = 0, width = a.columns } = {}) {
   const product = new Matrix(a.rows, b.rows), left = a.data, right = b.data, result = product.data, last = b.rows - 1;

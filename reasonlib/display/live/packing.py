@@ -30,7 +30,7 @@ def pack_weights(state: Mapping[str, Tensor], *, bits: int = 16) -> dict[str, An
     state
         A ``state_dict``.
     bits
-        16: half precision. 4 to 8: matrices as whole numbers of so many bits, with a factor in half precision
+        16: half precision. 4 to 8: matrices as integers of this many bits, with a factor in half precision
         for each row; vectors in half precision.
 
     Returns
@@ -97,7 +97,7 @@ def _rounded(name: str, tensor: Tensor, bits: int) -> tuple[Tensor, Tensor | Non
 
 
 def _squeezed(numbers: np.ndarray, bits: int) -> bytes:
-    """Put whole numbers side by side, so many bits each, the lowest bit first."""
+    """Pack integers side by side with `bits` bits each, the lowest bit first."""
     shifted = (numbers.ravel().astype(np.int64) + 2 ** (bits - 1)).astype(np.uint8)
     each = np.unpackbits(shifted[:, None], axis=1, bitorder="little")[:, :bits]
     return np.packbits(each, bitorder="little").tobytes()

@@ -109,7 +109,7 @@ class Plot {
       xTicks ??= ticks(...this.x, Math.max(2, across / 75));
       yTicks ??= this.logY ? powers(...this.y, Math.max(2, up / 34)) : ticks(...this.y, Math.max(2, up / 42));
     }
-    const asked = JSON.stringify([width, tall, this.x, this.y, this.xTitle, this.yTitle, xTicks?.map((at) => [at, xSay(at)]), yTicks?.map((at) => [at, ySay(at)])]);
+    const asked = JSON.stringify([width, tall, this.x, this.y, this.logY, this.xTitle, this.yTitle, xTicks?.map((at) => [at, xSay(at)]), yTicks?.map((at) => [at, ySay(at)])]);
     if (asked === this.asked) return; // as they stand
     this.asked = asked;
     this.svg.setAttribute("viewBox", `0 0 ${width} ${tall}`);

@@ -28,7 +28,7 @@ def load(data: str, task: int, *, dialogues: int | None = None, seed: int = 1) -
     task
         1 to 6 for the released set, 1 to 5 for the simulated ones, 1, 2, 3 or 5 for the advice line.
     dialogues
-        How many of each of the four sets: the first so many of the released set, all of it by default; 1,000
+        How many of each of the four sets: the first ones of the released set, all of it by default; 1,000
         simulated ones by default. The advice line has 50 in all, or this many if that is fewer.
     seed
         Of a simulated set.

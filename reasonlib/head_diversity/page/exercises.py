@@ -242,8 +242,7 @@ def check_cka_of_weights(answer: Callable[..., Any], seed: int) -> None:
             "the covariance stands once between two weights; you multiplied by it twice": cka_of_weights(
                 first, second, covariance @ covariance
             ),
-            "this is the square root of CKA: HSIC is the squared norm, not the norm": crossed.norm()
-            / (sizes[0] * sizes[1]).sqrt(),
+            "this is the square root of CKA: HSIC is the squared norm, not the norm": right.sqrt(),
             "this is HSIC, up to a factor: divide by the two norms": crossed.square().sum(),
             "the norms below the fraction line are not squared": crossed.square().sum()
             / (sizes[0] * sizes[1]) ** 2,
@@ -265,12 +264,12 @@ def check_cka_of_weights(answer: Callable[..., Any], seed: int) -> None:
     hint="An output is a mean of values. Which two means of different numbers among 0, 1 and 2 are equal?",
 )
 def check_same_outputs(answer: Callable[..., Any]) -> None:
-    """Check ``same_outputs()``: two heads with other attention weights and the same outputs.
+    """Check ``same_outputs()``: two heads with different attention weights and the same outputs.
 
     It returns ``(first, second, values)``: the attention weights of two heads, both (T, T), one row for each
     token that attends, and the values (T, C) that both heads use; T is from 4 to 50. A row of weights is not
     negative and sums to 1. In each row the smaller of the two weights, summed over columns, is at most 0.1.
-    Every two values are at least 0.01 apart. At least three outputs differ. Both heads give equal outputs.
+    Any two values are at least 0.01 apart. At least three outputs differ. Both heads give equal outputs.
     """
     returned = answer()
     three = isinstance(returned, (tuple, list)) and len(returned) == 3
@@ -289,7 +288,7 @@ def check_same_outputs(answer: Callable[..., Any]) -> None:
     expect(shared <= 0.1, f"the heads attend to the same tokens: a row shares {shared:.2f} of its weight")
     expect(
         bool((torch.pdist(values) > 0.01).all()),
-        "two values are equal, or nearly: keep every two at least 0.01 apart",
+        "two values are equal, or nearly: keep any two at least 0.01 apart",
     )
     outputs = first @ values
     gap = float((outputs - second @ values).abs().max())

@@ -99,8 +99,8 @@ def check_remembering(answer: Callable[..., Any], seed: int) -> None:
 
     ``modules`` has an entry ``(entropy, draws, frequent)`` for each module. Training and test questions are
     drawn independently and uniformly from ``10 ** entropy`` possible ones; training has ``draws`` of them.
-    The model is right on a test question that occurs in training. Of the others it is right on the share
-    ``frequent``. Return the mean over modules, from 0 to 1.
+    The model is right on a test question that occurs in training. It gets the share ``frequent`` of the
+    others right. Return the mean over modules, from 0 to 1.
     """
     draw = random.Random(seed)
     entropy, frequent = draw.randint(3, 5), draw.uniform(0.2, 0.4)
@@ -469,7 +469,7 @@ NINE, ABOVE = 0.1, 0.45  # probability that two random digits add up to 9, and t
 
 
 def short_sighted(columns: int, reach: int) -> float:
-    """Return how often an adder is right that sees a few columns to the right of each.
+    """Return how often an adder is right if it sees only a few columns to the right of each.
 
     It fails where a column above 9 is followed, to the left, by `reach` columns of exactly 9. Such a pattern
     cannot overlap with itself, so its first end is at column n with the probability of the pattern times that

@@ -412,7 +412,7 @@ def _expect_contradiction(scene: Scene, other: Scene, speaker: str) -> None:
     )
     expect(
         acting(other, other) == right,
-        "your scene has another answer than the first one, so a sum can answer all four cases: "
+        "your scene has a different answer from the first one, so a sum can answer all four cases: "
         "give both scenes one answer",
     )
 
@@ -495,7 +495,7 @@ def check_shuffled_cka(answer: Callable[..., Any], seed: int) -> None:
                 "centre both clouds first: the formula is about K' and L'": _spread(x)
                 * _spread(y)
                 / (count - 1),
-                "the mean of L' has N - 1 below the fraction line, not N": directions / count,
+                "the mean of L' has N - 1 in the denominator, not N": directions / count,
                 "the sum of the products of K' with C is still to be divided by N - 1": directions,
                 "divide by the norms of K' and L', not by their squares": mean
                 / ((first @ first.T).norm() * (second @ second.T).norm()),
@@ -550,14 +550,13 @@ def _runs(draw: random.Random) -> tuple[list[int], list[int], dict[str, float]]:
 def check_chance_share(answer: Callable[..., Any], seed: int) -> None:
     """Check ``chance_share(aligned, plain)``: an exact permutation test of a gain.
 
-    Both are lists of equally many whole numbers, the right answers of each run. Return the share of all
+    Both are lists of the same length: the number of right answers in each run. Return the share of all
     divisions into two groups of this size whose gain is at least the measured one.
     """
     draw = random.Random(seed)
     shares: dict[str, float] = {"right": 0.0}
-    while (
-        len(set(shares.values())) < 5 or not 0.03 < shares["right"] < 0.5
-    ):  # each mistake has its own number
+    # until each mistake has its own number
+    while len(set(shares.values())) < 5 or not 0.03 < shares["right"] < 0.5:
         aligned, plain, shares = _runs(draw)
     right = shares.pop("right")
     expect_close(

@@ -47,7 +47,7 @@ class Recipe:
     gamma: float = 1.0
     epochs: int = 5
     batch: int = 32
-    least_steps: int = 1  # for each task of a training run; small sets are repeated for so many
+    least_steps: int = 1  # for each task of a training run; small sets are repeated to reach it
     lr: float = 5e-5
     warmup: float = 0.1  # share of the steps
     clip: float = 1.0

@@ -139,7 +139,7 @@ def check_task_shares(answer: Callable[..., Any], seed: int) -> None:
 
 
 def at_least(heads: int, throws: int) -> float:
-    """Return the probability of at least so many heads in so many throws of a fair coin."""
+    """Return the probability of at least `heads` heads in `throws` throws of a fair coin."""
     return sum(math.comb(throws, number) for number in range(heads, throws + 1)) / 2**throws
 
 

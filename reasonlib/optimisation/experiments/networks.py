@@ -407,7 +407,7 @@ def run_batches(trial: Trial) -> Measured:
 
 @lru_cache(maxsize=16)
 def moved_digits(seed: int, number: int = 800) -> Examples:
-    """Return many pictures: so many digits, each in 25 places, up to two pixels off either way."""
+    """Return `number` digits, each at 25 positions, shifted by up to two pixels in each direction."""
     examples = digits(number, seed=seed).train
     pictures = F.pad(examples.inputs.unflatten(1, (8, 8)), (2, 2, 2, 2), value=float(examples.inputs.min()))
     places = [pictures[:, down : down + 8, right : right + 8] for down in range(5) for right in range(5)]
@@ -448,7 +448,7 @@ def run_crowd(trial: Trial) -> Measured:
 def search(
     way: str, examples: Examples, *, evaluations: int, seed: int = 0
 ) -> tuple[Network, list[tuple[int, float]]]:
-    """Look for the weights of a linear classifier, by one of four ways, within so many looks at the loss.
+    """Search the weights of a linear classifier by one of four methods, with a budget of loss evaluations.
 
     Parameters
     ----------

@@ -179,10 +179,10 @@ def _errors(state: Mapping[str, str], label: Mapping[str, str]) -> set[tuple[str
     hint="A turn with one wrong pair counts like a turn with thirty: pack the errors, then spread them.",
 )
 def check_extremes(answer: Callable[..., Any], seed: int) -> None:
-    """Check ``extremes(labels, errors)``: two lists of predicted states with `errors` wrong pairs in all.
+    """Check ``extremes(labels, errors)``: two lists of predicted states, each with `errors` wrong pairs.
 
-    The first has the highest joint goal accuracy that so many errors allow, the second the lowest. A pair is
-    wrong in a turn if its value is missing, if it has another value, or if it should have none.
+    The first has the highest joint goal accuracy possible with that many errors, the second the lowest. A
+    pair is wrong in a turn if its value is missing, if it has another value, or if it should have none.
     """
     draw = random.Random(seed)
     labels = [dict(turn.state) for dialogue in simulate(4, seed=70 + seed) for turn in dialogue.turns]
@@ -272,7 +272,6 @@ def check_order_gap(answer: Callable[..., Any], seed: int) -> None:
         encode = _toy_encoder(kind, draw)
         tokens, words = (torch.randn(count, 4, generator=draw, dtype=torch.float64) for count in (5, 6))
         gaps = _gaps(encode, tokens, words)
-        stay = _gaps(encode, tokens, words, back=False)
         about = {
             "positions": "this encoder adds a position to every DS token",
             "last place": "this encoder treats only the last place differently: try every pair of tokens",
@@ -285,7 +284,9 @@ def check_order_gap(answer: Callable[..., Any], seed: int) -> None:
             gaps.abs().max(),
             about[kind],
             wrong={
-                "put the outputs back in order before you compare: each token with itself": stay.abs().max(),
+                "put the outputs back in order before you compare: each token with itself": (
+                    _gaps(encode, tokens, words, back=False).abs().max()
+                ),
             }
             if kind == "none"
             else {
@@ -379,7 +380,7 @@ def check_ceiling(answer: Callable[..., Any], seed: int) -> None:
             expect_close(
                 answer([dict(state) for state in train], [(t, dict(s)) for t, s in test], copied),
                 _ceiling(train, test, copied),
-                f"{design}, another share of the turns can be right; {about}",
+                f"{design}, a different share of the turns can be right; {about}",
                 wrong=wrong,
                 what="the ceiling",
             )
@@ -430,7 +431,9 @@ def _ceiling(
             said = set(value.split()) <= set(text.split())
         if value == DONTCARE and dontcare:
             return True
-        return on_list or said if either and pair in copied else said if pair in copied else on_list
+        if pair in copied:
+            return said or (either and on_list)
+        return on_list
 
     right = [[within_reach(pair, value, text) for pair, value in state.items()] for text, state in test]
     if not turns:

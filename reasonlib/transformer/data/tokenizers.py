@@ -148,7 +148,7 @@ def pieces(train: Iterable[str], *, vocabulary: int) -> Cutter:
     train
         Words.
     vocabulary
-        Tokens wanted, characters among them; a small text may not have so many pairs worth joining.
+        The number of tokens wanted, including characters; a small text may not have enough pairs to merge.
     """
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 

@@ -108,5 +108,5 @@ def sample_other_slots(
 def sample_slots(
     size: int, number: Int[ndarray, "M"], used_sets: Int[ndarray, "M E"], generator: Generator
 ) -> Int[ndarray, "M S"]:
-    """Draw so many slots, other than those known."""
+    """Draw a set of `number` slots for each problem, other than its `used_sets`."""
     return sample_other_slots(size, number, used_sets, False, generator)[1]

@@ -180,7 +180,6 @@ def check_answer_set(answer: Callable[..., Any], seed: int) -> None:
         places[target] += 1
         for offset, column, level, count in zip(offsets, candidates.T, right, levels, strict=True):
             offset[(int(column[column != level][0]) - level) % count] += 1
-    candidates, target = _read_answer_set(answer(rights[-1], levels, first + number), rights[-1], levels)
     again, place = _read_answer_set(answer(rights[-1], levels, first + number), rights[-1], levels)
     expect(
         place == target and bool((again == candidates).all()),

@@ -12,12 +12,10 @@ live("probing", ({ root, stage, data, weights, find }) => {
         const number = range(digits, (at) => (at ? random.integer(10) : 1 + random.integer(9))).join("");
         const question = `What is the ${places[place - 1]} digit of ${number}?`, { text } = answerGreedily(weights(model), question, data);
         results.push({ question, right: number[digits - place], text });
-        if (results.length === data.each) {
-          fields.set(key, results);
-          paint(key);
-        }
         yield;
       }
+      fields.set(key, results);
+      paint(key);
     }
   }
 

@@ -60,16 +60,15 @@ live("clouds", ({ root, stage, data }) => {
     ["cosine", "cka"].forEach((key, number) => lines[number].forEach((line, which) => line.setAttribute("d", curves.path(steps, history.map((entry) => entry.scores[which][key])))));
   }
 
-  function note() {
-    history.push({ step: model.step, scores: score() });
-    trace();
-  }
+  const note = () => history.push({ step: model.step, scores: score() });
 
   function advance(steps) {
+    const known = history.length;
     for (let left = steps; left && model.step < longest; left -= 1) {
       model.update(goal, lambda.value);
       if (model.step % 4 === 0) note();
     }
+    if (history.length > known) trace();
     paint();
   }
 
@@ -110,6 +109,7 @@ live("clouds", ({ root, stage, data }) => {
     model = new Alignment(data, clouds, normalise.value);
     history = [];
     note();
+    trace();
     go.textContent = "Train";
     said.textContent = "Circles are words, squares are frames; a line joins a pair. Hollow pairs are held out of training.";
     paint();

@@ -11,7 +11,7 @@ live("lying", ({ root, stage, data, find }) => {
 
   /**
    * Draw two clouds that have a share of their variance in common, and compare them as they grow. An example has a seed,
-   * so it stays where it is when another slider moves; it comes with two normal numbers a dimension (Box and Muller 1958).
+   * so it stays where it is when a slider moves; each dimension takes two normal numbers (Box and Muller 1958).
    */
   function* compare(size, share) {
     const x = new Matrix(sizes.at(-1), size, new Float64Array(sizes.at(-1) * size)), y = new Matrix(x.rows, size, x.data.slice());

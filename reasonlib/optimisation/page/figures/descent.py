@@ -37,7 +37,7 @@ def contour(
     alt, caption
         As of `plotting.show`.
     last
-        Draw so many points of a walk at most; -1 for all.
+        The most steps of a walk to draw; -1 for all.
     """
     x, y, height = surface.grid(101)
     said = []

@@ -54,7 +54,7 @@ live("saturation", ({ root, stage, data: { tries, momentum, width } }) => {
   const said = announcer();
   const step = make("span", { class: "rr-opt-count" });
   const body = make("tbody");
-  const numbers = make("details", { class: "rr-opt-numbers", ontoggle: () => tabulate() }, make("summary", {}, "The numbers, layer by layer"),
+  const numbers = make("details", { class: "rr-opt-numbers", ontoggle: tabulate }, make("summary", {}, "The numbers, layer by layer"),
     make("table", { class: "rr-live-table rr-opt-table" }, make("thead", {}, make("tr", {}, ...["Layer", "Mean", "Saturated", "Dead units", "Gradient"].map((name) => make("th", { scope: "col" }, name)))), body));
   const key = make("p", { class: "rr-opt-legend" }, make("span", { style: `background:${COOL}` }), "responds ", make("span", { style: `background:${WARM}` }), "saturated: a slope below a tenth of the steepest ", make("span", { class: "rr-opt-dash" }), "mean");
 

@@ -2,7 +2,7 @@
 
 /** Every activation f with its slope, as in reasonlib.optimisation.models.activations. */
 const ACTIVATIONS = {
-  sigmoid: [sigmoid, (z, share = sigmoid(z)) => share * (1 - share)],
+  sigmoid: [sigmoid, (z) => { const share = sigmoid(z); return share * (1 - share); }],
   "hard sigmoid": [(z) => clamp((z + 1) / 2, 0, 1), (z) => (Math.abs(z) <= 1 ? 0.5 : 0)],
   dSiLU: [(z) => sigmoid(z) * (1 + z * (1 - sigmoid(z))), (z) => sigmoid(z) * (1 - sigmoid(z)) * (2 + z * (1 - 2 * sigmoid(z)))],
   tanh: [Math.tanh, (z) => 1 - Math.tanh(z) ** 2],

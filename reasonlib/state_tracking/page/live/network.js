@@ -52,7 +52,7 @@ function albertLayer(part, x, { heads, eps, mask }, count) {
   return { output: layerNorm(part.part("full_layer_layer_norm"), add(x, linear(part.part("ffn_output"), wide)), eps), attended };
 }
 
-/** The state after the turns: for every pair its value and how sure, and the weights of every layer's heads; in the last layer, those of the slots. */
+/** The state after the turns: for every pair its value and how sure, and the weights of every layer's heads; in the last layer, only those of the slots and [CLS]. */
 function track(weights, data, turns, { blocked = false } = {}) {
   const vocabulary = (data.vocabulary ??= new Vocabulary(data.tokens, { unknown: "[UNK]" }));
   const { ids, roles } = turnTokens(turns, vocabulary, data.longest), model = weights.part("encoder");

@@ -135,7 +135,7 @@ def perceive(
 
 
 def assign_slots(detections: DetectionBatch, panels: int) -> PerceivedProblems:
-    """Put detections, of so many panels a problem, into slots; of two in one slot the surer stays."""
+    """Assign the detections in each problem's panels to slots; of two in one slot, keep the more certain."""
     boxes, scores, levels = (tensor.numpy().reshape(-1, panels, *tensor.shape[1:]) for tensor in detections)
     # excerpt: slots
     position = nearest_positions(boxes, levels)  # of each box, among all layouts

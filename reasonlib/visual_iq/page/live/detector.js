@@ -39,7 +39,7 @@ class Convolution {
     return todo;
   }
 
-  /** Run over a map; `rectify` cuts off what is negative. Cells that see nothing new keep their result. Maps stay as they are. */
+  /** Run over a map; `rectify` cuts off what is negative. Cells that see nothing new keep their result. Both maps are kept for that: do not write into them. */
   over(map, { stride = 1, rectify = false } = {}) {
     const { height, width, data } = map, { outputs, inputs, side, blocks, kernel, bias } = this, reach = (side - 1) / 2;
     const h = Math.ceil(height / stride), w = Math.ceil(width / stride), last = this.before.get(height);
@@ -222,7 +222,7 @@ class Detector {
     const pyramid = this.features(pixels), { anchors, proposals } = this.propose(pyramid);
     const first = suppressed(this.look(pyramid, proposals.map(({ box }) => box)), this.suppress[1]).slice(0, this.found);
     const likely = this.look(pyramid, first.filter(({ score }) => score > threshold / 3).map(({ box }) => box));
-    const attributes = this.heads.attributes.map((head) => this.ask(head, Matrix.of(likely.map(({ patch }) => patch))));
+    const patches = Matrix.of(likely.map(({ patch }) => patch)), attributes = this.heads.attributes.map((head) => this.ask(head, patches));
     const second = likely.map(({ type, score, box }, at) => ({ box, score, levels: [type, ...attributes.map((answers) => argmax(answers.row(at)))] }));
     const detections = suppressed(second, this.suppress[1]).filter(({ score }) => score >= threshold);
     return { anchors, proposals, detections };

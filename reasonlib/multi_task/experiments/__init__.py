@@ -204,8 +204,8 @@ REAL_SCALES: Mapping[str, Mapping[str, Any]] = {
         "longest": 64, "adaptation_lr": 1e-3, "adaptation_epochs": 1,
     },
     "quick": {
-        "most": 400, "checked": 60, "asked": 300, "epochs": 1, "further": 1, "batch": 16, "longest": 64,
-        "adaptation_epochs": 1,
+        "most": 800, "checked": 80, "asked": 300, "epochs": 3, "further": 1, "batch": 16, "longest": 96,
+        "adaptation_epochs": 2,
     },
     "paper": {
         "most": 10000, "checked": 300, "asked": 2000, "epochs": 5, "further": 3, "batch": 32, "longest": 128,

@@ -204,7 +204,7 @@ REAL_SCALES: Mapping[str, Mapping[str, Any]] = {
         "longest": 64, "adaptation_lr": 1e-3, "adaptation_epochs": 1,
     },
     "quick": {
-        "most": 800, "checked": 80, "asked": 300, "epochs": 3, "further": 1, "batch": 16, "longest": 96,
+        "most": 600, "checked": 80, "asked": 300, "epochs": 3, "further": 1, "batch": 16, "longest": 96,
         "adaptation_epochs": 2,
     },
     "paper": {

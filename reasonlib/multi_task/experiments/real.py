@@ -6,7 +6,8 @@
     validated on   a tenth of the training part, 300 examples at most
     trained on     the rest, `most` examples of a set at most, drawn by the seed
 
-WikiQA stands in for QNLI, whose training part is not available: it has 857 questions, QNLI 108,000 pairs.
+WikiQA stands in for QNLI, whose training part is not available: it has 857 questions, QNLI 108,000 pairs. A
+training question keeps a right answer and `CANDIDATES` - 1 others, and counts as `CANDIDATES` examples.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -45,6 +46,9 @@ SETS: Mapping[str, tuple[str, str]] = {
 }
 """Set to the part that trains and the part that measures; SNLI, SciTail and Quora have no training part."""
 
+CANDIDATES = 5
+"""Answers of a training question; in valid and test it keeps all, up to thirty."""
+
 FAMILY = ("rte", "mrpc", "cola", "stsb", "sst2", "wikiqa")
 NEW: Mapping[str, str | None] = {"snli": None, "scitail": "rte"}
 """New sets, and the set whose head has the same labels."""
@@ -72,24 +76,46 @@ def load_real(name: str, *, most: int, checked: int, asked: int, seed: int) -> S
     ----------
     name
         A key of `SETS`.
-    most, asked
-        Training and test examples at most; `asked` are the first of a fixed permutation.
+    most
+        Training examples at most; a question counts as `CANDIDATES` of them.
+    asked
+        Test examples at most: the first of a fixed permutation.
     checked
         Validation examples at most; never more than a tenth of the training part.
     seed
-        Draws which training examples are used; valid and test are the same for every seed.
+        Draws which training examples and which of their candidates are used; valid and test are the same for
+        every seed.
     """
     trained, measured = SETS[name]
     examples, test = _part(name, trained), _part(name, measured)
     fixed = np.random.default_rng(0)
     order, chosen = fixed.permutation(len(examples)), fixed.permutation(len(test))[:asked]
     held = min(checked, len(examples) // 10)
-    rest = np.random.default_rng(seed + 1).permutation(order[held:])[:most]
+    draw = np.random.default_rng(seed + 1)
+    rest = draw.permutation(order[held:])
+    if TASKS[name].kind == "ranking":
+        train = tuple(_shorten(examples[number], draw) for number in rest[: max(1, most // CANDIDATES)])
+    else:
+        train = tuple(examples[number] for number in rest[:most])
     return Splits(
         TASKS[name],
-        tuple(examples[number] for number in rest),
+        train,
         tuple(examples[number] for number in order[:held]),
         tuple(test[number] for number in sorted(chosen)),
+    )
+
+
+def _shorten(question: Example, draw: np.random.Generator) -> Example:
+    """Keep the right answer and some of the wrong ones, in the order they have."""
+    right = {int(question.label), *question.others}
+    wrong = [number for number in range(len(question.candidates)) if number not in right]
+    count = min(CANDIDATES - 1, len(wrong))
+    kept = sorted([int(question.label), *draw.choice(wrong, size=count, replace=False).tolist()])
+    return replace(
+        question,
+        candidates=tuple(question.candidates[number] for number in kept),
+        label=kept.index(int(question.label)),
+        others=(),
     )
 
 

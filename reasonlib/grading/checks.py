@@ -1,10 +1,10 @@
 """Exercises that grade themselves: plain functions, for a notebook, for Colab and for a teacher's script.
 
-A topic writes its checks in ``reasonlib/<topic>/page/exercises.py``. A check is a function that tries what a
-student wrote and complains through `expect`, `expect_close` or `expect_equal`; `exercise` makes it answer
-with a `Result` instead, whatever the student's code does. A check that takes a second parameter draws its
-cases from it, a seed: a notebook uses seed 0 and `reasonlib grade` another one, so that an answer written
-for the cases of the notebook alone earns nothing.
+A topic writes its checks in ``reasonlib/<topic>/page/exercises/``, a file for each chapter. A check is a
+function that tries what a student wrote and complains through `expect`, `expect_close` or `expect_equal`;
+`exercise` makes it answer with a `Result` instead, whatever the student's code does. A check that takes a
+second parameter draws its cases from it, a seed: a notebook uses seed 0 and `reasonlib grade` another one, so
+that an answer written for the cases of the notebook alone earns nothing.
 
 >>> @exercise(title="Double a number", minutes=1, points=1, hint="Multiply by two.")
 ... def check_double(double):
@@ -295,7 +295,7 @@ def exercise(
 
 
 def exercises(topic: str) -> Exercises:
-    """List the exercises of a topic.
+    """List the exercises of a topic, chapter by chapter, in the order of their files.
 
     Raises
     ------
@@ -309,7 +309,8 @@ def exercises(topic: str) -> Exercises:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise  # the file is there; something it needs is not
         raise UserError(f"topic {topic!r} has no exercises: {name} does not exist") from None
-    return Exercises(thing for thing in vars(module).values() if isinstance(thing, Exercise))
+    found = [thing for thing in vars(module).values() if isinstance(thing, Exercise)]
+    return Exercises(sorted(found, key=lambda one: (one.body.__module__, one.body.__code__.co_firstlineno)))
 
 
 def grade(

@@ -13,7 +13,8 @@ from reasonlib.maths_qa.models.pretrained import BUNDLED, from_pretrained, load_
 from reasonlib.maths_qa.models.qa_mlm import MaskedModel
 from reasonlib.maths_qa.models.transformer import Solver, SolverConfig
 from reasonlib.maths_qa.page import ask, figures, probing, tables
-from reasonlib.maths_qa.page.exercises import right_digit, short_sighted
+from reasonlib.maths_qa.page.exercises.limits import short_sighted
+from reasonlib.maths_qa.page.exercises.questions import right_digit
 from reasonlib.maths_qa.page.labels import module_title
 
 SMALL = SolverConfig(width=8, layers=1, heads=2, hidden=8)

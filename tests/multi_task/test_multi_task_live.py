@@ -7,7 +7,7 @@ from reasonlib.display import live as shell
 from reasonlib.multi_task.models.pretrained import from_pretrained
 from reasonlib.multi_task.page import live
 from reasonlib.multi_task.page.answering import ask, ask_all
-from reasonlib.multi_task.page.exercises import project
+from reasonlib.multi_task.page.exercises.sharing import project
 
 
 def rounded():

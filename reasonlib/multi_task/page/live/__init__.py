@@ -16,7 +16,7 @@ from reasonlib.display import plotting
 from reasonlib.display.plotting import Picture
 from reasonlib.multi_task.models.pretrained import BundledSystem, from_pretrained
 from reasonlib.multi_task.page.answering import ask_all
-from reasonlib.multi_task.page.exercises import project
+from reasonlib.multi_task.page.exercises.sharing import project
 from reasonlib.multi_task.page.transfer import help_matrix
 
 __all__ = [

@@ -1,0 +1,159 @@
+"""Exercises of the chapter "Activations"."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from reasonlib.grading.checks import exercise, expect, expect_close, source
+from reasonlib.optimisation.models import as_printed
+from reasonlib.optimisation.models.activations import elu, leaky_relu, relu, sigmoid, softplus, swish, tanh
+from reasonlib.optimisation.page.exercises.cases import DOUBLE, between, drawn
+
+__all__ = ["check_balanced", "check_gain", "check_leaky", "check_swish_slope"]
+
+
+@exercise(
+    title="Correct the leaky ReLU",
+    minutes=5,
+    points=1,
+    hint="Where x is positive the result is x itself, not x and a little more.",
+)
+def check_leaky(answer: Callable[..., Any], seed: int) -> None:
+    """Check ``leaky(x, slope)``: eq. 2.21 as it was meant, element by element."""
+    x = 2 * drawn(40, 11, seed)
+    for slope in (between(0.01, 0.1, 13, seed), between(0.2, 0.5, 14, seed)):
+        expect_close(
+            torch.as_tensor(answer(x.clone(), slope)),
+            leaky_relu(x, slope),
+            f"the values for a slope of {slope:.2f} are not right",
+            wrong={
+                "that is the formula as printed: a straight line": as_printed.leaky_relu(x, slope),
+                "that is the plain ReLU: let a little of the negative through": relu(x),
+                "the sides are exchanged: it is the negative side that is weakened": -leaky_relu(-x, slope),
+                "negative inputs stay negative: their slope is positive": leaky_relu(x, -slope),
+            },
+            what="the values",
+        )
+
+
+@exercise(
+    title="The slope of swish",
+    minutes=15,
+    points=2,
+    hint="Swish is a product: x times the sigmoid. The sigmoid's own derivative is s (1 - s).",
+)
+def check_swish_slope(answer: Callable[..., Any], seed: int) -> None:
+    """Check ``swish_slope(x)``: the derivative of eq. 2.26, without automatic differentiation.
+
+    The formula must hold for any x, also where its exponentials overflow in single precision.
+    """
+    x = torch.cat([3 * drawn(40, 12, seed), torch.tensor([0.0, 200.0, -200.0], dtype=DOUBLE)])
+    s = sigmoid(x)
+    got, single = torch.as_tensor(answer(x.clone())), torch.as_tensor(answer(x.float()))
+    expect(
+        not got.requires_grad and not re.search(r"autograd|backward|\bgrad\b|requires_grad", source(answer)),
+        "without automatic differentiation: derive it with a pencil",
+    )
+    for values in (got, single):
+        expect(
+            bool(values.isfinite().all()),
+            "not a number at x = -200 or 200: torch.exp overflows there, torch.sigmoid does not",
+        )
+    expect_close(
+        got,
+        s + x * s * (1 - s),
+        "the slopes are not right",
+        wrong={
+            "the product rule has two parts: you have the first": s,
+            "the product rule has two parts: you have the second": x * s * (1 - s),
+            "that is the sigmoid's slope: swish is x times the sigmoid": s * (1 - s),
+            "that is swish itself, not its slope": swish(x),
+        },
+        what="the slopes",
+    )
+
+
+@exercise(
+    title="Keep the size of the signal",
+    minutes=30,
+    points=3,
+    hint="Draw many normal numbers, or integrate: the gain is one over the root of the mean square of f.",
+)
+def check_gain(answer: Callable[..., Any], seed: int) -> None:
+    """Check ``gain(f)``: by how much the weights after an activation must grow to keep the signal's size.
+
+    `f` takes a tensor. If `z` is normal with mean zero and variance one, ``gain(f) * f(z)`` has a mean square
+    of one. Three digits are enough.
+    """
+    z = torch.linspace(-8, 8, 4001, dtype=DOUBLE)
+    weight = torch.exp(-(z**2) / 2)
+    weight = weight / weight.sum()
+    size, shift = between(0.5, 2.0, 15, seed), between(-0.5, 0.5, 16, seed)
+    activations = {"the ReLU": relu, "tanh": tanh, "the sigmoid": sigmoid, "softplus": softplus}
+    got, square, mean = [], [], []
+    for shape in activations.values():
+
+        def f(x: Tensor, shape: Callable[[Tensor], Tensor] = shape) -> Tensor:
+            return shape(size * x + shift)
+
+        got.append(float(answer(f)))
+        square.append(float((f(z) ** 2 * weight).sum()))
+        mean.append(float((f(z) * weight).sum()))
+    hints = {
+        "that is the mean square itself: the gain is one over its root": square,
+        "take the root: a gain multiplies the signal, not its square": [1 / one for one in square],
+        "the mean counts too: use the mean square, not the variance": [
+            (one - other**2) ** -0.5 for one, other in zip(square, mean, strict=True)
+        ],
+    }
+    for hint, values in hints.items():
+        expect(max(abs(one / value - 1) for one, value in zip(got, values, strict=True)) > 0.01, hint)
+    for name, one, value in zip(activations, got, square, strict=True):
+        expect(
+            abs(one * value**0.5 - 1) < 0.01,
+            f"the gain of f(z), {name} of {size:.2f} z {shift:+.2f}, is not {one:.3f}: integrate over z",
+        )
+
+
+@exercise(
+    title="Balance an activation",
+    minutes=45,
+    points=4,
+    hint="Find the mean and the spread of f(z) for normal z; subtract the one, divide by the other.",
+)
+def check_balanced(answer: Callable[..., Any], seed: int) -> None:
+    """Check ``balanced(f)``: a new activation made of `f` whose output has mean zero and variance one.
+
+    For inputs that are normal with mean zero and variance one. It is a scaled and shifted `f`: it must rise
+    and fall where `f` does. A hundredth of error is allowed.
+    """
+    size, shift = between(0.5, 2.0, 17, seed), between(-0.5, 0.5, 18, seed)
+    z = torch.linspace(-8, 8, 4001, dtype=DOUBLE)
+    weight = torch.exp(-(z**2) / 2)
+    weight = weight / weight.sum()
+    for name, shape in (("the ReLU", relu), ("softplus", softplus), ("ELU", elu), ("swish", swish)):
+
+        def f(x: Tensor, shape: Callable[[Tensor], Tensor] = shape) -> Tensor:
+            return shape(size * x + shift)
+
+        made = answer(f)
+        expect(callable(made), "return a function of a tensor, such as lambda x: ...")
+        value = torch.as_tensor(made(z.clone()))
+        expect(value.shape == z.shape, "the new activation works element by element, as f does")
+        mean = float((value * weight).sum())
+        spread = float(((value - mean) ** 2 * weight).sum())
+        expect(abs(mean) < 0.01, f"made of {name}, its mean is {mean:.3f}, not zero")
+        expect(abs(spread - 1) < 0.02, f"made of {name}, its variance is {spread:.3f}, not one")
+        bend = torch.stack([f(z), torch.ones_like(z)], 1)
+        line = torch.linalg.lstsq(bend, value[:, None]).solution[:, 0]
+        expect(
+            float((value - bend @ line).abs().max()) < 1e-6,
+            f"made of {name}, it is no longer f: scale it and shift it, no more",
+        )
+        expect(
+            float(line[0]) > 0,
+            f"made of {name}, it falls where f rises: divide by the spread, not by its negative",
+        )

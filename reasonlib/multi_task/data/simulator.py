@@ -157,8 +157,8 @@ class Text(NamedTuple):
 def pretraining_texts(count: int, *, seed: int) -> list[Text]:
     """Make unlabelled texts for pre-training: one sentence, or two.
 
-    A second sentence that goes on from the first tells of the same person or thing, in three of four pairs.
-    Both domains occur; the words mean what they mean at relatedness 1.
+    Most texts tell an event twice, with synonyms; see `stories.continued`. The second sentence of one pair in
+    seven tells of another event instead. Both domains occur; the words mean what they mean at relatedness 1.
     """
     texts = []
     for number in range(count):
@@ -166,7 +166,7 @@ def pretraining_texts(count: int, *, seed: int) -> list[Text]:
         speaker = Speaker(draw, {})
         domain = "garden" if draw.random() < 0.3 else "town"
         first, second = stories.continued(draw, speaker, draw_event(draw, domain=domain, negated=0.15))
-        follows = bool(draw.random() < 0.75)
+        follows = bool(draw.random() < 6 / 7)
         if second is not None and not follows:
             _, second = stories.continued(draw, speaker, draw_event(draw, domain=domain, negated=0.15))
         texts.append(Text(first, second, follows))

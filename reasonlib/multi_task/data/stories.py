@@ -35,6 +35,9 @@ __all__ = [
 ]
 
 CANDIDATES = 4
+RESTATED = 0.9
+"""Share of the texts for pre-training that tell an event twice. With fewer of them a small encoder predicts a
+hidden word from its own sentence alone, and does not learn to compare two."""
 
 CONTRADICTION, NEUTRAL, ENTAILMENT = 0, 1, 2
 _PHENOMENA = {
@@ -299,9 +302,11 @@ def answers(draw: np.random.Generator, speaker: Speaker, domain: str) -> Made:
 
 
 def continued(draw: np.random.Generator, speaker: Speaker, event: Event) -> tuple[str, str | None]:
-    """Tell an event, and something else about it: what the person or thing is like, or what else is done."""
-    way = pick(draw, ("action", "quality", "question", *["again"] * 4, "alone"))
+    """Tell an event, and mostly tell it again in other words, or say something else about it, or nothing."""
     first = sentence(speaker.tell(event))
+    if draw.random() < RESTATED:
+        return first, sentence(speaker.tell(event))
+    way = pick(draw, ("action", "quality", "question", "alone"))
     if way == "alone":
         return first, None
     if way == "action":
@@ -315,12 +320,5 @@ def continued(draw: np.random.Generator, speaker: Speaker, event: Event) -> tupl
         )
         words = speaker.phrase(event.agent if person else event.thing, article="the")
         return first, sentence([*words, "is", speaker.adjective(adjective)])
-    if way == "question":
-        words = [
-            "what",
-            "does",
-            *speaker.phrase(event.agent, article="the"),
-            speaker.verb(event.verb, "base"),
-        ]
-        return sentence(words, "?"), first
-    return first, sentence(speaker.tell(event))
+    asked = ["what", "does", *speaker.phrase(event.agent, article="the"), speaker.verb(event.verb, "base")]
+    return sentence(asked, "?"), first

@@ -20,20 +20,20 @@ from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
 __all__ = ["DATA", "EXPERIMENTS"]
 
 SMALL: Mapping[str, Any] = {
-    "lr": 2e-3, "batch": 32, "least_steps": 60, "further_lr": 1e-3, "longest": 64,
+    "lr": 1e-3, "batch": 32, "least_steps": 60, "further_lr": 5e-4, "longest": 64,
     "gamma": 10.0,  # 1 in the source; the small sets have too few steps for so flat a softmax
 }  # fmt: skip
 """Rates at which the bundled encoder learns; the source's are for BERT."""
 
 SCALES: Mapping[str, Mapping[str, Any]] = {
     "smoke": {"share": 0.03, "checked": 8, "asked": 10, "epochs": 1, "further": 1, "least_steps": 1},
-    "quick": {"share": 1.0, "checked": 60, "asked": 300, "epochs": 3, "further": 2},
+    "quick": {"share": 1.0, "checked": 60, "asked": 600, "epochs": 3, "further": 2},
     "paper": {"share": 8.0, "checked": 300, "asked": 2000, "epochs": 5, "further": 3},
 }
 
 FEW: Mapping[str, Mapping[str, Any]] = {
     "smoke": {"few": 8, "many": 16, "checked": 8, "asked": 10, "epochs": 1, "least_steps": 1},
-    "quick": {"few": 120, "many": 800, "checked": 60, "asked": 300, "epochs": 3},
+    "quick": {"few": 120, "many": 2000, "checked": 60, "asked": 600, "epochs": 4},
     "paper": {"few": 120, "many": 6000, "checked": 300, "asked": 2000, "epochs": 4},
 }
 """A small target and a large helper."""
@@ -107,13 +107,13 @@ ADAPTATION = Experiment(
     name="multi_task/adaptation",
     title="New tasks from 0.1, 1, 10 and 100 % of their examples (figure 2)",
     rows={
-        "mt-dnn": {**SMALL, "adaptation_lr": 1e-3, "joint": True},
-        "mt-dnn-head": {**SMALL, "adaptation_lr": 1e-3, "joint": True, "keep_head": True},
-        "bert": {**SMALL, "adaptation_lr": 1e-3, "joint": False, "pair": "linear"},
+        "mt-dnn": {**SMALL, "adaptation_lr": 5e-4, "joint": True},
+        "mt-dnn-head": {**SMALL, "adaptation_lr": 5e-4, "joint": True, "keep_head": True},
+        "bert": {**SMALL, "adaptation_lr": 5e-4, "joint": False, "pair": "linear"},
     },
     scales={
         "smoke": {**SCALES["smoke"], "new": 20, "adaptation_epochs": 1},
-        "quick": {**SCALES["quick"], "new": 1000, "adaptation_epochs": 2, "least_steps": 40},
+        "quick": {**SCALES["quick"], "new": 2000, "adaptation_epochs": 4},
         "paper": {**SCALES["paper"], "new": 20000, "adaptation_epochs": 3},
     },
     data=subset(DATA, "simulated"),
@@ -171,7 +171,7 @@ CONFLICT = Experiment(
     },
     scales={
         "smoke": {**SCALES["smoke"], "updates": 2},
-        "quick": {**SCALES["quick"], "updates": 40},
+        "quick": {**SCALES["quick"], "updates": 200},
         "paper": {**SCALES["paper"], "updates": 400},
     },
     data=subset(DATA, "simulated"),
@@ -252,7 +252,7 @@ BUNDLE = Experiment(
     scales={
         "smoke": {**SCALES["smoke"], "texts": 100, "passes": 1},
         "quick": {**SCALES["quick"], "texts": 2000, "passes": 1},
-        "paper": {**SCALES["paper"], "texts": 8000, "passes": 7, "asked": 1000, "share": 3.0, "epochs": 4},
+        "paper": {**SCALES["paper"], "texts": 16000, "passes": 8, "asked": 1000, "share": 3.0, "epochs": 4},
     },
     data=subset(DATA, "simulated"),
     run=_make,

@@ -46,9 +46,9 @@ class PretrainingConfig:
         If a count is below 1 or the share is not between 0 and 1.
     """
 
-    epochs: int = 7
+    epochs: int = 8
     batch: int = 16
-    lr: float = 4e-3
+    lr: float = 1e-3
     share: float = 0.15  # of the words, masked
 
     def __post_init__(self) -> None:

@@ -87,7 +87,7 @@ HEADS = Experiment(
         "relevance": {**SMALL, "tasks": ["answers"], "gamma": 1.0},
         "relevance-sharp": {**SMALL, "tasks": ["answers"]},
     },
-    scales=SCALES,
+    scales={**SCALES, "quick": {**SCALES["quick"], "share": 4.0}},
     data=subset(DATA, "simulated"),
     run=run_heads,
     version=encoder_version,

@@ -189,7 +189,7 @@ OWN: Mapping[str, Any] = {
     "own": True, "pieces": 8000, "passes": 6, "width": 128, "lr": 1e-3, "further_lr": 3e-4,
     "adaptation_lr": 5e-5,
 }  # fmt: skip
-"""A small encoder, pre-trained on the training sentences alone."""
+"""A small encoder, pre-trained on the training texts alone, without their labels."""
 
 SYSTEMS: Mapping[str, Mapping[str, Any]] = {
     "mt-dnn": {"joint": True, "fine_tune": True},
@@ -200,16 +200,16 @@ SYSTEMS: Mapping[str, Mapping[str, Any]] = {
 
 REAL_SCALES: Mapping[str, Mapping[str, Any]] = {
     "smoke": {
-        **SCALES["smoke"], "encoder": None, "most": 8, "pieces": 300, "passes": 1, "width": 16, "lr": 1e-3,
-        "longest": 64, "adaptation_lr": 1e-3, "adaptation_epochs": 1,
+        **SCALES["smoke"], "encoder": None, "most": 8, "pieces": 300, "texts": 60, "passes": 1, "width": 16,
+        "lr": 1e-3, "longest": 64, "adaptation_lr": 1e-3, "adaptation_epochs": 1,
     },
     "quick": {
-        "most": 600, "checked": 80, "asked": 300, "epochs": 3, "further": 1, "batch": 16, "longest": 96,
-        "adaptation_epochs": 2,
+        "texts": 20000, "most": 600, "checked": 80, "asked": 300, "epochs": 3, "further": 1, "batch": 16,
+        "longest": 96, "adaptation_epochs": 2,
     },
     "paper": {
-        "most": 10000, "checked": 300, "asked": 2000, "epochs": 5, "further": 3, "batch": 32, "longest": 128,
-        "adaptation_epochs": 5,
+        "texts": 100000, "most": 10000, "checked": 300, "asked": 2000, "epochs": 5, "further": 3, "batch": 32,
+        "longest": 128, "adaptation_epochs": 5,
     },
 }  # fmt: skip
 

@@ -13,6 +13,7 @@ training question keeps a right answer and `CANDIDATES` - 1 others, and counts a
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -131,9 +132,33 @@ def _load_all(trial: Trial, names: Sequence[str] = FAMILY) -> list[Splits]:
     ]
 
 
-def _sentences(examples: Iterable[Example]) -> list[str]:
-    pairs = (pair for example in examples for pair in example.texts)
-    return sorted({text for pair in pairs for text in pair if text is not None})
+def unlabelled(examples: Iterable[Example], *, most: int) -> tuple[list[Text], list[Text]]:
+    """Return what an encoder of our own reads: inputs without their labels.
+
+    Parameters
+    ----------
+    examples
+        Of all sets.
+    most
+        Texts at most.
+
+    Returns
+    -------
+    texts, unseen
+        Single sentences, and pairs, of which one in seven has the second sentence of another pair; apart from
+        them, a tenth as many that the encoder does not read, 200 at most.
+    """
+    draw = np.random.default_rng(0)
+    inputs = sorted({(first, second or "") for example in examples for first, second in example.texts})
+    chosen = [inputs[number] for number in draw.permutation(len(inputs))[:most]]
+    seconds = [second for _, second in chosen if second] or [""]
+    texts = []
+    for first, second in chosen:
+        follows = bool(draw.random() < 6 / 7)
+        other = seconds[int(draw.integers(len(seconds)))]
+        texts.append(Text(first, (second if follows else other) if second else None, follows))
+    held = min(200, len(texts) // 11)
+    return texts[held:], texts[:held]
 
 
 def _with_encoder(
@@ -146,15 +171,19 @@ def _with_encoder(
     settings = trial.settings
     if not settings.get("own"):
         return run(None)
+    simulated = trial.data == "simulated"
+    parts = (
+        split.train if simulated else _part(split.task.name, SETS[split.task.name][0]) for split in splits
+    )
+    texts, unseen = unlabelled(chain.from_iterable(parts), most=settings["texts"])
     own = own_encoder(
-        _sentences(example for split in splits for example in split.train),
+        texts,
         pieces=settings["pieces"],
         passes=settings["passes"],
         width=settings["width"],
         device=trial.device,
         **trial.stage("encoder").options,
     )
-    unseen = [Text(text, None, False) for text in _sentences(splits[0].valid)]
     metrics = {"masked_accuracy": masked_accuracy(own.masked, own.tokenizer, unseen)}
     if own.history.stopped != "finished":  # what follows starts from the end of pre-training alone
         return measured(own.history, metrics)

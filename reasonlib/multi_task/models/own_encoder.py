@@ -1,4 +1,4 @@
-"""A small encoder for real text, pre-trained here on the training sentences alone: it saw no labelled pair.
+"""A small encoder for real text, pre-trained here on the training texts alone: it saw no label.
 
 Available sentence encoders are often trained on sentence pairs, paraphrases and inference among them.
 Beside one of those, this encoder shows what a task gains from other tasks and not from such pairs.
@@ -55,7 +55,7 @@ class OwnEncoder(NamedTuple):
 
 
 def own_encoder(
-    texts: Sequence[str],
+    texts: Sequence[Text],
     *,
     pieces: int,
     passes: int,
@@ -63,16 +63,16 @@ def own_encoder(
     device: str = "cpu",
     **options: Unpack[training.RunOptions],
 ) -> OwnEncoder:
-    """Pre-train a small encoder by masked words on sentences.
+    """Pre-train a small encoder by masked words, and by whether two sentences belong together.
 
     Parameters
     ----------
     texts
-        Sentences, without labels.
+        Sentences and pairs, without labels.
     pieces
         Size of the vocabulary.
     passes
-        How often each sentence is read.
+        How often each text is read.
     width
         D.
     device
@@ -80,14 +80,15 @@ def own_encoder(
     **options
         Of the run, see `RunOptions`; the seed draws the weights and the order.
     """
-    tokenizer = word_pieces(texts, pieces)
+    sentences = [sentence for text in texts for sentence in (text.first, text.second) if sentence]
+    tokenizer = word_pieces(sentences, pieces)
     sizes = EncoderConfig(width=width, embedding=width, inner=2 * width, longest=128)
     model = small_encoder(sizes, len(tokenizer), seed=options.get("seed", 0), masked=True)
     history = pretrain(
         model.to(device),
         tokenizer,
-        [Text(text, None, False) for text in texts],
-        PretrainingConfig(epochs=passes, lr=2e-3),
+        texts,
+        PretrainingConfig(epochs=passes),
         **options,
     )
     return OwnEncoder(model.cpu(), tokenizer, history)

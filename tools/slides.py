@@ -22,10 +22,10 @@ from typing import Any
 import questions
 from captions import OWN, labelled
 from chapters import BUILD, ROOT, SCALES, Page, chapters, write_if_changed
+from conversion import convert, read_book
+from directives import FENCE, directive
 from execution import BuildError, Run, page_output, run_chapters
-from myst import FENCE, Converter, directive
-
-from notebooks import convert, read_book
+from myst import Converter
 
 LAST = "Exercises"  # the section after which a deck ends
 KATEX = ROOT / "book" / "_offline" / "vendor" / "katex"

@@ -3,7 +3,8 @@
 import nbformat
 import pytest
 from captions import NoCaption, as_markdown, labelled, set_caption
-from myst import Book, Converter, labels_of
+from labels import Book, labels_of
+from myst import Converter
 
 
 def cell(html="<figure><svg></svg><figcaption>Loss falls.</figcaption></figure>", count=1, **metadata):

@@ -3,7 +3,9 @@
 import re
 
 import pytest
-from myst import Book, Converter, Label, UnknownMarkup, labels_of
+from directives import UnknownMarkup
+from labels import Book, Label, labels_of
+from myst import Converter
 
 PAGE = "book/topic/one"
 

@@ -3,6 +3,7 @@
 import ast
 import re
 
+import conversion
 import nbformat
 import pytest
 from address import Address
@@ -84,7 +85,7 @@ def page(monkeypatch):
 
 @pytest.fixture
 def notebook(page):
-    return notebooks.make(page, notebooks.Book(site="https://site/", raw="https://raw/"))
+    return conversion.make(page, conversion.Book(site="https://site/", raw="https://raw/"))
 
 
 def sources(notebook, kind):
@@ -112,7 +113,7 @@ def test_the_first_code_cell_installs_on_colab_alone(notebook):
 
 
 def test_the_bytes_depend_on_the_chapter_alone(page, notebook):
-    again = notebooks.make(page, notebooks.Book(site="https://site/", raw="https://raw/"))
+    again = conversion.make(page, conversion.Book(site="https://site/", raw="https://raw/"))
     assert notebooks.written(again) == notebooks.written(notebook)
     ids = [cell.id for cell in notebook.cells]
     assert len(set(ids)) == len(ids)
@@ -122,7 +123,7 @@ def test_stored_outputs_stay_with_unchanged_cells(page, notebook):
     assert not notebooks.keep_outputs(notebook, None)
     cell = notebooks.checked(notebook)[0]
     cell.outputs = [nbformat.v4.new_output("stream", text="None\n")]
-    again = notebooks.make(page, notebooks.Book(site="https://site/", raw="https://raw/"))
+    again = conversion.make(page, conversion.Book(site="https://site/", raw="https://raw/"))
     assert notebooks.keep_outputs(again, notebook)
     assert notebooks.checked(again)[0].outputs == cell.outputs
     assert notebooks.checked(again)[0].execution_count == 1
@@ -151,7 +152,7 @@ def test_a_committed_notebook_opens_on_colab(chapter):
 
 @pytest.mark.parametrize("chapter", chapters(), ids=lambda chapter: chapter.short)
 def test_a_chapter_has_its_parameters_before_they_are_used(chapter):
-    code = [cell for cell in notebooks.sources(chapter) if cell.cell_type == "code"]
+    code = [cell for cell in conversion.sources(chapter) if cell.cell_type == "code"]
     first = next(at for at, cell in enumerate(code) if "parameters" in cell.metadata.get("tags", []))
     names = {target.id for node in ast.parse(code[first].source).body for target in node.targets}
     assert {"scale", "seed"} <= names
@@ -164,11 +165,11 @@ def test_the_template_of_a_chapter_makes_a_notebook():
     template = Page("templates/topic/book/chapter")
     text = template.path.read_text().replace("TOPIC/models/vote.py vote", "nn/attention.py attention")
     template.__dict__["text"] = text
-    book = notebooks.read_book()
-    cells = [(cell.cell_type, cell.source, cell.metadata) for cell in notebooks.sources(template)]
-    book.labels.update(notebooks.labels_of(template.name, cells))
-    book.labels.update(notebooks.labels_of("templates/topic/book/results", [("markdown", "# Results", {})]))
-    made = notebooks.make(template, book)
+    book = conversion.read_book()
+    cells = [(cell.cell_type, cell.source, cell.metadata) for cell in conversion.sources(template)]
+    book.labels.update(conversion.labels_of(template.name, cells))
+    book.labels.update(conversion.labels_of("templates/topic/book/results", [("markdown", "# Results", {})]))
+    made = conversion.make(template, book)
     text = "\n".join(sources(made, "markdown"))
     assert "**Exercise 1: Count for yourself (5 minutes)**" in text
     assert "\\tag{1}" in text
@@ -197,7 +198,7 @@ def exercised():
 
 
 def test_an_assignment_holds_the_exercises_alone(exercised):
-    made = notebooks.assignment(exercised, notebooks.Book(site="https://site/", raw="https://raw/"))
+    made = conversion.assignment(exercised, conversion.Book(site="https://site/", raw="https://raw/"))
     text = "\n".join(cell.source for cell in made.cells)
     assert "# Exercises: Made up" in text
     assert f"{Address.read().site}book/story_qa/made-up.html" in text
@@ -205,18 +206,18 @@ def test_an_assignment_holds_the_exercises_alone(exercised):
     assert "secret" not in text and "for the page" not in text
     assert 'names = [\n    "where",\n]\nchecks.grade("story_qa", globals(), names=names)' in text
     assert not any(cell.get("outputs") for cell in made.cells)
-    again = notebooks.assignment(exercised, notebooks.Book(site="https://site/", raw="https://raw/"))
+    again = conversion.assignment(exercised, conversion.Book(site="https://site/", raw="https://raw/"))
     assert notebooks.written(again) == notebooks.written(made)
 
 
 def test_a_chapter_without_exercises_has_no_assignment(page):
-    assert notebooks.assignment(page, notebooks.Book(site="https://site/", raw="https://raw/")) is None
+    assert conversion.assignment(page, conversion.Book(site="https://site/", raw="https://raw/")) is None
 
 
 def test_a_check_of_another_name_is_said(exercised):
     exercised.__dict__["text"] = ANSWERED.replace("check_where", "check_whence")
-    with pytest.raises(notebooks.OutOfStep, match="topic story_qa has no exercise 'whence'"):
-        notebooks.assignment(exercised, notebooks.Book(site="https://site/", raw="https://raw/"))
+    with pytest.raises(conversion.OutOfStep, match="topic story_qa has no exercise 'whence'"):
+        conversion.assignment(exercised, conversion.Book(site="https://site/", raw="https://raw/"))
 
 
 GRADED = [chapter for chapter in chapters() if "exercises.check_" in chapter.text]
@@ -234,7 +235,7 @@ def test_an_assignment_with_the_chapter_s_solutions_wins_every_point(chapter, tm
     """It has all the imports its answers need, and chapter, check and assignment call an answer alike."""
     handed_out = nbformat.read(chapter.assignment, as_version=4)
     solved, hidden = [], False
-    for cell in notebooks.sources(chapter):
+    for cell in conversion.sources(chapter):
         if cell.cell_type == "markdown":
             _, hidden = solutions_apart(cell.source, hidden)
         elif hidden and "exercises.check_" in cell.source:  # others go on from a solution
@@ -258,7 +259,7 @@ def test_an_assignment_with_the_chapter_s_solutions_wins_every_point(chapter, tm
 
 
 def test_citations_are_read_from_the_bibliography():
-    found = notebooks.citations()
+    found = conversion.citations()
     assert found["vaswani2017"][:2] == ("Vaswani et al.", "2017")
     assert found["mehak2019"][:2] == ("Mehak", "2019")
     assert all(url == "" or url.startswith("https://") for _, _, url in found.values())

@@ -1,7 +1,9 @@
 """Questions of a chapter: read once, for the page and for the notebook."""
 
 import pytest
-from myst import Book, Converter, UnknownMarkup
+from directives import UnknownMarkup
+from labels import Book
+from myst import Converter
 from questions import BadQuestion, as_markdown, read, shuffled
 
 CHOICE = [

@@ -6,9 +6,8 @@ import nbformat
 import pytest
 import slides
 from chapters import chapters
+from conversion import read_book
 from execution import Run
-
-from notebooks import read_book
 
 CHAPTER = next(page for page in chapters() if page.short == "optimisation/losses")
 FIGURE = '<figure class="rr rr-figure"><svg viewBox="0 0 9 9"></svg><figcaption>A line.</figcaption></figure>'

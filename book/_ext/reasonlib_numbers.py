@@ -1,8 +1,8 @@
 """Numbers, given once by the book: chapters through all parts, and in each its figures, tables and equations.
 
 The second figure of chapter 3 is figure 3.2, in the text, in references from other chapters and in the
-notebook (tools/labels.py counts the same way). Pages that are no chapters count from 1. What a code cell shows
-is numbered where the cell asks for it (tools/captions.py).
+notebook (tools/labels.py counts the same way). Pages that are no chapters count from 1. What a code cell
+shows is numbered where the cell asks for it (tools/captions.py).
 """
 
 from __future__ import annotations

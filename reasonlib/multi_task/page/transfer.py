@@ -15,6 +15,9 @@ __all__ = ["adaptation", "dials", "help_matrix", "matrix", "noise"]
 
 TRANSFER, ADAPTATION = "multi_task/transfer", "multi_task/adaptation"
 RELATEDNESS = "multi_task/relatedness"
+TARGETS = ("entailment", "paraphrase")
+"""The small tasks of the dials."""
+
 SHARES = ("0.1", "1", "10", "100")
 """Percent of a new task's examples."""
 
@@ -97,30 +100,38 @@ def matrix() -> Picture:
     )
 
 
-def _curve(experiment: str, rows: Sequence[str]) -> tuple[tuple[list[float], ...], str]:
-    """Return the line of the gain, in points, over rows that are numbers, and where it comes from."""
-    gains, origins = results.spreads([(experiment, row) for row in rows], "gain", names={}, factor=100)
+def _curve(experiment: str, rows: Sequence[str], task: str) -> tuple[tuple[list[float], ...], str]:
+    """Return the line of a task's gain, in points, over rows that are numbers, and where it comes from."""
+    gains, origins = results.spreads(
+        [(experiment, row) for row in rows], f"{task}.gain", names={}, factor=100
+    )
     return band([float(row) for row in gains], list(gains.values())), "; ".join(sorted(origins))
 
 
 def _dial(experiment: str, rows: Sequence[str], x: str, *, caption: str = "", log: bool = False) -> Picture:
-    """Draw the gain against what the rows of an experiment set; in the caption, ``{origin}`` is filled in."""
-    curve, origin = _curve(experiment, rows)
-    if not curve[0]:
+    """Draw both gains against what the rows set; in the caption, ``{origin}`` is filled in."""
+    curves = {task: _curve(experiment, rows, task) for task in TARGETS}
+    if not all(line[0] for line, _ in curves.values()):
         return results.missing(experiment)
-    drawing = plotting.lines({"gain": curve}, x=x, y="points gained", log=log)
+    drawing = plotting.lines(
+        {task: line for task, (line, _) in curves.items()}, x=x, y="points gained", log=log
+    )
     drawing.axes[0].axhline(0, color="0.5", linewidth=1, linestyle=":")
-    steps = ", ".join(f"{gain:+.1f} at {at:g}" for at, gain in zip(curve[0], curve[1], strict=True))
+    said = "; ".join(
+        f"{task} " + ", ".join(f"{gain:+.1f} at {at:g}" for at, gain in zip(line[0], line[1], strict=True))
+        for task, (line, _) in curves.items()
+    )
+    origin = "; ".join(sorted({origin for _, origin in curves.values()}))
     return plotting.show(
         drawing,
-        alt=f"Points gained against {x}: {steps}.",
+        alt=f"Points gained against {x}: {said}.",
         caption=caption.replace("{origin}", origin) or None,
     )
 
 
 def dials() -> Picture:
     """Draw the gain of small tasks from inference: over relatedness, and over their size where measured."""
-    about = "Gain of entailment and paraphrase (mean of both accuracies) from training with inference. "
+    about = "Points of accuracy that entailment and paraphrase gain from training with inference. "
     sized = records.best("multi_task/size", "50") is not None
     left = _dial(
         RELATEDNESS,
@@ -151,7 +162,7 @@ def noise() -> Picture:
         "multi_task/noise",
         ("0", "0.1", "0.2", "0.3"),
         "share of wrong training labels, in all tasks",
-        caption="Gain of entailment and paraphrase (mean of both accuracies) from training with inference, "
+        caption="Points of accuracy that entailment and paraphrase gain from training with inference, "
         "with wrong training labels in all tasks. Test labels are right. Band: 95 % interval ({origin}).",
     )
 

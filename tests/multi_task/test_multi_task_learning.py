@@ -1,5 +1,6 @@
 """What must be learnt: the heads solve small tasks, and a helper task carries over what its target lacks."""
 
+import pytest
 import torch
 
 from reasonlib.multi_task.data.datasets import load_simulated
@@ -11,6 +12,22 @@ def test_sentiment_is_learnt_from_few_examples():
     split = load_simulated("sentiment", train=600, valid=60, test=200)
     trained = train(Recipe(lr=2e-3, epochs=6, longest=64), [split], seed=0)
     assert evaluate(trained.model, trained.tokenizer, split.task, split.test)["accuracy"] > 0.7
+
+
+@pytest.mark.slow
+def test_a_small_task_learns_from_a_large_related_one():
+    """The bundled encoder compares two sentences, so that what inference teaches serves entailment."""
+    entailment = load_simulated("entailment", train=120)
+    inference = load_simulated("inference", train=2000)
+    recipe = Recipe(lr=1e-3, epochs=4, least_steps=60, longest=64)
+    accuracy = []
+    for splits in ([entailment], [entailment, inference]):
+        trained = train(recipe, splits, seed=0)
+        scores = evaluate(trained.model, trained.tokenizer, entailment.task, entailment.test, longest=64)
+        accuracy.append(scores["accuracy"])
+    alone, together = accuracy
+    assert together > 0.75 > alone
+
 
 
 def copying_task(rows, *, seed):

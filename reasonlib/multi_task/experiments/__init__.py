@@ -124,8 +124,15 @@ ADAPTATION = Experiment(
 TRANSFER = Experiment(
     name="multi_task/transfer",
     title="Which task helps which: a small target with each other task beside it",
-    rows={task: SMALL for task in FAMILY},
-    scales=FEW,
+    rows={task: {**SMALL, "rule": "uniform"} for task in FAMILY},
+    scales={
+        "smoke": FEW["smoke"],
+        "quick": {
+            **FEW["quick"],
+            "least_steps": 134,
+        },  # alone the target takes as many steps as beside another
+        "paper": {**FEW["paper"], "least_steps": 384},
+    },
     data=subset(DATA, "simulated"),
     run=run_transfer,
     version=encoder_version,

@@ -36,7 +36,8 @@ __all__ = [
 
 CANDIDATES = 4
 RESTATED = 0.9
-"""Share of the texts for pre-training that tell an event twice. With fewer of them a small encoder predicts a
+"""Share of the texts for pre-training that tell an event twice, before one in seven second sentences is
+replaced. With fewer of them a small encoder predicts a
 hidden word from its own sentence alone, and does not learn to compare two."""
 
 CONTRADICTION, NEUTRAL, ENTAILMENT = 0, 1, 2

@@ -178,7 +178,7 @@ CONFLICT = Experiment(
     },
     scales={
         "smoke": {**SCALES["smoke"], "updates": 2},
-        "quick": {**SCALES["quick"], "updates": 200},
+        "quick": {**SCALES["quick"], "updates": 80},
         "paper": {**SCALES["paper"], "updates": 400},
     },
     data=subset(DATA, "simulated"),

@@ -29,7 +29,7 @@ def points(group: records.Group | None, metric: str) -> Spread | None:
 
 
 def help_matrix() -> dict[str, Any] | None:
-    """Return what the page shows of which task helps which; None if nothing was measured yet.
+    """Return what the page shows of which task helps which; None unless every task is measured as it is set.
 
     Returns
     -------
@@ -38,8 +38,8 @@ def help_matrix() -> dict[str, Any] | None:
         the order of ``tasks``; None on the diagonal and where nothing was measured.
     """
     groups = {target: records.best(TRANSFER, target) for target in FAMILY}
-    measured = [group for group in groups.values() if group is not None]
-    if not measured:
+    measured = [group for group in groups.values() if group is not None and group.stale is None]
+    if len(measured) < len(FAMILY):
         return None
     gains = [[_ends(points(groups[target], f"gain.{helper}")) for target in FAMILY] for helper in FAMILY]
     config = measured[0].records[0].config

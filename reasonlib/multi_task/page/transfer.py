@@ -130,27 +130,20 @@ def _dial(experiment: str, rows: Sequence[str], x: str, *, caption: str = "", lo
 
 
 def dials() -> Picture:
-    """Draw the gain of small tasks from inference: over relatedness, and over their size where measured."""
-    about = "Points of accuracy that entailment and paraphrase gain from training with inference. "
-    sized = records.best("multi_task/size", "50") is not None
+    """Draw the gain of small tasks from inference: over relatedness, and over their size."""
     left = _dial(
         RELATEDNESS,
         ("0", "0.25", "0.5", "0.75", "1"),
         "relatedness of the tasks",
-        caption=""
-        if sized
-        else about + "Relatedness is the share of words that mean the same in all tasks. "
-        "Band: 95 % intervals ({origin}).",
+        caption="Points of accuracy that entailment and paraphrase gain from training with inference, against "
+        "the share of words that mean the same in all tasks. Bands: 95 % intervals ({origin}).",
     )
-    if not sized:
-        return left
     right = _dial(
         "multi_task/size",
         ("50", "100", "200", "400", "800", "1600"),
         "training examples of the small task",
-        caption=about
-        + "Left: against relatedness. Right: against the size of the small tasks, at relatedness 1. "
-        "Bands: 95 % intervals ({origin}).",
+        caption="The same gains at relatedness 1, against the size of the small task. Bands: 95 % intervals "
+        "({origin}).",
         log=True,
     )
     return plotting.beside(left, right)

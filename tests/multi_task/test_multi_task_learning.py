@@ -29,7 +29,6 @@ def test_a_small_task_learns_from_a_large_related_one():
     assert together > 0.75 > alone
 
 
-
 def copying_task(rows, *, seed):
     """Vectors of a premise and a hypothesis: is the hypothesis' marked vector among the premise's?"""
     draw = torch.Generator().manual_seed(seed)

@@ -14,6 +14,7 @@ class Group:
     """A group of records, as far as the figures read it."""
 
     values: dict[str, list[float]]
+    stale: str | None = None
     records: list = field(
         default_factory=lambda: [SimpleNamespace(config={"few": 100, "many": 1000, "new": 500})]
     )
@@ -53,3 +54,8 @@ def test_a_single_run_decides_no_gain(measured):
     assert row["entailment"] == {"mean": 5.0, "low": None, "high": None}
     assert 0 < row["paraphrase"]["low"] < 5.1 < row["paraphrase"]["high"]
     assert "Clear of zero: inference helps paraphrase." in transfer.matrix().alt
+
+
+def test_gains_of_older_code_are_not_shown(measured):
+    measured["entailment"] = Group({"gain.inference": [0.05]}, stale="the code changed")
+    assert transfer.help_matrix() is None

@@ -29,7 +29,7 @@ def points(group: records.Group | None, metric: str) -> Spread | None:
 
 
 def help_matrix() -> dict[str, Any] | None:
-    """Return what the page shows of which task helps which; None unless every task is measured as it is set.
+    """Return what the page shows of which task helps which; None if no run of today's code did.
 
     Returns
     -------
@@ -37,18 +37,19 @@ def help_matrix() -> dict[str, Any] | None:
         ``gains[helper][target]`` in points, ``mean`` and the ends of the 95 % interval (None for one run), in
         the order of ``tasks``; None on the diagonal and where nothing was measured.
     """
-    groups = {target: records.best(TRANSFER, target) for target in FAMILY}
-    measured = [group for group in groups.values() if group is not None and group.stale is None]
-    if len(measured) < len(FAMILY):
+    groups = {target: group for target in FAMILY if (group := records.best(TRANSFER, target)) is not None}
+    groups = {target: group for target, group in groups.items() if group.stale is None}
+    if not groups:
         return None
-    gains = [[_ends(points(groups[target], f"gain.{helper}")) for target in FAMILY] for helper in FAMILY]
-    config = measured[0].records[0].config
+    gains = [[_ends(points(groups.get(target), f"gain.{helper}")) for target in FAMILY] for helper in FAMILY]
+    first = next(iter(groups.values()))
+    config = first.records[0].config
     return {
         "tasks": list(FAMILY),
         "names": dict(TASK_NAMES),
         "gains": gains,
         "note": f"Points of the task's own metric, gained or lost. The task has {config['few']:,} examples, "
-        f"the second task {config['many']:,}; {results.origin(measured[0])}. Framed: the 95 % interval "
+        f"the second task {config['many']:,}; {results.origin(first)}. Framed: the 95 % interval "
         "excludes zero.",
     }
 
@@ -135,8 +136,8 @@ def dials() -> Picture:
         RELATEDNESS,
         ("0", "0.25", "0.5", "0.75", "1"),
         "relatedness of the tasks",
-        caption="Points of accuracy that entailment and paraphrase gain from training with inference, against "
-        "the share of words that mean the same in all tasks. Bands: 95 % intervals ({origin}).",
+        caption="Points of accuracy that entailment and paraphrase gain from training with inference, "
+        "against the share of words that mean the same in all tasks. Bands: 95 % intervals ({origin}).",
     )
     right = _dial(
         "multi_task/size",

@@ -109,11 +109,17 @@ def _curve(experiment: str, rows: Sequence[str], task: str) -> tuple[tuple[list[
     return band([float(row) for row in gains], list(gains.values())), "; ".join(sorted(origins))
 
 
-def _dial(experiment: str, rows: Sequence[str], x: str, *, caption: str = "", log: bool = False) -> Picture:
-    """Draw both gains against what the rows set; in the caption, ``{origin}`` is filled in."""
+def _dial(
+    experiment: str, rows: Sequence[str], x: str, *, caption: str | None = None, log: bool = False
+) -> tuple[Picture, str]:
+    """Draw both gains against what the rows set, and say where the runs come from.
+
+    In the caption, ``{origin}`` is filled in.
+    """
     curves = {task: _curve(experiment, rows, task) for task in TARGETS}
+    origin = "; ".join(sorted({origin for _, origin in curves.values()}))
     if not all(line[0] for line, _ in curves.values()):
-        return results.missing(experiment)
+        return results.missing(experiment), origin
     drawing = plotting.lines(
         {task: line for task, (line, _) in curves.items()}, x=x, y="points gained", log=log
     )
@@ -122,29 +128,22 @@ def _dial(experiment: str, rows: Sequence[str], x: str, *, caption: str = "", lo
         f"{task} " + ", ".join(f"{gain:+.1f} at {at:g}" for at, gain in zip(line[0], line[1], strict=True))
         for task, (line, _) in curves.items()
     )
-    origin = "; ".join(sorted({origin for _, origin in curves.values()}))
-    return plotting.show(
-        drawing,
-        alt=f"Points gained against {x}: {said}.",
-        caption=caption.replace("{origin}", origin) or None,
-    )
+    caption = None if caption is None else caption.replace("{origin}", origin)
+    return plotting.show(drawing, alt=f"Points gained against {x}: {said}.", caption=caption), origin
 
 
 def dials() -> Picture:
     """Draw the gain of small tasks from inference: over relatedness, and over their size."""
-    left = _dial(
-        RELATEDNESS,
-        ("0", "0.25", "0.5", "0.75", "1"),
-        "relatedness of the tasks",
-        caption="Points of accuracy that entailment and paraphrase gain from training with inference, "
-        "against the share of words that mean the same in all tasks. Bands: 95 % intervals ({origin}).",
+    left, origin = _dial(
+        RELATEDNESS, ("0", "0.25", "0.5", "0.75", "1"), "share of words that mean the same in all tasks"
     )
-    right = _dial(
+    right, _ = _dial(
         "multi_task/size",
         ("50", "100", "200", "400", "800", "1600"),
         "training examples of the small task",
-        caption="The same gains at relatedness 1, against the size of the small task. Bands: 95 % intervals "
-        "({origin}).",
+        caption="Points of accuracy that entailment and paraphrase gain from training with inference. Left: "
+        f"against relatedness ({origin}). Right: against the size of the small task, at relatedness 1 "
+        "({origin}). Bands: 95 % intervals.",
         log=True,
     )
     return plotting.beside(left, right)
@@ -152,13 +151,14 @@ def dials() -> Picture:
 
 def noise() -> Picture:
     """Draw the gain of small tasks as labels become wrong."""
-    return _dial(
+    picture, _ = _dial(
         "multi_task/noise",
         ("0", "0.1", "0.2", "0.3"),
         "share of wrong training labels, in all tasks",
         caption="Points of accuracy that entailment and paraphrase gain from training with inference, "
-        "with wrong training labels in all tasks. Test labels are right. Band: 95 % interval ({origin}).",
+        "with wrong training labels in all tasks. Test labels are right. Bands: 95 % intervals ({origin}).",
     )
+    return picture
 
 
 def adaptation() -> Picture:

@@ -1,6 +1,9 @@
 // Two sentences, the answers of all heads, and a table of which task helps which.
 
-const signed = (points) => (Math.abs(points) < 0.05 ? "0.0" : `${points > 0 ? "+" : "−"}${Math.abs(points).toFixed(1)}`);
+const signed = (points, digits = 1) => {
+  const size = Math.abs(points).toFixed(digits);
+  return Number(size) === 0 ? size : `${points > 0 ? "+" : "−"}${size}`;
+};
 
 /** Which task helps which: a row for the second task of training, a column for the task that is measured. */
 function helpMatrix({ tasks, names, gains, note }) {
@@ -18,7 +21,7 @@ function helpMatrix({ tasks, names, gains, note }) {
       type: "button", class: `rr-matrix-cell ${gain.mean < 0 ? "rr-matrix-loss" : "rr-matrix-gain"}${sure ? " rr-matrix-sure" : ""}`,
       style: `--share:${Math.abs(gain.mean) / most}`, onclick: () => tell(row, column, gain),
       "aria-label": `${names[task]} for ${names[tasks[column]]}: ${signed(gain.mean)} points`,
-    }, signed(gain.mean)));
+    }, make("span", { class: "rr-matrix-tenths" }, signed(gain.mean)), make("span", { class: "rr-matrix-whole" }, signed(gain.mean, 0))));
   })));
   const head = make("tr", {}, make("th", {}, "trained with"), tasks.map((task) => make("th", { scope: "col" }, names[task])));
   return make("div", { class: "rr-matrix" }, make("div", { class: "rr-live-title" }, "Which task helps which?"),

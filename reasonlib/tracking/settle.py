@@ -164,9 +164,9 @@ def _needed(verdict: Verdict) -> int:
 def costs(records: Iterable[Record], *, device: str | None = None) -> Callable[[Run], float | None]:
     """Return a function that says how many seconds a run should take, from the records of others.
 
-    The mean of the same row at that scale on that data; else of the experiment's other rows, the longest;
-    None if it was never run so. Records made on another kind of device count only if there are none of this
-    kind.
+    The mean of the same row at that scale on that data; else of the experiment's other rows that train, the
+    longest; None if it was never run so. Records made on another kind of device count only if there are none
+    of this kind.
 
     Parameters
     ----------
@@ -176,8 +176,11 @@ def costs(records: Iterable[Record], *, device: str | None = None) -> Callable[[
         ``cpu``, ``cuda`` or ``mps``; any if None.
     """
     alike: dict[tuple[str, str, str, str], list[float]] = {}
+    trains: set[tuple[str, str]] = set()
     for record in records:
         if record.steps.complete:
+            if record.steps.planned:
+                trains.add((record.experiment, record.row))
             kind = record.device.partition(" ")[0].partition(":")[0]
             for device_kind in ("any", kind):
                 key = (device_kind, record.experiment, record.scale, record.data.name)
@@ -193,6 +196,7 @@ def costs(records: Iterable[Record], *, device: str | None = None) -> Callable[[
                 for (kind, name, scale, label), values in alike.items()
                 if (kind, name, scale) == (device_kind, run.experiment, run.scale)
                 and label.startswith(f"{run.data} ")
+                and (name, label.removeprefix(f"{run.data} ")) in trains
             ]
             if others:
                 return max(others)

@@ -126,6 +126,8 @@ def test_costs_are_those_of_runs_alike():
     assert settle.costs(known, device="cuda:1")(run) == 2.0
     assert settle.costs(known, device="mps")(run) == pytest.approx(32 / 3)
     assert settle.costs(known[2:3])(run) == 90.0  # another row of the experiment
+    untrained = record(row="large", seconds=0.5, steps=Steps(done=0, planned=0))
+    assert settle.costs([untrained])(run) is None  # a row that trains nothing tells no cost of training
     assert settle.costs(known)(replace(run, scale="quick")) is None
 
 

@@ -139,6 +139,7 @@ class Reader:
             notes=() if comparisons else (f"nothing to compare with: {what}",),
             comparisons=comparisons,
             orders=orders,
+            exact=frozenset(side for side, sample in samples.items() if sample.deterministic),
             deterministic=all(sample.deterministic for sample in samples.values()),
         )
 

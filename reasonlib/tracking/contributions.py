@@ -16,12 +16,14 @@ from typing import Any
 
 from reasonlib.errors import DataError, UserError
 from reasonlib.tracking import records
+from reasonlib.tracking.claims_file import load
 from reasonlib.tracking.experiment import find
 from reasonlib.tracking.records import Record
 
 __all__ = ["Report", "check", "files_of"]
 
-FAR = 8.0  # standard deviations from other runs of the same row, beyond which a number is pointed out
+FAR = 8.0
+"""A number is pointed out beyond so many standard deviations of its row, or times the largest of any row."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,8 +103,10 @@ def check(file: Path | str, *, against: Path | str | None = None) -> Report:
         line = str(record.location).rpartition(":")[2]
         if reason := records.stale(record, experiment):
             said.setdefault(f"made by other code or settings than these: {reason}", []).append(line)
-        for text in _impossible(record):
+        for text in (*_impossible(record), *_outside(record)):
             said.setdefault(text, []).append(line)
+        if any(_repeats(record, other) and not records.stale(other, experiment) for other in old):
+            said.setdefault("this seed was run before, with other numbers; take a new seed", []).append(line)
         if any(_same(record, other) for other in (*old, *(one for one in new if one is not record))):
             said.setdefault("the same run stands there already", []).append(line)
         for text in _unusual(record, old):
@@ -154,6 +158,27 @@ def _impossible(record: Record) -> Iterable[str]:
             yield "details hold a number that is not finite"
 
 
+def _outside(record: Record) -> Iterable[str]:
+    """Say which shares lie outside 0 and 1: metrics of which a claim says that they are fractions."""
+    topic = record.experiment.partition("/")[0]
+    sides = {side for claim in load(topic) if claim.unit == "fraction" for side in claim.sides}
+    for name in sorted({side.metric for side in sides if side.experiment == record.experiment}):
+        value = record.metrics.get(name)
+        if value is not None and not 0 <= value <= 1:
+            yield f"{name} is a share, and is {value:g}"
+
+
+def _repeats(record: Record, other: Record) -> bool:
+    """Whether a finished run of the same row and seed stands there already, with other numbers."""
+    same = all(getattr(record, key) == getattr(other, key) for key in ("row", "scale", "seed"))
+    return (
+        same
+        and record.data.name == other.data.name
+        and other.steps.complete
+        and record.metrics != other.metrics
+    )
+
+
 def _unusual(record: Record, old: Sequence[Record]) -> Iterable[str]:
     """Say what a person should look at: uncommitted code, unknown metrics, numbers far from all others."""
     if record.commit is None or record.commit.endswith("+dirty"):
@@ -164,7 +189,12 @@ def _unusual(record: Record, old: Sequence[Record]) -> Iterable[str]:
     for name, value in record.metrics.items():
         everything = [other.metrics.get(name) for other in alike]
         numbers = [number for number in everything if number is not None]
-        if value is None or len(numbers) < 3:
+        if value is None or not numbers:
+            continue
+        largest = max(abs(number) for number in numbers)
+        if largest and abs(value) > FAR * largest:
+            yield f"{name} is {value:g}, and at most {largest:g} in all other runs"
+        if len(numbers) < 3:
             continue
         if all(0 <= number <= 1 for number in numbers) and not 0 <= value <= 1:
             yield f"{name} is {value:g}, where all others lie between 0 and 1"

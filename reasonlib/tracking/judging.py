@@ -20,17 +20,19 @@ __all__ = ["VERDICTS", "doubt", "holm", "judge", "p_value"]
 
 VERDICTS = ("reproduced", "exceeded", "supported", "inconclusive", "challenged", "contradicted", "not run")
 
-AGREEMENTS = ("level", "nearness")  # kinds of comparison whose holding is no difference: not corrected
+AGREEMENTS = ("level", "nearness")  # kinds of comparison that are read one by one: not corrected
 
 
 def p_value(comparisons: Sequence[Comparison]) -> float | None:
     """Return the two-sided p-value of what the comparisons of one claim decide together.
 
     For the claim the weakest comparison speaks, since every one must hold; against it all of them, by Simes.
-    None where chance has no part in it, which takes no place in a table's correction: too few runs, or exact
-    ones.
+    None for what takes no place in a table's correction: where chance has no part in it (too few runs, or
+    exact ones), and where nothing is asked but whether numbers agree.
     """
     if not comparisons or not all(part.enough for part in comparisons) or all(p.exact for p in comparisons):
+        return None
+    if _alone(comparisons):
         return None
     against = _simes([part.p_against for part in comparisons])
     if against <= ALPHA / 2:
@@ -86,15 +88,16 @@ def judge(comparisons: Sequence[Comparison], *, same_conditions: bool, adjusted:
 
     Notes
     -----
-    *Beyond chance*: the corrected p-value is at most 0.05. That two numbers agree (a level, nearness) is not
-    a difference, and is tested at 5 % without correction for its table. Exact comparisons need no test.
+    *Beyond chance*: the corrected p-value is at most 0.05. Whether two numbers agree (a level, nearness) is
+    read number by number: both that they do and that they do not are tested at 5 %, without correction for
+    the other numbers of the table. Exact comparisons need no test.
     """
     if not comparisons:
         return "not run"
     if not all(part.enough for part in comparisons):
         return "inconclusive"
     p = p_value(comparisons) if adjusted is None else adjusted
-    beyond = p is not None and p <= ALPHA
+    beyond = _alone(comparisons) or (p is not None and p <= ALPHA)
     exact = all(part.exact for part in comparisons)
     against = _simes([part.p_against for part in comparisons])
     ordered = max((part.p_for for part in comparisons if part.kind not in AGREEMENTS), default=None)
@@ -118,6 +121,11 @@ def doubt(comparisons: Sequence[Comparison]) -> str:
     if judge(comparisons, same_conditions=True) != "inconclusive":
         return "significant by itself, but not after correction for the other comparisons of its table"
     return "the interval includes values for and against"
+
+
+def _alone(comparisons: Sequence[Comparison]) -> bool:
+    """Whether nothing is asked but whether numbers agree."""
+    return all(part.kind in AGREEMENTS for part in comparisons)
 
 
 def _simes(values: Sequence[float]) -> float:

@@ -30,9 +30,8 @@ from reasonlib.tracking.significance import MIN_RUNS
 
 __all__ = ["Plan", "Run", "carry_out", "command", "costs", "missing", "plan", "to_json"]
 
-MOST_RUNS = (
-    10  # of one row: what these do not settle, more would settle at a price that a person should decide
-)
+MOST_RUNS = 10
+"""Runs of one row that a claim gets, all at once: looking after each would decide by chance too often."""
 
 
 @dataclass(frozen=True, order=True, kw_only=True)
@@ -107,7 +106,7 @@ def missing(verdict: Verdict) -> tuple[Run, ...]:
         elif experiment.is_deterministic(side.row) or verdict.n < MIN_RUNS:
             seeds = ()
         else:
-            seeds = _more(verdict, side, _needed(verdict))
+            seeds = _more(verdict, side, MOST_RUNS)
         runs += [
             Run(experiment=experiment.name, row=side.row, scale=scale, data=data, seed=seed) for seed in seeds
         ]
@@ -136,26 +135,6 @@ def _more(verdict: Verdict, side: Side, wanted: int) -> list[int]:
     """Return the lowest unused seeds that bring a side up to `wanted` runs."""
     used = set(verdict.seeds.get(side, ()))
     return [seed for seed in range(wanted + len(used)) if seed not in used][: max(0, wanted - len(used))]
-
-
-def _needed(verdict: Verdict) -> int:
-    """Estimate how many runs decide a claim: the interval narrows with the square root of their number."""
-    part = verdict.main
-    if part is None or part.low is None or part.high is None:
-        return MIN_RUNS
-    half = (part.high - part.low) / 2
-    if part.kind == "level":
-        limit = verdict.claim.table.tolerance_of(str(verdict.claim.metric)) or 0.0
-        room = abs(abs(part.estimate - (verdict.claim.published or 0.0)) - limit)
-    elif part.kind == "bar":
-        agreed = verdict.claim.agreement
-        bound = agreed.at_least if agreed.at_least is not None else agreed.at_most
-        room = abs(part.estimate - (bound or 0.0))
-    else:
-        room = abs(part.estimate)
-    if room <= 0:
-        return MOST_RUNS
-    return min(MOST_RUNS, max(verdict.n + 1, round(verdict.n * (half / room) ** 2 + 0.5)))
 
 
 # Costs ------------------------------------------------------------------------------------------------------

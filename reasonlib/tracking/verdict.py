@@ -38,8 +38,10 @@ class Verdict:
         p-value of the claim, corrected for all comparisons of its table; None where none was needed.
     orders
         For each ordering whether it holds of the means; None where it was not measured.
+    exact
+        The sides whose system gives the same result in every run.
     deterministic
-        Whether every system compared gives the same result in every run.
+        Whether every system compared does.
     records
         The records that answered, as ``records/<topic>/<word>.jsonl:<line>``.
     stale
@@ -61,6 +63,7 @@ class Verdict:
     comparisons: tuple[Comparison, ...] = ()
     adjusted: float | None = None
     orders: tuple[bool | None, ...] = ()
+    exact: frozenset[Side] = frozenset()
     deterministic: bool = False
     records: tuple[str, ...] = ()
     stale: str | None = None
@@ -68,8 +71,12 @@ class Verdict:
 
     @property
     def n(self) -> int:
-        """Number of runs of the side that has the fewest; 0 where nothing was measured."""
-        return min((summary.n for summary in self.sides.values()), default=0)
+        """Number of runs of the random side that has the fewest; 0 where nothing was measured.
+
+        A deterministic side has one run and needs no more; it counts only where there is no other.
+        """
+        random = [one.n for side, one in self.sides.items() if side not in self.exact]
+        return min(random or [one.n for one in self.sides.values()], default=0)
 
     @property
     def main(self) -> Comparison | None:

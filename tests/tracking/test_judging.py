@@ -229,6 +229,21 @@ def test_more_seeds_do_not_turn_an_ordering_into_its_opposite(lead, shared):
             assert sum(word in DECIDED for word in words) / DRAWS <= 0.05 + 3 * math.sqrt(0.05 / DRAWS)
 
 
+def test_looking_twice_decides_between_equal_rows_in_one_case_in_ten_at_most():
+    """Runs are added in one step, from three to ten; a look after each would decide by chance more often."""
+    draw = np.random.default_rng(14)
+    above, below = draw.normal(0, 1, size=(2, DRAWS, 10))
+
+    def decided(looks):
+        return sum(
+            any(verdict(difference(sample(*a[:count]), sample(*b[:count]))) in DECIDED for count in looks)
+            for a, b in zip(above, below, strict=True)
+        )
+
+    assert decided([3, 10]) / DRAWS <= 0.10
+    assert decided(range(3, 11)) > decided([3, 10])
+
+
 def test_many_comparisons_of_equal_rows_rarely_decide_anything():
     """A table of twenty orderings between equal systems: at most one table in twenty shows one."""
     draw = np.random.default_rng(14)

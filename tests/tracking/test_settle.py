@@ -190,7 +190,6 @@ def write(folder, *lines):
 
 
 def test_good_records_are_good(tmp_path):
-    old = [record(values, accuracy=0.7, seed=values) for values in ()]
     old = [record(seed=seed) for seed in range(2)]
     write(tmp_path / "main", *old)
     file = write(tmp_path / "mine", *old, record(seed=2, row="large"))
@@ -233,9 +232,20 @@ def test_duplicates_changed_lines_and_broken_files_are_problems(tmp_path):
     file = write(tmp_path / "d", old)
     file.write_text("{\n")
     assert "not a record" in contributions.check(file).problems[0]
+    write(tmp_path / "main", old)
+    rerun = contributions.check(write(tmp_path / "e", old, record(accuracy=0.9)), against=tmp_path / "main")
+    assert "this seed was run before, with other numbers" in rerun.problems[0]
     other = file.with_name("odes.jsonl")
     other.write_text("")
     assert "there is no experiment 'toy_claims/odes'" in contributions.check(other).problems[0]
+
+
+def test_a_share_outside_0_and_1_is_a_problem(topic, tmp_path):
+    topic(HEAD + claim(more="unit: fraction"))
+    (problem,) = contributions.check(write(tmp_path, record(accuracy=1.5))).problems
+    assert problem.endswith("net.jsonl:1: accuracy is a share, and is 1.5")
+    topic(HEAD + claim(more="unit: points"))
+    assert contributions.check(write(tmp_path, record(accuracy=1.5))).ok
 
 
 def test_what_is_unusual_is_a_warning(tmp_path):
@@ -252,6 +262,7 @@ def test_what_is_unusual_is_a_warning(tmp_path):
     for words in (
         "net.jsonl:5: accuracy is 0.9, 154 standard deviations from the other runs",
         "net.jsonl:6: accuracy is 70.2, where all others lie between 0 and 1",
+        "net.jsonl:6: accuracy is 70.2, and at most 0.703 in all other runs",
         "net.jsonl:7: other metrics than in earlier records: accuracy, loss",
         "net.jsonl:7: the code was not committed",
     ):

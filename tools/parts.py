@@ -191,7 +191,7 @@ def exercise_time(name: str) -> str:
         found = exercises(name)
     except UserError:
         return ""
-    return f", and {len(found)} exercises that take {hours(sum(one.minutes for one in found))} in all"
+    return f", and {len(found)} exercises with code that take {hours(sum(one.minutes for one in found))} in all"
 
 
 def results_page(name: str) -> str:

@@ -34,7 +34,9 @@ from reading import measure
 TEACHING = ROOT / "teaching"
 TIMES = TEACHING / "times.json"
 PROJECT = "project"  # the rubric of a project that is no open exercise
-EXERCISE = re.compile(r"^`{3,}\{exercise\}[ \t]*(?P<title>[^\n]*)\n(?P<body>.*?)^`{3,}", re.S | re.M)
+EXERCISE = re.compile(
+    r"^(?P<mark>`{3,})\{exercise\}[ \t]*(?P<title>[^\n]*)\n(?P<body>.*?)^(?P=mark)`*[ \t]*$", re.S | re.M
+)
 LABEL = re.compile(r"^:label:[ \t]*(\S+)", re.M)
 CSS = """body{font:1rem/1.55 system-ui,sans-serif;max-width:60rem;margin:0 auto;padding:1.5rem 1rem 4rem;
 color-scheme:light dark;overflow-wrap:anywhere}h1,h2,h3{line-height:1.25}pre{overflow-x:auto;padding:.6rem;
@@ -57,12 +59,12 @@ def rubrics() -> dict[str, list[dict[str, Any]]]:
 
 
 def open_exercises() -> dict[str, tuple[Page, str]]:
-    """Label -> chapter and title of each exercise that no check grades."""
+    """Label -> chapter and title of each exercise that neither a check nor the page grades."""
     return {
         label[1]: (page, match["title"].strip())
         for page in chapters()
         for match in EXERCISE.finditer(page.text)
-        if (label := LABEL.search(match["body"]))
+        if "{question}" not in match["body"] and (label := LABEL.search(match["body"]))
     }
 
 

@@ -183,7 +183,7 @@ def part_page(name: str) -> str:
 
 
 def exercise_time(name: str) -> str:
-    """How many graded exercises a topic has, and what they take."""
+    """How many exercises with code a topic has, and what they take."""
     from reasonlib.errors import UserError
     from reasonlib.grading.checks import exercises
 
@@ -191,7 +191,8 @@ def exercise_time(name: str) -> str:
         found = exercises(name)
     except UserError:
         return ""
-    return f", and {len(found)} exercises that take {hours(sum(one.minutes for one in found))} in all"
+    minutes = sum(one.minutes for one in found)
+    return f", and {len(found)} exercises with code that take {hours(minutes)} in all"
 
 
 def results_page(name: str) -> str:

@@ -66,9 +66,10 @@ def test_every_open_exercise_has_a_rubric_of_ten_points():
 
 def test_an_exercise_without_a_check_has_a_label():
     for page in chapters():
-        openly = [block["title"] for block in edition.EXERCISE.finditer(page.text)]
+        bodies = [block["body"] for block in edition.EXERCISE.finditer(page.text)]
         labels = [one for one, (place, _) in edition.open_exercises().items() if place.short == page.short]
-        assert len(openly) == len(labels), page.short
+        assert all(edition.LABEL.search(body) for body in bodies), page.short
+        assert sum("{question}" not in body for body in bodies) == len(labels), page.short
 
 
 def test_times_of_every_exercise_were_measured():

@@ -171,7 +171,9 @@ def test_the_template_of_a_chapter_makes_a_notebook():
     book.labels.update(conversion.labels_of("templates/topic/book/results", [("markdown", "# Results", {})]))
     made = conversion.make(template, book)
     text = "\n".join(sources(made, "markdown"))
-    assert "**Exercise 1: Count for yourself (5 minutes)**" in text
+    assert "> **Exercise 1: Put the steps of the vote in order (2 minutes)**" in text
+    assert "> <details><summary>Answer</summary>" in text
+    assert "**Exercise 2: Count for yourself (5 minutes)**" in text
     assert "\\tag{1}" in text
     assert "2 * sum(row)" not in "\n".join(sources(made, "code"))
     assert "You need: Python" in text and "*Figure 2, above.*" in text and "softmax" in text

@@ -1,7 +1,11 @@
 """Questions of a chapter: read once, for the page and for the notebook."""
 
+import re
+from itertools import combinations
+
 import pytest
-from directives import UnknownMarkup
+from chapters import chapters
+from directives import FENCE, UnknownMarkup, directive
 from labels import Book
 from myst import Converter
 from questions import BadQuestion, as_markdown, read, shuffled
@@ -90,3 +94,27 @@ def test_the_converter_knows_questions_and_excerpts():
     for bad in (":::{question} What?\n:::", "```{excerpt} nn/attention.py none\n```"):
         with pytest.raises(UnknownMarkup):
             converter.cell(bad)
+
+
+def blocks(lines, name):
+    """The directives whose names begin so, in order."""
+    for at, line in enumerate(lines):
+        if (fence := FENCE.match(line)) and fence["name"].startswith(name):
+            yield directive(lines, at)[0]
+
+
+@pytest.mark.parametrize("chapter", chapters(), ids=lambda page: page.short)
+def test_the_first_exercise_of_a_chapter_is_solved_in_the_page(chapter):
+    """There is a number to compute or an order to find, and no typed number gets two answers."""
+    first = next(blocks(chapter.text.partition("\n## Exercises\n")[2].splitlines(), "exercise"))
+    assert first.name == "exercise", "the first exercise needs code"
+    assert first.options["label"].endswith("-exercise-page")
+    assert re.search(r"\(\d+ minutes\)$", first.argument), "its title says how long it takes"
+    (asked,) = blocks(first.body, "question")
+    question = read(asked.argument, asked.body)
+    assert question.kind in ("number", "order", "several")
+    assert chapter.text.count(question.text) == 1, "the chapter asks this twice"
+    if question.kind == "number":
+        numbers = [float(option.text) for option in question.options]
+        assert 2 <= len(numbers[1:]) <= 4, "wrong numbers that a slip leads to"
+        assert all(abs(one - other) > 2 * question.tolerance for one, other in combinations(numbers, 2))

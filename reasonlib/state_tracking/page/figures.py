@@ -117,7 +117,7 @@ def published_relations() -> Picture:
         names={"None": "no DS tokens, [CLS] alone"},
         unit="joint goal accuracy, MultiWOZ 2.1",
         limits=(0.4, 0.6),
-        caption="Published joint goal accuracy, ALBERT-large (the source's table 4.2); the axis starts at 0.4.",
+        caption="Published joint goal accuracy on ALBERT-large (table 4.2); the axis starts at 0.4.",
     )
 
 

@@ -1,6 +1,13 @@
 """Pictures of the chapters, made from claims and records: one module a chapter."""
 
-from reasonlib.modality_alignment.page.figures.aligning import aligned, bias, cka_table, matched, variants
+from reasonlib.modality_alignment.page.figures.aligning import (
+    aligned,
+    aligned_stage,
+    bias,
+    cka_table,
+    matched,
+    variants,
+)
 from reasonlib.modality_alignment.page.figures.geometries import (
     curves,
     ends,
@@ -22,6 +29,7 @@ from reasonlib.modality_alignment.page.figures.watching import (
 
 __all__ = [
     "aligned",
+    "aligned_stage",
     "bias",
     "captions",
     "cka_table",

@@ -8,7 +8,7 @@ from reasonlib.display.plotting import Picture
 from reasonlib.modality_alignment.page.figures.bars import SYSTEMS, TVQA, by_need, grouped, measured
 from reasonlib.modality_alignment.page.labels import ROWS
 
-__all__ = ["aligned", "bias", "cka_table", "matched", "variants"]
+__all__ = ["aligned", "aligned_stage", "bias", "cka_table", "matched", "variants"]
 
 BIAS = "modality_alignment/batch_bias"
 SIZES = ("16", "32", "64", "128", "512", "2048")
@@ -35,6 +35,11 @@ def aligned(system: str = "tvqa-abc") -> Picture:
         labels,
         f"Accuracy on simulated questions, by what they need, for {ROWS[system]} with and without alignment.",
     )
+
+
+def aligned_stage() -> Picture:
+    """Draw the same for STAGE."""
+    return aligned("stage")
 
 
 def matched() -> Picture:

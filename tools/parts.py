@@ -23,6 +23,7 @@ from chapters import ROOT, Page, chapters
 from reading import measure
 
 TOPICS = ROOT / "book" / "topics.yaml"
+SHORT = 3  # claims: a longer table is closed until a reader opens it
 
 
 @dataclass(frozen=True)
@@ -95,10 +96,10 @@ def claim_rows(name: str) -> tuple[Mapping[str, Any], ...]:
 
 
 def board(rows: Sequence[Mapping[str, Any]], caption: str) -> str:
-    """Claims with what was published, what was measured and their verdicts, as HTML."""
+    """Claims with what was published and measured and their verdicts, as HTML; long tables are closed."""
     from reasonlib.display import findings
 
-    return findings.Findings(lines=tuple(map(findings.line, rows)), caption=caption)._repr_html_()
+    return findings.folded(rows, caption, opened=len(rows) <= SHORT)
 
 
 def tally(rows: Iterable[Mapping[str, Any]]) -> str:
@@ -199,7 +200,7 @@ def results_page(name: str) -> str:
     """The results page of a topic, below its introduction."""
     rows = [row for row in claim_rows(name) if not row["goal"]]
     goals = [row for row in claim_rows(name) if row["goal"]]
-    lines = [f"{tally(rows)}.", ""]
+    lines = [f"{tally(rows)}. Long tables are closed; the line that counts their verdicts opens them.", ""]
     for place, where, members in groups(rows):
         lines += section(heading(place, where), members)
     if goals:
@@ -215,7 +216,7 @@ def results_page(name: str) -> str:
 
 def section(title: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """One table, figure or section of the source: what was published, what we measured, and how to again."""
-    return [f"## {title}", "", f"{tally(rows)}.", "", *raw(board(rows, title)), *again(rows)]
+    return [f"## {title}", "", *raw(board(rows, title)), *again(rows)]
 
 
 def again(rows: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -121,7 +121,9 @@ def bound(site: Path, printed: Sequence[Page], address: str) -> str:
         whole = (site / f"{page.name}.html").read_text(encoding="utf-8")
         looks |= dict.fromkeys(re.findall(r"<style>.*?</style>", whole.partition("</head>")[0], re.S))
         text = without_scripts(article(whole), f"{address}{page.name}.html")
-        if not page.short.endswith("/results"):  # their details are conditions and commands, for the site
+        if page.short.endswith("/results"):  # conditions and commands stay closed: they are for the site
+            text = text.replace('<details class="rr-fold">', '<details class="rr-fold" open>')
+        else:
             text = unfolded(text)
         text = relinked(text, page, there, address)
         body.append(f'<section id="{anchor(page.name)}" class="rr-sheet">{text}</section>')

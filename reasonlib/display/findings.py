@@ -14,9 +14,22 @@ from typing import Any
 from reasonlib.display import strip
 from reasonlib.tracking import claims
 from reasonlib.tracking.experiment import part
+from reasonlib.tracking.judging import VERDICTS
 from reasonlib.tracking.published import PLACES
 
-__all__ = ["CSS", "Findings", "Line", "badge", "cells", "figures", "line", "show", "vocabulary"]
+__all__ = [
+    "CSS",
+    "Findings",
+    "Line",
+    "badge",
+    "cells",
+    "counts",
+    "figures",
+    "folded",
+    "line",
+    "show",
+    "vocabulary",
+]
 
 NOTHING = 1e-9  # what is smaller is written as 0
 HEADINGS = ("Claim and verdict", "Published and measured")
@@ -57,6 +70,11 @@ CSS = (  # what the colours say, a glyph and a word say too
     ".rr-findings small{display:block;font-size:.88em;color:inherit}"
     ".rr-findings summary{cursor:pointer}.rr-findings summary small{display:inline}"
     ".rr-findings code{white-space:pre-wrap;font-size:.9em;background:none;color:inherit}"
+    ".rr-fold>summary{cursor:pointer;padding:.35rem 0;"
+    "border-bottom:1px solid color-mix(in srgb,currentColor 20%,transparent)}"
+    ".rr-fold>summary>strong{margin-right:.6rem}.rr-fold>.rr-findings{margin:.4rem 0 1.2rem}"
+    ".rr-fold>summary:focus-visible{outline:2px solid currentColor;outline-offset:2px}"
+    ".rr-counts{display:inline-flex;flex-wrap:wrap;gap:.1rem .9rem;font-size:.9em}"
     ".rr-pair{display:flex;flex-wrap:wrap;justify-content:space-between;column-gap:.8em}"
     ".rr-pair>span+span{font-variant-numeric:tabular-nums;white-space:nowrap;margin-left:auto}"
     "@media(max-width:36rem){.rr-findings :is(table,caption,tbody,tr,th,td){display:block}"
@@ -279,6 +297,40 @@ def badge(item: Line) -> str:
     slug = item.verdict.replace(" ", "-")
     glyph = f'<span class="rr-glyph" aria-hidden="true">{GLYPHS[item.verdict]}</span>'
     return f'<span class="rr-verdict rr-{slug}">{glyph} {item.word}</span>'
+
+
+def counts(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return how many claims have each verdict, as HTML for the line that opens them."""
+    words = [row["verdict"] for row in rows]
+    spans = "".join(
+        f'<span class="rr-verdict rr-{word.replace(" ", "-")}">'
+        f'<span aria-hidden="true">{GLYPHS[word]}</span> '
+        f"{GOAL_WORDS.get(word, word) if rows[0].get('goal') else word}: {words.count(word)}</span>"
+        for word in VERDICTS
+        if word in words
+    )
+    return f'<span class="rr-counts">{spans}</span>'
+
+
+def folded(rows: Sequence[Mapping[str, Any]], caption: str, *, opened: bool = False) -> str:
+    """Return claims as an HTML table behind a line that counts their verdicts and opens it.
+
+    Parameters
+    ----------
+    rows
+        Claims, all of a source or all goals, as ``reasonlib claims --json`` has them.
+    caption
+        Of the table.
+    opened
+        Whether the table is open from the start.
+    """
+    kind = "goal" if rows[0].get("goal") else "claim"
+    number = f"{len(rows)} {kind}{'s' * (len(rows) != 1)}"
+    table = Findings(lines=tuple(map(line, rows)), caption=caption)._repr_html_()
+    return (
+        f'<details class="rr-fold"{" open" * opened}><summary><strong>{number}</strong>'
+        f"{counts(rows)}</summary>{table}</details>"
+    )
 
 
 def figures(values: Sequence[float], digits: int = 3) -> list[str]:

@@ -26,11 +26,6 @@ CSS = (
     findings.CSS
     + """
 .rr-board details details[data-group]{margin-left:1rem}
-.rr-board [data-group]>summary{cursor:pointer;padding:.35rem 0;
-border-bottom:1px solid color-mix(in srgb,currentColor 20%,transparent)}
-.rr-board summary>strong{margin-right:.6rem}
-.rr-board .rr-counts{display:inline-flex;flex-wrap:wrap;gap:.1rem .9rem;font-size:.9em}
-.rr-board .rr-findings{margin:.4rem 0 1.2rem}
 .rr-board [hidden]{display:none}
 .rr-board tr:target{outline:2px solid currentColor}
 .rr-bar{display:flex;height:.6rem;overflow:hidden;margin:.3rem 0}
@@ -150,7 +145,8 @@ def _topics(rows: Sequence[Mapping[str, Any]], link: Callable[[Mapping[str, Any]
 
 def _group(name: str, inner: str, rows: Sequence[Mapping[str, Any]], *, level: int) -> str:
     return (
-        f'<details data-group="{level}"><summary><strong>{_e(name)}</strong>{_counts(rows)}</summary>{inner}'
+        f'<details data-group="{level}" class="rr-fold"><summary><strong>{_e(name)}</strong>'
+        f"{findings.counts(rows)}</summary>{inner}"
         "</details>"
     )
 
@@ -191,21 +187,10 @@ def _form(rows: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _counts(rows: Sequence[Mapping[str, Any]]) -> str:
-    counts = {word: sum(row["verdict"] == word for row in rows) for word in VERDICTS}
-    spans = "".join(
-        f'<span class="rr-verdict rr-{_slug(word)}"><span aria-hidden="true">{findings.GLYPHS[word]}</span> '
-        f"{findings.GOAL_WORDS.get(word, word) if rows[0].get('goal') else word}: {count}</span>"
-        for word, count in counts.items()
-        if count
-    )
-    return f'<span class="rr-counts">{spans}</span>'
-
-
 def _bar(rows: Sequence[Mapping[str, Any]]) -> str:
     counts = {word: sum(row["verdict"] == word for row in rows) for word in VERDICTS}
     parts = "".join(f'<i class="rr-{_slug(word)}" style="flex:{n}"></i>' for word, n in counts.items() if n)
-    return f'<span class="rr-bar" aria-hidden="true">{parts}</span>{_counts(rows) if rows else ""}'
+    return f'<span class="rr-bar" aria-hidden="true">{parts}</span>{findings.counts(rows) if rows else ""}'
 
 
 def _said(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -68,6 +68,17 @@ def test_the_figures_are_small_and_say_what_they_show():
         assert figure.alt and name in figure.html
 
 
+def test_chapters_begin_with_different_sentences():
+    figure = live.translating(start=2, context=2)
+    assert live.CASES[2]["source"] in figure.alt and live.CASES[0]["source"] not in figure.alt
+    for wrong, message in (
+        ({"start": 5}, "start must be from 0 to 4, got 5"),
+        ({"start": 1, "context": 3}, "context must be from 0 to 2, got 3"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            live.translating(**wrong)
+
+
 def test_every_case_is_in_the_vocabulary_and_every_target_word_has_a_gloss():
     translator = from_pretrained()
     meanings = glosses()
@@ -96,4 +107,16 @@ def test_a_reader_changes_the_context(browser, tmp_path):
     page.evaluate(f"{root}.write(['Mary sold the zeppelin.'])")
     assert "zeppelin" in page.locator(".rr-live-notes").inner_text()
     assert not errors
+    page.close()
+
+
+@pytest.mark.browser
+def test_the_figure_opens_where_the_chapter_says(browser, tmp_path):
+    page = browser.new_page()
+    live.translating(start=2, context=2).save(tmp_path / "figure.html")
+    page.goto((tmp_path / "figure.html").as_uri())
+    page.wait_for_selector(".rr-translating-line")
+    assert page.locator(".rr-translating-line").count() == len(live.CASES[2]["contexts"][2])
+    page.get_by_label("Sentence to translate").select_option("1")
+    assert page.locator(".rr-translating-line").count() == len(live.CASES[1]["contexts"][0])
     page.close()

@@ -153,7 +153,7 @@ def test_every_claim_is_there_without_a_script():
 
 def test_claims_are_grouped_by_source_other_papers_and_goals():
     page = scoreboard.render(CLAIMS).html
-    heads = re.findall(r'<details data-group="(\d)"><summary><strong>([^<]*)</strong>', page)
+    heads = re.findall(r'<details data-group="(\d)" class="rr-fold"><summary><strong>([^<]*)</strong>', page)
     assert heads == [
         ("0", "Mehak 2019"),
         ("2", "Accuracy on joint training"),

@@ -63,6 +63,19 @@ def test_the_figure_is_small_and_says_what_it_shows():
         live.tracking(dialogues=[])
 
 
+def test_chapters_begin_with_different_dialogues():
+    first, second = live.tracking(), live.tracking(start=1, turn=6, slot="taxi-destination")
+    opening = live.chosen_dialogues()[1].turns[0].user
+    assert opening in second.html.split("<script")[0] and opening not in first.html.split("<script")[0]
+    for wrong, message in (
+        ({"start": 4}, "start must be from 0 to 3, got 4"),
+        ({"turn": 0}, "turn must be from 1 to 9, got 0"),
+        ({"slot": "taxi"}, "slot must be a domain-slot pair"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            live.tracking(**wrong)
+
+
 @pytest.mark.browser
 def test_a_reader_steps_through_and_writes(browser, tmp_path):
     page = browser.new_page()
@@ -78,4 +91,21 @@ def test_a_reader_steps_through_and_writes(browser, tmp_path):
     page.evaluate("document.querySelector('.rr-tracking').tracking.write('I need a hotel in the north.')")
     assert page.evaluate("document.querySelector('.rr-tracking').tracking.state()")
     assert not errors
+    page.close()
+
+
+@pytest.mark.browser
+def test_the_figure_opens_where_the_chapter_says(browser, tmp_path):
+    page = browser.new_page()
+    live.tracking(start=1, turn=6, slot="taxi-destination").save(tmp_path / "figure.html")
+    page.goto((tmp_path / "figure.html").as_uri())
+    page.wait_for_selector(".rr-tracking-slot")
+    turns = [(turn.system, turn.user) for turn in live.chosen_dialogues()[1].turns][:6]
+    shown = page.evaluate("document.querySelector('.rr-tracking').tracking.state()")
+    assert shown == rounded().track(turns).state
+    assert page.get_by_label("Dialogue", exact=True).first.is_visible()
+    assert page.locator(".rr-tracking-user").count() == 6
+    assert page.get_by_text("taxi-destination attends to these slots").first.is_visible()
+    page.get_by_role("button", name="Next turn").click()
+    assert page.locator(".rr-tracking-user").count() == 7
     page.close()

@@ -41,6 +41,17 @@ def test_a_results_page_has_every_claim_once_and_the_commands_that_measure_it():
     assert "\nreasonlib run optimisation/" in text
 
 
+def test_a_long_table_is_closed_and_says_how_many_claims_it_has():
+    rows = parts.claim_rows("optimisation")
+    claim = dict(next(row for row in rows if row["verdict"] == "supported" and not row["goal"]))
+    long, short = parts.board([claim] * (parts.SHORT + 1), "Losses"), parts.board([claim], "Losses")
+    assert long.startswith('<details class="rr-fold"><summary><strong>4 claims</strong>')
+    assert "supported: 4</span>" in long.partition("</summary>")[0]
+    assert short.startswith('<details class="rr-fold" open><summary><strong>1 claim</strong>')
+    (goal,) = [row for row in rows if row["goal"]][:1]
+    assert "<strong>1 goal</strong>" in parts.board([goal], "Goals")
+
+
 def test_a_table_made_from_records_stands_where_a_page_asks_for_it():
     text = parts.measured("visual_iq tables.training_budgets")
     assert text.startswith("````{raw} html\n") and "passes" in text

@@ -62,6 +62,16 @@ def test_the_bound_book_has_every_article_once(tmp_path):
     assert all(f'href="#page-{page.name.replace("/", "-")}"' in text for page in printed)
 
 
+def test_tables_of_results_are_open_on_paper_and_their_conditions_are_not(tmp_path):
+    (page,) = [page for page in pages() if page.short == "optimisation/results"]
+    path = tmp_path / f"{page.name}.html"
+    path.parent.mkdir(parents=True)
+    inner = "<summary>4</summary><table></table><details><summary>what differs</summary></details>"
+    path.write_text(f'<article class="bd-article"><details class="rr-fold">{inner}</details></article>')
+    text = bound(tmp_path, [page], SITE)
+    assert text.count('<details class="rr-fold" open>') == 1 and text.count("<details>") == 1
+
+
 def test_mistakes(tmp_path):
     with pytest.raises(CannotPrint, match="has no page to print: run `make book` first"):
         printed_pages(tmp_path, [])

@@ -105,24 +105,39 @@ def translations(translator: BundledTranslator, case: dict[str, Any]) -> Picture
     )
 
 
-def translating(translator: BundledTranslator | None = None) -> Picture:
+def translating(translator: BundledTranslator | None = None, *, start: int = 0, context: int = 0) -> Picture:
     """Put the translator into the page: the reader chooses or writes the context of a sentence.
 
     Parameters
     ----------
     translator
         By default the bundled one.
+    start
+        Which of `CASES` comes first; the chapters begin with different ones.
+    context
+        Which of its contexts stands before the sentence first.
 
     Returns
     -------
     Picture
         To be shown at the end of a cell, or written as a page of its own by ``save``.
+
+    Raises
+    ------
+    ValueError
+        If there is no such case, or it has no such context.
     """
+    if not 0 <= start < len(CASES):
+        raise ValueError(f"start must be from 0 to {len(CASES) - 1}, got {start}")
+    if not 0 <= context < len(CASES[start]["contexts"]):
+        raise ValueError(f"context must be from 0 to {len(CASES[start]['contexts']) - 1}, got {context}")
     translator = translator or from_pretrained()
     meanings = glosses()
     tokens = translator.tokens.vocabulary.tokens
     data = describe_network(translator) | {
         "cases": list(CASES),
+        "start": start,
+        "context": context,
         "glosses": {word: meanings[word] for word in tokens if meanings.get(word)},
         "known": sorted(word for word in tokens[5:] if word not in meanings),
     }
@@ -130,7 +145,7 @@ def translating(translator: BundledTranslator | None = None) -> Picture:
     return shell.figure(
         "translating",
         label="Translate a sentence after a context that you choose",
-        static=translations(translator, CASES[0]),
+        static=translations(translator, CASES[start]),
         scripts=[FOLDER / "network.js", FOLDER / "translating.js"],
         styles=[FOLDER / "figure.css"],
         data=data,

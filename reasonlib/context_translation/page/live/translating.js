@@ -49,7 +49,7 @@ live("translating", ({ root, stage, data, weights, find }) => {
       make("span", { class: "rr-live-heat", style: heat(shares[number][position] / most), title: shares[number][position].toFixed(3) }, word)))));
   }
 
-  function open(number) {
+  function open(number, first = 0) {
     const { source, contexts } = data.cases[Number(number)];
     sentence.value = source;
     picks.replaceChildren(...contexts.map((lines) => {
@@ -57,7 +57,7 @@ live("translating", ({ root, stage, data, weights, find }) => {
       pick.dataset.context = lines.join("\n");
       return pick;
     }));
-    context.value = contexts[0].join("\n");
+    context.value = contexts[first].join("\n");
     result = null;
     chosen = -1;
     answer({ compare: false });
@@ -69,12 +69,12 @@ live("translating", ({ root, stage, data, weights, find }) => {
     answer();
   }
 
-  const pick = menu("Sentence to translate", Object.fromEntries(data.cases.map((one, at) => [at, `${one.source.replace(/ ([.?])$/, "$1")} (${one.kind})`])), 0, open);
+  const pick = menu("Sentence to translate", Object.fromEntries(data.cases.map((one, at) => [at, `${one.source.replace(/ ([.?])$/, "$1")} (${one.kind})`])), data.start, (number) => open(number));
   const context = field("Sentences before, one a line", { lines: 3, changed: () => answer() });
   const sentence = field("Sentence", { changed: () => answer() });
   const own = make("details", {}, make("summary", {}, "Write your own"), make("div", { class: "rr-translating-own" }, context.element, sentence.element,
     make("details", {}, make("summary", {}, "Words that the translator knows"), make("p", { class: "rr-live-note" }, data.known.join(", ")))));
   stage.append(pick.element, make("div", {}, make("div", { class: "rr-live-title" }, "What comes before it?"), picks), words.element, said, looked, remarks, own);
   root.translating = { write, open, look, result: () => result }; // for tests and for the browser's console
-  open(0);
+  open(data.start, data.context);
 });

@@ -85,7 +85,14 @@ def state_table(dialogue: Dialogue, states: Sequence[dict[str, str]]) -> Picture
     )
 
 
-def tracking(tracker: BundledTracker | None = None, dialogues: Sequence[Dialogue] | None = None) -> Picture:
+def tracking(
+    tracker: BundledTracker | None = None,
+    dialogues: Sequence[Dialogue] | None = None,
+    *,
+    start: int = 0,
+    turn: int = 1,
+    slot: str | None = None,
+) -> Picture:
     """Put the tracker into the page: the reader steps through a dialogue, or writes the user's next turn.
 
     Parameters
@@ -94,6 +101,13 @@ def tracking(tracker: BundledTracker | None = None, dialogues: Sequence[Dialogue
         By default the bundled one.
     dialogues
         What the reader can pick from; by default `chosen_dialogues`.
+    start
+        Which dialogue comes first, counted from 0; the chapters begin with different ones.
+    turn
+        Up to which of its turns the figure opens, counted from 1.
+    slot
+        Whose attention is shown first, such as ``"taxi-destination"``; by default the last slot that the turn
+        fills.
 
     Returns
     -------
@@ -103,21 +117,26 @@ def tracking(tracker: BundledTracker | None = None, dialogues: Sequence[Dialogue
     Raises
     ------
     ValueError
-        If there is no dialogue.
+        If there is no dialogue, or `start`, `turn` or `slot` is none of those that there are.
     """
     tracker = tracker or from_pretrained()
     dialogues = tuple(chosen_dialogues() if dialogues is None else dialogues)
     if not dialogues:
         raise ValueError("dialogues must hold at least one dialogue, got none")
-    first = [(turn.system, turn.user) for turn in dialogues[0].turns]
-    states = [tracker.track(first[: turn + 1]).state for turn in range(len(first))]
-    data = describe_network(tracker) | {
-        "dialogues": [[[turn.system, turn.user] for turn in dialogue.turns] for dialogue in dialogues]
-    }
+    if not 0 <= start < len(dialogues):
+        raise ValueError(f"start must be from 0 to {len(dialogues) - 1}, got {start}")
+    spoken = [[[said.system, said.user] for said in dialogue.turns] for dialogue in dialogues]
+    first = [(system, user) for system, user in spoken[start]]
+    if not 1 <= turn <= len(first):
+        raise ValueError(f"turn must be from 1 to {len(first)}, got {turn}")
+    if slot is not None and slot not in PAIRS:
+        raise ValueError(f"slot must be a domain-slot pair such as {PAIRS[0]}, got {slot}")
+    states = [tracker.track(first[: count + 1]).state for count in range(len(first))]
+    data = describe_network(tracker) | {"dialogues": spoken, "start": start, "turn": turn, "slot": slot}
     return shell.figure(
         "tracking",
         label="Follow a dialogue and watch the state fill in",
-        static=state_table(dialogues[0], states),
+        static=state_table(dialogues[start], states),
         scripts=[FOLDER / "network.js", FOLDER / "figure.js"],
         styles=[FOLDER / "figure.css"],
         data=data,

@@ -6,7 +6,7 @@ live("tracking", ({ root, stage, data, weights, find }) => {
   const split = (text) => tidy(text).toLowerCase().replace(/([.,?!])(?=\s|$)/g, " $1 ").split(/\s+/).filter(Boolean).join(" ");
   const domainOf = (pair) => pair.split("-")[0], slotOf = (pair) => pair.slice(pair.indexOf("-") + 1);
   const tracked = new Map(); // what the tracker said of a dialogue so far; the next turn asks for it again
-  let turns = [], step = 1, before = {}, result = null, chosen = null;
+  let turns = [], step = 1, before = {}, result = null, chosen = data.slot;
 
   const talk = make("ol", { class: "rr-tracking-talk", "aria-label": "Dialogue" });
   const table = make("div", { class: "rr-tracking-state", "aria-label": "State after this turn" });
@@ -59,9 +59,9 @@ live("tracking", ({ root, stage, data, weights, find }) => {
     for (const slot of table.querySelectorAll(".rr-tracking-slot")) slot.setAttribute("aria-pressed", slot.getAttribute("aria-label").startsWith(`${pair} is`));
   }
 
-  function open(number) {
-    turns = data.dialogues[Number(number)].map((turn) => [...turn]);
-    step = 1;
+  function open(number, turn = 1) {
+    turns = data.dialogues[Number(number)].map((said) => [...said]);
+    step = turn;
     answer();
   }
 
@@ -78,7 +78,7 @@ live("tracking", ({ root, stage, data, weights, find }) => {
     go(step + 1);
   }
 
-  const pick = menu("Dialogue", Object.fromEntries(data.dialogues.map((_, at) => [at, `Dialogue ${at + 1}`])), 0, open);
+  const pick = menu("Dialogue", Object.fromEntries(data.dialogues.map((_, at) => [at, `Dialogue ${at + 1}`])), data.start, (number) => open(number));
   const back = button("Back", () => go(step - 1)), next = button("Next turn", () => go(step + 1), { main: true });
   const cut = tick("Cut the attention among slots", false, answer);
   const system = field("The system says", { value: "is there anything else ?" });
@@ -88,5 +88,5 @@ live("tracking", ({ root, stage, data, weights, find }) => {
     make("details", {}, make("summary", {}, "Write the next turn yourself"), make("div", { class: "rr-live-row" }, system.element, own.element, button("Send", () => write(own.value)))));
   shortcuts(root, { ArrowRight: () => go(step + 1), ArrowLeft: () => go(step - 1) });
   root.tracking = { go, write, open, state: () => result.state }; // for tests and for the browser's console
-  open(0);
+  open(data.start, data.turn);
 });

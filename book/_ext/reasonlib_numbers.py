@@ -2,7 +2,8 @@
 
 The second figure of chapter 3 is figure 3.2, in the text, in references from other chapters and in the
 notebook (tools/labels.py counts the same way). Pages that are no chapters count from 1. What a code cell
-shows is numbered where the cell asks for it (tools/captions.py).
+shows is numbered where the cell asks for it (tools/captions.py). The title of an exercise stands behind its
+number without brackets, because it ends with its time in brackets.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 from chapters import chapter_numbers
 from docutils import nodes
 from sphinx.transforms import SphinxTransform
+from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx_exercise.nodes import is_exercise_node, is_solution_node
 
 
 class OutputTable(nodes.figure):
@@ -30,6 +33,26 @@ class MarkTables(SphinxTransform):
                 for name in table["ids"]:
                     self.document.ids[name] = table
                 figure.replace_self(table)
+
+
+class NameExercises(SphinxPostTransform):
+    """Write the titles of exercises and solutions without brackets around their names."""
+
+    default_priority = 25  # after sphinx_exercise has put them together
+
+    def run(self, **kwargs) -> None:
+        """Change the titles of a page."""
+        for box in self.document.findall(lambda node: is_exercise_node(node) or is_solution_node(node)):
+            for holder in box[0].findall(lambda node: isinstance(node, nodes.title | nodes.reference)):
+                unbracket(holder)
+
+
+def unbracket(title: nodes.Element) -> None:
+    """Turn "Exercise 1 (A name (5 minutes))" into "Exercise 1 · A name (5 minutes)"."""
+    opening = next((at for at, child in enumerate(title) if child.astext() == " ("), None)
+    if opening is not None and title[-1].astext() == ")":
+        title[opening] = nodes.Text(" · " if opening else "· ")  # the number of an exercise ends with a space
+        del title[-1]
 
 
 def number(app, env) -> list[str]:
@@ -88,5 +111,6 @@ def setup(app):
     """Number after Sphinx has."""
     app.add_enumerable_node(OutputTable, "table", caption_of, html=(visit_table, depart_table))
     app.add_transform(MarkTables)
+    app.add_post_transform(NameExercises)
     app.connect("env-get-updated", number, priority=900)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

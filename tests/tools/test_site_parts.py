@@ -7,6 +7,8 @@ import re
 import pytest
 import reasonlib_light as light
 import reasonlib_math as mathematics
+import reasonlib_numbers as numbers
+from docutils import nodes
 
 
 def test_the_sheet_of_icons_is_small_and_holds_every_icon():
@@ -57,3 +59,17 @@ def test_a_formula_is_typeset_with_words_for_screen_readers():
     assert "katex-display" not in mathematics.typeset("x", False)
     with pytest.raises(ValueError, match="KaTeX parse error"):
         mathematics.typeset(r"\nosuchmacro{x}", False)
+
+
+@pytest.mark.parametrize(
+    ("parts", "text"),
+    [
+        ((" (", "The slope of ", "x", " (5 minutes)", ")"), "· The slope of x (5 minutes)"),
+        ((" Exercise 1.2", " (", "A name (an hour)", ")"), " Exercise 1.2 · A name (an hour)"),
+        ((" Exercise 1.2",), " Exercise 1.2"),
+    ],
+)
+def test_the_name_of_an_exercise_is_not_in_brackets(parts, text):
+    title = nodes.title("", "", *map(nodes.Text, parts))
+    numbers.unbracket(title)
+    assert title.astext() == text

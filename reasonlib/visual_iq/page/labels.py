@@ -45,5 +45,6 @@ SOURCES = {
     "hersche2023": "Hersche et al. 2023",
     "hu2021": "Hu et al. 2021",
     "yang2023": "Yang et al. 2023",
+    "yang2025": "Yang et al. 2025",
 }
 """Who published a result on I-RAVEN."""

@@ -80,13 +80,8 @@ def test_every_case_is_in_the_vocabulary_and_every_target_word_has_a_gloss():
 
 
 @pytest.mark.browser
-def test_a_reader_changes_the_context(browser, tmp_path):
-    page = browser.new_page()
-    errors = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    live.translating().save(tmp_path / "figure.html")
-    page.goto((tmp_path / "figure.html").as_uri())
-    page.wait_for_selector(".rr-translating-line")
+def test_a_reader_changes_the_context(open_figure):
+    page = open_figure(live.translating())
     root = "document.querySelector('.rr-translating').translating"
     translator = rounded()
     for lines in live.CASES[0]["contexts"]:
@@ -95,5 +90,3 @@ def test_a_reader_changes_the_context(browser, tmp_path):
         assert shown == read_in_context(translator, live.CASES[0]["source"], lines).words
     page.evaluate(f"{root}.write(['Mary sold the zeppelin.'])")
     assert "zeppelin" in page.locator(".rr-live-notes").inner_text()
-    assert not errors
-    page.close()

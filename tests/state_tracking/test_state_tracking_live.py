@@ -64,18 +64,11 @@ def test_the_figure_is_small_and_says_what_it_shows():
 
 
 @pytest.mark.browser
-def test_a_reader_steps_through_and_writes(browser, tmp_path):
-    page = browser.new_page()
-    errors = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    live.tracking().save(tmp_path / "figure.html")
-    page.goto((tmp_path / "figure.html").as_uri())
-    page.wait_for_selector(".rr-tracking-slot")
+def test_a_reader_steps_through_and_writes(open_figure):
+    page = open_figure(live.tracking())
     for _ in range(len(TURNS) - 1):
         page.get_by_role("button", name="Next turn").click()
     shown = page.evaluate("document.querySelector('.rr-tracking').tracking.state()")
     assert shown == rounded().track(TURNS).state
     page.evaluate("document.querySelector('.rr-tracking').tracking.write('I need a hotel in the north.')")
     assert page.evaluate("document.querySelector('.rr-tracking').tracking.state()")
-    assert not errors
-    page.close()

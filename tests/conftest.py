@@ -2,10 +2,11 @@
 
 import json
 import subprocess
+from contextlib import ExitStack
 
 import pytest
 import torch
-from browsing import chromium
+from browsing import Opened, chromium
 from node import node_program
 
 
@@ -27,6 +28,22 @@ def page(tmp_path_factory, figure):
 def browser():
     with chromium() as opened:
         yield opened
+
+
+@pytest.fixture
+def open_figure(browser, tmp_path):
+    """A function: open a live figure in a page of its own, once its script runs; it complains of nothing."""
+    with ExitStack() as pages:
+
+        def start(figure):
+            figure.save(tmp_path / "figure.html")
+            opened.append(pages.enter_context(Opened(browser, tmp_path / "figure.html")))
+            opened[-1].page.wait_for_selector(".rr-live[data-ready]")
+            return opened[-1].page
+
+        opened = []
+        yield start
+        assert [complaint for each in opened for complaint in each.complaints] == []
 
 
 @pytest.fixture(params=["node", pytest.param("chromium", marks=[pytest.mark.browser, pytest.mark.slow])])

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from captions import labelled
-from directives import CODE, FENCE, TARGET, directive, dollars
+from directives import CODE, FENCE, TARGET, Block, directive, dollars
 
 DROPPED = {"raw", "toctree", "tableofcontents", "contents", "bibliography", "solution", "only", "index"}
 LITERAL = {"code", "code-block", "sourcecode", "literalinclude", "parsed-literal"}
@@ -59,6 +59,76 @@ class Numbers:
         return f"{self.chapter}.{self._counts[kind]}" if self.chapter else str(self._counts[kind])
 
 
+class Collector:
+    """Collects the labels of one page, from its top to its end.
+
+    A target stands on a line of its own and waits in `waiting` for the heading or block that comes next.
+    """
+
+    def __init__(self, page: str, chapter: int | None) -> None:
+        self.page = page
+        self.numbers = Numbers(chapter)
+        self.title: str | None = None
+        self.labels: dict[str, Label] = {}
+        self.waiting: list[str] = []
+
+    def put(self, label: str | None, kind: str, number: str | None, text: str) -> None:
+        """Keep a label, if there is one."""
+        if label:
+            self.labels[label] = Label(self.page, kind, number, text)
+
+    def settle(self, kind: str, text: str) -> None:
+        """Let all labels that wait point here."""
+        for label in self.waiting:
+            self.put(label, kind, None, text)
+        self.waiting.clear()
+
+    def read(self, lines: Sequence[str]) -> None:
+        """Read Markdown."""
+        at = 0
+        while at < len(lines):
+            line = lines[at]
+            if FENCE.match(line):
+                block, at = directive(lines, at)
+                self.read_block(block)
+                continue
+            if line.startswith("$$"):
+                at, _, label = dollars(lines, at)
+                if label:
+                    self.put(label, "equation", self.numbers.next("equation"), "")
+                continue
+            if code := CODE.match(line):
+                at += 1
+                while at < len(lines) and not lines[at].startswith(code["mark"]):
+                    at += 1
+            elif target := TARGET.match(line):
+                self.waiting.append(target["label"])
+            elif heading := re.match(r"^(#+)\s+(.*)$", line):
+                self.settle("page" if self.title is None else "section", heading[2])
+                self.title = self.title or heading[2]
+            at += 1
+
+    def read_block(self, block: Block) -> None:
+        """Read a directive and what stands in it."""
+        name, label = block.name, block.options.get("label") or block.options.get("name")
+        if name == "math":
+            if label:
+                self.put(label, "equation", self.numbers.next("equation"), "")
+        elif name == "figure":
+            self.put(label, "figure", self.numbers.next("figure"), " ".join(block.body).strip())
+        elif name in ("table", "list-table"):
+            number = self.numbers.next("table") if block.argument else None
+            self.put(label, "table", number, block.argument)
+        elif name in ("exercise", "exercise-start"):
+            number = None if "nonumber" in block.options else self.numbers.next("exercise")
+            self.put(label, "exercise", number, block.argument)
+        elif name not in LITERAL | DROPPED:
+            self.put(label, "section", None, block.argument)
+        self.settle("section", block.argument)
+        if name not in LITERAL | {"math", "solution"}:
+            self.read(block.body)
+
+
 def labels_of(
     page: str, cells: Iterable[tuple[str, str, dict]], chapter: int | None = None
 ) -> dict[str, Label]:
@@ -73,67 +143,13 @@ def labels_of(
     chapter
         The chapter's number, which comes first in every number of it.
     """
-    found: dict[str, Label] = {}
-    numbers = Numbers(chapter)
-    title: str | None = None
-    pending: list[str] = []
-
-    def put(label: str | None, kind: str, number: str | None, text: str) -> None:
-        if label:
-            found[label] = Label(page, kind, number, text)
-
-    def walk(lines: Sequence[str]) -> None:
-        nonlocal title
-        at = 0
-        while at < len(lines):
-            line = lines[at]
-            if FENCE.match(line):
-                block, after = directive(lines, at)
-                name = block.name
-                label = block.options.get("label") or block.options.get("name")
-                if name == "math":
-                    if label:
-                        put(label, "equation", numbers.next("equation"), "")
-                elif name == "figure":
-                    put(label, "figure", numbers.next("figure"), " ".join(block.body).strip())
-                elif name in ("table", "list-table"):
-                    put(label, "table", numbers.next("table") if block.argument else None, block.argument)
-                elif name in ("exercise", "exercise-start"):
-                    number = None if "nonumber" in block.options else numbers.next("exercise")
-                    put(label, "exercise", number, block.argument)
-                elif name not in LITERAL | DROPPED:
-                    put(label, "section", None, block.argument)
-                for waiting in pending:
-                    put(waiting, "section", None, block.argument)
-                pending.clear()
-                if name not in LITERAL | {"math", "solution"}:
-                    walk(block.body)
-                at = after
-                continue
-            if code := CODE.match(line):
-                at += 1
-                while at < len(lines) and not lines[at].startswith(code["mark"]):
-                    at += 1
-            elif target := TARGET.match(line):
-                pending.append(target["label"])
-            elif heading := re.match(r"^(#+)\s+(.*)$", line):
-                first = title is None
-                title = title or heading[2]
-                for waiting in pending:
-                    put(waiting, "page" if first else "section", None, heading[2])
-                pending.clear()
-            elif line.startswith("$$"):
-                at, _, label = dollars(lines, at)
-                if label:
-                    put(label, "equation", numbers.next("equation"), "")
-                continue
-            at += 1
-
+    collector = Collector(page, chapter)
     for kind, source, metadata in cells:
         if kind == "markdown":
-            walk(source.splitlines())
+            collector.read(source.splitlines())
         elif named := labelled(metadata):
             kind, label = named
-            put(label, kind, numbers.next(kind), str(metadata.get("caption") or ""))
-    found[page] = Label(page, "page", None, title or page)
-    return found
+            number = collector.numbers.next(kind)
+            collector.put(label, kind, number, str(metadata.get("caption") or ""))
+    collector.put(page, "page", None, collector.title or page)
+    return collector.labels

@@ -3,9 +3,10 @@
     python tools/topic.py TOPIC CHAPTER "Title"      such as: word_sums reading "Sums in words"
 
 A new topic gets what `templates/topic` holds: example, simulator, reader of files, model, experiment,
-claims, labels for its tables, a live figure, an exercise, tests, its part page, a first chapter, its results
-page, its page of the reference, and its lines in `_toc.yml`, `book/topics.yaml` and the reference's first
-page. A topic that is there gets the chapter alone. Nothing that exists is written over.
+claims, labels for its tables, a live figure, an exercise with its teacher's edition, tests, its overview, a
+first chapter, its results page, its page of the reference, and its lines in `_toc.yml`, `book/topics.yaml`
+and the reference's first page. A topic that is there gets the chapter alone, whose cells use the first
+chapter's model and figure until you replace them. Nothing that exists is written over.
 """
 
 from __future__ import annotations
@@ -20,7 +21,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates" / "topic"
 FOLDERS = {"package": "reasonlib/{topic}", "tests": "tests/{topic}", "book": "book/{topic}"}
-MOVED = {"book/api.md": "book/api/{topic}.md", "book/chapter.md": "book/{topic}/{chapter}.md"}
+MOVED = {
+    "book/api.md": "book/api/{topic}.md",
+    "book/chapter.md": "book/{topic}/{chapter}.md",
+    "teaching.py": "teaching/{topic}.py",
+}
 
 LISTS = ("_toc.yml", "book/api/index.md", "book/topics.yaml")  # what gets a line
 

@@ -7,8 +7,9 @@
 ('it was big .', 'ro grando esto .', 'lamp')
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from reasonlib.lazy import lazy
 
 if TYPE_CHECKING:
     from reasonlib.context_translation.data.corpus import read
@@ -19,17 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Translator", "from_pretrained", "read", "simulate", "translate"]
 
-_MODULES = {
-    "Translator": "reasonlib.context_translation.models.translator",
-    "from_pretrained": "reasonlib.context_translation.models.pretrained",
-    "read": "reasonlib.context_translation.data.corpus",
-    "simulate": "reasonlib.parallel.simulator",
-    "translate": "reasonlib.context_translation.models.decoding",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used."""
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_MODULES[name]), name)
+__getattr__ = lazy(
+    __name__,
+    Translator=".models.translator",
+    from_pretrained=".models.pretrained",
+    read=".data.corpus",
+    simulate="reasonlib.parallel.simulator",
+    translate=".models.decoding",
+)

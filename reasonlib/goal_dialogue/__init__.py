@@ -11,8 +11,9 @@
 ``read(task)`` reads the released dialogues, `load` any set by name; ``chat("copying")`` begins a talk.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from reasonlib.lazy import lazy
 
 if TYPE_CHECKING:
     from reasonlib.goal_dialogue.data.corpus import read
@@ -38,23 +39,16 @@ __all__ = [
     "simulate",
 ]
 
-_MODULES = {
-    "ContextTagger": "models.tagger",
-    "CopyNetwork": "models.copying",
-    "MemoryNetwork": "models.memory_network",
-    "WordTagger": "models.tagger",
-    "examples": "data.example",
-    "from_pretrained": "models.pretrained",
-    "load": "data.datasets",
-    "read": "data.corpus",
-    "simulate": "data.simulator",
-}
-"""Name to the module that has it; imported when it is asked for, so that importing the topic is light."""
-
-
-def __getattr__(name: str) -> Any:
-    if name == "chat":
-        return import_module(f"{__name__}.page.chat").open_conversation
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+__getattr__ = lazy(
+    __name__,
+    ContextTagger=".models.tagger",
+    CopyNetwork=".models.copying",
+    MemoryNetwork=".models.memory_network",
+    WordTagger=".models.tagger",
+    chat=".page.chat:open_conversation",
+    examples=".data.example",
+    from_pretrained=".models.pretrained",
+    load=".data.datasets",
+    read=".data.corpus",
+    simulate=".data.simulator",
+)

@@ -8,8 +8,9 @@
 torch.Size([2, 2])
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from reasonlib.lazy import lazy
 
 if TYPE_CHECKING:
     from reasonlib.head_diversity.data.corpus import read
@@ -18,17 +19,6 @@ if TYPE_CHECKING:
     from reasonlib.head_diversity.models.hooks import record_heads, switch_off
     from reasonlib.head_diversity.models.language_model import LanguageModel
     from reasonlib.head_diversity.models.translator import Translator
-
-_MODULES = {
-    "Drophead": "reasonlib.head_diversity.models.drophead",
-    "LanguageModel": "reasonlib.head_diversity.models.language_model",
-    "Translator": "reasonlib.head_diversity.models.translator",
-    "compare_heads": "reasonlib.head_diversity.models.diversity",
-    "head_similarity": "reasonlib.head_diversity.models.diversity",
-    "read": "reasonlib.head_diversity.data.corpus",
-    "record_heads": "reasonlib.head_diversity.models.hooks",
-    "switch_off": "reasonlib.head_diversity.models.hooks",
-}
 
 __all__ = [
     "Drophead",
@@ -41,9 +31,14 @@ __all__ = [
     "switch_off",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used."""
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_MODULES[name]), name)
+__getattr__ = lazy(
+    __name__,
+    Drophead=".models.drophead",
+    LanguageModel=".models.language_model",
+    Translator=".models.translator",
+    compare_heads=".models.diversity",
+    head_similarity=".models.diversity",
+    read=".data.corpus",
+    record_heads=".models.hooks",
+    switch_off=".models.hooks",
+)

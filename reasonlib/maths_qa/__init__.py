@@ -6,8 +6,9 @@
 ('Add -0.2935 and -0.55.', '-0.8435')
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from reasonlib.lazy import lazy
 
 if TYPE_CHECKING:
     from reasonlib.maths_qa.data.corpus import read
@@ -18,17 +19,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Solver", "answer", "from_pretrained", "read", "simulate"]
 
-_MODULES = {
-    "Solver": "reasonlib.maths_qa.models.transformer",
-    "answer": "reasonlib.maths_qa.models.decoding",
-    "from_pretrained": "reasonlib.maths_qa.models.pretrained",
-    "read": "reasonlib.maths_qa.data.corpus",
-    "simulate": "reasonlib.maths_qa.data.generator",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used."""
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_MODULES[name]), name)
+__getattr__ = lazy(
+    __name__,
+    Solver=".models.transformer",
+    answer=".models.decoding",
+    from_pretrained=".models.pretrained",
+    read=".data.corpus",
+    simulate=".data.generator",
+)

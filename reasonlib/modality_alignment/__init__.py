@@ -6,8 +6,9 @@
 ('what colour is the ring ?', 'blue', 'video')
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from reasonlib.lazy import lazy
 
 if TYPE_CHECKING:
     from reasonlib.modality_alignment.data.corpus import read
@@ -18,18 +19,12 @@ if TYPE_CHECKING:
 
 __all__ = ["STAGE", "TVQA_abc", "answer", "from_pretrained", "read", "simulate"]
 
-_MODULES = {
-    "STAGE": "reasonlib.modality_alignment.models.stage",
-    "TVQA_abc": "reasonlib.modality_alignment.models.tvqa_abc",
-    "answer": "reasonlib.modality_alignment.models.pretrained",
-    "from_pretrained": "reasonlib.modality_alignment.models.pretrained",
-    "read": "reasonlib.modality_alignment.data.corpus",
-    "simulate": "reasonlib.modality_alignment.data.simulator",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used."""
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_MODULES[name]), name)
+__getattr__ = lazy(
+    __name__,
+    STAGE=".models.stage",
+    TVQA_abc=".models.tvqa_abc",
+    answer=".models.pretrained",
+    from_pretrained=".models.pretrained",
+    read=".data.corpus",
+    simulate=".data.simulator",
+)

@@ -6,8 +6,9 @@
 ('a lady grips the tea .', 'a child grips a drink .')
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from reasonlib.lazy import lazy
 
 if TYPE_CHECKING:
     from reasonlib.multi_task.data.corpus import read
@@ -17,17 +18,11 @@ if TYPE_CHECKING:
 
 __all__ = ["MultiTask", "from_pretrained", "predict", "read", "simulate"]
 
-_MODULES = {
-    "MultiTask": "reasonlib.multi_task.models.multi_task",
-    "from_pretrained": "reasonlib.multi_task.models.pretrained",
-    "predict": "reasonlib.multi_task.models.pretrained",
-    "read": "reasonlib.multi_task.data.corpus",
-    "simulate": "reasonlib.multi_task.data.simulator",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used."""
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_MODULES[name]), name)
+__getattr__ = lazy(
+    __name__,
+    MultiTask=".models.multi_task",
+    from_pretrained=".models.pretrained",
+    predict=".models.pretrained",
+    read=".data.corpus",
+    simulate=".data.simulator",
+)

@@ -9,8 +9,9 @@
 {'attraction-type': 'museum'}
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from reasonlib.lazy import lazy
 
 if TYPE_CHECKING:
     from reasonlib.state_tracking.data.corpus import read
@@ -21,17 +22,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Tracker", "follow", "from_pretrained", "read", "simulate"]
 
-_MODULES = {
-    "Tracker": "reasonlib.state_tracking.models.tracker",
-    "follow": "reasonlib.state_tracking.page.track",
-    "from_pretrained": "reasonlib.state_tracking.models.pretrained",
-    "read": "reasonlib.state_tracking.data.corpus",
-    "simulate": "reasonlib.state_tracking.data.simulator",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used."""
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_MODULES[name]), name)
+__getattr__ = lazy(
+    __name__,
+    Tracker=".models.tracker",
+    follow=".page.track",
+    from_pretrained=".models.pretrained",
+    read=".data.corpus",
+    simulate=".data.simulator",
+)

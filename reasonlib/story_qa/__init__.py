@@ -7,8 +7,9 @@
 True
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from reasonlib.lazy import lazy
 
 if TYPE_CHECKING:
     from reasonlib.story_qa.data.corpus import read
@@ -20,19 +21,6 @@ if TYPE_CHECKING:
     from reasonlib.story_qa.models.memory_network import MemoryConfig, MemoryNetwork
     from reasonlib.story_qa.models.pretrained import from_pretrained
     from reasonlib.story_qa.page.ask import answer
-
-_MODULES = {
-    "simulate": "data.simulator",
-    "read": "data.corpus",
-    "load": "data.datasets",
-    "MemoryConfig": "models.memory_network",
-    "MemoryNetwork": "models.memory_network",
-    "AnswerReader": "models.bert",
-    "SentenceReader": "models.hibert",
-    "EvidenceReader": "models.evidence",
-    "from_pretrained": "models.pretrained",
-    "answer": "page.ask",
-}
 
 __all__ = [
     "AnswerReader",
@@ -47,9 +35,16 @@ __all__ = [
     "simulate",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Import a name of ``__all__`` when it is first used: PyTorch takes a second to load."""
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+__getattr__ = lazy(
+    __name__,
+    AnswerReader=".models.bert",
+    EvidenceReader=".models.evidence",
+    MemoryConfig=".models.memory_network",
+    MemoryNetwork=".models.memory_network",
+    SentenceReader=".models.hibert",
+    answer=".page.ask",
+    from_pretrained=".models.pretrained",
+    load=".data.datasets",
+    read=".data.corpus",
+    simulate=".data.simulator",
+)

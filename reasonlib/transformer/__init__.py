@@ -8,8 +8,9 @@
 'garden'
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from reasonlib.lazy import lazy
 
 if TYPE_CHECKING:
     from reasonlib.transformer.data.corpus import read
@@ -19,22 +20,16 @@ if TYPE_CHECKING:
     from reasonlib.transformer.models.pretrained import from_pretrained, inspect_text
     from reasonlib.transformer.models.translator import Tagger, Translator
 
-_MODULES = {
-    "simulate": "data.simulator",
-    "read": "data.corpus",
-    "Bert": "models.bert",
-    "Translator": "models.translator",
-    "Tagger": "models.translator",
-    "from_pretrained": "models.pretrained",
-    "inspect_text": "models.pretrained",
-    "solve": "experiments.tasks",
-}
-
 __all__ = ["Bert", "Tagger", "Translator", "from_pretrained", "inspect_text", "read", "simulate", "solve"]
 
-
-def __getattr__(name: str) -> Any:
-    """Import a name of ``__all__`` when it is first used: PyTorch takes a second to load."""
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+__getattr__ = lazy(
+    __name__,
+    Bert=".models.bert",
+    Tagger=".models.translator",
+    Translator=".models.translator",
+    from_pretrained=".models.pretrained",
+    inspect_text=".models.pretrained",
+    read=".data.corpus",
+    simulate=".data.simulator",
+    solve=".experiments.tasks",
+)

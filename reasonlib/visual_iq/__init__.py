@@ -10,8 +10,9 @@
 models, and `from_pretrained` loads their bundled weights.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from reasonlib.lazy import lazy
 
 if TYPE_CHECKING:
     from reasonlib.visual_iq.data.corpus import read
@@ -24,19 +25,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Detector", "Reasoner", "Relational", "from_pretrained", "read", "simulate", "solve"]
 
-_MODULES = {
-    "Detector": "models.detector.detector",
-    "Reasoner": "models.reasoner",
-    "Relational": "models.relational",
-    "from_pretrained": "models.pretrained",
-    "read": "data.corpus",
-    "simulate": "data.simulator",
-    "solve": "models.solvers",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used."""
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+__getattr__ = lazy(
+    __name__,
+    Detector=".models.detector.detector",
+    Reasoner=".models.reasoner",
+    Relational=".models.relational",
+    from_pretrained=".models.pretrained",
+    read=".data.corpus",
+    simulate=".data.simulator",
+    solve=".models.solvers",
+)

@@ -91,13 +91,8 @@ def test_every_case_is_in_the_vocabulary_and_every_target_word_has_a_gloss():
 
 
 @pytest.mark.browser
-def test_a_reader_changes_the_context(browser, tmp_path):
-    page = browser.new_page()
-    errors = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    live.translating().save(tmp_path / "figure.html")
-    page.goto((tmp_path / "figure.html").as_uri())
-    page.wait_for_selector(".rr-translating-line")
+def test_a_reader_changes_the_context(open_figure):
+    page = open_figure(live.translating())
     root = "document.querySelector('.rr-translating').translating"
     translator = rounded()
     for lines in live.CASES[0]["contexts"]:
@@ -106,17 +101,11 @@ def test_a_reader_changes_the_context(browser, tmp_path):
         assert shown == read_in_context(translator, live.CASES[0]["source"], lines).words
     page.evaluate(f"{root}.write(['Mary sold the zeppelin.'])")
     assert "zeppelin" in page.locator(".rr-live-notes").inner_text()
-    assert not errors
-    page.close()
 
 
 @pytest.mark.browser
-def test_the_figure_opens_where_the_chapter_says(browser, tmp_path):
-    page = browser.new_page()
-    live.translating(start=2, context=2).save(tmp_path / "figure.html")
-    page.goto((tmp_path / "figure.html").as_uri())
-    page.wait_for_selector(".rr-translating-line")
+def test_the_figure_opens_where_the_chapter_says(open_figure):
+    page = open_figure(live.translating(start=2, context=2))
     assert page.locator(".rr-translating-line").count() == len(live.CASES[2]["contexts"][2])
     page.get_by_label("Sentence to translate").select_option("1")
     assert page.locator(".rr-translating-line").count() == len(live.CASES[1]["contexts"][0])
-    page.close()

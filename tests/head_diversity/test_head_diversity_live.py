@@ -83,13 +83,9 @@ def test_the_page_averages_over_pairs(javascript):
 
 
 @pytest.mark.browser
-def test_a_reader_chooses_a_model(browser, tmp_path):
-    page = browser.new_page()
-    errors = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
+def test_a_reader_chooses_a_model(open_figure):
     families = {"HSIC": COUNTED["heads"][1:], "Drophead": COUNTED["heads"]}
-    live.show_heads(families, title="Strength").save(tmp_path / "figure.html")
-    page.goto((tmp_path / "figure.html").as_uri())
+    page = open_figure(live.show_heads(families, title="Strength"))
     root = "document.querySelector('.rr-views').views"
     assert page.evaluate(f"{root}.state().model.words") == "4 heads"
     assert page.locator(".rr-views-map").first.locator("rect").count() == 16
@@ -99,8 +95,6 @@ def test_a_reader_chooses_a_model(browser, tmp_path):
     assert page.evaluate(f"{root}.state().at") == 0
     assert "nothing to be compared" in page.locator(".rr-views output").inner_text()
     assert page.locator(".rr-views-facts dd").first.inner_text() == "–"
-    assert not errors
-    page.close()
 
 
 def test_figures_of_trained_models_say_what_they_show():
@@ -119,12 +113,8 @@ def test_the_figure_is_small_and_says_what_it_shows():
 
 
 @pytest.mark.browser
-def test_a_reader_moves_adds_and_relates_points(browser, tmp_path):
-    page = browser.new_page()
-    errors = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    live.clouds().save(tmp_path / "figure.html")
-    page.goto((tmp_path / "figure.html").as_uri())
+def test_a_reader_moves_adds_and_relates_points(open_figure):
+    page = open_figure(live.clouds())
     root = "document.querySelector('.rr-clouds').clouds"
     assert page.locator(".rr-clouds-left .rr-live-handle").count() == 12
     page.locator(".rr-clouds label", has_text="unrelated").click()
@@ -139,5 +129,3 @@ def test_a_reader_moves_adds_and_relates_points(browser, tmp_path):
     page.evaluate(f"{root}.set([[0, 0], [1, 0], [0, 1], [1, 1]], [[0, 0], [1, 0], [0, 1], [1, 1]], 0)")
     assert page.evaluate(f"{root}.result.svcca") == pytest.approx(1)
     assert page.locator(".rr-clouds-left .rr-live-handle").count() == 4
-    assert not errors
-    page.close()

@@ -83,14 +83,9 @@ def test_the_figures_are_small_and_say_what_they_show(name):
 
 
 @pytest.mark.browser
-def test_a_reader_asks_hides_and_probes(browser, tmp_path):
-    page = browser.new_page()
-    errors = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
+def test_a_reader_asks_hides_and_probes(open_figure):
     for name, make in BUNDLED_FIGURES.items():
-        make().save(tmp_path / f"{name}.html")
-        page.goto((tmp_path / f"{name}.html").as_uri())
-        page.wait_for_selector(f".rr-{name} .rr-live-stage")
+        page = open_figure(make())
         root = f"document.querySelector('.rr-{name}').{name}"
         if name == "answering":
             page.evaluate(f"{root}.ask('What is 1 + 1?', '2', {{ animate: false }})")
@@ -108,5 +103,3 @@ def test_a_reader_asks_hides_and_probes(browser, tmp_path):
             assert page.evaluate(f"Object.keys({root}.fields()).length") == 44
             page.locator(".rr-probing-field").first.click()
             assert page.locator(".rr-probing-list li").count() == 6
-    assert not errors
-    page.close()

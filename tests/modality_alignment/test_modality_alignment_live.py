@@ -60,20 +60,14 @@ def test_the_figure_is_small_and_says_what_it_shows(figure):
 
 
 @pytest.mark.browser
-def test_a_reader_trains_the_clouds(browser, page):
-    opened = browser.new_page()
-    errors = []
-    opened.on("pageerror", lambda error: errors.append(str(error)))
-    opened.goto(page.as_uri())
-    opened.wait_for_selector(".rr-clouds .rr-live-stage")
+def test_a_reader_trains_the_clouds(open_figure, figure):
+    page = open_figure(figure)
     clouds = "document.querySelector('.rr-clouds').clouds"
     run = f"{clouds}.advance(400), {clouds}.score()"
-    scores = opened.evaluate(f"{clouds}.set({{ goal: 'cka', gap: 0.1 }}), {run}")
+    scores = page.evaluate(f"{clouds}.set({{ goal: 'cka', gap: 0.1 }}), {run}")
     assert scores[0]["cka"] > 0.9  # one shape ...
     assert scores[0]["cosine"] < 0.5  # ... turned
-    scores = opened.evaluate(f"{clouds}.set({{ goal: 'cosine', gap: 1, normalise: false }}), {run}")
+    scores = page.evaluate(f"{clouds}.set({{ goal: 'cosine', gap: 1, normalise: false }}), {run}")
     assert scores[1]["cosine"] > 0.95 and scores[1]["retrieval"] < 0.3  # all in one direction
-    opened.get_by_role("button", name="Start again").click()
-    assert "Hollow pairs" in opened.locator(".rr-clouds .rr-live-said").inner_text()
-    assert not errors
-    opened.close()
+    page.get_by_role("button", name="Start again").click()
+    assert "Hollow pairs" in page.locator(".rr-clouds .rr-live-said").inner_text()

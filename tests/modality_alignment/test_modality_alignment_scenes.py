@@ -52,20 +52,14 @@ def test_the_figure_is_small_and_says_what_it_shows(figure):
 
 
 @pytest.mark.browser
-def test_a_reader_asks_about_a_scene(browser, page):
-    opened = browser.new_page()
-    errors = []
-    opened.on("pageerror", lambda error: errors.append(str(error)))
-    opened.goto(page.as_uri())
-    opened.wait_for_selector(".rr-watching .rr-live-stage")
+def test_a_reader_asks_about_a_scene(open_figure, figure):
+    page = open_figure(figure)
     watching = "document.querySelector('.rr-watching').watching"
-    count = opened.evaluate(f"{watching}.questions().length")
+    count = page.evaluate(f"{watching}.questions().length")
     assert count >= 13
-    assert opened.evaluate(f"{watching}.answer(3), {watching}.answered().shares.length") == 5
-    assert UNKNOWN_ID not in opened.evaluate(f"{watching}.answered().given.subtitle")
-    opened.evaluate(f"{watching}.use('subtitle')")
-    assert opened.locator(".rr-watching-lines li").count() == 5
-    opened.get_by_role("button", name="Next scene").click()
-    assert "The model answers" in opened.locator(".rr-watching .rr-live-said").inner_text()
-    assert not errors
-    opened.close()
+    assert page.evaluate(f"{watching}.answer(3), {watching}.answered().shares.length") == 5
+    assert UNKNOWN_ID not in page.evaluate(f"{watching}.answered().given.subtitle")
+    page.evaluate(f"{watching}.use('subtitle')")
+    assert page.locator(".rr-watching-lines li").count() == 5
+    page.get_by_role("button", name="Next scene").click()
+    assert "The model answers" in page.locator(".rr-watching .rr-live-said").inner_text()

@@ -85,13 +85,8 @@ def test_the_figures_are_small_and_say_what_they_show():
 
 
 @pytest.mark.browser
-def test_a_reader_writes_a_pair(browser, tmp_path):
-    page = browser.new_page()
-    errors = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    live.scoring().save(tmp_path / "figure.html")
-    page.goto((tmp_path / "figure.html").as_uri())
-    page.wait_for_selector(".rr-scoring-head")
+def test_a_reader_writes_a_pair(open_figure):
+    page = open_figure(live.scoring())
     root = "document.querySelector('.rr-scoring').scoring"
     system = rounded()
     for _, texts in live.PAIRS:
@@ -100,5 +95,3 @@ def test_a_reader_writes_a_pair(browser, tmp_path):
         assert shown == ask("inference", *texts, system=system).words
     page.evaluate(f"{root}.write('the man sells a zeppelin', '')")
     assert "zeppelin" in page.locator(".rr-live-notes").inner_text()
-    assert not errors
-    page.close()

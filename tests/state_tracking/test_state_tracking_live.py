@@ -77,29 +77,19 @@ def test_chapters_begin_with_different_dialogues():
 
 
 @pytest.mark.browser
-def test_a_reader_steps_through_and_writes(browser, tmp_path):
-    page = browser.new_page()
-    errors = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    live.tracking().save(tmp_path / "figure.html")
-    page.goto((tmp_path / "figure.html").as_uri())
-    page.wait_for_selector(".rr-tracking-slot")
+def test_a_reader_steps_through_and_writes(open_figure):
+    page = open_figure(live.tracking())
     for _ in range(len(TURNS) - 1):
         page.get_by_role("button", name="Next turn").click()
     shown = page.evaluate("document.querySelector('.rr-tracking').tracking.state()")
     assert shown == rounded().track(TURNS).state
     page.evaluate("document.querySelector('.rr-tracking').tracking.write('I need a hotel in the north.')")
     assert page.evaluate("document.querySelector('.rr-tracking').tracking.state()")
-    assert not errors
-    page.close()
 
 
 @pytest.mark.browser
-def test_the_figure_opens_where_the_chapter_says(browser, tmp_path):
-    page = browser.new_page()
-    live.tracking(start=1, turn=6, slot="taxi-destination").save(tmp_path / "figure.html")
-    page.goto((tmp_path / "figure.html").as_uri())
-    page.wait_for_selector(".rr-tracking-slot")
+def test_the_figure_opens_where_the_chapter_says(open_figure):
+    page = open_figure(live.tracking(start=1, turn=6, slot="taxi-destination"))
     turns = [(turn.system, turn.user) for turn in live.chosen_dialogues()[1].turns][:6]
     shown = page.evaluate("document.querySelector('.rr-tracking').tracking.state()")
     assert shown == rounded().track(turns).state
@@ -108,4 +98,3 @@ def test_the_figure_opens_where_the_chapter_says(browser, tmp_path):
     assert page.get_by_text("taxi-destination attends to these slots").first.is_visible()
     page.get_by_role("button", name="Next turn").click()
     assert page.locator(".rr-tracking-user").count() == 7
-    page.close()

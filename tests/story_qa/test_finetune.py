@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
+from killing import rows, same, train_until_killed, weights
 
 from reasonlib import training
 from reasonlib.errors import UserError
@@ -172,15 +173,7 @@ def asdict(example):
 def trained(seed=0, **options):
     model = reader(dropout=0.2)
     history = fine_tune(model, pairs(stays(80, 0)), HOW, seed=seed, progress=False, **options)
-    return {name: tensor.clone() for name, tensor in model.state_dict().items()}, history
-
-
-def same(one, other):
-    return all(torch.equal(one[name], other[name]) for name in one)
-
-
-def rows(history):
-    return [{name: value for name, value in row.items() if name != "seconds"} for row in history]
+    return weights(model), history
 
 
 def test_the_same_seeds_give_the_same_bits():
@@ -189,23 +182,14 @@ def test_the_same_seeds_give_the_same_bits():
     assert not same(one[0], trained(seed=1)[0])
 
 
-class Killed(Exception):
-    """What ends a run in this process."""
-
-
 def test_a_killed_run_resumes_to_the_same_bits(tmp_path, monkeypatch):
     whole, history = trained()
     monkeypatch.setattr(recipes, "fit", partial(training.fit, save_every=2))
 
-    def die(row):
-        if row["epoch"] == 2:
-            raise Killed
-
-    with pytest.raises(Killed):
-        trained(checkpoint=tmp_path, on_epoch=die)
-    weights, resumed = trained(checkpoint=tmp_path)
+    train_until_killed(trained, 2, checkpoint=tmp_path)
+    ended, resumed = trained(checkpoint=tmp_path)
     assert 0 < resumed.resumed_from < history.steps_planned
-    assert same(weights, whole) and rows(resumed) == rows(history)
+    assert same(ended, whole) and rows(resumed) == rows(history)
 
 
 def test_the_rate_rises_and_falls():

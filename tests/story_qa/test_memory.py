@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
+from killing import rows, same, train_until_killed, weights
 from torch.nn import functional
 
 from reasonlib import training
@@ -71,14 +72,6 @@ def trained(small, recipe, *, seed=0, first=0, **options):
     model = network(small[0], first, **SMALL)
     history = learn(model, small[0], recipe, seed=seed, progress=False, **options)
     return model, history
-
-
-def weights(model):
-    return {name: tensor.clone() for name, tensor in model.state_dict().items()}
-
-
-def same(one, other):
-    return all(torch.equal(one[name], other[name]) for name in one)
 
 
 def test_the_recipe_of_the_source_step_by_step(small):
@@ -192,24 +185,11 @@ def test_the_noise_is_drawn_anew_in_every_epoch(small):
     assert len({tuple(one) for one in seen}) == 3
 
 
-class Killed(Exception):
-    """What ends a run in this process."""
-
-
-def rows(history):
-    return [{name: value for name, value in row.items() if name != "seconds"} for row in history]
-
-
 def test_a_killed_run_resumes_to_the_same_bits(small, tmp_path, monkeypatch):
     whole, history = trained(small, NOISY, valid=small[1])
     monkeypatch.setattr(recipes, "fit", partial(training.fit, save_every=3))
 
-    def die(row):
-        if row["epoch"] == 2:
-            raise Killed
-
-    with pytest.raises(Killed):
-        trained(small, NOISY, valid=small[1], checkpoint=tmp_path, on_epoch=die)
+    train_until_killed(partial(trained, small, NOISY), 2, valid=small[1], checkpoint=tmp_path)
     model, resumed = trained(small, NOISY, valid=small[1], checkpoint=tmp_path)
     assert resumed.resumed_from == 9  # of five steps an epoch: within the linear start's last epoch
     assert same(weights(model), weights(whole)) and rows(resumed) == rows(history)

@@ -5,6 +5,7 @@ from functools import partial
 
 import pytest
 import torch
+from killing import rows, same, train_until_killed, weights
 from torch.nn import functional
 
 from reasonlib import training
@@ -258,18 +259,6 @@ def test_the_loss_is_the_sum_of_both_heads(monkeypatch):
     assert batch.to("meta").words.device.type == "meta"
 
 
-def weights(model):
-    return {name: tensor.clone() for name, tensor in model.state_dict().items()}
-
-
-def same(one, other):
-    return all(torch.equal(one[name], other[name]) for name in one)
-
-
-def rows(history):
-    return [{name: value for name, value in row.items() if name != "seconds"} for row in history]
-
-
 def test_the_same_seeds_give_the_same_bits():
     one, other = trained(), trained()
     assert same(weights(one[0]), weights(other[0])) and rows(one[1]) == rows(other[1])
@@ -277,20 +266,11 @@ def test_the_same_seeds_give_the_same_bits():
     assert one[1].steps_done == 30 and len(one[1]) == 10
 
 
-class Killed(Exception):
-    """What ends a run in this process."""
-
-
 def test_a_killed_run_resumes_to_the_same_bits(tmp_path, monkeypatch):
     whole, history = trained()
     monkeypatch.setattr(recipes, "fit", partial(training.fit, save_every=4))
 
-    def die(row):
-        if row["epoch"] == 5:
-            raise Killed
-
-    with pytest.raises(Killed):
-        trained(checkpoint=tmp_path, on_epoch=die)
+    train_until_killed(trained, 5, checkpoint=tmp_path)
     model, resumed = trained(checkpoint=tmp_path)
     assert resumed.resumed_from == 12
     assert same(weights(model), weights(whole)) and rows(resumed) == rows(history)

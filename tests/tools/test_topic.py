@@ -54,6 +54,7 @@ def test_a_new_topic_has_every_part(house):
         "book/sum_words/counting.md",
         "book/sum_words/results.md",
         "book/api/sum_words.md",
+        "teaching/sum_words.py",
         "tests/sum_words/test_sum_words.py",
     }
     for path in made:
@@ -103,11 +104,16 @@ def test_a_name_that_cannot_be_used_changes_nothing(house, names, message):
 
 
 @pytest.mark.slow
-def test_the_new_topic_passes_its_own_tests(house):
+def test_the_new_topic_passes_its_own_tests_and_those_of_every_topic(house):
     topic.make(house, "sum_words", "counting", "Sums in words")
     (house / "conftest.py").write_text(f"import sys\nsys.path.insert(0, {str(house)!r})\n")
+    (house / "tools").symlink_to(ROOT / "tools")
+    for name in ("conftest.py", "browsing.py", "contracts", "grading", "test_package.py"):
+        (house / "tests" / name).symlink_to(ROOT / "tests" / name)
+    tests = ["tests/sum_words", "tests/contracts", "tests/grading/test_edition.py", "tests/test_package.py"]
+    options = ["-q", "-p", "no:cacheprovider", "--rootdir", str(house), "-k", "sum_words"]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(house), "tests"],
+        [sys.executable, "-m", "pytest", *options, *tests],
         cwd=house,
         env={**os.environ, "PYTHONPATH": str(house), "OMP_NUM_THREADS": "1"},
         capture_output=True,

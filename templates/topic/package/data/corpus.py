@@ -1,4 +1,4 @@
-"""The real files of this topic: where they are, and how to read and write them.
+"""The real files of this topic: where they are, and how to read them.
 
 A line holds the digits, a tab, and the answer. Replace the format by your source's; `dumps` writes what
 `read` reads.
@@ -13,7 +13,7 @@ from reasonlib.TOPIC.data.example import Example
 from reasonlib.data import Corpus
 from reasonlib.errors import DataError
 
-__all__ = ["CORPORA", "dumps", "read", "write"]
+__all__ = ["CORPORA", "dumps", "read"]
 
 # Each real data set with its address, SHA-256, size, licence and citation: see `reasonlib.data.Corpus`.
 CORPORA: dict[str, Corpus] = {}
@@ -41,10 +41,3 @@ def read(path: Path) -> list[Example]:
 def dumps(examples: Iterable[Example]) -> str:
     """Write examples as text, in the format of the real files."""
     return "".join(f"{''.join(map(str, example.digits))}\t{example.answer}\n" for example in examples)
-
-
-def write(examples: Iterable[Example], path: Path) -> None:
-    """Write a file atomically."""
-    draft = path.with_name(f".{path.name}.draft")
-    draft.write_text(dumps(examples), encoding="utf-8", newline="\n")
-    draft.replace(path)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Unpack
 
 import torch
-from reasonlib.TOPIC.data.example import Example
+from reasonlib.TOPIC.data.encoding import encode
 from reasonlib.TOPIC.data.simulator import simulate
 from reasonlib.TOPIC.models.vote import Vote, VoteConfig
 from torch import Tensor
@@ -17,16 +17,10 @@ from reasonlib.tracking.trials import measured
 from reasonlib.training import RunOptions
 from reasonlib.training.settings import construct
 
-__all__ = ["DATA", "VOTE", "Recipe", "encode", "train"]
+__all__ = ["DATA", "VOTE", "Recipe", "run_vote", "train"]
 
 DATA = {"simulated": "stand-in"}
 """The data sets of this topic, each with its kind: released, regenerated, mixed or stand-in."""
-
-
-def encode(examples: list[Example]) -> tuple[Tensor, Tensor]:
-    """Turn examples into rows (N, L) of -1 and 1, and answers (N,)."""
-    rows = torch.tensor([example.digits for example in examples], dtype=torch.float32)
-    return 2 * rows - 1, torch.tensor([example.answer for example in examples], dtype=torch.float32)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +66,8 @@ def run_vote(trial: Trial) -> Measured:
     history = train(model, rows, answers, construct(Recipe, settings), **trial.options)
     with torch.no_grad():
         right = (model(test_rows.to(trial.device)) > 0).cpu() == (test_answers > 0)
-    return measured(history, {"accuracy": right.float().mean().item()}, curve=("epoch", "loss"))
+    accuracy = right.float().mean().item()
+    return measured(history, {"accuracy": accuracy}, curve=("epoch", "loss"), examples=len(right))
 
 
 VOTE = Experiment(

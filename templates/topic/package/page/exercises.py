@@ -2,14 +2,21 @@
 
 from collections.abc import Callable
 
+from reasonlib.TOPIC.data.simulator import simulate
+
 from reasonlib.grading.checks import exercise, expect_equal
 
-__all__ = ["check_majority"]
+__all__ = ["check_margin"]
 
 
 @exercise(title="Count for yourself", minutes=5, points=1, hint="Compare twice the sum with the length.")
-def check_majority(answer: Callable[[list[int]], int]) -> None:
-    """Check ``majority(row)``: the digit that occurs more often in a row of 0 and 1."""
-    for row in ([1, 0, 1], [0, 0, 1], [1, 1, 1, 0, 0]):
-        wrong = {"that is the digit that occurs less often": int(2 * sum(row) <= len(row))}
-        expect_equal(answer(list(row)), int(2 * sum(row) > len(row)), f"the majority of {row}", wrong=wrong)
+def check_margin(answer: Callable[[list[int]], int], seed: int = 0) -> None:
+    """Check ``margin(row)``: how much more often one digit occurs than the other; `seed` draws the rows."""
+    for example in simulate(8, seed, length=5):
+        row = list(example.digits)
+        often = len(example.support)
+        wrong = {
+            "that is how often the digit occurs, not how much more often": often,
+            "it is never negative: take the absolute value": len(row) - 2 * often,
+        }
+        expect_equal(answer(list(row)), 2 * often - len(row), f"the margin of {row}", wrong=wrong)

@@ -8,8 +8,9 @@ from reasonlib.TOPIC.models.vote import Vote, VoteConfig
 from reasonlib.display import live
 from reasonlib.display.plotting import Picture
 
-__all__ = ["vote"]
+__all__ = ["SCRIPTS", "vote"]
 
+SCRIPTS = (Path(__file__).with_name("live.js"),)
 DIGITS = (1, 0, 1, 1, 0, 0, 1, 0, 1)
 
 
@@ -28,7 +29,7 @@ def vote() -> Picture:
         "vote",
         label="Change the digits and see the vote",
         static=Picture(f"<p>{said}</p>", alt=said),
-        scripts=[Path(__file__).with_name("live.js")],
+        scripts=SCRIPTS,
         data={"digits": DIGITS},
         models={"vote": live.pack_weights(state)},
         about="A weighted sum of nine digits.",

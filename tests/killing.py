@@ -1,0 +1,34 @@
+"""Training runs that are killed in this process, and what two runs are compared by."""
+
+import pytest
+import torch
+
+
+class Killed(Exception):
+    """What ends a run."""
+
+
+def train_until_killed(train, epoch, **options):
+    """Call ``train(on_epoch=..., **options)``, and kill it at the end of an epoch."""
+
+    def kill(row):
+        if row["epoch"] == epoch:
+            raise Killed
+
+    with pytest.raises(Killed):
+        train(on_epoch=kill, **options)
+
+
+def weights(model):
+    """A copy of the weights."""
+    return {name: tensor.clone() for name, tensor in model.state_dict().items()}
+
+
+def same(one, other):
+    """Whether two runs ended with the same weights, bit for bit."""
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+
+
+def rows(history):
+    """The rows of a history without how long they took."""
+    return [{name: value for name, value in row.items() if name != "seconds"} for row in history]

@@ -48,7 +48,7 @@ def test_every_entry_about_settings_concerns_some_claim(topic):
     everything = load(topic)
     printed = {repr(entry): entry for claim in everything for entry in claim.table.settings}
     for entry in printed.values():
-        members = [claim for claim in everything if entry in claim.table.settings]  # `*` gives it to many tables
+        members = [claim for claim in everything if entry in claim.table.settings]  # of `*`: many tables
         assert any(entry.concerns(side) for claim in members for side in claim.sides), entry
 
 

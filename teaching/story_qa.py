@@ -4,7 +4,6 @@ import torch
 
 from reasonlib.grading.edition import Mistake, Solved
 from reasonlib.story_qa.data.example import words
-from reasonlib.story_qa.data.masking import mask_tokens
 from reasonlib.story_qa.experiments.memory import Recipe
 from reasonlib.story_qa.models.bert import SpanOutput
 from reasonlib.story_qa.models.memory_network import MemoryConfig
@@ -44,18 +43,16 @@ def two_hops(vocabulary, hops, *, width=30, slots=8, temporal=True, linear_start
     return config, recipe
 
 
-def hide_words(tokens, specials, mask, words, generator):
-    return mask_tokens(tokens, specials=specials, mask=mask, words=words, generator=generator)
+def encode_once(sentences, encode):
+    rows = [tuple(row) for row in sentences.tolist()]
+    places = {row: at for at, row in enumerate(dict.fromkeys(rows))}
+    return encode(torch.tensor(list(places)))[[places[row] for row in rows]]
 
 
-def pack(question, story, longest):
-    room = longest - len(question) - 3
-    kept = []
-    while story and len(story[-1]) <= room:
-        room -= len(story[-1])
-        kept = [*story.pop(), *kept]
-    tokens = ["[CLS]", *question, "[SEP]", *kept, "[SEP]"]
-    return tokens, [0] * (len(question) + 2) + [1] * (len(kept) + 1)
+def agreement(marks, needed, filled):
+    marked = (marks > 0.5) & filled
+    both = (marked & needed).sum().item()
+    return both / max(1, marked.sum().item()), both / max(1, needed.sum().item())
 
 
 def best_span(start, end, longest):
@@ -101,61 +98,51 @@ def unstripped(story, question):
     return where(story, question) + "."
 
 
-def other_masking(share=0.15, masked=0.8, kept=0.9, change=lambda hidden, labels, tokens: (hidden, labels)):
-    """Build the solution of `hide_words` with other shares, or with something done to its result."""
-
-    def wrong(tokens, specials, mask, words, generator):
-        asked = (torch.rand(tokens.shape, generator=generator) < share) & (tokens >= specials)
-        fate = torch.rand(tokens.shape, generator=generator)
-        other = torch.randint(specials, words, tokens.shape, generator=generator)
-        hidden = torch.where(asked & (fate < masked), mask, tokens)
-        hidden = torch.where(asked & (fate >= masked) & (fate < kept), other, hidden)
-        return change(hidden, torch.where(asked, tokens, -100), tokens)
-
-    return wrong
+def every_row(sentences, encode):
+    return encode(sentences)
 
 
-def in_place(tokens, specials, mask, words, generator):
-    tokens[torch.rand(tokens.shape, generator=generator) < 0.15] = mask
-    return tokens, tokens
+def row_by_row(sentences, encode):
+    return torch.cat([encode(row[None]) for row in sentences])
 
 
-def no_generator(tokens, specials, mask, words, generator):
-    return hide_words(tokens, specials, mask, words, None)
+def neighbours_only(sentences, encode):
+    distinct, places = sentences.unique_consecutive(dim=0, return_inverse=True)
+    return encode(distinct)[places]
 
 
-def marks_too(tokens, specials, mask, words, generator):
-    return hide_words(tokens, 0, mask, words, generator)
+def bags_of_words(sentences, encode):
+    distinct, places = sentences.sort(1).values.unique(dim=0, return_inverse=True)
+    return encode(distinct)[places]
 
 
-def keep_oldest(question, story, longest):
-    room, kept = longest - len(question) - 3, []
-    for sentence in story:
-        if len(sentence) > room:
-            break
-        room -= len(sentence)
-        kept += sentence
-    return ["[CLS]", *question, "[SEP]", *kept, "[SEP]"], [0] * (len(question) + 2) + [1] * (len(kept) + 1)
+def never_looked_up(sentences, encode):
+    return encode(sentences.unique(dim=0))
 
 
-def cut_anywhere(question, story, longest):
-    room = longest - len(question) - 3
-    kept = [word for sentence in story for word in sentence][-room:]
-    return ["[CLS]", *question, "[SEP]", *kept, "[SEP]"], [0] * (len(question) + 2) + [1] * (len(kept) + 1)
+def in_another_order(sentences, encode):
+    distinct, places = sentences.unique(dim=0, return_inverse=True)
+    return encode(distinct)[places.flip(0)]
 
 
-def never_cut(question, story, longest):
-    return pack(question, story, 1000)
+def padding_too(marks, needed, filled):
+    return agreement(marks, needed, torch.ones_like(filled))
 
 
-def mark_in_the_story(question, story, longest):
-    tokens, segments = pack(question, story, longest)
-    return tokens, [0] * (len(question) + 1) + [1] * (len(segments) - len(question) - 1)
+def question_by_question(marks, needed, filled):
+    pairs = [agreement(*(part[None] for part in row)) for row in zip(marks, needed, filled, strict=True)]
+    return tuple(sum(numbers) / len(pairs) for numbers in zip(*pairs, strict=True))
 
 
-def segments_exchanged(question, story, longest):
-    tokens, segments = pack(question, story, longest)
-    return tokens, [1 - one for one in segments]
+def accuracy_instead(marks, needed, filled):
+    right = (((marks > 0.5) == needed) & filled).sum() / filled.sum()
+    return right.item(), agreement(marks, needed, filled)[1]
+
+
+def without_a_guard(marks, needed, filled):
+    marked = (marks > 0.5) & filled
+    both = (marked & needed).sum()
+    return both / marked.sum(), both / needed.sum()
 
 
 def apart(start, end, longest):
@@ -169,21 +156,6 @@ def greedy(start, end, longest):
 
 def unbounded(start, end, longest):
     return best_span(start, end, 1000)
-
-
-def every_seventh(tokens, specials, mask, words, generator):
-    """Ask for the same share in fixed positions: 15 of 99 words of a row."""
-    ranks = torch.arange(tokens.shape[1]).expand_as(tokens)
-    asked = ((ranks * 15) % 99 < 15) & (tokens >= specials)
-    fate = torch.rand(tokens.shape, generator=generator)
-    other = torch.randint(specials, words, tokens.shape, generator=generator)
-    hidden = torch.where(asked & (fate < 0.8), mask, tokens)
-    hidden = torch.where(asked & (fate >= 0.8) & (fate < 0.9), other, hidden)
-    return hidden, torch.where(asked, tokens, -100)
-
-
-def own_generator(tokens, specials, mask, words, generator):
-    return hide_words(tokens, specials, mask, words, torch.Generator().manual_seed(0))
 
 
 EDITION = {
@@ -279,65 +251,35 @@ EDITION = {
         ],
         open="training answers, on questions of its own: no case is shown",
     ),
-    "hide_words": Solved(
-        hide_words,
+    "encode_once": Solved(
+        encode_once,
         [
-            Mistake(
-                other_masking(masked=1.0),
-                "10 % should become a random word and 10 % stay",
-                "[MASK] never occurs later",
-            ),
-            Mistake(
-                other_masking(kept=0.8),
-                "0% of the selected words became another word",
-                "a wrong word must be possible",
-            ),
-            Mistake(
-                other_masking(kept=1.0),
-                "0% of the selected words stay|1% of the selected words stay",
-                "the right word must be possible",
-            ),
-            Mistake(other_masking(masked=0.7), "the rule is 80, 10 and 10", "three shares of one draw"),
-            Mistake(
-                other_masking(share=0.5),
-                "15 % of the words should be selected, yours are",
-                "too many holes leave nothing to read",
-            ),
-            Mistake(
-                other_masking(change=lambda h, y, t: (h, t.clone())),
-                "tokens or padding are selected",
-                "marks are no words",
-            ),
-            Mistake(
-                other_masking(change=lambda h, y, t: (h, torch.where(t >= 5, t, -100))),
-                "every word is selected",
-                "only hidden words are scored",
-            ),
-            Mistake(
-                other_masking(change=lambda h, y, t: (h, torch.where(y >= 0, h, -100))),
-                "a label must be the word that was hidden",
-                "the label is the truth",
-            ),
-            Mistake(
-                other_masking(change=lambda h, y, t: h),
-                "return two tensors",
-                "inputs and labels are two things",
-            ),
-            Mistake(in_place, "work on a copy", "arguments belong to the caller"),
-            Mistake(no_generator, "the same generator", "reproducible draws"),
-            Mistake(marks_too, "tokens or padding are selected", "marks are no words"),
-            Mistake(every_seventh, "the same positions", "positions must be drawn anew"),
-            Mistake(own_generator, "another generator", "a seed of your own is a constant"),
+            Mistake(every_row, "encode each distinct sentence once", "the same work is done again"),
+            Mistake(row_by_row, "call it once", "a batch is one call"),
+            Mistake(neighbours_only, "encode each distinct sentence once", "equal rows may stand apart"),
+            Mistake(bags_of_words, "in another order differ", "a sentence is no bag of words"),
+            Mistake(never_looked_up, "look up the vector of each", "the inverse leads back to the rows"),
+            Mistake(in_another_order, "the sentence in the same row", "order is part of the result"),
         ],
+        open="the check counts the calls of `encode`, and an answer that repeats results makes none",
     ),
-    "pack": Solved(
-        pack,
+    "agreement": Solved(
+        agreement,
         [
-            Mistake(keep_oldest, "keep the latest", "answers stand near the end"),
-            Mistake(cut_anywhere, "a sentence was cut in two", "half a sentence can lie"),
-            Mistake(never_cut, "leave out the oldest sentences", "the encoder has a last position"),
-            Mistake(mark_in_the_story, "the first [SEP] ends the question", "where the first part ends"),
-            Mistake(segments_exchanged, "segments are exchanged", "0 is the question"),
+            Mistake(
+                lambda marks, needed, filled: agreement(marks, needed, filled)[::-1],
+                "are exchanged",
+                "which total each share has",
+            ),
+            Mistake(padding_too, "padding counts as marked", "padding is no sentence"),
+            Mistake(question_by_question, "a mean over questions", "a mean of shares is another number"),
+            Mistake(accuracy_instead, "this is accuracy", "most sentences are not needed"),
+            Mistake(without_a_guard, "divided by 0", "a share of nothing"),
+            Mistake(
+                lambda marks, needed, filled: agreement(marks, needed, filled)[0],
+                "return two numbers",
+                "one number hides the other",
+            ),
         ],
     ),
     "best_span": Solved(

@@ -3,7 +3,7 @@
 Each check tries what a student wrote on cases that it draws from a seed and answers with a `checks.Result`.
 """
 
-from reasonlib.story_qa.page.exercises.bert import check_best_span, check_hide_words, check_pack
+from reasonlib.story_qa.page.exercises.bert import check_agreement, check_best_span, check_encode_once
 from reasonlib.story_qa.page.exercises.memory import (
     MOST_EPOCHS,
     MOST_WEIGHTS,
@@ -21,9 +21,9 @@ __all__ = [
     "MOST_WEIGHTS",
     "ONE_HOP_MARK",
     "PASS_MARK",
+    "check_agreement",
     "check_best_span",
-    "check_hide_words",
-    "check_pack",
+    "check_encode_once",
     "check_position_weights",
     "check_read_once",
     "check_two_hops",

@@ -1,200 +1,141 @@
 """Exercises of the chapter "BERT on the same stories".
 
-Axes: B questions, S sentences in memory, D width, J words in a sentence, T tokens.
+Axes: B questions, S sentences in memory, N sentences of a batch, D width, J words in a sentence, T tokens.
 """
 
-import random
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from reasonlib.grading.checks import exercise, expect, expect_equal
-from reasonlib.story_qa.data.masking import UNSCORED
+from reasonlib.grading.checks import exercise, expect, expect_close, expect_equal
 
-__all__ = ["check_best_span", "check_hide_words", "check_pack"]
+__all__ = ["check_agreement", "check_best_span", "check_encode_once"]
 
 
 @exercise(
-    title="Hide words by the 80/10/10 rule",
+    title="Encode each sentence once",
     minutes=10,
     points=2,
-    hint="Draw one number for each token to select 15 % of the words, and a second for what becomes of it.",
+    hint="`torch.unique` with `dim=0` and `return_inverse=True` also says where each sentence went.",
 )
-def check_hide_words(answer: Callable[..., Any], seed: int) -> None:
-    """Check ``hide_words(tokens, specials, mask, words, generator)``: returns hidden and labels, both (B, T).
+def check_encode_once(answer: Callable[..., Any], seed: int) -> None:
+    """Check ``encode_once(sentences, encode)``: the vectors (N, D) of N sentences (N, J) of word ids.
 
-    Ids below ``specials`` are marks and are never hidden; ``mask`` is the id of [MASK]; ids of words run from
-    ``specials`` to ``words - 1``. Labels are -100 where nothing is asked.
+    ``encode`` turns sentences (M, J) into vectors (M, D); it must be called once, with every distinct
+    sentence once.
     """
-    specials, mask, count = 5, 4, 105
-    tokens = torch.randint(
-        specials, count, (400, 102), generator=torch.Generator().manual_seed(2 + 100 * seed)
-    )
-    tokens[:, 0], tokens[:, 30], tokens[:, -1] = 2, 3, 0  # [CLS], [SEP] and padding
-    before = tokens.clone()
-    draws = 3 + 100 * seed
-    got = answer(tokens, specials, mask, count, torch.Generator().manual_seed(draws))
-    expect(torch.equal(tokens, before), "`tokens` itself was changed: work on a copy, `tokens.clone()`")
-    expect(
-        isinstance(got, (tuple, list)) and len(got) == 2,
-        "return two tensors, what the encoder reads and what it must predict: `return hidden, labels`",
-    )
-    hidden, labels = (torch.as_tensor(part) for part in got)
-    for name, part in (("hidden", hidden), ("labels", labels)):
+    draw = torch.Generator().manual_seed(2 + 100 * seed)
+    width, length, count = 5, 4, 30
+    words = torch.randn(length, count, width, generator=draw)  # a vector for each word in each position
+
+    def vectors(sentences: Tensor) -> Tensor:
+        return words[torch.arange(length), sentences].sum(-2)
+
+    for _ in range(20):
+        known = torch.randint(1, count, (6, length), generator=draw)
+        known = torch.cat([known, known.flip(1)])  # the same words in another order
+        sentences = known[torch.randint(0, len(known), (40,), generator=draw)]
+        distinct = sentences.unique(dim=0)
+        calls: list[Tensor] = []
+
+        def encode(rows: Tensor, calls: list[Tensor] = calls) -> Tensor:
+            expect(
+                isinstance(rows, Tensor) and rows.ndim == 2 and rows.shape[1] == length,
+                f"give `encode` sentences in shape (M, {length}), one in each row",
+            )
+            calls.append(rows.clone())
+            return vectors(rows)
+
+        got = answer(sentences.clone(), encode)
+        expect(bool(calls), "`encode` was never called: it turns sentences into vectors")
         expect(
-            part.shape == tokens.shape and not part.is_floating_point() and part.dtype != torch.bool,
-            f"`{name}` must hold one id for every token, in shape {tuple(tokens.shape)}",
+            len(calls) == 1,
+            f"`encode` was called {len(calls)} times: call it once, with all distinct sentences together",
         )
-    asked = labels != UNSCORED
-    word = tokens >= specials
-    expect(
-        not (asked & ~word).any(),
-        "special tokens or padding are selected: choose only among ids of at least `specials`",
-    )
-    expect(not asked[word].all(), f"every word is selected: set the label to {UNSCORED} where none is")
-    share = asked[word].float().mean().item()
-    expect(abs(share - 0.15) < 0.015, f"15 % of the words should be selected, yours are {share:.1%}")
-    expect(
-        torch.equal(labels[asked], tokens[asked]),
-        "a label must be the word that was hidden, not what now stands in its place",
-    )
-    expect(torch.equal(hidden[~asked], tokens[~asked]), "a token that is not selected must stay as it is")
-    _fates(hidden[asked], tokens[asked], specials=specials, mask=mask, words=count)
-    again = answer(tokens, specials, mask, count, torch.Generator().manual_seed(draws))
-    expect(
-        torch.equal(torch.as_tensor(again[0]), hidden) and torch.equal(torch.as_tensor(again[1]), labels),
-        "the same generator should give the same words: pass `generator=generator` to everything that draws",
-    )
-    columns = asked.float().mean(0)
-    expect(
-        bool(columns.max() < 0.5),
-        "the same positions are asked for in every row: draw a number for each token of each row",
-    )
-    other = answer(tokens, specials, mask, count, torch.Generator().manual_seed(draws + 1))
-    expect(
-        not torch.equal(torch.as_tensor(other[1]), labels),
-        "another generator should hide other words: draw from `generator`, not from one of your own",
-    )
-
-
-def _fates(hidden: Tensor, truth: Tensor, *, specials: int, mask: int, words: int) -> None:
-    """Complain unless 80 % of the words asked for became [MASK], 10 % another word, and 10 % stayed."""
-    masked = (hidden == mask).float().mean().item()
-    same = (hidden == truth).float().mean().item()
-    other = 1 - masked - same
-    expect(
-        masked < 0.97,
-        "every selected word became [MASK]: 10 % should become a random word and 10 % stay, because [MASK] "
-        "never occurs when the encoder is used",
-    )
-    expect(
-        same > 0.05,
-        f"{same:.0%} of the selected words stay as they are, 10 % should",
-    )
-    expect(
-        other > 0.05,
-        f"{other:.0%} of the selected words became another word, 10 % should",
-    )
-    drawn = hidden[(hidden != mask) & (hidden != truth)]
-    expect(
-        ((drawn >= specials) & (drawn < words)).all(),
-        "a random word must be a word: draw ids from `specials` to `words` - 1",
-    )
-    expect(
-        abs(masked - 0.8) < 0.03 and abs(same - 0.1) < 0.03,
-        f"of the selected words, {masked:.0%} became [MASK], {other:.0%} another word and {same:.0%} stay; "
-        "the rule is 80, 10 and 10: compare one number for each word with 0.8 and with 0.9",
-    )
+        expect(
+            len(calls[0]) <= len(distinct),
+            f"{len(calls[0])} sentences were encoded, and only {len(distinct)} of them are distinct: "
+            "encode each distinct sentence once",
+        )
+        expect(
+            len(calls[0]) == len(distinct),
+            f"{len(calls[0])} sentences were encoded, but {len(distinct)} are distinct: sentences with the "
+            "same words in another order differ",
+        )
+        expect_close(
+            got,
+            vectors(sentences),
+            "each row of the result must be the vector of the sentence in the same row",
+            wrong={
+                "these are the vectors of the distinct sentences: look up the vector of each of the "
+                f"{len(sentences)} rows": vectors(calls[0]),
+            },
+            what="the vectors",
+        )
 
 
 @exercise(
-    title="Pack a question and its story",
+    title="Compare the marks with the labels",
     minutes=15,
     points=2,
-    hint="Count the tokens left beside the question and three special ones, then fill up from the end.",
+    hint="Count the sentences that are marked, those that are needed, and those that are both.",
 )
-def check_pack(answer: Callable[..., Any], seed: int) -> None:
-    """Check ``pack(question, story, longest)``: returns tokens and segments, two lists of one length.
+def check_agreement(answer: Callable[..., Any], seed: int) -> None:
+    """Check ``agreement(marks, needed, filled)``: precision and recall of the marked sentences.
 
-    ``question`` is a list of words and ``story`` a list of such lists, oldest sentence first. Tokens are
-    ``[CLS] question [SEP] story [SEP]``; a story that does not fit loses whole sentences, oldest first.
+    ``marks`` (B, S) is the probability that a sentence is needed, above 0.5 it is marked; ``needed`` and
+    ``filled`` (B, S) are boolean. Sentences of all questions count alike, padding not at all; both numbers
+    are 0 where they would divide by 0.
     """
-    draw = random.Random(4 + 100 * seed)
-    name, position = ["mary", "john", "daniel"], ["kitchen", "garden", "hallway", "office"]
-    for case in range(60):
-        question = ["where", "is", draw.choice(name), "?"]
-        story = [
-            [draw.choice(name), "went", *["back"] * draw.randint(0, 1), "to", draw.choice(position), "."]
-            for _ in range(draw.randint(1, 9))
-        ]
-        told = sum(map(len, story))
-        longest = told + len(question) + 3 + (draw.randint(0, 5) if case < 15 else -draw.randint(1, told - 1))
-        right = _packed(question, story, longest)
-        given = [list(sentence) for sentence in story]
-        got = answer(list(question), given, longest)
+    draw = torch.Generator().manual_seed(3 + 100 * seed)
+    for case in range(40):
+        marks = torch.rand(6, 7, generator=draw)
+        lengths = torch.randint(2, 7, (6, 1), generator=draw)
+        filled = torch.arange(7) < lengths
+        needed = (torch.rand(6, 7, generator=draw) < 0.3 + marks / 3) & filled
+        needed[0, 0], marks[0, 0] = True, 0.9  # one that both agree on,
+        needed[1, 0], marks[1, 0] = False, 0.8  # and one of each kind of mistake
+        needed[2, :2], marks[2, :2] = True, 0.2
+        if case % 4 == 3:
+            marks = marks / 2 - 1e-3
+        marked = (marks > 0.5) & filled
+        both = float((marked & needed).sum())
+        right = (both / max(1, int(marked.sum())), both / max(1, int(needed.sum())))
+        got = answer(marks.clone(), needed.clone(), filled.clone())
         expect(
-            isinstance(got, (tuple, list)) and len(got) == 2,
-            "return two lists, tokens and segments: `return tokens, segments`",
+            isinstance(got, (tuple, list, Tensor)) and len(got) == 2,
+            "return two numbers: `return precision, recall`",
         )
-        tokens, segments = (list(part) for part in got)
+        numbers = [float(number) for number in got]
         expect(
-            len(tokens) <= longest,
-            f"{len(tokens)} tokens came back where {longest} fit: leave out the oldest sentences",
+            not any(math.isnan(number) for number in numbers),
+            "nothing is marked here, and you divided by 0: precision is then 0",
         )
-        flat = [word for sentence in story for word in sentence]
-        room = longest - len(question) - 3
-        head = ["[CLS]", *question, "[SEP]"]
-        expect_equal(
-            tokens,
-            right[0],
-            f"{len(story)} sentences with room for {longest} tokens are not packed as "
-            "[CLS] question [SEP] story [SEP]",
+        everywhere = float((marks > 0.5).sum())
+        rows = [(marked & needed).sum(1) / part.sum(1).clamp(min=1) for part in (marked, needed)]
+        alike = float(((marked == needed) & filled).sum() / filled.sum())
+        expect_close(
+            numbers,
+            right,
+            "precision is the share of marked sentences that are needed, recall the share of needed ones "
+            "that are marked",
             wrong={
-                "you kept the beginning of the story: leave out the oldest sentences and keep the latest": (
-                    [*head, *_fitting(story, room), "[SEP]"]
+                "precision and recall are exchanged": right[::-1],
+                "padding counts as marked: leave out what is not `filled`": (
+                    (both / max(1, everywhere), right[1])
                 ),
-                "a sentence was cut in two: leave out whole sentences": [*head, *flat[-room:], "[SEP]"],
-                "the words were cut at the story's end: leave out whole sentences, the oldest first": (
-                    [*head, *flat[:room], "[SEP]"]
+                "you took a mean over questions: count the sentences of all questions together": (
+                    [float(row.mean()) for row in rows]
                 ),
-                "the last [SEP] is missing: it ends the story": right[0][:-1],
+                "this is accuracy: sentences that are neither marked nor needed should not count": (
+                    (alike, right[1])
+                ),
             },
+            what="(precision, recall)",
         )
-        expect_equal(
-            segments,
-            right[1],
-            "segments are 0 for the question and 1 for the story, each with its own special tokens",
-            wrong={
-                "the first [SEP] ends the question, so it belongs to segment 0": (
-                    [0] * (len(question) + 1) + [1] * (len(right[0]) - len(question) - 1)
-                ),
-                "segments are exchanged: 0 for the question, 1 for the story": [
-                    1 - item for item in right[1]
-                ],
-            },
-        )
-
-
-def _packed(question: list[str], story: list[list[str]], longest: int) -> tuple[list[str], list[int]]:
-    """Pack as the exercise asks."""
-    newest_first = _fitting(story[::-1], longest - len(question) - 3, backwards=True)
-    return (
-        ["[CLS]", *question, "[SEP]", *newest_first, "[SEP]"],
-        [0] * (len(question) + 2) + [1] * (len(newest_first) + 1),
-    )
-
-
-def _fitting(story: Sequence[list[str]], room: int, *, backwards: bool = False) -> list[str]:
-    """Take sentences in the given order while there is room; return their words in the order of the story."""
-    kept: list[list[str]] = []
-    for sentence in story:
-        if len(sentence) > room:
-            break
-        kept.append(sentence)
-        room -= len(sentence)
-    return [word for sentence in (kept[::-1] if backwards else kept) for word in sentence]
 
 
 @exercise(

@@ -117,14 +117,7 @@ def render(
         f'<div class="rr rr-board" data-rr-board><p>{_e(said)}</p>{_bar(real)}{_form(rows)}{body}</div>'
         f"<script>{SCRIPT}</script>"
     )
-    return _Board(page, alt=said)
-
-
-class _Board(Picture):
-    """A page part that brings its own style."""
-
-    def _repr_html_(self) -> str:
-        return f"<style>{CSS}</style>{self.html}"
+    return Picture(page, alt=said, css=CSS)
 
 
 def _topics(rows: Sequence[Mapping[str, Any]], link: Callable[[Mapping[str, Any]], str | None]) -> str:

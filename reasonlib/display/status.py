@@ -129,14 +129,7 @@ def render(
         f'<div class="rr rr-board" data-rr-board>{_table(heads, rows, caption=alt, kind="rr-costs")}</div>'
         f"<script>{SCRIPT}</script>"
     )
-    return _Board(body, alt=alt)
-
-
-class _Board(Picture):
-    """A table that brings its own style."""
-
-    def _repr_html_(self) -> str:
-        return f"<style>{CSS}</style>{self.html}"
+    return Picture(body, alt=alt, css=CSS)
 
 
 def _table(heads: Sequence[str], rows: Sequence[str], *, caption: str, kind: str) -> str:

@@ -178,7 +178,7 @@ def test_the_template_of_a_chapter_makes_a_notebook():
     assert "2 * sum(row)" not in "\n".join(sources(made, "code"))
     assert "You need: Python" in text and "*Figure 2, above.*" in text and "softmax" in text
     assert "<summary>Answer</summary>" in text
-    (first,) = [cell for cell in made.cells if cell.id == "CHAPTER-exercise-majority"]
+    (first,) = [cell for cell in made.cells if cell.id == "CHAPTER-exercise-margin"]
     assert "raise NotImplementedError" in first.source and first.metadata["id"] == first.id
     assert notebooks.checked(made)
     assert notebooks.round_trip(template)

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from norms import unsettle
 from torch import nn
 from torch.nn import functional
 from transformers import ResNetConfig, ResNetModel
@@ -47,18 +48,6 @@ def pictures(problems, size=SIZE):
 def grey(values):
     """Panels of one grey each."""
     return values[:, :, None, None].expand(-1, -1, SIZE, SIZE).float()
-
-
-def unsettle(model):
-    """Give the norms statistics and weights unlike those they begin with."""
-    for name, tensor in [*model.named_buffers(), *model.named_parameters()]:
-        if "mean" in name:
-            tensor.data.normal_(0, 0.3)
-        elif "var" in name:
-            tensor.data.uniform_(0.5, 2)
-        elif tensor.ndim == 1:
-            tensor.data.uniform_(0.5, 1.5)
-    return model.eval()
 
 
 # Contract

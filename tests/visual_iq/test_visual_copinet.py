@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from norms import unsettle
 from torch import nn
 from torch.nn import functional
 
@@ -23,17 +24,6 @@ def small(**changes):
 
 def pictures(problems):
     return torch.randint(0, 256, (problems, 16, SIZE, SIZE), dtype=torch.uint8)
-
-
-def unsettle(model):
-    for name, tensor in [*model.named_buffers(), *model.named_parameters()]:
-        if "mean" in name:
-            tensor.data.normal_(0, 0.3)
-        elif "var" in name:
-            tensor.data.uniform_(0.5, 2)
-        elif tensor.ndim == 1:
-            tensor.data.uniform_(0.5, 1.5)
-    return model
 
 
 # Contract
@@ -121,7 +111,7 @@ def plain(images, model):
 
 
 def test_the_published_equations_written_out():
-    model, images = unsettle(small()).eval(), pictures(2)
+    model, images = unsettle(small()), pictures(2)
     said = model(images)
     logits, rules = plain(images, model)
     torch.testing.assert_close(said.rules, rules)
@@ -160,7 +150,7 @@ def test_lines_hardly_normalise():
 
 @pytest.mark.parametrize("parts", [{}, {"inference": False}, {"inference": False, "contrast": False}])
 def test_reordered_candidates_get_reordered_scores(parts):
-    model, images = unsettle(small(**parts)).eval(), pictures(2)
+    model, images = unsettle(small(**parts)), pictures(2)
     order = torch.tensor([3, 0, 7, 1, 6, 2, 5, 4])
     other = torch.cat([images[:, :8], images[:, 8:][:, order]], 1)
     torch.testing.assert_close(model(other).logits, model(images).logits[:, order], rtol=1e-4, atol=1e-4)
@@ -170,14 +160,14 @@ def test_reordered_candidates_get_reordered_scores(parts):
     "order", [[3, 4, 5, 0, 1, 2, 6, 7], [1, 0, 2, 4, 3, 5, 7, 6]], ids=["rows 1 and 2", "columns 1 and 2"]
 )
 def test_complete_rows_and_columns_may_change_places(order):
-    model, images = unsettle(small()).eval(), pictures(2)
+    model, images = unsettle(small()), pictures(2)
     other = torch.cat([images[:, order], images[:, 8:]], 1)
     torch.testing.assert_close(model(other).logits, model(images).logits, rtol=1e-4, atol=1e-4)
     torch.testing.assert_close(model(other).rules, model(images).rules)
 
 
 def test_the_last_row_may_not_change_places_with_another():
-    model, images = unsettle(small()).eval(), pictures(2)
+    model, images = unsettle(small()), pictures(2)
     other = torch.cat([images[:, [6, 7, 2, 3, 4, 5, 0, 1]], images[:, 8:]], 1)
     assert not torch.allclose(model(other).logits, model(images).logits, atol=1e-3)
 
@@ -192,7 +182,7 @@ def test_without_contrast_no_candidate_knows_of_the_others():
     model, images = small(inference=False, contrast=False).eval(), pictures(2)
     other = torch.cat([images[:, :9], pictures(2)[:, 9:]], 1)
     torch.testing.assert_close(model(other).logits[:, 0], model(images).logits[:, 0])
-    full = unsettle(small(inference=False)).eval()
+    full = unsettle(small(inference=False))
     assert not torch.allclose(full(other).logits[:, 0], full(images).logits[:, 0], atol=1e-4)
 
 

@@ -49,14 +49,17 @@ class Picture:
         A fragment that needs nothing else: no script, no style sheet, no network.
     alt
         What it shows, for those who cannot see it; also how it prints in a terminal.
+    css
+        Its style sheet; by default that of all pictures.
     """
 
-    def __init__(self, body: str, *, alt: str):
+    def __init__(self, body: str, *, alt: str, css: str = CSS):
         self.html = body
         self.alt = alt
+        self.css = css
 
     def _repr_html_(self) -> str:
-        return f"<style>{CSS}</style>{self.html}"
+        return f"<style>{self.css}</style>{self.html}"
 
     def __repr__(self) -> str:
         return self.alt

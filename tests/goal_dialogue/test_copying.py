@@ -2,6 +2,7 @@
 
 import dataclasses
 from functools import lru_cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,12 +14,14 @@ from reasonlib.goal_dialogue.data.encode_mentions import encode
 from reasonlib.goal_dialogue.data.example import Dialogue, Event, Fact, Note, Turn, examples
 from reasonlib.goal_dialogue.data.mentions import Batch, Candidates, vocabulary_of
 from reasonlib.goal_dialogue.data.templates import Derivation, Language, learn_language
-from reasonlib.goal_dialogue.experiments import metrics
+from reasonlib.goal_dialogue.experiments import copying, metrics, train_copying
 from reasonlib.goal_dialogue.experiments.copying import ABLATIONS
+from reasonlib.goal_dialogue.experiments.tasks import TaskRun
 from reasonlib.goal_dialogue.experiments.train_copying import CopyRecipe, evaluate_copier, train_copier
 from reasonlib.goal_dialogue.models.copier import Copier, EncodingConfig, build_copier
 from reasonlib.goal_dialogue.models.copying import CopyConfig, CopyNetwork
 from reasonlib.goal_dialogue.models.pretrained import from_pretrained, save_copier
+from reasonlib.tracking.experiment import Trial
 
 
 def told(*events: Event) -> Dialogue:
@@ -372,3 +375,27 @@ def test_the_shipped_network_books_a_table_in_a_town_it_never_heard_of() -> None
     turns = copier.encode(datasets.load("simulated", 5, dialogues=6).oov[:3])
     assert [one.text for one in copier.generate(turns)] == list(turns.responses)
     assert copier.made is not None and "ship-copying" in copier.made["command"]
+
+
+@pytest.mark.parametrize(
+    ("right", "kept"), [([0.5, 1.0, 0.7], 1), ([0.5, 0.7, 0.6], 1), ([1.0, 1.0, 1.0], 0)]
+)
+def test_of_several_starts_the_one_that_validation_prefers_is_kept(monkeypatch, right, kept):
+    seeds = []
+    monkeypatch.setattr(copying, "_train_once", lambda run: started(run, seeds))
+    monkeypatch.setattr(
+        train_copying, "evaluate_copier", lambda start, turns: {"per_response": right[start // 1000]}
+    )
+    trial = Trial(
+        experiment="goal_dialogue/copying", row="restarts", scale="smoke", seed=0, data="simulated",
+        kind="stand-in", settings={"starts": 3},
+    )  # fmt: skip
+    run = TaskRun(trial=trial, task=5, settings=trial.settings, split=None, minutes=None, folder=None)
+    start, _, _ = copying._train(run)
+    assert start == 1000 * kept
+    assert seeds == [0, 1000, 2000][: right.index(1.0) + 1 if 1.0 in right else 3]
+
+
+def started(run, seeds):
+    seeds.append(run.trial.seed)
+    return run.trial.seed, {"valid": None}, SimpleNamespace(stopped="finished")

@@ -23,7 +23,7 @@ TABLES = {name.partition("/")[2]: one for name, one in EXPERIMENTS.items()}
         ("swapped", ("ktn2n-swapped",)),
         ("paragraphs", ("dbow-external",)),
         ("word2vec", ("word2vec",)),
-        ("copying", ("copying",)),
+        ("copying", ("copying", "restarts")),
     ],
 )
 def test_rows_run_and_measure_both_sets(word, rows):

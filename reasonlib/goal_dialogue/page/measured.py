@@ -83,7 +83,7 @@ def networks_on_oov() -> plotting.Picture:
         {
             "N2N": "goal_dialogue/networks:n2n",
             "UN2N with match": "goal_dialogue/networks:un2n-match",
-            "copying": "goal_dialogue/copying:copying",
+            "copying": "goal_dialogue/copying:restarts",
         },
         OOV_TASKS,
         unit=OOV_SHARE,

@@ -8,7 +8,7 @@ live("tracking", ({ root, stage, data, weights, find }) => {
   const tracked = new Map(); // what the tracker said of a dialogue so far; the next turn asks for it again
   let turns = [], step = 1, before = {}, result = null, chosen = data.slot;
 
-  const talk = make("ol", { class: "rr-tracking-talk", "aria-label": "Dialogue" });
+  const talk = make("ol", { class: "rr-tracking-talk", tabindex: 0, "aria-label": "Dialogue" });
   const table = make("div", { class: "rr-tracking-state", "aria-label": "State after this turn" });
   const looks = make("div", { class: "rr-live-sides" }), said = announcer(), remarks = make("ul", { class: "rr-live-notes" });
 

@@ -60,9 +60,10 @@ class Numbers:
 
 
 class Collector:
-    """Collects the labels of one page, from its top to its end.
+    """The labels of one page, gathered in the order of its text.
 
-    A target stands on a line of its own and waits in `waiting` for the heading or block that comes next.
+    A target, ``(label)=`` on a line of its own, names the next heading or block; until that is read, its
+    label is kept in `waiting`.
     """
 
     def __init__(self, page: str, chapter: int | None) -> None:

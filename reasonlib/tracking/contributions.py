@@ -23,7 +23,8 @@ from reasonlib.tracking.records import Record
 __all__ = ["Report", "check", "files_of"]
 
 FAR = 8.0
-"""A number is pointed out beyond so many standard deviations of its row, or times the largest of any row."""
+"""A number is flagged if it lies this many standard deviations from the other runs of its row, or is this
+many times as large as any other number of its metric."""
 
 
 @dataclass(frozen=True, kw_only=True)

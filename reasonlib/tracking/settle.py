@@ -154,7 +154,7 @@ def costs(records: Iterable[Record], *, device: str | None = None) -> Callable[[
     device
         ``cpu``, ``cuda`` or ``mps``; any if None.
     """
-    alike: dict[tuple[str, str, str, str], list[float]] = {}
+    alike: dict[tuple[str, str, str, str], dict[str, list[float]]] = {}  # below these, by row
     trains: set[tuple[str, str]] = set()
     for record in records:
         if record.steps.complete:
@@ -163,20 +163,14 @@ def costs(records: Iterable[Record], *, device: str | None = None) -> Callable[[
             kind = record.device.partition(" ")[0].partition(":")[0]
             for device_kind in ("any", kind):
                 key = (device_kind, record.experiment, record.scale, record.data.name)
-                alike.setdefault((*key[:3], f"{key[3]} {record.row}"), []).append(record.seconds)
+                alike.setdefault(key, {}).setdefault(record.row, []).append(record.seconds)
 
     def seconds(run: Run) -> float | None:
         for device_kind in dict.fromkeys([(device or "any").partition(":")[0], "any"]):
-            own = alike.get((device_kind, run.experiment, run.scale, f"{run.data} {run.row}"))
-            if own:
-                return fmean(own)
-            others = [
-                fmean(values)
-                for (kind, name, scale, label), values in alike.items()
-                if (kind, name, scale) == (device_kind, run.experiment, run.scale)
-                and label.startswith(f"{run.data} ")
-                and (name, label.removeprefix(f"{run.data} ")) in trains
-            ]
+            rows = alike.get((device_kind, run.experiment, run.scale, run.data), {})
+            if run.row in rows:
+                return fmean(rows[run.row])
+            others = [fmean(spent) for row, spent in rows.items() if (run.experiment, row) in trains]
             if others:
                 return max(others)
         return None

@@ -399,3 +399,23 @@ def test_of_several_starts_the_one_that_validation_prefers_is_kept(monkeypatch, 
 def started(run, seeds):
     seeds.append(run.trial.seed)
     return run.trial.seed, {"valid": None}, SimpleNamespace(stopped="finished")
+
+
+def test_a_start_that_the_budget_cuts_off_leaves_the_run_unfinished(monkeypatch):
+    seeds, budgets = [], []
+
+    def train(run):
+        budgets.append(run.minutes)
+        seed, sets, history = started(run, seeds)
+        return seed, sets, SimpleNamespace(stopped="minutes") if len(seeds) == 2 else history
+
+    monkeypatch.setattr(copying, "_train_once", train)
+    monkeypatch.setattr(train_copying, "evaluate_copier", lambda start, turns: {"per_response": 0.5})
+    trial = Trial(
+        experiment="goal_dialogue/copying", row="restarts", scale="smoke", seed=0, data="simulated",
+        kind="stand-in", settings={"starts": 3}, minutes=5.0,
+    )  # fmt: skip
+    run = TaskRun(trial=trial, task=5, settings=trial.settings, split=None, minutes=5.0, folder=None)
+    start, _, history = copying._train(run)
+    assert (start, history.stopped) == (1000, "minutes")
+    assert budgets[1] <= budgets[0] <= 5.0

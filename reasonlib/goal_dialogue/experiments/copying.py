@@ -1,5 +1,6 @@
 """The copying network: what each of its parts is worth, and what it says without candidates."""
 
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -40,31 +41,36 @@ Trained = tuple["Copier", dict[str, "MentionSet"], "History"]
 SEEDS_APART = 1000
 """Between the starts of one run, so that the starts of two runs differ."""
 
+SHORTEST = 1e-3
+"""Minutes that a start gets where the budget is spent: enough to stop in good order."""
+
 
 def _train(run: TaskRun) -> Trained:
     """Train from one start, or from several: setting ``starts`` says from how many at most.
 
     Some starts end in a poor local minimum. The validation dialogues tell: the start with most of their
-    responses right is kept, and one with all of them right ends the search.
+    responses right is kept, and one with all of them right ends the search. All starts share the budget
+    of the run; one that it cuts off is returned as it is, and the next run goes on with it.
     """
     starts = run.settings.get("starts", 1)
     if starts == 1:
         return _train_once(run)
     from reasonlib.goal_dialogue.experiments.train_copying import evaluate_copier
 
-    best, most = None, -1.0
+    began, scores = time.monotonic(), []
     for start in range(starts):
+        spent = (time.monotonic() - began) / 60
+        left = None if run.minutes is None else max(run.minutes - spent, SHORTEST)
         folder = None if run.folder is None else run.folder / f"start-{start}"
         trial = replace(run.trial, seed=run.trial.seed + SEEDS_APART * start)
-        trained = _train_once(replace(run, trial=trial, folder=folder))
+        trained = _train_once(replace(run, trial=trial, folder=folder, minutes=left))
         copier, sets, history = trained
-        right = evaluate_copier(copier, sets["valid"])["per_response"]
-        if best is None or right > most:
-            best, most = trained, right
-        if right == 1.0 or history.stopped != "finished":
+        if history.stopped != "finished":
+            return trained
+        scores.append((evaluate_copier(copier, sets["valid"])["per_response"], trained))
+        if scores[-1][0] == 1.0:
             break
-    assert best is not None
-    return best
+    return max(scores, key=lambda scored: scored[0])[1]
 
 
 def _train_once(run: TaskRun) -> Trained:

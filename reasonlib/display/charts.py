@@ -15,7 +15,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from reasonlib.display import findings, plotting
+from reasonlib.display import plotting
+from reasonlib.display.claim_line import GLYPHS, GOAL_WORDS
 from reasonlib.display.intervals import interval
 from reasonlib.errors import UserError
 from reasonlib.tracking import claims
@@ -120,7 +121,7 @@ def comparison(
             label = textwrap.shorten(str(row.get("label") or row["row"]), LABEL, placeholder=" …")
             said.append(f"{label}: {_draw(axes, height, row)}")
             across = axes.get_yaxis_transform()
-            mark = f"{findings.GLYPHS.get(row['verdict'], '')} {_word(row)}".strip()
+            mark = f"{GLYPHS.get(row['verdict'], '')} {_word(row)}".strip()
             axes.axhline(height, color=plotting.INK, alpha=0.22, linewidth=0.8, zorder=0)
             axes.text(0, height - 0.27, label, transform=across, va="bottom", fontsize=9.5)
             axes.text(1, height - 0.27, mark, transform=across, va="bottom", ha="right", fontsize=9)
@@ -179,7 +180,7 @@ def _draw(axes: Any, height: int, row: Mapping[str, Any]) -> str:
 def _word(row: Mapping[str, Any]) -> str:
     """The verdict in words; a goal of the book is reached, and not reproduced."""
     verdict = str(row["verdict"])
-    return findings.GOAL_WORDS.get(verdict, verdict) if row.get("goal") else verdict
+    return GOAL_WORDS.get(verdict, verdict) if row.get("goal") else verdict
 
 
 def _interval(row: Mapping[str, Any]) -> tuple[float, float] | None:

@@ -1,6 +1,6 @@
 """The scoreboard: every claim of every source with its verdict, grouped and closed until it is opened.
 
-    verdicts -> sources -> topics -> tables, figures, sections -> lines of `reasonlib.display.findings`
+    verdicts -> sources -> topics -> tables, figures, sections -> lines of `reasonlib.display.claim_line`
 
 Every group is a `details` element, so that it opens without scripts. A small script adds filters where
 scripts run, also from a file on disk; without it nothing is missing but these.
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from reasonlib.display import findings
+from reasonlib.display.claim_line import line
 from reasonlib.display.plotting import Picture
 from reasonlib.tracking import settle
 from reasonlib.tracking.claims import Verdict
@@ -149,7 +150,7 @@ def _table(
 ) -> str:
     lines = []
     for row in rows:
-        item = findings.line(row, command=str(row.get("command") or ""))
+        item = line(row, command=str(row.get("command") or ""))
         kept = {"verdict": row["verdict"], "topic": row.get("topic"), "source": row.get("source")}
         data = "".join(f' data-{key}="{_e(str(value))}"' for key, value in kept.items() if value)
         inner = findings.cells(item, address=link(row))

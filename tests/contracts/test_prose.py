@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from reasonlib.display.findings import GOAL_WORDS
+from reasonlib.display.claim_line import GOAL_WORDS
 from reasonlib.tracking import claims, records
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -2,7 +2,8 @@
 
 import pytest
 
-from reasonlib.display import charts, findings
+from reasonlib.display import charts
+from reasonlib.display.claim_line import GOAL_WORDS
 from reasonlib.errors import UserError
 
 ROW = {"row": "a", "published": 0.5, "ours": {"mean": 0.6, "sd": 0.1, "n": 4}, "verdict": "not run"}
@@ -34,7 +35,7 @@ def test_the_interval_of_the_verdict_comes_first():
 
 def test_a_goal_of_the_book_is_not_called_reproduced():
     goal = {**ROW, "verdict": "reproduced", "goal": True}
-    assert charts.comparison([goal]).get_label().endswith(f"{findings.GOAL_WORDS['reproduced']}.")
+    assert charts.comparison([goal]).get_label().endswith(f"{GOAL_WORDS['reproduced']}.")
 
 
 def test_each_run_is_a_dot_where_the_runs_are_known():

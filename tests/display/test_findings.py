@@ -5,7 +5,7 @@ from importlib import import_module
 import pytest
 
 from reasonlib.display import findings
-from reasonlib.display.findings import figures
+from reasonlib.display.claim_line import figures
 from reasonlib.errors import UserError
 from reasonlib.optimisation.page.labels import METRICS
 from reasonlib.tracking import claims, records

@@ -6,6 +6,7 @@ import pytest
 from browsing import Opened
 
 from reasonlib.display import findings, scoreboard, status, strip
+from reasonlib.display.claim_line import GLYPHS, GOAL_WORDS, vocabulary
 from reasonlib.tracking import claims
 from reasonlib.tracking.judging import VERDICTS
 
@@ -113,10 +114,10 @@ def text_of(fragment):
 
 
 def test_every_verdict_has_a_sign_a_colour_and_on_goals_a_word_of_its_own():
-    assert tuple(findings.GLYPHS) == VERDICTS and len(set(findings.GLYPHS.values())) == len(VERDICTS)
+    assert tuple(GLYPHS) == VERDICTS and len(set(GLYPHS.values())) == len(VERDICTS)
     for word in VERDICTS:
         assert f".rr-{word.replace(' ', '-')}{{border-color:" in findings.CSS
-    assert set(findings.GOAL_WORDS) == set(VERDICTS) - {"not run"}
+    assert set(GOAL_WORDS) == set(VERDICTS) - {"not run"}
 
 
 def test_every_claim_is_there_without_a_script():
@@ -142,7 +143,7 @@ def test_every_claim_is_there_without_a_script():
     assert "More hops help" in second and "section 5; another paper" in second
     assert "quick, simulated (stand-in), 1 run<" in second
     for side, mean in zip(CLAIMS[1]["sides"], ("0.740", "0.730"), strict=True):
-        name = findings.vocabulary("story_qa")[1].get(side["row"], side["row"].replace("-", " "))
+        name = vocabulary("story_qa")[1].get(side["row"], side["row"].replace("-", " "))
         assert f"<span>{name}</span><span>{mean}</span>" in second
     assert "figure 2<" in third and "○</span> not run" in third and "The copy is torn." in third
     assert "<span>published</span><span>illegible</span>" in third and "<a " not in third

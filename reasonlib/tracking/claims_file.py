@@ -42,15 +42,16 @@ The file lists every table cell and every stated finding of the topic's source, 
             - story_qa/bert:small above d50-n3 by 0.05
             - "@accuracy_one_fact above @accuracy_three_facts"
             - d50-n3 near d20-n3 by 0.02    # no further apart than this
+            - d50-n3 not-below d20-n3 by 0.02    # not lower by as much as this
         reason: shown beside a verdict that goes against the claim    # optional
         chapter: story_qa/memory    # optional: the page that shows it
         changed: []                 # as of a table
     goals: []                       # what the book set itself: the same fields; never counted as claims
 
 A side of an ordering is ``[experiment:]row[@metric]``; what is left out is the claim's own. ``a above b above
-c`` and ``below`` can be written too; ``near`` needs its ``by``. A value claim compares with the published
-number, by the tolerance of its table, or with bounds; an ordering claim has neither; a published-only claim
-has no experiment and no agreement: nothing here measures it.
+c`` and ``below`` can be written too; ``near`` and ``not-below`` need their ``by``. A value claim compares
+with the published number, by the tolerance of its table, or with bounds; an ordering claim has neither; a
+published-only claim has no experiment and no agreement: nothing here measures it.
 """
 
 from collections.abc import Iterable, Mapping

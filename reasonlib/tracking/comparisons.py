@@ -11,7 +11,7 @@ from reasonlib.tracking.conditions import differences
 from reasonlib.tracking.published import Claim, Order, Side
 from reasonlib.tracking.record import KINDS, SCALES
 from reasonlib.tracking.records import Group
-from reasonlib.tracking.significance import TIE, Comparison, Sample, bar, difference, level, nearness
+from reasonlib.tracking.significance import TIE, Comparison, Sample, bar, difference, level, nearness, no_loss
 from reasonlib.tracking.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -205,4 +205,5 @@ def _compared(
 
 
 def _difference(order: Order, high: Sample, low: Sample) -> Comparison:
-    return nearness(high, low, by=order.by) if order.near else difference(high, low, by=order.by)
+    compare = {"above": difference, "near": nearness, "not-below": no_loss}[order.relation]
+    return compare(high, low, by=order.by)

@@ -108,17 +108,25 @@ class Side:
     metric: str
 
 
+TOLERANT = ("near", "not-below")
+"""Relations that hold for equal rows: they need a distance that counts as none."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Order:
-    """An ordering: `text` as written, and the pairs (higher, lower) it says, apart by at least `by`.
+    """An ordering: `text` as written, and the pairs that it compares.
 
-    Or, if `near`, no further apart than `by`.
+    Attributes
+    ----------
+    relation
+        ``above``: the first of a pair is higher, by at least `by`. ``near``: they are no further apart than
+        `by`. ``not-below``: the first is not lower by as much as `by`.
     """
 
     text: str
     pairs: tuple[tuple[Side, Side], ...]
     by: float = 0.0
-    near: bool = False
+    relation: str = "above"
 
     @property
     def sides(self) -> tuple[Side, ...]:

@@ -2,7 +2,7 @@
 
 ::
 
-    Sample (the runs of a row) --level, bar, difference, nearness--> Comparison
+    Sample (the runs of a row) --level, bar, difference, nearness, no_loss--> Comparison
 
 Nothing here knows files, records or topics; `reasonlib.tracking.judging` turns the comparisons of a claim
 into a verdict.
@@ -31,7 +31,18 @@ from dataclasses import dataclass
 
 from scipy.special import ndtr, ndtri, stdtr, stdtrit  # scipy.stats takes a second to import
 
-__all__ = ["ALPHA", "MIN_RUNS", "TIE", "Comparison", "Sample", "bar", "difference", "level", "nearness"]
+__all__ = [
+    "ALPHA",
+    "MIN_RUNS",
+    "TIE",
+    "Comparison",
+    "Sample",
+    "bar",
+    "difference",
+    "level",
+    "nearness",
+    "no_loss",
+]
 
 ALPHA = 0.05  # two-sided, of every decision; 95 % intervals
 MIN_RUNS = 3  # of a random system: fewer never decide
@@ -110,7 +121,7 @@ class Comparison:
     Attributes
     ----------
     kind
-        ``level``, ``bar``, ``difference`` or ``nearness``.
+        ``level``, ``bar``, ``difference``, ``nearness`` or ``no loss``.
     estimate
         Our mean for a level or a bar; the difference of the two means otherwise.
     low, high
@@ -261,6 +272,28 @@ def nearness(first: Sample, second: Sample, *, by: float) -> Comparison:
         enough=enough,
         exact=first.deterministic and second.deterministic and error == 0,
         holds=inside >= 0,
+    )
+
+
+def no_loss(first: Sample, second: Sample, *, by: float) -> Comparison:
+    """Ask whether a row is not below another by as much as `by`: a one-sided test of non-inferiority.
+
+    It speaks for the claim that the difference is above -`by`, and against it that it is below.
+    """
+    gap, error, freedom = _gap(first, second)
+    ahead = gap + by + _SLACK
+    enough = first.enough and second.enough
+    low, high = _interval(gap, error, freedom, enough)
+    return Comparison(
+        kind="no loss",
+        estimate=gap,
+        low=low,
+        high=high,
+        p_for=_tail(ahead, error, freedom),
+        p_against=_tail(-ahead, error, freedom),
+        enough=enough,
+        exact=first.deterministic and second.deterministic and error == 0,
+        holds=ahead >= 0,
     )
 
 

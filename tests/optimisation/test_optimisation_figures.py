@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from reasonlib.display.plotting import Picture
+from reasonlib.optimisation.experiments.activations import gradient_norms
 from reasonlib.optimisation.experiments.losses import Fit
-from reasonlib.optimisation.experiments.networks import gradient_norms
 from reasonlib.optimisation.models import losses
 from reasonlib.optimisation.models.network import Network, digits
 from reasonlib.optimisation.models.optimisers import Adam, GradientDescent

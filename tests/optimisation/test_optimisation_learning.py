@@ -5,7 +5,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from reasonlib.optimisation.experiments.networks import derivatives, gradient_norms, idle_pieces, search
+from reasonlib.optimisation.experiments.activations import derivatives, gradient_norms, idle_pieces
+from reasonlib.optimisation.experiments.search import search
 from reasonlib.optimisation.models import network, optimisers
 from reasonlib.optimisation.models.activations import ACTIVATIONS
 from reasonlib.optimisation.models.network import Examples, Network, accuracy, digits, gain, learn

@@ -6,8 +6,9 @@ import pytest
 import torch
 
 from reasonlib.display import plotting, results
-from reasonlib.optimisation.experiments import EXPERIMENTS, descent, networks
+from reasonlib.optimisation.experiments import EXPERIMENTS, descent
 from reasonlib.optimisation.experiments import losses as loss_trials
+from reasonlib.optimisation.experiments.batches import moved_digits
 from reasonlib.optimisation.models import losses, optimisers
 from reasonlib.optimisation.models.network import digits
 from reasonlib.optimisation.models.surfaces import SURFACES, minimise
@@ -76,7 +77,7 @@ def test_pits_are_where_they_should_be():
 
 def test_moved_digits_are_the_digits_elsewhere():
     pictures, truths = digits(800, seed=3).train
-    moved = networks.moved_digits(3)
+    moved = moved_digits(3)
     assert moved.inputs.shape == (20_000, 64) and moved.truths[:800].equal(truths)
     assert moved.inputs[12 * 800 : 13 * 800].equal(pictures)  # the middle of 25 places
     first = moved.inputs[:800].unflatten(1, (8, 8))

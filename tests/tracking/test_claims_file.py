@@ -107,11 +107,12 @@ def test_the_example_in_the_documentation_is_a_sound_file(tmp_path):
     file.write_text(file.read_text().replace("at_least: 0.92", ""))
     (claim,) = claims_file.read(file, "story_qa")
     assert claim.id == "story_qa/joint/d50-n3" and claim.published == 0.69 and claim.lines == "212"
-    assert [(order.by, order.near) for order in claim.agreement.order] == [
-        (0.0, False),
-        (0.05, False),
-        (0.0, False),
-        (0.02, True),
+    assert [(order.by, order.relation) for order in claim.agreement.order] == [
+        (0.0, "above"),
+        (0.05, "above"),
+        (0.0, "above"),
+        (0.02, "near"),
+        (0.02, "not-below"),
     ]
     assert claim.agreement.order[1].pairs[0][0].experiment == "story_qa/bert"
     assert [printed.values for printed in claim.table.settings] == [
@@ -176,6 +177,7 @@ def write_one(topic, changes, tables=TABLES):
         ({"agreement": {"order": ["small above"]}}, "an ordering reads 'a above b'"),
         ({"agreement": {"order": ["a near b above c by 1"]}}, "an ordering reads 'a above b'"),
         ({"agreement": {"order": ["small near large"]}}, "'near' needs its distance"),
+        ({"agreement": {"order": ["small not-below large"]}}, "'not-below' needs its distance"),
         ({"agreement": {"order": ["small above large by much"]}}, "after 'by' stands a number"),
         ({"agreement": {"order": ["small above large by -1"]}}, "after 'by' stands a number"),
         ({"agreement": {"order": ["small above small"]}}, "compares two different things"),

@@ -7,7 +7,15 @@ scikit-learn, and inputs that we made up.
 
 from typing import Any
 
-from reasonlib.optimisation.experiments import curves, descent, losses, networks
+from reasonlib.optimisation.experiments import (
+    activations,
+    batches,
+    curves,
+    descent,
+    losses,
+    optimisers,
+    search,
+)
 from reasonlib.optimisation.models.activations import ACTIVATIONS
 from reasonlib.tracking.experiment import Experiment, subset
 
@@ -180,7 +188,7 @@ ACTIVATION = _experiment(
         "paper": {"epochs": 12, "rates": list(RATES)},
     },
     data=subset(DATA, "digits"),
-    run=networks.run_activation,
+    run=activations.run_activation,
 )
 
 OVERFITTING = _experiment(
@@ -194,7 +202,7 @@ OVERFITTING = _experiment(
     },
     scales={"smoke": {"epochs": 1}, "quick": {"epochs": 20}, "paper": {"epochs": 80}},
     data=subset(DATA, "digits"),
-    run=networks.run_activation,
+    run=activations.run_activation,
 )
 
 DEEP = ("sigmoid", "tanh", "softsign", "ReLU", "leaky ReLU", "softplus", "ELU", "swish", "ELiSH", "maxout")
@@ -212,7 +220,7 @@ DEPTH = _experiment(
         "paper": {"depth": 15, "epochs": 10, "rates": [0.003, 0.01]},
     },
     data=subset(DATA, "digits"),
-    run=networks.run_depth,
+    run=activations.run_depth,
 )
 
 DEEPER = _experiment(
@@ -225,7 +233,7 @@ DEEPER = _experiment(
         "paper": {"epochs": 40, "rates": [0.003, 0.01, 0.03]},
     },
     data=subset(DATA, "digits"),
-    run=networks.run_activation,
+    run=activations.run_activation,
 )
 
 DYING = _experiment(
@@ -241,16 +249,16 @@ DYING = _experiment(
     },
     scales={"smoke": {"epochs": 1}, "quick": {"epochs": 5}, "paper": {"epochs": 20}},
     data=subset(DATA, "digits"),
-    run=networks.run_dying,
+    run=activations.run_dying,
 )
 
 COST = _experiment(
     "cost",
     title="Time of an activation function on this machine",
-    rows={_row(name): {"activation": name} for name in networks.TIMED},
+    rows={_row(name): {"activation": name} for name in activations.TIMED},
     scales={"smoke": {"tries": 3}, "quick": {"tries": 50}, "paper": {"tries": 500}},
     data=subset(DATA, "normal"),
-    run=networks.run_cost,
+    run=activations.run_cost,
 )
 
 # Optimisers -------------------------------------------------------------------------------------------------
@@ -261,7 +269,7 @@ SEARCH = _experiment(
     rows={way: {"way": way} for way in ("random", "stepping", "each-weight", "gradient")},
     scales={"smoke": {"evaluations": 20}, "quick": {"evaluations": 300}, "paper": {"evaluations": 2000}},
     data=subset(DATA, "digits"),
-    run=networks.run_search,
+    run=search.run_search,
 )
 
 BATCHES = _experiment(
@@ -280,7 +288,7 @@ BATCHES = _experiment(
         "paper": {"epochs": 10, "rates": [0.03, 0.3, 1.0], "budget": 0.3},
     },
     data=subset(DATA, "digits"),
-    run=networks.run_batches,
+    run=batches.run_batches,
 )
 
 CROWD = _experiment(
@@ -297,7 +305,7 @@ CROWD = _experiment(
         "paper": {"rates": [0.01, 0.03, 0.1, 0.3, 1.0], "budget": 0.3},
     },
     data=subset(DATA, "moved-digits"),
-    run=networks.run_crowd,
+    run=batches.run_crowd,
 )
 
 RATE = _experiment(
@@ -311,7 +319,7 @@ RATE = _experiment(
     },
     scales={"smoke": {"epochs": 1}, "quick": {"epochs": 8}, "paper": {"epochs": 40}},
     data=subset(DATA, "digits"),
-    run=networks.run_rates,
+    run=optimisers.run_rates,
 )
 
 NETWORK = _experiment(
@@ -335,7 +343,7 @@ NETWORK = _experiment(
         "paper": {"epochs": 20, "rates": 5},
     },
     data=subset(DATA, "digits"),
-    run=networks.run_network,
+    run=optimisers.run_network,
 )
 
 GROUND = subset(DATA, "saddle", "ravine", "beale", "rosenbrock", "bowl")

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from reasonlib.display import plotting
 from reasonlib.display.plotting import Picture
-from reasonlib.optimisation.experiments import networks
+from reasonlib.optimisation.experiments import optimisers, search
 from reasonlib.optimisation.experiments.descent import arrival, rare_gradients
 from reasonlib.optimisation.experiments.losses import Fit, fit_line, interval_data
 from reasonlib.optimisation.models import as_printed, losses
@@ -208,7 +208,7 @@ def searches(split: Split, *, evaluations: int, seed: int = 0) -> Picture:
         "gradient": "along the gradient",
     }
     traces = {
-        name: networks.search(method, split.train, evaluations=evaluations, seed=seed)[1]
+        name: search.search(method, split.train, evaluations=evaluations, seed=seed)[1]
         for method, name in methods.items()
     }
     return plotting.show(
@@ -283,7 +283,7 @@ def own_rates(split: Split, *, epochs: int, seed: int = 0) -> Picture:
         seen: list[float] = []
 
         def look(_: int, optimiser: Optimiser = optimiser, seen: list[float] = seen) -> None:
-            seen.append(networks.own_rate(optimiser) or 0.0)
+            seen.append(optimisers.own_rate(optimiser) or 0.0)
 
         learn(
             Network("ReLU", depth=2, seed=seed),

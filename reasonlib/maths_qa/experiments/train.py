@@ -116,6 +116,7 @@ def fine_tune(
     recipe: Recipe,
     *,
     steps: int | None = None,
+    harder_after: int | None = None,
     **options: Unpack[training.RunOptions],
 ) -> training.History:
     """Train a solver in place to answer, and measure it after every `every` steps.
@@ -130,19 +131,27 @@ def fine_tune(
         How.
     steps
         How many; by default those of the recipe.
+    harder_after
+        After how many steps the harder questions are asked, too; by default those of the recipe.
     **options
         Of the run, see `RunOptions`; the seed orders the batches.
 
     Returns
     -------
     History
-        Each row has the `score` of the test, and of the harder one under ``extrapolation``.
+        Each row has the `score` of the test; one has that of the harder questions under ``extrapolation``.
     """
     seed = options.get("seed", 0)
+    asked = recipe.steps if harder_after is None else harder_after
+    done = 0
+
+    def count(epoch: int, rows: list[dict[str, float]]) -> None:
+        nonlocal done
+        done = (epoch + 1) * recipe.every
 
     def measure(model: Any) -> dict[str, float]:
         result = score(model, splits.test)
-        if splits.extrapolation is not None:
+        if splits.extrapolation is not None and done == asked:
             harder = score(model, splits.extrapolation)
             result |= {name.replace("accuracy", "extrapolation", 1): share for name, share in harder.items()}
         return result
@@ -155,6 +164,7 @@ def fine_tune(
         settings={"epochs": (recipe.steps if steps is None else steps) // recipe.every},
         validate=measure,
         steps_per_epoch=recipe.every,
+        on_epoch_start=count,
         **options,
     )
 

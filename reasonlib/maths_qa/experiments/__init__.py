@@ -61,6 +61,26 @@ PRETRAINING = Experiment(
     run=run_pretraining,
 )
 
+TWO_MODULES = Experiment(
+    name="maths_qa/two_modules",
+    title="QA-MLM and fine-tuning on two easy modules, long enough for both to be learnt",
+    rows={
+        "scratch": {**PRE, "start": "scratch"},
+        "encoder": {**PRE, "start": "encoder"},
+        "both": {**PRE, "start": "both"},
+    },
+    scales={
+        "smoke": {**TINY, "modules": EASY, "extrapolation": 4},
+        "quick": {
+            **SMALL, "modules": EASY, "extrapolation": 100, "train": 12000, "test": 200, "hidden": 256,
+            "pre_steps": 800, "steps": 800, "every": 100, "lr": 1.5e-3,
+        },
+        "paper": {**CURVE, "modules": EASY, "train": 30000},
+    },
+    data=subset(DATA, "mathematics"),
+    run=run_pretraining,
+)  # fmt: skip
+
 ONE_MODULE = Experiment(
     name="maths_qa/one_module",
     title="One easy module, learnt in the page",
@@ -144,5 +164,5 @@ BUNDLE = Experiment(
 
 EXPERIMENTS = {
     experiment.name: experiment
-    for experiment in (PRETRAINING, ONE_MODULE, STRUCTURE, BASELINES, COMPUTE, BUNDLE)
+    for experiment in (PRETRAINING, TWO_MODULES, ONE_MODULE, STRUCTURE, BASELINES, COMPUTE, BUNDLE)
 }

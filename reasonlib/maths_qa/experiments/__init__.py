@@ -73,7 +73,7 @@ TWO_MODULES = Experiment(
         "smoke": {**TINY, "modules": EASY, "extrapolation": 4},
         "quick": {
             **SMALL, "modules": EASY, "extrapolation": 100, "train": 12000, "test": 200, "hidden": 256,
-            "pre_steps": 800, "steps": 800, "every": 100, "lr": 1.5e-3,
+            "pre_steps": 640, "steps": 640, "every": 80, "lr": 1.5e-3,
         },
         "paper": {**CURVE, "modules": EASY, "train": 30000},
     },

@@ -3,9 +3,11 @@
 import pytest
 import torch
 
+from reasonlib.maths_qa.data.encoding import Encoded
+from reasonlib.maths_qa.data.example import Problem
 from reasonlib.maths_qa.experiments import EXPERIMENTS, pretraining
 from reasonlib.maths_qa.experiments.cost import relative_cost
-from reasonlib.maths_qa.experiments.train import Recipe, recipe_of
+from reasonlib.maths_qa.experiments.train import Recipe, known_words, recipe_of
 from reasonlib.maths_qa.models.qa_mlm import MaskedModel
 from reasonlib.maths_qa.models.transformer import Solver, SolverConfig
 from reasonlib.tracking import runner
@@ -44,6 +46,16 @@ def test_a_trial_resumes(tmp_path):
     resumed = runner.run(name, scale="smoke", rows="both", checkpoints=tmp_path)[0]
     assert resumed.steps.stopped == "finished"
     assert resumed.metrics == whole.metrics
+
+
+def test_a_place_that_training_never_names_is_no_known_word():
+    def asked(*places):
+        fixed = {"answer": "9", "module": "m__m", "difficulty": "easy"}
+        texts = [f"What is the {place} digit of 5296?" for place in places]
+        return Encoded.of([Problem(question=text, **fixed) for text in texts])
+
+    train, harder = asked("tens", "ten thousands"), asked("thousands", "ten millions", "tens")
+    assert known_words(train, harder).tolist() == [True, False, True]
 
 
 @pytest.mark.parametrize(

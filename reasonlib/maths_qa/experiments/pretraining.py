@@ -67,7 +67,8 @@ def run_pretraining(trial: Trial) -> Measured:
     Metrics
     -------
     ``accuracy``, ``accuracy.<module>``, ``extrapolation``: exact match on the tests, after `steps` steps of
-    fine-tuning. ``accuracy.equal_compute``: after as much computation as the pre-trained rows take in both
+    fine-tuning; ``extrapolation.known_words``: of the harder questions whose words training has, too.
+    ``accuracy.equal_compute``: after as much computation as the pre-trained rows take in both
     stages. ``accuracy.double``: from scratch, after twice the steps. ``early``, ``early.<module>``: after a
     quarter of the steps, where the curve has that step. ``modules_above_90``: modules with an exact match of
     0.9 or more. ``mlm.<kind>``: share of the hidden characters that QA-MLM guesses. ``relative_cost``: of a

@@ -7,7 +7,7 @@ import numpy as np
 from reasonlib.display import plotting, results
 from reasonlib.display.plotting import DASHES, PALETTE, Picture
 from reasonlib.maths_qa.data.modules import CURVES, MODULES
-from reasonlib.maths_qa.page.figures import PRETRAINING, TWO_MODULES
+from reasonlib.maths_qa.page.figures import MAIN, PRETRAINING
 from reasonlib.maths_qa.page.labels import ROWS, module_title
 from reasonlib.tracking import records
 
@@ -20,11 +20,11 @@ def by_steps() -> Picture:
     The curves end where both models have had the same number of steps.
     """
     nine = {row: records.best(PRETRAINING, row, scale="paper") for row in ("scratch", "both")}
-    two = {row: records.best(TWO_MODULES, row) for row in ("scratch", "both")}
-    groups = two if None in nine.values() else nine
+    few = {row: records.best(MAIN, row) for row in ("scratch", "both")}
+    groups = few if None in nine.values() else nine
     found = {row: group for row, group in groups.items() if group is not None}
     if len(found) < 2:
-        return results.missing(TWO_MODULES)
+        return results.missing(MAIN)
     curves = {row: [record.details["curve"] for record in group.records] for row, group in found.items()}
     last = min(run[-1]["step"] for runs in curves.values() for run in runs)
     shared = [module for module in MODULES if f"accuracy.{module}" in curves["both"][0][-1]]

@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 PRETRAINING, BASELINES, COMPUTE = "maths_qa/pretraining", "maths_qa/baselines", "maths_qa/compute"
-TWO_MODULES, STRUCTURE = "maths_qa/two_modules", "maths_qa/structure"
+STRUCTURE, MAIN = "maths_qa/structure", PRETRAINING
 FREQUENT = (
     "numbers__is_prime",
     "numbers__is_factor",
@@ -112,18 +112,18 @@ def baselines() -> Picture:
 def starts() -> Picture:
     """Draw exact match of the three ways to start, at equal steps and at equal compute."""
     values, origins = results.spreads(
-        [(TWO_MODULES, row) for row in ("scratch", "encoder", "both")], "accuracy", names=ROWS
+        [(MAIN, row) for row in ("scratch", "encoder", "both")], "accuracy", names=ROWS
     )
-    group = records.best(TWO_MODULES, "scratch")
+    group = records.best(MAIN, "scratch")
     longer = None if group is None else group.summary("accuracy.equal_compute")
     if longer is not None:
         values["from scratch, equal compute"] = spread(longer)
     if not values:
-        return results.missing(TWO_MODULES)
+        return results.missing(MAIN)
     return plotting.show(
         plotting.bars(values, unit="exact match", limits=(0, 1)),
         alt="Exact match after fine-tuning from each start.",
-        caption=f"Exact match on {_modules(TWO_MODULES)} after the same number of fine-tuning steps, and "
+        caption=f"Exact match on {_modules(MAIN)} after the same number of fine-tuning steps, and "
         f"from scratch with as many multiplications as both stages together ({'; '.join(sorted(origins))}). "
         "Lines: 95 % intervals.",
     )
@@ -137,7 +137,7 @@ def kinds() -> Picture:
         if split == "interpolation":
             published[_KIND_WORDS[kind]] = claim["published"]
     values: dict[str, dict[str, Any]] = {"the source": published}
-    group = records.best(TWO_MODULES, "both")
+    group = records.best(MAIN, "both")
     said = "no runs of ours yet"
     if group is not None:
         metrics = {"digits": "mlm.number", "letters": "mlm.alphabet", "symbols": "mlm.symbols"}
@@ -181,14 +181,14 @@ def by_module() -> Picture:
     values: dict[str, dict[str, Any]] = {}
     origins = set()
     for row in ("scratch", "encoder", "both"):
-        group = records.best(TWO_MODULES, row)
+        group = records.best(MAIN, row)
         if group is None:
             continue
         summaries = {m: group.summary(f"accuracy.{m}") for m in MODULES}
         values[ROWS[row]] = {module_title(m): spread(s) for m, s in summaries.items() if s is not None}
         origins.add(results.origin(group))
     if not values:
-        return results.missing(TWO_MODULES)
+        return results.missing(MAIN)
     return plotting.show(
         plotting.bars(values, unit="exact match", limits=(0, 1)),
         alt="Exact match of each module from each start.",
@@ -211,27 +211,30 @@ def variants() -> Picture:
 
 def extrapolation() -> Picture:
     """Draw exact match on longer questions beside that in the range of training."""
-    values, origins = _both_ranges([(TWO_MODULES, row) for row in ("scratch", "encoder", "both")])
+    values, origins = _both_ranges([(MAIN, row) for row in ("scratch", "encoder", "both")])
     if not origins:
-        return results.missing(TWO_MODULES)
+        return results.missing(MAIN)
     return plotting.show(
         plotting.bars(values, unit="exact match", limits=(0, 1)),
         alt="Exact match on interpolation and on extrapolation.",
-        caption=f"Interpolation: {_modules(TWO_MODULES)}. Extrapolation: the matching modules of the "
+        caption=f"Interpolation: {_modules(MAIN)}. Extrapolation: the matching modules of the "
         f"fifteen for testing only ({'; '.join(sorted(origins))}). Lines: 95 % intervals.",
     )
 
 
 def structure() -> Picture:
     """Draw what positions by place value give, in the range of training and beyond it."""
-    values, origins = _both_ranges([(STRUCTURE, "learned"), (STRUCTURE, "place-value")])
+    rows = [(STRUCTURE, "learned"), (STRUCTURE, "place-value")]
+    values, origins = _both_ranges(rows)
     if not origins:
         return results.missing(STRUCTURE)
+    values["extrapolation, known words"], _ = results.spreads(rows, "extrapolation.known_words", names=ROWS)
     return plotting.show(
         plotting.bars(values, unit="exact match", limits=(0, 1)),
         alt="Exact match with learned positions alone and with place values added.",
-        caption=f"Exact match on {_modules(STRUCTURE)}, and on longer numbers than training has "
-        f"({'; '.join(sorted(origins))}). Lines: 95 % intervals.",
+        caption=f"Exact match on {_modules(STRUCTURE)}, on longer numbers than training has, and on those "
+        f"questions for longer numbers whose words all occur in training ({'; '.join(sorted(origins))}). "
+        "Lines: 95 % intervals.",
     )
 
 

@@ -18,6 +18,7 @@ OUTSIDE = re.compile(
 """What a figure that asks the network for nothing does not hold."""
 PHONE = {"viewport": {"width": 390, "height": 844}}
 DESKTOP = {"viewport": {"width": 1280, "height": 800}}
+TWO_VIEWS = pytest.mark.parametrize(("scheme", "screen"), [("dark", PHONE), ("light", DESKTOP)])
 PATIENCE = 180_000  # milliseconds to wait for a page on a machine that does much else
 ONE_FRAME = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 ONE_OF_EACH_LOOK = """() => {

@@ -26,7 +26,7 @@ interval: what to expect when you're expecting ... a replication.
 
 import math
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from scipy.special import ndtr, ndtri, stdtr, stdtrit  # scipy.stats takes a second to import
@@ -258,12 +258,25 @@ def difference(high: Sample, low: Sample, *, by: float = 0.0) -> Comparison:
 
 def nearness(first: Sample, second: Sample, *, by: float) -> Comparison:
     """Ask whether two rows lie no further apart than `by`: two one-sided tests, as for a level."""
+    return _within("nearness", first, second, lambda gap: by + _SLACK - abs(gap))
+
+
+def no_loss(first: Sample, second: Sample, *, by: float) -> Comparison:
+    """Ask whether a row is not below another by as much as `by`: a one-sided test of non-inferiority.
+
+    It speaks for the claim that the difference is above -`by`, and against it that it is below.
+    """
+    return _within("no loss", first, second, lambda gap: gap + by + _SLACK)
+
+
+def _within(kind: str, first: Sample, second: Sample, room: Callable[[float], float]) -> Comparison:
+    """Compare two rows, where `room` says how far their difference is inside what is allowed."""
     gap, error, freedom = _gap(first, second)
-    inside = by + _SLACK - abs(gap)
+    inside = room(gap)
     enough = first.enough and second.enough
     low, high = _interval(gap, error, freedom, enough)
     return Comparison(
-        kind="nearness",
+        kind=kind,
         estimate=gap,
         low=low,
         high=high,
@@ -272,28 +285,6 @@ def nearness(first: Sample, second: Sample, *, by: float) -> Comparison:
         enough=enough,
         exact=first.deterministic and second.deterministic and error == 0,
         holds=inside >= 0,
-    )
-
-
-def no_loss(first: Sample, second: Sample, *, by: float) -> Comparison:
-    """Ask whether a row is not below another by as much as `by`: a one-sided test of non-inferiority.
-
-    It speaks for the claim that the difference is above -`by`, and against it that it is below.
-    """
-    gap, error, freedom = _gap(first, second)
-    ahead = gap + by + _SLACK
-    enough = first.enough and second.enough
-    low, high = _interval(gap, error, freedom, enough)
-    return Comparison(
-        kind="no loss",
-        estimate=gap,
-        low=low,
-        high=high,
-        p_for=_tail(ahead, error, freedom),
-        p_against=_tail(-ahead, error, freedom),
-        enough=enough,
-        exact=first.deterministic and second.deterministic and error == 0,
-        holds=ahead >= 0,
     )
 
 

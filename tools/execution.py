@@ -258,10 +258,10 @@ def execute_in_this_process(work: Path, scale: str) -> int:
             versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    kernel, own = (resource.getrusage(who) for who in (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF))
+    kernel, worker = (resource.getrusage(who) for who in (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF))
     result = {
         "peak_mb": kernel.ru_maxrss / unit,
-        "core_seconds": sum(each.ru_utime + each.ru_stime for each in (kernel, own)),
+        "core_seconds": sum(each.ru_utime + each.ru_stime for each in (kernel, worker)),
         "versions": versions,
     }
     (work / "result.json").write_text(json.dumps(result), encoding="utf-8")

@@ -81,7 +81,7 @@ HOLD_FRAMES = """(() => {
     [...wanted.keys()].forEach(draw);
   };
 })();"""
-"""What goes on in frames stands still but while an answer is timed: else the time it takes to ask would count."""
+"""Between two answers, what goes on in frames stands still: else the time it takes to ask would count."""
 SETTLED = "() => rrDrawn()"
 ANSWERED = "async (part) => {{ rrGoOn(); ({act})(part); await rrDrawn(); rrHeld = true; }}"
 TRACED = ["toplevel", "blink.user_timing", "loading"]
@@ -168,13 +168,13 @@ def longest_answer(context: Any, page: Any) -> int | None:
         figure.scroll_into_view_if_needed()
     found = [part for figure in figures for part in parts_of(figure)]
     times = []
-    for round in range(1 + TIMES):
+    for turn in range(1 + TIMES):
         for number, (part, act) in enumerate(found):
             if not part.count():
                 continue  # another part has taken it away
             handle = part.element_handle()  # to find it is no work of the page's
             took = cost(partial(handle.evaluate, ANSWERED.format(act=act)))
-            if round:  # the first is what comes once: the browser compiles the code, and makes room for an answer
+            if turn:  # the first has what comes once: code is compiled, room is made for an answer
                 times.append((number, took))
     if not times:
         return None

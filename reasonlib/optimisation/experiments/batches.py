@@ -94,19 +94,12 @@ def run_batches(trial: Trial) -> Measured:
     if not settings["falling"]:  # as many passes as the same time allows
         passes = max(1, round(settings["budget"] / seconds))
         timed = [train(rate, passes)[0][-1] for rate in settings["rates"]]
-    model = Network("ReLU", depth=0, seed=trial.seed)
-    true = gradient(model, _decayed(model, model(examples.inputs), examples.truths))
-    draw = torch.Generator().manual_seed(trial.seed)
-    apart = [
-        float(((gradient(model, _decayed(model, model(x), y)) - true) ** 2).sum())
-        for x, y in list(minibatches(examples, size, draw))[:200]
-    ]
     steps = math.ceil(len(examples.truths) / size)
     metrics = {
         "after_one_pass": min(gap for (gap, *_), _ in first if math.isfinite(gap)),
         "gap": float(end.mean()),
         "uphill": float((end.diff() > 0).double().mean()) if len(end) > 1 else 0.0,
-        "variance": sum(apart) / len(apart) / float((true**2).sum()),
+        "variance": _variance(examples, size, trial.seed),
         "pass_seconds": seconds,
         "update_seconds": seconds / steps,
         "held": float(size),
@@ -119,6 +112,18 @@ def run_batches(trial: Trial) -> Measured:
         steps_planned=settings["epochs"],
         details={"gaps": [round(gap, 6) for gap in gaps[:: max(1, len(gaps) // 100)]]},
     )
+
+
+def _variance(examples: Examples, size: int, seed: int) -> float:
+    """Return the variance of the gradients of batches around that of all examples, over its square."""
+    model = Network("ReLU", depth=0, seed=seed)
+    true = gradient(model, _decayed(model, model(examples.inputs), examples.truths))
+    draw = torch.Generator().manual_seed(seed)
+    apart = [
+        float(((gradient(model, _decayed(model, model(x), y)) - true) ** 2).sum())
+        for x, y in list(minibatches(examples, size, draw))[:200]
+    ]
+    return sum(apart) / len(apart) / float((true**2).sum())
 
 
 @lru_cache(maxsize=16)

@@ -170,7 +170,7 @@ LEAKS = Experiment(
         scale: {name: value for name, value in {**settings, **changes}.items() if name != "kinds"}
         for scale, settings, changes in (
             ("smoke", PHASED["smoke"], {}),
-            ("quick", PHASED["quick"], {"curriculum": 12.0, "test": 6000}),
+            ("quick", PHASED["quick"], {"curriculum": 8.0, "test": 6000}),
             ("paper", PHASED["paper"], {}),
         )
     },

@@ -46,7 +46,7 @@ lint: $(STAMP)
 types: $(STAMP)
 	$(PY) -m mypy
 
-UNIT := -m pytest tests --ignore=tests/site -n 2 --dist loadscope -q --durations 20
+UNIT := -m pytest tests --ignore=tests/site -n 2 --dist loadscope -q --durations 20 --cores
 
 unit: $(STAMP)
 	OMP_NUM_THREADS=1 $(PY) $(UNIT) -m "not slow"
@@ -69,7 +69,7 @@ notebooks-run: $(STAMP)
 
 site-tests: $(STAMP)
 	@$(PY) tools/book.py build --scale smoke --site _build/smoke
-	REASONLIB_SITE=_build/smoke $(PY) -m pytest tests/site -n 2 -q
+	REASONLIB_SITE=_build/smoke $(PY) -m pytest tests/site -n 2 -q --durations 20 --cores
 
 bench: $(STAMP)
 	@OMP_NUM_THREADS=1 $(PY) tools/bench.py

@@ -36,6 +36,12 @@ def again(model, source, *, longest):
 
 
 def comparisons():
+    yield from layers()
+    yield pretraining()
+    yield from writing()
+
+
+def layers():
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(BATCH, LENGTH, WIDTH, generator=generator)
     mask = nn.causal_mask(LENGTH)
@@ -62,6 +68,9 @@ def comparisons():
         training_step(other, lambda: other(x).square().mean()),
     )
 
+
+def pretraining():
+    generator = torch.Generator().manual_seed(0)
     words = story_vocabulary()
     told = texts(0, stories=BATCH)
     pairs = pack([(one[0], one[1]) for one in told], words)
@@ -98,13 +107,15 @@ def comparisons():
             next_sentence_label=follows,
         ).loss
 
-    yield (
+    return (
         f"a pre-training step on {BATCH} pairs, both tasks",
         "transformers' BertForPreTraining",
         training_step(mine, our_loss),
         training_step(bert, their_loss),
     )
 
+
+def writing():
     writer = Translator(TranslatorConfig(vocabulary=40)).eval()
     asked = encode(simulate("copy", BATCH, shortest=8, longest=8, seed=0)).ids.source
     longest = 40

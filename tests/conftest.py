@@ -9,6 +9,8 @@ import torch
 from browsing import Opened, chromium
 from node import node_program
 
+pytest_plugins = ["cores"]
+
 
 @pytest.fixture(scope="session", autouse=True)
 def one_thread():

@@ -1,11 +1,11 @@
-"""Rows of experiments as parameters of a test: one of each run function, all with the slow tests."""
+"""Rows of experiments as parameters of a test (all only with the slow tests), and the trial of a row."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from reasonlib.tracking.experiment import Experiment
+from reasonlib.tracking.experiment import Experiment, Trial
 
 
 def one_row_each(experiments: Mapping[str, Experiment], data: str | None = None) -> list[Any]:
@@ -18,3 +18,10 @@ def one_row_each(experiments: Mapping[str, Experiment], data: str | None = None)
                 rows.append(pytest.param(name, row, marks=marks))
                 seen.add(experiment.run)
     return rows
+
+
+def trial(name: str, settings: Mapping[str, Any], **given: Any) -> Trial:
+    """Return the trial of a row, ``topic/experiment:row``, at smoke, of seed 0 and on simulated data."""
+    experiment, row = name.split(":")
+    usual = {"scale": "smoke", "seed": 0, "data": "simulated", "kind": "stand-in"}
+    return Trial(experiment=experiment, row=row, settings=settings, **{**usual, **given})

@@ -150,6 +150,7 @@ class Run:
             "chapter": self.page.short,
             "scale": self.scale,
             "seconds": round(time.time() - begun, 1),
+            "core_seconds": round(result["core_seconds"], 1),
             "peak_mb": round(result["peak_mb"]),
             "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(begun)),
             "ran": True,
@@ -257,8 +258,13 @@ def execute_in_this_process(work: Path, scale: str) -> int:
             versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / unit
-    (work / "result.json").write_text(json.dumps({"peak_mb": peak, "versions": versions}), encoding="utf-8")
+    kernel, worker = (resource.getrusage(who) for who in (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF))
+    result = {
+        "peak_mb": kernel.ru_maxrss / unit,
+        "core_seconds": sum(each.ru_utime + each.ru_stime for each in (kernel, worker)),
+        "versions": versions,
+    }
+    (work / "result.json").write_text(json.dumps(result), encoding="utf-8")
     return 0
 
 
@@ -278,7 +284,7 @@ def run_chapters(scale: str, pages: Sequence[Page] | None = None) -> list[Run]:
         except BuildError as error:
             failures.append(str(error))
         else:
-            say(f"{run.page.short:<28} ran   {status['seconds']:6.1f} s  {status['peak_mb']:5d} MB")
+            say(f"{run.page.short:<28} ran   {cost(status)}")
             with lock:
                 keep_status(status)
 
@@ -287,12 +293,18 @@ def run_chapters(scale: str, pages: Sequence[Page] | None = None) -> list[Run]:
     for run in runs:
         if not reasons[run.page.short]:
             status = run.kept()
-            say(f"{run.page.short:<28} kept  {status['seconds']:6.1f} s  {status['peak_mb']:5d} MB")
+            say(f"{run.page.short:<28} kept  {cost(status)}")
             keep_status(status)
     if failures:
         rule = "\n" + "=" * 100 + "\n"
         raise BuildError(rule + rule.join(failures) + rule + f"{len(failures)} chapter(s) failed")
     return runs
+
+
+def cost(status: dict[str, Any]) -> str:
+    """What a run took: seconds on the clock and of one core (not noted by older runs), and memory."""
+    cores = f"{status['core_seconds']:.1f}" if "core_seconds" in status else "–"
+    return f"{status['seconds']:6.1f} s  {cores:>6} core-s  {status['peak_mb']:5d} MB"
 
 
 def keep_status(status: dict[str, Any]) -> None:

@@ -318,13 +318,30 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def prove(
+    pair: Pair, before: Tree, after: Tree, known: Any, *, all_rows: bool, again: list[str]
+) -> tuple[bool, str]:
+    """Run both trees; whether they agree, and the evidence or the first thing that stands against it."""
+    from reasonlib.tracking.record_files import read
+
+    if pair.before == pair.after:
+        return True, "the same code, fingerprinted otherwise"
+    finding = compare(pair, before, after, all_rows=all_rows, again=again)
+    proof = evidence(pair, finding, before)
+    missing = not_yet(read(pair.name), known.same(pair.name, pair.after), again)
+    if finding.different:
+        return False, finding.different[0]
+    if missing:
+        return False, f"{missing[0]} has not been measured again"
+    return bool(finding.compared), proof if finding.compared else f"nothing to compare: {proof}"
+
+
 def main() -> int:
     """Check the experiments that were named, or all; 1 if one of them measures otherwise."""
     asked = arguments()
     sys.path.insert(0, str(ROOT))
     from reasonlib.tracking import equivalence
     from reasonlib.tracking.fingerprint import OUTSIDE, Closure
-    from reasonlib.tracking.record_files import read
     from reasonlib.tracking.renames import load
 
     commit = (
@@ -352,25 +369,15 @@ def main() -> int:
         elif not open_:
             said = ["same code" if pair.before == pair.after else "known to give the same bits"]
         else:
-            proof = "the same code, fingerprinted otherwise"
-            if pair.before != pair.after:
-                finding = compare(pair, before, after, all_rows=asked.all_rows, again=asked.again)
-                proof = evidence(pair, finding, before)
-                missing = not_yet(read(pair.name), known.same(pair.name, pair.after), asked.again)
-                if finding.different or missing or not finding.compared:
-                    failed.append(pair.name)
-                    open_ = []
-                    proof = "nothing to compare: " + proof
-                    if missing:
-                        proof = f"{missing[0]} has not been measured again"
-                    if finding.different:
-                        proof = finding.different[0]
-            for one in open_:
+            same, proof = prove(pair, before, after, known, all_rows=asked.all_rows, again=asked.again)
+            if not same:
+                failed.append(pair.name)
+            for one in open_ if same else ():
                 line = equivalence.Equivalence(
                     experiment=pair.name, before=one, after=pair.after, evidence=proof
                 )
                 equivalence.append(ROOT / "records", line)
-            said = [proof if open_ else f"NOT THE SAME: {proof}"]
+            said = [proof if same else f"NOT THE SAME: {proof}"]
         with lock:
             print(f"{pair.name}: " + "\n    ".join(said), flush=True)
 

@@ -187,7 +187,7 @@ def _spread(side: Mapping[str, Any]) -> str:
 
 
 def _asked(row: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return what the source published, or the bounds that stand for what it said."""
+    """Return what the source published, or the bounds and distances that stand for what it said."""
     agreement = row.get("agreement") or {}
     bounds = (("at least", agreement.get("at_least")), ("at most", agreement.get("at_most")))
     text = ", ".join(f"{sense} {value:g}" for sense, value in bounds if value is not None)
@@ -195,7 +195,18 @@ def _asked(row: Mapping[str, Any]) -> tuple[str, str] | None:
         return "published", f"{row['published']:g}"
     if row.get("illegible"):
         return "published", "illegible"
+    margins = [_margin(order) for order in agreement.get("order") or ()]
+    text = ", ".join(dict.fromkeys(filter(None, [text, *margins])))
     return ("asked for", text.replace("-", "−")) if text else None
+
+
+def _margin(order: Mapping[str, Any]) -> str:
+    """Write the distance that an ordering names; empty where it names none."""
+    by = order.get("by")
+    if not by:
+        return ""
+    words = {"near": "a difference of at most {}", "not-below": "a deficit of at most {}"}
+    return words.get(order["relation"], "a lead of at least {}").format(f"{by:g}")
 
 
 def _origin(row: Mapping[str, Any]) -> str:

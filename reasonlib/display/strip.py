@@ -2,7 +2,8 @@
 
     published ◇    our runs ● ● ●    95 % interval ━━━━    tolerance ▒▒▒    what is asked for ┊
 
-For an ordering the strip shows the difference of the two rows beside zero.
+For an ordering the strip shows the difference of the two rows beside zero, or beside the margin that the
+claim names: a mark that the difference must pass, a band where two rows are to be alike.
 """
 
 import html
@@ -95,7 +96,12 @@ def _marks(row: Mapping[str, Any]) -> Marks:
     share = "95 %"
     if interval is not None and interval["of"] == "difference":
         words = [f"difference, {share} interval {_number(reach[0])} to {_number(reach[1])}"] if reach else []
-        return Marks(asked=[0.0], reach=reach, words=[*words, "zero is marked"])
+        low, high = interval.get("asked") or (0.0, None)
+        if low is not None and high is not None:
+            words.append(f"asked for {_number(low)} to {_number(high)}")
+            return Marks(asked=[0.0], room=(low, high), reach=reach, words=words)
+        words.append(f"asked for above {_number(low)}" if low else "zero is marked")
+        return Marks(asked=[low or 0.0], reach=reach, words=words)
     own = next(
         (
             side

@@ -8,6 +8,7 @@ from .attention import (
     masked_softmax,
     scaled_dot_product_attention,
 )
+from .decoder import Decoded, DecodedLayer, Decoder, DecoderLayer, Past
 from .embedding import ScaledEmbedding
 from .memory import Reading, Weigh, masked_identity, read, read_shared
 from .positions import (
@@ -29,16 +30,11 @@ from .similarity import (
     svcca,
 )
 from .transformer import (
-    Decoded,
-    DecodedLayer,
-    Decoder,
-    DecoderLayer,
     Encoded,
     EncodedLayer,
     Encoder,
     EncoderLayer,
     FeedForward,
-    Past,
     PostNorm,
     PreNorm,
     TransformerConfig,

@@ -42,7 +42,7 @@ The file lists every table cell and every stated finding of the topic's source, 
             - story_qa/bert:small above d50-n3 by 0.05
             - "@accuracy_one_fact above @accuracy_three_facts"
             - d50-n3 near d20-n3 by 0.02    # no further apart than this
-            - d50-n3 not-below d20-n3 by 0.02    # not lower by as much as this
+            - d50-n3 not-below d20-n3 by 0.02    # lower by no more than this
         reason: shown beside a verdict that goes against the claim    # optional
         chapter: story_qa/memory    # optional: the page that shows it
         changed: []                 # as of a table

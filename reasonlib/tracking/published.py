@@ -120,7 +120,7 @@ class Order:
     ----------
     relation
         ``above``: the first of a pair is higher, by at least `by`. ``near``: they are no further apart than
-        `by`. ``not-below``: the first is not lower by as much as `by`.
+        `by`. ``not-below``: the first is lower by no more than `by`.
     """
 
     text: str

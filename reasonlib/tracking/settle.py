@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from statistics import fmean
+from statistics import median
 from typing import Any
 
 from reasonlib.errors import UserError
@@ -143,9 +143,9 @@ def _more(verdict: Verdict, side: Side, wanted: int) -> list[int]:
 def costs(records: Iterable[Record], *, device: str | None = None) -> Callable[[Run], float | None]:
     """Return a function that says how many seconds a run should take, from the records of others.
 
-    The mean of the same row at that scale on that data; else of the experiment's other rows that train, the
-    longest; None if it was never run so. Records made on another kind of device count only if there are none
-    of this kind.
+    The median of the same row at that scale on that data, so that one run on a busy machine counts for
+    little; else of the experiment's other rows that train, the longest; None if it was never run so. Records
+    made on another kind of device count only if there are none of this kind.
 
     Parameters
     ----------
@@ -169,8 +169,8 @@ def costs(records: Iterable[Record], *, device: str | None = None) -> Callable[[
         for device_kind in dict.fromkeys([(device or "any").partition(":")[0], "any"]):
             rows = alike.get((device_kind, run.experiment, run.scale, run.data), {})
             if run.row in rows:
-                return fmean(rows[run.row])
-            others = [fmean(spent) for row, spent in rows.items() if (run.experiment, row) in trains]
+                return median(rows[run.row])
+            others = [median(spent) for row, spent in rows.items() if (run.experiment, row) in trains]
             if others:
                 return max(others)
         return None

@@ -139,6 +139,8 @@ class Comparison:
         Whether our level deviates from the published one on the better side.
     holds
         Whether our means satisfy the claim, chance aside.
+    asked
+        Where the estimate must lie for the claim to hold, from and to; None where it may go on for ever.
     """
 
     kind: str
@@ -152,6 +154,7 @@ class Comparison:
     tie: bool = False
     better: bool = False
     holds: bool = False
+    asked: tuple[float | None, float | None] = (None, None)
 
 
 def level(
@@ -204,6 +207,7 @@ def level(
         exact=sample.deterministic and reach == 0,
         better=better == ("higher" if distance > 0 else "lower"),
         holds=abs(distance) <= tolerance + _SLACK,
+        asked=(published - tolerance, published + tolerance),
     )
 
 
@@ -226,6 +230,7 @@ def bar(sample: Sample, bound: float, *, above: bool = True) -> Comparison:
         enough=sample.enough,
         exact=sample.deterministic and not sampling,
         holds=ahead >= 0,
+        asked=(bound, None) if above else (None, bound),
     )
 
 
@@ -253,17 +258,33 @@ def difference(high: Sample, low: Sample, *, by: float = 0.0) -> Comparison:
         exact=high.deterministic and low.deterministic and error == 0,
         tie=tie,
         holds=not tie and ahead > 0,
+        asked=(by, None),
     )
 
 
 def nearness(first: Sample, second: Sample, *, by: float) -> Comparison:
     """Ask whether two rows lie no further apart than `by`: two one-sided tests, as for a level."""
+    return _within("nearness", first, second, (-by, by))
+
+
+def no_loss(first: Sample, second: Sample, *, by: float) -> Comparison:
+    """Ask whether a row is below another by no more than `by`: a one-sided test of non-inferiority.
+
+    It speaks for the claim that the difference is above -`by`, and against it that it is below. Equal rows
+    satisfy it: a tie is evidence for it, not against.
+    """
+    return _within("no loss", first, second, (-by, None))
+
+
+def _within(kind: str, first: Sample, second: Sample, asked: tuple[float, float | None]) -> Comparison:
+    """Compare two rows, whose difference should lie between two bounds, or above the first of them."""
     gap, error, freedom = _gap(first, second)
-    inside = by + _SLACK - abs(gap)
+    least, most = asked
+    inside = (gap - least if most is None else min(gap - least, most - gap)) + _SLACK
     enough = first.enough and second.enough
     low, high = _interval(gap, error, freedom, enough)
     return Comparison(
-        kind="nearness",
+        kind=kind,
         estimate=gap,
         low=low,
         high=high,
@@ -272,28 +293,7 @@ def nearness(first: Sample, second: Sample, *, by: float) -> Comparison:
         enough=enough,
         exact=first.deterministic and second.deterministic and error == 0,
         holds=inside >= 0,
-    )
-
-
-def no_loss(first: Sample, second: Sample, *, by: float) -> Comparison:
-    """Ask whether a row is not below another by as much as `by`: a one-sided test of non-inferiority.
-
-    It speaks for the claim that the difference is above -`by`, and against it that it is below.
-    """
-    gap, error, freedom = _gap(first, second)
-    ahead = gap + by + _SLACK
-    enough = first.enough and second.enough
-    low, high = _interval(gap, error, freedom, enough)
-    return Comparison(
-        kind="no loss",
-        estimate=gap,
-        low=low,
-        high=high,
-        p_for=_tail(ahead, error, freedom),
-        p_against=_tail(-ahead, error, freedom),
-        enough=enough,
-        exact=first.deterministic and second.deterministic and error == 0,
-        holds=ahead >= 0,
+        asked=asked,
     )
 
 

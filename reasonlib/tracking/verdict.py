@@ -90,7 +90,7 @@ class Verdict:
 
     @property
     def interval(self) -> dict[str, Any] | None:
-        """The interval of `main`: of one more run, of the mean, or of a difference."""
+        """The interval of `main` (of one more run, of the mean, of a difference) and what is asked of it."""
         if self.main is None or self.main.low is None:
             return None
         kinds = {"level": "one more run", "bar": "mean"}
@@ -99,6 +99,7 @@ class Verdict:
             "low": self.main.low,
             "high": self.main.high,
             "confidence": 1 - ALPHA,
+            "asked": list(self.main.asked),
         }
 
     def to_json(self) -> dict[str, Any]:
@@ -130,7 +131,7 @@ class Verdict:
                 "at_most": asked.at_most,
                 "level_holds": _holds(level, bars),
                 "order": [
-                    {"text": order.text, "holds": holds}
+                    {"text": order.text, "relation": order.relation, "by": order.by, "holds": holds}
                     for order, holds in zip(asked.order, self.orders, strict=True)
                 ],
             },

@@ -5,7 +5,7 @@ from importlib import import_module
 import pytest
 
 from reasonlib.display import findings
-from reasonlib.display.claim_line import figures
+from reasonlib.display.claim_line import figures, line
 from reasonlib.errors import UserError
 from reasonlib.optimisation.page.labels import METRICS
 from reasonlib.tracking import claims, records
@@ -44,6 +44,24 @@ def test_what_was_asked_for_and_why_it_failed_are_told():
     assert failed.verdict == "contradicted" and claim.reason in failed.why
     level = shown(["optimisation/cross-entropy/sure"]).lines[0]
     assert level.measured[0][1][-1] == ("published", "4.6")
+
+
+@pytest.mark.parametrize(
+    ("relation", "said"),
+    [
+        ("above", "a lead of at least 0.02"),
+        ("near", "a difference of at most 0.02"),
+        ("not-below", "a deficit of at most 0.02"),
+    ],
+)
+def test_the_distance_that_an_ordering_names_is_told(relation, said):
+    def asked(*orders):
+        row = {"id": "t/x", "verdict": "not run", "agreement": {"order": list(orders)}}
+        return line(row).measured
+
+    order = {"text": f"a {relation} b by 0.02", "relation": relation, "by": 0.02, "holds": None}
+    assert asked(order, order) == (("", (("asked for", said),)),)
+    assert asked(order | {"by": 0.0}) == ()
 
 
 def test_without_records_there_are_no_numbers(tmp_path):

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from browsing import DESKTOP, OUTSIDE, PHONE, Opened
+from browsing import DESKTOP, OUTSIDE, TWO_VIEWS, Opened
 from torch import nn
 from torch.nn import functional
 
@@ -116,7 +116,7 @@ def test_a_figure_is_played_with(browser, tmp_path):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize(("scheme", "screen"), [("dark", PHONE), ("light", DESKTOP)])
+@TWO_VIEWS
 def test_a_figure_fits_and_can_be_read(browser, tmp_path, scheme, screen):
     echo().save(tmp_path / "echo.html")
     with Echo(browser, tmp_path / "echo.html", color_scheme=scheme, **screen) as opened:

@@ -238,6 +238,20 @@ def test_the_strip_of_an_ordering_shows_the_difference_beside_zero():
     assert svg.count("rr-asked") == 1 and "rr-run" not in svg
 
 
+@pytest.mark.parametrize(
+    ("asked", "said", "room"),
+    [
+        ([0.0, None], "zero is marked", False),
+        ([0.02, None], "asked for above 0.02", False),
+        ([-0.02, None], "asked for above −0.02", False),
+        ([-0.02, 0.02], "asked for −0.02 to 0.02", True),
+    ],
+)
+def test_the_strip_of_an_ordering_shows_the_margin_that_is_asked_for(asked, said, room):
+    svg = strip.draw(CLAIMS[1] | {"interval": CLAIMS[1]["interval"] | {"asked": asked}})
+    assert said in svg and svg.count("rr-asked") == 1 and ("rr-room" in svg) == room
+
+
 def test_nothing_measured_has_no_strip():
     assert strip.draw(CLAIMS[2]) == ""
     same = CLAIMS[0] | {"published": 0.9, "interval": None, "agreement": {}}

@@ -10,21 +10,15 @@ from reasonlib.goal_dialogue.data.asr_noise import (
     word_error_rate,
 )
 from reasonlib.goal_dialogue.data.example import SILENCE, Dialogue, Fact, Turn
-from reasonlib.goal_dialogue.data.simulator import make_split
 from reasonlib.goal_dialogue.data.world import WORLD, PortableRandom
 
 
-@pytest.fixture(scope="module")
-def split():
-    return make_split(5, dialogues=40)
-
-
-def test_only_what_the_user_says_changes(split):
-    loud = add_asr_noise_to_split(split, seed=1)
-    assert loud.candidates == split.candidates and loud.knowledge == split.knowledge
+def test_only_what_the_user_says_changes(forty):
+    loud = add_asr_noise_to_split(forty, seed=1)
+    assert loud.candidates == forty.candidates and loud.knowledge == forty.knowledge
     changed = said = 0
     for name in ("train", "valid", "test", "oov"):
-        for one, other in zip(getattr(split, name), getattr(loud, name), strict=True):
+        for one, other in zip(getattr(forty, name), getattr(loud, name), strict=True):
             assert len(one.events) == len(other.events)
             for before, after in zip(one.events, other.events, strict=True):
                 if isinstance(before, Turn) and before.user != SILENCE:
@@ -35,20 +29,20 @@ def test_only_what_the_user_says_changes(split):
     assert changed > said / 3
 
 
-def test_noise_repeats_and_can_be_turned_off(split):
+def test_noise_repeats_and_can_be_turned_off(forty):
     assert (
-        add_asr_noise(split.test, seed=2)
-        == add_asr_noise(split.test, seed=2)
-        != add_asr_noise(split.test, seed=3)
+        add_asr_noise(forty.test, seed=2)
+        == add_asr_noise(forty.test, seed=2)
+        != add_asr_noise(forty.test, seed=3)
     )
-    assert add_asr_noise(split.test, speech=0, errors=0) == list(split.test)
+    assert add_asr_noise(forty.test, speech=0, errors=0) == list(forty.test)
     silent = Dialogue(task=6, events=(Turn("", "hello"), Turn(SILENCE, "hello"), Fact("a", "R_price", "b")))
     assert add_asr_noise([silent], speech=1, errors=1) == [silent]
 
 
-def test_more_errors_are_more_errors(split):
+def test_more_errors_are_more_errors(forty):
     def rate(**rates):
-        pairs = zip(split.train, add_asr_noise(split.train, **rates), strict=True)
+        pairs = zip(forty.train, add_asr_noise(forty.train, **rates), strict=True)
         errors = [
             word_error_rate(one.user, other.user)
             for before, after in pairs
@@ -61,8 +55,8 @@ def test_more_errors_are_more_errors(split):
     assert rate(speech=0, errors=0.1) < rate(speech=0.3, errors=0.1)
 
 
-def test_no_unseen_name_is_misheard_into_training(split):
-    loud = add_asr_noise_to_split(split, seed=5, errors=0.5)
+def test_no_unseen_name_is_misheard_into_training(forty):
+    loud = add_asr_noise_to_split(forty, seed=5, errors=0.5)
     unseen = {*WORLD.unseen.cuisines, *WORLD.unseen.locations}
     heard_words = {
         word for one in (*loud.train, *loud.valid) for turn in one.turns for word in turn.user.split()

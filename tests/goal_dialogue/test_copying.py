@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from rows import trial
 
 from reasonlib.errors import UserError
 from reasonlib.goal_dialogue.data import datasets
@@ -21,7 +22,6 @@ from reasonlib.goal_dialogue.experiments.train_copying import CopyRecipe, evalua
 from reasonlib.goal_dialogue.models.copier import Copier, EncodingConfig, build_copier
 from reasonlib.goal_dialogue.models.copying import CopyConfig, CopyNetwork
 from reasonlib.goal_dialogue.models.pretrained import from_pretrained, save_copier
-from reasonlib.tracking.experiment import Trial
 
 
 def told(*events: Event) -> Dialogue:
@@ -386,11 +386,8 @@ def test_of_several_starts_the_one_that_validation_prefers_is_kept(monkeypatch, 
     monkeypatch.setattr(
         train_copying, "evaluate_copier", lambda start, turns: {"per_response": right[start // 1000]}
     )
-    trial = Trial(
-        experiment="goal_dialogue/copying", row="restarts", scale="smoke", seed=0, data="simulated",
-        kind="stand-in", settings={"starts": 3},
-    )  # fmt: skip
-    run = TaskRun(trial=trial, task=5, settings=trial.settings, split=None, minutes=None, folder=None)
+    restarts = trial("goal_dialogue/copying:restarts", {"starts": 3})
+    run = TaskRun(trial=restarts, task=5, settings=restarts.settings, split=None, minutes=None, folder=None)
     start, _, _ = copying._train(run)
     assert start == 1000 * kept
     assert seeds == [0, 1000, 2000][: right.index(1.0) + 1 if 1.0 in right else 3]
@@ -411,11 +408,8 @@ def test_a_start_that_the_budget_cuts_off_leaves_the_run_unfinished(monkeypatch)
 
     monkeypatch.setattr(copying, "_train_once", train)
     monkeypatch.setattr(train_copying, "evaluate_copier", lambda start, turns: {"per_response": 0.5})
-    trial = Trial(
-        experiment="goal_dialogue/copying", row="restarts", scale="smoke", seed=0, data="simulated",
-        kind="stand-in", settings={"starts": 3}, minutes=5.0,
-    )  # fmt: skip
-    run = TaskRun(trial=trial, task=5, settings=trial.settings, split=None, minutes=5.0, folder=None)
+    restarts = trial("goal_dialogue/copying:restarts", {"starts": 3}, minutes=5.0)
+    run = TaskRun(trial=restarts, task=5, settings=restarts.settings, split=None, minutes=5.0, folder=None)
     start, _, history = copying._train(run)
     assert (start, history.stopped) == (1000, "minutes")
     assert budgets[1] <= budgets[0] <= 5.0

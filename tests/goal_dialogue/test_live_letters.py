@@ -6,7 +6,7 @@ from copy import deepcopy
 
 import numpy as np
 import pytest
-from browsing import DESKTOP, OUTSIDE, PHONE, Opened
+from browsing import DESKTOP, OUTSIDE, TWO_VIEWS, Opened
 
 from reasonlib.display import live
 from reasonlib.goal_dialogue.models.pretrained import from_pretrained
@@ -90,7 +90,7 @@ def test_invent_a_name(browser, page):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize(("scheme", "screen"), [("dark", PHONE), ("light", DESKTOP)])
+@TWO_VIEWS
 def test_the_figure_fits_and_can_be_read(browser, page, scheme, screen):
     with Live(browser, page, color_scheme=scheme, **screen) as opened:
         opened.figure.get_by_role("combobox", name="Example").select_option("2")

@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from browsing import DESKTOP, OUTSIDE, PHONE, Opened
+from browsing import DESKTOP, OUTSIDE, TWO_VIEWS, Opened
 
 from reasonlib.display import live
 from reasonlib.goal_dialogue.models.pretrained import from_pretrained
@@ -121,7 +121,7 @@ def test_odd_names_and_lines(browser, page):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize(("scheme", "screen"), [("dark", PHONE), ("light", DESKTOP)])
+@TWO_VIEWS
 def test_the_figure_fits_and_can_be_read(browser, page, scheme, screen):
     with Live(browser, page, color_scheme=scheme, **screen) as opened:
         field = opened.figure.get_by_role("textbox", name="You say")

@@ -10,18 +10,12 @@ from reasonlib.goal_dialogue.data.paraphrase import (
     paraphrase_sentence,
     without_updates,
 )
-from reasonlib.goal_dialogue.data.simulator import make_split
 from reasonlib.goal_dialogue.data.world import PortableRandom
 
 
-@pytest.fixture(scope="module")
-def split():
-    return make_split(5, dialogues=40)
-
-
-def test_every_simulated_sentence_is_understood_and_keeps_what_it_names(split):
-    types, rng = split.knowledge.types(), PortableRandom("test")
-    said = {turn.user for one in split.train for turn in one.turns} - {SILENCE}
+def test_every_simulated_sentence_is_understood_and_keeps_what_it_names(forty):
+    types, rng = forty.knowledge.types(), PortableRandom("test")
+    said = {turn.user for one in forty.train for turn in one.turns} - {SILENCE}
     for text in sorted(said):
         others = {paraphrase_sentence(text, rng) for _ in range(20)}
         assert len(others) > 3, text
@@ -30,9 +24,9 @@ def test_every_simulated_sentence_is_understood_and_keeps_what_it_names(split):
             assert sorted(word for word in other.split() if word in types) == names, (text, other)
 
 
-def test_what_the_system_says_and_finds_stays(split):
+def test_what_the_system_says_and_finds_stays(forty):
     changed = 0
-    pairs = zip(split.train, paraphrase_dialogues(split.train, sure=0), strict=True)
+    pairs = zip(forty.train, paraphrase_dialogues(forty.train, sure=0), strict=True)
     for before, after in (
         (a, b) for one, other in pairs for a, b in zip(one.events, other.events, strict=True)
     ):
@@ -44,17 +38,17 @@ def test_what_the_system_says_and_finds_stays(split):
     assert changed > 100
 
 
-def test_rewording_repeats_and_can_be_turned_off(split):
+def test_rewording_repeats_and_can_be_turned_off(forty):
     assert (
-        paraphrase_dialogues(split.test, seed=2)
-        == paraphrase_dialogues(split.test, seed=2)
-        != paraphrase_dialogues(split.test, seed=3)
+        paraphrase_dialogues(forty.test, seed=2)
+        == paraphrase_dialogues(forty.test, seed=2)
+        != paraphrase_dialogues(forty.test, seed=3)
     )
-    assert paraphrase_dialogues(split.test, rate=0, sure=0) == list(split.test)
+    assert paraphrase_dialogues(forty.test, rate=0, sure=0) == list(forty.test)
 
 
-def test_a_settled_user_asks_at_once_for_what_they_end_up_with(split):
-    for dialogue in split.train:
+def test_a_settled_user_asks_at_once_for_what_they_end_up_with(forty):
+    for dialogue in forty.train:
         calls = [turn.bot for turn in dialogue.turns if turn.bot.startswith("api_call")]
         calm = without_updates(dialogue)
         assert [turn.bot for turn in calm.turns if turn.bot.startswith("api_call")] == calls[-1:]

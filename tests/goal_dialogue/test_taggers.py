@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from rows import trial
 
 from reasonlib.errors import UserError
 from reasonlib.goal_dialogue.data import datasets
@@ -17,31 +18,22 @@ from reasonlib.goal_dialogue.models.tagger import (
     look_up,
     tag,
 )
-from reasonlib.tracking.experiment import Trial
 from reasonlib.training.checkpoints import save_weights
 
 SMALL = TaggerConfig(letter=4, width=6, context=5)
 
 
-def trial(**settings):
+def letters(**settings):
     base = {"tagger": "letters", "made_up": 0.0, "task": 1, "steps": 3, "dialogues": 8}
-    return Trial(
-        experiment="goal_dialogue/tagger",
-        row="letters",
-        scale="smoke",
-        seed=0,
-        data="simulated",
-        kind="stand-in",
-        settings={**base, **settings},
-    )
+    return trial("goal_dialogue/tagger:letters", {**base, **settings})
 
 
 def test_a_row_measures_seen_and_unseen_words_apart():
-    found = run_taggers(trial())
+    found = run_taggers(letters())
     assert {"cuisine.seen", "cuisine.unseen", "location.unseen", "seen", "unseen"} <= set(found.metrics)
     assert all(0 <= share <= 1 for share in found.metrics.values())
     assert found.steps_done == 3
-    everything = run_taggers(trial(entities="all", steps=1)).metrics
+    everything = run_taggers(letters(entities="all", steps=1)).metrics
     assert "cuisine.unseen" not in everything and "cuisine.seen" in everything
 
 

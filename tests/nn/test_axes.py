@@ -8,7 +8,7 @@ import torch
 from beartype import beartype
 
 from reasonlib import nn
-from reasonlib.nn import attention, embedding, memory, positions, similarity, transformer
+from reasonlib.nn import attention, decoder, embedding, memory, positions, similarity, transformer
 
 B, T, S, U, D = 2, 3, 4, 5, 6
 CONFIG = nn.TransformerConfig(layers=2, width=D, heads=2, hidden=8)
@@ -85,7 +85,7 @@ def test_the_check_checks():
 def test_every_public_name_is_reexported():
     listed = {
         name
-        for module in (attention, embedding, memory, positions, similarity, transformer)
+        for module in (attention, decoder, embedding, memory, positions, similarity, transformer)
         for name in module.__all__
     }
     assert listed == set(nn.__all__)

@@ -5,51 +5,44 @@ import json
 import re
 import zlib
 from functools import cache
-from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from lxml import etree, html
 
 pytestmark = pytest.mark.site
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
-class Document(HTMLParser):
+PARSER = html.HTMLParser(encoding="utf-8", huge_tree=True)
+NOT_LOADED = ("canonical", "next", "prev", "index", "search", "author")
+LOADS = ("script", "iframe", "img", "source", "video", "audio")
+
+
+class Document:
     """The parts of a page that the tests ask about."""
 
-    def __init__(self, text: str):
-        super().__init__()
+    def __init__(self, text: bytes):
         self.anchors, self.links, self.loaded, self.images, self.metas = set(), [], [], [], {}
-        self.headings, self.title, self.language, self.body = 0, "", None, ""
-        self._in: list[str] = []
-        self.feed(text)
+        self.headings = 0
+        root = html.document_fromstring(text, parser=PARSER)
+        self.language, self.title = root.get("lang"), (root.findtext("head/title") or "").strip()
+        for element in root.iter(etree.Element):
+            self._add(element.tag, element.attrib)
 
-    def handle_starttag(self, tag, attributes):
-        given = dict(attributes)
-        self._in.append(tag)
-        for key in ("id", "name"):
-            if given.get(key):
-                self.anchors.add(given[key])
-        if tag == "html":
-            self.language = given.get("lang")
-        elif tag == "a" and given.get("href"):
+    def _add(self, tag, given):
+        self.anchors.update(filter(None, (given.get("id"), given.get("name"))))
+        if tag == "a" and given.get("href"):
             self.links.append(given["href"])
-        elif tag == "link" and given.get("rel") not in (
-            "canonical",
-            "next",
-            "prev",
-            "index",
-            "search",
-            "author",
-        ):
+        elif tag == "link" and given.get("rel") not in NOT_LOADED:
             self.loaded.append(given.get("href") or "")
-        elif tag in ("script", "iframe", "img", "source", "video", "audio"):
+        elif tag in LOADS:
             if given.get("src"):
                 self.loaded.append(given["src"])
             if tag == "img":
-                self.images.append(given)
+                self.images.append(dict(given))
         elif tag == "meta" and given.get("name"):
             self.metas[given["name"]] = given.get("content", "")
         elif tag == "article":
@@ -57,14 +50,10 @@ class Document(HTMLParser):
         elif tag == "h1":
             self.headings += 1
 
-    def handle_data(self, data):
-        if self._in and self._in[-1] == "title" and not self.title:
-            self.title = data.strip()
-
 
 @cache
 def read(path: Path) -> Document:
-    return Document(path.read_text(encoding="utf-8"))
+    return Document(path.read_bytes())
 
 
 def test_every_internal_link_leads_somewhere(site, page_name):
@@ -183,15 +172,15 @@ def test_links_of_the_notebooks_into_the_site_lead_somewhere(site):
 
 def test_page_and_notebook_number_alike(site):
     for page, text in notebooks():
-        html = (site / f"{page.name}.html").read_text(encoding="utf-8")
-        shown = re.sub(r"<[^>]+>", "", "\n".join(re.findall(r'<p class="admonition-title">.*?</p>', html)))
+        source = (site / f"{page.name}.html").read_text(encoding="utf-8")
+        shown = re.sub(r"<[^>]+>", "", "\n".join(re.findall(r'<p class="admonition-title">.*?</p>', source)))
         number = rf"{page.number}\.\d+"
         exercises = re.findall(rf"^Exercise ({number})", shown, re.M)
         assert exercises == re.findall(rf"\*\*Exercise ({number})", text)
-        equations = re.findall(r'class="eqno">\(([\d.]+)\)', html)
+        equations = re.findall(r'class="eqno">\(([\d.]+)\)', source)
         assert equations == re.findall(rf"\\tag\{{({number})\}}", text)
         for kind in ("Figure", "Table"):
-            captions = re.findall(rf'<span class="caption-number">{kind} ([\d.]+)', html)
+            captions = re.findall(rf'<span class="caption-number">{kind} ([\d.]+)', source)
             there = rf"^(?:\*{kind} ({number})[.,]|\*\*{kind} ({number})\.\*\*)"
             assert captions == [one or other for one, other in re.findall(there, text, re.M)]
 

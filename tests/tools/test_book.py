@@ -9,20 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from made_up import FRONT
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-HEAD = """\
----
-jupytext:
-  text_representation:
-    extension: .md
-    format_name: myst
-kernelspec:
-  display_name: Python 3
-  language: python
-  name: python3
----
-
+HEAD = (
+    FRONT
+    + """
 # {title}
 
 Prose.
@@ -37,6 +29,7 @@ scale = "quick"
 {code}
 ```
 """
+)
 FILES = {
     "pyproject.toml": "[project]\n",
     "constraints.txt": "torch==2.13.0\n",

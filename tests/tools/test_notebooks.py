@@ -10,22 +10,14 @@ from address import Address
 from chapters import ROOT, Page, chapters
 from gates import solutions_apart
 from IPython.core.inputtransformer2 import TransformerManager
+from made_up import FRONT
 
 import notebooks
 from reasonlib.grading import notebook as grading
 
-CHAPTER = """\
----
-jupytext:
-  text_representation:
-    extension: .md
-    format_name: myst
-kernelspec:
-  display_name: Python 3
-  language: python
-  name: python3
----
-
+CHAPTER = (
+    FRONT
+    + """
 # Made up
 
 Text.
@@ -74,6 +66,7 @@ answer = None
 
 After.
 """
+)
 
 
 @pytest.fixture

@@ -103,7 +103,8 @@ def test_a_tie_never_decides(topic):
         measured(row=row, values=(0.8, 0.8, 0.8))
     verdict = one(topic, ORDER)
     assert verdict.verdict == "inconclusive" and verdict.notes == ("a tie",)
-    assert verdict.to_json()["agreement"]["order"] == [{"text": "large above small", "holds": False}]
+    order = {"text": "large above small", "relation": "above", "by": 0.0, "holds": False}
+    assert verdict.to_json()["agreement"]["order"] == [order]
 
 
 def test_an_interval_that_holds_both_answers_never_decides(topic):
@@ -241,7 +242,8 @@ def test_half_of_what_is_asked_is_not_run_and_shown(topic):
     verdict = one(topic, BOTH)
     assert verdict.verdict == "not run" and verdict.ours.mean == pytest.approx(0.7)
     assert verdict.notes == ("no run of toy_claims/net, row large",)
-    assert verdict.to_json()["agreement"]["order"] == [{"text": "large above small", "holds": None}]
+    order = {"text": "large above small", "relation": "above", "by": 0.0, "holds": None}
+    assert verdict.to_json()["agreement"]["order"] == [order]
 
 
 def test_a_metric_that_was_not_measured(topic):
@@ -366,7 +368,26 @@ def test_the_table_has_the_agreed_keys(topic):
         "low": pytest.approx(0.7 - 4.3027 * 0.001 * (4 / 3) ** 0.5, abs=1e-5),
         "high": pytest.approx(0.7 + 4.3027 * 0.001 * (4 / 3) ** 0.5, abs=1e-5),
         "confidence": 0.95,
+        "asked": [pytest.approx(0.65), pytest.approx(0.75)],
     }
+
+
+@pytest.mark.parametrize(
+    ("order", "asked"),
+    [
+        ("large above small", [0.0, None]),
+        ("large above small by 0.05", [0.05, None]),
+        ("small near large by 0.2", [-0.2, 0.2]),
+        ("small not-below large by 0.02", [-0.02, None]),
+    ],
+)
+def test_an_interval_says_what_is_asked_of_it(topic, order, asked):
+    measured(row="small", values=STEADY)
+    measured(row="large", values=HIGHER)
+    row = one(topic, f"{{order: [{order}]}} # value", published="null").to_json()
+    assert row["interval"]["asked"] == asked
+    (said,) = row["agreement"]["order"]
+    assert (said["relation"], said["by"]) == (order.split()[1], max(map(abs, filter(None, asked)), default=0))
 
 
 def test_a_table_is_part_of_a_source_or_an_experiment(topic):

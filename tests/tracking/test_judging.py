@@ -11,7 +11,7 @@ from scipy import stats
 
 from reasonlib.tracking import significance
 from reasonlib.tracking.judging import VERDICTS, doubt, holm, judge, p_value
-from reasonlib.tracking.significance import Comparison, Sample, bar, difference, level
+from reasonlib.tracking.significance import Comparison, Sample, bar, difference, level, nearness, no_loss
 
 DECIDED = {"reproduced", "contradicted", "exceeded"}
 MIRROR = {"reproduced": "contradicted", "contradicted": "reproduced", "inconclusive": "inconclusive"}
@@ -113,6 +113,11 @@ def test_one_or_two_runs_of_a_random_system_never_decide(count, same):
         assert verdict(difference(few, many), same=same) == "inconclusive"
         assert verdict(difference(many, few), same=same) == "inconclusive"
         assert verdict(difference(exact(9), few), same=same) == "inconclusive"
+        for compare in (nearness, no_loss):
+            by = draw.random()
+            assert verdict(compare(few, many, by=by), same=same) == "inconclusive"
+            assert verdict(compare(many, few, by=by), same=same) == "inconclusive"
+            assert verdict(compare(exact(9), few, by=by), same=same) == "inconclusive"
     assert doubt([difference(few, many)]) == "fewer than 3 runs of a system that varies from run to run"
 
 
@@ -155,6 +160,74 @@ def test_a_straddling_interval_never_decides_and_swapping_sides_mirrors_the_verd
         assert verdict(there, same=False) == other[verdict(there)]
         seen.add(verdict(there))
     assert seen == set(MIRROR)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_what_is_close_enough_and_what_is_no_worse_never_decide_with_a_straddling_interval(shared):
+    """Near is the same both ways; "no worse by more than" and "better by more than" are never both so."""
+    draw = np.random.default_rng(1987)
+    by = 0.02
+    seen = {"near": set(), "no loss": set()}
+    for _ in range(400):
+        one, other = (
+            Sample(
+                values=(
+                    values := tuple(0.5 + draw.normal(0.03 * draw.normal(), 0.01, size=draw.integers(3, 9)))
+                ),
+                seeds=tuple(range(len(values))) if shared else (),
+            )
+            for _ in range(2)
+        )
+        near, kept = nearness(one, other, by=by), no_loss(one, other, by=by)
+        assert verdict(near) == verdict(nearness(other, one, by=by))
+        if verdict(near) == "contradicted":
+            assert near.low > by or near.high < -by
+        if -by <= near.low <= near.high <= by:
+            assert verdict(near) == "reproduced"
+        if kept.low <= -by <= kept.high:
+            assert verdict(kept) == "inconclusive"
+        elif kept.low > -by:
+            assert verdict(kept) == "reproduced"
+        else:
+            assert verdict(kept) == "contradicted"
+        ahead = verdict(difference(other, one, by=by))
+        assert (ahead == "reproduced") == (verdict(kept) == "contradicted")
+        seen["near"].add(verdict(near))
+        seen["no loss"].add(verdict(kept))
+    assert all(words == set(MIRROR) for words in seen.values())
+
+
+def test_equal_rows_are_as_good_as_each_other_and_neither_is_better():
+    for one, other in [(exact(0.5), exact(0.5)), (sample(0.3, 0.3, 0.3), sample(0.3, 0.3, 0.3))]:
+        assert verdict(no_loss(one, other, by=0.02)) == verdict(nearness(one, other, by=0.02)) == "reproduced"
+        assert verdict(difference(one, other)) == "inconclusive"
+    behind = no_loss(exact(0.48), exact(0.5), by=0.02)
+    assert verdict(behind) == "reproduced"  # by no more than that
+    assert verdict(no_loss(exact(0.479), exact(0.5), by=0.02)) == "contradicted"
+
+
+@pytest.mark.parametrize("lead", [-1.0, 0.0, 1.0])
+@pytest.mark.parametrize("compare", [nearness, no_loss])
+def test_more_seeds_do_not_turn_a_margin_into_its_opposite(compare, lead):
+    """2,000 draws: a row leads by `lead` margins; what lies on the boundary passes it at the stated rate."""
+    draw = np.random.default_rng(14)
+    by = 0.02
+    above = 0.7 + lead * by + draw.normal(0, 0.01, size=(DRAWS, 10))
+    below = 0.7 + draw.normal(0, 0.02, size=(DRAWS, 10))
+    seen = {
+        count: [
+            verdict(compare(sample(*a[:count]), sample(*b[:count]), by=by))
+            for a, b in zip(above, below, strict=True)
+        ]
+        for count in (3, 10)
+    }
+    assert flips(seen[3], seen[10]) <= 0.05
+    for count, words in seen.items():
+        holds, fails = (words.count(word) / DRAWS for word in ("reproduced", "contradicted"))
+        assert fails <= 0.05 + 3 * math.sqrt(0.05 / DRAWS), count
+        if lead == -1 or (lead == 1 and compare is nearness):  # on the boundary
+            rate = 0.05 if compare is nearness else 0.025
+            assert holds <= rate + 3 * math.sqrt(rate / DRAWS), count
 
 
 def test_a_level_that_straddles_its_tolerance_decides_nothing():

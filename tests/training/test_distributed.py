@@ -1,6 +1,5 @@
 """Two processes under ``accelerate launch`` train to the same result as one."""
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -12,13 +11,11 @@ from typing import NamedTuple
 import pytest
 import torch
 from torch import nn
+from training import training_child as child
 
 from reasonlib.training import TrainingConfig, batch_weight, fit, load_weights, split_batch
 
-CHILD = Path(__file__).with_name("training_child.py")
-spec = importlib.util.spec_from_file_location("training_child", CHILD)
-child = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(child)
+CHILD = Path(child.__file__)
 
 
 @pytest.fixture(scope="module")

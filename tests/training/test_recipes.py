@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import pytest
 import torch
+from rows import trial
 from torch import nn
 
 from reasonlib import training
-from reasonlib.tracking.experiment import Trial
 from reasonlib.training.batching import predict_in_buckets
 
 
@@ -63,17 +63,7 @@ def test_without_validation_the_loss_is_monitored_with_it_the_accuracy():
 
 
 def test_a_trial_gives_a_run_its_options(tmp_path):
-    trial = Trial(
-        experiment="toy/line",
-        row="full",
-        scale="smoke",
-        seed=5,
-        data="simulated",
-        kind="stand-in",
-        settings={},
-        minutes=1.0,
-        folder=tmp_path / "run",
-    )
+    options = trial("toy/line:full", {}, seed=5, minutes=1.0, folder=tmp_path / "run").options
     seen = []
     history = training.fit_recipe(
         nn.Linear(1, 1),
@@ -82,12 +72,12 @@ def test_a_trial_gives_a_run_its_options(tmp_path):
         loss=loss,
         settings={"warmup": 0},
         on_epoch=seen.append,
-        **trial.options,
+        **options,
     )
     assert len(seen) == len(history) == 2
     assert (tmp_path / "run").is_dir()
     again = training.fit_recipe(
-        nn.Linear(1, 1), batches, Recipe(), loss=loss, settings={"warmup": 0}, **trial.options
+        nn.Linear(1, 1), batches, Recipe(), loss=loss, settings={"warmup": 0}, **options
     )
     assert again.resumed_from == 2
 

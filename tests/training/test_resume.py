@@ -1,6 +1,5 @@
 """A run that is killed, stopped or damaged goes on to the result it would have had."""
 
-import importlib.util
 import json
 import os
 import signal
@@ -12,15 +11,13 @@ from pathlib import Path
 import pytest
 import torch
 from torch import nn
+from training import training_child as child
 
 from reasonlib.errors import UserError
 from reasonlib.training import TrainingConfig, fit, load_weights, seeded, weights_metadata
 from reasonlib.training.checkpoints import differences
 
-CHILD = Path(__file__).with_name("training_child.py")
-spec = importlib.util.spec_from_file_location("training_child", CHILD)
-child = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(child)
+CHILD = Path(child.__file__)
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from browsing import DESKTOP, OUTSIDE, PHONE, Opened
+from browsing import DESKTOP, OUTSIDE, TWO_VIEWS, Opened
 
 from reasonlib.display import live
 from reasonlib.errors import UserError
@@ -120,7 +120,7 @@ def test_odd_sentences(browser, page):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize(("scheme", "screen"), [("dark", PHONE), ("light", DESKTOP)])
+@TWO_VIEWS
 def test_the_figure_fits_and_can_be_read(browser, page, scheme, screen):
     with Live(browser, page, color_scheme=scheme, **screen) as opened:
         opened.figure.get_by_role("checkbox", name="Hide later tokens").check()

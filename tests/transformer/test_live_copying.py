@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 import torch
-from browsing import DESKTOP, OUTSIDE, PHONE, Opened
+from browsing import DESKTOP, OUTSIDE, TWO_VIEWS, Opened
 
 from reasonlib.display import live
 from reasonlib.nn import decoding
@@ -107,7 +107,7 @@ def test_write_a_word_and_guess(browser, page, models):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize(("scheme", "screen"), [("dark", PHONE), ("light", DESKTOP)])
+@TWO_VIEWS
 def test_the_figure_fits_and_can_be_read(browser, page, scheme, screen):
     with Live(browser, page, color_scheme=scheme, **screen) as opened:
         opened.figure.get_by_role("button", name="Model B").click()

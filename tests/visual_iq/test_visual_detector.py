@@ -5,9 +5,9 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from rows import trial
 
 from reasonlib.errors import UserError
-from reasonlib.tracking.experiment import Trial
 from reasonlib.visual_iq.data import detection_targets, panels, render, symmetry
 from reasonlib.visual_iq.data.example import CONFIGURATIONS, LEVELS, POSITION_OF, TYPES, configuration_index
 from reasonlib.visual_iq.experiments import EXPERIMENTS, detection, detection_metrics
@@ -382,22 +382,15 @@ def test_training_repeats_and_resumes_to_the_same_bits(tmp_path):
         assert torch.equal(one, other)
 
 
-def trial(**settings):
-    return Trial(
-        experiment="visual_iq/detector",
-        row="small",
-        scale="smoke",
-        seed=0,
-        data="simulated",
-        kind="regenerated",
-        settings=EXPERIMENTS["visual_iq/detector"].scales["smoke"] | TINY | settings,
-    )
+def small(**settings):
+    smoke = EXPERIMENTS["visual_iq/detector"].scales["smoke"]
+    return trial("visual_iq/detector:small", smoke | TINY | settings, kind="regenerated")
 
 
 def test_a_trial_measures_what_the_source_reports():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # nothing is found after two steps
-        measured = detection.run_detector(trial())
+        measured = detection.run_detector(small())
     wanted = {"recall", "precision", "type", "size", "colour", "angle", "angle_fair", "position", "box_l1"}
     assert wanted <= set(measured.metrics)
     assert (measured.steps_done, measured.steps_planned, measured.stopped) == (2, 2, "finished")

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from rows import trial
 
-from reasonlib.tracking.experiment import Trial
 from reasonlib.tracking.runner import run
 from reasonlib.visual_iq.data import datasets, render
 from reasonlib.visual_iq.data.example import CONFIGURATIONS, POSITION_OF, TYPES, Problems
@@ -165,13 +165,6 @@ def test_every_row_runs():
 
 
 def test_the_vote_needs_no_solver():
-    trial = Trial(
-        experiment="visual_iq/pipeline",
-        row="vote",
-        scale="smoke",
-        seed=0,
-        data="i-raven",
-        kind="regenerated",
-        settings={"solver": "vote", "per_configuration": 1},
-    )
-    assert 0 <= run_pipeline(trial).metrics["accuracy"] <= 1
+    settings = {"solver": "vote", "per_configuration": 1}
+    vote = trial("visual_iq/pipeline:vote", settings, data="i-raven", kind="regenerated")
+    assert 0 <= run_pipeline(vote).metrics["accuracy"] <= 1

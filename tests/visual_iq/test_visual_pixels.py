@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import torch
+from rows import trial
 from torch import Tensor, nn
 
-from reasonlib.tracking.experiment import Trial
 from reasonlib.tracking.runner import run
 from reasonlib.training import parameter_count
 from reasonlib.visual_iq.data import datasets
@@ -219,15 +219,7 @@ def test_every_row_runs():
 
 def test_a_trial_stops_within_its_minutes():
     settings = {**ROWS["cnn"], **SCALES["smoke"], "problems": 10}
-    trial = Trial(
-        experiment="visual_iq/pixels",
-        row="cnn",
-        scale="smoke",
-        seed=0,
-        data="raven",
-        kind="regenerated",
-        settings=settings,
-        minutes=0.0,
+    measured = run_pixels(
+        trial("visual_iq/pixels:cnn", settings, data="raven", kind="regenerated", minutes=0.0)
     )
-    measured = run_pixels(trial)
     assert measured.stopped == "minutes" and measured.steps_done < measured.steps_planned

@@ -1,14 +1,14 @@
 """Training and measuring: what is learnt and what is not, the same each time, and kept on disk."""
 
-from dataclasses import fields, replace
+from dataclasses import fields
 
 import numpy as np
 import pytest
 import torch
+from rows import trial
 
 from reasonlib import training
 from reasonlib.errors import UserError
-from reasonlib.tracking.experiment import Trial
 from reasonlib.visual_iq.data.encoding import TokenSet
 from reasonlib.visual_iq.data.example import CONFIGURATIONS, KEYS, Problems
 from reasonlib.visual_iq.data.simulator import simulate
@@ -167,27 +167,10 @@ def test_recipes_hold_nothing_that_is_not_one():
 # A trial
 
 
-def trial(**changes):
-    settings = {
-        "model": "relational",
-        "per_configuration": 20,
-        "epochs": 1,
-        "bundle": True,
-        **BRISK,
-        "warmup": 1,
-    }
-    return replace(
-        Trial(
-            experiment="visual_iq/relational",
-            row="full",
-            scale="smoke",
-            seed=0,
-            data="i-raven",
-            kind="regenerated",
-            settings=settings,
-        ),
-        **changes,
-    )
+def full(**given):
+    few = {"per_configuration": 20, "epochs": 1, "bundle": True}
+    settings = {"model": "relational", **few, **BRISK, "warmup": 1}
+    return trial("visual_iq/relational:full", settings, **{"data": "i-raven", "kind": "regenerated", **given})
 
 
 @pytest.fixture
@@ -199,7 +182,7 @@ def shelf(tmp_path, monkeypatch):
 
 
 def test_a_trial_measures_every_configuration_and_every_answer_set(shelf):
-    measured = run_reasoner(trial())
+    measured = run_reasoner(full())
     assert {f"accuracy_{one.title}" for one in CONFIGURATIONS} <= set(measured.metrics)
     assert measured.metrics["accuracy_on_i-raven"] == measured.metrics["accuracy"]
     assert {"accuracy_on_raven", "accuracy_on_raven-fair", "valid", "problems_per_second"} <= set(
@@ -211,9 +194,9 @@ def test_a_trial_measures_every_configuration_and_every_answer_set(shelf):
 
 
 def test_a_paper_trial_of_the_right_data_replaces_the_shipped_model(shelf):
-    run_reasoner(trial(scale="paper", data="raven"))
+    run_reasoner(full(scale="paper", data="raven"))
     assert not list(shelf.iterdir())
-    measured = run_reasoner(trial(scale="paper"))
+    measured = run_reasoner(full(scale="paper"))
     assert [one.name for one in shelf.iterdir()] == ["relational"]
     shipped = load_pretrained("relational")
     assert shipped.provenance["accuracy"] == round(measured.metrics["accuracy"], 4)

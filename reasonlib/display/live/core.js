@@ -93,6 +93,17 @@ const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
 const argmax = (values) => values.reduce((best, value, at) => (value > values[best] ? at : best), 0);
 /** Positions from the largest value to the smallest. */
 const ranked = (values) => Array.from(values, (_, at) => at).sort((a, b) => values[b] - values[a]);
+/** The first `count` of these positions, found without sorting all. */
+function topOf(values, count) {
+  const best = [];
+  for (let at = 0; at < values.length; at++) {
+    if (best.length === count && !(values[at] > values[best[count - 1]])) continue;
+    let place = Math.min(best.length, count - 1);
+    for (; place && values[at] > values[best[place - 1]]; place--) best[place] = best[place - 1];
+    best[place] = at;
+  }
+  return best;
+}
 const sum = (values) => values.reduce((total, value) => total + value, 0);
 
 /** A share as a percentage, with a decimal where it is small or nearly all. */

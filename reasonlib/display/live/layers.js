@@ -246,8 +246,11 @@ function layerNorm(part, x, eps = 1e-5) {
 
 /** The sum of some rows of a table, each times its share: a bag of words. */
 function embeddingSum(table, ids, shares = null) {
-  const total = new Float32Array(table.columns);
-  ids.forEach((id, at) => table.row(id).forEach((value, k) => { total[k] += (shares ? shares[at] : 1) * value; }));
+  const { columns, data } = table, total = new Float32Array(columns);
+  for (let at = 0; at < ids.length; at++) {
+    const from = ids[at] * columns, share = shares ? shares[at] : 1;
+    for (let k = 0; k < columns; k++) total[k] += share * data[from + k];
+  }
   return total;
 }
 
@@ -377,7 +380,11 @@ function affine(matrix, bias, vector) {
 }
 
 /** What the inputs of a sequence give to the gates, row by row; computed once for any order of reading. */
-const inputGates = (cell, x) => range(x.rows, (row) => affine(cell.input, cell.inputBias, x.row(row)));
+function inputGates(cell, x) {
+  const all = matmul(x, cell.input), bias = cell.inputBias;
+  for (let row = 0, at = 0; row < all.rows; row++) for (let k = 0; k < bias.length; k++) all.data[at++] += bias[k];
+  return range(x.rows, (row) => all.row(row));
+}
 
 /** From the state before and an input's gates to the next state. */
 function gruCell(cell, given, h) {
@@ -393,9 +400,9 @@ function gruCell(cell, given, h) {
 function lstmCell(cell, given, { h, c }) {
   const kept = affine(cell.state, cell.stateBias, h), size = h.length, next = { h: new Float32Array(size), c: new Float32Array(size) };
   for (let k = 0; k < size; k++) {
-    const gate = (number) => given[number * size + k] + kept[number * size + k];
-    next.c[k] = sigmoid(gate(1)) * c[k] + sigmoid(gate(0)) * Math.tanh(gate(2));
-    next.h[k] = sigmoid(gate(3)) * Math.tanh(next.c[k]);
+    const f = k + size, g = f + size, o = g + size;
+    next.c[k] = sigmoid(given[f] + kept[f]) * c[k] + sigmoid(given[k] + kept[k]) * Math.tanh(given[g] + kept[g]);
+    next.h[k] = sigmoid(given[o] + kept[o]) * Math.tanh(next.c[k]);
   }
   return next;
 }

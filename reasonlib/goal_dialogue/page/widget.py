@@ -6,6 +6,7 @@ Where no kernel runs, the pages show a conversation with each system instead, se
 from html import escape
 from typing import Any
 
+from reasonlib.display.widgets import Form, import_widgets
 from reasonlib.errors import UserError
 from reasonlib.goal_dialogue.data.example import Dialogue, KnowledgeBase
 from reasonlib.goal_dialogue.page.chat import MODELS, Conversation, open_conversation, user_lines
@@ -16,7 +17,7 @@ __all__ = ["Talker"]
 WAITS = "Change your mind now, or say nothing and press <em>Go on</em> to hear an offer."
 
 
-class Talker:
+class Talker(Form):
     """A small form: a system, a line to say, a button; above them the conversation so far.
 
     Under each response stands, folded away, what the system looked at; the last is unfolded.
@@ -52,13 +53,7 @@ class Talker:
         replay: Dialogue | None = None,
         knowledge: KnowledgeBase | None = None,
     ) -> None:
-        try:
-            import ipywidgets as widgets
-        except ImportError as error:
-            raise UserError(
-                "the widget needs ipywidgets; install it (pip install ipywidgets), "
-                "or talk in a terminal: reasonlib chat"
-            ) from error
+        widgets = import_widgets("talk in a terminal: reasonlib chat")
         self._knowledge = knowledge
         self.listener = Listener(open_conversation(model, knowledge=knowledge))
         self._lines = () if replay is None else user_lines(replay)
@@ -124,8 +119,3 @@ class Talker:
         self.hint.value = "".join(f"<p>{text}</p>" for text in said)
         self.button.description = "Go on" if waits else "Say it"
         self.line.value = self._offered() or ""
-
-    def _ipython_display_(self) -> None:
-        from IPython.display import display
-
-        display(self.box)

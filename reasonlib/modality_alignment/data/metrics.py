@@ -2,7 +2,7 @@
 
 The definitions are those of ``eval/eval_tvqa_plus.py`` in jayleicn/TVQAplus (Lei et al. 2020), which follow
 PASCAL VOC for boxes: integer boxes with an extra pixel, each annotated box matched once, mean of the
-average precisions of all labels. On made-up predictions for the released validation annotations (758 labels,
+average precisions of all labels. On made-up predictions for the released validation annotations (803 labels,
 32,682 boxes) both programs give the same numbers to 1e-12.
 """
 

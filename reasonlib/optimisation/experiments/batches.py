@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections.abc import Callable
 from functools import lru_cache
 
 import torch
@@ -56,57 +57,23 @@ def run_batches(trial: Trial) -> Measured:
         with torch.no_grad():
             return float(_decayed(model, model(examples.inputs), examples.truths)) - floor
 
-    def train(
-        rate: float, epochs: int, falling: bool = False, watch: bool = False
-    ) -> tuple[list[float], float]:
-        model = Network("ReLU", depth=0, seed=trial.seed)
-        gaps: list[float] = []
-        steps = epochs * math.ceil(len(examples.truths) / size)
-        often = max(1, steps // 1000)
-
-        def look(number: int) -> None:  # now and then, and after each of the last steps
-            if number % often == 0 or number > steps - LAST:
-                gaps.append(whole(model))
-
-        def schedule(number: int) -> float:
-            return rate / (1 + 19 * number / steps) if falling else rate
-
-        start = time.process_time()
-        learn(
-            model,
-            examples,
-            optimisers.GradientDescent(rate=rate),
-            loss=lambda logits, truths: _decayed(model, logits, truths),
-            batch_size=size,
-            epochs=epochs,
-            schedule=schedule,
-            seed=trial.seed,
-            on_step=look if watch else None,
-        )
-        seconds = time.process_time() - start
-        return gaps or [whole(model)], seconds
+    def train(rate: float, epochs: int, **how: bool) -> tuple[list[float], float]:
+        return _descend(examples, size, whole, trial.seed, rate=rate, epochs=epochs, **how)
 
     first = [train(rate, 1) for rate in settings["rates"]]
     seconds = min(outcome[1] for outcome in first)
-    gaps, _ = train(settings["rate"], settings["epochs"], settings["falling"], watch=True)
+    gaps, _ = train(settings["rate"], settings["epochs"], falling=settings["falling"], watch=True)
     end = torch.tensor(gaps[-LAST:])
     timed = []
     if not settings["falling"]:  # as many passes as the same time allows
         passes = max(1, round(settings["budget"] / seconds))
         timed = [train(rate, passes)[0][-1] for rate in settings["rates"]]
-    model = Network("ReLU", depth=0, seed=trial.seed)
-    true = gradient(model, _decayed(model, model(examples.inputs), examples.truths))
-    draw = torch.Generator().manual_seed(trial.seed)
-    apart = [
-        float(((gradient(model, _decayed(model, model(x), y)) - true) ** 2).sum())
-        for x, y in list(minibatches(examples, size, draw))[:200]
-    ]
     steps = math.ceil(len(examples.truths) / size)
     metrics = {
         "after_one_pass": min(gap for (gap, *_), _ in first if math.isfinite(gap)),
         "gap": float(end.mean()),
         "uphill": float((end.diff() > 0).double().mean()) if len(end) > 1 else 0.0,
-        "variance": sum(apart) / len(apart) / float((true**2).sum()),
+        "variance": _variance(examples, size, trial.seed),
         "pass_seconds": seconds,
         "update_seconds": seconds / steps,
         "held": float(size),
@@ -119,6 +86,58 @@ def run_batches(trial: Trial) -> Measured:
         steps_planned=settings["epochs"],
         details={"gaps": [round(gap, 6) for gap in gaps[:: max(1, len(gaps) // 100)]]},
     )
+
+
+def _descend(
+    examples: Examples,
+    size: int,
+    whole: Callable[[Network], float],
+    seed: int,
+    *,
+    rate: float,
+    epochs: int,
+    falling: bool = False,
+    watch: bool = False,
+) -> tuple[list[float], float]:
+    """Train once; return the gaps that were seen on the way, or the last one, and the seconds it took."""
+    model = Network("ReLU", depth=0, seed=seed)
+    gaps: list[float] = []
+    steps = epochs * math.ceil(len(examples.truths) / size)
+    often = max(1, steps // 1000)
+
+    def look(number: int) -> None:  # now and then, and after each of the last steps
+        if number % often == 0 or number > steps - LAST:
+            gaps.append(whole(model))
+
+    def schedule(number: int) -> float:
+        return rate / (1 + 19 * number / steps) if falling else rate
+
+    start = time.process_time()
+    learn(
+        model,
+        examples,
+        optimisers.GradientDescent(rate=rate),
+        loss=lambda logits, truths: _decayed(model, logits, truths),
+        batch_size=size,
+        epochs=epochs,
+        schedule=schedule,
+        seed=seed,
+        on_step=look if watch else None,
+    )
+    seconds = time.process_time() - start
+    return gaps or [whole(model)], seconds
+
+
+def _variance(examples: Examples, size: int, seed: int) -> float:
+    """Return the variance of the gradients of batches around that of all examples, over its square."""
+    model = Network("ReLU", depth=0, seed=seed)
+    true = gradient(model, _decayed(model, model(examples.inputs), examples.truths))
+    draw = torch.Generator().manual_seed(seed)
+    apart = [
+        float(((gradient(model, _decayed(model, model(x), y)) - true) ** 2).sum())
+        for x, y in list(minibatches(examples, size, draw))[:200]
+    ]
+    return sum(apart) / len(apart) / float((true**2).sum())
 
 
 @lru_cache(maxsize=16)

@@ -138,10 +138,15 @@ def regression_data(seed: int) -> tuple[Examples, Examples]:
     inputs, targets = torch.tensor(table), torch.tensor(progress)
     inputs = (inputs - inputs.mean(0)) / inputs.std(0)
     targets = (targets - targets.mean()) / targets.std()
-    order = torch.randperm(len(targets), generator=torch.Generator().manual_seed(seed))
-    half = len(targets) // 2
-    return Examples(inputs[order[:half]], targets[order[:half]]), Examples(
-        inputs[order[half:]], targets[order[half:]]
+    return _halves(inputs, targets, seed)
+
+
+def _halves(inputs: Tensor, truths: Tensor, seed: int) -> tuple[Examples, Examples]:
+    """Divide examples at random: half to learn from and half to test."""
+    order = torch.randperm(len(truths), generator=torch.Generator().manual_seed(seed))
+    half = len(truths) // 2
+    return Examples(inputs[order[:half]], truths[order[:half]]), Examples(
+        inputs[order[half:]], truths[order[half:]]
     )
 
 
@@ -254,12 +259,7 @@ def _tumours(seed: int) -> tuple[Examples, Examples]:
 
     table, kind = load_breast_cancer(return_X_y=True)
     inputs, truths = torch.tensor(table), 2.0 * torch.tensor(kind) - 1
-    inputs = (inputs - inputs.mean(0)) / inputs.std(0)
-    order = torch.randperm(len(truths), generator=torch.Generator().manual_seed(seed))
-    half = len(truths) // 2
-    return Examples(inputs[order[:half]], truths[order[:half]]), Examples(
-        inputs[order[half:]], truths[order[half:]]
-    )
+    return _halves((inputs - inputs.mean(0)) / inputs.std(0), truths, seed)
 
 
 def run_margin(trial: Trial) -> Measured:

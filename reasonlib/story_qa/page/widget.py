@@ -6,6 +6,7 @@ On the book's pages the same is done without a kernel by `reasonlib.story_qa.pag
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from reasonlib.display.widgets import Form, import_widgets
 from reasonlib.errors import UserError
 from reasonlib.story_qa.data.example import TASK_NAMES, Example
 from reasonlib.story_qa.page.ask import Answer, answer
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Asker"]
 
 
-class Asker:
+class Asker(Form):
     """A small form: a story, a question, a button; under it the answer and where the model looked.
 
     Parameters
@@ -49,13 +50,7 @@ class Asker:
         *,
         stories: Sequence[Example] | None = None,
     ) -> None:
-        try:
-            import ipywidgets as widgets
-        except ImportError as error:
-            raise UserError(
-                "the widget needs ipywidgets; install it (pip install ipywidgets), "
-                "or use reasonlib.story_qa.page.live, which needs no kernel"
-            ) from error
+        widgets = import_widgets("use reasonlib.story_qa.page.live, which needs no kernel")
         if stories is None:
             from reasonlib.story_qa.page.live.asking import some_stories
 
@@ -122,11 +117,6 @@ class Asker:
         from html import escape
 
         self.result.value = f"<p>{escape(shown)}</p>" if isinstance(shown, str) else shown._repr_html_()
-
-    def _ipython_display_(self) -> None:
-        from IPython.display import display
-
-        display(self.box)
 
 
 def _title(example: Example) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from reasonlib.display.widgets import Form, import_widgets
 from reasonlib.errors import UserError
 from reasonlib.transformer.models.pretrained import Inspection, PretrainedEncoder, inspect_text, load_encoder
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Looker"]
 
 
-class Looker:
+class Looker(Form):
     """A small form: a text, a head, a token; under it where that token looks, and the hidden words' guesses.
 
     Parameters
@@ -45,13 +46,7 @@ class Looker:
     def __init__(
         self, encoder: PretrainedEncoder | None = None, *, texts: "Sequence[Text] | None" = None
     ) -> None:
-        try:
-            import ipywidgets as widgets
-        except ImportError as error:
-            raise UserError(
-                "the widget needs ipywidgets; install it (pip install ipywidgets), "
-                "or use reasonlib.transformer.page.live, which needs nothing"
-            ) from error
+        widgets = import_widgets("use reasonlib.transformer.page.live, which needs nothing")
         from reasonlib.transformer.page.live.heads import learnt_following
         from reasonlib.transformer.page.live.texts import some_texts
 
@@ -131,8 +126,3 @@ class Looker:
             answers=item.answers if item else (),
             following=self.following,
         )._repr_html_()
-
-    def _ipython_display_(self) -> None:
-        from IPython.display import display
-
-        display(self.box)

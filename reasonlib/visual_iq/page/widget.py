@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from reasonlib.display.plotting import Picture
-from reasonlib.errors import UserError
+from reasonlib.display.widgets import Form, import_widgets
 from reasonlib.visual_iq.data.datasets import ANSWER_SETS
 from reasonlib.visual_iq.data.example import CONFIGURATIONS, GOVERNED, GROUPS, RULES, Problems
 from reasonlib.visual_iq.data.majority_vote import count_votes, majority_vote
@@ -25,20 +25,10 @@ Scorer = Callable[[Problems], ArrayLike]
 """From N problems to (N, 8) scores; the highest is the answer."""
 
 DRAWN = 512  # problems drawn at a seed, among which one with the wanted rules is sought
+INSTEAD = "use reasonlib.visual_iq.page.live, which needs nothing"
 
 
-def _widgets() -> Any:
-    try:
-        import ipywidgets
-    except ImportError as error:
-        raise UserError(
-            "the widget needs ipywidgets; install it (pip install ipywidgets), "
-            "or use reasonlib.visual_iq.page.live, which needs nothing"
-        ) from error
-    return ipywidgets
-
-
-class Player:
+class Player(Form):
     """Solve puzzles, and see after each what a model would have said.
 
     Parameters
@@ -67,7 +57,7 @@ class Player:
     """
 
     def __init__(self, model: Scorer | Any = None, *, seed: int = 0) -> None:
-        widgets = _widgets()
+        widgets = import_widgets(INSTEAD)
         if model is None:
             from reasonlib.visual_iq.models.pretrained import from_pretrained
 
@@ -142,13 +132,8 @@ class Player:
     def _show(self, picture: Picture, told: str) -> None:
         self.result.value = picture._repr_html_() + told
 
-    def _ipython_display_(self) -> None:
-        from IPython.display import display
 
-        display(self.box)
-
-
-class Playground:
+class Playground(Form):
     """Turn the generator's knobs: layout, rules, answer set, seed; see the puzzle, its rules and a vote.
 
     Parameters
@@ -172,7 +157,7 @@ class Playground:
     """
 
     def __init__(self, *, seed: int = 0) -> None:
-        widgets = _widgets()
+        widgets = import_widgets(INSTEAD)
         look: dict[str, Any] = {
             "layout": widgets.Layout(width="22rem"),
             "style": {"description_width": "8rem"},
@@ -228,11 +213,6 @@ class Playground:
         )
         picture = figures.puzzle(self.problem, answer=True, chosen=chosen, scores=counted)
         self.result.value = picture._repr_html_() + told
-
-    def _ipython_display_(self) -> None:
-        from IPython.display import display
-
-        display(self.box)
 
 
 def _scorer(model: Any) -> Scorer:

@@ -4,6 +4,11 @@
 // A name has no vector. It is known by its mentions: the words around each, how many turns ago, the names beside it.
 // M mentions, W words in a window, E names, D width, K hops.
 
+/** Add a vector to another. */
+function plus(total, vector) {
+  for (let k = 0; k < total.length; k++) total[k] += vector[k];
+}
+
 class CopyNetwork {
   constructor(weights, { words, templates, width, hops, slots, radius, rounds, max_age }) {
     Object.assign(this, { weights, templates, width, hops, slots, radius, rounds, max_age, windows: new Map() });
@@ -70,7 +75,7 @@ class CopyNetwork {
     const key = window.join();
     if (!this.windows.has(key)) {
       const total = new Float32Array(this.width), words = this.weights.matrix("word");
-      window.forEach((id, offset) => id && this.moved(words.row(id), offset).forEach((value, k) => { total[k] += value; }));
+      window.forEach((id, offset) => id && plus(total, this.moved(words.row(id), offset)));
       this.windows.set(key, total);
     }
     return this.windows.get(key);
@@ -80,18 +85,20 @@ class CopyNetwork {
   describe({ mentions, names, turn }) {
     const ages = this.weights.matrix("age");
     const content = mentions.map(({ window, turn: then }) => {
-      const age = ages.row(Math.min(turn - then, this.max_age - 1));
-      return this.around(window).map((value, k) => value + age[k]);
+      const total = this.around(window).slice();
+      plus(total, ages.row(Math.min(turn - then, this.max_age - 1)));
+      return total;
     });
     let described = new Matrix(names.length + 1, this.width), spoken = [];
     for (let round = 0; round < this.rounds; round++) {
       spoken = mentions.map(({ near }, at) => {
         const total = content[at].slice();
-        if (round) near.forEach((name, offset) => name && this.moved(described.row(name), offset).forEach((value, k) => { total[k] += value; }));
-        return total.map(relu);
+        if (round) near.forEach((name, offset) => name && plus(total, this.moved(described.row(name), offset)));
+        for (let k = 0; k < total.length; k++) total[k] = Math.max(total[k], 0);
+        return total;
       });
       described = new Matrix(names.length + 1, this.width);
-      spoken.forEach((vector, at) => { described.row(mentions[at].name).forEach((_, k, row) => { row[k] += vector[k]; }); });
+      spoken.forEach((vector, at) => plus(described.row(mentions[at].name), vector));
     }
     return { described, spoken };
   }
@@ -101,14 +108,14 @@ class CopyNetwork {
     const read = this.read(events, user), state = this.listen(read), { described, spoken } = this.describe(read);
     const scores = matmul(Matrix.of([state]), this.weights.matrix("template")).row(0);
     const possible = this.gaps.map((gaps) => !gaps || read.names.length > 0);
-    const template = ranked(scores).find((at) => possible[at]), first = sum(this.gaps.slice(0, template));
+    const template = argmax(scores.map((score, at) => (possible[at] ? score : -Infinity))), first = sum(this.gaps.slice(0, template));
     const asked = embeddingSum(this.weights.matrix("ask"), range(this.width), state); // s U
     const gaps = range(this.gaps[template], (gap) => {
       const looksFor = this.weights.matrix("gap").row(first + gap).map((value, k) => value + asked[k]);
-      const shares = softmax(read.names.map((_, at) => dot(looksFor, described.row(at + 1)))), best = ranked(shares);
+      const shares = softmax(read.names.map((_, at) => dot(looksFor, described.row(at + 1)))), best = topOf(shares, 5);
       const own = range(read.mentions.length).filter((at) => read.mentions[at].name === best[0] + 1);
       const most = own.reduce((a, b) => (dot(looksFor, spoken[b]) > dot(looksFor, spoken[a]) ? b : a));
-      return { names: best.slice(0, 5).map((at) => [read.names[at], shares[at]]), window: this.written(read.mentions[most].window) };
+      return { names: best.map((at) => [read.names[at], shares[at]]), window: this.written(read.mentions[most].window) };
     });
     const fillers = gaps.map(({ names }) => names[0][0]);
     return { text: this.templates[template].map((word) => word ?? fillers.shift()).join(" "), template, gaps, scores: Array.from(scores) };

@@ -84,7 +84,7 @@ class MemoryNetwork {
       weights.push(read);
     }
     const logits = this.score(state, tied.shares, [...lines.map(({ text }) => text), user]);
-    const shares = softmax(logits), best = ranked(shares).slice(0, 3);
+    const shares = softmax(logits), best = topOf(shares, 3);
     return { text: this.candidates[best[0]], best: best.map((at) => [this.candidates[at], shares[at]]), lines, weights, gates, logits };
   }
 
@@ -93,9 +93,17 @@ class MemoryNetwork {
     const { vectors, entities } = this.answers, mentioned = new Set(texts.flatMap((text) => text.split(" ")).filter((word) => this.typeOf(word)));
     const types = this.weights.matrix("match.types"), names = Object.fromEntries(TYPE_NAMES.map((name, row) => [name, dot(state, types.row(row))]));
     const asked = shares ? shares.map((share) => state.map((value, k) => value * share[k])) : [state];
-    return this.candidates.map((_, at) => vectors.reduce((total, table, number) => total + dot(asked[number], table.row(at)), 0)
-      + entities[at].reduce((total, word) => total + (mentioned.has(word) ? names[this.typeOf(word)] : 0), 0));
+    const match = (word) => (mentioned.has(word) ? names[this.typeOf(word)] : 0);
+    return this.candidates.map((_, at) => vectors.reduce((total, table, number) => total + dotRow(asked[number], table, at), 0)
+      + entities[at].reduce((total, word) => total + match(word), 0));
   }
+}
+
+/** The product of a vector and a row of a table. */
+function dotRow(vector, { columns, data }, row) {
+  let total = 0;
+  for (let k = 0, at = row * columns; k < columns; k++, at++) total += vector[k] * data[at];
+  return total;
 }
 
 const TYPE_NAMES = ["address", "cuisine", "location", "number", "phone", "price", "rating"]; // in the order of their rows

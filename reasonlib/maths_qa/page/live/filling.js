@@ -32,7 +32,7 @@ live("filling", ({ root, stage, data, weights, find }) => {
     said.replaceChildren(hidden.length ? `${right} of ${plural(hidden.length, "hidden character")} filled in right.` : "Press a character to hide it.");
     const last = hidden.length - 1;
     guesses.replaceChildren(...(hidden.length ? [make("div", { class: "rr-live-title" }, `What could stand for ${quoted(whole[hidden[last]])}, hidden last`),
-      bars("What could stand there", ranked(shares[last]).slice(0, 4).map((id) => [id >= FIRST ? (textOf(id) === " " ? "space" : textOf(id)) : "a mark", shares[last][id]]))] : []));
+      bars("What could stand there", topOf(shares[last], 4).map((id) => [id >= FIRST ? (textOf(id) === " " ? "space" : textOf(id)) : "a mark", shares[last][id]]))] : []));
   }
 
   function toggle(at) {

@@ -30,20 +30,32 @@ function readQuestion(model, question, data) {
 
 /** The likeliest answer, character by character: probability and attention to the question of each, the end included. */
 function answerGreedily(model, question, data) {
+  const work = answerSlowly(model, question, data);
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+  }
+}
+
+/** The same, with a pause after the question and after each character. */
+function* answerSlowly(model, question, data) {
   const memory = readQuestion(model, question, data), options = { heads: data.heads, norm: data.norm };
   const chances = [], attention = [];
   let text = "", token = START, past = null;
+  yield;
   while (chances.length <= data.longest) {
     const x = embedSegment(model.part("embedding"), [token], 1, chances.length);
     const decoded = decode(model.part("decoder"), x, memory, data.layers, options, past);
     const shares = softmax(Array.from(linear(model.part("output"), decoded.output).row(0)));
-    const heads = decoded.memoryAttention.flatMap((layer) => layer.weights);
+    const looks = new Array(question.length).fill(0), heads = decoded.memoryAttention.flatMap((layer) => layer.weights);
     token = argmax(shares);
     past = decoded.past;
     chances.push(shares[token]);
-    attention.push(range(question.length, (at) => sum(heads.map((weights) => weights.row(0)[at])) / heads.length));
+    for (const { data: weights } of heads) for (let at = 0; at < looks.length; at++) looks[at] += weights[at];
+    attention.push(looks.map((total) => total / heads.length));
     if (token === END) break;
     text += token >= FIRST ? textOf(token) : "";
+    yield;
   }
   return { text, chances, attention };
 }

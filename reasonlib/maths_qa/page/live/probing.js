@@ -4,13 +4,13 @@ live("probing", ({ root, stage, data, weights, find }) => {
   const said = announcer(), list = make("div", {}), { places } = data, lengths = range(places.length - 1, (at) => at + 2), cells = new Map();
   let fields = new Map(), model = Object.keys(data.names)[0], draws = 0, stop = () => {};
 
-  /** Put new questions to the model, one at a time, for each digit (counted from the right) of numbers of each length. */
+  /** Put new questions to the model, a character of an answer at a time, for each digit (counted from the right) of numbers of each length. */
   function* probe(seed) {
     for (const [key, { digits, place }] of cells) {
       const random = new Random(1000 * seed + 20 * digits + place), results = [];
       while (results.length < data.each) {
         const number = range(digits, (at) => (at ? random.integer(10) : 1 + random.integer(9))).join("");
-        const question = `What is the ${places[place - 1]} digit of ${number}?`, { text } = answerGreedily(weights(model), question, data);
+        const question = `What is the ${places[place - 1]} digit of ${number}?`, { text } = yield* answerSlowly(weights(model), question, data);
         results.push({ question, right: number[digits - place], text });
         yield;
       }

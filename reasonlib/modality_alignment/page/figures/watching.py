@@ -10,6 +10,7 @@ __all__ = [
     "captions",
     "giveaways",
     "guessed",
+    "leaks",
     "moments",
     "published_accuracy",
     "streams",
@@ -17,6 +18,7 @@ __all__ = [
 ]
 
 BIASED, RULES = "modality_alignment/text_bias", "modality_alignment/annotations"
+LEAKS = "modality_alignment/leaks"
 
 
 def published_accuracy() -> Picture:
@@ -126,23 +128,40 @@ def moments() -> Picture:
 
 
 def text_bias() -> Picture:
-    """Draw accuracy on biased questions without and with CKA, against the share that the words give away."""
-    rows = {"0": "no bias", "0.5": "half", "1": "all"}
+    """Draw accuracy on questions about colours against the share that has the usual answer."""
+    shares = {"0": "no bias", "0.5": "half", "1": "all"}
     series = {
         label: measured(
             BIASED,
-            [f"{row}{ending}" for row in rows],
-            "accuracy",
-            {f"{row}{ending}": name for row, name in rows.items()},
+            [f"{row}{ending}" for row in shares],
+            "accuracy.video.colour",
+            {f"{row}{ending}": name for row, name in shares.items()},
         )
-        for label, ending in (("no alignment", ""), ("CKA", "-cka"))
+        for label, ending in (
+            ("the words alone", "-words"),
+            ("video and subtitles", ""),
+            ("video and subtitles, CKA", "-cka"),
+        )
     }
     return grouped(
         series,
         BIASED,
         "accuracy",
-        "Questions about the video; of those about colour, shape or motion, a share of training and test "
-        "questions is given the usual answer.",
+        "Questions about colours, for TVQA_abc: the share that is given the usual answer, in training and in "
+        "test questions, grows from left to right.",
+        limits=(0, 1),
+        reference=("chance", 0.2),
+    )
+
+
+def leaks() -> Picture:
+    """Draw what one stream learns of questions that need what it does not see."""
+    rows = ("video-on-subtitles", "subtitles-on-video", "words-on-video", "words-on-subtitles")
+    return grouped(
+        {"accuracy": measured(LEAKS, rows, "accuracy")},
+        LEAKS,
+        "accuracy",
+        "TVQA_abc with one stream, trained and tested on questions that need another.",
         limits=(0, 1),
         reference=("chance", 0.2),
     )

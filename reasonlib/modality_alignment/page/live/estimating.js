@@ -28,6 +28,11 @@ class Comparison {
 
   /** Compare the next four examples with those before and with one another. */
   grow() {
+    for (const _ of this.slowly());
+  }
+
+  /** The same, with a pause after each few of those before. */
+  * slowly() {
     const { clouds, count, both, sums: [xs, ys], own: [xx, yy] } = this;
     for (let from = 0; from <= count; from += 4) {
       const a = products(clouds[0], count, from), b = products(clouds[1], count, from);
@@ -47,6 +52,7 @@ class Comparison {
           yy[k] = b[at];
         }
       }
+      if (from % 64 === 60) yield;
     }
     this.count += 4;
   }

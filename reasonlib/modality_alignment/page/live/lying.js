@@ -17,7 +17,7 @@ live("lying", ({ root, stage, data, find }) => {
     const x = new Matrix(sizes.at(-1), size, new Float64Array(sizes.at(-1) * size)), y = new Matrix(x.rows, size, x.data.slice());
     const compared = new Comparison(x, y), own = Math.sqrt(1 - share * share);
     for (const count of sizes) {
-      for (; compared.count < count; compared.grow()) {
+      while (compared.count < count) {
         for (let row = compared.count; row < compared.count + 4; row++) {
           const random = new Random(1000 * seed + row);
           for (let at = row * size; at < (row + 1) * size; at++) {
@@ -27,6 +27,7 @@ live("lying", ({ root, stage, data, find }) => {
           }
         }
         yield;
+        yield* compared.slowly();
       }
       drawn.plain.push(compared.cka());
       drawn.unbiased.push(compared.cka(true));

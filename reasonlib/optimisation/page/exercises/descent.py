@@ -170,31 +170,35 @@ def check_adam_step(answer: Callable[..., Any], seed: int) -> None:
             bool(new.isfinite().all()),
             "not a number where the slope is zero: epsilon is added to the denominator",
         )
-        top, root = one / (1 - 0.9**time), torch.sqrt(two / (1 - 0.999**time))
-        right = point - rate * top / (root + 1e-8)
-        expect_close(
-            new - point,
-            right - point,
-            f"the step is not right {here}, from the point to the next one",
-            wrong={
-                "epsilon stands outside the root: add it to the root of the squares": (
-                    -rate * top / torch.sqrt(root**2 + 1e-8)
-                ),
-                "epsilon is left out: it is added to the root of the squares": -rate
-                * top
-                / root.clamp(min=1e-300),
-                "take the rate that is given, not 0.1": -0.1 * top / (root + 1e-8),
-                "take the rate that is given, not 0.001": -0.001 * top / (root + 1e-8),
-                "the averages start at zero: divide each by one less its beta to the power of time": (
-                    -rate * one / (torch.sqrt(two) + 1e-8)
-                ),
-                "the mean needs its correction too": -rate * one / (root + 1e-8),
-                "the squares need their correction too": -rate * top / (torch.sqrt(two) + 1e-8),
-                "divide by the root of the squares": -rate * top / (root**2 + 1e-8),
-                "go down, not up": rate * top / (root + 1e-8),
-            },
-            what="the step",
-        )
+        _check_step_of_adam(new - point, one, two, time=time, rate=rate)
+
+
+def _check_step_of_adam(step: Tensor, mean: Tensor, squares: Tensor, *, time: int, rate: float) -> None:
+    """Check a step of Adam against the one that follows from both averages."""
+    top, root = mean / (1 - 0.9**time), torch.sqrt(squares / (1 - 0.999**time))
+    expect_close(
+        step,
+        -rate * top / (root + 1e-8),
+        f"the step is not right at time {time}, from the point to the next one",
+        wrong={
+            "epsilon stands outside the root: add it to the root of the squares": (
+                -rate * top / torch.sqrt(root**2 + 1e-8)
+            ),
+            "epsilon is left out: it is added to the root of the squares": (
+                -rate * top / root.clamp(min=1e-300)
+            ),
+            "take the rate that is given, not 0.1": -0.1 * top / (root + 1e-8),
+            "take the rate that is given, not 0.001": -0.001 * top / (root + 1e-8),
+            "the averages start at zero: divide each by one less its beta to the power of time": (
+                -rate * mean / (torch.sqrt(squares) + 1e-8)
+            ),
+            "the mean needs its correction too": -rate * mean / (root + 1e-8),
+            "the squares need their correction too": -rate * top / (torch.sqrt(squares) + 1e-8),
+            "divide by the root of the squares": -rate * top / (root**2 + 1e-8),
+            "go down, not up": rate * top / (root + 1e-8),
+        },
+        what="the step",
+    )
 
 
 @exercise(

@@ -106,7 +106,7 @@ live("saturation", ({ root, stage, data: { tries, momentum, width } }) => {
       due = Math.min(6, due + (last === null ? 1 : ((now - last) / 1000) * pace));
       last = now;
       const began = performance.now();
-      for (; due >= 1 && performance.now() - began < 12; due -= 1) advance();
+      for (; due >= 1 && performance.now() - began < BUDGET; due -= 1) advance();
       if (stack.steps !== drawnAt) render();
       if (!Number.isFinite(seen.loss) || stack.steps >= LONGEST) {
         pause();

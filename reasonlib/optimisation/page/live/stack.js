@@ -46,10 +46,20 @@ function somePoints() {
 }
 
 /** To a row of `into`, add four rows of `from`, each times its share: a processor adds faster than it reads and writes. */
-function addRows(into, to, from, at, width, [a, b, c, d]) {
+function addRows(into, to, from, at, width, a, b, c, d) {
   for (let i = 0, one = at; i < width; i += 1, one += 1) {
     into[to + i] += a * from[one] + b * from[one + width] + c * from[one + 2 * width] + d * from[one + 3 * width];
   }
+}
+
+const STEEPEST = new Map(); // the steepest slope of each activation that was asked for
+
+function steepestOf(activation) {
+  if (!STEEPEST.has(activation)) {
+    const slope = ACTIVATIONS[activation][1];
+    STEEPEST.set(activation, range(3201).reduce((most, i) => Math.max(most, Math.abs(slope(-8 + i / 200))), 0));
+  }
+  return STEEPEST.get(activation);
 }
 
 class Stack {
@@ -61,8 +71,7 @@ class Stack {
     this.weights = this.sizes.slice(1).map((outs, l) => Float64Array.from({ length: outs * this.sizes[l] }, () => draw() * (scale / Math.sqrt(this.sizes[l]))));
     this.biases = this.sizes.slice(1).map((outs) => new Float64Array(outs));
     this.velocities = [...this.weights, ...this.biases].map((one) => new Float64Array(one.length));
-    this.steepest = 0;
-    for (let i = 0; i <= 3200; i += 1) this.steepest = Math.max(this.steepest, Math.abs(this.slope(-8 + i / 200)));
+    this.steepest = steepestOf(activation);
   }
 
   /** One pass forward and back. It leaves the gradients of the weights for `learn`. */
@@ -82,12 +91,20 @@ class Stack {
             third += weight * from[k + 2 * ins];
             fourth += weight * from[k + 3 * ins];
           }
-          [first, second, third, fourth].forEach((z, k) => {
-            a[(p + k) * outs + u] = l < depth ? this.f(z) : z;
-            slope[(p + k) * outs + u] = l < depth ? this.slope(z) : 1;
-          });
+          a[p * outs + u] = first;
+          a[(p + 1) * outs + u] = second;
+          a[(p + 2) * outs + u] = third;
+          a[(p + 3) * outs + u] = fourth;
         }
       }
+      if (l < depth) {
+        const { f, slope: slopeAt } = this;
+        for (let k = 0; k < a.length; k += 1) {
+          const z = a[k];
+          a[k] = f(z);
+          slope[k] = slopeAt(z);
+        }
+      } else slope.fill(1);
       as.push(a);
       slopes.push(slope);
     }
@@ -103,15 +120,17 @@ class Stack {
     for (let l = depth; l >= 0; l -= 1) {
       const ins = sizes[l], outs = sizes[l + 1], from = as[l], w = weights[l];
       const gw = new Float64Array(w.length), gb = new Float64Array(outs), below = new Float64Array(POINTS * ins);
-      const push = (p, u) => back[p * outs + u];
       for (let u = 0; u < outs; u += 1) {
-        for (let p = 0; p < POINTS; p += 1) gb[u] += push(p, u);
-        for (let p = 0; p < POINTS; p += 4) addRows(gw, u * ins, from, p * ins, ins, [push(p, u), push(p + 1, u), push(p + 2, u), push(p + 3, u)]);
+        for (let p = 0; p < POINTS; p += 1) gb[u] += back[p * outs + u];
+        for (let p = 0; p < POINTS; p += 4) {
+          const at = p * outs + u;
+          addRows(gw, u * ins, from, p * ins, ins, back[at], back[at + outs], back[at + 2 * outs], back[at + 3 * outs]);
+        }
       }
       for (let p = 0; p < POINTS; p += 1) {
         let u = 0;
-        for (; u + 3 < outs; u += 4) addRows(below, p * ins, w, u * ins, ins, [push(p, u), push(p, u + 1), push(p, u + 2), push(p, u + 3)]);
-        for (; u < outs; u += 1) for (let i = 0; i < ins; i += 1) below[p * ins + i] += push(p, u) * w[u * ins + i];
+        for (let at = p * outs; u + 3 < outs; u += 4, at += 4) addRows(below, p * ins, w, u * ins, ins, back[at], back[at + 1], back[at + 2], back[at + 3]);
+        for (; u < outs; u += 1) for (let i = 0; i < ins; i += 1) below[p * ins + i] += back[p * outs + u] * w[u * ins + i];
       }
       if (l > 0) for (let k = 0; k < below.length; k += 1) below[k] *= slopes[l - 1][k];
       this.gradients[l] = [gw, gb];

@@ -24,7 +24,8 @@ live("attention", ({ root, stage, data, weights, find }) => {
     if (body.hidden) return;
     const hidden = state.words.indexOf("[MASK]");
     if (!keep || state.query >= count) state.query = hidden > 0 ? hidden : Math.min(data.first.query, count - 2);
-    row.set(state.words.map((word) => ({ text: word, unknown: !bert.vocabulary.has(word) })));
+    if (state.words.join(" ") !== state.drawn) row.set(state.words.map((word) => ({ text: word, unknown: !bert.vocabulary.has(word) })));
+    state.drawn = state.words.join(" ");
     update();
   }
 
@@ -41,42 +42,60 @@ live("attention", ({ root, stage, data, weights, find }) => {
     show();
   }
 
+  const bare = () => make("span", { class: "rr-attention-strip", "aria-hidden": "true" });
+
+  /** Say it in an element, unless it says so already: else the browser would lay out the table for nothing. */
+  const told = (element, text) => { if (element.textContent !== text) element.textContent = text; };
+
+  /** A row of the table, to be filled. */
+  function line() {
+    const parts = { word: make("th", { scope: "row" }), score: make("span"), bar: make("i"), share: make("td", { class: "rr-live-heat" }), value: bare() };
+    parts.heads = range(heads, () => make("td", { class: "rr-attention-head rr-live-heat" }));
+    parts.row = make("tr", {}, parts.word, make("td", { class: "rr-attention-score" }, parts.score, parts.bar), parts.share, make("td", { class: "rr-attention-value" }, parts.value), parts.heads);
+    return parts;
+  }
+
   function show() {
     const { scores, weights: shares, values, joined, width } = state.seen, { head, query, words } = state;
     const from = head * width, slice = (matrix, at) => matrix.row(at).subarray(from, from + width);
     const largest = Math.max(...range(words.length, (at) => Math.max(...slice(values, at).map(Math.abs))));
     const own = shares[head].row(query), hidden = (at) => state.masked && at > query;
     const most = Math.max(1e-9, ...Array.from(scores[head].row(query), (score, at) => (hidden(at) ? 0 : Math.abs(score))));
-    table.replaceChildren(...words.map((word, at) => {
-      const score = scores[head].row(query)[at], share = own[at];
-      return make("tr", { class: hidden(at) ? "rr-attention-hidden" : null },
-        make("th", { scope: "row" }, word),
-        make("td", { class: "rr-attention-score" }, hidden(at) ? "−∞" : [fixed(score, 1), signed(score / most)]),
-        make("td", { class: "rr-live-heat", style: heat(share) }, share.toFixed(2)),
-        make("td", { class: "rr-attention-value" }, strip(slice(values, at), largest, 0.12 + 0.88 * share)),
-        range(heads, (other) => make("td", {
-          class: `rr-attention-head rr-live-heat${other === head ? " rr-attention-chosen" : ""}`,
-          style: heat(shares[other].row(query)[at]), title: `head ${other + 1}: ${shares[other].row(query)[at].toFixed(2)}`,
-        }, make("span", { class: "rr-live-hidden" }, shares[other].row(query)[at].toFixed(2)))));
-    }));
-    mixture.replaceChildren(strip(slice(joined, query), largest, 1));
+    while (lines.length > words.length) lines.pop().row.remove();
+    while (lines.length < words.length) table.append(lines[lines.push(line()) - 1].row);
+    words.forEach((word, at) => {
+      const score = scores[head].row(query)[at], share = own[at], parts = lines[at];
+      parts.row.className = hidden(at) ? "rr-attention-hidden" : "";
+      told(parts.word, word);
+      told(parts.score, hidden(at) ? "−∞" : fixed(score, 1));
+      parts.bar.style = signed(hidden(at) ? 0 : score / most);
+      told(parts.share, share.toFixed(2));
+      parts.share.style = heat(share);
+      parts.value.style = strip(slice(values, at), largest, 0.12 + 0.88 * share);
+      parts.heads.forEach((cell, other) => {
+        const part = shares[other].row(query)[at];
+        cell.style = heat(part);
+        cell.title = cell.ariaLabel = `head ${other + 1}: ${part.toFixed(2)}`;
+        cell.classList.toggle("rr-attention-chosen", other === head);
+      });
+    });
+    mixture.firstChild.style = strip(slice(joined, query), largest, 1);
     row.press(query);
     row.shade(own, query);
     for (const [at, pick] of picks.entries()) pick.setAttribute("aria-pressed", at === head);
-    const best = ranked(own).slice(0, 2).filter((at) => own[at] >= 0.05);
+    const best = topOf(own, 2).filter((at) => own[at] >= 0.05);
     const parts = best.map((at) => `${percent(own[at])} the value of ${quoted(words[at])} (token ${at + 1})`);
     said.textContent = `Layer ${state.layer + 1}, head ${head + 1}: ${quoted(words[query])}, token ${query + 1}, reads ${listed(parts)}.`;
   }
 
   /** A bar from the middle to the right, or to the left where a score is below zero. */
-  const signed = (part) => make("i", { style: `left:${50 + Math.min(part, 0) * 50}%;width:${Math.abs(part) * 50}%` });
+  const signed = (part) => `left:${50 + Math.min(part, 0) * 50}%;width:${Math.abs(part) * 50}%`;
 
-  /** A vector as a row of cells: blue above zero, orange below. */
+  /** The look of a vector as a row of cells: blue above zero, orange below. */
   function strip(vector, largest, strength) {
-    const cells = Array.from(vector, (value) => make("i", {
-      style: `background:${value > 0 ? "#0072b2" : "#d55e00"};opacity:${((Math.abs(value) / largest) * 0.9 + 0.04).toFixed(2)}`,
-    }));
-    return make("span", { class: "rr-attention-strip", "aria-hidden": "true", style: `opacity:${strength.toFixed(2)}` }, cells);
+    const cell = 100 / vector.length, of = (value, at) =>
+      `rgba(${value > 0 ? "0,114,178" : "213,94,0"},${((Math.abs(value) / largest) * 0.9 + 0.04).toFixed(2)}) ${cell * at}% ${cell * (at + 1)}%`;
+    return `--cell:${cell}%;opacity:${strength.toFixed(2)};background-image:linear-gradient(to right,${Array.from(vector, of).join()})`;
   }
 
   const text = field("Sentence", { value: data.texts[0].text, note: "(_ hides a word)", changed: () => {
@@ -109,7 +128,7 @@ live("attention", ({ root, stage, data, weights, find }) => {
     state.head = number;
     show();
   } }, String(number + 1)));
-  const table = make("tbody"), mixture = make("td"), said = announcer(), remarks = make("ul", { class: "rr-live-notes" });
+  const table = make("tbody"), mixture = make("td", {}, bare()), lines = [], said = announcer(), remarks = make("ul", { class: "rr-live-notes" });
   const head = (...words) => make("th", { scope: "col" }, words);
   const grid = make("table", { class: "rr-live-table rr-attention-table" },
     make("thead", {}, make("tr", {},

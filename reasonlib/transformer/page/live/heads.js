@@ -26,7 +26,7 @@ live("heads", ({ root, data, weights, find }) => {
   /** The likeliest words at a hidden one, with their probabilities. */
   function likeliest(logits) {
     const shares = softmax(logits);
-    return ranked(shares).slice(0, 5).map((id) => [vocabulary.tokens[id], shares[id]]);
+    return topOf(shares, 5).map((id) => [vocabulary.tokens[id], shares[id]]);
   }
 
   /** Read the text again; the token at `keep` stays chosen if there is one. */
@@ -54,16 +54,33 @@ live("heads", ({ root, data, weights, find }) => {
     choose(keep > 0 && keep < words.length - 1 ? keep : looked.guesses[0]?.place ?? 1);
   }
 
+  const colour = root.style.getPropertyValue("--heat").split(" ").map(Number), pens = [];
+
   function drawMaps() {
+    if (!maps.children.length) layMaps();
+    const size = words.length, image = new ImageData(size, size), { data: pixels } = image;
+    looked.weights.flat().forEach((weights, number) => {
+      let at = 0;
+      for (const line of weights) {
+        for (const weight of line) {
+          [pixels[at], pixels[at + 1], pixels[at + 2]] = colour;
+          pixels[at + 3] = Math.round(255 * Math.sqrt(weight)); // the root, so that weak ones are seen too
+          at += 4;
+        }
+      }
+      const { canvas } = pens[number];
+      if (canvas.width !== size) canvas.width = canvas.height = size;
+      pens[number].putImageData(image, 0, 0);
+    });
+  }
+
+  function layMaps() {
+    pens.length = 0;
     maps.replaceChildren(...looked.weights.map((heads, l) => make("div", { class: "rr-heads-layer" },
       make("span", { class: "rr-heads-name" }, `Layer ${l + 1}`),
-      ...heads.map((weights, h) => {
+      ...heads.map((_, h) => {
         const canvas = make("canvas", { width: words.length, height: words.length, "aria-hidden": "true" });
-        const pen = canvas.getContext("2d"), colour = root.style.getPropertyValue("--heat").split(" ").map(Number);
-        const image = pen.createImageData(words.length, words.length);
-        // the root of a weight, so that weak ones are seen too
-        weights.flat().forEach((weight, at) => image.data.set([...colour, Math.round(255 * Math.sqrt(weight))], 4 * at));
-        pen.putImageData(image, 0, 0);
+        pens.push(canvas.getContext("2d"));
         const pick = () => {
           [layer, head] = [l, h];
           paint(chosen);
@@ -107,7 +124,7 @@ live("heads", ({ root, data, weights, find }) => {
   function paint(place) {
     const weights = looked.weights[layer][head][place];
     row.shade(weights, place);
-    const order = ranked(weights).slice(0, 3).filter((at) => weights[at] >= 0.005);
+    const order = topOf(weights, 3).filter((at) => weights[at] >= 0.005);
     const most = order.map((at) => `${quoted(words[at])} (${weights[at].toFixed(2)})`);
     said.textContent = `Layer ${layer + 1}, head ${head + 1}: from ${quoted(words[place])}, token ${place + 1}, it attends most to ${most.join(", ")}.`;
     maps.querySelectorAll(".rr-heads-head").forEach((button, number) => {

@@ -3,20 +3,20 @@
 
 const LONGEST_STEP = Math.log(1000 / 16);
 
-/** A convolution whose kernel is laid out for eight outputs at a time; batch normalisation is folded into it. */
+/** A convolution whose kernel is laid out for four outputs at a time; batch normalisation is folded into it. */
 class Convolution {
   constructor(part, norm = null, bias = null) {
     const { shape: [outputs, inputs, side], data } = part.tensor("weight");
-    const blocks = Math.ceil(outputs / 8), taps = side * side;
+    const blocks = Math.ceil(outputs / 4), taps = side * side;
     Object.assign(this, { outputs, inputs, side, blocks, before: new Map() });
-    this.kernel = new Float64Array(blocks * taps * inputs * 8);
-    this.bias = new Float64Array(outputs);
+    this.kernel = new Float64Array(blocks * taps * inputs * 4);
+    this.bias = new Float64Array(4 * blocks);
     for (let o = 0; o < outputs; o++) {
       const scale = norm ? norm.vector("weight")[o] / Math.sqrt(norm.vector("running_var")[o] + 1e-5) : 1;
       this.bias[o] = norm ? norm.vector("bias")[o] - norm.vector("running_mean")[o] * scale : bias[o];
       for (let i = 0; i < inputs; i++) {
         for (let tap = 0; tap < taps; tap++) {
-          this.kernel[(((o >> 3) * taps + tap) * inputs + i) * 8 + (o & 7)] = data[(o * inputs + i) * taps + tap] * scale;
+          this.kernel[(((o >> 2) * taps + tap) * inputs + i) * 4 + (o & 3)] = data[(o * inputs + i) * taps + tap] * scale;
         }
       }
     }
@@ -39,41 +39,56 @@ class Convolution {
     return todo;
   }
 
-  /** Run over a map; `rectify` cuts off what is negative. Cells that see nothing new keep their result. Both maps are kept for that: do not write into them. */
+  /** A map with a margin of zeros, so that the kernel lies within it everywhere. */
+  padded({ height, width, data }, reach) {
+    if (!reach) return data;
+    const line = width * this.inputs, whole = line + 2 * reach * this.inputs, all = new Float64Array((height + 2 * reach) * whole);
+    for (let y = 0; y < height; y++) all.set(data.subarray(y * line, (y + 1) * line), (y + reach) * whole + reach * this.inputs);
+    return all;
+  }
+
+  /**
+   * Run over a map; `rectify` cuts off what is negative. Cells that see nothing new keep their result. Both maps are kept
+   * for that: do not write into them. Two cells and four outputs go together: a processor adds faster than it reads.
+   */
   over(map, { stride = 1, rectify = false } = {}) {
     const { height, width, data } = map, { outputs, inputs, side, blocks, kernel, bias } = this, reach = (side - 1) / 2;
     const h = Math.ceil(height / stride), w = Math.ceil(width / stride), last = this.before.get(height);
-    const todo = last ? this.changed(map, h, w, stride, last.data) : null;
-    const result = last ? last.result.slice() : new Float64Array(h * w * outputs), sums = new Float64Array(8);
-    for (let block = 0; block < blocks; block++) {
-      const first = 8 * block, count = Math.min(8, outputs - first), own = first * side * side * inputs;
-      for (let y = 0; y < h; y++) {
-        const lowRow = Math.max(0, reach - y * stride), highRow = Math.min(side, height + reach - y * stride);
-        for (let x = 0; x < w; x++) {
-          if (todo && !todo[y * w + x]) continue;
-          const low = Math.max(0, reach - x * stride), high = Math.min(side, width + reach - x * stride);
-          let s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0, s5 = 0, s6 = 0, s7 = 0;
-          for (let row = lowRow; row < highRow; row++) {
-            let at = ((y * stride + row - reach) * width + x * stride + low - reach) * inputs;
-            let k = own + (row * side + low) * inputs * 8; // the taps of a row lie side by side, as their cells do
-            for (const end = at + (high - low) * inputs; at < end; at++, k += 8) {
-              const value = data[at];
-              if (value === 0) continue; // more than half of all features, after a rectifier
-              s0 += value * kernel[k];
-              s1 += value * kernel[k + 1];
-              s2 += value * kernel[k + 2];
-              s3 += value * kernel[k + 3];
-              s4 += value * kernel[k + 4];
-              s5 += value * kernel[k + 5];
-              s6 += value * kernel[k + 6];
-              s7 += value * kernel[k + 7];
+    const todo = last ? this.changed(map, h, w, stride, last.data) : null, input = this.padded(map, reach);
+    const result = last ? last.result.slice() : new Float64Array(h * w * outputs), line = (width + 2 * reach) * inputs, across = side * inputs;
+    const lowest = rectify ? 0 : -Infinity;
+    for (let y = 0; y < h; y++) {
+      for (let x = 0; x < w; x += 2) {
+        const both = x + 1 < w;
+        if (todo && !todo[y * w + x] && !(both && todo[y * w + x + 1])) continue;
+        const first = y * stride * line + x * stride * inputs, second = both ? stride * inputs : 0;
+        for (let block = 0, k = 0; block < blocks; block++) {
+          let a0 = 0, a1 = 0, a2 = 0, a3 = 0, b0 = 0, b1 = 0, b2 = 0, b3 = 0;
+          for (let row = 0, from = first; row < side; row++, from += line) {
+            for (let at = from, end = from + across; at < end; at++, k += 4) { // the taps of a row lie side by side, as their cells do
+              const a = input[at], b = input[at + second];
+              if (a === 0 && b === 0) continue; // white paper, and what a rectifier cut off
+              const k0 = kernel[k], k1 = kernel[k + 1], k2 = kernel[k + 2], k3 = kernel[k + 3];
+              a0 += a * k0;
+              a1 += a * k1;
+              a2 += a * k2;
+              a3 += a * k3;
+              b0 += b * k0;
+              b1 += b * k1;
+              b2 += b * k2;
+              b3 += b * k3;
             }
           }
-          sums[0] = s0, sums[1] = s1, sums[2] = s2, sums[3] = s3, sums[4] = s4, sums[5] = s5, sums[6] = s6, sums[7] = s7;
-          for (let o = 0, to = (y * w + x) * outputs + first; o < count; o++) {
-            const value = sums[o] + bias[first + o];
-            result[to + o] = rectify && value < 0 ? 0 : value;
-          }
+          const o = 4 * block, to = (y * w + x) * outputs + o, count = Math.min(4, outputs - o);
+          result[to] = Math.max(lowest, a0 + bias[o]);
+          if (count > 1) result[to + 1] = Math.max(lowest, a1 + bias[o + 1]);
+          if (count > 2) result[to + 2] = Math.max(lowest, a2 + bias[o + 2]);
+          if (count > 3) result[to + 3] = Math.max(lowest, a3 + bias[o + 3]);
+          if (!both) continue;
+          result[to + outputs] = Math.max(lowest, b0 + bias[o]);
+          if (count > 1) result[to + outputs + 1] = Math.max(lowest, b1 + bias[o + 1]);
+          if (count > 2) result[to + outputs + 2] = Math.max(lowest, b2 + bias[o + 2]);
+          if (count > 3) result[to + outputs + 3] = Math.max(lowest, b3 + bias[o + 3]);
         }
       }
     }

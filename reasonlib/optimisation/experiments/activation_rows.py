@@ -1,0 +1,100 @@
+"""The experiments on activations, row by row; what a row computes is in the modules beside it."""
+
+from reasonlib.optimisation.experiments import activations
+from reasonlib.optimisation.experiments.data import DATA
+from reasonlib.optimisation.experiments.measures import row_name
+from reasonlib.optimisation.models.activations import ACTIVATIONS
+from reasonlib.tracking.experiment import Experiment, subset
+
+__all__ = ["EXPERIMENTS"]
+
+NAMES = (*ACTIVATIONS, "maxout")
+RATES = (0.01, 0.03, 0.1, 0.3)
+
+ACTIVATION = Experiment(
+    name="optimisation/activations",
+    title="Three hidden layers on digits, by activation, each at its best rate",
+    rows={
+        **{row_name(name): {"activation": name} for name in NAMES},
+        "ReLU-dropout": {"activation": "ReLU", "dropout": 0.3},
+    },
+    scales={
+        "smoke": {"epochs": 1, "rates": [0.1]},
+        "quick": {"epochs": 6, "rates": [0.03, 0.3]},
+        "paper": {"epochs": 12, "rates": list(RATES)},
+    },
+    data=subset(DATA, "digits"),
+    run=activations.run_activation,
+)
+
+OVERFITTING = Experiment(
+    name="optimisation/overfitting",
+    title="The same networks, trained until they have memorised their five hundred digits",
+    rows={
+        "sigmoid": {"activation": "sigmoid", "rates": [0.03, 0.1, 0.3]},
+        "softplus": {"activation": "softplus", "rates": [0.03, 0.1, 0.3]},
+        "ReLU": {"activation": "ReLU", "rates": [0.003, 0.01, 0.03]},
+        "ReLU-dropout": {"activation": "ReLU", "dropout": 0.3, "rates": [0.003, 0.01, 0.03]},
+    },
+    scales={"smoke": {"epochs": 1}, "quick": {"epochs": 20}, "paper": {"epochs": 80}},
+    data=subset(DATA, "digits"),
+    run=activations.run_activation,
+)
+
+DEEP = ("sigmoid", "tanh", "softsign", "ReLU", "leaky ReLU", "softplus", "ELU", "swish", "ELiSH", "maxout")
+
+DEPTH = Experiment(
+    name="optimisation/depth",
+    title="The share of the gradient that reaches the bottom of a deep stack",
+    rows={
+        **{row_name(name): {"activation": name, "scaled": True} for name in DEEP},
+        **{f"{row_name(name)}-plain": {"activation": name, "scaled": False} for name in DEEP},
+    },
+    scales={
+        "smoke": {"depth": 4, "epochs": 1, "rates": [0.03]},
+        "quick": {"depth": 15, "epochs": 2, "rates": [0.01]},
+        "paper": {"depth": 15, "epochs": 10, "rates": [0.003, 0.01]},
+    },
+    data=subset(DATA, "digits"),
+    run=activations.run_depth,
+)
+
+DEEPER = Experiment(
+    name="optimisation/deep",
+    title="Fifteen hidden layers on digits, by activation, each at its best rate",
+    rows={name: {"activation": name, "depth": 15} for name in ("ReLU", "swish")},
+    scales={
+        "smoke": {"epochs": 1, "rates": [0.003]},
+        "quick": {"epochs": 5, "rates": [0.003, 0.01]},
+        "paper": {"epochs": 40, "rates": [0.003, 0.01, 0.03]},
+    },
+    data=subset(DATA, "digits"),
+    run=activations.run_activation,
+)
+
+DYING = Experiment(
+    name="optimisation/dying",
+    title="Dead units after steps that were too large",
+    rows={
+        **{
+            row_name(name): {"activation": name, "rate": 2.0}
+            for name in ("ReLU", "leaky ReLU", "softplus", "ELU", "swish", "HardELiSH", "sigmoid", "tanh")
+        },
+        "ReLU-half": {"activation": "ReLU", "rate": 0.5},
+        "maxout-half": {"activation": "maxout", "rate": 0.5},
+    },
+    scales={"smoke": {"epochs": 1}, "quick": {"epochs": 5}, "paper": {"epochs": 20}},
+    data=subset(DATA, "digits"),
+    run=activations.run_dying,
+)
+
+COST = Experiment(
+    name="optimisation/cost",
+    title="Time of an activation function on this machine",
+    rows={row_name(name): {"activation": name} for name in activations.TIMED},
+    scales={"smoke": {"tries": 3}, "quick": {"tries": 50}, "paper": {"tries": 500}},
+    data=subset(DATA, "normal"),
+    run=activations.run_cost,
+)
+
+EXPERIMENTS = (ACTIVATION, OVERFITTING, DEPTH, DEEPER, DYING, COST)

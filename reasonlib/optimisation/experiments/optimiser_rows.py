@@ -1,0 +1,159 @@
+"""The experiments on optimisers, row by row; what a row computes is in the modules beside it."""
+
+from reasonlib.optimisation.experiments import batches, descent, optimisers, search
+from reasonlib.optimisation.experiments.data import DATA
+from reasonlib.optimisation.experiments.measures import row_name
+from reasonlib.tracking.experiment import Experiment, subset
+
+__all__ = ["EXPERIMENTS"]
+
+SEARCH = Experiment(
+    name="optimisation/search",
+    title="Weights found at random, by trying steps, and by following the gradient",
+    rows={way: {"way": way} for way in ("random", "stepping", "each-weight", "gradient")},
+    scales={"smoke": {"evaluations": 20}, "quick": {"evaluations": 300}, "paper": {"evaluations": 2000}},
+    data=subset(DATA, "digits"),
+    run=search.run_search,
+)
+
+BATCHES = Experiment(
+    name="optimisation/batches",
+    title="Gradient descent on all, on some and on single examples",
+    rows={
+        "batch": {"batch_size": 500, "falling": False, "rate": 0.1},
+        "mini-batch": {"batch_size": 32, "falling": False, "rate": 0.1},
+        "stochastic": {"batch_size": 1, "falling": False, "rate": 0.1},
+        "mini-batch-falling": {"batch_size": 32, "falling": True, "rate": 0.1},
+        "stochastic-falling": {"batch_size": 1, "falling": True, "rate": 0.1},
+    },
+    scales={
+        "smoke": {"epochs": 1, "rates": [0.1], "budget": 0.01},
+        "quick": {"epochs": 2, "rates": [0.03, 0.3], "budget": 0.1},
+        "paper": {"epochs": 10, "rates": [0.03, 0.3, 1.0], "budget": 0.3},
+    },
+    data=subset(DATA, "digits"),
+    run=batches.run_batches,
+)
+
+CROWD = Experiment(
+    name="optimisation/crowd",
+    title="Gradient descent on all, on some and on single examples, of twenty thousand images",
+    rows={
+        "batch": {"batch_size": None},
+        "mini-batch": {"batch_size": 32},
+        "stochastic": {"batch_size": 1},
+    },
+    scales={
+        "smoke": {"rates": [0.1], "budget": 0.01},
+        "quick": {"rates": [0.03, 0.3], "budget": 0.1},
+        "paper": {"rates": [0.01, 0.03, 0.1, 0.3, 1.0], "budget": 0.3},
+    },
+    data=subset(DATA, "moved-digits"),
+    run=batches.run_crowd,
+)
+
+RATE = Experiment(
+    name="optimisation/rates",
+    title="Learning rates: too low, too high, in between, and decaying",
+    rows={
+        "low": {"rate": 0.001, "end": 0.001},
+        "middle": {"rate": 0.3, "end": 0.3},
+        "high": {"rate": 3.0, "end": 3.0},
+        "falling": {"rate": 1.0, "end": 0.03},
+    },
+    scales={"smoke": {"epochs": 1}, "quick": {"epochs": 8}, "paper": {"epochs": 40}},
+    data=subset(DATA, "digits"),
+    run=optimisers.run_rates,
+)
+
+NETWORK = Experiment(
+    name="optimisation/networks",
+    title="Two hidden layers on digits, by optimiser, each at its best rate",
+    rows={
+        "gradient-descent": {"optimiser": "gradient descent", "between": [0.03, 3.0]},
+        "momentum": {"optimiser": "momentum", "between": [0.003, 0.3]},
+        "Nesterov": {"optimiser": "Nesterov", "between": [0.003, 0.3]},
+        "Adagrad": {"optimiser": "Adagrad", "between": [0.001, 0.3]},
+        "rootless-Adagrad": {"optimiser": "rootless Adagrad", "between": [1e-6, 1.0]},
+        "Adadelta": {"optimiser": "Adadelta", "between": [0.1, 10.0]},
+        "Adadelta-as-given": {"optimiser": "Adadelta", "between": [1.0, 1.0]},  # its paper has no rate
+        "Adam": {"optimiser": "Adam", "between": [0.0003, 0.03]},
+        "AMSGrad": {"optimiser": "AMSGrad", "between": [0.0003, 0.03]},
+        "AdamW": {"optimiser": "AdamW", "between": [0.0003, 0.03], "options": {"decay": 1.0}},
+    },
+    scales={
+        "smoke": {"epochs": 1, "rates": 1},
+        "quick": {"epochs": 5, "rates": 3},
+        "paper": {"epochs": 20, "rates": 5},
+    },
+    data=subset(DATA, "digits"),
+    run=optimisers.run_network,
+)
+
+GROUND = subset(DATA, "saddle", "ravine", "beale", "rosenbrock", "bowl")
+RACERS = ("gradient descent", "momentum", "Nesterov", "Adagrad", "Adadelta", "Adam")
+
+RACE = Experiment(
+    name="optimisation/race",
+    title="Descent on surfaces, each optimiser at its best rate",
+    rows={
+        **{row_name(name): {"optimiser": name, "tune": name} for name in (*RACERS, "rootless Adagrad")},
+        "momentum-same-rate": {"optimiser": "momentum", "tune": "gradient descent"},
+    },
+    scales={
+        "smoke": {"starts": 2, "steps": 20, "choices": 2},
+        "quick": {"starts": 5, "steps": 200, "choices": 11},
+        "paper": {"starts": 20, "steps": 500, "choices": 21},
+    },
+    data=GROUND,
+    run=descent.run_race,
+)
+
+RACE_AS_GIVEN = Experiment(
+    name="optimisation/race-as-given",
+    title="Descent on surfaces, all at a rate of 0.01, and Adadelta at its default",
+    rows={
+        row_name(name): {"optimiser": name, "rate": 1.0 if name == "Adadelta" else 0.01} for name in RACERS
+    },
+    scales={
+        "smoke": {"starts": 2, "steps": 20},
+        "quick": {"starts": 5, "steps": 400},
+        "paper": {"starts": 20, "steps": 2000},
+    },
+    data=GROUND,
+    run=descent.run_race,
+)
+
+PITS = Experiment(
+    name="optimisation/pits",
+    title="The minimum that a descent reaches from random starts",
+    rows={
+        "gradient-descent": {"optimiser": "gradient descent", "rate": 0.05, "noise": None},
+        "noisy": {"optimiser": "gradient descent", "rate": 0.05, "noise": 2.0},
+        "momentum": {"optimiser": "momentum", "rate": 0.05, "noise": None},
+        "Adam": {"optimiser": "Adam", "rate": 0.05, "noise": None},
+    },
+    scales={
+        "smoke": {"starts": 10, "steps": 20},
+        "quick": {"starts": 100, "steps": 300},
+        "paper": {"starts": 400, "steps": 500},
+    },
+    data=subset(DATA, "pits", "flat-and-sharp"),
+    run=descent.run_pits,
+)
+
+RARE = Experiment(
+    name="optimisation/rare",
+    title="One informative batch in a hundred",
+    rows={
+        "Adam": {"optimiser": "Adam", "rate": 5.0},
+        "AMSGrad": {"optimiser": "AMSGrad", "rate": 5.0},
+        "gradient-descent": {"optimiser": "gradient descent", "rate": 0.05},
+        "Adagrad": {"optimiser": "Adagrad", "rate": 5.0},
+    },
+    scales={"smoke": {"steps": 100}, "quick": {"steps": 3000}, "paper": {"steps": 10_000}},
+    data=subset(DATA, "reddi"),
+    run=descent.run_rare,
+)
+
+EXPERIMENTS = (SEARCH, BATCHES, CROWD, RATE, NETWORK, RACE, RACE_AS_GIVEN, PITS, RARE)

@@ -8,7 +8,7 @@
 
 WikiQA stands in for QNLI, whose training part is not available: it has 857 questions, QNLI 108,000 pairs. A
 training question keeps a right answer and `CANDIDATES` - 1 others, and counts as `CANDIDATES` examples; so
-does a question of the validation part, which keeps all its candidates.
+does a question of the other parts, which keeps all its candidates.
 
 Rows that begin with the same training share it, if they run in one process: the pre-training of an encoder of
 our own, and the joint training before fine-tuning or adaptation. The seconds of a record leave out what an
@@ -96,7 +96,7 @@ def load_real(name: str, *, most: int, checked: int, asked: int, seed: int) -> S
     most
         Training examples at most; a question counts as `CANDIDATES` of them.
     asked
-        Test examples at most: the first of a fixed permutation.
+        Test examples at most, a question as `CANDIDATES`: the first of a fixed permutation.
     checked
         Validation examples at most, a question as `CANDIDATES`; never more than a tenth of the training part.
     seed
@@ -105,10 +105,12 @@ def load_real(name: str, *, most: int, checked: int, asked: int, seed: int) -> S
     """
     trained, measured = SETS[name]
     examples, test = _part(name, trained), _part(name, measured)
+    ranking = TASKS[name].kind == "ranking"
+    if ranking:
+        checked, asked = checked // CANDIDATES, asked // CANDIDATES
     fixed = np.random.default_rng(0)
     order, chosen = fixed.permutation(len(examples)), fixed.permutation(len(test))[:asked]
-    ranking = TASKS[name].kind == "ranking"
-    held = min(checked // CANDIDATES if ranking else checked, len(examples) // 10)
+    held = min(checked, len(examples) // 10)
     draw = np.random.default_rng(seed + 1)
     rest = draw.permutation(order[held:])
     if ranking:

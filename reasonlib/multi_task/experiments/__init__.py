@@ -226,9 +226,8 @@ SYSTEMS: Mapping[str, Mapping[str, Any]] = {
 
 REAL_SCALES: Mapping[str, Mapping[str, Any]] = {
     "smoke": {
-        **SCALES["smoke"], "encoder": None, "frozen": 0, "most": 8, "pieces": 300, "texts": 60, "passes": 1, "width": 16,
-        "lr": 1e-3, "longest": 64, "adaptation_lr": 1e-3, "adaptation_epochs": 1,
-        "new": 20,
+        **SCALES["smoke"], "encoder": None, "frozen": 0, "most": 8, "pieces": 300, "texts": 60, "passes": 1,
+        "width": 16, "lr": 1e-3, "longest": 64, "adaptation_lr": 1e-3, "adaptation_epochs": 1, "new": 20,
     },
     "quick": {
         "texts": 8000, "most": 200, "checked": 60, "asked": 300, "epochs": 3, "further": 1, "batch": 8,

@@ -230,8 +230,8 @@ REAL_SCALES: Mapping[str, Mapping[str, Any]] = {
         "width": 16, "lr": 1e-3, "longest": 64, "adaptation_lr": 1e-3, "adaptation_epochs": 1, "new": 20,
     },
     "quick": {
-        "texts": 6000, "most": 240, "checked": 40, "asked": 200, "epochs": 2, "further": 1, "batch": 8,
-        "longest": 64, "adaptation_epochs": 3, "new": 500,
+        "texts": 4000, "most": 160, "checked": 40, "asked": 200, "epochs": 2, "further": 1, "batch": 8,
+        "longest": 64, "adaptation_epochs": 3, "new": 300,
     },
     "paper": {
         "frozen": 0, "texts": 100000, "passes": 20, "pieces": 8000, "most": 10000, "checked": 300,

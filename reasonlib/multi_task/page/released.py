@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 import pandas as pd
+from matplotlib.figure import Figure
 
 from reasonlib.display import plotting, results
 from reasonlib.display.intervals import Spread, band, spread
@@ -118,7 +119,7 @@ def adaptation() -> Picture:
     )
 
 
-def _curves(lines: Mapping[str, tuple[list[float], ...]], corpus: str) -> tuple[plotting.Figure, str]:
+def _curves(lines: Mapping[str, tuple[list[float], ...]], corpus: str) -> tuple[Figure, str]:
     drawing = plotting.lines(
         dict(lines),
         x="training examples used, in per cent",

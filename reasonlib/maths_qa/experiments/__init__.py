@@ -63,7 +63,7 @@ PRETRAINING = Experiment(
 
 TWO_MODULES = Experiment(
     name="maths_qa/two_modules",
-    title="QA-MLM and fine-tuning on two easy modules, long enough for both to be learnt",
+    title="QA-MLM and fine-tuning on two easy modules in one model",
     rows={
         "scratch": {**PRE, "start": "scratch"},
         "encoder": {**PRE, "start": "encoder"},

@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 PRETRAINING, BASELINES, COMPUTE = "maths_qa/pretraining", "maths_qa/baselines", "maths_qa/compute"
-STRUCTURE, MAIN = "maths_qa/structure", PRETRAINING
+STRUCTURE, MAIN = "maths_qa/structure", "maths_qa/two_modules"
 FREQUENT = (
     "numbers__is_prime",
     "numbers__is_factor",

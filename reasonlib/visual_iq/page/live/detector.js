@@ -20,7 +20,6 @@ class Convolution {
         }
       }
     }
-    if (side === 3 && inputs > 1) this.turned = turnedKernel(this);
   }
 
   /** Which cells of the result see a cell that is not what it was when a map of this size came last. */
@@ -57,7 +56,7 @@ class Convolution {
     const h = Math.ceil(height / stride), w = Math.ceil(width / stride), last = this.before.get(height);
     const todo = last ? this.changed(map, h, w, stride, last.data) : null, input = this.padded(map, reach);
     const result = last ? last.result.slice() : new Float64Array(h * w * outputs), line = (width + 2 * reach) * inputs, across = side * inputs;
-    const lowest = rectify ? 0 : -Infinity, tiles = this.turned && stride === 1 && h % 2 === 0 && w % 2 === 0;
+    const lowest = rectify ? 0 : -Infinity, tiles = side === 3 && stride === 1 && h % 2 === 0 && w % 2 === 0;
     if (tiles) this.overTiles(input, line, h, w, todo, result, lowest);
     for (let y = 0; !tiles && y < h; y++) {
       for (let x = 0; x < w; x += 2) {
@@ -103,7 +102,7 @@ class Convolution {
    * cells and kernel are turned so that their products, place by place, are those of the four results, turned.
    */
   overTiles(input, line, h, w, todo, result, lowest) {
-    const { inputs, outputs, blocks, turned, bias } = this, wide = 4 * blocks, tiles = [];
+    const { inputs, outputs, blocks, bias } = this, turned = (this.turned ??= turnedKernel(this)), wide = 4 * blocks, tiles = [];
     for (let y = 0; y < h; y += 2) {
       for (let x = 0, at = y * w; x < w; x += 2, at += 2) if (!todo || todo[at] || todo[at + 1] || todo[at + w] || todo[at + w + 1]) tiles.push([y, x]);
     }
@@ -155,15 +154,22 @@ class Convolution {
 
 /** A kernel of three by three, turned to four by four: G k G^T, for each input and output. */
 function turnedKernel({ inputs, blocks, kernel }) {
-  const turned = new Float64Array(16 * blocks * inputs * 4), rows = (a, b, c) => [a, (a + b + c) / 2, (a - b + c) / 2, c];
+  const size = 4 * inputs, turned = new Float64Array(16 * blocks * size), half = new Float64Array(12);
   for (let block = 0; block < blocks; block++) {
-    for (let i = 0; i < inputs; i++) {
-      for (let o = 0; o < 4; o++) {
-        const of = (row, column) => kernel[((block * 9 + 3 * row + column) * inputs + i) * 4 + o];
-        const columns = range(3, (column) => rows(of(0, column), of(1, column), of(2, column)));
-        range(4, (row) => rows(columns[0][row], columns[1][row], columns[2][row]).forEach((value, column) => {
-          turned[((4 * row + column) * blocks + block) * inputs * 4 + 4 * i + o] = value;
-        }));
+    for (let k = 0; k < size; k++) {
+      for (let column = 0; column < 3; column++) { // down the columns, then along the rows
+        const at = (block * 9 + column) * size + k, a = kernel[at], b = kernel[at + 3 * size], c = kernel[at + 6 * size];
+        half[column] = a;
+        half[3 + column] = (a + b + c) / 2;
+        half[6 + column] = (a - b + c) / 2;
+        half[9 + column] = c;
+      }
+      for (let row = 0; row < 4; row++) {
+        const a = half[3 * row], b = half[3 * row + 1], c = half[3 * row + 2], put = (4 * row * blocks + block) * size + k, next = blocks * size;
+        turned[put] = a;
+        turned[put + next] = (a + b + c) / 2;
+        turned[put + 2 * next] = (a - b + c) / 2;
+        turned[put + 3 * next] = c;
       }
     }
   }

@@ -148,7 +148,7 @@ def text_bias() -> Picture:
         BIASED,
         "accuracy",
         "Questions about colours, for TVQA_abc: the share that is given the usual answer, in training and in "
-        "test questions, grows from left to right.",
+        "test questions, grows from top to bottom.",
         limits=(0, 1),
         reference=("chance", 0.2),
     )

@@ -25,6 +25,17 @@ SCALES: Mapping[str, Mapping[str, Any]] = {
     "paper": {"documents": 1500, "valid_size": 60, "test_size": 200, "epochs": 10},
 }
 
+MOSTLY_HELPFUL: Mapping[str, Mapping[str, Any]] = {
+    "smoke": SCALES["smoke"],
+    "quick": {"documents": 4000, "valid_size": 40, "test_size": 100, "epochs": 2, "unhelpful": 0.25},
+    "paper": {"documents": 10_000, "valid_size": 60, "test_size": 200, "epochs": 4, "unhelpful": 0.25},
+}
+"""A quarter of the unhelpful sentences trains, so that nearly two in three training sentences are helpful.
+
+With as many steps on all sentences HCE has not learnt to use its context: after 600, on 80 validation
+documents, it translates 0.56 of the helpful sentences as it should, and 0.96 so (seed 0).
+"""
+
 FAR: Mapping[str, Any] = {"distance": [1, 10], "sentences": 22, "helpful": 2 / 22}
 """Documents in which what decides lies up to ten sentences back."""
 
@@ -35,10 +46,7 @@ SIMULATED = Experiment(
     name="context_translation/simulated",
     title="Seven systems on sentences that need their context, and on sentences that do not (table 3.5)",
     rows={name: {**SMALL, "system": name} for name in SYSTEMS},
-    scales={
-        **SCALES,
-        "paper": {"documents": 3000, "valid_size": 60, "test_size": 100, "epochs": 2},
-    },
+    scales=MOSTLY_HELPFUL,
     data=subset(DATA, "simulated"),
     run=run_simulated,
 )

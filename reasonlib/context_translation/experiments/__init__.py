@@ -32,8 +32,8 @@ MOSTLY_HELPFUL: Mapping[str, Mapping[str, Any]] = {
 }
 """A quarter of the unhelpful sentences trains, so that nearly two in three training sentences are helpful.
 
-With as many steps on all sentences HCE has not learnt to use its context: after 600, on 80 validation
-documents, it translates 0.56 of the helpful sentences as it should, and 0.96 so (seed 0).
+Chosen on 80 validation documents: HCE translates 0.83 of the helpful sentences right after 900 steps on all
+sentences, and 0.96 after 600 steps on these (one run each).
 """
 
 FAR: Mapping[str, Any] = {"distance": [1, 10], "sentences": 22, "helpful": 2 / 22}

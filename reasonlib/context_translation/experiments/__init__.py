@@ -27,7 +27,7 @@ SCALES: Mapping[str, Mapping[str, Any]] = {
 
 MOSTLY_HELPFUL: Mapping[str, Mapping[str, Any]] = {
     "smoke": SCALES["smoke"],
-    "quick": {"documents": 4000, "valid_size": 40, "test_size": 100, "epochs": 2, "unhelpful": 0.25},
+    "quick": {"documents": 2600, "valid_size": 20, "test_size": 60, "epochs": 2, "unhelpful": 0.25},
     "paper": {"documents": 10_000, "valid_size": 60, "test_size": 200, "epochs": 4, "unhelpful": 0.25},
 }
 """A quarter of the unhelpful sentences trains, so that nearly two in three training sentences are helpful.

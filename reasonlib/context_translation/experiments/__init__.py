@@ -39,9 +39,6 @@ sentences, and 0.96 after 600 steps on these (one run each).
 FAR: Mapping[str, Any] = {"distance": [1, 10], "sentences": 22, "helpful": 2 / 22}
 """Documents in which what decides lies up to ten sentences back."""
 
-CACHED = ("hce", "hmce")
-"""The systems that can keep what they make of a context sentence."""
-
 SIMULATED = Experiment(
     name="context_translation/simulated",
     title="Seven systems on sentences that need their context, and on sentences that do not (table 3.5)",
@@ -54,7 +51,7 @@ SIMULATED = Experiment(
 COST = Experiment(
     name="context_translation/cost",
     title="Parameters, speed relative to TwC, and how the cost grows with the context (table 3.4)",
-    rows={name: {"system": name} | ({"side_by_side": 16} if name in CACHED else {}) for name in SYSTEMS},
+    rows={name: {"system": name} for name in SYSTEMS} | {"hce": {"system": "hce", "side_by_side": 16}},
     scales={
         "smoke": {
             "width": 16, "layers": 1, "vocabulary": 50, "rows": 2, "length": 4, "repeats": 1,

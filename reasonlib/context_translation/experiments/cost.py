@@ -219,7 +219,7 @@ def document_batches(
 def _cache_ratios(model: Translator, baseline: Translator, settings: Any) -> dict[str, float]:
     """Time documents, side by side, at ten context sentences: with the cache, without it, and TwC."""
     stream = document_batches(
-        documents=settings["side_by_side"],
+        documents=settings.get("side_by_side", settings["rows"]),
         sentences=10 + settings["streamed"],
         length=settings["length"],
         context=10,

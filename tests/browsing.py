@@ -21,31 +21,50 @@ DESKTOP = {"viewport": {"width": 1280, "height": 800}}
 TWO_VIEWS = pytest.mark.parametrize(("scheme", "screen"), [("dark", PHONE), ("light", DESKTOP)])
 PATIENCE = 180_000  # milliseconds to wait for a page on a machine that does much else
 ONE_FRAME = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
-ONE_OF_EACH_LOOK = """() => {
-  const looks = new WeakMap(), seen = new Set();
+NEW_LOOKS = """(known) => {
+  const names = new WeakMap(), seen = new Set(known), fresh = [];
+  const hash = (text) => {  // 53 bits
+    let one = 0xdeadbeef, other = 0x41c6ce57;
+    for (let at = 0; at < text.length; at++) {
+      one = Math.imul(one ^ text.charCodeAt(at), 2654435761);
+      other = Math.imul(other ^ text.charCodeAt(at), 1597334677);
+    }
+    return 4294967296 * (2097151 & (other ^ (other >>> 15))) + ((one ^ (one >>> 13)) >>> 0);
+  };
   const look = (element) => {
-    if (!element) return "";
-    if (!looks.has(element)) {
+    if (!element) return 0;
+    if (!names.has(element)) {
       const style = getComputedStyle(element), name = [element.tagName, element.getAttribute("class")];
       const colours = [style.color, style.fill, style.backgroundColor, style.backgroundImage, style.opacity];
-      looks.set(element, [look(element.parentElement), ...name, ...colours].join(" "));
+      const letters = [style.fontSize, style.fontWeight];
+      names.set(element, hash([look(element.parentElement), ...name, ...colours, ...letters].join(" ")));
     }
-    return looks.get(element);
+    return names.get(element);
   };
   for (const element of document.body.querySelectorAll("*")) {
     const texts = [...element.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE);
-    if (!texts.some((node) => node.data.trim())) continue;
-    if (!seen.has(look(element))) element.dataset.look = seen.add(look(element)).size;
+    if (!texts.some((node) => node.data.trim()) || !element.checkVisibility()) continue;
+    if (seen.has(look(element))) continue;
+    seen.add(look(element));
+    element.dataset.look = fresh.push(look(element));
   }
+  return fresh;
 }"""
-"""Mark one text of each look: of the same tags, classes and colours from the root of the page down to it.
+"""Mark one text of each look that is not known: of the same tags, classes, letters and colours from the root.
 
 The rules for colours take axe nine tenths of its time on a long page, and say the same of texts that look
-alike.
+alike, also of those on another page.
 """
-COLOURS = ["color-contrast", "link-in-text-block"]
+SOUND_LOOKS: set[int] = set()
+"""Looks with which axe found no fault, on any page of this process."""
+COLOURS = {"color-contrast": "[data-look]", "link-in-text-block": "a[href][data-look]"}
+"""Rules of axe that depend on colours, and the texts that they are asked about."""
 LAYOUT = ["scrollable-region-focusable"]
-"""Rules of axe that depend on colours, and on the width of the window; others say the same in every view."""
+"""Rules that depend on the width of the window; all others say the same in every view."""
+AXE = """([rules, options]) => {
+  axe.configure({ rules });
+  return axe.run(document, options).then(({ violations }) => violations);
+}"""
 ALL_TRANSITIONS = """() => Promise.allSettled(document.getAnimations()
     .filter((each) => each.effect.getComputedTiming().endTime < Infinity).map((each) => each.finished))"""
 
@@ -127,29 +146,36 @@ class Opened:
             "() => document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth"
         )
 
+    def check_view(self):
+        """Fail unless the page fits its window, axe finds nothing serious, and nothing was complained of."""
+        wider, found = self.overflow(), self.grave()
+        assert wider <= 0, f"the page is {wider} pixels wider than its window"
+        assert not found, found
+        assert not self.complaints, self.complaints
+
     def grave(self, *, again=False):
         """What axe finds that is serious or critical, once every transition has ended.
 
         `again` is for a page that another view has shown: only what differs from view to view.
         """
-        from axe_playwright_python.sync_playwright import Axe
+        from axe_playwright_python.base import AXE_SCRIPT
 
         self.page.add_style_tag(
             content="html { background: Canvas } *, *::before, *::after { transition: none !important }"
         )  # axe takes a page without a background for white
         self.drawn()
         self.page.evaluate(ALL_TRANSITIONS)
-        self.page.evaluate(ONE_OF_EACH_LOOK)
-        brief = {"resultTypes": ["violations"], "preload": False}
-        rest = {"runOnly": LAYOUT} if again else {"rules": {rule: {"enabled": False} for rule in COLOURS}}
-        alike = {"include": [["[data-look]"]]}
-        runs = [
-            Axe().run(self.page, options={**brief, **rest}),
-            Axe().run(self.page, context=alike, options={**brief, "runOnly": COLOURS}),
-        ]
+        looks = self.page.evaluate(NEW_LOOKS, sorted(SOUND_LOOKS))
+        self.page.evaluate(AXE_SCRIPT)
+        rules = [{"id": rule, "selector": texts} for rule, texts in COLOURS.items()]
+        options = {"resultTypes": ["violations"], "preload": False}
+        if again:
+            options["runOnly"] = [*LAYOUT, *COLOURS]
+        found = self.page.evaluate(AXE, [rules, options])
+        if not any(one["id"] in COLOURS for one in found):
+            SOUND_LOOKS.update(looks)
         return [
             (one["id"], [node["target"] for node in one["nodes"]][:3], one["nodes"][0].get("failureSummary"))
-            for run in runs
-            for one in run.response["violations"]
+            for one in found
             if one["impact"] in ("serious", "critical")
         ]

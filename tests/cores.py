@@ -37,7 +37,7 @@ class Cores:
         report = yield
         if call.when == "teardown":
             now = used()
-            report.core_seconds, self.before = now - self.before, now
+            report.core_seconds, self.before = max(0.0, now - self.before), now
         return report
 
     def pytest_runtest_logreport(self, report):

@@ -26,6 +26,7 @@ from chromium import NoChromium, chromium
 LEFT_OUT = ("api/", "scoreboard", "status")  # below book/
 STYLE = Path(__file__).with_name("print.css")
 TITLE = "Reasoning, Reproduced"
+MANY = 8  # columns of a table that fit a sheet at the usual size of letters
 
 
 class CannotPrint(Exception):
@@ -106,27 +107,53 @@ def relinked(text: str, page: Page, there: set[str], site: str) -> str:
     return re.sub(r'\b(href|src)="(?![a-z]+:|#|//)([^"]*)"', point, text)
 
 
+def narrower(text: str) -> str:
+    """Tables of many columns get a class of their own: on paper their letters are smaller."""
+
+    def marked(match: re.Match[str]) -> str:
+        row = re.search(r"<tr\b.*?</tr>", match[0], re.S)
+        if row is None or len(re.findall(r"<t[hd]\b", row[0])) <= MANY:
+            return match[0]
+        return f'<div class="rr-many">{match[0]}</div>'
+
+    return re.sub(r"<table\b.*?</table>", marked, text, flags=re.S)
+
+
+def style_sheets(head: str, page: Page) -> list[str]:
+    """The style sheets that a page loads, by their place in the site."""
+    found = re.findall(r'<link[^>]*href="([^"]+\.css)[^"]*"[^>]*>', head)
+    return [os.path.normpath(os.path.join(os.path.dirname(page.name), sheet)) for sheet in found]
+
+
+def joined(known: list[str], more: list[str]) -> list[str]:
+    """Both lists as one; what is new comes before what follows it on its own page, since later sheets win."""
+    result = list(known)
+    for number, sheet in enumerate(more):
+        if sheet not in result:
+            after = [result.index(other) for other in more[number + 1 :] if other in result]
+            result.insert(min(after, default=len(result)), sheet)
+    return result
+
+
 def bound(site: Path, printed: Sequence[Page], address: str) -> str:
     """All pages as one, with a cover and the contents."""
-    first = (site / f"{printed[0].name}.html").read_text(encoding="utf-8")
-    sheets = re.findall(r'<link[^>]*href="([^"]+\.css)[^"]*"[^>]*>', first.partition("</head>")[0])
-    base = Path(printed[0].name).parent
-    links = "".join(
-        f'<link rel="stylesheet" href="{os.path.normpath(os.path.join(base, sheet))}">' for sheet in sheets
-    )
     there = {page.name for page in printed}
+    sheets: list[str] = []
     looks: dict[str, None] = {}
     body = [cover(), contents(printed)]
     for page in printed:
         whole = (site / f"{page.name}.html").read_text(encoding="utf-8")
-        looks |= dict.fromkeys(re.findall(r"<style>.*?</style>", whole.partition("</head>")[0], re.S))
+        head = whole.partition("</head>")[0]
+        sheets = joined(sheets, style_sheets(head, page))
+        looks |= dict.fromkeys(re.findall(r"<style>.*?</style>", head, re.S))
         text = without_scripts(article(whole), f"{address}{page.name}.html")
         if page.short.endswith("/results"):  # conditions and commands stay closed: they are for the site
             text = text.replace('<details class="rr-fold">', '<details class="rr-fold" open>')
         else:
             text = unfolded(text)
-        text = relinked(text, page, there, address)
+        text = relinked(narrower(text), page, there, address)
         body.append(f'<section id="{anchor(page.name)}" class="rr-sheet">{text}</section>')
+    links = "".join(f'<link rel="stylesheet" href="{sheet}">' for sheet in sheets)
     return (
         '<!DOCTYPE html><html lang="en" data-theme="light"><head><meta charset="utf-8">'
         f"<title>{TITLE}</title>{links}{''.join(looks)}<style>{STYLE.read_text(encoding='utf-8')}</style></head>"

@@ -36,6 +36,11 @@ class Form:
     ----------
     box
         All of them, one under the other.
+
+    Raises
+    ------
+    UserError
+        If ``ipywidgets`` is not installed.
     """
 
     box: Any

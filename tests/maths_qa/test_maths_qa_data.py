@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from reasonlib.errors import DataError, UserError
-from reasonlib.maths_qa.data import corpus, encoding, masking, metrics, vocabulary
+from reasonlib.maths_qa.data import corpus, encoding, masking, metrics, prepared, vocabulary
 from reasonlib.maths_qa.data.compatibility import EDITS, load_generator
 from reasonlib.maths_qa.data.datasets import extrapolation_of, load
 from reasonlib.maths_qa.data.example import Problem
@@ -286,8 +286,32 @@ def test_questions_drawn_ahead_are_the_same(tmp_path):
         expected = simulate(module, 1001)
         assert draw(module, 1001, folder=tmp_path) == expected  # two blocks are read, one is drawn
         assert draw(module, 3, folder=tmp_path) == expected[:3]
+    assert draw(modules[0], 1060, folder=tmp_path, keep=True) == simulate(modules[0], 1060)
+    kept = tmp_path / modules[0] / "easy-0-00002.npz"  # the first sixty of a block
+    assert kept.is_file() and draw(modules[0], 1060, folder=tmp_path) == simulate(modules[0], 1060)
+    assert draw(modules[0], 1100, folder=tmp_path) == simulate(modules[0], 1100)
+    assert prepare(modules[:1], 1500, difficulties=["easy"], folder=tmp_path, workers=1) == 1
     path = tmp_path / "measurement__time" / "easy-0-00000.npz"
     assert path.stat().st_size < 30_000 and not list(path.parent.glob(".*"))
     path.write_bytes(path.read_bytes()[:1000])
     with pytest.raises(DataError, match=r"easy-0-00000\.npz: damaged"):
         draw("measurement__time", 3, folder=tmp_path)
+    blocked = tmp_path / "file"
+    blocked.touch()  # no folder can be made below a file: what is drawn is returned all the same
+    assert draw("measurement__time", 60, folder=blocked, keep=True) == simulate("measurement__time", 60)
+
+
+def test_sets_are_read_the_second_time(tmp_path, monkeypatch):
+    monkeypatch.setenv("REASONLIB_CACHE", str(tmp_path))
+    asked = {"modules": ("measurement__time",), "train": 180, "valid": 60, "test": 60}
+    load.cache_clear()
+    first = load("mathematics", **asked)
+    files = sorted(path.name for path in tmp_path.rglob("*.npz"))
+    parts = ("easy-1", "hard-1", "interpolate-2", "interpolate-3", "medium-1")
+    assert files == [f"{part}-00000.npz" for part in parts]
+    monkeypatch.setattr(prepared, "draw_block", None)
+    load.cache_clear()
+    second = load("mathematics", **asked)
+    load.cache_clear()
+    assert np.array_equal(first.train.characters, second.train.characters)
+    assert np.array_equal(first.test.characters, second.test.characters)

@@ -3,9 +3,11 @@
 import pytest
 import torch
 
-from reasonlib.maths_qa.experiments import EXPERIMENTS
+from reasonlib.maths_qa.data.encoding import Encoded
+from reasonlib.maths_qa.data.example import Problem
+from reasonlib.maths_qa.experiments import EXPERIMENTS, pretraining
 from reasonlib.maths_qa.experiments.cost import relative_cost
-from reasonlib.maths_qa.experiments.train import Recipe, recipe_of
+from reasonlib.maths_qa.experiments.train import Recipe, known_words, recipe_of
 from reasonlib.maths_qa.models.qa_mlm import MaskedModel
 from reasonlib.maths_qa.models.transformer import Solver, SolverConfig
 from reasonlib.tracking import runner
@@ -19,7 +21,21 @@ def test_pretraining_at_smoke():
         assert {"accuracy", "accuracy.equal_compute", "extrapolation", "relative_cost"} <= set(record.metrics)
         assert ("mlm.number" in record.metrics) == (not record.row.startswith("scratch"))
     scratch, encoder = records[:2]
+    assert [name for row in scratch.details["curve"] for name in row if name == "extrapolation"] == [
+        "extrapolation"
+    ]
     assert scratch.steps.done == encoder.steps.done == 8  # twice 4 of fine-tuning; 4 of each stage
+
+
+def test_rows_that_differ_in_fine_tuning_share_their_pretraining(monkeypatch):
+    name = EXPERIMENTS["maths_qa/pretraining"]
+    monkeypatch.setattr(pretraining, "_FINISHED", {})
+    alone = runner.run(name, scale="smoke", rows="both", seeds=3)[0]
+    monkeypatch.setattr(pretraining, "_FINISHED", {})
+    runner.run(name, scale="smoke", rows="encoder", seeds=3)
+    monkeypatch.setattr(pretraining, "pretrain", None)
+    shared = runner.run(name, scale="smoke", rows="both", seeds=3)[0]
+    assert shared.metrics == alone.metrics and shared.steps == alone.steps
 
 
 def test_a_trial_resumes(tmp_path):
@@ -30,6 +46,16 @@ def test_a_trial_resumes(tmp_path):
     resumed = runner.run(name, scale="smoke", rows="both", checkpoints=tmp_path)[0]
     assert resumed.steps.stopped == "finished"
     assert resumed.metrics == whole.metrics
+
+
+def test_a_place_that_training_never_names_is_no_known_word():
+    def asked(*places):
+        fixed = {"answer": "9", "module": "m__m", "difficulty": "easy"}
+        texts = [f"What is the {place} digit of 5296?" for place in places]
+        return Encoded.of([Problem(question=text, **fixed) for text in texts])
+
+    train, harder = asked("tens", "ten thousands"), asked("thousands", "ten millions", "tens")
+    assert known_words(train, harder).tolist() == [True, False, True]
 
 
 @pytest.mark.parametrize(
@@ -48,6 +74,7 @@ def test_settings_become_recipe_and_sizes():
 
 def test_costs_agree_with_the_profiler():
     """PyTorch's own count of the multiplications of one forward pass."""
+    from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.utils.flop_counter import FlopCounterMode
 
     config = SolverConfig(width=32, layers=2, heads=4, hidden=64, norm="pre")
@@ -61,7 +88,8 @@ def test_costs_agree_with_the_profiler():
         torch.full((1, question), 5), torch.full((1, answer), 5), torch.full((1, answer), 5), torch.zeros(1)
     )
     for call in (lambda: solver(batch), lambda: filler(join(batch))):
-        with FlopCounterMode(display=False) as counter:
+        # the counter knows the products of this kernel alone
+        with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
             call()
         counts.append(counter.get_total_flops() / 2)
     assert abs(counts[0] / fine_tuning_cost(config, question, answer) - 1) < 0.01

@@ -18,7 +18,7 @@ from reasonlib.maths_qa.models.pretrained import from_pretrained, load_filler, s
 from reasonlib.maths_qa.models.qa_mlm import MaskedModel, masked_loss
 from reasonlib.maths_qa.models.symbolic import solve
 from reasonlib.maths_qa.models.transformer import Solver, SolverConfig, answer_loss, place_values
-from reasonlib.nn import decoding
+from reasonlib.nn import decoding, padding_mask
 
 TINY = SolverConfig(width=16, layers=2, heads=2, hidden=32)
 
@@ -76,6 +76,23 @@ def test_the_solver_computes_what_torch_computes(norm, positions):
     logits = solver.output(solver.decoder.end(x))
     present = batch.target != 0
     torch.testing.assert_close(solver(batch).logits[present], logits[present], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+@pytest.mark.parametrize("same_length", [False, True])
+def test_training_scores_what_the_layers_that_keep_their_attention_score(norm, same_length):
+    config = SolverConfig(width=16, layers=2, heads=2, hidden=32, norm=norm, place_values=True)
+    solver, filler = Solver(config, seed=3), MaskedModel(config, seed=4)
+    batch = collate(problems(("12 - 7", "5"), ("90 - 1", "89")) if same_length else PAIRS)
+    present = batch.target != 0
+    expected = torch.autograd.grad(solver(batch).logits[present].square().sum(), solver.parameters())
+    found = torch.autograd.grad(solver.scores(batch)[present].square().sum(), solver.parameters())
+    torch.testing.assert_close(solver.scores(batch)[present], solver(batch).logits[present])
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+    joined = join(batch)
+    x = filler.embedding(joined.tokens, joined.segments, joined.positions)
+    kept = filler.encoder(x, padding_mask(joined.tokens)).output
+    torch.testing.assert_close(filler.encode(joined)[joined.tokens != 0], kept[joined.tokens != 0])
 
 
 def test_a_question_alone_is_answered_as_in_a_batch():

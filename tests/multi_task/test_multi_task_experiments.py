@@ -5,7 +5,8 @@ import torch
 
 from reasonlib.multi_task.data.datasets import load_simulated
 from reasonlib.multi_task.data.encoding import encode
-from reasonlib.multi_task.experiments import EXPERIMENTS, JOINT, SIZE
+from reasonlib.multi_task.data.sampling import plan
+from reasonlib.multi_task.experiments import EXPERIMENTS, JOINT, SIZE, SIZE_EQUAL_STEPS, real
 from reasonlib.multi_task.experiments.adaptation import adapted
 from reasonlib.multi_task.experiments.conflict import Step, Watched, conflict_loss, cosines, project
 from reasonlib.multi_task.experiments.train import MixedBatches, Recipe, build, evaluate, train
@@ -135,6 +136,7 @@ def test_the_conflict_loss_has_the_gradient_that_it_says(cure):
 def test_a_trial_out_of_time_goes_on_to_the_same_numbers(name, row, tmp_path):
     options = {"rows": row, "scale": "smoke", "data": "simulated", "device": "cpu"}
     (whole,) = run(EXPERIMENTS[name], **options)
+    real._shared.clear()
     (first,) = run(EXPERIMENTS[name], minutes=1e-4, checkpoints=tmp_path, **options)
     assert 0 < first.steps.done < first.steps.planned
     (second,) = run(EXPERIMENTS[name], checkpoints=tmp_path, **options)
@@ -149,6 +151,29 @@ def test_pieces_of_words_are_the_same_in_every_run():
     assert all(tokenizer.get_vocab() == tokenizers[0].get_vocab() for tokenizer in tokenizers)
     pieces = tokenizers[0].tokenize(texts[0])
     assert pieces[0].startswith("▁") and "".join(pieces).replace("▁", "") == texts[0].replace(" ", "")
+
+
+def test_a_target_takes_as_many_steps_alone_as_beside_its_helper():
+    for row, settings in SIZE_EQUAL_STEPS.rows.items():
+        scale = SIZE_EQUAL_STEPS.scales["quick"]
+        target, helper = (-(-count // settings["batch"]) for count in (settings["few"], settings["many"]))
+        alone = -(-settings["least_steps"] // (scale["epochs"] * target)) * scale["epochs"] * target
+        beside = plan([target, helper], rule="uniform").count(0) * scale["epochs"]
+        assert alone == beside == settings["least_steps"], row
+        assert 2 * settings["least_steps"] <= scale["epochs"] * (target + helper)  # not repeated
+
+
+def test_rows_that_begin_alike_share_the_beginning():
+    real._shared.clear()
+    options = {"scale": "smoke", "data": "simulated", "device": "cpu"}
+    (tuned,) = run(EXPERIMENTS["multi_task/real"], rows="own-mt-dnn", **options)
+    assert len(real._shared) == 2  # an encoder, and a system
+    (shared,) = run(EXPERIMENTS["multi_task/real-adaptation"], rows="own-mt-dnn", **options)
+    assert len(real._shared) == 2
+    real._shared.clear()
+    (again,) = run(EXPERIMENTS["multi_task/real-adaptation"], rows="own-mt-dnn", **options)
+    assert again.metrics == shared.metrics and again.steps == shared.steps
+    assert tuned.steps.done > 0
 
 
 def test_what_gradients_did_is_counted_by_the_epoch():

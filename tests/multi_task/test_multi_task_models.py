@@ -1,5 +1,6 @@
 """Heads, answer network and model: parity, masks, losses, errors."""
 
+import copy
 import math
 
 import pytest
@@ -12,7 +13,8 @@ from reasonlib.multi_task.data.encoding import collate, encode
 from reasonlib.multi_task.data.example import Example, Task
 from reasonlib.multi_task.data.simulator import FAMILY, TASKS, simulate
 from reasonlib.multi_task.models.answer_network import AnswerConfig, AnswerNetwork
-from reasonlib.multi_task.models.encoder import load_encoder, word_masks
+from reasonlib.multi_task.models.encoder import SharedEncoder, load_encoder, word_masks
+from reasonlib.multi_task.models.frozen import PartlyFrozen
 from reasonlib.multi_task.models.heads import ranking_loss
 from reasonlib.multi_task.models.multi_task import HeadConfig, MultiTask, task_loss
 from reasonlib.multi_task.models.pretrained import from_pretrained, predict
@@ -95,7 +97,10 @@ def test_a_ranking_is_a_softmax_over_each_questions_candidates():
 
 
 @pytest.mark.parametrize("task", FAMILY)
-@pytest.mark.parametrize("heads", [HeadConfig(), HeadConfig(pair="linear", ranking="classification")])
+@pytest.mark.parametrize(
+    "heads",
+    [HeadConfig(), HeadConfig(pair="linear", ranking="classification"), HeadConfig(ranking="scores")],
+)
 def test_every_task_gives_a_loss_and_predictions(task, heads):
     model = MultiTask(ENCODER, [TASKS[task]], heads).eval()
     examples = simulate(task, 5, seed=1)
@@ -117,6 +122,52 @@ def test_padding_changes_nothing():
         torch.testing.assert_close(
             model(collate([example], "inference")).values[0], together[row], atol=1e-5, rtol=1e-4
         )
+
+
+def small_bert(layers=3):
+    from transformers import BertConfig, BertModel
+
+    sizes = {"hidden_size": 16, "num_attention_heads": 2, "intermediate_size": 24}
+    config = BertConfig(vocab_size=len(TOKENIZER), num_hidden_layers=layers, **sizes)
+    torch.manual_seed(3)
+    return BertModel(config, add_pooling_layer=False)
+
+
+def test_fixed_layers_change_no_state_and_are_not_trained():
+    network = small_bert()
+    batch = collate(encode(simulate("inference", 6, seed=1), TOKENIZER), "inference")
+    whole = SharedEncoder(network).eval()
+    part = SharedEncoder(PartlyFrozen(network, 2)).eval()
+    inputs = (batch.tokens, batch.segments, batch.mask)
+    torch.testing.assert_close(part(*inputs)[batch.mask], whole(*inputs)[batch.mask], atol=1e-5, rtol=1e-4)
+    upper = sum(p.numel() for p in network.encoder.layer[2].parameters())
+    assert sum(p.numel() for p in part.parameters()) == upper
+    kept = part.encoder.lower.kept
+    assert len(kept) == len({tuple(row.tolist()) for row in batch.tokens})
+    first = part(*inputs)
+    assert torch.equal(first, part(*inputs)) and copy.deepcopy(part).encoder.lower.kept is kept
+    alone = part(batch.tokens[:1], batch.segments[:1], batch.mask[:1])
+    torch.testing.assert_close(alone, first[:1], atol=1e-5, rtol=1e-4)
+
+
+def test_layers_that_cannot_be_fixed_are_refused():
+    with pytest.raises(UserError, match="frozen must be from 1 to 2, got 3"):
+        PartlyFrozen(small_bert(), 3)
+    with pytest.raises(UserError, match="encoders of BERT's shape only"):
+        PartlyFrozen(ENCODER, 1)
+
+
+def test_products_in_bfloat16_are_close_and_leave_weights_and_states_in_float32():
+    network = small_bert()
+    batch = collate(encode(simulate("inference", 6, seed=1), TOKENIZER), "inference")
+    exact = MultiTask(network, [TASKS["inference"]]).eval()
+    half = MultiTask(network, [TASKS["inference"]], half=True).eval()
+    a, b = exact(batch), half(batch)
+    assert b.values.dtype == b.pooled.dtype == torch.float32 and not torch.equal(a.pooled, b.pooled)
+    torch.testing.assert_close(a.pooled, b.pooled, atol=0.1, rtol=0.1)
+    assert {p.dtype for p in half.parameters()} == {torch.float32}
+    task_loss(half, batch).backward()
+    assert all(p.grad.dtype == torch.float32 for p in half.parameters() if p.grad is not None)
 
 
 def test_words_of_both_sentences_are_marked():

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from reasonlib.multi_task.page import figures, transfer
+from reasonlib.multi_task.page import figures, released, transfer
 from reasonlib.tracking.records import Summary
 
 
@@ -42,7 +42,10 @@ def test_a_share_that_was_not_measured_is_left_out(measured):
 
 def test_rows_without_a_record_are_named(measured):
     measured["classification"] = Group({"answers.accuracy": [0.2, 0.3], "answers.map": [0.5, 0.6]})
-    assert "Not run yet: ranking head, γ = 1; ranking head, γ = 10." in figures.rankings()._repr_html_()
+    assert (
+        "Not run yet: ranking head, γ = 1; ranking head, γ = 10; ranking head without sigmoid."
+        in figures.rankings()._repr_html_()
+    )
     assert "Not measured yet" in figures.sampling().alt
 
 
@@ -59,3 +62,25 @@ def test_a_single_run_decides_no_gain(measured):
 def test_gains_of_older_code_are_not_shown(measured):
     measured["entailment"] = Group({"gain.inference": [0.05]}, stale="the code changed")
     assert transfer.help_matrix() is None
+
+
+def test_released_sets_show_the_encoders_that_were_run(measured):
+    assert "reasonlib run multi_task/real" in released.gains().alt and released.levels().empty
+    assert "reasonlib run multi_task/real-adaptation" in released.adaptation().alt
+
+    def runs(**metrics):
+        group = Group(metrics)
+        group.records = [
+            SimpleNamespace(seed=seed, metrics=dict(zip(metrics, values, strict=True)), config={"new": 500})
+            for seed, values in enumerate(zip(*metrics.values(), strict=True))
+        ]
+        return group
+
+    measured["own-mt-dnn"] = runs(**{"rte.accuracy": [0.5, 0.6, 0.7], "snli.accuracy_1": [0.4, 0.5, 0.6]})
+    measured["own-st-dnn"] = runs(**{"rte.accuracy": [0.4, 0.5, 0.6]})
+    assert "pre-trained here: RTE +10.0" in released.gains().alt and "MiniLM" not in released.gains().alt
+    levels = released.levels()
+    assert list(levels.index) == ["pre-trained here, MT-DNN", "pre-trained here, ST-DNN"]
+    assert levels.loc["pre-trained here, MT-DNN", "RTE"] == "60.0 ± 24.8"
+    assert levels.loc["pre-trained here, MT-DNN", "CoLA"] == "" and set(levels["runs"]) == {"3"}
+    assert "pre-trained here, MT-DNN from 50 to 50" in released.adaptation().alt

@@ -242,6 +242,22 @@ def test_a_long_history_loses_its_oldest_tokens():
     assert cut[1:] == all_tokens[-19:] and cut[0] == all_tokens[0]
 
 
+def test_some_turns_of_every_dialogue_are_drawn_by_the_seed():
+    candidates = candidates_of(DIALOGUES)
+    every = {(one.dialogue, one.turn): one for one in encode(DIALOGUES, small_tokens(), candidates)}
+    drawn = {seed: encode(DIALOGUES, small_tokens(), candidates, each=2, seed=seed) for seed in (0, 1)}
+    for one in drawn[0]:
+        assert one == every[one.dialogue, one.turn]  # the whole history, the whole state
+    turns = [len(dialogue.turns) for dialogue in DIALOGUES]
+    assert [sum(one.dialogue == k for one in drawn[0]) for k in range(len(turns))] == [
+        min(2, n) for n in turns
+    ]
+    assert drawn[0] == encode(DIALOGUES, small_tokens(), candidates, each=2) != drawn[1]
+    assert encode(DIALOGUES, small_tokens(), candidates, each=1000) == list(every.values())
+    with pytest.raises(ValueError, match="each must be at least 1 or None, got 0"):
+        encode(DIALOGUES, small_tokens(), candidates, each=0)
+
+
 def test_batches_hold_every_turn_once():
     encoded = encode(DIALOGUES[:10], small_tokens(), candidates_of(DIALOGUES))
     parts = list(batches(encoded, batch_size=8, seed=0))

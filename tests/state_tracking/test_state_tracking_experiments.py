@@ -73,6 +73,7 @@ def test_exponents():
 @pytest.mark.parametrize(("call", "message"), [
     (lambda: Recipe(system="magic"), "system must be tracker, pairwise, span or copy, got 'magic'"),
     (lambda: Recipe(batch=0), "batch must be at least 1, got 0"),
+    (lambda: Recipe(turns_per_dialogue=0), "turns_per_dialogue must be at least 1 or None, got 0"),
 ])  # fmt: skip
 def test_wrong_values_are_named(call, message):
     with pytest.raises(ValueError, match=message):
@@ -119,6 +120,8 @@ def test_the_results_page_sets_trackers_beside_the_state_of_the_turn_before():
     assert list(table.loc["runs"]) == ["3", "3", "3", "1"]
     assert "±" in table.loc["joint goal accuracy", "DS-merge"]
     assert "inherited" in figures.kinds().alt
+    variants = figures.variants()
+    assert {"DS-merge", "DS-split"} <= set(variants.index) and "±" in variants.loc["DS-merge"].iloc[0]
 
 
 # -- reasonlib track

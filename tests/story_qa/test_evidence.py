@@ -6,14 +6,14 @@ import keep_reader
 import numpy as np
 import pytest
 import torch
-from transformers import BertConfig, BertModel
+from story_qa.sentences import ANSWERS, EXAMPLES, SLOTS, STORIES, TOKENIZER, tiny
+from transformers import BertModel
 
 from reasonlib import training
 from reasonlib.errors import UserError
 from reasonlib.story_qa.data.encoding import evidence_batch
 from reasonlib.story_qa.data.example import Example
 from reasonlib.story_qa.data.masking import word_tokenizer
-from reasonlib.story_qa.data.simulator import simulate
 from reasonlib.story_qa.data.tokens import answer_classes, encode_sentences
 from reasonlib.story_qa.experiments.evidence import (
     EVIDENCE,
@@ -30,24 +30,9 @@ from reasonlib.story_qa.models.hibert import SentenceReaderConfig
 from reasonlib.story_qa.page import ask
 from reasonlib.tracking import runner
 
-EXAMPLES = [one for task in (1, 3, 8, 19) for one in simulate(task, 4, seed=3)]
-TOKENIZER = word_tokenizer([text for one in EXAMPLES for text in (*one.story, one.question)])
-ANSWERS = answer_classes(EXAMPLES)
-STORIES = encode_sentences(EXAMPLES, TOKENIZER, ANSWERS)
-SLOTS = 12
-
 
 def bert(tokenizer=TOKENIZER):
-    config = BertConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=32,
-        hidden_dropout_prob=0.0,
-        attention_probs_dropout_prob=0.0,
-        max_position_embeddings=40,
-    )
+    config = tiny(tokenizer, num_hidden_layers=1, max_position_embeddings=40)
     return hibert.reinitialise(BertModel(config), seed=0, init_std=0.3)
 
 

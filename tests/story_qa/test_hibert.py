@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from transformers import BertConfig, BertModel
+from story_qa.sentences import ANSWERS, EXAMPLES, SLOTS, STORIES, TOKENIZER, tiny
+from transformers import BertModel
 
 from reasonlib.story_qa.data.example import Example
 from reasonlib.story_qa.data.masking import word_tokenizer
-from reasonlib.story_qa.data.simulator import simulate
 from reasonlib.story_qa.data.tokens import answer_classes, encode_sentences
 from reasonlib.story_qa.experiments.hibert import (
     HIBERT,
@@ -23,24 +23,9 @@ from reasonlib.story_qa.experiments.hibert import (
 from reasonlib.story_qa.models import hibert
 from reasonlib.story_qa.models.hibert import SentenceReader, SentenceReaderConfig
 
-EXAMPLES = [one for task in (1, 3, 8, 19) for one in simulate(task, 4, seed=3)]
-TOKENIZER = word_tokenizer([text for one in EXAMPLES for text in (*one.story, one.question)])
-ANSWERS = answer_classes(EXAMPLES)
-STORIES = encode_sentences(EXAMPLES, TOKENIZER, ANSWERS)
-SLOTS = 12
-
 
 def bert(tokenizer=TOKENIZER, layers=2):
-    config = BertConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=16,
-        num_hidden_layers=layers,
-        num_attention_heads=2,
-        intermediate_size=32,
-        hidden_dropout_prob=0.0,
-        attention_probs_dropout_prob=0.0,
-        initializer_range=0.3,
-    )
+    config = tiny(tokenizer, num_hidden_layers=layers, initializer_range=0.3)
     torch.manual_seed(0)
     return BertModel(config).eval()
 

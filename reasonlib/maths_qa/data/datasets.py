@@ -73,7 +73,7 @@ def load(
     levels: tuple[str, ...] = LEVELS,
     tested: tuple[str, ...] = ("interpolate",),
 ) -> Splits:
-    """Draw the questions of a set; a second call gives the same object.
+    """Draw the questions of a set, or read what was drawn before; a second call gives the same object.
 
     Parameters
     ----------
@@ -121,5 +121,5 @@ def _draw(module: str, count: int, difficulties: Sequence[str], seed: int) -> li
     return [
         problem
         for difficulty in difficulties
-        for problem in draw(module, each, seed=seed, difficulty=difficulty)
+        for problem in draw(module, each, seed=seed, difficulty=difficulty, keep=True)
     ]

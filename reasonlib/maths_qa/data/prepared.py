@@ -1,32 +1,48 @@
-"""Questions drawn ahead, in worker processes, and kept as compact arrays on disk.
+"""Questions that were drawn once, kept as compact arrays on disk.
 
 ::
 
-    prepare(modules, count) --> one task a block --> workers --> <cache>/maths_qa/<module>/<part>-<block>.npz
-    draw(module, count)     --> blocks that are there are read, the others are drawn
+    prepare(modules, count)         --> one task a block --> workers --> <folder>/<module>/<part>-<block>.npz
+    draw(module, count)             --> blocks that are there are read, the others are drawn
+    draw(module, count, keep=True)  --> and written
 
-A block is the same whether it is read or drawn; only the time differs. A file is written beside its final
-path and renamed, so that a preparation that was killed goes on where it stopped.
+A block is the same whether it is read or drawn; only the time differs. A file holds a block or its first
+questions. It is written beside its final path and renamed, so that a run that was killed goes on where it
+stopped. The folder of the cache is named after the code and the packages that draw: what others drew is not
+read.
 """
 
+import contextlib
 import os
 import zlib
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from zipfile import BadZipFile
 
 import numpy as np
 
 from reasonlib.errors import DataError
+from reasonlib.maths_qa.data import compatibility, generator
 from reasonlib.maths_qa.data.encoding import Encoded
 from reasonlib.maths_qa.data.example import DIFFICULTIES, Problem
 from reasonlib.maths_qa.data.generator import BLOCK, check_request, draw_block
 
 __all__ = ["draw", "prepare"]
 
+FEW = 50  # questions; fewer are drawn again sooner than they are found
+
 
 def draw(
-    module: str, questions: int, *, seed: int = 0, difficulty: str = "easy", folder: Path | None = None
+    module: str,
+    questions: int,
+    *,
+    seed: int = 0,
+    difficulty: str = "easy",
+    folder: Path | None = None,
+    keep: bool = False,
 ) -> list[Problem]:
     """Return what `simulate` returns, from the blocks on disk where they are there.
 
@@ -36,6 +52,8 @@ def draw(
         As of `simulate`.
     folder
         Where blocks lie; by default in the cache of the library (``REASONLIB_CACHE``).
+    keep
+        Whether what had to be drawn is written there, if it is not few and the folder can be written.
     """
     check_request(module, questions, difficulty)
     folder = _cache() if folder is None else folder
@@ -43,10 +61,13 @@ def draw(
     for block in range(-(-questions // BLOCK)):
         count = min(BLOCK, questions - len(problems))
         path = _path(folder, module, difficulty, seed, block)
-        if path.is_file():
-            problems += _read(path, module, difficulty)[:count]
-        else:
-            problems += draw_block(module, difficulty, block, seed=seed, count=count)
+        drawn = _read(path, module, difficulty) if path.is_file() else []
+        if len(drawn) < count:
+            drawn = draw_block(module, difficulty, block, seed=seed, count=count)
+            if keep and count >= FEW:
+                with contextlib.suppress(OSError):
+                    _write(path, drawn)
+        problems += drawn[:count]
     return problems
 
 
@@ -83,15 +104,20 @@ def prepare(
             check_request(module, questions, difficulty)
             for block in range(-(-questions // BLOCK)):
                 path = _path(folder, module, difficulty, seed, block)
-                if not path.is_file():
+                if not path.is_file() or len(_read(path, module, difficulty)) < BLOCK:
                     tasks.append(delayed(_make)(path, module, difficulty, seed, block))
     Parallel(n_jobs=workers)(tasks)
     return len(tasks)
 
 
 def _make(path: Path, module: str, difficulty: str, seed: int, block: int) -> None:
-    """Draw one block and write it, atomically."""
-    encoded = Encoded.of(draw_block(module, difficulty, block, seed=seed))
+    """Draw one block and write it."""
+    _write(path, draw_block(module, difficulty, block, seed=seed))
+
+
+def _write(path: Path, problems: list[Problem]) -> None:
+    """Write the first problems of a block, atomically."""
+    encoded = Encoded.of(problems)
     lengths = np.diff(encoded.bounds).astype(np.uint8)
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.stem}.{os.getpid()}.npz")
@@ -100,7 +126,7 @@ def _make(path: Path, module: str, difficulty: str, seed: int, block: int) -> No
 
 
 def _read(path: Path, module: str, difficulty: str) -> list[Problem]:
-    """Read one block.
+    """Read one block, or its first problems.
 
     Raises
     ------
@@ -113,24 +139,37 @@ def _read(path: Path, module: str, difficulty: str) -> list[Problem]:
     except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error) as error:
         raise DataError(f"{path}: damaged ({error}); delete it, and it is drawn again") from error
     bounds = np.concatenate(([0], np.cumsum(lengths)))
-    if len(lengths) != 2 * BLOCK or bounds[-1] != len(characters):
-        raise DataError(f"{path}: cut short; delete it, and it is drawn again")
-    encoded = Encoded(characters, bounds, np.zeros(BLOCK, dtype=np.int16), [module])
+    count, odd = divmod(len(lengths), 2)
+    if odd or count > BLOCK or bounds[-1] != len(characters):
+        raise DataError(f"{path}: damaged (wrong lengths); delete it, and it is drawn again")
+    encoded = Encoded(characters, bounds, np.zeros(count, dtype=np.int16), [module])
     return [
         Problem(
             question=encoded.question(item), answer=encoded.answer(item), module=module, difficulty=difficulty
         )
-        for item in range(BLOCK)
+        for item in range(count)
     ]
 
 
 def _cache() -> Path:
     chosen = os.environ.get("REASONLIB_CACHE")
     if chosen:
-        return Path(chosen).expanduser() / "maths_qa"
+        return Path(chosen).expanduser() / "maths_qa" / _drawn_by()
     import pooch
 
-    return Path(pooch.os_cache("reasonlib")) / "maths_qa"
+    return Path(pooch.os_cache("reasonlib")) / "maths_qa" / _drawn_by()
+
+
+@lru_cache(maxsize=1)
+def _drawn_by() -> str:
+    """Name the code and the packages that decide what is drawn."""
+    parts = [Path(str(module.__file__)).read_bytes() for module in (compatibility, generator)]
+    for package in ("mathematics_dataset", "sympy", "numpy"):
+        try:
+            parts.append(f"{package} {version(package)}".encode())
+        except PackageNotFoundError:
+            parts.append(package.encode())
+    return sha256(b"\0".join(parts)).hexdigest()[:12]
 
 
 def _path(folder: Path, module: str, difficulty: str, seed: int, block: int) -> Path:

@@ -9,14 +9,15 @@
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from reasonlib.maths_qa.data.datasets import LEVELS, Splits, load
 from reasonlib.maths_qa.experiments.cost import relative_cost
-from reasonlib.maths_qa.experiments.train import fill_accuracy, fine_tune, pretrain, recipe_of
+from reasonlib.maths_qa.experiments.train import Recipe, fill_accuracy, fine_tune, pretrain, recipe_of
 from reasonlib.maths_qa.models.initialise import initialise_solver
 from reasonlib.maths_qa.models.qa_mlm import MaskedModel
-from reasonlib.maths_qa.models.transformer import Solver
+from reasonlib.maths_qa.models.transformer import Solver, SolverConfig
 from reasonlib.tracking.experiment import Measured, Trial
 from reasonlib.training import History, parameter_count
 
@@ -37,13 +38,37 @@ def splits_of(settings: Mapping[str, Any]) -> Splits:
     )
 
 
+_FINISHED: dict[str, tuple[MaskedModel, History]] = {}
+"""Models that this process has pre-trained: rows that differ only in fine-tuning share one."""
+
+
+def _pretrained(
+    trial: Trial, recipe: Recipe, config: SolverConfig, splits: Splits
+) -> tuple[MaskedModel, History]:
+    """Pre-train a model, or return the one that another row has pre-trained from the same seed."""
+    asked = replace(recipe, start="both", steps=recipe.pre_steps)  # what pre-training does not depend on
+    drawn = {name: trial.settings.get(name) for name in ("modules", "levels", "tested", *_COUNTS)}
+    key = repr((asked, config, drawn, trial.seed, trial.device))
+    if key not in _FINISHED:
+        model = MaskedModel(config, seed=trial.seed).to(trial.device)
+        history = pretrain(model, splits.train, recipe, **trial.stage("pretraining").options)
+        if history.stopped != "finished":
+            return model, history
+        _FINISHED[key] = model, history
+    return _FINISHED[key]
+
+
+_COUNTS = ("train", "valid", "test", "extrapolation")
+
+
 def run_pretraining(trial: Trial) -> Measured:
     """Pre-train or not, fine-tune, and measure.
 
     Metrics
     -------
     ``accuracy``, ``accuracy.<module>``, ``extrapolation``: exact match on the tests, after `steps` steps of
-    fine-tuning. ``accuracy.equal_compute``: after as much computation as the pre-trained rows take in both
+    fine-tuning; ``extrapolation.known_words``: of the harder questions whose words training has, too.
+    ``accuracy.equal_compute``: after as much computation as the pre-trained rows take in both
     stages. ``accuracy.double``: from scratch, after twice the steps. ``early``, ``early.<module>``: after a
     quarter of the steps, where the curve has that step. ``modules_above_90``: modules with an exact match of
     0.9 or more. ``mlm.<kind>``: share of the hidden characters that QA-MLM guesses. ``relative_cost``: of a
@@ -58,8 +83,8 @@ def run_pretraining(trial: Trial) -> Measured:
     stages: list[History] = []
     pretrained = None
     if recipe.start != "scratch":
-        pretrained = MaskedModel(config, seed=trial.seed).to(trial.device)
-        stages.append(pretrain(pretrained, splits.train, recipe, **trial.stage("pretraining").options))
+        pretrained, filling = _pretrained(trial, recipe, config, splits)
+        stages.append(filling)
         if stages[0].stopped != "finished":  # what is fine-tuned starts from the end of this stage alone
             planned = stages[0].steps_planned + recipe.steps
             return Measured(metrics=metrics, steps_done=stages[0].steps_done, steps_planned=planned)

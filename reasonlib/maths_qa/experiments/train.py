@@ -8,6 +8,7 @@
 Source: An (2021), section 5.3.2: the same questions train both stages.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
@@ -28,7 +29,16 @@ from reasonlib.maths_qa.models.transformer import SolverConfig, answer_loss
 from reasonlib.training.batching import LengthBuckets
 from reasonlib.training.settings import select_fields
 
-__all__ = ["Recipe", "accuracies", "fill_accuracy", "fine_tune", "pretrain", "recipe_of", "score"]
+__all__ = [
+    "Recipe",
+    "accuracies",
+    "fill_accuracy",
+    "fine_tune",
+    "known_words",
+    "pretrain",
+    "recipe_of",
+    "score",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,6 +126,7 @@ def fine_tune(
     recipe: Recipe,
     *,
     steps: int | None = None,
+    harder_after: int | None = None,
     **options: Unpack[training.RunOptions],
 ) -> training.History:
     """Train a solver in place to answer, and measure it after every `every` steps.
@@ -130,21 +141,35 @@ def fine_tune(
         How.
     steps
         How many; by default those of the recipe.
+    harder_after
+        After how many steps the harder questions are asked, too; by default those of the recipe.
     **options
         Of the run, see `RunOptions`; the seed orders the batches.
 
     Returns
     -------
     History
-        Each row has the `score` of the test, and of the harder one under ``extrapolation``.
+        Each row has the `score` of the test; one has that of the harder questions under ``extrapolation``,
+        and ``extrapolation.known_words``, exact match on those of them that have no word of their own.
     """
     seed = options.get("seed", 0)
+    asked = recipe.steps if harder_after is None else harder_after
+    done = 0
+
+    def count(epoch: int, rows: list[dict[str, float]]) -> None:
+        nonlocal done
+        done = (epoch + 1) * recipe.every
 
     def measure(model: Any) -> dict[str, float]:
         result = score(model, splits.test)
-        if splits.extrapolation is not None:
-            harder = score(model, splits.extrapolation)
+        if splits.extrapolation is not None and done == asked:
+            written = answer_all(model, splits.extrapolation)
+            harder = accuracies(written, splits.extrapolation)
             result |= {name.replace("accuracy", "extrapolation", 1): share for name, share in harder.items()}
+            known = np.flatnonzero(known_words(splits.train, splits.extrapolation))
+            if len(known):
+                right = [written[item] == splits.extrapolation.answer(item) for item in known.tolist()]
+                result["extrapolation.known_words"] = float(np.mean(right))
         return result
 
     return training.fit_recipe(
@@ -155,6 +180,7 @@ def fine_tune(
         settings={"epochs": (recipe.steps if steps is None else steps) // recipe.every},
         validate=measure,
         steps_per_epoch=recipe.every,
+        on_epoch_start=count,
         **options,
     )
 
@@ -168,6 +194,21 @@ def accuracies(written: Sequence[str], problems: Encoded) -> dict[str, float]:
         "accuracy": float(np.mean(list(shares.values()))),
         **{f"accuracy.{module}": share for module, share in shares.items()},
     }
+
+
+def known_words(train: Encoded, problems: Encoded) -> np.ndarray:
+    """Mark the questions (N,) whose words all occur in training: of the others no rule could be learnt.
+
+    A question for the *billions digit* is not marked where training asks for thousands at most.
+    """
+    words = [
+        [set(_WORD.findall(part.question(item))) for item in range(len(part))] for part in (train, problems)
+    ]
+    seen = set().union(*words[0])
+    return np.array([asked <= seen for asked in words[1]], dtype=bool)
+
+
+_WORD = re.compile(r"[a-z]{2,}", re.IGNORECASE)
 
 
 def score(model: Any, problems: Encoded, *, beam: int = 1) -> dict[str, float]:

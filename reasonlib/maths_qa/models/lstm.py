@@ -99,6 +99,10 @@ class LSTMSolver(nn.Module):
             attention.append(progress.weights.detach())
         return Solved(torch.stack(logits, 1), torch.stack(attention, 1))
 
+    def scores(self, batch: Batch) -> Float[Tensor, "B U V"]:
+        """Return the logits of `forward`."""
+        return self.forward(batch).logits
+
     def advance(
         self, progress: LSTMProgress, tokens: Int[Tensor, " B"]
     ) -> tuple[Float[Tensor, "B V"], LSTMProgress]:

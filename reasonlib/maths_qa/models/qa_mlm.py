@@ -18,6 +18,7 @@ from torch.nn import functional
 
 from reasonlib.maths_qa.data.encoding import Joined
 from reasonlib.maths_qa.data.masking import IGNORED, Masked
+from reasonlib.maths_qa.models import fused
 from reasonlib.maths_qa.models.transformer import InputEmbedding, SolverConfig
 from reasonlib.nn import Encoder, initialise, padding_mask
 from reasonlib.training import seeded
@@ -48,7 +49,7 @@ class MaskedModel(nn.Module):
     def encode(self, joined: Joined) -> Float[Tensor, "B T D"]:
         """Read questions joined with their answers, in both directions."""
         x = self.embedding(joined.tokens, joined.segments, joined.positions)
-        return self.encoder(x, padding_mask(joined.tokens)).output
+        return fused.encode(self.encoder, x, padding_mask(joined.tokens))
 
     def forward(self, joined: Joined) -> Float[Tensor, "B T V"]:
         """Return logits of every token."""

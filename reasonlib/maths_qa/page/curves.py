@@ -7,13 +7,11 @@ import numpy as np
 from reasonlib.display import plotting, results
 from reasonlib.display.plotting import DASHES, PALETTE, Picture
 from reasonlib.maths_qa.data.modules import CURVES, MODULES
-from reasonlib.maths_qa.page.figures import PRETRAINING
+from reasonlib.maths_qa.page.figures import MAIN, PRETRAINING
 from reasonlib.maths_qa.page.labels import ROWS, module_title
 from reasonlib.tracking import records
 
 __all__ = ["by_steps"]
-
-COLUMNS = 3
 
 
 def by_steps() -> Picture:
@@ -21,18 +19,21 @@ def by_steps() -> Picture:
 
     The curves end where both models have had the same number of steps.
     """
-    groups = {row: records.best(PRETRAINING, row) for row in ("scratch", "both")}
+    nine = {row: records.best(PRETRAINING, row, scale="paper") for row in ("scratch", "both")}
+    few = {row: records.best(MAIN, row) for row in ("scratch", "both")}
+    groups = few if None in nine.values() else nine
     found = {row: group for row, group in groups.items() if group is not None}
     if len(found) < 2:
-        return results.missing(PRETRAINING)
+        return results.missing(MAIN)
     curves = {row: [record.details["curve"] for record in group.records] for row, group in found.items()}
     last = min(run[-1]["step"] for runs in curves.values() for run in runs)
     shared = [module for module in MODULES if f"accuracy.{module}" in curves["both"][0][-1]]
     modules = list(CURVES) if set(CURVES) <= set(shared) else shared[:9]
-    rows = -(-len(modules) // COLUMNS)
+    columns = min(len(modules), 3 if len(modules) > 4 else 2)
+    rows = -(-len(modules) // columns)
     said = []
     with plotting.theme():
-        shape = {"rows": rows, "columns": min(COLUMNS, len(modules)), "sharex": True, "sharey": True}
+        shape = {"rows": rows, "columns": columns, "sharex": True, "sharey": True}
         drawing, axes = plotting.figure(height=1.1 + 1.6 * rows, squeeze=False, **shape)
         for panel, module in zip(axes.flat, modules, strict=False):
             ends = []

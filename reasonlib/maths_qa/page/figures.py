@@ -28,11 +28,11 @@ __all__ = [
     "learning",
     "starts",
     "structure",
+    "variants",
 ]
 
 PRETRAINING, BASELINES, COMPUTE = "maths_qa/pretraining", "maths_qa/baselines", "maths_qa/compute"
-STRUCTURE, BUNDLE = "maths_qa/structure", "maths_qa/bundle"
-FEW = 5  # modules: with fewer, a picture by module shows the bundled models
+STRUCTURE, MAIN = "maths_qa/structure", "maths_qa/two_modules"
 FREQUENT = (
     "numbers__is_prime",
     "numbers__is_factor",
@@ -112,18 +112,18 @@ def baselines() -> Picture:
 def starts() -> Picture:
     """Draw exact match of the three ways to start, at equal steps and at equal compute."""
     values, origins = results.spreads(
-        [(PRETRAINING, row) for row in ("scratch", "encoder", "both")], "accuracy", names=ROWS
+        [(MAIN, row) for row in ("scratch", "encoder", "both")], "accuracy", names=ROWS
     )
-    group = records.best(PRETRAINING, "scratch")
+    group = records.best(MAIN, "scratch")
     longer = None if group is None else group.summary("accuracy.equal_compute")
     if longer is not None:
         values["from scratch, equal compute"] = spread(longer)
     if not values:
-        return results.missing(PRETRAINING)
+        return results.missing(MAIN)
     return plotting.show(
         plotting.bars(values, unit="exact match", limits=(0, 1)),
         alt="Exact match after fine-tuning from each start.",
-        caption=f"Exact match on {_modules(PRETRAINING)} after the same number of fine-tuning steps, and "
+        caption=f"Exact match on {_modules(MAIN)} after the same number of fine-tuning steps, and "
         f"from scratch with as many multiplications as both stages together ({'; '.join(sorted(origins))}). "
         "Lines: 95 % intervals.",
     )
@@ -137,7 +137,7 @@ def kinds() -> Picture:
         if split == "interpolation":
             published[_KIND_WORDS[kind]] = claim["published"]
     values: dict[str, dict[str, Any]] = {"the source": published}
-    group = records.best(PRETRAINING, "both")
+    group = records.best(MAIN, "both")
     said = "no runs of ours yet"
     if group is not None:
         metrics = {"digits": "mlm.number", "letters": "mlm.alphabet", "symbols": "mlm.symbols"}
@@ -177,67 +177,64 @@ def bill() -> Picture:
 
 
 def by_module() -> Picture:
-    """Draw exact match of each module: of the comparison if it has many, otherwise of the bundled models."""
-    bundle = records.best(BUNDLE, "solvers")
-    group = records.best(PRETRAINING, "both")
-    measured = () if group is None else group.metrics
-    if bundle is not None and sum(name.startswith("accuracy.") for name in measured) < FEW:
-        return _bundled_by_module(bundle)
+    """Draw exact match of each module from each start."""
     values: dict[str, dict[str, Any]] = {}
     origins = set()
-    for row in ("scratch", "both"):
-        group = records.best(PRETRAINING, row)
+    for row in ("scratch", "encoder", "both"):
+        group = records.best(MAIN, row)
         if group is None:
             continue
         summaries = {m: group.summary(f"accuracy.{m}") for m in MODULES}
         values[ROWS[row]] = {module_title(m): spread(s) for m, s in summaries.items() if s is not None}
         origins.add(results.origin(group))
     if not values:
-        return results.missing(PRETRAINING)
+        return results.missing(MAIN)
     return plotting.show(
         plotting.bars(values, unit="exact match", limits=(0, 1)),
-        alt="Exact match of each module, from scratch and pre-trained.",
-        caption=f"Exact match by module ({'; '.join(sorted(origins))}). Lines: 95 % intervals.",
+        alt="Exact match of each module from each start.",
+        caption="Exact match by module, after the same number of fine-tuning steps "
+        f"({'; '.join(sorted(origins))}). Lines: 95 % intervals.",
     )
 
 
-def _bundled_by_module(group: records.Group) -> Picture:
-    """Draw exact match of the two bundled solvers by module."""
-    values: dict[str, dict[str, Any]] = {}
-    for name, row in (("scratch", "scratch"), ("pretrained", "both")):
-        summaries = {m: group.summary(f"{name}.accuracy.{m}") for m in MODULES}
-        values[ROWS[row]] = {module_title(m): s.mean for m, s in summaries.items() if s is not None}
-    return plotting.show(
-        plotting.bars(values, unit="exact match", limits=(0, 1)),
-        alt="Exact match of the bundled models by module.",
-        caption="Exact match of the two bundled models on easy questions of each module they were trained on "
-        f"({results.origin(group)}).",
+def variants() -> Picture:
+    """Draw exact match with other characters hidden, and with other positions."""
+    rows = ("both", "both-numeric", "both-answers", "both-non-numeric", "scratch", "scratch-sinusoidal")
+    return _bars(
+        [(PRETRAINING, row) for row in rows],
+        "accuracy",
+        "exact match",
+        f"Exact match on {_modules(PRETRAINING)}, by the characters that pre-training hides and by the "
+        "positions.",
     )
 
 
 def extrapolation() -> Picture:
     """Draw exact match on longer questions beside that in the range of training."""
-    values, origins = _both_ranges([(PRETRAINING, row) for row in ("scratch", "encoder", "both")])
+    values, origins = _both_ranges([(MAIN, row) for row in ("scratch", "encoder", "both")])
     if not origins:
-        return results.missing(PRETRAINING)
+        return results.missing(MAIN)
     return plotting.show(
         plotting.bars(values, unit="exact match", limits=(0, 1)),
         alt="Exact match on interpolation and on extrapolation.",
-        caption=f"Interpolation: {_modules(PRETRAINING)}. Extrapolation: the matching modules of the fifteen "
-        f"for testing only ({'; '.join(sorted(origins))}). Lines: 95 % intervals.",
+        caption=f"Interpolation: {_modules(MAIN)}. Extrapolation: the matching modules of the "
+        f"fifteen for testing only ({'; '.join(sorted(origins))}). Lines: 95 % intervals.",
     )
 
 
 def structure() -> Picture:
     """Draw what positions by place value give, in the range of training and beyond it."""
-    values, origins = _both_ranges([(STRUCTURE, "learned"), (STRUCTURE, "place-value")])
+    rows = [(STRUCTURE, "learned"), (STRUCTURE, "place-value")]
+    values, origins = _both_ranges(rows)
     if not origins:
         return results.missing(STRUCTURE)
+    values["extrapolation, known words"], _ = results.spreads(rows, "extrapolation.known_words", names=ROWS)
     return plotting.show(
         plotting.bars(values, unit="exact match", limits=(0, 1)),
         alt="Exact match with learned positions alone and with place values added.",
-        caption=f"Exact match on {_modules(STRUCTURE)}, and on longer numbers than training has "
-        f"({'; '.join(sorted(origins))}). Lines: 95 % intervals.",
+        caption=f"Exact match on {_modules(STRUCTURE)}, on longer numbers than training has, and on those "
+        f"questions for longer numbers whose words all occur in training ({'; '.join(sorted(origins))}). "
+        "Lines: 95 % intervals.",
     )
 
 

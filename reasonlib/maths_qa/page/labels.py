@@ -20,6 +20,7 @@ def module_title(module: str) -> str:
 METRICS = {
     "accuracy": "exact match",
     "extrapolation": "exact match, extrapolation",
+    "extrapolation.known_words": "exact match, extrapolation in known words",
     "accuracy.equal_compute": "exact match at equal compute",
     "accuracy.double": "exact match after twice the steps",
     "modules_above_90": "modules above 90 per cent",

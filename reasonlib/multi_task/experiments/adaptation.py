@@ -16,8 +16,11 @@ from dataclasses import replace
 from typing import Any
 
 from reasonlib.multi_task.data.datasets import Splits, load_simulated
+from reasonlib.multi_task.data.encoding import encode
+from reasonlib.multi_task.data.example import Example
+from reasonlib.multi_task.data.metrics import score
 from reasonlib.multi_task.experiments.joint import joined, load_family, measure_all, train_joint
-from reasonlib.multi_task.experiments.train import Recipe, Trained, evaluate, recipe_of, train
+from reasonlib.multi_task.experiments.train import Recipe, Trained, evaluate, predict, recipe_of, train
 from reasonlib.multi_task.models.multi_task import MultiTask
 from reasonlib.tracking.experiment import Measured, Trial
 
@@ -31,7 +34,8 @@ _NEAREST: Mapping[str, str | None] = {"captions": "inference", "science": "entai
 
 def adapted(start: Trained, split: Splits, recipe: Recipe, *, seed: int, head: str | None) -> Trained:
     """Give a trained encoder one head for a new task: a new one, or a copy of that of another task."""
-    model = MultiTask(copy.deepcopy(start.model.encoder.encoder), [split.task], recipe.heads, seed=seed)
+    network = copy.deepcopy(start.model.encoder.encoder)
+    model = MultiTask(network, [split.task], recipe.heads, seed=seed, half=recipe.half)
     if head is not None:
         model.heads[split.task.name].load_state_dict(start.model.heads[head].state_dict())
     return Trained(model, start.tokenizer, start.history)
@@ -63,6 +67,8 @@ def adapt_to(
     new: Mapping[str, tuple[Splits, str | None]],
     *,
     encoder: tuple[Any, Any] | None = None,
+    together: Trained | None = None,
+    further: Mapping[str, Sequence[Example]] | None = None,
 ) -> Measured:
     """Train jointly where the row asks for it, then adapt to each share of each new task.
 
@@ -76,19 +82,24 @@ def adapt_to(
         Name of a new task to its examples and the task whose head may be kept.
     encoder
         A pre-trained encoder and its tokenizer; by default those that the settings name.
+    together
+        The system that joint training gave, if that was done before.
+    further
+        Name of a new task to other examples, on which the system that learnt all of it is measured, too.
     """
     settings = trial.settings
     recipe = recipe_of(settings)
     runs: list[Trained] = []
     start: Trained | None = None
     if settings.get("joint", True):
-        start = train_joint(trial, recipe, family, encoder=encoder)
+        start = together or train_joint(trial, recipe, family, encoder=encoder)
         runs.append(start)
         if start.history.stopped != "finished":  # adaptation starts from the end of joint training alone
             return joined(runs, measure_all([start] * len(family), family, recipe))
     own = replace(recipe, lr=settings["adaptation_lr"], epochs=settings["adaptation_epochs"])
     metrics: dict[str, float] = {}
     counts: dict[str, int] = {}
+    answers: dict[str, list[str]] = {}
     for task, (whole, nearest) in new.items():
         for percent, share in SHARES.items():
             counts[f"{task}.{percent}"] = count = max(1, round(share * len(whole.train)))
@@ -107,4 +118,11 @@ def adapt_to(
             )
             metrics[f"{task}.accuracy_{percent}"] = scores["accuracy"]
             runs.append(trained)
-    return joined(runs, metrics, {"train": counts})
+        others = (further or {}).get(task, ())
+        if others:
+            tokenizer = trained.tokenizer
+            encoded = encode(others, tokenizer, longest=recipe.longest)
+            given = predict(trained.model, encoded, task, padding=tokenizer.pad_token_id)
+            answers[task] = [whole.task.labels[answer] for answer in given]
+            metrics[f"{task}.further"] = score(whole.task, others, given)["accuracy"]
+    return joined(runs, metrics, {"train": counts, **({"answers": answers} if answers else {})})

@@ -95,7 +95,13 @@ def run_joint(trial: Trial) -> Measured:
     return run_on(trial, load_family(trial.settings, seed=trial.seed))
 
 
-def run_on(trial: Trial, splits: Sequence[Splits], *, encoder: tuple[Any, Any] | None = None) -> Measured:
+def run_on(
+    trial: Trial,
+    splits: Sequence[Splits],
+    *,
+    encoder: tuple[Any, Any] | None = None,
+    together: Trained | None = None,
+) -> Measured:
     """Train and measure one row: jointly, by itself, or one after the other, as its settings say.
 
     Parameters
@@ -106,13 +112,15 @@ def run_on(trial: Trial, splits: Sequence[Splits], *, encoder: tuple[Any, Any] |
         The tasks.
     encoder
         A pre-trained encoder and its tokenizer; by default those that the settings name.
+    together
+        The system that joint training gave, if that was done before.
     """
     settings = trial.settings
     recipe = recipe_of(settings)
     runs: list[Trained] = []
     systems: list[Trained] = []
     if settings.get("joint", True):
-        together = train_joint(trial, recipe, splits, encoder=encoder)
+        together = together or train_joint(trial, recipe, splits, encoder=encoder)
         runs, systems = [together], [together] * len(splits)
     unfinished = any(run.history.stopped != "finished" for run in runs)  # fine-tuning starts from its end
     if not unfinished and (not settings.get("joint", True) or settings.get("fine_tune", False)):

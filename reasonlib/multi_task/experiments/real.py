@@ -7,14 +7,19 @@
     trained on     the rest, `most` examples of a set at most, drawn by the seed
 
 WikiQA stands in for QNLI, whose training part is not available: it has 857 questions, QNLI 108,000 pairs. A
-training question keeps a right answer and `CANDIDATES` - 1 others, and counts as `CANDIDATES` examples.
+training question keeps a right answer and `CANDIDATES` - 1 others, and counts as `CANDIDATES` examples; so
+does a question of the other parts, which keeps all its candidates.
+
+Rows that begin with the same training share it, if they run in one process: the pre-training of an encoder of
+our own, and the joint training before fine-tuning or adaptation. The seconds of a record leave out what an
+earlier row has done; its steps do not.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -26,8 +31,9 @@ from reasonlib.multi_task.data.example import Example
 from reasonlib.multi_task.data.glue import TASKS
 from reasonlib.multi_task.data.simulator import Text
 from reasonlib.multi_task.experiments.adaptation import adapt_to
-from reasonlib.multi_task.experiments.joint import load_family, run_on
-from reasonlib.multi_task.models.own_encoder import own_encoder
+from reasonlib.multi_task.experiments.joint import load_family, run_on, train_joint
+from reasonlib.multi_task.experiments.train import Trained, recipe_of
+from reasonlib.multi_task.models.own_encoder import OwnEncoder, own_encoder
 from reasonlib.multi_task.models.pretrain import masked_accuracy
 from reasonlib.tracking.experiment import Measured, Trial
 from reasonlib.tracking.trials import measured
@@ -53,6 +59,16 @@ CANDIDATES = 5
 FAMILY = ("rte", "mrpc", "cola", "stsb", "sst2", "wikiqa")
 NEW: Mapping[str, str | None] = {"snli": None, "scitail": "rte"}
 """New sets, and the set whose head has the same labels."""
+
+SLIDE = tuple(
+    Example(first=first, second=second, label=TASKS["snli"].labels.index(label), task="snli")
+    for first, second, label in (
+        ("The man is holding a saxophone", "The man is holding an electric guitar", "contradiction"),
+        ("A little girl is very sad.", "A little girl is very unhappy.", "entailment"),
+        ("A couple drinking wine", "A couple drinking champagne", "neutral"),
+    )
+)
+"""The pairs of the source's last slide, which come from Glockner et al. (2018)."""
 
 
 def real_version(data: str) -> str | None:
@@ -80,21 +96,24 @@ def load_real(name: str, *, most: int, checked: int, asked: int, seed: int) -> S
     most
         Training examples at most; a question counts as `CANDIDATES` of them.
     asked
-        Test examples at most: the first of a fixed permutation.
+        Test examples at most, a question as `CANDIDATES`: the first of a fixed permutation.
     checked
-        Validation examples at most; never more than a tenth of the training part.
+        Validation examples at most, a question as `CANDIDATES`; never more than a tenth of the training part.
     seed
         Draws which training examples and which of their candidates are used; valid and test are the same for
         every seed.
     """
     trained, measured = SETS[name]
     examples, test = _part(name, trained), _part(name, measured)
+    ranking = TASKS[name].kind == "ranking"
+    if ranking:
+        checked, asked = checked // CANDIDATES, asked // CANDIDATES
     fixed = np.random.default_rng(0)
     order, chosen = fixed.permutation(len(examples)), fixed.permutation(len(test))[:asked]
     held = min(checked, len(examples) // 10)
     draw = np.random.default_rng(seed + 1)
     rest = draw.permutation(order[held:])
-    if TASKS[name].kind == "ranking":
+    if ranking:
         train = tuple(_shorten(examples[number], draw) for number in rest[: max(1, most // CANDIDATES)])
     else:
         train = tuple(examples[number] for number in rest[:most])
@@ -161,33 +180,64 @@ def unlabelled(examples: Iterable[Example], *, most: int) -> tuple[list[Text], l
     return texts[held:], texts[:held]
 
 
-def _with_encoder(
-    trial: Trial, splits: Sequence[Splits], run: Callable[[tuple[Any, Any] | None], Measured]
-) -> Measured:
-    """Run on the encoder that the row names, or on one that is pre-trained first, if it asks for its own.
+_Begun = TypeVar("_Begun", OwnEncoder, Trained)
 
+_shared: dict[str, Any] = {}
+"""What rows of this process began with: a description to an encoder, or to a trained system."""
+
+
+def _once(description: Sequence[Any], make: Callable[[], _Begun]) -> _Begun:
+    """Make what several rows begin with, or return it if an earlier row did; the last eight are kept."""
+    key = repr(description)
+    if key not in _shared:
+        made = make()
+        if made.history.stopped != "finished":
+            return made
+        _shared[key] = made
+        for old in list(_shared)[:-8]:
+            del _shared[old]
+    found: _Begun = _shared[key]
+    return found
+
+
+def _begin(
+    trial: Trial, splits: Sequence[Splits], run: Callable[[tuple[Any, Any] | None, Trained | None], Measured]
+) -> Measured:
+    """Give a row its encoder, and its system after joint training where it has any; then run it.
+
+    The encoder is the one that the row names, or one that is pre-trained first, if it asks for its own; on
+    released sets always from seed 0, so that the seeds of a row differ in what follows, as with any encoder.
     Out of its minutes, a trial ends with the pre-training; the next run continues from there.
     """
     settings = trial.settings
+    given = (trial.data, trial.seed, trial.device, [settings[name] for name in ("most", "checked")])
+
+    def go_on(encoder: tuple[Any, Any] | None, before: Sequence[Any]) -> Measured:
+        if not settings.get("joint", True):
+            return run(encoder, None)
+        recipe = recipe_of(settings)
+        together = _once(
+            (*before, *given, recipe), lambda: train_joint(trial, recipe, splits, encoder=encoder)
+        )
+        return run(encoder, together)
+
     if not settings.get("own"):
-        return run(None)
+        return go_on(None, ())
     simulated = trial.data == "simulated"
     parts = (
         split.train if simulated else _part(split.task.name, SETS[split.task.name][0]) for split in splits
     )
     texts, unseen = unlabelled(chain.from_iterable(parts), most=settings["texts"])
-    own = own_encoder(
-        texts,
-        pieces=settings["pieces"],
-        passes=settings["passes"],
-        width=settings["width"],
-        device=trial.device,
-        **trial.stage("encoder").options,
-    )
+    sizes = {name: settings[name] for name in ("pieces", "passes", "width", "layers")}
+    options = trial.stage("encoder").options
+    if not simulated:  # one encoder for every seed, as there is one BERT
+        options["seed"] = 0
+    before = ("encoder", trial.data, trial.device, options["seed"], settings["texts"], sizes)
+    own = _once(before, lambda: own_encoder(texts, **sizes, device=trial.device, **options))
     metrics = {"masked_accuracy": masked_accuracy(own.masked, own.tokenizer, unseen)}
     if own.history.stopped != "finished":  # what follows starts from the end of pre-training alone
         return measured(own.history, metrics)
-    after = run((own.masked.albert, own.tokenizer))
+    after = go_on((own.masked.albert, own.tokenizer), before)
     return replace(
         after,
         metrics={**after.metrics, **metrics},
@@ -199,19 +249,23 @@ def _with_encoder(
 def run_real(trial: Trial) -> Measured:
     """Train and measure one row on the six sets."""
     splits = _load_all(trial)
-    return _with_encoder(trial, splits, lambda encoder: run_on(trial, splits, encoder=encoder))
+    return _begin(
+        trial, splits, lambda encoder, start: run_on(trial, splits, encoder=encoder, together=start)
+    )
 
 
 def run_real_adaptation(trial: Trial) -> Measured:
-    """Adapt to shares of SNLI and SciTail, of which the development parts train."""
+    """Adapt to shares of SNLI and SciTail, of which the development parts train; ask the slide's pairs."""
     splits = _load_all(trial)
-    checked, asked = trial.settings["checked"], trial.settings["asked"]
+    sizes = {"most": trial.settings["new"], **{name: trial.settings[name] for name in ("checked", "asked")}}
     new: dict[str, tuple[Splits, str | None]]
     if trial.data == "simulated":
         new = {"captions": (load_simulated("captions", train=20, valid=8, test=10, seed=trial.seed), None)}
     else:
-        new = {
-            name: (load_real(name, most=10**6, checked=checked, asked=asked, seed=trial.seed), head)
-            for name, head in NEW.items()
-        }
-    return _with_encoder(trial, splits, lambda encoder: adapt_to(trial, splits, new, encoder=encoder))
+        new = {name: (load_real(name, **sizes, seed=trial.seed), head) for name, head in NEW.items()}
+    slide = {} if trial.data == "simulated" else {"snli": SLIDE}
+
+    def adapt(encoder: tuple[Any, Any] | None, start: Trained | None) -> Measured:
+        return adapt_to(trial, splits, new, encoder=encoder, together=start, further=slide)
+
+    return _begin(trial, splits, adapt)

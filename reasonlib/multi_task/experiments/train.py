@@ -19,6 +19,7 @@ from reasonlib.multi_task.data.example import Example, Task
 from reasonlib.multi_task.data.metrics import score
 from reasonlib.multi_task.data.sampling import plan
 from reasonlib.multi_task.models.encoder import load_encoder
+from reasonlib.multi_task.models.frozen import freeze_lower
 from reasonlib.multi_task.models.multi_task import HeadConfig, MultiTask, task_loss
 from reasonlib.training.batching import LengthBuckets
 from reasonlib.training.encoders import EncoderConfig, small_encoder
@@ -53,6 +54,8 @@ class Recipe:
     clip: float = 1.0
     rule: str = "proportional"  # which task comes next
     longest: int = 128  # tokens
+    half: bool = False  # whether the encoder multiplies matrices in bfloat16
+    frozen: int = 0  # lower layers of the encoder that are not trained, and the lexicon with them
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch", "least_steps"):
@@ -116,8 +119,9 @@ def build(
         A pre-trained encoder, which is copied, and its tokenizer, in place of the one that the recipe names.
     """
     if encoder is not None:
-        return MultiTask(copy.deepcopy(encoder[0]), tasks, recipe.heads, seed=seed), encoder[1]
+        return _system(copy.deepcopy(encoder[0]), tasks, recipe, seed), encoder[1]
     network, tokenizer = load_encoder(recipe.encoder)
+    network = freeze_lower(network, recipe.frozen, name=str(recipe.encoder))
     if recipe.scratch:
         config = network.config
         sizes = EncoderConfig(
@@ -129,7 +133,11 @@ def build(
             longest=config.max_position_embeddings,
         )
         network = small_encoder(sizes, len(tokenizer), seed=seed)
-    return MultiTask(network, tasks, recipe.heads, seed=seed), tokenizer
+    return _system(network, tasks, recipe, seed), tokenizer
+
+
+def _system(network: Any, tasks: Sequence[Task], recipe: Recipe, seed: int) -> MultiTask:
+    return MultiTask(network, tasks, recipe.heads, seed=seed, half=recipe.half)
 
 
 class MixedBatches:

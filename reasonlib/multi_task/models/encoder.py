@@ -57,11 +57,14 @@ class SharedEncoder(nn.Module):
     encoder
         A `transformers` encoder. Where its configuration has ``restart_positions``, as the bundled one's,
         both sentences count their positions from 1; see `sentence_positions`.
+    half
+        Whether matrices are multiplied in bfloat16; weights and states stay in float32.
     """
 
-    def __init__(self, encoder: Any) -> None:
+    def __init__(self, encoder: Any, *, half: bool = False) -> None:
         super().__init__()
         self.encoder: Any = encoder
+        self.half_products = half
         self.segments = getattr(encoder.config, "type_vocab_size", 0) > 1  # RoBERTa has one segment only
         self.restart = bool(getattr(encoder.config, "restart_positions", False))
 
@@ -77,7 +80,9 @@ class SharedEncoder(nn.Module):
         further = {"token_type_ids": segments} if self.segments else {}
         if self.restart:
             further["position_ids"] = sentence_positions(segments, mask)
-        return self.encoder(input_ids=tokens, attention_mask=mask.long(), **further).last_hidden_state
+        with torch.autocast(tokens.device.type, torch.bfloat16, enabled=self.half_products):
+            states = self.encoder(input_ids=tokens, attention_mask=mask.long(), **further)
+        return states.last_hidden_state.float()
 
 
 def sentence_positions(segments: Int[Tensor, "B T"], mask: Bool[Tensor, "B T"]) -> Int[Tensor, "B T"]:

@@ -8,6 +8,9 @@ r"""Task-specific layers on the shared states (source, section *Model*, and equa
     pair        AnswerNetwork   several steps over both sentences' words    cross-entropy (eq. 6)
     ranking     Relevance       sigmoid(w x) of each candidate              -log softmax (eq. 8)
 
+A ranking can also take the scores w x of `Similarity` to its softmax without the sigmoid, as the authors'
+public code does.
+
 Axes: B rows (a sentence, a pair, or a question with one candidate), D width, C classes, Q questions.
 """
 

@@ -46,14 +46,15 @@ class HeadConfig:
     """
 
     pair: str = "san"  # san | linear
-    ranking: str = "relevance"  # relevance | classification: each candidate by itself, right or not
+    ranking: str = "relevance"  # relevance | scores: no sigmoid | classification: each by itself
     dropout: float = 0.1
     steps: int = 5
     answer_dropout: float = 0.1
     gamma: float = 1.0  # sharpness of the ranking's softmax
 
     def __post_init__(self) -> None:
-        for name, choices in (("pair", ("san", "linear")), ("ranking", ("relevance", "classification"))):
+        rankings = ("relevance", "scores", "classification")
+        for name, choices in (("pair", ("san", "linear")), ("ranking", rankings)):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}")
         if not 0 <= self.dropout < 1:
@@ -93,6 +94,8 @@ class MultiTask(nn.Module):
         Of the heads.
     seed
         Draws the heads' first weights.
+    half
+        As of `SharedEncoder`.
 
     Raises
     ------
@@ -101,13 +104,19 @@ class MultiTask(nn.Module):
     """
 
     def __init__(
-        self, encoder: Any, tasks: Sequence[Task], config: HeadConfig | None = None, *, seed: int = 0
+        self,
+        encoder: Any,
+        tasks: Sequence[Task],
+        config: HeadConfig | None = None,
+        *,
+        seed: int = 0,
+        half: bool = False,
     ) -> None:
         super().__init__()
         if not tasks or len({task.name for task in tasks}) < len(tasks):
             raise ValueError(f"tasks must be distinct, and at least one, got {[task.name for task in tasks]}")
         self.config = config or HeadConfig()
-        self.encoder = SharedEncoder(encoder)
+        self.encoder = SharedEncoder(encoder, half=half)
         self.tasks = {task.name: task for task in tasks}
         self.heads = nn.ModuleDict()
         for number, task in enumerate(tasks):
@@ -145,6 +154,8 @@ def make_head(task: Task, width: int, config: HeadConfig) -> nn.Module:
     if task.kind == "ranking":
         if config.ranking == "relevance":
             return Relevance(width, config.dropout)
+        if config.ranking == "scores":
+            return Similarity(width, config.dropout, start=0.0)
         return Classifier(width, 2, config.dropout)
     if task.kind == "pair" and config.pair == "san":
         return AnswerNetwork(

@@ -60,6 +60,9 @@ def own_encoder(
     pieces: int,
     passes: int,
     width: int,
+    layers: int = 3,
+    lr: float = 1e-3,
+    batch: int = 32,
     device: str = "cpu",
     **options: Unpack[training.RunOptions],
 ) -> OwnEncoder:
@@ -73,8 +76,10 @@ def own_encoder(
         Size of the vocabulary.
     passes
         How often each text is read.
-    width
-        D.
+    width, layers
+        D and L.
+    lr, batch
+        Learning rate, and texts in a mini-batch.
     device
         Where to train.
     **options
@@ -82,13 +87,14 @@ def own_encoder(
     """
     sentences = [sentence for text in texts for sentence in (text.first, text.second) if sentence]
     tokenizer = word_pieces(sentences, pieces)
-    sizes = EncoderConfig(width=width, embedding=width, inner=2 * width, longest=128)
+    sizes = EncoderConfig(width=width, layers=layers, embedding=width, inner=2 * width, longest=128)
     model = small_encoder(sizes, len(tokenizer), seed=options.get("seed", 0), masked=True)
+    model.config.restart_positions = True  # see `sentence_positions`
     history = pretrain(
         model.to(device),
         tokenizer,
         texts,
-        PretrainingConfig(epochs=passes),
+        PretrainingConfig(epochs=passes, lr=lr, batch=batch),
         **options,
     )
     return OwnEncoder(model.cpu(), tokenizer, history)

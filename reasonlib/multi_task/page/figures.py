@@ -225,10 +225,10 @@ def ablated() -> Picture:
 
 
 def rankings() -> Picture:
-    """Draw the ranking head at two sharpnesses beside a head that judges each candidate alone."""
+    """Draw the ranking head, at two sharpnesses and without sigmoid, beside judging each candidate alone."""
     return _rows(
         "multi_task/heads",
-        ("classification", "relevance", "relevance-sharp"),
+        ("classification", "relevance", "relevance-sharp", "scores"),
         {"first candidate right": "answers.accuracy", "mean average precision": "answers.map"},
         "per cent, and points of MAP",
         "Heads for ranking, trained on answers alone.",

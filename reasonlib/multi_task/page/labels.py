@@ -61,14 +61,28 @@ ROWS = {
     "san-keeps-all": "answer network, no answer dropped",
     "relevance": "ranking head, γ = 1",
     "relevance-sharp": "ranking head, γ = 10",
+    "scores": "ranking head without sigmoid",
     "classification": "each candidate alone",
     "50": "50 examples",
     "1600": "1,600 examples",
+    "32": "32 examples",
+    "2016": "2,016 examples",
     "0": "relatedness 0",
     "1": "relatedness 1",
     "joint": "mean of all gradients",
     "pcgrad": "PCGrad",
     "one-task-a-step": "one task a step",
     "temperature": "temperature 5",
+    **{
+        f"{encoder}-{row}": f"{name}, {system}"
+        for encoder, name in (("minilm", "MiniLM"), ("own", "encoder pre-trained here"))
+        for row, system in (
+            ("mt-dnn", "MT-DNN"),
+            ("mt-dnn-no-fine-tuning", "MT-DNN without fine-tuning"),
+            ("mt-dnn-head", "MT-DNN with a trained head"),
+            ("st-dnn", "ST-DNN"),
+            ("bert", "plain heads"),
+        )
+    },
 }
 """From a record's row to words; all others lose their hyphens."""

@@ -11,6 +11,7 @@ for domains and slots come before ``[CLS]``; the model adds them, because they a
 Axes: B turns, T tokens, P pairs.
 """
 
+import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -157,15 +158,50 @@ class TurnTokens:
         return [first, *tokens, last], [NO_ROLE, *roles, NO_ROLE], dropped
 
 
-def encode(dialogues: Sequence[Dialogue], tokens: TurnTokens, candidates: Candidates) -> list[EncodedTurn]:
-    """Encode every turn of every dialogue."""
+def encode(
+    dialogues: Sequence[Dialogue],
+    tokens: TurnTokens,
+    candidates: Candidates,
+    *,
+    each: int | None = None,
+    seed: int = 0,
+) -> list[EncodedTurn]:
+    """Encode the turns of every dialogue.
+
+    Parameters
+    ----------
+    dialogues
+        Dialogues.
+    tokens
+        Turns utterances into ids.
+    candidates
+        The values of each pair.
+    each
+        How many turns of a dialogue; a dialogue with fewer gives all it has. None: all.
+    seed
+        Draws the turns if not all are encoded.
+
+    Raises
+    ------
+    ValueError
+        If `each` is below 1.
+    """
+    if each is not None and each < 1:
+        raise ValueError(f"each must be at least 1 or None, got {each}")
     encoded = []
     for place, dialogue in enumerate(dialogues):
-        for number, turn in enumerate(dialogue.turns):
+        for number in _chosen(len(dialogue.turns), each, random.Random(f"{seed}:{place}")):
             ids, roles, dropped = tokens.history(dialogue, number)
-            labels = [candidates.number(p, turn.state.get(pair, NONE)) for p, pair in enumerate(PAIRS)]
+            state = dialogue.turns[number].state
+            labels = [candidates.number(p, state.get(pair, NONE)) for p, pair in enumerate(PAIRS)]
             encoded.append(EncodedTurn(ids, roles, labels, place, number, dropped))
     return encoded
+
+
+def _chosen(turns: int, each: int | None, draw: random.Random) -> Sequence[int]:
+    if each is None or each >= turns:
+        return range(turns)
+    return sorted(draw.sample(range(turns), each))
 
 
 class TurnBatch(NamedTuple):

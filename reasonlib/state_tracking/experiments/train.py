@@ -44,8 +44,9 @@ State = dict[str, str]
 class Recipe:
     """How a tracker is made and trained; by default as the source's small encoders (section 4.3.2).
 
-    `curriculum_length` is not the source's: a small encoder learns from short dialogues much sooner which
-    words name a value.
+    Two settings are not the source's. `curriculum_length`: a small encoder learns from short dialogues much
+    sooner which words name a value. `turns_per_dialogue`: the turns of one dialogue repeat most of its words,
+    so the same number of turns teaches more if they are from more dialogues.
 
     Raises `ValueError` if the system is unknown or a count is below 1.
     """
@@ -64,6 +65,7 @@ class Recipe:
     warmup: float = 0.1  # share of the steps
     clip: float = 1.0
     precision: str = "no"
+    turns_per_dialogue: int | None = None  # turns of a training dialogue, drawn by the seed; None: all
     # tokens; training begins with turns whose dialogue so far is at most as long; 0: with all
     curriculum_length: int = 0
     curriculum_share: float = 0.4  # share of the steps that such a beginning takes
@@ -75,6 +77,8 @@ class Recipe:
         for name in ("epochs", "batch", "accumulate", "curriculum_batch"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.turns_per_dialogue is not None and self.turns_per_dialogue < 1:
+            raise ValueError(f"turns_per_dialogue must be at least 1 or None, got {self.turns_per_dialogue}")
         if not 0 <= self.curriculum_share < 1:
             raise ValueError(f"curriculum_share must be at least 0 and below 1, got {self.curriculum_share}")
 
@@ -303,7 +307,9 @@ def fit_tracker(
     prepared, tokens = prepare(recipe, splits, seed=trial.seed)
     if start is not None:
         prepared = start
-    train, valid, test = (encode(part, tokens, prepared.candidates) for part in splits)
+    valid, test = (encode(part, tokens, prepared.candidates) for part in (splits.valid, splits.test))
+    each_dialogue = recipe.turns_per_dialogue
+    train = encode(splits.train, tokens, prepared.candidates, each=each_dialogue, seed=trial.seed)
     model = prepared.model.to(trial.device)
     each = -(-len(train) // recipe.batch)
     steps = recipe.epochs * -(-each // recipe.accumulate)

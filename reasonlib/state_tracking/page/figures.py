@@ -2,7 +2,7 @@
 
 import html
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from reasonlib.state_tracking.data.simulator_fit import MULTIWOZ, NAMES, describ
 from reasonlib.state_tracking.experiments.cost import PAIRS_TIMED
 from reasonlib.state_tracking.models.pretrained import from_pretrained
 from reasonlib.state_tracking.page.labels import METRICS, ROWS
+from reasonlib.tracking import records
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,6 +37,7 @@ __all__ = [
     "published_relations",
     "relations",
     "trained",
+    "variants",
     "world",
 ]
 
@@ -121,31 +123,59 @@ def published_relations() -> Picture:
     )
 
 
+_SHOWN = {
+    "joint_goal": METRICS["joint_goal"],
+    "slot": "slot accuracy",
+    "f1": "F1 of filled slots",
+    "inherited": METRICS["inherited"],
+}
+
+
 def trained() -> "pd.DataFrame":
     """List what the trackers reach on simulated dialogues, beside the state of the turn before."""
     import pandas as pd
 
-    shown = {"joint_goal": METRICS["joint_goal"], "slot": "slot accuracy", "f1": "F1 of filled slots"}
-    shown["inherited"] = METRICS["inherited"]
-    columns = {}
-    for experiment, row in (
-        ("state_tracking/relations", "merge"),
-        ("state_tracking/relations", "merge-blocked"),
-        ("state_tracking/relations", "none"),
-        ("state_tracking/baselines", "carry-over"),
-    ):
-        group = results.best(experiment, row, scale="paper", data="simulated")
-        column = {}
-        for metric, name in shown.items():
-            summary = group.summary(metric)
-            if summary is None:
-                column[name] = "–"
-                continue
-            runs = spread(summary)
-            column[name] = f"{runs.mean:.3f}" + (f" ± {runs.half:.3f}" if runs.half else "")
-        column["runs"] = str(len(group.records))
-        columns[ROWS[row]] = column
-    return pd.DataFrame(columns)
+    return pd.DataFrame(
+        {
+            ROWS[row]: _scores(results.best(experiment, row, scale="paper", data="simulated"), _SHOWN)
+            for experiment, row in (
+                ("state_tracking/relations", "merge"),
+                ("state_tracking/relations", "merge-blocked"),
+                ("state_tracking/relations", "none"),
+                ("state_tracking/baselines", "carry-over"),
+            )
+        }
+    )
+
+
+def variants() -> "pd.DataFrame":
+    """List what other trackers reach beside DS-merge, a row each; those without a record are left out."""
+    import pandas as pd
+
+    shown = {name: _SHOWN[name] for name in ("joint_goal", "inherited")}
+    relations = ("merge", "split", "split-blocked", "three-way-gate", "truncated", "from-scratch")
+    systems = [("state_tracking/relations", row) for row in relations] + [
+        ("state_tracking/baselines", "copy")
+    ]
+    rows = {}
+    for experiment, row in systems:
+        group = records.best(experiment, row, scale="paper", data="simulated")
+        if group is not None:
+            rows[ROWS[row]] = _scores(group, shown)
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def _scores(group: records.Group, shown: Mapping[str, str]) -> dict[str, str]:
+    """Give the metrics of a row's runs as text, mean and 95 % interval, and how many runs there are."""
+    scores = {}
+    for metric, name in shown.items():
+        summary = group.summary(metric)
+        if summary is None:
+            scores[name] = "–"
+            continue
+        runs = spread(summary)
+        scores[name] = f"{runs.mean:.3f}" + (f" ± {runs.half:.3f}" if runs.half else "")
+    return {**scores, "runs": str(len(group.records))}
 
 
 def kinds() -> Picture:

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from reasonlib.errors import UserError
+from reasonlib.display.widgets import Form, import_widgets
 from reasonlib.state_tracking.models.pretrained import BundledTracker, from_pretrained
 from reasonlib.state_tracking.page.track import Step, follow
 
 __all__ = ["Follower"]
 
 
-class Follower:
+class Follower(Form):
     """A small form: what the system says, what the user says, a button; above them the state so far.
 
     Parameters
@@ -28,27 +28,14 @@ class Follower:
     ----------
     system, user, button, again, result, hint
         The controls, the table of the state, and what was wrong.
-    box
-        All of them, one under the other.
     turns
         The dialogue so far.
-
-    Raises
-    ------
-    UserError
-        If ``ipywidgets`` is not installed.
     """
 
     def __init__(
         self, tracker: BundledTracker | None = None, *, turns: Sequence[tuple[str, str]] = ()
     ) -> None:
-        try:
-            import ipywidgets as widgets
-        except ImportError as error:
-            raise UserError(
-                "the widget needs ipywidgets; install it (pip install ipywidgets), "
-                "or follow a dialogue in a terminal: reasonlib track"
-            ) from error
+        widgets = import_widgets("follow a dialogue in a terminal: reasonlib track")
         self.tracker = tracker or from_pretrained()
         self.offered = tuple(turns)
         self.turns: list[tuple[str, str]] = []
@@ -92,11 +79,6 @@ class Follower:
         self.hint.value = f"<p>{words}</p>" if words else ""
         following = self.offered[len(steps)] if len(steps) < len(self.offered) else ("", "")
         self.system.value, self.user.value = following
-
-    def _ipython_display_(self) -> None:
-        from IPython.display import display
-
-        display(self.box)
 
 
 def _words(values: dict[str, str]) -> str:

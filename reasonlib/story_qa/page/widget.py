@@ -33,15 +33,8 @@ class Asker(Form):
     ----------
     picker, story, question, button, result
         The controls.
-    box
-        All of them, one under the other.
     answered
         The last `Answer`, or None.
-
-    Raises
-    ------
-    UserError
-        If ``ipywidgets`` is not installed.
     """
 
     def __init__(

@@ -32,15 +32,8 @@ class Looker(Form):
     ----------
     picker, text, head, token, result
         The controls.
-    box
-        All of them, one under the other.
     looked
         The last `Inspection`, or None.
-
-    Raises
-    ------
-    UserError
-        If ``ipywidgets`` is not installed.
     """
 
     def __init__(

@@ -43,8 +43,6 @@ class Player(Form):
     ----------
     layout, answers, choices, another, result, score
         The controls.
-    box
-        All of them, one under the other.
     problem
         The `Problems`, of one, that is shown.
     tally
@@ -145,15 +143,8 @@ class Playground(Form):
     ----------
     layout, rules, answers, seed, result
         The controls; `rules` has one for each group of rules.
-    box
-        All of them, one under the other.
     problem
         The `Problems`, of one, that is shown, or None where no problem has the rules that were asked for.
-
-    Raises
-    ------
-    UserError
-        If ``ipywidgets`` is not installed.
     """
 
     def __init__(self, *, seed: int = 0) -> None:

@@ -148,7 +148,7 @@ def text_bias() -> Picture:
         BIASED,
         "accuracy",
         "Questions about colours, for TVQA_abc: the share that is given the usual answer, in training and in "
-        "test questions, grows from left to right.",
+        "test questions, grows from top to bottom.",
         limits=(0, 1),
         reference=("chance", 0.2),
     )
@@ -156,12 +156,17 @@ def text_bias() -> Picture:
 
 def leaks() -> Picture:
     """Draw what one stream learns of questions that need what it does not see."""
-    rows = ("video-on-subtitles", "subtitles-on-video", "words-on-video", "words-on-subtitles")
+    rows = {
+        "video-on-subtitles": "video: what is said",
+        "subtitles-on-video": "subtitles: what is seen",
+        "words-on-video": "no context: what is seen",
+        "words-on-subtitles": "no context: what is said",
+    }
     return grouped(
-        {"accuracy": measured(LEAKS, rows, "accuracy")},
+        {"accuracy": measured(LEAKS, rows, "accuracy", rows)},
         LEAKS,
         "accuracy",
-        "TVQA_abc with one stream, trained and tested on questions that need another.",
+        "What TVQA_abc reads, and what it is trained and tested on: questions that need another context.",
         limits=(0, 1),
         reference=("chance", 0.2),
     )

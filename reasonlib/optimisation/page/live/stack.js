@@ -37,6 +37,19 @@ function normals(seed) {
   };
 }
 
+let drawn = { seed: null, values: [] };
+
+/** The same, without drawing again what was drawn from the last seed. */
+function normalsAgain(seed) {
+  if (drawn.seed !== seed) drawn = { seed, values: [], draw: normals(seed) };
+  const own = drawn;
+  let at = 0;
+  return () => {
+    if (at === own.values.length) own.values.push(own.draw());
+    return own.values[at++];
+  };
+}
+
 /** The points of the plane, one after the other, and their truth: 1 for the half that is farther out. */
 function somePoints() {
   const draw = normals(7), x = Float64Array.from({ length: 2 * POINTS }, () => draw());
@@ -66,7 +79,7 @@ class Stack {
   constructor({ activation, depth, scale, rate, momentum, width, seed }) {
     Object.assign(this, { depth, width, rate, momentum, steps: 0, points: somePoints() });
     [this.f, this.slope] = ACTIVATIONS[activation];
-    const draw = normals(seed);
+    const draw = normalsAgain(seed);
     this.sizes = [2, ...Array(depth).fill(width), 1];
     this.weights = this.sizes.slice(1).map((outs, l) => Float64Array.from({ length: outs * this.sizes[l] }, () => draw() * (scale / Math.sqrt(this.sizes[l]))));
     this.biases = this.sizes.slice(1).map((outs) => new Float64Array(outs));

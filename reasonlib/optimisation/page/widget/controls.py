@@ -7,19 +7,28 @@ from typing import Any
 
 from reasonlib.display.widgets import Form, import_widgets
 
-__all__ = ["INSTEAD", "Controlled", "labelled", "powers", "slider", "table_html"]
+__all__ = ["Controlled", "ipywidgets", "labelled", "powers", "slider", "table_html"]
 
-INSTEAD = "use reasonlib.optimisation.page.live, which needs nothing"
+
+def ipywidgets() -> Any:
+    """Import the package that draws controls, or say what to do without it."""
+    return import_widgets("use reasonlib.optimisation.page.live, which needs nothing")
 
 
 class Controlled(Form, ABC):
-    """Controls over a result; whatever changes, `draw` is called."""
+    """Controls over a result; whatever changes, `draw` is called.
+
+    Attributes
+    ----------
+    result
+        What is shown.
+    """
 
     result: Any
 
     def lay_out(self, controls: Iterable[Any], watched: Iterable[Any]) -> None:
         """Put the controls above the result, and draw again where a watched one changes."""
-        widgets = import_widgets(INSTEAD)
+        widgets = ipywidgets()
         self.result = widgets.HTML(layout=widgets.Layout(width="100%", max_width="48rem"))
         row = widgets.Layout(flex_flow="row wrap")
         self.box = widgets.VBox([widgets.Box(list(controls), layout=row), self.result])
@@ -33,7 +42,7 @@ class Controlled(Form, ABC):
 
 def labelled(name: str) -> dict[str, Any]:
     """Return the options that every control has, with its name."""
-    widgets = import_widgets(INSTEAD)
+    widgets = ipywidgets()
     return {
         "description": name,
         "layout": widgets.Layout(width="22rem"),
@@ -43,14 +52,14 @@ def labelled(name: str) -> dict[str, Any]:
 
 def slider(name: str, value: float, low: float, high: float, step: float) -> Any:
     """Make a slider of equal steps, which counts when it is let go."""
-    return import_widgets(INSTEAD).FloatSlider(
+    return ipywidgets().FloatSlider(
         value=value, min=low, max=high, step=step, continuous_update=False, **labelled(name)
     )
 
 
 def powers(name: str, low: float, high: float, value: float = 0.1) -> Any:
     """Make a slider of powers of ten, from ``10**low`` to ``10**high``."""
-    return import_widgets(INSTEAD).FloatLogSlider(
+    return ipywidgets().FloatLogSlider(
         value=value,
         min=low,
         max=high,

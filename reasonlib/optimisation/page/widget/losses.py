@@ -12,12 +12,12 @@ from reasonlib.optimisation.page.live.tracks import (
     POINTS,
     SPOILT,
 )
-from reasonlib.optimisation.page.widget.controls import Controlled, slider, table_html
+from reasonlib.optimisation.page.widget import controls
 
 __all__ = ["Losses"]
 
 
-class Losses(Controlled):
+class Losses(controls.Controlled):
     """Move a prediction, a target or an outlier; see every loss with its slope, and the lines they fit.
 
     Attributes
@@ -28,32 +28,23 @@ class Losses(Controlled):
         How far one of the points is dragged to where it does not belong, 0 to 1.
     probability, focus
         For losses of a yes or no, of which the truth is yes.
-    result
-        What is shown.
     values
         From the name of a loss to its value and its slope, for the prediction and for the probability.
     lines
         From the name of a loss to the line, height at 0 and slope, that it fits.
-    box
-        All of them, one under the other.
-
-    Raises
-    ------
-    UserError
-        If ``ipywidgets`` is not installed.
     """
 
     def __init__(self) -> None:
-        self.prediction = slider("Prediction", 2.5, -5, 5, 0.1)
-        self.target = slider("Target", 0, -5, 5, 0.1)
-        self.delta = slider("Huber's δ", 1, 0.1, 5, 0.1)
-        self.gamma = slider("Quantile γ", 0.9, 0.05, 0.95, 0.05)
-        self.spoilt = slider("Outlier", 0, 0, 1, 0.05)
-        self.probability = slider("Probability", 0.2, 0.01, 0.99, 0.01)
-        self.focus = slider("Focal γ", 2, 0, 5, 0.25)
+        self.prediction = controls.slider("Prediction", 2.5, -5, 5, 0.1)
+        self.target = controls.slider("Target", 0, -5, 5, 0.1)
+        self.delta = controls.slider("Huber's δ", 1, 0.1, 5, 0.1)
+        self.gamma = controls.slider("Quantile γ", 0.9, 0.05, 0.95, 0.05)
+        self.spoilt = controls.slider("Outlier", 0, 0, 1, 0.05)
+        self.probability = controls.slider("Probability", 0.2, 0.01, 0.99, 0.01)
+        self.focus = controls.slider("Focal γ", 2, 0, 5, 0.25)
         self.values: dict[str, tuple[float, float]] = {}
         self.lines: dict[str, tuple[float, float]] = {}
-        controls = [
+        moved = [
             self.prediction,
             self.target,
             self.delta,
@@ -62,7 +53,7 @@ class Losses(Controlled):
             self.probability,
             self.focus,
         ]
-        self.lay_out(controls, controls)
+        self.lay_out(moved, moved)
         self.draw()
 
     def draw(self, change: Any = None) -> None:
@@ -95,7 +86,7 @@ class Losses(Controlled):
             if row[0] in self.lines:
                 means = mean_loss(row[0], self.lines[row[0]], points, **settings.get(row[0], {}))
                 row[4] = f"{means:.3f}"
-        table = table_html(["Loss", "Value", "Slope", "Line", "Its mean loss"], rows)
+        table = controls.table_html(["Loss", "Value", "Slope", "Line", "Its mean loss"], rows)
         note = (
             "<p>The last three score a yes with the probability above; their slope is against its logit.</p>"
         )

@@ -5,7 +5,6 @@ from typing import Any
 
 import torch
 
-from reasonlib.display.widgets import import_widgets
 from reasonlib.optimisation.models.optimisers import OPTIMISERS
 from reasonlib.optimisation.models.surfaces import Surface
 from reasonlib.optimisation.page.live import stills
@@ -18,19 +17,12 @@ from reasonlib.optimisation.page.live.tracks import (
     run,
     surface_of,
 )
-from reasonlib.optimisation.page.widget.controls import (
-    INSTEAD,
-    Controlled,
-    labelled,
-    powers,
-    slider,
-    table_html,
-)
+from reasonlib.optimisation.page.widget import controls
 
 __all__ = ["Race"]
 
 
-class Race(Controlled):
+class Race(controls.Controlled):
     """Race six optimisers: pick the surface, the start and the rates, or raise hills of your own.
 
     Attributes
@@ -43,37 +35,28 @@ class Race(Controlled):
         What has been raised and dug so far.
     paths
         From the name of an optimiser to its points (T + 1, 2) and losses (T + 1,).
-    result
-        What is shown.
-    box
-        All of them, one under the other.
-
-    Raises
-    ------
-    UserError
-        If ``ipywidgets`` is not installed.
     """
 
     def __init__(self, surface: str = "ravine") -> None:
         if surface not in TRACKS:
             raise ValueError(f"surface must be one of {', '.join(TRACKS)}, got {surface!r}")
-        widgets = import_widgets(INSTEAD)
+        widgets = controls.ipywidgets()
         self.surface = widgets.Dropdown(
             options=[(track.title, key) for key, track in TRACKS.items()],
             value=surface,
-            **labelled("Surface"),
+            **controls.labelled("Surface"),
         )
-        self.x = widgets.FloatText(step=0.1, **labelled("Start x"))
-        self.y = widgets.FloatText(step=0.1, **labelled("Start y"))
-        self.rate = powers("Rate η", -4, 0)
-        self.momentum = slider("Momentum γ", 0.9, 0, 0.99, 0.01)
-        self.reach = powers("η, Adagrad, Adam", -3, 0.3)
-        self.epsilon = powers("ε, Adadelta", -8, -1)
+        self.x = widgets.FloatText(step=0.1, **controls.labelled("Start x"))
+        self.y = widgets.FloatText(step=0.1, **controls.labelled("Start y"))
+        self.rate = controls.powers("Rate η", -4, 0)
+        self.momentum = controls.slider("Momentum γ", 0.9, 0, 0.99, 0.01)
+        self.reach = controls.powers("η, Adagrad, Adam", -3, 0.3)
+        self.epsilon = controls.powers("ε, Adadelta", -8, -1)
         self.steps = widgets.IntSlider(
-            value=100, min=1, max=300, continuous_update=False, **labelled("Steps")
+            value=100, min=1, max=300, continuous_update=False, **controls.labelled("Steps")
         )
-        self.hill = slider("Hill (valley < 0)", 1, -3, 3, 0.1)
-        self.width = slider("Its width", 0.5, 0.2, 1.2, 0.05)
+        self.hill = controls.slider("Hill (valley < 0)", 1, -3, 3, 0.1)
+        self.width = controls.slider("Its width", 0.5, 0.2, 1.2, 0.05)
         self.raised = widgets.Button(description="Put it at the start")
         self.bumps: list[Bump] = list(LAND)
         self.paths: dict[str, tuple[torch.Tensor, torch.Tensor]] = {}
@@ -132,7 +115,7 @@ class Race(Controlled):
             arrived = torch.nonzero(losses <= track.goal) if track.goal is not None else torch.empty(0)
             there = f"step {int(arrived[0])}" if len(arrived) else "–"
             rows.append([str(order.index(name) + 1), name, f"{ends[name]:.3g}", there])
-        table = table_html(
+        table = controls.table_html(
             ["Place", "Optimiser", "Loss", track.there if track.goal is not None else ""], rows
         )
         self.result.value = stills.race(track, ground)._repr_html_() + table

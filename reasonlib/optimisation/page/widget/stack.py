@@ -3,23 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
-from reasonlib.display.widgets import import_widgets
 from reasonlib.optimisation.models.activations import ACTIVATIONS
 from reasonlib.optimisation.page.live import stills
 from reasonlib.optimisation.page.live.stack import Pass, Stack, StackConfig
-from reasonlib.optimisation.page.widget.controls import (
-    INSTEAD,
-    Controlled,
-    labelled,
-    powers,
-    slider,
-    table_html,
-)
+from reasonlib.optimisation.page.widget import controls
 
 __all__ = ["DeepStack"]
 
 
-class DeepStack(Controlled):
+class DeepStack(controls.Controlled):
     """Choose a deep stack, train it some steps at a time, and see every layer.
 
     Attributes
@@ -32,30 +24,21 @@ class DeepStack(Controlled):
         How many.
     stack, first, last
         The `live.stack.Stack`, and what its first and its latest pass showed.
-    result
-        What is shown.
-    box
-        All of them, one under the other.
-
-    Raises
-    ------
-    UserError
-        If ``ipywidgets`` is not installed.
     """
 
     def __init__(self, config: StackConfig | None = None) -> None:
         config = config or StackConfig()
-        widgets = import_widgets(INSTEAD)
+        widgets = controls.ipywidgets()
         self.activation = widgets.Dropdown(
-            options=list(ACTIVATIONS), value=config.activation, **labelled("Activation")
+            options=list(ACTIVATIONS), value=config.activation, **controls.labelled("Activation")
         )
         self.depth = widgets.IntSlider(
-            value=config.depth, min=2, max=16, continuous_update=False, **labelled("Layers")
+            value=config.depth, min=2, max=16, continuous_update=False, **controls.labelled("Layers")
         )
-        self.scale = slider("Weight scale", config.scale, 0.1, 6, 0.1)
-        self.rate = powers("Rate η", -3, 1, config.rate)
-        self.seed = widgets.BoundedIntText(value=config.seed, min=1, max=999, **labelled("Seed"))
-        self.ahead = widgets.IntSlider(value=20, min=1, max=100, **labelled("Steps at a time"))
+        self.scale = controls.slider("Weight scale", config.scale, 0.1, 6, 0.1)
+        self.rate = controls.powers("Rate η", -3, 1, config.rate)
+        self.seed = widgets.BoundedIntText(value=config.seed, min=1, max=999, **controls.labelled("Seed"))
+        self.ahead = widgets.IntSlider(value=20, min=1, max=100, **controls.labelled("Steps at a time"))
         self.train = widgets.Button(description="Train", button_style="primary")
         watched = [self.activation, self.depth, self.scale, self.rate, self.seed]
         self.lay_out([*watched, self.ahead, self.train], watched)
@@ -102,4 +85,4 @@ class DeepStack(Controlled):
             passes = {**passes, f"step {self.stack.steps}": self.last}
         picture = stills.layers(passes, self.stack.config)._repr_html_()
         head = ["Layer", "Mean", "Saturated", "Dead units", "Gradient"]
-        self.result.value = told + picture + table_html(head, rows)
+        self.result.value = told + picture + controls.table_html(head, rows)

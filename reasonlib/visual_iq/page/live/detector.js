@@ -56,8 +56,9 @@ class Convolution {
     const h = Math.ceil(height / stride), w = Math.ceil(width / stride), last = this.before.get(height);
     const todo = last ? this.changed(map, h, w, stride, last.data) : null, input = this.padded(map, reach);
     const result = last ? last.result.slice() : new Float64Array(h * w * outputs), line = (width + 2 * reach) * inputs, across = side * inputs;
-    const lowest = rectify ? 0 : -Infinity;
-    for (let y = 0; y < h; y++) {
+    const lowest = rectify ? 0 : -Infinity, tiles = side === 3 && stride === 1 && h % 2 === 0 && w % 2 === 0;
+    if (tiles) this.overTiles(input, line, h, w, todo, result, lowest);
+    for (let y = 0; !tiles && y < h; y++) {
       for (let x = 0; x < w; x += 2) {
         const both = x + 1 < w;
         if (todo && !todo[y * w + x] && !(both && todo[y * w + x + 1])) continue;
@@ -94,6 +95,104 @@ class Convolution {
     }
     this.before.set(height, { data, result });
     return { height: h, width: w, features: outputs, data: result };
+  }
+
+  /**
+   * The same for four cells at a time, two by two, with 16 products of numbers where there were 36 (Lavin and Gray 2016):
+   * cells and kernel are turned so that their products, place by place, are those of the four results, turned.
+   */
+  overTiles(input, line, h, w, todo, result, lowest) {
+    const { inputs, outputs, blocks, bias } = this, turned = (this.turned ??= turnedKernel(this)), wide = 4 * blocks, tiles = [];
+    for (let y = 0; y < h; y += 2) {
+      for (let x = 0, at = y * w; x < w; x += 2, at += 2) if (!todo || todo[at] || todo[at + 1] || todo[at + w] || todo[at + w + 1]) tiles.push([y, x]);
+    }
+    const seen = new Float64Array(2 * 16 * inputs), found = new Float64Array(2 * 16 * wide);
+    for (let number = 0; number < tiles.length; number += 2) {
+      const both = tiles.slice(number, number + 2);
+      both.forEach(([y, x], which) => turnCells(input, y * line + x * inputs, line, inputs, seen, which * 16 * inputs));
+      for (let place = 0, k = 0; place < 16; place++) {
+        const one = place * inputs, other = one + 16 * inputs;
+        for (let block = 0; block < blocks; block++) {
+          let a0 = 0, a1 = 0, a2 = 0, a3 = 0, b0 = 0, b1 = 0, b2 = 0, b3 = 0;
+          for (let i = 0; i < inputs; i++, k += 4) {
+            const a = seen[one + i], b = seen[other + i], k0 = turned[k], k1 = turned[k + 1], k2 = turned[k + 2], k3 = turned[k + 3];
+            a0 += a * k0;
+            a1 += a * k1;
+            a2 += a * k2;
+            a3 += a * k3;
+            b0 += b * k0;
+            b1 += b * k1;
+            b2 += b * k2;
+            b3 += b * k3;
+          }
+          const to = place * wide + 4 * block, next = to + 16 * wide;
+          found[to] = a0;
+          found[to + 1] = a1;
+          found[to + 2] = a2;
+          found[to + 3] = a3;
+          found[next] = b0;
+          found[next + 1] = b1;
+          found[next + 2] = b2;
+          found[next + 3] = b3;
+        }
+      }
+      both.forEach(([y, x], which) => {
+        const to = (y * w + x) * outputs, below = to + w * outputs;
+        for (let o = 0, at = which * 16 * wide; o < outputs; o++, at++) {
+          const row = (r) => found[at + 4 * r * wide], of = (r, c) => found[at + (4 * r + c) * wide];
+          let l0 = row(0) + of(0, 1) + of(0, 2), l1 = row(1) + of(1, 1) + of(1, 2), l2 = row(2) + of(2, 1) + of(2, 2), l3 = row(3) + of(3, 1) + of(3, 2);
+          result[to + o] = Math.max(lowest, l0 + l1 + l2 + bias[o]);
+          result[below + o] = Math.max(lowest, l1 - l2 - l3 + bias[o]);
+          l0 = of(0, 1) - of(0, 2) - of(0, 3), l1 = of(1, 1) - of(1, 2) - of(1, 3), l2 = of(2, 1) - of(2, 2) - of(2, 3), l3 = of(3, 1) - of(3, 2) - of(3, 3);
+          result[to + outputs + o] = Math.max(lowest, l0 + l1 + l2 + bias[o]);
+          result[below + outputs + o] = Math.max(lowest, l1 - l2 - l3 + bias[o]);
+        }
+      });
+    }
+  }
+}
+
+/** A kernel of three by three, turned to four by four: G k G^T, for each input and output. */
+function turnedKernel({ inputs, blocks, kernel }) {
+  const size = 4 * inputs, turned = new Float64Array(16 * blocks * size), half = new Float64Array(12);
+  for (let block = 0; block < blocks; block++) {
+    for (let k = 0; k < size; k++) {
+      for (let column = 0; column < 3; column++) { // down the columns, then along the rows
+        const at = (block * 9 + column) * size + k, a = kernel[at], b = kernel[at + 3 * size], c = kernel[at + 6 * size];
+        half[column] = a;
+        half[3 + column] = (a + b + c) / 2;
+        half[6 + column] = (a - b + c) / 2;
+        half[9 + column] = c;
+      }
+      for (let row = 0; row < 4; row++) {
+        const a = half[3 * row], b = half[3 * row + 1], c = half[3 * row + 2], put = (4 * row * blocks + block) * size + k, next = blocks * size;
+        turned[put] = a;
+        turned[put + next] = (a + b + c) / 2;
+        turned[put + 2 * next] = (a - b + c) / 2;
+        turned[put + 3 * next] = c;
+      }
+    }
+  }
+  return turned;
+}
+
+/** Four by four cells from `from` on, turned: B^T d B, for each input. */
+function turnCells(input, from, line, inputs, into, to) {
+  for (let i = 0; i < inputs; i++) {
+    for (let column = 0; column < 4; column++) { // down the columns; then along the rows, in place
+      const at = from + column * inputs + i, a = input[at], b = input[at + line], c = input[at + 2 * line], d = input[at + 3 * line], put = to + column * inputs + i;
+      into[put] = a - c;
+      into[put + 4 * inputs] = b + c;
+      into[put + 8 * inputs] = c - b;
+      into[put + 12 * inputs] = b - d;
+    }
+    for (let row = 0; row < 4; row++) {
+      const put = to + 4 * row * inputs + i, a = into[put], b = into[put + inputs], c = into[put + 2 * inputs], d = into[put + 3 * inputs];
+      into[put] = a - c;
+      into[put + inputs] = b + c;
+      into[put + 2 * inputs] = c - b;
+      into[put + 3 * inputs] = b - d;
+    }
   }
 }
 

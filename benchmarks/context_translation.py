@@ -86,9 +86,8 @@ def comparisons():
     hce, twc = (
         Translator(name, SystemConfig(**SIZES, dropout=0.0)).eval() for name in ("hce", "concatenation")
     )
-    stream = document_batches(documents=4, sentences=13, length=LENGTH, context=10, vocabulary=VOCABULARY)
 
-    def translate(make):
+    def translate(make, stream):
         def run():
             writer = make()
             for each in stream:
@@ -96,9 +95,13 @@ def comparisons():
 
         return run
 
-    yield (
-        "sentences translated after ten context sentences, HCE with its cache",
-        "TwC",
-        translate(lambda: CachedTranslator(hce)),
-        translate(lambda: twc),
-    )
+    for documents in (1, 4, 16):
+        stream = document_batches(
+            documents=documents, sentences=13, length=LENGTH, context=10, vocabulary=VOCABULARY
+        )
+        yield (
+            f"ten context sentences, {documents} documents side by side, HCE with its cache",
+            "TwC",
+            translate(lambda: CachedTranslator(hce), stream),
+            translate(lambda: twc, stream),
+        )

@@ -15,10 +15,10 @@ from reasonlib.context_translation.experiments.cost import (
     saved_bytes,
 )
 from reasonlib.context_translation.experiments.measures import contrastive
-from reasonlib.context_translation.experiments.train import Recipe, Trained
+from reasonlib.context_translation.experiments.train import Recipe, Trained, keep_helpful
 from reasonlib.context_translation.models.parts import SystemConfig
 from reasonlib.context_translation.models.translator import SYSTEMS, Translator, translation_loss
-from reasonlib.parallel import SimulatorConfig, simulate
+from reasonlib.parallel import Document, SentencePair, SimulatorConfig, simulate
 from reasonlib.tracking.runner import run
 from reasonlib.training.settings import construct
 
@@ -54,6 +54,20 @@ def learn(system, *, goal, most=60):
         if accuracy >= goal:
             break
     return accuracy
+
+
+def test_unhelpful_sentences_are_dropped_as_context_of_others_they_stay():
+    documents = simulate(40, seed=1)
+    sentences = encode(documents, Words.of(texts(documents)))
+    kept = keep_helpful(sentences, documents, share=0.25)
+    labels = [documents[n].pairs[position].helpful for n, position in (one.position for one in kept)]
+    assert sum(labels) == 120 and 0.15 * 280 < labels.count(False) < 0.35 * 280
+    assert all(sentence in sentences for sentence in kept)
+    assert keep_helpful(sentences, documents, share=1.0) == sentences
+    unlabelled = [Document(tuple(SentencePair(p.source, p.target) for p in d.pairs)) for d in documents]
+    assert keep_helpful(sentences, unlabelled, share=0.0) == sentences
+    with pytest.raises(ValueError, match="unhelpful must be between 0 and 1"):
+        Recipe(unhelpful=1.5)
 
 
 def test_the_hierarchical_encoder_learns_the_form_of_address():

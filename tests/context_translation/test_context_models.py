@@ -75,6 +75,12 @@ def test_attention_to_the_context_is_a_distribution(system):
         torch.testing.assert_close(total, torch.ones_like(total))
 
 
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_attention_is_not_kept_while_a_model_trains(system):
+    made = translator(system).train()(collate(SENTENCES[5:8]))
+    assert made.attention is made.encoding.words is made.encoding.sentences is None
+
+
 @pytest.mark.parametrize("system", CONTEXTUAL)
 def test_the_context_and_its_order_matter(system):
     model, batch = translator(system), collate(SENTENCES[5:8])

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Unpack
 
+import numpy as np
 import torch
 
 from reasonlib import training
@@ -26,7 +27,7 @@ from reasonlib.context_translation.models.translator import Translator, translat
 from reasonlib.parallel.example import Document
 from reasonlib.training import RunOptions
 
-__all__ = ["Recipe", "Trained", "train", "valid_loss"]
+__all__ = ["Recipe", "Trained", "keep_helpful", "train", "valid_loss"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +47,7 @@ class Recipe:
     document: bool = False
     epochs: int = 10
     batch: int = 64  # sentences
+    unhelpful: float = 1.0  # share of the unhelpful sentences that train; all others always do
     lr: float = 1e-3
     betas: tuple[float, float] = (0.9, 0.999)  # of Adam; the source prints none
     warmup: int = 0  # optimiser steps; the source prints none
@@ -62,6 +64,8 @@ class Recipe:
         for name in ("epochs", "batch", "beam"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if not 0 <= self.unhelpful <= 1:
+            raise ValueError(f"unhelpful must be between 0 and 1, got {self.unhelpful}")
         if self.context < 0:
             raise ValueError(f"context must be at least 0, got {self.context}")
 
@@ -109,6 +113,21 @@ def valid_loss(model: Translator, sentences: Sequence[EncodedSentence], *, size:
     return total / count
 
 
+def keep_helpful(
+    sentences: Sequence[EncodedSentence], documents: Sequence[Document], *, share: float
+) -> list[EncodedSentence]:
+    """Drop unhelpful sentences until `share` of them is left: they are learnt first, and need no context.
+
+    The sentences that are dropped stay context of others. Which they are does not depend on a seed.
+    """
+    draw = np.random.default_rng(0)
+    return [
+        sentence
+        for sentence, kept in zip(sentences, draw.random(len(sentences)) < share, strict=True)
+        if kept or documents[sentence.position[0]].pairs[sentence.position[1]].helpful is not False
+    ]
+
+
 def train(
     recipe: Recipe,
     splits: Splits,
@@ -141,6 +160,8 @@ def train(
         part: encode(documents, tokens, context=recipe.context, longest=recipe.longest, whole=recipe.document)
         for part, documents in (("train", splits.train), ("valid", splits.valid))
     }
+
+    encoded["train"] = keep_helpful(encoded["train"], splits.train, share=recipe.unhelpful)
 
     def epoch_batches(epoch: int) -> Iterator[Batch]:
         for _, batch in batches(encoded["train"], size=recipe.batch, seed=seed, epoch=epoch):

@@ -56,8 +56,6 @@ class Concatenation(nn.Module):
         # end excerpt
         if self.training:
             return Encoding(encoded.output, mask)
-        if self.training:
-            return Encoding(encoded.output, mask)
         length, (count, width) = batch.source.shape[1], batch.context.shape[1:]
         weights = torch.stack([layer.weights.mean(1) for layer in encoded.attention]).mean(0)  # (B, L, L)
         rows = weights[:, :length].detach()

@@ -69,4 +69,6 @@ class DAT(nn.Module):
         # eq. 3.6 to 3.8
         x, weights, gate = self.encoder.layers[-1](x, mask, t, present)
         # end excerpt
+        if self.training:
+            return Encoding(self.encoder.end(x), mask, gate=gate)
         return Encoding(self.encoder.end(x), mask, gate=gate, **word_attention([weights], shape))

@@ -113,4 +113,6 @@ class DCT(nn.Module):
         for layer in self.layers:
             x, weights = layer(x, mask, t, present)
             attention.append(weights)
+        if self.training:
+            return Encoding(self.end(x), mask)
         return Encoding(self.end(x), mask, **word_attention(attention, shape))

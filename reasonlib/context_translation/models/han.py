@@ -132,9 +132,12 @@ class HAN(nn.Module):
             c, x = layer(c, context_mask).output, layer(x, mask).output
             states = self.encoder.end(c).unflatten(0, shape[:2])
             x, by_word, sentence, gate = self.hierarchy(x, states, batch.context.ne(0))
-            words.append(by_word.detach())
-            by_sentence.append(sentence.detach())
             gates.append(gate)
+            if not self.training:
+                words.append(by_word.detach())
+                by_sentence.append(sentence.detach())
+        if self.training:
+            return Encoding(self.encoder.end(x), mask, gate=torch.stack(gates).mean(0))
         return Encoding(
             self.encoder.end(x),
             mask,

@@ -146,6 +146,8 @@ class HCE(nn.Module):
         # eq. 3.6 to 3.8
         x, weights, gate = self.encoder.layers[-1](x, mask, t, present)
         # end excerpt
+        if self.training:
+            return Encoding(self.encoder.end(x), mask, gate=gate)
         sentences = weights.mean(1)[:, :, : alpha.shape[1]].detach()  # (B, S, C)
         words = sentences.unsqueeze(3) * alpha.detach().unsqueeze(1)
         return Encoding(self.encoder.end(x), mask, words=words, sentences=sentences, gate=gate)

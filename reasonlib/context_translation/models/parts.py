@@ -95,7 +95,7 @@ class Encoding(NamedTuple):
         Where each source token looked among the words of the context, mean over heads and layers. A row sums
         to one, or to less where the same attention also reads the source. None while the model trains.
     sentences : (B, S, C), optional
-        The same for whole sentences.
+        The same for whole sentences. None while the model trains.
     gate : (B, S, D), optional
         Share of the source in the gated sum, 0 to 1.
     """

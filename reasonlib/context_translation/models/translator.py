@@ -55,13 +55,14 @@ class Translation(NamedTuple):
         Of each target token, given those before it.
     encoding : Encoding
         What the encoder made, with its attention to the context.
-    attention : (B, U, S)
-        Where the decoder looked in the memory for each target token, mean over heads and layers.
+    attention : (B, U, S), optional
+        Where the decoder looked in the memory for each target token, mean over heads and layers. None while
+        the model trains.
     """
 
     logits: Float[Tensor, "B U V"]
     encoding: Encoding
-    attention: Float[Tensor, "B U S"]
+    attention: Float[Tensor, "B U S"] | None
 
 
 class Written(NamedTuple):
@@ -156,7 +157,8 @@ class Translator(nn.Module):
         """Score the target of a batch."""
         encoding = self.encode(batch)
         decoded = self.decode(batch.given, encoding)
-        return Translation(self.target.logits(decoded.output), encoding, _mean(decoded.attention))
+        looked = None if self.training else _mean(decoded.attention)
+        return Translation(self.target.logits(decoded.output), encoding, looked)
 
     def begin(self, batch: Batch) -> Progress:
         """Read the sentences once, ready to be translated token by token."""

@@ -73,7 +73,7 @@ def read_in_context(translator: BundledTranslator, sentence: str, context: Seque
     (ids,) = translate_batch(translator.model, collate([encoded]), longest=LONGEST)
     scored = translator.model(collate([EncodedSentence(encoded.source, encoded.context, ids)]))
     encoding = scored.encoding
-    assert encoding.words is not None and encoding.gate is not None
+    assert scored.attention is not None and encoding.words is not None and encoding.gate is not None
     looks = torch.einsum("us,sct->uct", scored.attention[0], encoding.words[0])
     tokens, lengths = translator.tokens.vocabulary.tokens, [len(one) for one in encoded.context]
     return InContext(

@@ -55,8 +55,9 @@ def gains() -> Picture:
         plotting.bars(series, unit="points gained"),
         alt=f"Measured gain of MT-DNN over ST-DNN in points: {said}.",
         caption="Gain of MT-DNN, fine-tuned, over ST-DNN on six released sets, in points of their metrics, "
-        f"for two encoders ({'; '.join(sorted(origins))}). Lines: 95 % intervals of the paired difference. "
-        "MiniLM was itself trained on sentence pairs, paraphrases and inference among them.",
+        f"with the encoder {' or '.join(series)} ({'; '.join(sorted(origins))}). Lines: 95 % intervals of "
+        "the paired difference. MiniLM was itself trained on sentence pairs, paraphrases and inference among "
+        "them.",
     )
 
 

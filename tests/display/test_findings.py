@@ -8,7 +8,7 @@ from reasonlib.display import findings
 from reasonlib.display.claim_line import figures, line
 from reasonlib.errors import UserError
 from reasonlib.optimisation.page.labels import METRICS
-from reasonlib.tracking import claims, records
+from reasonlib.tracking import claims, record_files, records
 from reasonlib.tracking.experiment import experiments, topics
 
 OUTLIERS = ["optimisation/mse/outliers"]
@@ -84,7 +84,8 @@ def test_a_topic_has_words_for_its_comparisons_and_every_word_is_a_metric_or_a_r
     asked = {side.metric for side in measured} | {
         f"{side.experiment.partition('/')[2]}@{side.metric}" for side in measured
     }
-    assert {side.metric for side in compared} <= set(words.METRICS) <= asked
+    recorded = {metric for record in record_files.read(topic) for metric in record.metrics}
+    assert {side.metric for side in compared} <= set(words.METRICS) <= asked | recorded
     rows = {(name.partition("/")[2], row) for name, one in experiments(topic).items() for row in one.rows}
     assert set(words.ROWS) <= {row for _, row in rows} | {f"{experiment}@{row}" for experiment, row in rows}
 

@@ -18,7 +18,7 @@ from reasonlib.story_qa.data.masking import word_tokenizer
 from reasonlib.story_qa.data.simulator import simulate
 from reasonlib.story_qa.experiments.metrics import predict
 from reasonlib.story_qa.experiments.pretrain import EncoderSize, new_model
-from reasonlib.story_qa.models import pretrained
+from reasonlib.story_qa.models import pretrained, pretrained_readers
 from reasonlib.story_qa.models.bert import AnswerReader
 from reasonlib.story_qa.models.memory_network import MemoryConfig, MemoryNetwork
 from reasonlib.story_qa.page import ask
@@ -284,7 +284,7 @@ def test_the_encoder_says_what_it_left_out_and_what_it_does_not_know(reader):
 
 def test_bert_is_the_reader_that_ships(monkeypatch, tmp_path):
     ask._evidence.cache_clear()
-    monkeypatch.setattr(pretrained, "EVIDENCE", tmp_path / "evidence")
+    monkeypatch.setattr(pretrained_readers, "EVIDENCE", tmp_path / "evidence")
     with pytest.raises(UserError, match=r"there is no evidence reader at .*; install the library again"):
         answer(STORY, "Where is the milk?", "bert")
     ask._evidence.cache_clear()

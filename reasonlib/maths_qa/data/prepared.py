@@ -25,7 +25,6 @@ from zipfile import BadZipFile
 import numpy as np
 
 from reasonlib.errors import DataError
-from reasonlib.maths_qa.data import compatibility, generator
 from reasonlib.maths_qa.data.encoding import Encoded
 from reasonlib.maths_qa.data.example import DIFFICULTIES, Problem
 from reasonlib.maths_qa.data.generator import BLOCK, check_request, draw_block
@@ -163,7 +162,7 @@ def _cache() -> Path:
 @lru_cache(maxsize=1)
 def _drawn_by() -> str:
     """Name the code and the packages that decide what is drawn."""
-    parts = [Path(str(module.__file__)).read_bytes() for module in (compatibility, generator)]
+    parts = [Path(__file__).with_name(name).read_bytes() for name in ("compatibility.py", "generator.py")]
     for package in ("mathematics_dataset", "sympy", "numpy"):
         try:
             parts.append(f"{package} {version(package)}".encode())

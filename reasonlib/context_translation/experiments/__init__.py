@@ -51,7 +51,8 @@ SIMULATED = Experiment(
 COST = Experiment(
     name="context_translation/cost",
     title="Parameters, speed relative to TwC, and how the cost grows with the context (table 3.4)",
-    rows={name: {"system": name} for name in SYSTEMS},
+    rows={name: {"system": name} for name in SYSTEMS}
+    | {name: {"system": name, "side_by_side": 16} for name in ("hce", "hmce")},  # those with a cache
     scales={
         "smoke": {
             "width": 16, "layers": 1, "vocabulary": 50, "rows": 2, "length": 4, "repeats": 1,

@@ -5,6 +5,7 @@ picture says at which scale and on which data it was measured.
 """
 
 import html
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,9 @@ from reasonlib.tracking import claims, records
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["best", "by_metric", "grid", "missing", "origin", "published", "rows", "spreads"]
+__all__ = ["best", "by_metric", "grid", "missing", "origin", "published", "rows", "spreads", "together"]
+
+_SEEDS = re.compile(r"(\d+) seeds?")
 
 
 def best(experiment: str, row: str, **where: Any) -> records.Group:
@@ -42,6 +45,28 @@ def origin(group: records.Group) -> str:
     stale = f", stale ({group.stale})" if group.stale else ""
     kind = "" if group.data.name == group.data.kind else f" ({group.data.kind})"
     return f"{group.scale} scale, {group.data.name}{kind}, {seeds}{stale}"
+
+
+def together(origins: Iterable[str]) -> str:
+    """Join what `origin` says of several groups; those that differ only in their seeds become one.
+
+    >>> together(["quick scale, simulated (stand-in), 3 seeds", "quick scale, simulated (stand-in), 10 seeds"])
+    'quick scale, simulated (stand-in), 3 to 10 seeds'
+    """
+    seeds: dict[tuple[str, str], set[int]] = {}
+    for said in origins:
+        match = _SEEDS.search(said)
+        before, after = (said[: match.start()], said[match.end() :]) if match else (said, "")
+        seeds.setdefault((before, after), set()).update({int(match[1])} if match else ())
+    parts = []
+    for (before, after), counts in sorted(seeds.items()):
+        if not counts:
+            parts.append(before)
+            continue
+        least, most = min(counts), max(counts)
+        number = f"{most}" if least == most else f"{least} to {most}"
+        parts.append(f"{before}{number} seed{'s' * (most > 1)}{after}")
+    return "; ".join(parts)
 
 
 def missing(experiment: str) -> plotting.Picture:

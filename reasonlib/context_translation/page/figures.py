@@ -100,7 +100,7 @@ def helpful() -> Picture:
         plotting.bars(ours, unit="sentence accuracy, simulated languages", limits=(0, 1)),
         alt="Our sentence accuracy on helpful and on unhelpful sentences.",
         caption="Left: the thesis's table 3.5. Right: our runs "
-        f"({'; '.join(sorted(origins))}); lines are 95 % intervals.",
+        f"({results.together(origins)}); lines are 95 % intervals.",
     )
     return plotting.beside(left, right)
 
@@ -124,7 +124,7 @@ def overall() -> Picture:
         plotting.bars(values, unit="BLEU, simulated languages", limits=(max(0, lowest - 10), 104)),
         alt="Our BLEU of the seven systems.",
         caption=f"Left: the thesis's table 3.2, IWSLT 2017; the axis starts at 26. Right: our runs "
-        f"({'; '.join(sorted(origins))}); lines are 95 % intervals.",
+        f"({results.together(origins)}); lines are 95 % intervals.",
     )
     return plotting.beside(left, right)
 
@@ -137,7 +137,7 @@ def systems(metric: str, unit: str, *, rows: Sequence[str] = tuple(ROWS)) -> Pic
     return plotting.show(
         plotting.bars(values, unit=unit, limits=(0, 1.08)),
         alt=f"{unit.capitalize()} of the systems.",
-        caption=f"{METRICS.get(metric, unit).capitalize()}: {'; '.join(sorted(origins))}. Lines: 95 % "
+        caption=f"{METRICS.get(metric, unit).capitalize()}: {results.together(origins)}. Lines: 95 % "
         "intervals.",
     )
 
@@ -176,7 +176,7 @@ def growth() -> Picture:
         caption = (
             "One sentence and its context on one core; axes are logarithmic. Left: time, right: memory. "
             f"What the context adds grows with these powers of N. Time: {', '.join(notes['seconds'])}. "
-            f"Memory: {', '.join(notes['memory'])}. {'; '.join(sorted(origins)).capitalize()}."
+            f"Memory: {', '.join(notes['memory'])}. {results.together(origins).capitalize()}."
         )
         alt = f"{unit.capitalize()} against the number of context sentences; concatenation grows fastest."
         pictures.append(plotting.show(drawing, alt=alt, caption=caption if lines is memory else None))
@@ -218,7 +218,7 @@ def cached() -> Picture:
         plotting.bars(values, unit="sentences a second, as a ratio to TwC", reference=("TwC", 1.0)),
         alt="Translation speed as a ratio to TwC, with and without a cache.",
         caption="Documents with ten context sentences, translated on one processor core "
-        f"({'; '.join(sorted(origins))}). Lines: 95 % intervals.",
+        f"({results.together(origins)}). Lines: 95 % intervals.",
     )
 
 

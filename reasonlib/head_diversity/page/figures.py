@@ -138,7 +138,7 @@ def heads_published() -> Picture:
         alt="Mean similarity of two heads by the number of heads, in the source and here.",
         caption="Mean similarity of two heads by the number of heads, for models of one width. The "
         "source's table 4.3 has plain CKA; ours is debiased CKA "
-        f"({'; '.join(sorted(origins)) or 'not measured yet'}).",
+        f"({results.together(origins) or 'not measured yet'}).",
     )
 
 
@@ -159,7 +159,7 @@ def translator_heads() -> Picture:
         plotting.lines(lines, x="heads", y="SVCCA similarity to a model with one head", limits=(0, 1)),
         alt="SVCCA similarity to a single-headed model by the number of heads.",
         caption="SVCCA similarity of a layer's joined heads to those of another model with one head "
-        f"({'; '.join(sorted(origins)) or 'ours: not measured yet'}).",
+        f"({results.together(origins) or 'ours: not measured yet'}).",
     )
 
 
@@ -196,7 +196,7 @@ def geometry(untrained: Mapping[int, float]) -> Picture:
         caption="CKA of two heads by the number of heads: 1 / H, the value for random orthonormal "
         "projections; the source's nine models (mean and range over widths, plain CKA); and our language "
         "models before training (debiased CKA, one model of each size) and after it "
-        f"({'; '.join(sorted(origins)) or 'not measured yet'}).",
+        f"({results.together(origins) or 'not measured yet'}).",
     )
 
 
@@ -270,7 +270,7 @@ def perplexities() -> Picture:
                 words: Spread(value.mean / base, value.half and value.half / base)
                 for words, value in ours.items()
             }
-            captions.append(f"{name.removeprefix('ours, ')} ({'; '.join(sorted(origins))})")
+            captions.append(f"{name.removeprefix('ours, ')} ({results.together(origins)})")
     return plotting.show(
         plotting.bars(values, unit="relative perplexity (lower is better)"),
         alt="Perplexities with each control as shares of that without, in the source and here.",
@@ -293,7 +293,7 @@ def control_similarity() -> Picture:
     return plotting.show(
         plotting.bars(values, unit="mean similarity of two heads", limits=(0, 1)),
         alt="Similarity of heads with each control.",
-        caption=f"Mean similarity of two heads of a language model ({'; '.join(sorted(origins))}). Lines: "
+        caption=f"Mean similarity of two heads of a language model ({results.together(origins)}). Lines: "
         "95 % intervals.",
     )
 
@@ -325,7 +325,7 @@ def pruning() -> Picture:
     return plotting.show(
         drawing,
         alt=f"Damage by removal against similarity, for {counts}.",
-        caption=f"Each mark is a head of a trained model ({counts}; {'; '.join(sorted(origins))}): how much "
+        caption=f"Each mark is a head of a trained model ({counts}; {results.together(origins)}): how much "
         "it resembles the other heads of its layer (debiased CKA), and how much the test loss rises when it "
         "is set to zero.",
     )

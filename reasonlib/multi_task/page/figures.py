@@ -183,7 +183,7 @@ def _rows(experiment: str, rows: Sequence[str], metrics: dict[str, str], unit: s
     drawing = plotting.bars(series if len(series) > 1 else next(iter(series.values())), unit=unit)
     absent = [names[row] for row in rows if not any(names[row] in values for values in series.values())]
     missing = f" Not run yet: {'; '.join(absent)}." if absent else ""
-    caption = f"{about} Lines: 95 % intervals ({'; '.join(sorted(origins))}).{missing}"
+    caption = f"{about} Lines: 95 % intervals ({results.together(origins)}).{missing}"
     return plotting.show(drawing, alt=f"{about} {spoken}.", caption=caption)
 
 

@@ -55,7 +55,7 @@ def gains() -> Picture:
         plotting.bars(series, unit="points gained"),
         alt=f"Measured gain of MT-DNN over ST-DNN in points: {said}.",
         caption="Gain of MT-DNN, fine-tuned, over ST-DNN on six released sets, in points of their metrics, "
-        f"with the encoder {' or '.join(series)} ({'; '.join(sorted(origins))}). Lines: 95 % intervals of "
+        f"with the encoder {' or '.join(series)} ({results.together(origins)}). Lines: 95 % intervals of "
         "the paired difference. MiniLM was itself trained on sentence pairs, paraphrases and inference among "
         "them.",
     )
@@ -110,7 +110,7 @@ def adaptation() -> Picture:
     most = " or ".join(f"{count:,}" for count in sorted(counts))
     caption = (
         f"Accuracy on SNLI (left) and SciTail (right) after training on a share of {most} examples of their "
-        f"development parts ({'; '.join(sorted(origins))}). Bands: 95 % intervals. Chance is 33 % on SNLI; "
+        f"development parts ({results.together(origins)}). Bands: 95 % intervals. Chance is 33 % on SNLI; "
         "on SciTail, whose two labels are not equally frequent, one label alone gets more than half."
     )
     *first, (drawing, alt) = pictures

@@ -106,7 +106,7 @@ def _curve(experiment: str, rows: Sequence[str], task: str) -> tuple[tuple[list[
     gains, origins = results.spreads(
         [(experiment, row) for row in rows], f"{task}.gain", names={}, factor=100
     )
-    return band([float(row) for row in gains], list(gains.values())), "; ".join(sorted(origins))
+    return band([float(row) for row in gains], list(gains.values())), results.together(origins)
 
 
 def _dial(
@@ -222,7 +222,7 @@ def adaptation() -> Picture:
             drawing,
             alt=f"Measured accuracy against the share of examples: {spoken}.",
             caption="Left: the source's figure 2, one run each. Right: our new tasks with "
-            f"{examples:,} examples each, bands are 95 % intervals ({'; '.join(sorted(origins))}). "
+            f"{examples:,} examples each, bands are 95 % intervals ({results.together(origins)}). "
             "Chance is 33 % on captions and SNLI, 50 % on science and SciTail.",
         )
     )

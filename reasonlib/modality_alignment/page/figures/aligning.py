@@ -124,5 +124,5 @@ def bias() -> Picture:
         alt=f"CKA of shuffled representations from the smallest to the largest batch: {spoken}.",
         caption="CKA of two trained representations, in batches of the size that training used. The rows of "
         "one representation are shuffled, so the right value is 0. "
-        f"Bands: 95 % intervals ({'; '.join(sorted(origins))}).",
+        f"Bands: 95 % intervals ({results.together(origins)}).",
     )

@@ -42,7 +42,7 @@ def grouped(
     return plotting.show(
         plotting.bars(bars, unit=unit, **look),
         alt=f"{about} {spoken}.",
-        caption=f"{about} Lines: 95 % intervals ({'; '.join(sorted(origins))}).",
+        caption=f"{about} Lines: 95 % intervals ({results.together(origins)}).",
     )
 
 

@@ -50,8 +50,8 @@ def origin(group: records.Group) -> str:
 def together(origins: Iterable[str]) -> str:
     """Join what `origin` says of several groups; those that differ only in their seeds become one.
 
-    >>> together(["quick scale, simulated (stand-in), 3 seeds", "quick scale, simulated (stand-in), 10 seeds"])
-    'quick scale, simulated (stand-in), 3 to 10 seeds'
+    >>> together(["quick scale, made (stand-in), 3 seeds", "quick scale, made (stand-in), 10 seeds"])
+    'quick scale, made (stand-in), 3 to 10 seeds'
     """
     seeds: dict[tuple[str, str], set[int]] = {}
     for said in origins:

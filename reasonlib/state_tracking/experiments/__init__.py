@@ -40,7 +40,7 @@ def _make(trial: Trial) -> Measured:
 SCALES = {
     "smoke": {"dialogues": 12, "valid_size": 4, "test_size": 6, "epochs": 1},
     "quick": {"dialogues": 200, "valid_size": 10, "test_size": 40, "epochs": 1},
-    "paper": {"dialogues": 2000, "valid_size": 40, "test_size": 200, "epochs": 1},
+    "paper": {"dialogues": 5000, "turns_per_dialogue": 4, "valid_size": 40, "test_size": 200, "epochs": 1},
 }
 
 RELATIONS = Experiment(

@@ -1,15 +1,20 @@
 """Encoders of `transformers`: a small one with random weights, and any pre-trained one."""
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 
 from reasonlib import training
+from reasonlib.errors import UserError
 from reasonlib.nn.positions import sinusoidal_positions
 
-__all__ = ["EncoderConfig", "load_without_pooler", "small_encoder"]
+__all__ = ["EncoderConfig", "load_pretrained", "small_encoder"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,16 +80,64 @@ def small_encoder(config: EncoderConfig, words: int, *, seed: int = 0, masked: b
     return made
 
 
-def load_without_pooler(auto: Any, name: str | Path) -> Any:
-    """Load an encoder in float32; leave out the pooling layer, which nothing here uses, where it has one."""
+def load_pretrained(name: str | Path, *, pooler: bool = False) -> tuple[Any, Any]:
+    """Load an encoder in float32, and its tokenizer.
+
+    Parameters
+    ----------
+    name
+        A name on the Hugging Face hub (``albert-large-v2``), or a folder that holds ``config.json``, weights
+        and tokenizer files. A folder in ``REASONLIB_DATA`` that has the last part of a hub name is preferred
+        to the hub.
+    pooler
+        Whether to keep the pooling layer, where the encoder has one.
+
+    Raises
+    ------
+    UserError
+        If there is no such folder, the hub cannot be reached, or what is there is no encoder.
+    """
+    from transformers import AutoModel, AutoTokenizer
+
+    wanted = "give a folder with config.json, weights and tokenizer, or a name on the Hugging Face hub"
+    source = _near(name)
+    if source.is_absolute() and not source.is_dir():
+        raise UserError(f"{source}: there is no such folder; {wanted}")
+    try:
+        with _without_progress():
+            tokenizer = AutoTokenizer.from_pretrained(str(source))
+            encoder = _load(AutoModel, str(source), pooler=pooler)
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise UserError(f"{source}: no encoder could be loaded ({reason}); {wanted} while online") from error
+    return encoder, tokenizer
+
+
+def _near(name: str | Path) -> Path:
+    """Return the folder in ``REASONLIB_DATA`` that a name stands for, or the name."""
+    folder = os.environ.get("REASONLIB_DATA")
+    if folder and not Path(name).is_absolute() and (Path(folder) / Path(name).name / "config.json").is_file():
+        return Path(folder) / Path(name).name
+    return Path(name)
+
+
+def _load(auto: Any, source: str, *, pooler: bool) -> Any:
+    if pooler:
+        return auto.from_pretrained(source, dtype=torch.float32)
+    try:
+        return auto.from_pretrained(source, dtype=torch.float32, add_pooling_layer=False)
+    except TypeError:  # this kind of encoder has none to leave out
+        return auto.from_pretrained(source, dtype=torch.float32)
+
+
+@contextmanager
+def _without_progress() -> Iterator[None]:
     from transformers.utils import logging
 
     shown = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
     try:
-        return auto.from_pretrained(name, dtype=torch.float32, add_pooling_layer=False)
-    except TypeError:  # this kind of encoder has none to leave out
-        return auto.from_pretrained(name, dtype=torch.float32)
+        yield
     finally:
         if shown:
             logging.enable_progress_bar()

@@ -188,7 +188,7 @@ def test_what_is_wrong_is_said():
         Task(name="x", kind="similarity", labels=("a", "b"))
     with pytest.raises(ValueError, match="longest must be at least 8"):
         encode([], TOKENIZER, longest=4)
-    with pytest.raises(UserError, match="no encoder"):
+    with pytest.raises(UserError, match="there is no such folder"):
         load_encoder("/no/such/folder")
 
 

@@ -4,7 +4,6 @@ The bundled encoder has ALBERT's shape and was pre-trained here by masked words 
 (`pretrain`). It reads the words of sentences alone, never a label.
 """
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from reasonlib.errors import UserError
-from reasonlib.training.encoders import load_without_pooler
+from reasonlib.training.encoders import load_pretrained
 
 __all__ = ["BUNDLED", "SharedEncoder", "load_encoder", "sentence_positions", "word_masks"]
 
@@ -26,27 +24,10 @@ def load_encoder(name: str | Path | None = None) -> tuple[Any, Any]:
     Parameters
     ----------
     name
-        A name on the Hugging Face hub (``bert-base-uncased``), or a folder; None for the bundled one. A
-        folder in ``REASONLIB_DATA`` that has the last part of a hub name is preferred to the hub.
-
-    Raises
-    ------
-    UserError
-        If there is no such encoder here and it cannot be downloaded.
+        A name on the Hugging Face hub (``bert-base-uncased``), or a folder, see `load_pretrained`; None for
+        the bundled one.
     """
-    from transformers import AutoModel, AutoTokenizer
-
-    source = BUNDLED if name is None else name
-    near = os.environ.get("REASONLIB_DATA")
-    if near and name is not None and (Path(near) / Path(name).name / "config.json").is_file():
-        source = Path(near) / Path(name).name
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(source)
-        encoder = load_without_pooler(AutoModel, source)
-    except (OSError, ValueError) as error:
-        reason = str(error).splitlines()[0]
-        raise UserError(f"no encoder {str(source)!r} on this machine or the hub: {reason}") from None
-    return encoder, tokenizer
+    return load_pretrained(BUNDLED if name is None else name)
 
 
 class SharedEncoder(nn.Module):

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from reasonlib.errors import UserError
 from reasonlib.state_tracking.data.ontology import DOMAINS, PAIRS, SLOTS, domain_of, slot_of
-from reasonlib.training.encoders import load_without_pooler
+from reasonlib.training.encoders import load_pretrained
 from reasonlib.training.masked_words import SPECIALS
 
 __all__ = ["LAYOUTS", "DSCEncoder", "Encoded", "ds_mask", "load_encoder"]
@@ -39,23 +39,10 @@ def load_encoder(name: str | Path | None = None) -> tuple[Any, Any]:
     Parameters
     ----------
     name
-        A name on the Hugging Face hub (``albert-large-v2``, ``roberta-large``), or a folder; None for the
-        small one that is bundled with the library.
-
-    Raises
-    ------
-    UserError
-        If there is no such encoder here and it cannot be downloaded.
+        A name on the Hugging Face hub (``albert-large-v2``, ``roberta-large``), or a folder, see
+        `load_pretrained`; None for the small one that is bundled with the library.
     """
-    from transformers import AutoModel, AutoTokenizer
-
-    name = BUNDLED if name is None else name
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(name)
-        encoder = load_without_pooler(AutoModel, name)
-    except (OSError, ValueError) as error:
-        reason = str(error).splitlines()[0]
-        raise UserError(f"no encoder {str(name)!r} on this machine or the hub: {reason}") from None
+    encoder, tokenizer = load_pretrained(BUNDLED if name is None else name)
     if tokenizer.convert_tokens_to_ids(SPECIALS[5]) in (None, tokenizer.unk_token_id):
         tokenizer.add_special_tokens({"additional_special_tokens": [SPECIALS[5]]})
     if len(tokenizer) > encoder.get_input_embeddings().num_embeddings:

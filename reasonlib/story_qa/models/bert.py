@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float
-from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from reasonlib.errors import UserError
 from reasonlib.story_qa.data.tokens import PairBatch
+from reasonlib.training.encoders import load_pretrained
 
 __all__ = ["BUNDLED", "AnswerReader", "AnswerReaderOutput", "SpanOutput", "SpanReader", "load_encoder"]
 
@@ -159,25 +159,15 @@ def load_encoder(name: str | Path | None = None) -> tuple[Any, Any]:
     UserError
         If there is no such folder, the hub cannot be reached, or what is there is no encoder.
     """
-    from transformers import AutoModel, AutoTokenizer
-
-    source = str(BUNDLED if name is None else name)
-    wanted = "give a folder with config.json, weights and tokenizer, or a name on the Hugging Face hub"
-    if Path(source).is_absolute() and not Path(source).is_dir():
-        raise UserError(f"{source}: there is no such folder; {wanted}")
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(source)
-        encoder = AutoModel.from_pretrained(source)
-    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise UserError(f"{source}: no encoder could be loaded ({reason}); {wanted} while online") from error
+    source = BUNDLED if name is None else name
+    encoder, tokenizer = load_pretrained(source, pooler=True)
     if tokenizer.cls_token_id is None or tokenizer.sep_token_id is None:
         raise UserError(
             f"{source}: its tokenizer has no [CLS] and [SEP]; choose an encoder of the BERT family"
         )
     if len(tokenizer) <= len(tokenizer.all_special_ids):
         raise UserError(f"{source}: its tokenizer knows no words; are the tokenizer's files missing?")
-    return encoder.float(), tokenizer
+    return encoder, tokenizer
 
 
 @contextmanager

@@ -33,6 +33,7 @@ __all__ = [
     "cost",
     "hidden_by_joint_goal",
     "kinds",
+    "on_multiwoz",
     "origins",
     "published_relations",
     "relations",
@@ -92,14 +93,16 @@ def hidden_by_joint_goal(
     )
 
 
-def relations(metric: str, unit: str, rows: Sequence[str]) -> Picture:
+def relations(metric: str, unit: str, rows: Sequence[str], *, data: str = "simulated") -> Picture:
     """Draw one metric of rows of ``state_tracking/relations``, mean and 95 % interval over seeds.
 
     Rows without a record are named under the picture.
     """
-    values, sources = results.spreads([("state_tracking/relations", row) for row in rows], metric, names=ROWS)
+    values, sources = results.spreads(
+        [("state_tracking/relations", row) for row in rows], metric, names=ROWS, data=data
+    )
     absent = [ROWS[row] for row in rows if ROWS[row] not in values]
-    command = f"reasonlib run state_tracking/relations --scale paper --row {' --row '.join(rows)}"
+    command = f"reasonlib run state_tracking/relations --scale paper --row {' --row '.join(rows)} --data {data}"
     missing = f" Not run yet: {', '.join(absent)}; the command is: {command}" if absent else ""
     if not values:
         return Picture(f'<p class="rr">{html.escape(missing.strip())}</p>', alt=missing.strip())
@@ -176,6 +179,24 @@ def _scores(group: records.Group, shown: Mapping[str, str]) -> dict[str, str]:
         runs = spread(summary)
         scores[name] = f"{runs.mean:.3f}" + (f" ± {runs.half:.3f}" if runs.half else "")
     return {**scores, "runs": str(len(group.records))}
+
+
+def on_multiwoz() -> "pd.DataFrame":
+    """List what trackers reach on MultiWOZ 2.1, a row each; those without a record are left out."""
+    import pandas as pd
+
+    rows = {}
+    for share, experiment, names in (
+        ("5,000 dialogues", "state_tracking/relations", ("merge", "merge-blocked", "none")),
+        ("2,100 dialogues", "state_tracking/pretrained", ("merge-minilm", "merge-small", "copy")),
+        ("", "state_tracking/encoders", ("carry-over",)),
+    ):
+        for name in names:
+            group = records.best(experiment, name, scale="paper", data="multiwoz")
+            if group is not None:
+                label = f"{ROWS[name]}, {share}" if share else ROWS[name]
+                rows[label] = _scores(group, _SHOWN)
+    return pd.DataFrame.from_dict(rows, orient="index")
 
 
 def kinds() -> Picture:

@@ -127,7 +127,7 @@ PRETRAINED = Experiment(
         "smoke": {**SCALES["smoke"], "encoder": None},
         "quick": {**SCALES["quick"], "encoder": None},
         "paper": {
-            "dialogues": 2100, "turns_per_dialogue": 4, "valid_size": 40, "test_size": 200, "epochs": 1,
+            "dialogues": 2100, "turns_per_dialogue": 2, "valid_size": 40, "test_size": 200, "epochs": 1,
         },
     },
     data={"multiwoz": DATA["multiwoz"], "simulated": DATA["simulated"]},

@@ -33,10 +33,10 @@ SMALL: Mapping[str, Any] = {
 
 CURVE: Mapping[str, Any] = {
     "modules": CURVES, "train": 6000, "valid": 100, "test": 200, "extrapolation": 100, "width": 128,
-    "layers": 2, "heads": 8, "hidden": 512, "pre_steps": 800, "steps": 800, "every": 200, "batch": 64,
+    "layers": 2, "heads": 8, "hidden": 512, "pre_steps": 1600, "steps": 1600, "every": 200, "batch": 64,
     "lr": 1e-3, "warmup": 100,
 }  # fmt: skip
-"""The nine modules of figure 5.6; as many questions as one core draws in minutes, and three seeds in two hours."""
+"""The nine modules of figure 5.6; as many questions as one core draws in minutes, and steps in an hour."""
 
 SCALES: Mapping[str, Mapping[str, Any]] = {
     "smoke": {**TINY, "modules": EASY, "extrapolation": 4},

@@ -29,7 +29,7 @@ from reasonlib.tracking.record import ENDINGS, Data, Record, Steps
 from reasonlib.tracking.session import session, write_json
 from reasonlib.tracking.stages import SHARED, Stages, forget
 
-__all__ = ["BACKENDS", "plan", "run"]
+__all__ = ["BACKENDS", "check_jobs", "plan", "run"]
 
 BACKENDS = ("loky", "threading", "dask")
 
@@ -115,8 +115,7 @@ def run(
     )
     if backend is not None and backend not in BACKENDS:
         raise UserError(f"there is no backend {backend!r}; there are: {listed(BACKENDS)}")
-    if isinstance(jobs, bool) or not isinstance(jobs, int) or (jobs < 1 and jobs != -1):
-        raise UserError(f"jobs must be at least 1, or -1 for one a core, got {jobs}")
+    check_jobs(jobs)
     if address is not None and backend != "dask":
         raise UserError("an address of a Dask scheduler needs the backend dask")
     present = [] if records is None else _records.prepare(experiment.name, records=records)
@@ -139,6 +138,12 @@ def run(
     if problems:
         raise _all_of(problems, trials)
     return [by_index[index] for index in range(len(trials))]
+
+
+def check_jobs(jobs: int) -> None:
+    """Raise UserError unless this is a number of trials at a time."""
+    if isinstance(jobs, bool) or not isinstance(jobs, int) or (jobs < 1 and jobs != -1):
+        raise UserError(f"jobs must be at least 1, or -1 for one a core, got {jobs}")
 
 
 def _all_of(problems: Mapping[int, UserError], trials: list[Trial]) -> UserError:

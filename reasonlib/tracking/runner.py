@@ -241,7 +241,8 @@ def _results(
     tasks = ((index, experiment, trial, shared, fresh) for index, trial in enumerate(trials))
     if backend is None and (jobs == 1 or len(trials) == 1):
         with TemporaryDirectory(prefix="reasonlib-") as temporary:
-            if shared["stages"] is None and len(trials) > 1:
+            alone = os.environ.get("WORLD_SIZE", "1") == "1"  # several processes have no folder in common
+            if shared["stages"] is None and len(trials) > 1 and alone:
                 shared["stages"] = Path(temporary)
             yield from (_numbered(*task) for task in tasks)
         return

@@ -168,8 +168,7 @@ def carry_out(
     parts = list(parts)
     if backend not in (None, "loky", "threading"):
         raise UserError(f"a topic runs with the backend loky or threading, got {backend!r}")
-    if isinstance(jobs, bool) or not isinstance(jobs, int) or (jobs < 1 and jobs != -1):
-        raise UserError(f"jobs must be at least 1, or -1 for one a core, got {jobs}")
+    _runner.check_jobs(jobs)
     present: Mapping[str, list[Record]] = {}
     if records is not None:
         names = dict.fromkeys(part.experiment for part in parts)

@@ -25,7 +25,8 @@ The file lists every table cell and every stated finding of the topic's source, 
         kind: value                 # value, ordering or published-only
         text: what the source states, in our words    # optional
         where: {table: Accuracy on joint training, row: "d = 50, n = 3", lines: "212"}
-                                    # table, figure or section; row is the source's name of it, optional
+                                    # table, figure or section; row is the source's name of it, optional;
+                                    # lines of a work's text: none of a paper that is no topic's work
         also: mehak2019             # optional: the topic's own work that repeats another paper's claim
         published: 0.69             # a number, or null where the source gives none
         illegible: false            # whether the source has a number that the copy at hand does not show

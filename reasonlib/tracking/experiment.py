@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import reasonlib
 from reasonlib.errors import UserError
 from reasonlib.tracking.record import KINDS, SCALES
+from reasonlib.tracking.stages import Result, Stages
 
 if TYPE_CHECKING:
     from reasonlib.training import RunOptions
@@ -45,6 +46,8 @@ class Trial:
         Where checkpoints go and are resumed from; None to keep none.
     progress
         Whether to show a progress bar.
+    stages
+        Where its shared stages are kept, and what they took.
     """
 
     experiment: str
@@ -58,6 +61,7 @@ class Trial:
     minutes: float | None = None
     folder: Path | None = None
     progress: bool = False
+    stages: Stages = field(default_factory=Stages, repr=False, compare=False)
 
     @property
     def options(self) -> "RunOptions":
@@ -73,6 +77,34 @@ class Trial:
         """Return the trial of one stage of it, with checkpoints and settings of its own."""
         folder = None if self.folder is None else self.folder / name
         return replace(self, settings={**self.settings, **settings}, folder=folder)
+
+    def shared_stage(
+        self,
+        name: str,
+        train: "Callable[[Trial], Result]",
+        settings: Mapping[str, Any],
+        *,
+        seed: int | None = None,
+    ) -> Result:
+        """Train a first stage that other rows begin with, too, or take what one of them has trained.
+
+        Rows share a stage if its code, settings, data and seed are equal. The seconds of a record include
+        those of the stage, whichever row trained it; its details name them under ``shared_seconds``.
+
+        Parameters
+        ----------
+        name
+            Of the stage.
+        train
+            A function of a module: it gets the trial of the stage and trains by its `options`. What it
+            returns has a ``history``.
+        settings
+            All that the stage depends on: its trial has no others.
+        seed
+            Of the stage; the trial's own if None.
+        """
+        stage = replace(self.stage(name), row=name, settings=settings)
+        return self.stages.train(stage if seed is None else replace(stage, seed=seed), train)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,13 +5,15 @@ import platform
 import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import reasonlib
 from reasonlib.errors import UserError
 from reasonlib.tracking.equivalence import RUN
-from reasonlib.tracking.experiment import Experiment
 from reasonlib.tracking.fingerprint import fingerprint
+
+if TYPE_CHECKING:
+    from reasonlib.tracking.experiment import Experiment
 
 __all__ = ["choose_device", "commit", "describe_device", "facts", "leads"]
 
@@ -51,7 +53,7 @@ def describe_device(device: str) -> str:
     return f"{device} ({platform.machine()}, {os.cpu_count()} cores)"
 
 
-def facts(experiment: Experiment) -> dict[str, Any]:
+def facts(experiment: "Experiment") -> dict[str, Any]:
     """Return what all records of one call share, before the first trial: code may be edited meanwhile."""
     versions = {"python": platform.python_version(), "reasonlib": reasonlib.__version__}
     for library in LIBRARIES:

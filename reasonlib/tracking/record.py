@@ -66,7 +66,8 @@ class Record:
     steps
         How far it came.
     seconds
-        Wall clock of training and measuring, over all sessions of a run that was resumed.
+        Wall clock of training and measuring, over all sessions of a run that was resumed. It includes what
+        stages took that another row had trained, which ``details["shared_seconds"]`` names.
     device
         ``cpu (...)`` or ``cuda (name of the card)``.
     versions

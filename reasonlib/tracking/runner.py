@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from reasonlib.errors import UserError
@@ -26,8 +27,9 @@ from reasonlib.tracking.fingerprint import fingerprint
 from reasonlib.tracking.machine import choose_device, describe_device, facts, leads
 from reasonlib.tracking.record import ENDINGS, Data, Record, Steps
 from reasonlib.tracking.session import session, write_json
+from reasonlib.tracking.stages import SHARED, Stages, forget
 
-__all__ = ["BACKENDS", "plan", "run"]
+__all__ = ["BACKENDS", "check_jobs", "plan", "run"]
 
 BACKENDS = ("loky", "threading", "dask")
 
@@ -81,9 +83,10 @@ def run(
         Folder for checkpoints. A trial that was interrupted is continued from
         ``<checkpoints>/<topic>/<word>/<row>/<scale>-<data>-<seed>-<digest>``; a finished one is not run
         again. The digest stands for settings, code and data version, so that a changed trial starts anew.
-        None: no checkpoints.
+        Stages that rows share are kept in ``<checkpoints>/<topic>/_shared``. None: no checkpoints are kept;
+        the rows of one call, on one core, share their stages even so.
     fresh
-        Forget the checkpoints of these trials and run them again.
+        Forget the checkpoints of these trials, and of the stages that they share, and run them again.
     progress
         Show progress bars.
     on_record
@@ -112,12 +115,15 @@ def run(
     )
     if backend is not None and backend not in BACKENDS:
         raise UserError(f"there is no backend {backend!r}; there are: {listed(BACKENDS)}")
-    if isinstance(jobs, bool) or not isinstance(jobs, int) or (jobs < 1 and jobs != -1):
-        raise UserError(f"jobs must be at least 1, or -1 for one a core, got {jobs}")
+    check_jobs(jobs)
     if address is not None and backend != "dask":
         raise UserError("an address of a Dask scheduler needs the backend dask")
     present = [] if records is None else _records.prepare(experiment.name, records=records)
-    shared = {**facts(experiment), "wait": wait}
+    topic = experiment.name.partition("/")[0]
+    stages = None if checkpoints is None else Path(checkpoints).absolute() / topic / SHARED
+    if fresh and stages is not None:
+        forget(stages, scale=scale, data=trials[0].data)
+    shared = {**facts(experiment), "wait": wait, "stages": stages}
     by_index: dict[int, Record] = {}
     problems: dict[int, UserError] = {}
     for index, record in _results(experiment, trials, shared, fresh, jobs, backend, address):
@@ -132,6 +138,12 @@ def run(
     if problems:
         raise _all_of(problems, trials)
     return [by_index[index] for index in range(len(trials))]
+
+
+def check_jobs(jobs: int) -> None:
+    """Raise UserError unless this is a number of trials at a time."""
+    if isinstance(jobs, bool) or not isinstance(jobs, int) or (jobs < 1 and jobs != -1):
+        raise UserError(f"jobs must be at least 1, or -1 for one a core, got {jobs}")
 
 
 def _all_of(problems: Mapping[int, UserError], trials: list[Trial]) -> UserError:
@@ -228,7 +240,11 @@ def _results(
     """Yield (position, record, or why there is none) as the trials end."""
     tasks = ((index, experiment, trial, shared, fresh) for index, trial in enumerate(trials))
     if backend is None and (jobs == 1 or len(trials) == 1):
-        yield from (_numbered(*task) for task in tasks)
+        with TemporaryDirectory(prefix="reasonlib-") as temporary:
+            alone = os.environ.get("WORLD_SIZE", "1") == "1"  # several processes have no folder in common
+            if shared["stages"] is None and len(trials) > 1 and alone:
+                shared["stages"] = Path(temporary)
+            yield from (_numbered(*task) for task in tasks)
         return
     import joblib
 
@@ -305,14 +321,15 @@ def _numbered(index: int, *task: Any) -> tuple[int, Record | UserError]:
 def _run_trial(experiment: Experiment, trial: Trial, shared: dict[str, Any], fresh: bool) -> Record:
     """Run one trial, or continue it, or return the record of a finished one."""
     device = choose_device(trial.device)
-    trial = replace(trial, device=device)
+    stages = Stages(shared["stages"], _version(experiment, trial.data))
+    trial = replace(trial, device=device, stages=stages)
     with session(trial.folder, fresh, wait=shared["wait"]) as (done, seconds):
         if done is not None:
             return done
         start = time.perf_counter()
         outcome = experiment.run(trial)
         measured = outcome if isinstance(outcome, Measured) else Measured(metrics=outcome)
-        seconds += time.perf_counter() - start
+        seconds += time.perf_counter() - start - stages.inside
         record = Record(
             experiment=trial.experiment,
             row=trial.row,
@@ -326,13 +343,13 @@ def _run_trial(experiment: Experiment, trial: Trial, shared: dict[str, Any], fre
             metrics=_numbers(measured.metrics, trial),
             config=settings(experiment, trial.row, trial.scale),
             steps=_steps(measured),
-            seconds=round(seconds, 3),
+            seconds=round(seconds + sum(stages.seconds.values()), 3),
             device=describe_device(device),
             versions=shared["versions"],
             commit=shared["commit"],
             code=shared["code"],
             when=datetime.now(UTC).isoformat(timespec="milliseconds"),
-            details=plain(_details(measured)),
+            details=plain(_details(measured, stages.seconds)),
         )
         if trial.folder is not None and leads():
             write_json(trial.folder / "clock.json", {"seconds": seconds})
@@ -341,10 +358,13 @@ def _run_trial(experiment: Experiment, trial: Trial, shared: dict[str, Any], fre
         return record
 
 
-def _details(measured: Measured) -> Mapping[str, Any]:
-    if measured.examples is None:
-        return measured.details
-    return {**measured.details, "examples": measured.examples}
+def _details(measured: Measured, by_stage: Mapping[str, float]) -> Mapping[str, Any]:
+    details = dict(measured.details)
+    if measured.examples is not None:
+        details["examples"] = measured.examples
+    if by_stage:
+        details["shared_seconds"] = {name: round(seconds, 3) for name, seconds in by_stage.items()}
+    return details
 
 
 def _numbers(metrics: Mapping[str, Any], trial: Trial) -> dict[str, float | None]:

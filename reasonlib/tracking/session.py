@@ -12,23 +12,45 @@ from typing import Any
 from reasonlib.errors import BusyError, UserError
 from reasonlib.tracking.locks import lock
 from reasonlib.tracking.machine import leads
-from reasonlib.tracking.records import Record
+from reasonlib.tracking.record import Record
 
-__all__ = ["session", "write_json"]
+__all__ = ["empty", "hold", "session", "spent", "write_json"]
 
 
 @contextmanager
 def session(folder: Path | None, fresh: bool, *, wait: bool = False) -> Iterator[tuple[Record | None, float]]:
     """Hold a trial's folder for this process; yield its record if it is finished, and the seconds spent.
 
-    A session that was killed left no total: what it spent is taken from when it began to its last write. Of
-    several processes that train one model together, the first holds the folder and the others look on.
+    Of several processes that train one model together, the first holds the folder and the others look on.
     """
     if folder is None:
         yield None, 0.0
         return
     if not leads():
         yield None if fresh else finished(folder), 0.0
+        return
+    with hold(folder, wait=wait):
+        if fresh:
+            empty(folder)
+        done, seconds = finished(folder), spent(folder)
+        if done is None:
+            write_json(folder / "clock.json", {"seconds": seconds, "began": time.time()})
+        yield done, seconds
+
+
+@contextmanager
+def hold(folder: Path, *, wait: bool = False) -> Iterator[None]:
+    """Make a folder and hold it for this process, if it is the first of those that train together.
+
+    Raises
+    ------
+    UserError
+        If files cannot be kept there.
+    BusyError
+        If another process holds it, unless this is to `wait`.
+    """
+    if not leads():
+        yield
         return
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -42,22 +64,25 @@ def session(folder: Path | None, fresh: bool, *, wait: bool = False) -> Iterator
             raise BusyError(
                 f"{folder}: another process is running this trial; wait for it or stop it"
             ) from error
-        if fresh:
-            empty(folder)
-        done = finished(folder)
-        try:
-            clock = json.loads((folder / "clock.json").read_text(encoding="utf-8"))
-            seconds = float(clock["seconds"])
-            if "began" in clock:
-                last = max(file.stat().st_mtime for file in folder.rglob("*") if file.is_file())
-                seconds += max(0.0, last - float(clock["began"]))
-        except (OSError, ValueError, KeyError, TypeError):
-            seconds = 0.0
-        if done is None:
-            write_json(folder / "clock.json", {"seconds": seconds, "began": time.time()})
-        yield done, seconds
+        yield
     finally:
         os.close(handle)
+
+
+def spent(folder: Path) -> float:
+    """Return the seconds that were spent in a folder.
+
+    A process that was killed left no total: what it spent is taken from when it began to its last write.
+    """
+    try:
+        clock = json.loads((folder / "clock.json").read_text(encoding="utf-8"))
+        seconds = float(clock["seconds"])
+        if "began" in clock:
+            last = max(file.stat().st_mtime for file in folder.rglob("*") if file.is_file())
+            seconds += max(0.0, last - float(clock["began"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return 0.0
+    return seconds
 
 
 def empty(folder: Path) -> None:

@@ -82,9 +82,11 @@ def test_no_simulated_sentence_needs_its_context():
 def test_pairs_are_padded_and_shifted():
     documents = [Document((SentencePair("a b c", "x y"), SentencePair("c", "z")))]
     words = Words.of(["a b c", "x y z"])
-    pairs = encode_pairs(documents, words, longest=2)
+    pairs = encode_pairs(documents, words, longest=3)
     ((items, batch),) = pair_batches(pairs, size=2)
-    assert len(batch) == 2 and batch.source.shape == (2, 2)
+    assert len(batch) == 2 and batch.source.shape == (2, 3)
     row = items.index(0)
     x, y = words.encode("x y")
     assert batch.target[row].tolist() == [x, y, 2] and batch.given[row].tolist() == [1, x, y]
+    (source, target), _ = encode_pairs(documents, words, longest=2)
+    assert len(source) == len(target) == 2 and target == (x, 2)  # the end has a position, too

@@ -5,7 +5,7 @@ import torch
 
 from reasonlib.maths_qa.data.encoding import Encoded
 from reasonlib.maths_qa.data.example import Problem
-from reasonlib.maths_qa.experiments import EXPERIMENTS, pretraining
+from reasonlib.maths_qa.experiments import EXPERIMENTS
 from reasonlib.maths_qa.experiments.cost import relative_cost
 from reasonlib.maths_qa.experiments.train import Recipe, known_words, recipe_of
 from reasonlib.maths_qa.models.qa_mlm import MaskedModel
@@ -27,15 +27,16 @@ def test_pretraining_at_smoke():
     assert scratch.steps.done == encoder.steps.done == 8  # twice 4 of fine-tuning; 4 of each stage
 
 
-def test_rows_that_differ_in_fine_tuning_share_their_pretraining(monkeypatch):
+def test_rows_that_differ_in_fine_tuning_share_their_pretraining(tmp_path):
     name = EXPERIMENTS["maths_qa/pretraining"]
-    monkeypatch.setattr(pretraining, "_FINISHED", {})
     alone = runner.run(name, scale="smoke", rows="both", seeds=3)[0]
-    monkeypatch.setattr(pretraining, "_FINISHED", {})
-    runner.run(name, scale="smoke", rows="encoder", seeds=3)
-    monkeypatch.setattr(pretraining, "pretrain", None)
-    shared = runner.run(name, scale="smoke", rows="both", seeds=3)[0]
+    runner.run(name, scale="smoke", rows="encoder", seeds=3, checkpoints=tmp_path)
+    trained = sorted(folder.name for folder in (tmp_path / "maths_qa" / "_shared").iterdir())
+    shared = runner.run(name, scale="smoke", rows="both", seeds=3, checkpoints=tmp_path)[0]
     assert shared.metrics == alone.metrics and shared.steps == alone.steps
+    assert sorted(folder.name for folder in (tmp_path / "maths_qa" / "_shared").iterdir()) == trained
+    runner.run(name, scale="smoke", rows="both-numeric", seeds=3, checkpoints=tmp_path)
+    assert len(list((tmp_path / "maths_qa" / "_shared").iterdir())) == len(trained) + 1 == 2
 
 
 def test_a_trial_resumes(tmp_path):

@@ -6,7 +6,7 @@ import torch
 from reasonlib.multi_task.data.datasets import load_simulated
 from reasonlib.multi_task.data.encoding import encode
 from reasonlib.multi_task.data.sampling import plan
-from reasonlib.multi_task.experiments import EXPERIMENTS, JOINT, SIZE, SIZE_EQUAL_STEPS, real
+from reasonlib.multi_task.experiments import EXPERIMENTS, JOINT, SIZE, SIZE_EQUAL_STEPS
 from reasonlib.multi_task.experiments.adaptation import adapted
 from reasonlib.multi_task.experiments.conflict import Step, Watched, conflict_loss, cosines, project
 from reasonlib.multi_task.experiments.train import MixedBatches, Recipe, build, evaluate, train
@@ -136,7 +136,6 @@ def test_the_conflict_loss_has_the_gradient_that_it_says(cure):
 def test_a_trial_out_of_time_goes_on_to_the_same_numbers(name, row, tmp_path):
     options = {"rows": row, "scale": "smoke", "data": "simulated", "device": "cpu"}
     (whole,) = run(EXPERIMENTS[name], **options)
-    real._shared.clear()
     (first,) = run(EXPERIMENTS[name], minutes=1e-4, checkpoints=tmp_path, **options)
     assert 0 < first.steps.done < first.steps.planned
     (second,) = run(EXPERIMENTS[name], checkpoints=tmp_path, **options)
@@ -163,17 +162,24 @@ def test_a_target_takes_as_many_steps_alone_as_beside_its_helper():
         assert 2 * settings["least_steps"] <= scale["epochs"] * (target + helper)  # not repeated
 
 
-def test_rows_that_begin_alike_share_the_beginning():
-    real._shared.clear()
+def test_rows_that_begin_alike_share_the_beginning(tmp_path):
     options = {"scale": "smoke", "data": "simulated", "device": "cpu"}
-    (tuned,) = run(EXPERIMENTS["multi_task/real"], rows="own-mt-dnn", **options)
-    assert len(real._shared) == 2  # an encoder, and a system
-    (shared,) = run(EXPERIMENTS["multi_task/real-adaptation"], rows="own-mt-dnn", **options)
-    assert len(real._shared) == 2
-    real._shared.clear()
-    (again,) = run(EXPERIMENTS["multi_task/real-adaptation"], rows="own-mt-dnn", **options)
-    assert again.metrics == shared.metrics and again.steps == shared.steps
-    assert tuned.steps.done > 0
+    run(EXPERIMENTS["multi_task/real"], rows="own-mt-dnn", checkpoints=tmp_path, **options)
+    stages = sorted(folder.name for folder in (tmp_path / "multi_task" / "_shared").iterdir())
+    assert [name.partition("-")[0] for name in stages] == ["encoder", "joint"]
+    adaptation = EXPERIMENTS["multi_task/real-adaptation"]
+    (shared,) = run(adaptation, rows="own-mt-dnn", checkpoints=tmp_path, **options)
+    assert sorted(folder.name for folder in (tmp_path / "multi_task" / "_shared").iterdir()) == stages
+    (alone,) = run(adaptation, rows="own-mt-dnn", **options)
+    assert alone.metrics == shared.metrics and alone.steps == shared.steps
+    assert set(shared.details["shared_seconds"]) == {"encoder", "joint"}
+
+
+@pytest.mark.parametrize("name", ["multi_task/joint", "multi_task/adaptation"])
+def test_rows_of_joint_training_differ_in_what_follows_alone(name, tmp_path):
+    rows = [row for row, settings in EXPERIMENTS[name].rows.items() if settings["joint"]][:2]
+    run(EXPERIMENTS[name], rows=rows, scale="smoke", device="cpu", checkpoints=tmp_path)
+    assert len(list((tmp_path / "multi_task" / "_shared").iterdir())) == 1
 
 
 def test_what_gradients_did_is_counted_by_the_epoch():

@@ -9,9 +9,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from reasonlib.tracking import significance
 from reasonlib.tracking.judging import VERDICTS, doubt, holm, judge, p_value
-from reasonlib.tracking.significance import Comparison, Sample, bar, difference, level, nearness, no_loss
+from reasonlib.tracking.significance import (
+    Comparison,
+    Error,
+    Sample,
+    bar,
+    difference,
+    level,
+    nearness,
+    no_loss,
+)
 
 DECIDED = {"reproduced", "contradicted", "exceeded"}
 MIRROR = {"reproduced": "contradicted", "contradicted": "reproduced", "inconclusive": "inconclusive"}
@@ -343,13 +351,15 @@ def test_the_interval_of_a_level_is_the_prediction_interval_for_one_more_run():
     assert result.estimate == pytest.approx(0.72)
 
 
-def test_an_ordering_is_paired_by_shared_seeds_else_welch():
+def test_an_ordering_is_paired_by_shared_seeds_else_each_row_has_its_part():
     high, low = [0.9, 0.8, 0.7, 0.6], [0.88, 0.79, 0.69, 0.57]
     paired = difference(sample(*high), sample(*low))
     assert 2 * paired.p_for == pytest.approx(stats.ttest_rel(high, low).pvalue)
     assert verdict(paired) == "reproduced"
     loose = difference(Sample(values=tuple(high)), Sample(values=tuple(low)))
-    assert 2 * loose.p_for == pytest.approx(stats.ttest_ind(high, low, equal_var=False).pvalue)
+    half = stats.t.ppf(0.975, 3) * math.sqrt((np.var(high, ddof=1) + np.var(low, ddof=1)) / 4)
+    assert loose.high - loose.estimate == loose.estimate - loose.low == pytest.approx(half)
+    assert loose.p_for > stats.ttest_ind(high, low, equal_var=False).pvalue / 2
     assert verdict(loose) == "inconclusive"
     some = Sample(values=tuple(low), seeds=(1, 2, 3, 9))
     shared = difference(sample(*high), some)
@@ -378,13 +388,76 @@ def test_three_equal_runs_are_not_a_system_without_spread():
     equal = sample(0.95, 0.95, 0.95, examples=200)
     chance = (192 / 204) * (12 / 204) / 200
     result = level(equal, 0.95, tolerance=0.02)
-    assert result.high - result.low == pytest.approx(2 * stats.norm.ppf(0.975) * math.sqrt(4 / 3 * chance))
+    assert result.high - result.low == pytest.approx(2 * stats.t.ppf(0.975, 2) * math.sqrt(4 / 3 * chance))
     assert verdict(level(equal, 0.95, tolerance=0.01)) == "inconclusive"
     assert verdict(level(sample(0.95, 0.95, 0.95, examples=20000), 0.95, tolerance=0.02)) == "reproduced"
     ahead = difference(equal, sample(0.945, 0.945, 0.945, examples=200))
     assert ahead.low < 0 < ahead.high and verdict(ahead) == "inconclusive"
     perfect = level(sample(1.0, 1.0, 1.0, examples=200), 1.0, tolerance=0.02)
     assert perfect.low < 1 < perfect.high
+
+
+def test_a_floor_lifts_the_variance_and_no_degrees_of_freedom():
+    """Runs that agree more closely than chance answers would: no p-value is below that of the t-test."""
+    high, low = [0.3805, 0.3800, 0.3810], [0.2758, 0.2763, 0.2757]
+    for fields in ({}, {"examples": 500}, {"examples": 500, "drawn": True}):
+        paired = difference(sample(*high, **fields), sample(*low, **fields))
+        assert paired.p_for >= stats.ttest_rel(high, low, alternative="greater").pvalue * (1 - 1e-6)
+        alone = bar(sample(*high, **fields), 0.37)
+        expected = stats.ttest_1samp(high, 0.37, alternative="greater").pvalue
+        assert alone.p_for >= expected * (1 - 1e-6)
+    draw = np.random.default_rng(3)
+    for _ in range(300):
+        count = int(draw.integers(3, 11))
+        one, other = draw.normal(0.7, 0.1 * draw.random(), size=(2, count))
+        examples, drawn = int(draw.integers(10, 5000)), bool(draw.integers(2))
+        plain = difference(sample(*one), sample(*other))
+        lifted = difference(*(sample(*row, examples=examples, drawn=drawn) for row in (one, other)))
+        assert min(lifted.p_for, lifted.p_against) >= min(plain.p_for, plain.p_against) * (1 - 1e-6)
+        assert lifted.low <= plain.low < plain.high <= lifted.high
+
+
+def test_parts_of_an_error_are_joined_so_that_half_and_tail_are_inverse():
+    error = Error(((0.5, 2), (0.0, 4), (2.0, math.inf), (0.1, 7)))
+    assert len(error.parts) == 3 and not error.none
+    squares = (
+        stats.t.ppf(0.975, 2) ** 2 * 0.5,
+        stats.norm.ppf(0.975) ** 2 * 2,
+        stats.t.ppf(0.975, 7) ** 2 * 0.1,
+    )
+    assert error.half(0.025) == pytest.approx(math.sqrt(sum(squares)))
+    for tail in (0.4, 0.05, 1e-3, 1e-12):
+        assert error.tail(error.half(tail)) == pytest.approx(tail)
+        assert error.tail(-error.half(tail)) == pytest.approx(1 - tail)
+    assert error.tail(0.0) == 0.5 and error.tail(1e30) < 1e-50
+    assert Error(((0.0, 2),)).none and Error(((0.0, 2),)).tail(0.1) == 0
+
+
+@pytest.mark.parametrize("between", [0.0, 0.3])
+@pytest.mark.parametrize("drawn", [False, True])
+def test_two_equal_systems_on_a_finite_test_set_are_rarely_told_apart(drawn, between):
+    """2,000 draws: 200 examples, each hard or easy; all runs of a draw answer the same ones.
+
+    `between` is the spread over runs of a system's log-odds. The test set is fixed, and equal systems have
+    equal means on it; or it is drawn, and equal systems differ on it by luck, however many runs there are.
+    """
+    draw = np.random.default_rng(14)
+    size, most = 200, 10
+    rate = 0.05 + 3 * math.sqrt(0.05 / DRAWS)
+    wrong = dict.fromkeys(["3", "10", "10 beside 3"], 0)
+    fixed = draw.normal(0, 1.5, size)
+    for _ in range(DRAWS):
+        shares = []
+        for _ in range(2):
+            easy = draw.normal(0, 1.5, size) if drawn else draw.permutation(fixed)
+            odds = 1 + easy + draw.normal(0, between, (most, 1))
+            shares.append((draw.random((most, size)) < 1 / (1 + np.exp(-odds))).mean(axis=1))
+        for count in (3, 10):
+            one, other = (sample(*row[:count], examples=size, drawn=drawn) for row in shares)
+            wrong[str(count)] += verdict(difference(one, other)) in DECIDED
+        few = Sample(values=other.values[:3], examples=size, drawn=drawn)  # shares no seed
+        wrong["10 beside 3"] += verdict(difference(one, few)) in DECIDED
+    assert all(count / DRAWS <= rate for count in wrong.values()), wrong
 
 
 def test_another_draw_of_the_test_set_widens_every_interval():
@@ -458,6 +531,6 @@ def test_what_cannot_be_a_sample(make, message):
 
 def test_quantiles_are_those_of_scipy_stats():
     for freedom in (1, 2, 7.5, math.inf):
-        assert significance._tail(1.7, 1.0, freedom) == pytest.approx(stats.t.sf(1.7, freedom))
-        low, high = significance._interval(0.0, 2.0, freedom, True)
+        assert Error(((4.0, freedom),)).tail(3.4) == pytest.approx(stats.t.sf(1.7, freedom))
+        low, high = Error(((4.0, freedom),)).interval(0.0, True)
         assert high == pytest.approx(2 * stats.t.ppf(0.975, freedom)) and low == -high

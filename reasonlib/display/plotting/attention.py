@@ -111,18 +111,10 @@ def memory_hops(
     outside = sorted(position for position in needed if not 0 <= position < len(sentences))
     if outside:
         raise ValueError(f"support must lie within the {len(sentences)} sentences, got {outside[0]}")
-    red, green, blue = (round(255 * channel) for channel in to_rgb(HEAT))
-    rows = []
-    for position, sentence in enumerate(sentences):
-        tag = ' <span class="rr-tag">needed</span>' if position in needed else ""
-        cells = "".join(
-            f'<td style="background:rgba({red},{green},{blue},{STRONGEST * weight:.3f})">{weight:.2f}</td>'
-            for weight in hops[:, position]
-        )
-        kind = ' class="rr-needed"' if position in needed else ""
-        rows.append(
-            f'<tr{kind}><th scope="row">{position + 1}. {html.escape(sentence)}{tag}</th>{cells}</tr>'
-        )
+    rows = [
+        _row(f"{position + 1}. {sentence}", hops[:, position], needed=position in needed)
+        for position, sentence in enumerate(sentences)
+    ]
     heads = "".join(f'<th scope="col" class="rr-hop">{hop + 1}</th>' for hop in range(len(hops)))
     alt = _in_words(sentences, hops, question, answer, sorted(needed), look)
     body = (
@@ -136,6 +128,18 @@ def memory_hops(
         + f"<tbody>{''.join(rows)}</tbody></table></figure>"
     )
     return Picture(body, alt=alt)
+
+
+def _row(sentence: str, weights: NDArray[np.float64], *, needed: bool) -> str:
+    """Return a sentence and its weight at each hop, as a row of the table."""
+    red, green, blue = (round(255 * channel) for channel in to_rgb(HEAT))
+    cells = "".join(
+        f'<td style="background:rgba({red},{green},{blue},{STRONGEST * weight:.3f})">{weight:.2f}</td>'
+        for weight in weights
+    )
+    kind = ' class="rr-needed"' if needed else ""
+    tag = ' <span class="rr-tag">needed</span>' if needed else ""
+    return f'<tr{kind}><th scope="row">{html.escape(sentence)}{tag}</th>{cells}</tr>'
 
 
 def _heading(question: str | None, answer: str | None, expected: str | None) -> str:

@@ -53,12 +53,9 @@ def bars(
                 row: _as_spread(group[key]) for row, key in enumerate(labels) if group.get(key) is not None
             }
             heights = [row - 0.4 + thick * (number + 0.5) for row in spreads]
-            means = [spread.mean for spread in spreads.values()]
-            look = {"color": colour, "edgecolor": colour, "linewidth": 1.5}  # the edge shows a bar of zero
-            axes.barh(heights, means, height=thick * 0.9, label=name or None, **look)
-            for height, spread in zip(heights, spreads.values(), strict=True):
-                if spread.half:
-                    axes.errorbar(spread.mean, height, xerr=spread.half, color=INK, capsize=2, linewidth=1)
+            at = dict(zip(heights, spreads.values(), strict=True))
+            _draw_series(axes, at, name, colour, thick)
+            for height, spread in at.items():
                 if len(series) == 1:
                     _print_mean(axes, spread, height, limits)
         if reference is not None:
@@ -75,6 +72,16 @@ def bars(
             add_legend(drawing, [*series, *([reference[0]] if reference else [])])
     drawing.set_label(_in_words(series, labels, reference))
     return drawing
+
+
+def _draw_series(axes: Axes, at: Mapping[float, Spread], name: str, colour: str, thick: float) -> None:
+    """Draw the bars of one series at their heights, each with its interval."""
+    means = [spread.mean for spread in at.values()]
+    look = {"color": colour, "edgecolor": colour, "linewidth": 1.5}  # the edge shows a bar of zero
+    axes.barh(list(at), means, height=thick * 0.9, label=name or None, **look)
+    for height, spread in at.items():
+        if spread.half:
+            axes.errorbar(spread.mean, height, xerr=spread.half, color=INK, capsize=2, linewidth=1)
 
 
 def _print_mean(axes: Axes, spread: Spread, height: float, limits: tuple[float, float] | None) -> None:

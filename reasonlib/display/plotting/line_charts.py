@@ -87,12 +87,7 @@ def lines(
         for (label, columns), colour, dash, marker in zip(
             series.items(), PALETTE, DASHES, MARKERS, strict=False
         ):
-            arrays = [_array(column, dimensions=1) for column in columns]
-            if len(arrays) not in (2, 4) or len({len(array) for array in arrays}) != 1 or not len(arrays[0]):
-                raise ValueError(
-                    f"series must be (x, y) or (x, y, low, high) of one length, got lengths "
-                    f"{[len(array) for array in arrays]} for {label!r}"
-                )
+            arrays = _columns(label, columns)
             across, level = arrays[0], arrays[1]
             every = max(1, len(across) // 8)
             axes.plot(
@@ -120,6 +115,17 @@ def lines(
             add_legend(drawing, list(series), handlelength=2.6)
     drawing.set_label(" ".join(said))
     return drawing
+
+
+def _columns(label: str, columns: Sequence[ArrayLike]) -> list[NDArray[np.float64]]:
+    """Bring the columns of a line to NumPy, and check that they are of one length."""
+    arrays = [_array(column, dimensions=1) for column in columns]
+    if len(arrays) not in (2, 4) or len({len(array) for array in arrays}) != 1 or not len(arrays[0]):
+        raise ValueError(
+            f"series must be (x, y) or (x, y, low, high) of one length, got lengths "
+            f"{[len(array) for array in arrays]} for {label!r}"
+        )
+    return arrays
 
 
 def _array(values: ArrayLike, *, dimensions: int) -> NDArray[np.float64]:

@@ -43,9 +43,10 @@ class PairBatch:
 def encode_pairs(
     documents: Sequence[Document], tokens: Tokens, *, longest: int | None = None
 ) -> list[EncodedPair]:
-    """Encode every sentence pair of documents, each side cut after `longest` tokens."""
+    """Encode every sentence pair of documents, each side cut after `longest` tokens, the end included."""
+    room = None if longest is None else longest - 1
     return [
-        (tuple(tokens.encode(pair.source)[:longest]), (*tokens.encode(pair.target)[:longest], END))
+        (tuple(tokens.encode(pair.source)[:longest]), (*tokens.encode(pair.target)[:room], END))
         for document in documents
         for pair in document.pairs
     ]

@@ -49,6 +49,13 @@ class Prepared(NamedTuple):
     references: list[str]
 
 
+class Fitted(NamedTuple):
+    """A trained translator, and what happened."""
+
+    model: Translator
+    history: training.History
+
+
 def translation_version(data: str) -> str | None:
     """Name the state of the files that are read; None for simulated text, or where they are not here."""
     return version_if_here(CORPORA["doc-en-de"]) if data == "doc-en-de" else None
@@ -106,20 +113,13 @@ def run_translation(trial: Trial) -> Measured:
     model's heads, joined, and those of a single-headed model of another seed.
     """
     settings = trial.settings
-    prepared = prepare_pairs(
-        trial.data,
-        train=settings["train"],
-        valid=settings["valid_size"],
-        test=settings["test_size"],
-        vocabulary=settings["vocabulary"] if trial.data == "doc-en-de" else None,
-        longest=settings["longest"],
-    )
-    model, history = _fit(trial, prepared, trial.seed)
+    prepared = _prepared(trial)
+    model, history = _fit(trial, trial.seed)
     further: list[training.History] = []
     heads = _heads(model, prepared, trial)
     metrics, compared = _measure(heads)
     if settings.get("single"):
-        other, single = _fit(trial.stage("single", heads=1), prepared, trial.seed + ANOTHER_SEED)
+        other, single = trial.shared_stage("single", fit_single, {**settings, "heads": 1})
         further.append(single)
         curves = model_similarity(heads, _heads(other, prepared, trial))
         names = {"memory": "cross"}
@@ -145,13 +145,31 @@ def run_translation(trial: Trial) -> Measured:
     )
 
 
-def _fit(trial: Trial, prepared: Prepared, seed: int) -> tuple[Translator, training.History]:
+def _prepared(trial: Trial) -> Prepared:
+    settings = trial.settings
+    return prepare_pairs(
+        trial.data,
+        train=settings["train"],
+        valid=settings["valid_size"],
+        test=settings["test_size"],
+        vocabulary=settings["vocabulary"] if trial.data == "doc-en-de" else None,
+        longest=settings["longest"],
+    )
+
+
+def fit_single(stage: Trial) -> Fitted:
+    """Train the single-headed model that rows of a width are compared with."""
+    return _fit(stage, stage.seed + ANOTHER_SEED)
+
+
+def _fit(trial: Trial, seed: int) -> Fitted:
+    prepared = _prepared(trial)
     settings = {**trial.settings, **sizes(trial.settings)}
     config = construct(TranslatorConfig, settings, vocabulary=len(prepared.tokens))
     model = Translator(config, seed=seed).to(trial.device)
     recipe = construct(Recipe, trial.settings)
     options: training.RunOptions = {**trial.options, "seed": seed}
-    return model, train_translator(model, prepared.train, prepared.valid, recipe, **options)
+    return Fitted(model, train_translator(model, prepared.train, prepared.valid, recipe, **options))
 
 
 def _heads(model: Translator, prepared: Prepared, trial: Trial) -> dict[str, Tensor]:

@@ -8,17 +8,17 @@
     both      pre_steps   steps             at its end
 """
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from reasonlib.maths_qa.data.datasets import LEVELS, Splits, load
 from reasonlib.maths_qa.experiments.cost import relative_cost
 from reasonlib.maths_qa.experiments.train import Recipe, fill_accuracy, fine_tune, pretrain, recipe_of
 from reasonlib.maths_qa.models.initialise import initialise_solver
 from reasonlib.maths_qa.models.qa_mlm import MaskedModel
-from reasonlib.maths_qa.models.transformer import Solver, SolverConfig
+from reasonlib.maths_qa.models.transformer import Solver
 from reasonlib.tracking.experiment import Measured, Trial
+from reasonlib.tracking.trials import measured
 from reasonlib.training import History, parameter_count
 
 __all__ = ["run_pretraining", "splits_of"]
@@ -38,27 +38,25 @@ def splits_of(settings: Mapping[str, Any]) -> Splits:
     )
 
 
-_FINISHED: dict[str, tuple[MaskedModel, History]] = {}
-"""Models that this process has pre-trained: rows that differ only in fine-tuning share one."""
+class Filler(NamedTuple):
+    """A model that was trained by QA-MLM, and what happened."""
+
+    model: MaskedModel
+    history: History
 
 
-def _pretrained(
-    trial: Trial, recipe: Recipe, config: SolverConfig, splits: Splits
-) -> tuple[MaskedModel, History]:
-    """Pre-train a model, or return the one that another row has pre-trained from the same seed."""
-    asked = replace(recipe, start="both", steps=recipe.pre_steps)  # what pre-training does not depend on
-    drawn = {name: trial.settings.get(name) for name in ("modules", "levels", "tested", *_COUNTS)}
-    key = repr((asked, config, drawn, trial.seed, trial.device))
-    if key not in _FINISHED:
-        model = MaskedModel(config, seed=trial.seed).to(trial.device)
-        history = pretrain(model, splits.train, recipe, **trial.stage("pretraining").options)
-        if history.stopped != "finished":
-            return model, history
-        _FINISHED[key] = model, history
-    return _FINISHED[key]
+def pretrain_filler(stage: Trial) -> Filler:
+    """Train a model by QA-MLM: the first stage of all rows that differ in fine-tuning alone."""
+    recipe, config = recipe_of(stage.settings)
+    model = MaskedModel(config, seed=stage.seed).to(stage.device)
+    return Filler(model, pretrain(model, splits_of(stage.settings).train, recipe, **stage.options))
 
 
-_COUNTS = ("train", "valid", "test", "extrapolation")
+def _pretrained(trial: Trial) -> Filler:
+    fine_tuning = ("start", "continued")
+    settings = {name: value for name, value in trial.settings.items() if name not in fine_tuning}
+    settings["steps"] = settings["pre_steps"]  # of the other stage, and so without meaning
+    return trial.shared_stage("pretraining", pretrain_filler, settings)
 
 
 def run_pretraining(trial: Trial) -> Measured:
@@ -83,7 +81,7 @@ def run_pretraining(trial: Trial) -> Measured:
     stages: list[History] = []
     pretrained = None
     if recipe.start != "scratch":
-        pretrained, filling = _pretrained(trial, recipe, config, splits)
+        pretrained, filling = _pretrained(trial)
         stages.append(filling)
         if stages[0].stopped != "finished":  # what is fine-tuned starts from the end of this stage alone
             planned = stages[0].steps_planned + recipe.steps
@@ -100,7 +98,27 @@ def run_pretraining(trial: Trial) -> Measured:
         last = max(equal, 2 * recipe.steps)
     stages.append(fine_tune(solver, splits, recipe, steps=last, **trial.stage("answers").options))
     rows = stages[-1].rows
-    modules = splits.test.modules
+    metrics |= _read_curve(rows, recipe, equal=equal, modules=splits.test.modules)
+    first, *further = stages
+    return measured(
+        first,
+        metrics,
+        further=further,
+        examples=len(splits.test),
+        details={
+            "curve": [{name: row[name] for name in row if name not in ("seconds", "lr")} for row in rows],
+            "filling": [row["loss"] for row in first] if pretrained is not None else [],
+            "parameters": parameter_count(solver),
+            "leaks": splits.leaks,
+        },
+    )
+
+
+def _read_curve(
+    rows: Sequence[Mapping[str, float]], recipe: Recipe, *, equal: int, modules: Sequence[str]
+) -> dict[str, float]:
+    """Return the metrics at the steps that tables speak of; `equal` is the one at equal compute."""
+    metrics: dict[str, float] = {}
     for row in rows:
         if row["step"] == recipe.steps // 4:
             early = {f"early.{module}": row[f"accuracy.{module}"] for module in modules}
@@ -112,17 +130,4 @@ def run_pretraining(trial: Trial) -> Measured:
             metrics["accuracy.equal_compute"] = row["accuracy"]
         if row["step"] == 2 * recipe.steps:
             metrics["accuracy.double"] = row["accuracy"]
-    curve = [{name: value for name, value in row.items() if name not in ("seconds", "lr")} for row in rows]
-    return Measured(
-        metrics=metrics,
-        examples=len(splits.test),
-        steps_done=sum(stage.steps_done for stage in stages),
-        steps_planned=sum(stage.steps_planned for stage in stages),
-        stopped=next((stage.stopped for stage in stages if stage.stopped != "finished"), "finished"),
-        details={
-            "curve": curve,
-            "filling": [row["loss"] for row in stages[0]] if pretrained is not None else [],
-            "parameters": parameter_count(solver),
-            "leaks": splits.leaks,
-        },
-    )
+    return metrics

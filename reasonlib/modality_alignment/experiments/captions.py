@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Unpack
+from typing import NamedTuple, Unpack
 
 import torch
 
@@ -21,7 +21,14 @@ from reasonlib.tracking.experiment import Measured, Trial
 from reasonlib.training.settings import construct
 from reasonlib.training.vocabulary import Vocabulary
 
-__all__ = ["CaptionRecipe", "measure_captions", "run_captions", "train_captioner", "with_captions"]
+__all__ = [
+    "CaptionRecipe",
+    "fit_captioner",
+    "measure_captions",
+    "run_captions",
+    "train_captioner",
+    "with_captions",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,12 +55,19 @@ def _frames(part: QuestionSet) -> FrameBatch:
     )
 
 
+class Captioned(NamedTuple):
+    """A trained captioner, and what happened."""
+
+    model: Captioner
+    history: training.History
+
+
 def train_captioner(
     train_set: QuestionSet,
     vocabulary: Vocabulary,
     recipe: CaptionRecipe,
     **options: Unpack[training.RunOptions],
-) -> tuple[Captioner, training.History]:
+) -> Captioned:
     """Train a captioner on the frames of training questions."""
     seed = options.get("seed", 0)
     frames = _frames(train_set)
@@ -76,7 +90,7 @@ def train_captioner(
         steps_per_epoch=steps,
         **options,
     )
-    return model, history
+    return Captioned(model, history)
 
 
 def measure_captions(model: Captioner, part: QuestionSet, vocabulary: Vocabulary) -> dict[str, float]:
@@ -108,11 +122,17 @@ def with_captions(
     }
 
 
+def fit_captioner(stage: Trial) -> Captioned:
+    """Train the captioner of a row: its first stage, which rows share if they ask the same questions."""
+    vocabulary, parts = load_trial(stage)
+    recipe = construct(CaptionRecipe, stage.settings)
+    return train_captioner(parts["train"], vocabulary, recipe, **stage.options)
+
+
 def run_captions(trial: Trial) -> Measured:
     """Train and measure the captioner; metrics of `measure_captions` on test clips."""
     vocabulary, parts = load_trial(trial)
-    recipe = construct(CaptionRecipe, trial.settings)
-    model, history = train_captioner(parts["train"], vocabulary, recipe, **trial.options)
+    model, history = fit_captioner(trial)
     return Measured(
         metrics=measure_captions(model, parts["test"], vocabulary),
         steps_done=history.steps_done,

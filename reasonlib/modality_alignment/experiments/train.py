@@ -28,6 +28,7 @@ from reasonlib.training.settings import construct
 from reasonlib.training.vocabulary import Vocabulary
 
 __all__ = [
+    "QUESTIONS",
     "Recipe",
     "System",
     "align_streams",
@@ -283,21 +284,15 @@ def _mean(states: Tensor, mask: Tensor) -> Tensor:
     return (states * mask.unsqueeze(-1)).sum(1) / mask.sum(1, keepdim=True).clamp(min=1)
 
 
+QUESTIONS = (
+    "train", "valid", "test", "kinds", "bias", "frames_each", "features", "noise", "curriculum", "taught",
+)  # fmt: skip
+"""Settings that say which questions there are."""
+
+
 def load_trial(trial: Trial) -> tuple[Vocabulary, dict[str, QuestionSet]]:
     """Return the vocabulary and the parts of the questions that a trial's settings describe."""
-    names = (
-        "train",
-        "valid",
-        "test",
-        "kinds",
-        "bias",
-        "frames_each",
-        "features",
-        "noise",
-        "curriculum",
-        "taught",
-    )
-    chosen: dict[str, Any] = {name: trial.settings[name] for name in names if name in trial.settings}
+    chosen: dict[str, Any] = {name: trial.settings[name] for name in QUESTIONS if name in trial.settings}
     for name in ("kinds", "taught"):
         if name in chosen:
             chosen[name] = tuple(chosen[name])

@@ -1,6 +1,6 @@
 """Video question answering with and without alignment (tables 5.1 and 5.2), and by streams."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import torch
 
@@ -10,11 +10,12 @@ from reasonlib.modality_alignment.data.encoding import select
 from reasonlib.modality_alignment.data.metrics import accuracy_by_need, temporal_overlap
 from reasonlib.modality_alignment.experiments.captions import (
     CaptionRecipe,
+    fit_captioner,
     measure_captions,
-    train_captioner,
     with_captions,
 )
 from reasonlib.modality_alignment.experiments.train import (
+    QUESTIONS,
     Recipe,
     System,
     answer_all,
@@ -76,12 +77,9 @@ def fit_video_qa(trial: Trial) -> tuple[System | None, Measured, Vocabulary]:
     vocabulary, parts = load_trial(trial)
     done = planned = 0
     if "captions" in trial.settings["streams"]:
-        captioner, before = train_captioner(
-            parts["train"],
-            vocabulary,
-            construct(CaptionRecipe, trial.settings),
-            **trial.stage("captions").options,
-        )
+        names = (*QUESTIONS, *(field.name for field in fields(CaptionRecipe)))
+        settings = {name: trial.settings[name] for name in names if name in trial.settings}
+        captioner, before = trial.shared_stage("captions", fit_captioner, settings)
         done, planned = before.steps_done, before.steps_planned
         if done < planned:  # out of its minutes: systems read the captions of a trained captioner alone
             planned += steps_of(parts, recipe)

@@ -17,9 +17,9 @@ from typing import Any
 
 from reasonlib.multi_task.data.datasets import Splits, load_simulated
 from reasonlib.multi_task.data.encoding import encode
-from reasonlib.multi_task.data.example import Example
+from reasonlib.multi_task.data.example import Example, Task
 from reasonlib.multi_task.data.metrics import score
-from reasonlib.multi_task.experiments.joint import joined, load_family, measure_all, train_joint
+from reasonlib.multi_task.experiments.joint import joined, joint_stage, load_family, measure_all, train_joint
 from reasonlib.multi_task.experiments.train import Recipe, Trained, evaluate, predict, recipe_of, train
 from reasonlib.multi_task.models.multi_task import MultiTask
 from reasonlib.tracking.experiment import Measured, Trial
@@ -57,8 +57,11 @@ def run_adaptation(trial: Trial) -> Measured:
         )
         for task, head in _NEAREST.items()
     }
-    family = load_family(settings, seed=trial.seed) if settings.get("joint", True) else []
-    return adapt_to(trial, family, new)
+    if not settings.get("joint", True):
+        return adapt_to(trial, [], new)
+    return adapt_to(
+        trial, load_family(settings, seed=trial.seed), new, together=joint_stage(trial, train_joint)
+    )
 
 
 def adapt_to(
@@ -70,7 +73,7 @@ def adapt_to(
     together: Trained | None = None,
     further: Mapping[str, Sequence[Example]] | None = None,
 ) -> Measured:
-    """Train jointly where the row asks for it, then adapt to each share of each new task.
+    """Adapt what joint training gave, or an encoder, to each share of each new task.
 
     Parameters
     ----------
@@ -83,19 +86,15 @@ def adapt_to(
     encoder
         A pre-trained encoder and its tokenizer; by default those that the settings name.
     together
-        The system that joint training gave, if that was done before.
+        The system that joint training gave; None to start from the encoder.
     further
         Name of a new task to other examples, on which the system that learnt all of it is measured, too.
     """
     settings = trial.settings
     recipe = recipe_of(settings)
-    runs: list[Trained] = []
-    start: Trained | None = None
-    if settings.get("joint", True):
-        start = together or train_joint(trial, recipe, family, encoder=encoder)
-        runs.append(start)
-        if start.history.stopped != "finished":  # adaptation starts from the end of joint training alone
-            return joined(runs, measure_all([start] * len(family), family, recipe))
+    runs = [] if together is None else [together]
+    if together is not None and together.history.stopped != "finished":  # adaptation starts from its end
+        return joined(runs, measure_all(runs * len(family), family, recipe))
     own = replace(recipe, lr=settings["adaptation_lr"], epochs=settings["adaptation_epochs"])
     metrics: dict[str, float] = {}
     counts: dict[str, int] = {}
@@ -105,10 +104,11 @@ def adapt_to(
             counts[f"{task}.{percent}"] = count = max(1, round(share * len(whole.train)))
             split = whole._replace(train=whole.train[:count])
             head = nearest if settings.get("keep_head") else None
+            start = together and adapted(together, split, recipe, seed=trial.seed, head=head)
             trained = train(
                 own,
                 [split],
-                start=None if start is None else adapted(start, split, recipe, seed=trial.seed, head=head),
+                start=start,
                 encoder=encoder,
                 device=trial.device,
                 **trial.stage(f"{task}-{percent}").options,
@@ -120,9 +120,14 @@ def adapt_to(
             runs.append(trained)
         others = (further or {}).get(task, ())
         if others:
-            tokenizer = trained.tokenizer
-            encoded = encode(others, tokenizer, longest=recipe.longest)
-            given = predict(trained.model, encoded, task, padding=tokenizer.pad_token_id)
-            answers[task] = [whole.task.labels[answer] for answer in given]
-            metrics[f"{task}.further"] = score(whole.task, others, given)["accuracy"]
+            answers[task], metrics[f"{task}.further"] = _answer(trained, whole.task, others, recipe)
     return joined(runs, metrics, {"train": counts, **({"answers": answers} if answers else {})})
+
+
+def _answer(
+    trained: Trained, task: Task, examples: Sequence[Example], recipe: Recipe
+) -> tuple[list[str], float]:
+    """Return the label that a system gives each example, and the share that is right."""
+    encoded = encode(examples, trained.tokenizer, longest=recipe.longest)
+    given = predict(trained.model, encoded, task.name, padding=trained.tokenizer.pad_token_id)
+    return [task.labels[answer] for answer in given], score(task, examples, given)["accuracy"]

@@ -48,7 +48,7 @@ def make_system(trial: Trial) -> Measured:
     """Train MT-DNN on the family, without fine-tuning, and write it if the scale is ``paper``."""
     recipe = recipe_of(trial.settings)
     splits = load_family(trial.settings, seed=trial.seed)
-    trained = train_joint(trial, recipe, splits)
+    trained = train_joint(trial)
     metrics = measure_all([trained] * len(splits), splits, recipe)
     if trial.scale == "paper" and trained.history.stopped == "finished":
         made = {split.task.name: metrics[f"{split.task.name}.{split.task.metric}"] for split in splits}

@@ -8,7 +8,7 @@
     bert                    each task by itself, plain linear heads
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +17,16 @@ from reasonlib.multi_task.data.simulator import FAMILY
 from reasonlib.multi_task.experiments.train import Recipe, Trained, evaluate, recipe_of, train
 from reasonlib.tracking.experiment import Measured, Trial
 
-__all__ = ["joined", "load_family", "measure_all", "run_joint", "train_joint", "train_singles"]
+__all__ = [
+    "joined",
+    "joint_stage",
+    "load_family",
+    "measure_all",
+    "run_joint",
+    "run_on",
+    "train_joint",
+    "train_singles",
+]
 
 
 def load_family(settings: Mapping[str, Any], *, seed: int, tasks: Sequence[str] = FAMILY) -> list[Splits]:
@@ -36,11 +45,22 @@ def load_family(settings: Mapping[str, Any], *, seed: int, tasks: Sequence[str] 
     ]
 
 
-def train_joint(
-    trial: Trial, recipe: Recipe, splits: Sequence[Splits], *, encoder: tuple[Any, Any] | None = None
-) -> Trained:
-    """Train all tasks together."""
-    return train(recipe, splits, encoder=encoder, device=trial.device, **trial.stage("joint").options)
+_AFTER = (
+    "joint", "fine_tune", "further", "further_lr", "keep_head", "adaptation_lr", "adaptation_epochs", "new",
+)  # fmt: skip
+"""Settings of what follows joint training."""
+
+
+def joint_stage(trial: Trial, train: Callable[[Trial], Trained]) -> Trained:
+    """Train all tasks together by `train`; rows that differ in what follows share it."""
+    settings = {name: value for name, value in trial.settings.items() if name not in _AFTER}
+    return trial.shared_stage("joint", train, settings)
+
+
+def train_joint(stage: Trial) -> Trained:
+    """Train all tasks of the simulated family together."""
+    splits = load_family(stage.settings, seed=stage.seed)
+    return train(recipe_of(stage.settings), splits, device=stage.device, **stage.options)
 
 
 def train_singles(
@@ -92,7 +112,8 @@ def joined(
 
 def run_joint(trial: Trial) -> Measured:
     """Train and measure one row on the simulated family."""
-    return run_on(trial, load_family(trial.settings, seed=trial.seed))
+    together = joint_stage(trial, train_joint) if trial.settings.get("joint", True) else None
+    return run_on(trial, load_family(trial.settings, seed=trial.seed), together=together)
 
 
 def run_on(
@@ -102,32 +123,29 @@ def run_on(
     encoder: tuple[Any, Any] | None = None,
     together: Trained | None = None,
 ) -> Measured:
-    """Train and measure one row: jointly, by itself, or one after the other, as its settings say.
+    """Measure what joint training gave, or train each task by itself from there, as the settings say.
 
     Parameters
     ----------
     trial
-        Its settings are those of a `Recipe`, ``joint`` and ``fine_tune``.
+        Its settings are those of a `Recipe`, and ``fine_tune``.
     splits
         The tasks.
     encoder
         A pre-trained encoder and its tokenizer; by default those that the settings name.
     together
-        The system that joint training gave, if that was done before.
+        The system that joint training gave; None to train each task from the encoder.
     """
     settings = trial.settings
     recipe = recipe_of(settings)
-    runs: list[Trained] = []
-    systems: list[Trained] = []
-    if settings.get("joint", True):
-        together = together or train_joint(trial, recipe, splits, encoder=encoder)
-        runs, systems = [together], [together] * len(splits)
+    runs = [] if together is None else [together]
+    systems = runs * len(splits)
     unfinished = any(run.history.stopped != "finished" for run in runs)  # fine-tuning starts from its end
-    if not unfinished and (not settings.get("joint", True) or settings.get("fine_tune", False)):
+    if not unfinished and (together is None or settings.get("fine_tune", False)):
         own = recipe
-        if runs:
+        if together is not None:
             own = replace(recipe, epochs=settings["further"], lr=settings["further_lr"], least_steps=1)
-        systems = train_singles(trial, own, splits, start=runs[0] if runs else None, encoder=encoder)
+        systems = train_singles(trial, own, splits, start=together, encoder=encoder)
         runs = [*runs, *systems]
     metrics = measure_all(systems, splits, recipe)
     details = {

@@ -10,16 +10,15 @@ WikiQA stands in for QNLI, whose training part is not available: it has 857 ques
 training question keeps a right answer and `CANDIDATES` - 1 others, and counts as `CANDIDATES` examples; so
 does a question of the other parts, which keeps all its candidates.
 
-Rows that begin with the same training share it, if they run in one process: the pre-training of an encoder of
-our own, and the joint training before fine-tuning or adaptation. The seconds of a record leave out what an
-earlier row has done; its steps do not.
+Rows that begin with the same training share it: the pre-training of an encoder of our own, and the joint
+training before fine-tuning or adaptation.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -31,8 +30,8 @@ from reasonlib.multi_task.data.example import Example
 from reasonlib.multi_task.data.glue import TASKS
 from reasonlib.multi_task.data.simulator import Text
 from reasonlib.multi_task.experiments.adaptation import adapt_to
-from reasonlib.multi_task.experiments.joint import load_family, run_on, train_joint
-from reasonlib.multi_task.experiments.train import Trained, recipe_of
+from reasonlib.multi_task.experiments.joint import joint_stage, load_family, run_on
+from reasonlib.multi_task.experiments.train import Trained, recipe_of, train
 from reasonlib.multi_task.models.own_encoder import OwnEncoder, own_encoder
 from reasonlib.multi_task.models.pretrain import masked_accuracy
 from reasonlib.tracking.experiment import Measured, Trial
@@ -139,7 +138,7 @@ def _shorten(question: Example, draw: np.random.Generator) -> Example:
     )
 
 
-def _load_all(trial: Trial, names: Sequence[str] = FAMILY) -> list[Splits]:
+def _load_all(trial: Trial) -> list[Splits]:
     settings = trial.settings
     if trial.data == "simulated":  # the same run, on sets that every machine has
         return load_family({**settings, "share": 0.03}, seed=trial.seed)
@@ -147,7 +146,7 @@ def _load_all(trial: Trial, names: Sequence[str] = FAMILY) -> list[Splits]:
         load_real(
             name, most=settings["most"], checked=settings["checked"], asked=settings["asked"], seed=trial.seed
         )
-        for name in names
+        for name in FAMILY
     ]
 
 
@@ -180,64 +179,66 @@ def unlabelled(examples: Iterable[Example], *, most: int) -> tuple[list[Text], l
     return texts[held:], texts[:held]
 
 
-_Begun = TypeVar("_Begun", OwnEncoder, Trained)
-
-_shared: dict[str, Any] = {}
-"""What rows of this process began with: a description to an encoder, or to a trained system."""
+_SIZES = ("pieces", "passes", "width", "layers")
 
 
-def _once(description: Sequence[Any], make: Callable[[], _Begun]) -> _Begun:
-    """Make what several rows begin with, or return it if an earlier row did; the last eight are kept."""
-    key = repr(description)
-    if key not in _shared:
-        made = make()
-        if made.history.stopped != "finished":
-            return made
-        _shared[key] = made
-        for old in list(_shared)[:-8]:
-            del _shared[old]
-    found: _Begun = _shared[key]
-    return found
+def _unlabelled_parts(trial: Trial) -> tuple[list[Text], list[Text]]:
+    """Return what an encoder of our own reads, and what it does not; see `unlabelled`."""
+    if trial.data == "simulated":
+        parts = [split.train for split in _load_all(trial)]
+    else:
+        parts = [_part(name, SETS[name][0]) for name in FAMILY]
+    return unlabelled(chain.from_iterable(parts), most=trial.settings["texts"])
 
 
-def _begin(
-    trial: Trial, splits: Sequence[Splits], run: Callable[[tuple[Any, Any] | None, Trained | None], Measured]
-) -> Measured:
-    """Give a row its encoder, and its system after joint training where it has any; then run it.
+def pretrain_own(stage: Trial) -> OwnEncoder:
+    """Pre-train an encoder of our own on the inputs of all sets, without their labels."""
+    texts, _ = _unlabelled_parts(stage)
+    sizes = {name: stage.settings[name] for name in _SIZES}
+    return own_encoder(texts, **sizes, device=stage.device, **stage.options)
 
-    The encoder is the one that the row names, or one that is pre-trained first, if it asks for its own; on
-    released sets always from seed 0, so that the seeds of a row differ in what follows, as with any encoder.
-    Out of its minutes, a trial ends with the pre-training; the next run continues from there.
+
+def _own_encoder(trial: Trial) -> OwnEncoder | None:
+    """Return the encoder that a row asks to be pre-trained first; None if it names one.
+
+    On released sets from seed 0, as there is one BERT: the seeds of a row differ in what follows.
     """
     settings = trial.settings
-    given = (trial.data, trial.seed, trial.device, [settings[name] for name in ("most", "checked")])
-
-    def go_on(encoder: tuple[Any, Any] | None, before: Sequence[Any]) -> Measured:
-        if not settings.get("joint", True):
-            return run(encoder, None)
-        recipe = recipe_of(settings)
-        together = _once(
-            (*before, *given, recipe), lambda: train_joint(trial, recipe, splits, encoder=encoder)
-        )
-        return run(encoder, together)
-
     if not settings.get("own"):
-        return go_on(None, ())
-    simulated = trial.data == "simulated"
-    parts = (
-        split.train if simulated else _part(split.task.name, SETS[split.task.name][0]) for split in splits
-    )
-    texts, unseen = unlabelled(chain.from_iterable(parts), most=settings["texts"])
-    sizes = {name: settings[name] for name in ("pieces", "passes", "width", "layers")}
-    options = trial.stage("encoder").options
-    if not simulated:  # one encoder for every seed, as there is one BERT
-        options["seed"] = 0
-    before = ("encoder", trial.data, trial.device, options["seed"], settings["texts"], sizes)
-    own = _once(before, lambda: own_encoder(texts, **sizes, device=trial.device, **options))
-    metrics = {"masked_accuracy": masked_accuracy(own.masked, own.tokenizer, unseen)}
-    if own.history.stopped != "finished":  # what follows starts from the end of pre-training alone
-        return measured(own.history, metrics)
-    after = go_on((own.masked.albert, own.tokenizer), before)
+        return None
+    names = ("texts", "checked", "asked", *_SIZES)  # the sizes of simulated sets are among them
+    stage = {name: settings[name] for name in names}
+    seed = trial.seed if trial.data == "simulated" else 0
+    return trial.shared_stage("encoder", pretrain_own, stage, seed=seed)
+
+
+def _encoder_of(own: OwnEncoder | None) -> tuple[Any, Any] | None:
+    return None if own is None else (own.masked.albert, own.tokenizer)
+
+
+def train_together(stage: Trial) -> Trained:
+    """Train all sets together, from the encoder of the row."""
+    encoder = _encoder_of(_own_encoder(stage))
+    recipe = recipe_of(stage.settings)
+    return train(recipe, _load_all(stage), encoder=encoder, device=stage.device, **stage.options)
+
+
+def _begin(trial: Trial, run: Callable[[tuple[Any, Any] | None, Trained | None], Measured]) -> Measured:
+    """Give a row its encoder, and its system after joint training where it has any; then run it.
+
+    Out of its minutes, a trial ends with the pre-training; the next run continues from there.
+    """
+    own = _own_encoder(trial)
+    metrics = {}
+    if own is not None:
+        _, unseen = _unlabelled_parts(trial)
+        metrics["masked_accuracy"] = masked_accuracy(own.masked, own.tokenizer, unseen)
+        if own.history.stopped != "finished":  # what follows starts from the end of pre-training alone
+            return measured(own.history, metrics)
+    together = joint_stage(trial, train_together) if trial.settings.get("joint", True) else None
+    after = run(_encoder_of(own), together)
+    if own is None:
+        return after
     return replace(
         after,
         metrics={**after.metrics, **metrics},
@@ -249,9 +250,7 @@ def _begin(
 def run_real(trial: Trial) -> Measured:
     """Train and measure one row on the six sets."""
     splits = _load_all(trial)
-    return _begin(
-        trial, splits, lambda encoder, start: run_on(trial, splits, encoder=encoder, together=start)
-    )
+    return _begin(trial, lambda encoder, together: run_on(trial, splits, encoder=encoder, together=together))
 
 
 def run_real_adaptation(trial: Trial) -> Measured:
@@ -265,7 +264,7 @@ def run_real_adaptation(trial: Trial) -> Measured:
         new = {name: (load_real(name, **sizes, seed=trial.seed), head) for name, head in NEW.items()}
     slide = {} if trial.data == "simulated" else {"snli": SLIDE}
 
-    def adapt(encoder: tuple[Any, Any] | None, start: Trained | None) -> Measured:
-        return adapt_to(trial, splits, new, encoder=encoder, together=start, further=slide)
+    def adapt(encoder: tuple[Any, Any] | None, together: Trained | None) -> Measured:
+        return adapt_to(trial, splits, new, encoder=encoder, together=together, further=slide)
 
-    return _begin(trial, splits, adapt)
+    return _begin(trial, adapt)

@@ -1,6 +1,6 @@
 """Pictures of the chapters that are made from claims and records."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reasonlib.display import plotting, results
@@ -86,6 +86,23 @@ def differences(
     return values, results.origin(groups[0])
 
 
+def _published_gains(gains: Mapping[str, float], *, of: str, limits: tuple[float, float]) -> Picture:
+    return plotting.show(
+        plotting.bars(gains, unit="points gained, as published", limits=limits),
+        alt=f"Published gain of {of}: "
+        + ", ".join(f"{name} {gain:.1f} points" for name, gain in gains.items()),
+    )
+
+
+def _measured_gains(gains: Mapping[str, Spread], *, of: str, caption: str) -> Picture:
+    return plotting.show(
+        plotting.bars(gains, unit="points gained, simulated tasks"),
+        alt=f"Measured gain of {of}: "
+        + ", ".join(f"{name} {gain.mean:.1f} points" for name, gain in gains.items()),
+        caption=caption,
+    )
+
+
 def gains() -> Picture:
     """Draw what joint training changes, task by task: the source's table 3 beside our runs."""
     joint = results.published("multi_task/dev/mt-dnn/")
@@ -98,11 +115,7 @@ def gains() -> Picture:
             ("QQP (364,000)", "qqp-accuracy"), ("MNLI (393,000)", "mnli-matched"),
         )
     }  # fmt: skip
-    left = plotting.show(
-        plotting.bars(theirs, unit="points gained, as published", limits=(-1, 13)),
-        alt="Published gain of MT-DNN by task: "
-        + ", ".join(f"{name} {gain:.1f} points" for name, gain in theirs.items()),
-    )
+    left = _published_gains(theirs, of="MT-DNN by task", limits=(-1, 13))
     values, origin = differences(
         JOINT, "mt-dnn-no-fine-tuning", "st-dnn", [own_metric(task) for task in BY_SIZE]
     )
@@ -113,10 +126,9 @@ def gains() -> Picture:
         for task in BY_SIZE
         if own_metric(task) in values
     }
-    right = plotting.show(
-        plotting.bars(ours, unit="points gained, simulated tasks"),
-        alt="Measured gain of MT-DNN by task: "
-        + ", ".join(f"{name} {gain.mean:.1f} points" for name, gain in ours.items()),
+    right = _measured_gains(
+        ours,
+        of="MT-DNN by task",
         caption="Gain of MT-DNN over ST-DNN, from the smallest training set to the largest (in brackets). "
         "Left: table 3, one run each; * marks a gain over BERT, where the table has no ST-DNN. Right: our "
         f"runs without fine-tuning ({origin}); lines are 95 % intervals of the paired difference.",
@@ -136,11 +148,7 @@ def heads() -> Picture:
             ("QNLI v1, ranking", "qnli-v1"),
         )
     }  # fmt: skip
-    left = plotting.show(
-        plotting.bars(theirs, unit="points gained, as published", limits=(-1, 7)),
-        alt="Published gain of ST-DNN over BERT: "
-        + ", ".join(f"{name} {gain:.1f} points" for name, gain in theirs.items()),
-    )
+    left = _published_gains(theirs, of="ST-DNN over BERT", limits=(-1, 7))
     tasks = ("inference", "paraphrase", "entailment", "answers")
     values, origin = differences(HEADS, "san", "linear", [own_metric(task) for task in tasks[:3]])
     values |= differences(HEADS, "relevance", "classification", [own_metric("answers")])[0]
@@ -151,10 +159,9 @@ def heads() -> Picture:
         for task in tasks
         if own_metric(task) in values
     }
-    right = plotting.show(
-        plotting.bars(ours, unit="points gained, simulated tasks"),
-        alt="Measured gain of the heads over linear ones: "
-        + ", ".join(f"{name} {gain.mean:.1f} points" for name, gain in ours.items()),
+    right = _measured_gains(
+        ours,
+        of="the heads over linear ones",
         caption="Gain of a task's head over a linear classifier, each task trained alone. Left: table 3, "
         f"ST-DNN minus BERT, one run each. Right: our runs ({origin}), the ranking head with γ = 1; lines "
         "are 95 % intervals of the paired difference.",

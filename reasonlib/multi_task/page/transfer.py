@@ -8,7 +8,6 @@ from reasonlib.display import plotting, results
 from reasonlib.display.intervals import Spread, band, spread
 from reasonlib.display.plotting import Picture
 from reasonlib.multi_task.data.simulator import FAMILY
-from reasonlib.multi_task.page.labels import TASK_NAMES
 from reasonlib.tracking import records
 
 __all__ = ["adaptation", "dials", "equal_steps", "help_matrix", "matrix", "noise"]
@@ -46,7 +45,7 @@ def help_matrix() -> dict[str, Any] | None:
     config = first.records[0].config
     return {
         "tasks": list(FAMILY),
-        "names": dict(TASK_NAMES),
+        "names": {task: task for task in FAMILY},
         "gains": gains,
         "note": f"Points of the task's own metric, gained or lost. The task has {config['few']:,} examples, "
         f"the second task {config['many']:,}; {results.origin(first)}. Framed: the 95 % interval "

@@ -76,10 +76,7 @@ def ask_span(model: Any, tokenizer: Any, sentences: Sequence[str], question: str
     begins, ends = (
         logits.flatten().softmax(0).view_as(logits) for logits in (start, end)
     )  # over all windows
-    weights = np.zeros((1, len(sentences)))
-    edges = np.cumsum([0, *(len(sentence) + 1 for sentence in sentences)])
-    holder = np.searchsorted(edges, offsets[..., 0].numpy(), side="right") - 1
-    np.add.at(weights[0], holder[inside.numpy()], ((begins + ends) / 2)[inside].numpy())
+    weights = _by_sentence(sentences, offsets[inside][:, 0].numpy(), ((begins + ends) / 2)[inside].numpy())
     confidence = float(begins[row, first] * ends[row, last])
     notes = []
     if len(offsets) > 1:
@@ -96,6 +93,14 @@ def ask_span(model: Any, tokenizer: Any, sentences: Sequence[str], question: str
         look="pointer",
         notes=tuple(notes),
     )
+
+
+def _by_sentence(sentences: Sequence[str], begins: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Add up shares by the sentence in which their tokens begin, (1, S); `begins` counts characters."""
+    weights = np.zeros((1, len(sentences)))
+    edges = np.cumsum([0, *(len(sentence) + 1 for sentence in sentences)])
+    np.add.at(weights[0], np.searchsorted(edges, begins, side="right") - 1, shares)
+    return weights
 
 
 @lru_cache(maxsize=1)

@@ -81,16 +81,8 @@ def write(
         parts = len(CONFIGURATIONS[index].components)
         if (problems.rules[problems.configuration == index, :parts, :, :2] < 0).any():
             raise ValueError(f"rules must be known for problems to be written, some of {KEYS[index]} are not")
-    folder, stems = Path(folder), []
-    count_before = sum(number % 10 in digits for number in range(first))
-    counts = np.full(len(CONFIGURATIONS), count_before)
+    stems = _stems(problems, Path(folder), first, digits)
     try:
-        for index in problems.configuration.tolist():
-            tens, digit = divmod(int(counts[index]), len(digits))
-            number = 10 * tens + digits[digit]
-            counts[index] += 1
-            name = next(each for each, last in SPLIT_DIGITS.items() if number % 10 in last)
-            stems.append(folder / KEYS[index] / f"RAVEN_{number}_{name}")
         for parent in {stem.parent for stem in stems}:
             parent.mkdir(parents=True, exist_ok=True)
         chunks = [slice(at, at + 64) for at in range(0, len(problems), 64)]
@@ -106,6 +98,20 @@ def write(
         raise DataError(
             f"{error.filename or folder}: cannot be written ({error.strerror}); choose another folder"
         ) from None
+
+
+def _stems(problems: Problems, folder: Path, first: int, digits: Sequence[int]) -> list[Path]:
+    """Return the path of each problem, without an ending: numbers count on within a configuration."""
+    stems = []
+    count_before = sum(number % 10 in digits for number in range(first))
+    counts = np.full(len(CONFIGURATIONS), count_before)
+    for index in problems.configuration.tolist():
+        tens, digit = divmod(int(counts[index]), len(digits))
+        number = 10 * tens + digits[digit]
+        counts[index] += 1
+        name = next(each for each, last in SPLIT_DIGITS.items() if number % 10 in last)
+        stems.append(folder / KEYS[index] / f"RAVEN_{number}_{name}")
+    return stems
 
 
 def _write(problems: Problems, stems: Sequence[Path], images: bool) -> None:

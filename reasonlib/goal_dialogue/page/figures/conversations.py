@@ -106,17 +106,9 @@ def conversation(
                 said.append("System: your turn.")
                 break
             answer = (given or {}).get(turn, event.bot)
-            wrong = answer != event.bot
-            note = f'<span class="rr-note">expected: {html.escape(event.bot)}</span>' if wrong else ""
-            if remark := (remarks or {}).get(turn):
-                note += f'<span class="rr-remark">{html.escape(remark)}</span>'
-            kind = "rr-bot" + _called(answer) + (" rr-wrong" if wrong else "")
-            lines.append(f'<p class="{kind}">{html.escape(answer)}{note}</p>')
-            said.append(
-                f"System: {answer}"
-                + (f", expected: {event.bot}" if wrong else "")
-                + (f" ({remark})." if remark else ".")
-            )
+            line, words = _response(answer, event.bot, (remarks or {}).get(turn))
+            lines.append(line)
+            said.append(words)
             if look := (looks or {}).get(turn):
                 state = " open" if turn == opened else ""
                 lines.append(f"<details{state}><summary>what it used</summary>{look.html}</details>")
@@ -128,6 +120,21 @@ def conversation(
         f'<div class="rr-talk">{"".join(lines)}</div>{under}</figure>'
     )
     return plotting.Picture(body, alt=alt)
+
+
+def _response(answer: str, expected: str, remark: str | None) -> tuple[str, str]:
+    """Return what a system said, as HTML and in words; beside it what was expected, where it differs."""
+    wrong = answer != expected
+    note = f'<span class="rr-note">expected: {html.escape(expected)}</span>' if wrong else ""
+    if remark:
+        note += f'<span class="rr-remark">{html.escape(remark)}</span>'
+    kind = "rr-bot" + _called(answer) + (" rr-wrong" if wrong else "")
+    words = (
+        f"System: {answer}"
+        + (f", expected: {expected}" if wrong else "")
+        + (f" ({remark})." if remark else ".")
+    )
+    return f'<p class="{kind}">{html.escape(answer)}{note}</p>', words
 
 
 def parts(dialogue: Dialogue) -> dict[int, str]:

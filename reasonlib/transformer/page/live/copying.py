@@ -117,22 +117,10 @@ def copying(models: Mapping[str, Any], *, order: Sequence[str], word: str = WORD
     names = dict(zip("ABCDEFGH", order, strict=False))
     config = models[order[0]].config
     answers = {name: _letters(write(models[part].eval(), word)) for name, part in names.items()}
-    alt = f"The word to copy is “{word}”. " + " ".join(
-        f"Model {name} writes {f'“{answer}”' if answer else 'nothing'}." for name, answer in answers.items()
-    )
-    rows = "".join(
-        f'<tr><th scope="row">{name}</th><td>{html.escape(answer)}</td></tr>'
-        for name, answer in answers.items()
-    )
-    static = plotting.Picture(
-        f"<table><caption>The word to copy is “{html.escape(word)}”.</caption><thead><tr>"
-        f'<th scope="col">model</th><th scope="col">writes</th></tr></thead><tbody>{rows}</tbody></table>',
-        alt=alt,
-    )
     return live.figure(
         "copying",
         label="Find the part that each model lacks",
-        static=static,
+        static=_table(word, answers),
         scripts=SCRIPTS,
         styles=[Path(__file__).with_name("copying.css")],
         data={
@@ -148,6 +136,22 @@ def copying(models: Mapping[str, Any], *, order: Sequence[str], word: str = WORD
         about=f"{len(models)} Transformers with {config.layers} layer each in encoder and decoder, trained "
         "to copy words of four to eight letters from a to p.",
         offer="With scripts you can write a word and see what each model makes of it.",
+    )
+
+
+def _table(word: str, answers: Mapping[str, str]) -> plotting.Picture:
+    """Show what each model writes, for readers without scripts."""
+    alt = f"The word to copy is “{word}”. " + " ".join(
+        f"Model {name} writes {f'“{answer}”' if answer else 'nothing'}." for name, answer in answers.items()
+    )
+    rows = "".join(
+        f'<tr><th scope="row">{name}</th><td>{html.escape(answer)}</td></tr>'
+        for name, answer in answers.items()
+    )
+    return plotting.Picture(
+        f"<table><caption>The word to copy is “{html.escape(word)}”.</caption><thead><tr>"
+        f'<th scope="col">model</th><th scope="col">writes</th></tr></thead><tbody>{rows}</tbody></table>',
+        alt=alt,
     )
 
 

@@ -206,7 +206,11 @@ EDITION = {
         [
             Mistake(gate_of, "this is the gate itself", "equation 3.8 names a gate; equation 3.9 uses it"),
             Mistake(closed_keeps_source, "the wrong way round", "what an open gate lets through"),
-            Mistake(context_first, "the source first", "the weight has a half for each, in this order"),
+            Mistake(
+                context_first,
+                "the source first",
+                "the weight matrix has one half for each input, in this order",
+            ),
             Mistake(context_in_full, "both parts are weighed", "a gate mixes, a sum adds"),
         ],
     ),
@@ -350,7 +354,7 @@ EDITION = {
             Mistake(
                 lambda sizes, costs: 1 / growth(sizes, costs),
                 "the other way round",
-                "what is chosen goes across, what is measured goes up",
+                "the chosen quantity belongs on the horizontal axis, the measured one on the vertical",
             ),
             Mistake(
                 growth_of_two,

@@ -220,7 +220,7 @@ EDITION = {
             Mistake(
                 lambda: break_svcca(noise=1.0),
                 "before the map it must be",
-                "the similarity must first be there, or nothing is lost",
+                "a measure can only lose a similarity that exists",
             ),
         ],
         open="the student makes the representations and the map",
@@ -246,7 +246,7 @@ EDITION = {
             Mistake(
                 lambda first, second, covariance: cka_of_weights(first, second, covariance @ covariance),
                 "you multiplied by it twice",
-                "X^T Y is W^T Z^T Z V: the inputs stand there twice, the covariance once",
+                "X^T Y is W^T Z^T Z V: the inputs appear twice, the covariance once",
             ),
             Mistake(without_square, "HSIC is the squared norm", "HSIC is a sum of squares"),
             Mistake(hsic_alone, "this is HSIC", "HSIC grows with the scale of the weights"),
@@ -265,7 +265,9 @@ EDITION = {
                 equal_values, "two values are equal", "with equal values, attention has no effect at all"
             ),
             Mistake(
-                one_output, "give at least three different", "a head that says one thing to all says nothing"
+                one_output,
+                "give at least three different",
+                "a head with the same output for every token carries no information",
             ),
         ],
         open="the student makes the heads",

@@ -252,7 +252,7 @@ EDITION = {
             Mistake(
                 lambda context, question, answers: match(context, question, answers, axis=-2),
                 "the softmax runs over the words",
-                "an attention distribution belongs to who looks",
+                "each query has an attention distribution of its own",
             ),
             Mistake(
                 lambda context, question, answers: match(context, question, answers, order="caqaq"),
@@ -412,7 +412,7 @@ EDITION = {
             Mistake(
                 single_runs,
                 "do not compare single runs",
-                "a share of wins is an effect, not its probability by chance",
+                "the share of wins measures an effect, not how often chance produces it",
             ),
         ],
     ),

@@ -268,10 +268,10 @@ EDITION = {
             Mistake(
                 lambda alone, joint: luck(alone, joint, more=1),
                 "count exactly k heads as well",
-                "what was seen belongs to the cases that are at least as extreme",
+                "the observed result is one of the cases that are at least as extreme",
             ),
             Mistake(
-                exactly, "exactly k heads", "with many throws every single number of heads is improbable"
+                exactly, "exactly k heads", "with many throws, each single number of heads is improbable"
             ),
             Mistake(
                 lambda alone, joint: luck(joint, alone),
@@ -286,7 +286,7 @@ EDITION = {
             Mistake(
                 lambda alone, joint: (sum(joint) - sum(alone)) / len(alone),
                 "the gain in accuracy",
-                "how large a gain is does not say how sure it is",
+                "the size of a gain does not say how certain it is",
             ),
         ],
     ),
@@ -342,7 +342,7 @@ EDITION = {
             Mistake(
                 lambda first, second: -second,
                 "does not raise the loss of the first",
-                "of a gradient that is opposite to the second, PCGrad leaves nothing",
+                "PCGrad removes all of a gradient that is opposite to the second",
             ),
         ],
     ),

@@ -20,10 +20,11 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from reasonlib import training
+from reasonlib.multi_task.data.datasets import Splits
 from reasonlib.multi_task.data.encoding import Batch, collate, encode
 from reasonlib.multi_task.data.metrics import score
 from reasonlib.multi_task.experiments.joint import joined, load_family, measure_all
-from reasonlib.multi_task.experiments.train import Trained, adamw, build, predict, recipe_of
+from reasonlib.multi_task.experiments.train import Recipe, Trained, adamw, build, predict, recipe_of
 from reasonlib.multi_task.models.multi_task import MultiTask, task_loss
 from reasonlib.tracking.experiment import Measured, Trial
 from reasonlib.training.batching import LengthBuckets
@@ -160,6 +161,27 @@ def conflict_loss(model: MultiTask, step: Step, *, cure: bool) -> tuple[Tensor, 
     return mean + extra - extra.detach(), cosines(gradients)
 
 
+class _TaskBatches:
+    """The mini-batches of each task by their numbers, counted through all passes over its examples."""
+
+    def __init__(self, splits: Sequence[Splits], tokenizer: Any, recipe: Recipe, *, seed: int) -> None:
+        self.tasks, self.padding = [split.task.name for split in splits], tokenizer.pad_token_id
+        self.examples = [encode(split.train, tokenizer, longest=recipe.longest) for split in splits]
+        self.orders = [
+            LengthBuckets([example.length for example in part], batch_size=recipe.batch, seed=seed)
+            for part in self.examples
+        ]
+
+    def step(self, number: int) -> Step:
+        """Return one mini-batch of each task."""
+        return Step(tuple(self._batch(task, number) for task in range(len(self.tasks))))
+
+    def _batch(self, task: int, number: int) -> Batch:
+        again, position = divmod(number, len(self.orders[task]))
+        items = self.orders[task].plan(again)[position]
+        return collate([self.examples[task][item] for item in items], self.tasks[task], padding=self.padding)
+
+
 def run_conflict(trial: Trial) -> Measured:
     """Train one row and measure its tasks, the cosines of their gradients, and how often they conflict."""
     settings = trial.settings
@@ -169,23 +191,13 @@ def run_conflict(trial: Trial) -> Measured:
     system, tokenizer = build(recipe, tasks, seed=trial.seed)
     model = Watched(system, settings["updates"]).to(trial.device)
     padding = tokenizer.pad_token_id
-    examples = [encode(split.train, tokenizer, longest=recipe.longest) for split in splits]
-    orders = [
-        LengthBuckets([example.length for example in part], batch_size=recipe.batch, seed=trial.seed)
-        for part in examples
-    ]
+    batches = _TaskBatches(splits, tokenizer, recipe, seed=trial.seed)
     valid = [encode(split.valid, tokenizer, longest=recipe.longest) for split in splits]
     mixed, count = trial.row == "one-task-a-step", settings["updates"]
 
-    def batch(task: int, number: int) -> Batch:
-        """Return a task's mini-batch by its number, counted through all passes over the task's examples."""
-        again, position = divmod(number, len(orders[task]))
-        items = orders[task].plan(again)[position]
-        return collate([examples[task][item] for item in items], tasks[task].name, padding=padding)
-
     def steps(epoch: int) -> Iterator[Any]:
         for number in range(epoch * count, (epoch + 1) * count):
-            step = Step(tuple(batch(task, number) for task in range(len(tasks))))
+            step = batches.step(number)
             if mixed:
                 yield from step.batches
             else:
@@ -225,11 +237,16 @@ def run_conflict(trial: Trial) -> Measured:
     if not mixed and history.rows:  # every epoch has as many steps
         metrics |= {name: fmean(row[name] for row in history) for name in SUMMARY}
         details["curve"] = [{name: row[name] for name in SUMMARY} for row in history]
-        details["cosines"] = [
-            [
-                1.0 if a == b else round(fmean(row[f"cosine.{min(a, b)}.{max(a, b)}"] for row in history), 4)
-                for b in range(len(tasks))
-            ]
-            for a in range(len(tasks))
-        ]
+        details["cosines"] = _mean_cosines(history, len(tasks))
     return joined([trained], metrics, details)
+
+
+def _mean_cosines(history: training.History, tasks: int) -> list[list[float]]:
+    """Return the mean cosine of every pair of tasks' gradients over the epochs, each row a task."""
+    return [
+        [
+            1.0 if a == b else round(fmean(row[f"cosine.{min(a, b)}.{max(a, b)}"] for row in history), 4)
+            for b in range(tasks)
+        ]
+        for a in range(tasks)
+    ]

@@ -16,6 +16,7 @@ from reasonlib.multi_task.data.datasets import SIZES, Splits, load_simulated
 from reasonlib.multi_task.data.simulator import FAMILY
 from reasonlib.multi_task.experiments.train import Recipe, Trained, evaluate, recipe_of, train
 from reasonlib.tracking.experiment import Measured, Trial
+from reasonlib.tracking.trials import measured
 
 __all__ = [
     "joined",
@@ -99,15 +100,8 @@ def joined(
     trained: Sequence[Trained], metrics: Mapping[str, float], details: Mapping[str, Any] | None = None
 ) -> Measured:
     """Join metrics with the steps of several training runs."""
-    histories = [one.history for one in trained]
-    stopped = next((h.stopped for h in histories if h.stopped != "finished"), "finished")
-    return Measured(
-        metrics=metrics,
-        steps_done=sum(h.steps_done for h in histories),
-        steps_planned=sum(h.steps_planned for h in histories),
-        stopped=stopped,
-        details=dict(details or {}),
-    )
+    first, *further = (one.history for one in trained)
+    return measured(first, metrics, further=further, details=details)
 
 
 def run_joint(trial: Trial) -> Measured:

@@ -257,14 +257,17 @@ class Slider {
   }
 
   set value(value) {
+    if (value === this.exact) return; // it stands there
     this.input.value = this.inner(value);
     this.exact = value;
     this.tell();
   }
 
   tell() {
-    this.output.textContent = this.say(this.value);
-    this.input.setAttribute("aria-valuetext", this.say(this.value));
+    const said = this.say(this.value);
+    if (said === this.said) return;
+    this.output.textContent = this.said = said;
+    this.input.setAttribute("aria-valuetext", said);
   }
 }
 
@@ -303,6 +306,18 @@ function shortcuts(root, keys) {
 /** Where a figure says what happened; screen readers read it out when it changes. */
 const announcer = () => make("output", { class: "rr-live-said", "aria-live": "polite" });
 
+/** Say it in an element, unless it says so already: else the browser would lay out the page for nothing. */
+const told = (element, text) => { if (element.textContent !== text) element.textContent = text; };
+
+const LOOKS = new WeakMap();
+
+/** Give an element this style, unless it has it already. */
+function styled(element, style) {
+  if (LOOKS.get(element) === style) return;
+  LOOKS.set(element, style);
+  element.setAttribute("style", style);
+}
+
 /** A list of bars: bars("What it could be", [["garden", 0.9], ["kitchen", 0.1]]). */
 const bars = (label, rows) => make("ol", { class: "rr-live-bars", "aria-label": label }, rows.map((row) => bar(...row)));
 const bar = (words, share, shown = share.toFixed(2)) => make("li", {}, make("span", {}, words),
@@ -320,26 +335,34 @@ class TokenRow {
     this.element = parent;
     this.element.classList.add("rr-live-tokens");
     this.press = roving(this.element, label, (at) => choose(at));
-    Object.assign(this, { choose, point });
+    Object.assign(this, { choose, point, known: [] });
     if (point) this.element.addEventListener("pointerleave", () => point(null));
   }
 
-  /** Show tokens: texts, or { text, unknown, title }. */
-  set(tokens) {
-    this.element.replaceChildren(...tokens.map((token, at) => {
-      const { text = token, unknown = false, title = null } = token;
-      return make("button", {
+  /** Show tokens: texts, or { text, unknown, title }. With `keep`, one that stands at its place stays as it looks, to be shaded anew. */
+  set(tokens, { keep = false } = {}) {
+    const { children } = this.element;
+    if (!keep) this.known = [];
+    tokens.forEach((token, at) => {
+      const { text = token, unknown = false, title = null } = token, known = JSON.stringify([text, unknown, title]);
+      if (this.known[at] === known && at < children.length) return;
+      this.known[at] = known;
+      const one = make("button", {
         type: "button", class: "rr-live-token", title, "aria-label": text.trim() ? null : "space", onclick: () => this.choose(at),
         onpointerenter: (event) => event.pointerType === "mouse" && this.point?.(at),
       }, make("span", unknown ? { class: "rr-live-unknown" } : {}, text), make("small"));
-    }));
+      if (at < children.length) children[at].replaceWith(one);
+      else this.element.append(one);
+    });
+    while (children.length > tokens.length) children[tokens.length].remove();
+    this.known.length = tokens.length;
   }
 
   /** Shade every token; `from` is the one that looks. */
   shade(shares, from = -1, shown = (share) => (share >= 0.005 ? share.toFixed(2) : "")) {
     [...this.element.children].forEach((token, at) => {
-      token.style.setProperty("--share", shares[at]);
-      token.lastChild.textContent = shown(shares[at], at);
+      styled(token, heat(shares[at]));
+      told(token.lastChild, shown(shares[at], at));
       token.classList.toggle("rr-live-looking", at === from);
     });
   }

@@ -50,12 +50,15 @@ function normalsAgain(seed) {
   };
 }
 
+let some = null;
+
 /** The points of the plane, one after the other, and their truth: 1 for the half that is farther out. */
 function somePoints() {
+  if (some) return some;
   const draw = normals(7), x = Float64Array.from({ length: 2 * POINTS }, () => draw());
   const distance = Array.from({ length: POINTS }, (_, i) => Math.hypot(x[2 * i], x[2 * i + 1]));
   const middle = [...distance].sort((a, b) => a - b)[POINTS / 2 - 1];
-  return { x, truth: distance.map((one) => (one > middle ? 1 : 0)) };
+  return (some = { x, truth: distance.map((one) => (one > middle ? 1 : 0)) });
 }
 
 /** To a row of `into`, add four rows of `from`, each times its share: a processor adds faster than it reads and writes. */
@@ -81,7 +84,11 @@ class Stack {
     [this.f, this.slope] = ACTIVATIONS[activation];
     const draw = normalsAgain(seed);
     this.sizes = [2, ...Array(depth).fill(width), 1];
-    this.weights = this.sizes.slice(1).map((outs, l) => Float64Array.from({ length: outs * this.sizes[l] }, () => draw() * (scale / Math.sqrt(this.sizes[l]))));
+    this.weights = this.sizes.slice(1).map((outs, l) => {
+      const weights = new Float64Array(outs * this.sizes[l]), spread = scale / Math.sqrt(this.sizes[l]);
+      for (let k = 0; k < weights.length; k += 1) weights[k] = draw() * spread;
+      return weights;
+    });
     this.biases = this.sizes.slice(1).map((outs) => new Float64Array(outs));
     this.velocities = [...this.weights, ...this.biases].map((one) => new Float64Array(one.length));
     this.steepest = steepestOf(activation);
@@ -158,10 +165,10 @@ class Stack {
       }
       for (let u = 0; u < width; u += 1) {
         let alive = false;
-        for (let p = 0; p < POINTS; p += 1) alive ||= slope[p * width + u] !== 0;
+        for (let p = 0; p < POINTS && !alive; p += 1) alive = slope[p * width + u] !== 0;
         dead += !alive;
       }
-      const gradient = Math.sqrt(this.gradients[l][0].reduce((total, one) => total + one ** 2, 0));
+      const gradient = Math.sqrt(dot(this.gradients[l][0], this.gradients[l][0]));
       return { values: a, slopes: slope, mean: sum / a.length, saturated: saturated / a.length, dead, gradient };
     });
     return { loss, accuracy: right, layers };

@@ -97,9 +97,10 @@ const ranked = (values) => Array.from(values, (_, at) => at).sort((a, b) => valu
 function topOf(values, count) {
   const best = [];
   for (let at = 0; at < values.length; at++) {
-    if (best.length === count && !(values[at] > values[best[count - 1]])) continue;
+    const value = values[at];
+    if (best.length === count && !(value > values[best[count - 1]])) continue;
     let place = Math.min(best.length, count - 1);
-    for (; place && values[at] > values[best[place - 1]]; place--) best[place] = best[place - 1];
+    for (; place && value > values[best[place - 1]]; place--) best[place] = best[place - 1];
     best[place] = at;
   }
   return best;
@@ -110,7 +111,14 @@ const sum = (values) => values.reduce((total, value) => total + value, 0);
 const percent = (share) => `${(100 * share).toFixed(share < 0.0995 || (share > 0.9949 && share < 1) ? 1 : 0)}\u00a0%`;
 const minus = (text) => text.replace("-", "−");
 const fixed = (value, digits = 2) => minus(value.toFixed(digits)).replace(/^−(0(\.0*)?)$/, "$1");
-const quoted = (word) => `“${word}”`;
+/** The start of a long word, as a figure repeats what a reader typed: in full it would push everything else out of sight. */
+const shortened = (word, most = 24) => {
+  const letters = [...word];
+  return letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : word;
+};
+const quoted = (word) => `“${shortened(word)}”`;
+/** The first few of some words, and how many more there are, to be listed. */
+const few = (words, say = quoted, most = 6) => [...words.slice(0, most).map((word) => say(word)), ...(words.length > most ? [`${words.length - most} more`] : [])];
 const plural = (count, one, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;
 const listed = (words) => (words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`);
 
@@ -344,13 +352,13 @@ class TokenRow {
     const { children } = this.element;
     if (!keep) this.known = [];
     tokens.forEach((token, at) => {
-      const { text = token, unknown = false, title = null } = token, known = JSON.stringify([text, unknown, title]);
+      const { text = token, unknown = false, title = shortened(text) === text ? null : text } = token, known = JSON.stringify([text, unknown, title]);
       if (this.known[at] === known && at < children.length) return;
       this.known[at] = known;
       const one = make("button", {
         type: "button", class: "rr-live-token", title, "aria-label": text.trim() ? null : "space", onclick: () => this.choose(at),
         onpointerenter: (event) => event.pointerType === "mouse" && this.point?.(at),
-      }, make("span", unknown ? { class: "rr-live-unknown" } : {}, text), make("small"));
+      }, make("span", unknown ? { class: "rr-live-unknown" } : {}, shortened(text)), make("small"));
       if (at < children.length) children[at].replaceWith(one);
       else this.element.append(one);
     });

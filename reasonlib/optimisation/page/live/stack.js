@@ -94,13 +94,22 @@ class Stack {
     this.steepest = steepestOf(activation);
   }
 
+  /** Room for what one pass computes in a layer; the next pass writes over it. */
+  roomFor(l) {
+    this.rooms ??= this.sizes.slice(1).map((outs, below) => {
+      const ins = this.sizes[below], of = (count) => new Float64Array(count);
+      return { a: of(POINTS * outs), slope: of(POINTS * outs), gw: of(outs * ins), gb: of(outs), below: of(POINTS * ins) };
+    });
+    return this.rooms[l];
+  }
+
   /** One pass forward and back. It leaves the gradients of the weights for `learn`. */
   look() {
     const { sizes, depth, weights, biases, points: { x, truth } } = this;
     const as = [x], slopes = [];
     for (let l = 0; l <= depth; l += 1) {
       const ins = sizes[l], outs = sizes[l + 1], from = as[l], w = weights[l], b = biases[l];
-      const a = new Float64Array(POINTS * outs), slope = new Float64Array(POINTS * outs);
+      const { a, slope } = this.roomFor(l);
       for (let u = 0; u < outs; u += 1) {
         for (let p = 0; p < POINTS; p += 4) { // four at a time, since a processor adds faster than it waits
           let first = b[u], second = b[u], third = b[u], fourth = b[u];
@@ -139,7 +148,10 @@ class Stack {
     this.gradients = [];
     for (let l = depth; l >= 0; l -= 1) {
       const ins = sizes[l], outs = sizes[l + 1], from = as[l], w = weights[l];
-      const gw = new Float64Array(w.length), gb = new Float64Array(outs), below = new Float64Array(POINTS * ins);
+      const { gw, gb, below } = this.roomFor(l);
+      gw.fill(0);
+      gb.fill(0);
+      below.fill(0);
       for (let u = 0; u < outs; u += 1) {
         for (let p = 0; p < POINTS; p += 1) gb[u] += back[p * outs + u];
         for (let p = 0; p < POINTS; p += 4) {
@@ -147,7 +159,7 @@ class Stack {
           addRows(gw, u * ins, from, p * ins, ins, back[at], back[at + outs], back[at + 2 * outs], back[at + 3 * outs]);
         }
       }
-      for (let p = 0; p < POINTS; p += 1) {
+      for (let p = 0; l && p < POINTS; p += 1) { // of the points themselves no gradient is needed
         let u = 0;
         for (let at = p * outs; u + 3 < outs; u += 4, at += 4) addRows(below, p * ins, w, u * ins, ins, back[at], back[at + 1], back[at + 2], back[at + 3]);
         for (; u < outs; u += 1) for (let i = 0; i < ins; i += 1) below[p * ins + i] += back[p * outs + u] * w[u * ins + i];

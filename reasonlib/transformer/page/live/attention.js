@@ -42,7 +42,7 @@ live("attention", ({ root, stage, data, weights, find }) => {
 
   function unknown() {
     const strange = [...new Set(state.words.filter((word) => !bert.vocabulary.has(word)))];
-    return strange.length ? [`The model has never seen ${strange.map(quoted).join(", ")} and reads [UNK] there.`] : [];
+    return strange.length ? [`The model has never seen ${few(strange).join(", ")} and reads [UNK] there.`] : [];
   }
 
   /** Compute again, and draw. */
@@ -75,7 +75,7 @@ live("attention", ({ root, stage, data, weights, find }) => {
     words.forEach((word, at) => {
       const score = scores[head].row(query)[at], share = own[at], parts = lines[at];
       if (hidden(at) !== parts.hidden) parts.row.className = (parts.hidden = hidden(at)) ? "rr-attention-hidden" : "";
-      told(parts.word, word);
+      told(parts.word, shortened(word, 16));
       told(parts.score, hidden(at) ? "−∞" : fixed(score, 1));
       styled(parts.bar, signed(hidden(at) ? 0 : score / most));
       told(parts.share, share.toFixed(2));

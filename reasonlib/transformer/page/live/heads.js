@@ -51,7 +51,7 @@ live("heads", ({ root, data, weights, find }) => {
     time.textContent = took(ms, "Read");
     const strange = [...new Set(words.filter((word) => !vocabulary.has(word)))];
     const many = strange.length === 1 ? "this word and reads it" : "these words and reads them";
-    remark(notes, [strange.length && `It has never met ${many} as [UNK]: ${strange.join(", ")}.`]);
+    remark(notes, [strange.length && `It has never met ${many} as [UNK]: ${few(strange, shortened).join(", ")}.`]);
     row.set(words.map((word) => ({ text: word, unknown: !vocabulary.has(word) })), { keep: true });
     drawMaps();
     drawGuesses();

@@ -86,6 +86,11 @@ def unfolded(text: str) -> str:
     return re.sub(r"<details\b(?![^>]*\bopen\b)", "<details open", text)
 
 
+def without_bars(text: str) -> str:
+    """What a training said of its progress, without the bar before it: on paper that is a black block."""
+    return re.sub("[█░]{8,} ?", "", text)
+
+
 def relinked(text: str, page: Page, there: set[str], site: str) -> str:
     """Names that no other page has, and links that hold in one page: inside it, or to the site."""
     own = anchor(page.name)
@@ -151,7 +156,7 @@ def bound(site: Path, printed: Sequence[Page], address: str) -> str:
             text = text.replace('<details class="rr-fold">', '<details class="rr-fold" open>')
         else:
             text = unfolded(text)
-        text = relinked(narrower(text), page, there, address)
+        text = relinked(narrower(without_bars(text)), page, there, address)
         body.append(f'<section id="{anchor(page.name)}" class="rr-sheet">{text}</section>')
     links = "".join(f'<link rel="stylesheet" href="{sheet}">' for sheet in sheets)
     return (

@@ -8,6 +8,10 @@ A browser works out the look of a page again for each style sheet it meets on th
 decides between light and dark, and when the theme's script measures what scrolls. So the style sheets of
 figures go to the head of the page, each once; light or dark is decided there; and ``_offline/rr/page.js``
 measures what scrolls, when it is about to be seen.
+
+A rule with ``:has()`` that looks into what a figure stands in is asked again after every change of the
+figure: that took half of the time that its new look took. What such rules ask is known when a page is
+written, so `mark_outputs` says it by classes, and `decided` makes the rules ask for these.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ from functools import cache
 from pathlib import Path
 
 import pydata_sphinx_theme
+from docutils import nodes
 from fontTools import subset
 
 THEME = Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_theme" / "static"
@@ -44,6 +49,17 @@ STORED = 'localStorage.getItem("theme") || ""'
 SCHEME = STORED.replace('""', '(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")')
 """How the head of a page reads a reader's choice, and how it decides without one."""
 SEARCH = ("searchtools.js", "language_data.js", "searchindex.js")  # of no use but on the search page
+
+
+DECIDED = {  # of a style sheet: what a rule asks of a whole output or cell, and the same by a class
+    "styles/pydata-sphinx-theme.css": (".text_html:not(:has(table.dataframe))", ".text_html.rr-foreign"),
+    "mystnb.*.css": ("div.cell:has(> *:nth-child(2))", "div.cell.rr-several"),
+}
+OURS = re.compile(r"class=\"(?:rr|rr-[^\"]*|dataframe)[ \"]")  # HTML that needs no light box in the dark
+OWN = re.compile(
+    r"html\[data-theme=dark\] \.bd-content div\.cell_output \.text_html:has\(\.rr\)\{[^{}]*\}\n?"
+)
+"""In a figure's style sheet: no light box behind it in the dark. On this site none is drawn."""
 
 
 @cache
@@ -107,13 +123,45 @@ def write_sheet(app, config):
     config.html_css_files.append("rr-icons.css")
 
 
+def mark_outputs(app, doctree, docname):
+    """Say by classes which outputs hold other people's HTML, and which cells have more than one part."""
+    for box in doctree.findall(nodes.container):
+        classes = box["classes"]
+        if "cell" in classes and len(box.children) > 1:
+            classes.append("rr-several")
+        if "text_html" in classes and not OURS.search(source_of(box)):
+            classes.append("rr-foreign")
+
+
+def source_of(box) -> str:
+    """The HTML that an output holds."""
+    return "".join(raw.astext() for raw in box.findall(nodes.raw))
+
+
+def decided(site: Path) -> None:
+    """Make the rules of `DECIDED` ask for a class.
+
+    Raises
+    ------
+    ValueError
+        If a theme has changed and the rule is not where it was.
+    """
+    for pattern, (asked, answer) in DECIDED.items():
+        for sheet in (site / "_static").glob(pattern):
+            text = sheet.read_text(encoding="utf-8")
+            if asked in text:
+                sheet.write_text(text.replace(asked, answer), encoding="utf-8")
+            elif answer not in text:
+                raise ValueError(f"{sheet.name} asks in another way now: see DECIDED")
+
+
 def gather_styles(page: str) -> str:
     """Move the style sheets in the body of a page to the end of its head, each of them once."""
     head, start, body = page.partition("<body")
     sheets: dict[str, None] = {}
 
     def take(match: re.Match[str]) -> str:
-        sheets.setdefault(match[1].strip())
+        sheets.setdefault(OWN.sub("", match[1].strip()))
         return ""
 
     parts = SCRIPT.split(body)
@@ -141,6 +189,7 @@ def lighten(app, error):
         if lighter != text:
             path.write_text(lighter, encoding="utf-8")
     measure_nothing(site / "_static" / "scripts" / "pydata-sphinx-theme.js")
+    decided(site)
     (site / "_static" / "scripts" / "fontawesome.js").unlink(missing_ok=True)
     for font in (site / "_static" / "vendor" / "fontawesome").rglob("*.*"):
         font.unlink()
@@ -162,7 +211,8 @@ def measure_nothing(script: Path) -> None:
 
 
 def setup(app):
-    """Connect both halves."""
+    """Connect all parts."""
     app.connect("config-inited", write_sheet, priority=700)
+    app.connect("doctree-resolved", mark_outputs)
     app.connect("build-finished", lighten)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

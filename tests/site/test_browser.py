@@ -1,5 +1,6 @@
 """The pages in a real browser: phone and desktop width, light and dark, network cut."""
 
+import re
 from contextlib import suppress
 
 import pytest
@@ -51,6 +52,40 @@ SILENT = """() => [...document.querySelectorAll("article *")].filter((box) => {
     return box.tabIndex !== 0 || (box.matches(".rr-wide") && !box.matches(".rr-more"));
   }).map((box) => box.className)"""
 """What scrolls sideways without a way to reach it with the keyboard, or is marked as wide without a cue."""
+
+TAKES_TEXT = re.compile(r"\bfield\(\"|<textarea|<input type=\"text\"")
+TYPED = {
+    "nothing": "", "spaces": "   \t ", "much": 166 * "abc def ghi " + "abcdefgh", "a long word": 2000 * "x",
+    "digits": "1234567890 42 3.14", "capitals": "MARY WENT TO THE GARDEN",
+    "punctuation": "?!.,;:-()[]{}'\"&%$#@*/\\|~^`<>=+_", "emoji": "I \U0001f600 need \U0001f355 in Rome",
+    "other scripts": "Мария пошла в сад 東京に行く مرحبا", "lines": "Mary took the ball.\n\n\r\nJohn left.\n",
+    "tags": "<b>b</b><img src=x onerror='rrTaken = 1'><script>rrTaken = 1</script>&lt;",
+    "names of JavaScript": "constructor __proto__ toString",
+}  # fmt: skip
+TYPE = """async (line, text) => {
+  const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  const root = line.closest(".rr-live");
+  line.value = text;
+  for (const kind of ["input", "change"]) line.dispatchEvent(new Event(kind, { bubbles: true }));
+  const enter = { key: "Enter", ctrlKey: line.matches("textarea"), bubbles: true, cancelable: true };
+  line.dispatchEvent(new KeyboardEvent("keydown", enter));
+  line.form?.requestSubmit();
+  await frame();
+  const right = root.getBoundingClientRect().right + 1;
+  const cut = (part) => getComputedStyle(part).overflowX !== "visible";
+  const out = (part) => {
+    if (!part.checkVisibility() || part.getBoundingClientRect().right <= right) return false;
+    for (let each = part.parentElement; each !== root; each = each.parentElement) if (cut(each)) return false;
+    return true;
+  };
+  const told = [".rr-live-said", ".rr-live-notes li", ".rr-live-key", "[aria-live]", "[role=log]"].join(", ");
+  return {
+    wide: [...root.querySelectorAll("div, p, table, button, output, ul, svg")].some(out),
+    strange: /\\b(NaN|undefined)\\b/.test(root.innerText), tall: root.getBoundingClientRect().height,
+    said: [...root.querySelectorAll(told)].some((part) => part.checkVisibility() && part.innerText.trim()),
+  };
+}"""
+"""Put text into a line of a figure as a reader does, and see what became of the figure."""
 
 AWAY = """() => [...document.querySelectorAll("article .rr-wide table")]
   .filter((table) => table.checkVisibility()).map((table) => {
@@ -201,6 +236,27 @@ def test_a_page_on_a_desktop_in_the_light(browser, site, page_name):
         if page_name in CHAPTERS:
             answer_questions(opened, CHAPTERS[page_name])
         sound(opened, again=True)
+
+
+@pytest.mark.parametrize("chapter", chapters(), ids=lambda chapter: chapter.short)
+def test_a_figure_bears_whatever_is_typed(browser, site, chapter):
+    """It raises nothing, keeps its form on a phone, takes text as text, and says something."""
+    address = site / f"{chapter.name}.html"
+    if not TAKES_TEXT.search(address.read_text(encoding="utf-8")):
+        return  # nothing to type into
+    with Page(browser, address.as_uri(), size="phone") as opened:
+        figure = opened.page.locator("article .rr-live").first
+        figure.evaluate("(root) => root.querySelectorAll('details').forEach((each) => { each.open = true; })")
+        for line in figure.locator("input[type=text], textarea").all():
+            for name, text in TYPED.items():
+                opened.drawn()
+                found = line.evaluate(TYPE, text)
+                assert not found["wide"], f"{name}: wider than the figure"
+                assert not found["strange"], f"{name}: shows what is no number and no word"
+                assert found["tall"] < 5000, f"{name}: {found['tall']} pixels"
+                assert found["said"], f"{name}: says nothing"
+                assert opened.complaints == [] and opened.overflow() <= 0, name
+        assert opened.page.evaluate("() => window.rrTaken === undefined"), "text was taken as HTML"
 
 
 @pytest.mark.parametrize("size", SIZES)

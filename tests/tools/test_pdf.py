@@ -4,7 +4,16 @@ import re
 
 import pytest
 from chapters import Page, pages
-from pdf import CannotPrint, article, bound, printed_pages, relinked, unfolded, without_scripts
+from pdf import (
+    CannotPrint,
+    article,
+    bound,
+    printed_pages,
+    relinked,
+    unfolded,
+    without_bars,
+    without_scripts,
+)
 
 SITE = "https://example.org/book/"
 BODY = (
@@ -40,6 +49,11 @@ def test_everything_is_open_but_the_code_of_figures():
     )
     assert "plot()" not in text
     assert text.count("<details open>") == 2
+
+
+def test_a_training_is_printed_without_its_bar():
+    assert without_bars("<pre>" + 20 * "█" + 4 * "░" + " 5 of 6 steps</pre>") == "<pre>5 of 6 steps</pre>"
+    assert without_bars("<td>███ 0.41</td>") == "<td>███ 0.41</td>", "a bar of a table says something"
 
 
 def test_the_bound_book_has_every_article_once(tmp_path):

@@ -28,6 +28,27 @@ def test_letters_of_a_style_sheet():
     assert light.letter(r"\f0c9") == light.letter("\uf0c9") == 0xF0C9
 
 
+def test_outputs_say_by_a_class_what_a_rule_would_ask_of_all_that_is_in_them(tmp_path):
+    def output(source):
+        return nodes.container("", nodes.raw("", source, format="html"), classes=["output", "text_html"])
+
+    ours, theirs = output('<div class="rr rr-live"></div>'), output("<b>bold</b>")
+    cell = nodes.container("", nodes.container("", classes=["cell_input"]), ours, classes=["cell"])
+    light.mark_outputs(None, nodes.section("", cell, theirs), "page")
+    assert "rr-several" in cell["classes"] and "rr-foreign" in theirs["classes"]
+    assert "rr-foreign" not in ours["classes"]
+
+    sheet = tmp_path / "_static" / "styles" / "pydata-sphinx-theme.css"
+    sheet.parent.mkdir(parents=True)
+    sheet.write_text("a .text_html:not(:has(table.dataframe)){}")
+    for _ in range(2):  # a second build finds it done
+        light.decided(tmp_path)
+        assert sheet.read_text() == "a .text_html.rr-foreign{}"
+    sheet.write_text("a{}")
+    with pytest.raises(ValueError, match="asks in another way now"):
+        light.decided(tmp_path)
+
+
 def test_style_sheets_of_the_body_stand_once_in_the_head_and_scripts_stay():
     script = "<script>const text = '<style>not a sheet</style>';</script>"
     page = (

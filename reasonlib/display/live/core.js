@@ -97,9 +97,10 @@ const ranked = (values) => Array.from(values, (_, at) => at).sort((a, b) => valu
 function topOf(values, count) {
   const best = [];
   for (let at = 0; at < values.length; at++) {
-    if (best.length === count && !(values[at] > values[best[count - 1]])) continue;
+    const value = values[at];
+    if (best.length === count && !(value > values[best[count - 1]])) continue;
     let place = Math.min(best.length, count - 1);
-    for (; place && values[at] > values[best[place - 1]]; place--) best[place] = best[place - 1];
+    for (; place && value > values[best[place - 1]]; place--) best[place] = best[place - 1];
     best[place] = at;
   }
   return best;
@@ -110,7 +111,14 @@ const sum = (values) => values.reduce((total, value) => total + value, 0);
 const percent = (share) => `${(100 * share).toFixed(share < 0.0995 || (share > 0.9949 && share < 1) ? 1 : 0)}\u00a0%`;
 const minus = (text) => text.replace("-", "−");
 const fixed = (value, digits = 2) => minus(value.toFixed(digits)).replace(/^−(0(\.0*)?)$/, "$1");
-const quoted = (word) => `“${word}”`;
+/** The start of a long word, as a figure repeats what a reader typed: in full it would push everything else out of sight. */
+const shortened = (word, most = 24) => {
+  const letters = [...word];
+  return letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : word;
+};
+const quoted = (word) => `“${shortened(word)}”`;
+/** The first few of some words, and how many more there are, to be listed. */
+const few = (words, say = quoted, most = 6) => [...words.slice(0, most).map((word) => say(word)), ...(words.length > most ? [`${words.length - most} more`] : [])];
 const plural = (count, one, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;
 const listed = (words) => (words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`);
 
@@ -257,14 +265,17 @@ class Slider {
   }
 
   set value(value) {
+    if (value === this.exact) return; // it stands there
     this.input.value = this.inner(value);
     this.exact = value;
     this.tell();
   }
 
   tell() {
-    this.output.textContent = this.say(this.value);
-    this.input.setAttribute("aria-valuetext", this.say(this.value));
+    const said = this.say(this.value);
+    if (said === this.said) return;
+    this.output.textContent = this.said = said;
+    this.input.setAttribute("aria-valuetext", said);
   }
 }
 
@@ -303,6 +314,18 @@ function shortcuts(root, keys) {
 /** Where a figure says what happened; screen readers read it out when it changes. */
 const announcer = () => make("output", { class: "rr-live-said", "aria-live": "polite" });
 
+/** Say it in an element, unless it says so already: else the browser would lay out the page for nothing. */
+const told = (element, text) => { if (element.textContent !== text) element.textContent = text; };
+
+const LOOKS = new WeakMap();
+
+/** Give an element this style, unless it has it already. */
+function styled(element, style) {
+  if (LOOKS.get(element) === style) return;
+  LOOKS.set(element, style);
+  element.setAttribute("style", style);
+}
+
 /** A list of bars: bars("What it could be", [["garden", 0.9], ["kitchen", 0.1]]). */
 const bars = (label, rows) => make("ol", { class: "rr-live-bars", "aria-label": label }, rows.map((row) => bar(...row)));
 const bar = (words, share, shown = share.toFixed(2)) => make("li", {}, make("span", {}, words),
@@ -320,26 +343,34 @@ class TokenRow {
     this.element = parent;
     this.element.classList.add("rr-live-tokens");
     this.press = roving(this.element, label, (at) => choose(at));
-    Object.assign(this, { choose, point });
+    Object.assign(this, { choose, point, known: [] });
     if (point) this.element.addEventListener("pointerleave", () => point(null));
   }
 
-  /** Show tokens: texts, or { text, unknown, title }. */
-  set(tokens) {
-    this.element.replaceChildren(...tokens.map((token, at) => {
-      const { text = token, unknown = false, title = null } = token;
-      return make("button", {
+  /** Show tokens: texts, or { text, unknown, title }. With `keep`, one that stands at its place stays as it looks, to be shaded anew. */
+  set(tokens, { keep = false } = {}) {
+    const { children } = this.element;
+    if (!keep) this.known = [];
+    tokens.forEach((token, at) => {
+      const { text = token, unknown = false, title = shortened(text) === text ? null : text } = token, known = JSON.stringify([text, unknown, title]);
+      if (this.known[at] === known && at < children.length) return;
+      this.known[at] = known;
+      const one = make("button", {
         type: "button", class: "rr-live-token", title, "aria-label": text.trim() ? null : "space", onclick: () => this.choose(at),
         onpointerenter: (event) => event.pointerType === "mouse" && this.point?.(at),
-      }, make("span", unknown ? { class: "rr-live-unknown" } : {}, text), make("small"));
-    }));
+      }, make("span", unknown ? { class: "rr-live-unknown" } : {}, shortened(text)), make("small"));
+      if (at < children.length) children[at].replaceWith(one);
+      else this.element.append(one);
+    });
+    while (children.length > tokens.length) children[tokens.length].remove();
+    this.known.length = tokens.length;
   }
 
   /** Shade every token; `from` is the one that looks. */
   shade(shares, from = -1, shown = (share) => (share >= 0.005 ? share.toFixed(2) : "")) {
     [...this.element.children].forEach((token, at) => {
-      token.style.setProperty("--share", shares[at]);
-      token.lastChild.textContent = shown(shares[at], at);
+      styled(token, heat(shares[at]));
+      told(token.lastChild, shown(shares[at], at));
       token.classList.toggle("rr-live-looking", at === from);
     });
   }

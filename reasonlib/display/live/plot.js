@@ -20,6 +20,9 @@ function rounded(value, digits = 3) {
   return minus(value.toFixed(places));
 }
 
+/** A number of pixels, to a tenth: several times as fast as toFixed. */
+const tenths = (value) => Math.round(10 * value) / 10;
+
 /** A mark's outline around the origin, about `size` across. */
 function markPath(kind, size = 5) {
   const s = size;
@@ -47,6 +50,28 @@ function ticks(low, high, about = 5) {
   const step = power * ([1, 2, 2.5, 5, 10].find((size) => size * power >= raw * 0.999) ?? 10);
   const first = Math.ceil(low / step - 1e-9), last = Math.floor(high / step + 1e-9);
   return range(Math.max(0, last - first + 1), (number) => Number(((first + number) * step).toPrecision(10)));
+}
+
+/**
+ * Make a group show these parts, each [name, attributes, text]. Elements that stand there already are used again, and only
+ * attributes that changed are set: a browser styles and lays out new elements from nothing.
+ */
+function redo(group, parts) {
+  parts.forEach(([name, attributes, text = ""], at) => {
+    const there = group.children[at];
+    if (there?.localName !== name || !there.given) {
+      const fresh = draw(name, attributes, text);
+      fresh.given = attributes;
+      if (there) there.replaceWith(fresh);
+      else group.append(fresh);
+      return;
+    }
+    for (const [key, value] of Object.entries(attributes)) if (there.given[key] !== value) there.setAttribute(key, value);
+    for (const key of Object.keys(there.given)) if (!(key in attributes)) there.removeAttribute(key);
+    there.given = attributes;
+    told(there, text);
+  });
+  while (group.children.length > parts.length) group.lastChild.remove();
 }
 
 /** A place to draw, with axes; it takes the width it gets, so that letters keep their size. */
@@ -121,30 +146,32 @@ class Plot {
     if (!this.bare) {
       for (const at of yTicks) {
         const y = this.Y(at);
-        parts.push(draw("path", { class: "rr-live-grid", d: `M${left} ${y}H${left + across}` }),
-          draw("text", { x: left - 6, y: y + 4, "text-anchor": "end" }, this.logY ? "10" + raised(Math.round(Math.log10(at))) : ySay(at)));
+        parts.push(["path", { class: "rr-live-grid", d: `M${left} ${y}H${left + across}` }],
+          ["text", { x: left - 6, y: y + 4, "text-anchor": "end" }, this.logY ? "10" + raised(Math.round(Math.log10(at))) : ySay(at)]);
       }
       for (const at of xTicks) {
         const x = this.X(at);
-        parts.push(draw("path", { class: "rr-live-tickmark", d: `M${x} ${floor}v4` }),
-          draw("text", { x, y: floor + 16, "text-anchor": "middle" }, xSay(at)));
+        parts.push(["path", { class: "rr-live-tickmark", d: `M${x} ${floor}v4` }], ["text", { x, y: floor + 16, "text-anchor": "middle" }, xSay(at)]);
       }
-      parts.push(draw("path", { class: "rr-live-axis", d: `M${left} ${floor}H${left + across}` }));
+      parts.push(["path", { class: "rr-live-axis", d: `M${left} ${floor}H${left + across}` }]);
     }
-    if (this.yTitle) parts.push(draw("text", { class: "rr-live-plot-title", x: 0, y: 11 }, this.yTitle));
-    if (this.xTitle) parts.push(draw("text", { class: "rr-live-plot-title", x: left + across, y: tall - 3, "text-anchor": "end" }, this.xTitle));
-    this.back.replaceChildren(...parts);
+    if (this.yTitle) parts.push(["text", { class: "rr-live-plot-title", x: 0, y: 11 }, this.yTitle]);
+    if (this.xTitle) parts.push(["text", { class: "rr-live-plot-title", x: left + across, y: tall - 3, "text-anchor": "end" }, this.xTitle]);
+    redo(this.back, parts);
   }
 
   /** A path through points in the plot's numbers; where one is not finite the pen is lifted. */
   path(xs, ys) {
+    const { left, top, up, logY } = this, [first, last] = this.x, [low, high] = logY ? this.y.map(Math.log10) : this.y;
+    const wide = this.across / (last - first), tall = up / (high - low);
     let text = "", pen = "M";
     for (let i = 0; i < xs.length; i += 1) {
       if (!Number.isFinite(ys[i]) || !Number.isFinite(xs[i])) {
         pen = "M";
         continue;
       }
-      text += pen + this.X(xs[i]).toFixed(1) + " " + clamp(this.Y(ys[i]), -2e3, 4e3).toFixed(1);
+      const y = top + up - ((logY ? Math.log10(Math.max(ys[i], 1e-300)) : ys[i]) - low) * tall;
+      text += pen + tenths(left + (xs[i] - first) * wide) + " " + tenths(clamp(y, -2e3, 4e3));
       pen = "L";
     }
     return text;
@@ -198,11 +225,13 @@ class Handle {
 
   /** Put it where its number is. */
   place(pixelX, pixelY) {
-    const [x, y] = this.get(), [[left, right], [low, high]] = this.ends();
-    this.element.setAttribute("transform", `translate(${(pixelX ?? this.plot.X(x)).toFixed(1)} ${(pixelY ?? this.plot.Y(y)).toFixed(1)})`);
-    const up = this.axes === "y";
-    const told = { "aria-valuemin": up ? low : left, "aria-valuemax": up ? high : right, "aria-valuenow": Number((up ? y : x).toFixed(3)), "aria-valuetext": this.say() };
-    for (const [key, value] of Object.entries(told)) this.element.setAttribute(key, value);
+    const [x, y] = this.get(), [[left, right], [low, high]] = this.ends(), up = this.axes === "y";
+    const now = {
+      transform: `translate(${(pixelX ?? this.plot.X(x)).toFixed(1)} ${(pixelY ?? this.plot.Y(y)).toFixed(1)})`,
+      "aria-valuemin": up ? low : left, "aria-valuemax": up ? high : right, "aria-valuenow": Number((up ? y : x).toFixed(3)), "aria-valuetext": this.say(),
+    };
+    for (const [key, value] of Object.entries(now)) if (this.given?.[key] !== value) this.element.setAttribute(key, value);
+    this.given = now;
   }
 }
 

@@ -22,11 +22,12 @@ live("translating", ({ root, stage, data, weights, find }) => {
     [...words.element.children].forEach((token, at) => token.classList.toggle("rr-translating-changed", !!before && result.words[at] !== before[at]));
     said.replaceChildren(
       !result.words.length ? "The translator writes nothing."
-        : changed.length ? `The new context changes ${listed(changed.map(quoted))}.`
+        : changed.length ? `The new context changes ${listed(few(changed))}.`
           : before ? "The translation stays the same." : result.alone && result.alone.join(" ") !== result.words.join(" ")
             ? `Without the sentences before it would be: ${result.alone.join(" ")}` : "Shaded words need the sentences before.");
     remark(remarks, [
-      result.unknown.length && `Not in the small translator's vocabulary: ${listed(result.unknown.slice(0, 4).map(quoted))}.`,
+      !sentence.value.trim() && "Write a sentence first.",
+      result.unknown.length && `Not in the small translator's vocabulary: ${listed(few(result.unknown))}.`,
       contextLines().length > data.contexts && `The translator reads the last ${data.contexts} sentences only.`,
     ]);
     look(chosen >= 0 && chosen < result.words.length ? chosen : argmax(losses));
@@ -46,7 +47,7 @@ live("translating", ({ root, stage, data, weights, find }) => {
       ? `${quoted(result.words[at])} attends to these words; ${percent(result.chances[at])} sure, ${percent(result.without[at])} without context`
       : "There is no context to attend to."));
     lines.forEach((line, number) => looked.append(make("p", { class: "rr-translating-line" }, splitWords(line).map((word, position) =>
-      make("span", { class: "rr-live-heat", style: heat(shares[number][position] / most), title: shares[number][position].toFixed(3) }, word)))));
+      make("span", { class: "rr-live-heat", style: heat(shares[number][position] / most), title: shares[number][position].toFixed(3) }, shortened(word))))));
   }
 
   function open(number, first = 0) {

@@ -51,6 +51,8 @@ class Tagger {
   }
 }
 
+const MOST_LETTERS = 40; // of a word, in the table of its letters
+
 live("letters", ({ root, stage, data, weights, find }) => {
   const taggers = { letters: new Tagger(weights("letters"), data), context: new Tagger(weights("context"), data) };
   const names = data.tags.slice(1), state = { words: [], chosen: 0, tags: null };
@@ -85,12 +87,12 @@ live("letters", ({ root, stage, data, weights, find }) => {
         make("th", { scope: "row" }, make("button", { type: "button", class: "rr-letters-word", "aria-pressed": at === state.chosen, onclick: () => {
           state.chosen = at;
           draw();
-        } }, word)),
+        } }, shortened(word))),
         make("td", {}, chip(state.tags.letters[at])), make("td", {}, chip(state.tags.context[at])));
     }));
-    const word = state.words[state.chosen], letters = [...word], grown = taggers.letters.growing(word);
+    const word = state.words[state.chosen], letters = [...word].slice(0, MOST_LETTERS), grown = taggers.letters.growing(letters.join(""));
     const shown = ranked(names.map((_, tag) => Math.max(...grown.map((shares) => shares[tag])))).slice(0, 4);
-    title.replaceChildren("How the letters of ", make("strong", {}, word), " are read: the tag if the word ended there");
+    title.replaceChildren("How the letters of ", make("strong", {}, shortened(word)), " are read: the tag if the word ended there");
     head.replaceChildren(make("tr", {}, make("td"), letters.map((letter) => make("th", { scope: "col" }, letter))));
     grid.replaceChildren(...shown.map((tag) => make("tr", {}, make("th", { scope: "row" }, names[tag]),
       grown.map((shares) => make("td", { class: "rr-live-heat", style: heat(shares[tag]), title: shares[tag].toFixed(2) },

@@ -56,7 +56,8 @@ live("answering", ({ root, stage, data, weights, find }) => {
     expected = right;
     const strange = [...new Set([...question].filter((character) => !isPrintable(character)))];
     remark(remarks, [
-      strange.length && `The models know the characters of a keyboard only, not ${listed(strange.slice(0, 4).map(quoted))}.`,
+      !question && "Write a question first.",
+      strange.length && `The models know the characters of a keyboard only, not ${listed(few(strange))}.`,
       question.length > data.longestQuestion && `A question has ${data.longestQuestion} characters at most; this one has ${question.length}.`,
       right === null && question && !strange.length && !/^[-\d(]/.test(question) && !data.openings.includes(question.split(" ")[0]) && "The models saw other kinds of question in training, so this answer is a guess.",
     ]);

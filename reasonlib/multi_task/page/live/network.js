@@ -9,9 +9,11 @@ function pairRow(data, first, second = null) {
   const vocabulary = (data.vocabulary ??= new Vocabulary(data.tokens, { unknown: "[UNK]" }));
   const split = (text) => tokensIn(text).map((word) => (vocabulary.has(word) ? word : vocabulary.spelling(word) ?? word));
   const a = split(first), b = second === null ? null : split(second);
-  const words = ["[CLS]", ...a, "[SEP]", ...(b ? [...b, "[SEP]"] : [])].slice(0, data.longest);
+  const room = data.longest - (b ? 3 : 2), cut = a.length + (b?.length ?? 0) > room;
+  while (a.length + (b?.length ?? 0) > room) (b?.length > a.length ? b : a).pop(); // of the longer one, from its end
+  const words = ["[CLS]", ...a, "[SEP]", ...(b ? [...b, "[SEP]"] : [])];
   return {
-    words, ids: words.map((word) => vocabulary.id(word)), segments: words.map((_, at) => (at < a.length + 2 ? 0 : 1)),
+    words, cut, ids: words.map((word) => vocabulary.id(word)), segments: words.map((_, at) => (at < a.length + 2 ? 0 : 1)),
     first: range(a.length, (at) => at + 1), second: b ? range(b.length, (at) => at + a.length + 2) : [],
     unknown: words.filter((word) => !vocabulary.has(word)),
   };
@@ -80,5 +82,6 @@ function scorePair(model, data, first, second) {
     if (inputs.length) answers[task] = inputs.map((name) => ({ of: name === "pair" ? "" : name, ...applyHead(model, data, task, read(name), rows[name]) }));
   }
   const unknown = [...new Set(Object.values(rows).flatMap((row) => row.unknown))].filter((word) => !word.startsWith("["));
-  return { answers, rows, unknown, empty: !written(first) || !written(second) };
+  const cut = Object.values(rows).some((row) => row.cut);
+  return { answers, rows, unknown, cut, empty: !written(first) || !written(second) };
 }

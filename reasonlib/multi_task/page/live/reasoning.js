@@ -40,7 +40,10 @@ live("reasoning", ({ root, stage, data, weights, find }) => {
     });
     result = now;
     find("took").textContent = took(ms);
-    remark(remarks, [result.row.unknown.length && `Not in the small model's vocabulary: ${listed(result.row.unknown.slice(0, 4).map(quoted))}.`]);
+    remark(remarks, [
+      result.row.unknown.length && `Not in the small model's vocabulary: ${listed(few(result.row.unknown))}.`,
+      result.row.cut && `The model reads at most ${data.longest} tokens; the end of the longer sentence is left out.`,
+    ]);
     show();
   }
 

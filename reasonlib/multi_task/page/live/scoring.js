@@ -60,7 +60,8 @@ live("scoring", ({ root, stage, data, weights, find }) => {
     heads.replaceChildren(...Object.entries(result.answers).map(([task, answers]) => card(task, answers)));
     said.replaceChildren(`${Object.keys(result.answers).length} heads read one encoder.`);
     remark(remarks, [
-      result.unknown.length && `Not in the small model's vocabulary: ${listed(result.unknown.slice(0, 4).map(quoted))}.`,
+      result.unknown.length && `Not in the small model's vocabulary: ${listed(few(result.unknown))}.`,
+      result.cut && `The model reads at most ${data.longest} tokens; the end of the longer sentence is left out.`,
       result.empty && "Write two sentences: most heads compare them.",
     ]);
   }

@@ -3,7 +3,10 @@
 
 /** From the state after a step to the next one: `at` (the point), and what an optimiser remembers. */
 const OPTIMISERS = {
-  "gradient descent": (slope, at, _, { rate }) => at.map((x, i) => x - rate * slope(at)[i]),
+  "gradient descent": (slope, at, _, { rate }) => {
+    const g = slope(at);
+    return at.map((x, i) => x - rate * g[i]);
+  },
   momentum: (slope, at, memory, { rate, momentum }) => {
     const g = slope(at);
     memory.v = (memory.v ?? [0, 0]).map((v, i) => momentum * v + rate * g[i]);

@@ -172,7 +172,7 @@ live("race", ({ root, stage, data: { tracks, land } }) => {
     time.input.max = one.steps;
     paint.hidden = key !== "draw";
     touch(key === "draw" ? "hill" : "start");
-    head.textContent = one.there;
+    told(head, one.there);
     run();
     survey();
     go(one.steps);
@@ -183,64 +183,107 @@ live("race", ({ root, stage, data: { tracks, land } }) => {
     for (const name of NAMES) state.runs[name] = follow(name, surface(), state.start, settings(), steps(), about().window);
   }
 
-  /** Measure the surface on a grid, and paint the ground. */
-  function survey() {
-    const { value } = surface(), columns = 97, lines = 73;
-    const [[left, right], [low, high]] = about().window;
-    const heights = new Float64Array(columns * lines);
-    for (let row = 0; row < lines; row += 1) {
-      for (let column = 0; column < columns; column += 1) {
-        heights[row * columns + column] = value([left + ((right - left) * column) / (columns - 1), high - ((high - low) * row) / (lines - 1)]);
+  const COLUMNS = 97, LINES = 73, surveyed = new Map(); // the grounds of the surfaces that stay as they are
+  const pixels = make("canvas", { width: COLUMNS, height: LINES }).getContext("2d");
+
+  /** Heights of a surface on a grid, and where each lies between the lowest and the highest, from 0 to 1. */
+  function measured(key) {
+    const { value } = key === "draw" ? hills(state.bumps) : SURFACES[key], { window: [[left, right], [low, high]], bend } = tracks[key];
+    const heights = new Float64Array(COLUMNS * LINES), tones = new Float64Array(COLUMNS * LINES), place = [0, 0];
+    let bottom = Infinity, top = -Infinity;
+    for (let row = 0, at = 0; row < LINES; row += 1) {
+      place[1] = high - ((high - low) * row) / (LINES - 1);
+      for (let column = 0; column < COLUMNS; column += 1, at += 1) {
+        place[0] = left + ((right - left) * column) / (COLUMNS - 1);
+        const height = (heights[at] = value(place));
+        if (height < bottom) bottom = height;
+        if (height > top) top = height;
       }
     }
-    const bottom = heights.reduce((a, b) => Math.min(a, b)), top = heights.reduce((a, b) => Math.max(a, b));
-    const bend = about().bend;
-    const tone = bend ? (z) => Math.log1p((z - bottom) * bend) / Math.log1p((top - bottom) * bend) : (z) => (z - bottom) / (top - bottom || 1);
-    field = { heights, columns, lines, bottom, top, tone };
-    ground();
+    const most = bend ? Math.log1p((top - bottom) * bend) : top - bottom || 1;
+    for (let at = 0; at < tones.length; at += 1) tones[at] = (bend ? Math.log1p((heights[at] - bottom) * bend) : heights[at] - bottom) / most;
+    return { heights, tones, bottom, top };
   }
 
-  function ground() {
-    if (!field) return;
-    const { heights, columns, lines, tone } = field;
-    const dense = Math.min(2, window.devicePixelRatio || 1), wide = Math.round(map.width * dense), tall = Math.round(map.tall * dense);
-    canvas.width = wide;
-    canvas.height = tall;
-    const context = canvas.getContext("2d");
-    const small = make("canvas", { width: columns, height: lines }), pixels = small.getContext("2d");
-    const image = pixels.createImageData(columns, lines);
-    const tones = Float64Array.from(heights, tone);
-    tones.forEach((level, i) => image.data.set([35, 125, 200, Math.round(150 * (1 - level) ** 1.3)], 4 * i));
+  /** Paint a surface: darker where it is lower, and its contour lines. */
+  function paintOn(sheet, { tones }, levels, dense) {
+    const { width: wide, height: tall } = sheet, context = sheet.getContext("2d");
+    const image = pixels.createImageData(COLUMNS, LINES), { data } = image;
+    for (let at = 0; at < tones.length; at += 1) {
+      data[4 * at] = 35;
+      data[4 * at + 1] = 125;
+      data[4 * at + 2] = 200;
+      data[4 * at + 3] = Math.round(150 * (1 - tones[at]) ** 1.3);
+    }
     pixels.putImageData(image, 0, 0);
     context.imageSmoothingQuality = "high";
-    const sx = wide / (columns - 1), sy = tall / (lines - 1);
-    context.drawImage(small, -sx / 2, -sy / 2, sx * columns, sy * lines);
+    const sx = wide / (COLUMNS - 1), sy = tall / (LINES - 1);
+    context.drawImage(pixels.canvas, -sx / 2, -sy / 2, sx * COLUMNS, sy * LINES);
     context.lineWidth = dense;
     context.strokeStyle = "rgba(110,130,150,.45)";
     context.beginPath();
-    const levels = about().contours;
-    for (let row = 0; row + 1 < lines; row += 1) {
-      for (let column = 0; column + 1 < columns; column += 1) {
-        const i = row * columns + column;
-        const corners = [[column, row, tones[i]], [column + 1, row, tones[i + 1]], [column + 1, row + 1, tones[i + columns + 1]], [column, row + 1, tones[i + columns]]];
-        const least = Math.min(...corners.map((one) => one[2])), most = Math.max(...corners.map((one) => one[2]));
+    const crossed = new Float64Array(8);
+    for (let row = 0; row + 1 < LINES; row += 1) {
+      for (let column = 0; column + 1 < COLUMNS; column += 1) {
+        const i = row * COLUMNS + column, a = tones[i], b = tones[i + 1], c = tones[i + COLUMNS + 1], d = tones[i + COLUMNS];
+        const least = Math.min(a, b, c, d), most = Math.max(a, b, c, d);
         for (let k = Math.ceil(least * levels); k <= most * levels && k < levels; k += 1) {
-          const level = k / levels, crossed = [];
-          for (let side = 0; side < 4; side += 1) {
-            const [ax, ay, a] = corners[side], [bx, by, b] = corners[(side + 1) % 4];
-            if (a < level !== b < level) {
-              const share = (level - a) / (b - a);
-              crossed.push([(ax + share * (bx - ax)) * sx, (ay + share * (by - ay)) * sy]);
-            }
+          const level = k / levels;
+          let count = 0; // where the line crosses the four sides of a cell
+          if (a < level !== b < level) {
+            crossed[count++] = column + (level - a) / (b - a);
+            crossed[count++] = row;
           }
-          for (let n = 0; n + 1 < crossed.length; n += 2) {
-            context.moveTo(...crossed[n]);
-            context.lineTo(...crossed[n + 1]);
+          if (b < level !== c < level) {
+            crossed[count++] = column + 1;
+            crossed[count++] = row + (level - b) / (c - b);
+          }
+          if (c < level !== d < level) {
+            crossed[count++] = column + 1 - (level - c) / (d - c);
+            crossed[count++] = row + 1;
+          }
+          if (d < level !== a < level) {
+            crossed[count++] = column;
+            crossed[count++] = row + 1 - (level - d) / (a - d);
+          }
+          for (let n = 0; n + 3 < count; n += 4) {
+            context.moveTo(crossed[n] * sx, crossed[n + 1] * sy);
+            context.lineTo(crossed[n + 2] * sx, crossed[n + 3] * sy);
           }
         }
       }
     }
     context.stroke();
+  }
+
+  /** A surface measured and painted in the size of the map. The reader's own changes, so it is painted in its place; the others are kept. */
+  function groundOf(key) {
+    const dense = Math.min(2, window.devicePixelRatio || 1), wide = Math.round(map.width * dense), tall = Math.round(map.tall * dense);
+    const kept = surveyed.get(key);
+    if (kept?.sheet.width === wide && kept.sheet.height === tall) return kept;
+    const ground = kept ?? measured(key);
+    ground.sheet = key === "draw" ? canvas : make("canvas");
+    [ground.sheet.width, ground.sheet.height] = [wide, tall];
+    paintOn(ground.sheet, ground, tracks[key].contours, dense);
+    if (key !== "draw") surveyed.set(key, ground);
+    return ground;
+  }
+
+  /** Show the ground of the surface that was chosen. */
+  function survey() {
+    field = groundOf(state.key);
+    const { sheet } = field;
+    if (sheet === canvas) return;
+    [canvas.width, canvas.height] = [sheet.width, sheet.height];
+    canvas.getContext("2d").drawImage(sheet, 0, 0);
+  }
+
+  /** Those that have not been chosen yet, while nothing else is to do. */
+  function surveyNext() {
+    const next = Object.keys(tracks).find((key) => key !== "draw" && !surveyed.has(key));
+    if (!next) return;
+    groundOf(next);
+    whenIdle(surveyNext);
   }
 
   const goal = () => about().goal ?? field.bottom + 0.02 * (field.top - field.bottom);
@@ -266,31 +309,30 @@ live("race", ({ root, stage, data: { tracks, land } }) => {
   }
 
   function render() {
-    const { heights, top, bottom } = field;
-    const goalNow = goal(), places = order();
+    const { top, bottom } = field, places = order();
     map.axes();
     map.svg.setAttribute("data-touch", state.key === "draw" ? state.touch : "start");
     const parts = [];
     for (const spot of about().minima) {
-      parts.push(draw("path", { class: "rr-opt-goal", d: markPath("cross", 6), transform: `translate(${map.X(spot[0])} ${map.Y(spot[1])}) rotate(45)` }));
+      parts.push(["path", { class: "rr-opt-goal", d: markPath("cross", 6), transform: `translate(${map.X(spot[0])} ${map.Y(spot[1])}) rotate(45)` }]);
     }
     const heads = [];
     NAMES.forEach((name, number) => {
       if (!state.shown.has(name)) return;
       const points = state.runs[name].points.slice(0, at(name) + 1);
       const path = map.path(points.map((one) => one[0]), points.map((one) => one[1]));
-      parts.push(draw("path", { class: "rr-opt-casing", d: path }), draw("path", { class: "rr-live-line", d: path, stroke: COLOURS[number], "stroke-dasharray": DASHES[number] }));
+      parts.push(["path", { class: "rr-opt-casing", d: path }], ["path", { class: "rr-live-line", d: path, stroke: COLOURS[number], "stroke-dasharray": DASHES[number] }]);
       const [x, y] = points.at(-1);
-      heads.push(draw("path", { class: "rr-live-mark", d: markPath(MARKS[number], 6), transform: `translate(${map.X(x).toFixed(1)} ${map.Y(y).toFixed(1)})`, fill: COLOURS[number] }));
+      heads.push(["path", { class: "rr-live-mark", d: markPath(MARKS[number], 6), transform: `translate(${map.X(x).toFixed(1)} ${map.Y(y).toFixed(1)})`, fill: COLOURS[number] }]);
     });
     const painting = state.key === "draw" && state.touch !== "start";
     if (painting) {
       const [x, y] = brushAt, r = map.X(brush.value) - map.X(0);
-      parts.push(draw("path", { class: "rr-live-mark", d: markPath("circle", 5), transform: `translate(${map.X(state.start[0])} ${map.Y(state.start[1])})`, fill: "currentColor" }),
-        draw("circle", { class: "rr-opt-brush", cx: map.X(x), cy: map.Y(y), r }));
+      parts.push(["path", { class: "rr-live-mark", d: markPath("circle", 5), transform: `translate(${map.X(state.start[0])} ${map.Y(state.start[1])})`, fill: "currentColor" }],
+        ["circle", { class: "rr-opt-brush", cx: map.X(x), cy: map.Y(y), r }]);
     }
-    map.inner.replaceChildren(...parts, ...heads);
-    press.textContent = state.touch === "valley" ? "Dig here" : "Raise here";
+    redo(map.inner, [...parts, ...heads]);
+    told(press, state.touch === "valley" ? "Dig here" : "Raise here");
     press.disabled = !painting;
     pen.place();
 
@@ -310,21 +352,21 @@ live("race", ({ root, stage, data: { tracks, land } }) => {
     const lines = NAMES.flatMap((name, number) => {
       if (!state.shown.has(name)) return [];
       const losses = state.runs[name].losses.slice(0, at(name) + 1);
-      return [draw("path", { class: "rr-live-line", d: curve.path(losses.map((_, i) => i), losses), stroke: COLOURS[number], "stroke-dasharray": DASHES[number] }),
-        draw("path", { d: markPath(MARKS[number], 4), transform: `translate(${curve.X(losses.length - 1).toFixed(1)} ${clamp(curve.Y(losses.at(-1)), -50, 500).toFixed(1)})`, fill: COLOURS[number] })];
+      return [["path", { class: "rr-live-line", d: curve.path(losses.map((_, i) => i), losses), stroke: COLOURS[number], "stroke-dasharray": DASHES[number] }],
+        ["path", { d: markPath(MARKS[number], 4), transform: `translate(${curve.X(losses.length - 1).toFixed(1)} ${clamp(curve.Y(losses.at(-1)), -50, 500).toFixed(1)})`, fill: COLOURS[number] }]];
     });
-    curve.inner.replaceChildren(draw("path", { class: "rr-live-now", d: `M${curve.X(state.step)} ${curve.top}v${curve.up}` }), ...lines);
+    redo(curve.inner, [["path", { class: "rr-live-now", d: `M${curve.X(state.step)} ${curve.top}v${curve.up}` }], ...lines]);
 
     for (const { name, cells, row } of rows) {
       const { losses, left } = state.runs[name], loss = losses[at(name)], arrived = reached(losses);
       const place = places.indexOf(name);
-      cells.place.textContent = place < 0 ? "" : `${place + 1}`;
-      cells.loss.textContent = lost(name) ? "blown up" : rounded(loss);
-      cells.there.textContent = arrived >= 0 && arrived <= state.step ? `step ${arrived}` : lost(name) ? `off at ${left}` : "–";
+      told(cells.place, place < 0 ? "" : `${place + 1}`);
+      told(cells.loss, lost(name) ? "blown up" : rounded(loss));
+      told(cells.there, arrived >= 0 && arrived <= state.step ? `step ${arrived}` : lost(name) ? `off at ${left}` : "–");
       row.classList.toggle("rr-opt-first", place === 0);
     }
     time.value = state.step;
-    play.textContent = state.playing ? "Pause" : "Play";
+    told(play, state.playing ? "Pause" : "Play");
   }
 
   function sentence() {
@@ -346,10 +388,7 @@ live("race", ({ root, stage, data: { tracks, land } }) => {
     return state.step < steps() ? ahead + off : ahead + first + off;
   }
 
-  const speak = () => {
-    const text = sentence();
-    if (said.textContent !== text) said.textContent = text;
-  };
+  const speak = () => told(said, sentence());
 
   /** Speak once the reader has stopped dragging. */
   let soon = 0;
@@ -387,7 +426,7 @@ live("race", ({ root, stage, data: { tracks, land } }) => {
   function pause() {
     state.playing = false;
     cancelAnimationFrame(frame);
-    play.textContent = "Play";
+    told(play, "Play");
     speakSoon();
   }
 
@@ -397,7 +436,8 @@ live("race", ({ root, stage, data: { tracks, land } }) => {
   redrawn(stage, () => {
     const changed = map.measure();
     curve.measure();
-    if (changed || !canvas.width) ground();
+    if (changed || !field) survey();
     render();
+    whenIdle(surveyNext);
   });
 });

@@ -6,7 +6,7 @@ const LONGEST = 3000; // steps after which training pauses by itself
 
 live("saturation", ({ root, stage, data: { tries, momentum, width } }) => {
   const chosen = { ...Object.values(tries)[0].settings };
-  let stack, seen, first, history, every, span = null, training = false, frame = 0, drawnAt = -1;
+  let stack, seen, first, history, every, span = null, training = false, frame = 0, drawnAt = -1, late = false;
 
   const wide = (share, low, high) => (at) => clamp(Math.round(at * share), low, high);
   const violins = new Plot({ label: "Activations of every layer", x: [0.5, 6.5], y: [0, 1], height: wide(0.6, 220, 300), left: 34, yTitle: "activations" });
@@ -21,8 +21,9 @@ live("saturation", ({ root, stage, data: { tries, momentum, width } }) => {
     Object.assign(chosen, tries[key].settings);
     anew();
   });
+  const ours = () => { if (preset.value !== "own") preset.value = "own"; };
   const own = () => {
-    preset.value = "own";
+    ours();
     anew();
   };
   const kind = menu("Activation", Object.fromEntries(Object.keys(ACTIVATIONS).map((name) => [name, name])), chosen.activation, (name) => {
@@ -37,7 +38,7 @@ live("saturation", ({ root, stage, data: { tries, momentum, width } }) => {
   const scale = slider("Weight scale", "scale", { min: 0.1, max: 6, step: 0.1, say: (at) => at.toFixed(1) });
   const rate = new Slider("Rate η", { min: 0.001, max: 10, step: 0.02, value: chosen.rate, log: true }, (value) => {
     chosen.rate = stack.rate = value;
-    preset.value = "own";
+    ours();
   });
   const train = button("Train", () => (training ? pause() : begin()), { main: true });
   const once = button("Step", () => {
@@ -69,7 +70,8 @@ live("saturation", ({ root, stage, data: { tries, momentum, width } }) => {
   function anew() {
     pause();
     stack = new Stack({ ...chosen, momentum, width });
-    [kind.value, depth.value, scale.value, rate.value] = [chosen.activation, chosen.depth, chosen.scale, chosen.rate];
+    if (kind.value !== chosen.activation) kind.value = chosen.activation;
+    [depth.value, scale.value, rate.value] = [chosen.depth, chosen.scale, chosen.rate];
     seen = first = stack.look();
     history = [];
     every = 1;
@@ -107,9 +109,11 @@ live("saturation", ({ root, stage, data: { tries, momentum, width } }) => {
       last = now;
       const began = performance.now();
       for (; due >= 1 && performance.now() - began < BUDGET; due -= 1) advance();
-      if (stack.steps !== drawnAt) render();
+      if (late) drawCourse(); // in turn, so that each frame has half of the work
+      else if (stack.steps !== drawnAt) drawLayers();
       if (!Number.isFinite(seen.loss) || stack.steps >= LONGEST) {
         pause();
+        render();
         return speak();
       }
       frame = requestAnimationFrame(tick);
@@ -121,7 +125,8 @@ live("saturation", ({ root, stage, data: { tries, momentum, width } }) => {
     if (training) queueMicrotask(speak);
     training = false;
     cancelAnimationFrame(frame);
-    train.textContent = "Train";
+    told(train, "Train");
+    if (late) drawCourse();
   }
 
   /** What the activations' axis shows: fixed for bounded functions, else it grows with the values. */
@@ -130,7 +135,7 @@ live("saturation", ({ root, stage, data: { tries, momentum, width } }) => {
     if (fixed) return fixed;
     let low = 0, high = 1;
     for (const { values } of seen.layers) {
-      const sorted = Float64Array.from(values).sort();
+      const sorted = values.slice().sort();
       low = Math.min(low, sorted[Math.floor(0.01 * sorted.length)]);
       high = Math.max(high, sorted[Math.floor(0.985 * sorted.length)]);
     }
@@ -139,37 +144,48 @@ live("saturation", ({ root, stage, data: { tries, momentum, width } }) => {
   }
 
   function render() {
+    drawLayers();
+    drawCourse();
+  }
+
+  const everyLayer = () => range(seen.layers.length, (l) => l + 1);
+  const fewLayers = () => (seen.layers.length > 10 ? everyLayer().filter((l) => l % 2) : everyLayer());
+
+  /** Activations and gradients of the layers, as they are. */
+  function drawLayers() {
     drawnAt = stack.steps;
-    const { layers } = seen, count = layers.length;
-    violins.x = gradients.x = carpet.y = [0.5, count + 0.5];
-    const whole = range(count, (l) => l + 1), few = count > 10 ? whole.filter((l) => l % 2) : whole;
+    late = true;
+    const { layers } = seen, count = layers.length, whole = everyLayer(), few = fewLayers();
+    violins.x = gradients.x = [0.5, count + 0.5];
 
     // How the activations of each layer are spread.
     violins.y = limits();
     violins.axes({ xTicks: few });
-    const bins = 36, [low, high] = violins.y, half = (violins.X(2) - violins.X(1)) * 0.44, thick = violins.up / bins, tall = (thick - 0.5).toFixed(1);
-    const parts = [draw("path", { class: "rr-live-axis", style: "stroke-opacity:.25", d: `M${violins.left} ${violins.Y(0)}h${violins.across}` })];
-    const faded = FADED * stack.steepest;
+    const bins = 36, [low, high] = violins.y, half = (violins.X(2) - violins.X(1)) * 0.44, thick = violins.up / bins, tall = tenths(thick - 0.5);
+    const parts = [["path", { class: "rr-live-axis", style: "stroke-opacity:.25", d: `M${violins.left} ${violins.Y(0)}h${violins.across}` }]];
+    const faded = FADED * stack.steepest, fine = bins / (high - low);
     layers.forEach(({ values, slopes, mean }, l) => {
-      const all = new Float64Array(bins), awake = new Float64Array(bins);
+      const all = new Uint32Array(bins), awake = new Uint32Array(bins);
       for (let k = 0; k < values.length; k += 1) {
-        const bin = clamp(Math.floor(((values[k] - low) / (high - low)) * bins), 0, bins - 1);
+        const at = (values[k] - low) * fine;
+        if (Number.isNaN(at)) continue;
+        const bin = at < 1 ? 0 : at < bins ? at | 0 : bins - 1;
         all[bin] += 1;
-        awake[bin] += Math.abs(slopes[k]) >= faded;
+        if (Math.abs(slopes[k]) >= faded) awake[bin] += 1;
       }
       const most = Math.sqrt(Math.max(...all)), middle = violins.X(l + 1);
       let cool = "", warm = "";
       for (let bin = 0; bin < bins; bin += 1) {
         if (!all[bin]) continue;
         const reach = Math.max(0.8, (Math.sqrt(all[bin]) / most) * half), y = violins.top + violins.up - (bin + 1) * thick;
-        const inner = reach * (awake[bin] / all[bin]);
-        warm += `M${(middle - reach).toFixed(1)} ${y.toFixed(1)}h${(2 * reach).toFixed(1)}v${tall}h${(-2 * reach).toFixed(1)}z`;
-        if (inner > 0) cool += `M${(middle - inner).toFixed(1)} ${y.toFixed(1)}h${(2 * inner).toFixed(1)}v${tall}h${(-2 * inner).toFixed(1)}z`;
+        const inner = reach * (awake[bin] / all[bin]), from = tenths(y);
+        if (awake[bin] < all[bin]) warm += `M${tenths(middle - reach)} ${from}h${tenths(2 * reach)}v${tall}h${tenths(-2 * reach)}z`; // else it is covered
+        if (inner > 0) cool += `M${tenths(middle - inner)} ${from}h${tenths(2 * inner)}v${tall}h${tenths(-2 * inner)}z`;
       }
-      parts.push(draw("path", { d: warm, fill: WARM }), draw("path", { d: cool, fill: COOL }));
-      if (Number.isFinite(mean)) parts.push(draw("path", { class: "rr-opt-mean", d: `M${middle - half * 0.9} ${violins.Y(mean)}h${half * 1.8}` }));
+      parts.push(["path", { d: warm, fill: WARM }], ["path", { d: cool, fill: COOL }]);
+      if (Number.isFinite(mean)) parts.push(["path", { class: "rr-opt-mean", d: `M${middle - half * 0.9} ${violins.Y(mean)}h${half * 1.8}` }]);
     });
-    violins.inner.replaceChildren(...parts);
+    redo(violins.inner, parts);
 
     // The gradient at each layer, now and before training.
     const now = layers.map((one) => one.gradient), before = first.layers.map((one) => one.gradient);
@@ -177,13 +193,19 @@ live("saturation", ({ root, stage, data: { tries, momentum, width } }) => {
     const least = Math.max(1e-18, Math.min(1e-3, ...positive)), most = Math.max(1, ...positive);
     gradients.y = [10 ** Math.floor(Math.log10(least) - 0.2), 10 ** Math.ceil(Math.log10(most) + 0.1)];
     gradients.axes({ xTicks: few });
-    const dots = now.flatMap((one, l) => (one > 0 && Number.isFinite(one) ? [draw("circle", { cx: gradients.X(l + 1), cy: gradients.Y(one), r: 4, fill: COLOURS[0], class: "rr-live-mark" })] : []));
-    gradients.inner.replaceChildren(
-      draw("path", { class: "rr-live-line", style: "stroke:currentColor;stroke-opacity:.35;stroke-dasharray:3 3;stroke-width:1.6", d: gradients.path(whole, before) }),
-      draw("path", { class: "rr-live-line", stroke: COLOURS[0], d: gradients.path(whole, now) }), ...dots);
+    const dots = now.flatMap((one, l) => (one > 0 && Number.isFinite(one) ? [["circle", { cx: gradients.X(l + 1), cy: gradients.Y(one), r: 4, fill: COLOURS[0], class: "rr-live-mark" }]] : []));
+    redo(gradients.inner, [
+      ["path", { class: "rr-live-line", style: "stroke:currentColor;stroke-opacity:.35;stroke-dasharray:3 3;stroke-width:1.6", d: gradients.path(whole, before) }],
+      ["path", { class: "rr-live-line", stroke: COLOURS[0], d: gradients.path(whole, now) }], ...dots]);
+    told(step, `step ${stack.steps}, ${Math.round(100 * seen.accuracy)} % right`);
+    if (numbers.open) tabulate();
+  }
 
-    // What has been, step by step.
-    const last = Math.max(60, stack.steps);
+  /** What has been, step by step. */
+  function drawCourse() {
+    late = false;
+    const count = seen.layers.length, few = fewLayers(), last = Math.max(60, stack.steps);
+    carpet.y = [0.5, count + 0.5];
     carpet.x = curve.x = [0, last];
     carpet.axes({ yTicks: few });
     const long = Math.max(1, Math.round(last / every) + 1);
@@ -194,15 +216,13 @@ live("saturation", ({ root, stage, data: { tries, momentum, width } }) => {
       image.data.set([213, 94, 0, Math.round(12 + 243 * share)], 4 * ((count - 1 - l) * long + Math.round(at / every)));
     }));
     context.putImageData(image, 0, 0);
-    Object.assign(cloth.style, { left: `${(100 * carpet.left) / carpet.width}%`, width: `${(100 * carpet.across) / carpet.width}%`, top: `${(100 * carpet.top) / carpet.tall}%`, height: `${(100 * carpet.up) / carpet.tall}%` });
+    styled(cloth, Object.entries({ left: `${(100 * carpet.left) / carpet.width}%`, width: `${(100 * carpet.across) / carpet.width}%`, top: `${(100 * carpet.top) / carpet.tall}%`, height: `${(100 * carpet.up) / carpet.tall}%` }).map((one) => one.join(":")).join(";"));
     const losses = history.map((one) => one.loss), finite = losses.filter(Number.isFinite);
     curve.y = [0, Math.min(3, Math.max(0.8, ...finite)) * 1.05];
     curve.axes();
-    curve.inner.replaceChildren(
-      draw("path", { class: "rr-live-now", d: `M${curve.left} ${curve.Y(Math.LN2)}h${curve.across}` }),
-      draw("path", { class: "rr-live-line", stroke: COLOURS[2], d: curve.path(history.map((one) => one.step), losses) }));
-    step.textContent = `step ${stack.steps}, ${Math.round(100 * seen.accuracy)} % right`;
-    if (numbers.open) tabulate();
+    redo(curve.inner, [
+      ["path", { class: "rr-live-now", d: `M${curve.left} ${curve.Y(Math.LN2)}h${curve.across}` }],
+      ["path", { class: "rr-live-line", stroke: COLOURS[2], d: curve.path(history.map((one) => one.step), losses) }]]);
   }
 
   function tabulate() {

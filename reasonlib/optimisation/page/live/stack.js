@@ -50,12 +50,15 @@ function normalsAgain(seed) {
   };
 }
 
+let some = null;
+
 /** The points of the plane, one after the other, and their truth: 1 for the half that is farther out. */
 function somePoints() {
+  if (some) return some;
   const draw = normals(7), x = Float64Array.from({ length: 2 * POINTS }, () => draw());
   const distance = Array.from({ length: POINTS }, (_, i) => Math.hypot(x[2 * i], x[2 * i + 1]));
   const middle = [...distance].sort((a, b) => a - b)[POINTS / 2 - 1];
-  return { x, truth: distance.map((one) => (one > middle ? 1 : 0)) };
+  return (some = { x, truth: distance.map((one) => (one > middle ? 1 : 0)) });
 }
 
 /** To a row of `into`, add four rows of `from`, each times its share: a processor adds faster than it reads and writes. */
@@ -81,10 +84,23 @@ class Stack {
     [this.f, this.slope] = ACTIVATIONS[activation];
     const draw = normalsAgain(seed);
     this.sizes = [2, ...Array(depth).fill(width), 1];
-    this.weights = this.sizes.slice(1).map((outs, l) => Float64Array.from({ length: outs * this.sizes[l] }, () => draw() * (scale / Math.sqrt(this.sizes[l]))));
+    this.weights = this.sizes.slice(1).map((outs, l) => {
+      const weights = new Float64Array(outs * this.sizes[l]), spread = scale / Math.sqrt(this.sizes[l]);
+      for (let k = 0; k < weights.length; k += 1) weights[k] = draw() * spread;
+      return weights;
+    });
     this.biases = this.sizes.slice(1).map((outs) => new Float64Array(outs));
     this.velocities = [...this.weights, ...this.biases].map((one) => new Float64Array(one.length));
     this.steepest = steepestOf(activation);
+  }
+
+  /** Room for what one pass computes in a layer; the next pass writes over it. */
+  roomFor(l) {
+    this.rooms ??= this.sizes.slice(1).map((outs, below) => {
+      const ins = this.sizes[below], of = (count) => new Float64Array(count);
+      return { a: of(POINTS * outs), slope: of(POINTS * outs), gw: of(outs * ins), gb: of(outs), below: of(POINTS * ins) };
+    });
+    return this.rooms[l];
   }
 
   /** One pass forward and back. It leaves the gradients of the weights for `learn`. */
@@ -93,7 +109,7 @@ class Stack {
     const as = [x], slopes = [];
     for (let l = 0; l <= depth; l += 1) {
       const ins = sizes[l], outs = sizes[l + 1], from = as[l], w = weights[l], b = biases[l];
-      const a = new Float64Array(POINTS * outs), slope = new Float64Array(POINTS * outs);
+      const { a, slope } = this.roomFor(l);
       for (let u = 0; u < outs; u += 1) {
         for (let p = 0; p < POINTS; p += 4) { // four at a time, since a processor adds faster than it waits
           let first = b[u], second = b[u], third = b[u], fourth = b[u];
@@ -132,7 +148,10 @@ class Stack {
     this.gradients = [];
     for (let l = depth; l >= 0; l -= 1) {
       const ins = sizes[l], outs = sizes[l + 1], from = as[l], w = weights[l];
-      const gw = new Float64Array(w.length), gb = new Float64Array(outs), below = new Float64Array(POINTS * ins);
+      const { gw, gb, below } = this.roomFor(l);
+      gw.fill(0);
+      gb.fill(0);
+      below.fill(0);
       for (let u = 0; u < outs; u += 1) {
         for (let p = 0; p < POINTS; p += 1) gb[u] += back[p * outs + u];
         for (let p = 0; p < POINTS; p += 4) {
@@ -140,7 +159,7 @@ class Stack {
           addRows(gw, u * ins, from, p * ins, ins, back[at], back[at + outs], back[at + 2 * outs], back[at + 3 * outs]);
         }
       }
-      for (let p = 0; p < POINTS; p += 1) {
+      for (let p = 0; l && p < POINTS; p += 1) { // of the points themselves no gradient is needed
         let u = 0;
         for (let at = p * outs; u + 3 < outs; u += 4, at += 4) addRows(below, p * ins, w, u * ins, ins, back[at], back[at + 1], back[at + 2], back[at + 3]);
         for (; u < outs; u += 1) for (let i = 0; i < ins; i += 1) below[p * ins + i] += back[p * outs + u] * w[u * ins + i];
@@ -158,10 +177,10 @@ class Stack {
       }
       for (let u = 0; u < width; u += 1) {
         let alive = false;
-        for (let p = 0; p < POINTS; p += 1) alive ||= slope[p * width + u] !== 0;
+        for (let p = 0; p < POINTS && !alive; p += 1) alive = slope[p * width + u] !== 0;
         dead += !alive;
       }
-      const gradient = Math.sqrt(this.gradients[l][0].reduce((total, one) => total + one ** 2, 0));
+      const gradient = Math.sqrt(dot(this.gradients[l][0], this.gradients[l][0]));
       return { values: a, slopes: slope, mean: sum / a.length, saturated: saturated / a.length, dead, gradient };
     });
     return { loss, accuracy: right, layers };

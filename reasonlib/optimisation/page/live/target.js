@@ -28,10 +28,11 @@ class LossTable {
 
   fill(number, texts, bar) {
     const { cells } = this.rows[number];
-    texts.forEach((text, i) => { cells[i].textContent = text; });
+    texts.forEach((text, i) => told(cells[i], text));
     if (bar === undefined) return;
-    const piece = make("span", { class: "rr-opt-bar" }, make("i", { style: `left:${50 + Math.min(0, bar) * 50}%;width:${Math.abs(bar) * 50}%;background:${COLOURS[number]}` }));
-    cells.at(-1).replaceChildren(piece);
+    const last = cells.at(-1);
+    if (!last.firstChild) last.append(make("span", { class: "rr-opt-bar" }, make("i")));
+    styled(last.firstChild.firstChild, `left:${(50 + Math.min(0, bar) * 50).toFixed(1)}%;width:${(Math.abs(bar) * 50).toFixed(1)}%;background:${COLOURS[number]}`);
   }
 }
 
@@ -53,6 +54,15 @@ live("losses", ({ root, stage, data }) => {
   };
   const panel = (plot, side, ...below) => make("div", { class: "rr-live-sides" },
     make("div", { class: "rr-opt-wide" }, plot.element, ...below), make("div", { class: "rr-opt-narrow" }, ...side));
+
+  let widths = 0; // that the figure has had
+
+  /** Give a plot the width of the figure, if it has changed: to ask for it makes the browser lay out the page. */
+  function fit(plot) {
+    if (plot.fitted === widths) return;
+    plot.measure();
+    plot.fitted = widths;
+  }
 
   const modes = { one: oneMode(), line: lineMode(), choice: choiceMode() };
   let mode = "one";
@@ -129,34 +139,34 @@ live("losses", ({ root, stage, data }) => {
     function stop() {
       state.playing = false;
       cancelAnimationFrame(frame);
-      play.textContent = "Let them descend";
+      told(play, "Let them descend");
     }
 
     function render() {
-      plot.measure();
+      fit(plot);
       plot.axes();
       const xs = range(241, (i) => plot.x[0] + (i / 240) * (plot.x[1] - plot.x[0])), parts = [], marks = [];
       const slopes = names.map((name, i) => REGRESSION[name](state.at[i] - state.target, settings));
       const steepest = Math.max(1, ...slopes.filter((_, i) => table.shown.has(names[i])).map(([, slope]) => Math.abs(slope)));
       const apart = state.step > 0;
-      parts.push(draw("path", { class: "rr-live-axis", d: `M${plot.left} ${plot.Y(0)}h${plot.across}` }),
-        draw("path", { class: "rr-live-now", d: `M${plot.X(state.target)} ${plot.top}v${plot.up}` }));
-      if (!apart) parts.push(draw("path", { class: "rr-live-now", style: "stroke-dasharray:none", d: `M${plot.X(state.at[0])} ${plot.top}v${plot.up}` }));
+      parts.push(["path", { class: "rr-live-axis", d: `M${plot.left} ${plot.Y(0)}h${plot.across}` }],
+        ["path", { class: "rr-live-now", d: `M${plot.X(state.target)} ${plot.top}v${plot.up}` }]);
+      if (!apart) parts.push(["path", { class: "rr-live-now", style: "stroke-dasharray:none", d: `M${plot.X(state.at[0])} ${plot.top}v${plot.up}` }]);
       names.forEach((name, i) => {
         const [value, slope] = slopes[i];
         table.fill(i, [rounded(value), rounded(slope)], slope / steepest);
         if (!table.shown.has(name)) return;
-        parts.push(draw("path", { class: "rr-live-line", d: plot.path(xs, xs.map((x) => REGRESSION[name](x - state.target, settings)[0])), stroke: COLOURS[i], "stroke-dasharray": DASHES[i] }));
+        parts.push(["path", { class: "rr-live-line", d: plot.path(xs, xs.map((x) => REGRESSION[name](x - state.target, settings)[0])), stroke: COLOURS[i], "stroke-dasharray": DASHES[i] }]);
         const px = plot.X(state.at[i]), py = plot.Y(value), run = plot.X(1) - plot.X(0), rise = slope * (plot.Y(0) - plot.Y(1));
         const size = 26 / Math.hypot(run, rise);
-        marks.push(draw("path", { class: "rr-opt-tangent", stroke: COLOURS[i], d: `M${px - run * size} ${py + rise * size}L${px + run * size} ${py - rise * size}` }),
-          draw("path", { class: "rr-live-mark", d: markPath(MARKS[i], 6), fill: COLOURS[i], transform: `translate(${px} ${py})` }));
+        marks.push(["path", { class: "rr-opt-tangent", stroke: COLOURS[i], d: `M${px - run * size} ${py + rise * size}L${px + run * size} ${py - rise * size}` }],
+          ["path", { class: "rr-live-mark", d: markPath(MARKS[i], 6), fill: COLOURS[i], transform: `translate(${px} ${py})` }]);
       });
-      plot.inner.replaceChildren(...parts, ...marks);
+      redo(plot.inner, [...parts, ...marks]);
       target.place();
       guess.place();
       guess.element.style.display = apart ? "none" : "";
-      play.textContent = state.playing ? "Pause" : "Let them descend";
+      told(play, state.playing ? "Pause" : "Let them descend");
       const error = state.at[0] - state.target;
       if (!apart) return `The prediction is ${rounded(Math.abs(error))} too ${error < 0 ? "low" : "high"}. Gradient descent moves it against each slope.`;
       const off = (name) => rounded(Math.abs(state.at[names.indexOf(name)] - state.target));
@@ -192,7 +202,7 @@ live("losses", ({ root, stage, data }) => {
     });
 
     function render() {
-      plot.measure();
+      fit(plot);
       plot.axes();
       const parts = [];
       names.forEach((name, i) => {
@@ -200,9 +210,9 @@ live("losses", ({ root, stage, data }) => {
         state.lines[name] = line;
         table.fill(i, line ? [rounded(meanLoss(name, line, state.points, settings)), `${rounded(line[0])} ${line[1] < 0 ? "−" : "+"} ${rounded(Math.abs(line[1]))} x`] : ["–", "–"]);
         if (!line || !table.shown.has(name)) return;
-        parts.push(draw("path", { class: "rr-live-line", d: plot.path(plot.x, plot.x.map((x) => line[0] + line[1] * x)), stroke: COLOURS[i], "stroke-dasharray": DASHES[i] }));
+        parts.push(["path", { class: "rr-live-line", d: plot.path(plot.x, plot.x.map((x) => line[0] + line[1] * x)), stroke: COLOURS[i], "stroke-dasharray": DASHES[i] }]);
       });
-      plot.inner.replaceChildren(...parts);
+      redo(plot.inner, parts);
       handles.forEach((one) => one.place());
       const [a, b] = [state.lines.mse, state.lines.mae];
       if (!a || !b) return "The points stand one above the other: no line fits them.";
@@ -246,25 +256,25 @@ live("losses", ({ root, stage, data }) => {
       plot.x = byP ? [0, 1] : [-5.3, 5.3];
       plot.xTitle = byP ? "probability p of a yes" : "score z, where p = σ(z)";
       answer.step = byP ? 0.02 : 0.2;
-      plot.measure();
+      fit(plot);
       plot.axes();
-      table.heads[1].textContent = byP ? "dL/dp" : "dL/dz";
+      told(table.heads[1], byP ? "dL/dp" : "dL/dz");
       const xs = range(281, (i) => (byP ? clamp(i / 280, 0.0005, 0.9995) : -5.3 + (10.6 * i) / 280));
       const z = (x) => (byP ? logit(x) : x), per = byP ? 1 / (sigmoid(state.z) * (1 - sigmoid(state.z))) : 1;
       const found = names.map((name) => CLASSIFICATION[name](state.z, state.y, settings)).map(([value, slope]) => [value, slope * per]);
       const steepest = Math.max(1, ...found.filter((_, i) => table.shown.has(names[i])).map(([, slope]) => Math.abs(slope)));
       const here = plot.X(byP ? sigmoid(state.z) : state.z);
-      const parts = [draw("path", { class: "rr-live-now", style: "stroke-dasharray:none", d: `M${here} ${plot.top}v${plot.up}` })], marks = [];
+      const parts = [["path", { class: "rr-live-now", style: "stroke-dasharray:none", d: `M${here} ${plot.top}v${plot.up}` }]], marks = [];
       names.forEach((name, i) => {
         const [value, slope] = found[i];
         table.fill(i, [rounded(value), rounded(slope)], slope / steepest);
         if (!table.shown.has(name)) return;
-        parts.push(draw("path", { class: "rr-live-line", d: plot.path(xs, xs.map((x) => CLASSIFICATION[name](z(x), state.y, settings)[0])), stroke: COLOURS[i], "stroke-dasharray": DASHES[i] }));
+        parts.push(["path", { class: "rr-live-line", d: plot.path(xs, xs.map((x) => CLASSIFICATION[name](z(x), state.y, settings)[0])), stroke: COLOURS[i], "stroke-dasharray": DASHES[i] }]);
         const py = plot.Y(value), run = plot.X(1) - plot.X(0), rise = slope * (plot.Y(0) - plot.Y(1)), size = 26 / Math.hypot(run, rise);
-        marks.push(draw("path", { class: "rr-opt-tangent", stroke: COLOURS[i], d: `M${here - run * size} ${py + rise * size}L${here + run * size} ${py - rise * size}` }),
-          draw("path", { class: "rr-live-mark", d: markPath(MARKS[i], 6), fill: COLOURS[i], transform: `translate(${here} ${py})` }));
+        marks.push(["path", { class: "rr-opt-tangent", stroke: COLOURS[i], d: `M${here - run * size} ${py + rise * size}L${here + run * size} ${py - rise * size}` }],
+          ["path", { class: "rr-live-mark", d: markPath(MARKS[i], 6), fill: COLOURS[i], transform: `translate(${here} ${py})` }]);
       });
-      plot.inner.replaceChildren(...parts, ...marks);
+      redo(plot.inner, [...parts, ...marks]);
       answer.place();
       const p = sigmoid(state.z), focal = found[1][0], log = found[0][0];
       return `The probability of a yes is ${p.toFixed(2)}; the truth is ${state.y.toFixed(2)}. ` +
@@ -276,13 +286,15 @@ live("losses", ({ root, stage, data }) => {
   }
 
   function redraw() {
-    for (const [key, one] of Object.entries(modes)) one.element.hidden = key !== mode;
+    for (const [key, one] of Object.entries(modes)) if (one.element.hidden !== (key !== mode)) one.element.hidden = key !== mode;
     if (mode !== "one") modes.one.stop();
     for (const list of Object.values(knobs)) for (const one of list) one.value = settings[one.key];
-    const text = modes[mode].render();
-    if (said.textContent !== text) said.textContent = text;
+    told(said, modes[mode].render());
   }
 
   root.losses = { modes, settings, REGRESSION, CLASSIFICATION, fitLine, meanLoss, show: (key) => { mode = tabs.value = key; redraw(); } }; // for the console
-  redrawn(stage, redraw);
+  redrawn(stage, () => {
+    widths += 1;
+    redraw();
+  });
 });

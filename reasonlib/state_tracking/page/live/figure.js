@@ -72,7 +72,10 @@ live("tracking", ({ root, stage, data, weights, find }) => {
 
   function write(text) {
     const words = split(text);
-    if (!words) return;
+    if (!words) {
+      remark(remarks, ["Write what you answer first."]);
+      return;
+    }
     turns = [...turns.slice(0, step), [split(system.value) || "is there anything else ?", words]];
     own.value = "";
     go(step + 1);

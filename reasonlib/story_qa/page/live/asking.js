@@ -89,14 +89,14 @@ function asking({ root, data, find }, network) {
     const right = example?.answer === name(order[0]);
     const verdict = example ? (right ? "✓ right" : `✗ the story says: ${example.answer}`) : "";
     said.replaceChildren(
-      make("span", { class: "rr-live-asked" }, asked), " ", make("strong", {}, name(order[0])), " ",
+      make("span", { class: "rr-live-asked" }, shortened(asked, 120)), " ", make("strong", {}, name(order[0])), " ",
       make("span", { class: "rr-live-verdict" }, verdict));
     list.replaceChildren(...order.slice(0, 5).map((id) => bar(name(id), probabilities[id])));
     const strange = [...new Set(network.unknown(`${told.join(" ")} ${asked}`))];
     const missing = absent(told, asked), many = strange.length === 1 ? "this word" : "these words";
     remark(notes, [
-      strange.length && `It has never met ${many}, so the answer may mean nothing: ${strange.join(", ")}.`,
-      missing.length && `The story does not mention ${missing.join(", ")}.`,
+      strange.length && `It has never met ${many}, so the answer may mean nothing: ${few(strange, shortened).join(", ")}.`,
+      missing.length && `The story does not mention ${few(missing, shortened).join(", ")}.`,
       told.length > network.slots && `It remembers the latest ${network.slots} sentences and has forgotten those before.`,
     ]);
     time.textContent = took(ms);

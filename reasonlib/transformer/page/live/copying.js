@@ -42,7 +42,7 @@ live("copying", ({ root, stage, data, weights, find }) => {
     state.word = known.slice(0, data.longest).join("");
     remark(remarks, [
       !typed && "Write a word first.",
-      strange.length && `The models know the letters a to p. Left out: ${strange.join(" ")}.`,
+      strange.length && `The models know the letters a to p. Left out: ${few(strange, String, 20).join(" ")}.`,
       known.length > data.longest && `Only the first ${data.longest} letters are used.`,
       state.word && (state.word.length < 4 || state.word.length > 8) && "In training all words had four to eight letters.",
     ]);

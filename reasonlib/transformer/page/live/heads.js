@@ -24,9 +24,12 @@ live("heads", ({ root, data, weights, find }) => {
   }
 
   /** The likeliest words at a hidden one, with their probabilities. */
-  function likeliest(logits) {
-    const shares = softmax(logits);
-    return topOf(shares, 5).map((id) => [vocabulary.tokens[id], shares[id]]);
+  function likeliest(guess) {
+    if (!guess.best) {
+      const shares = softmax(guess.logits);
+      guess.best = topOf(shares, 5).map((id) => [vocabulary.tokens[id], shares[id]]);
+    }
+    return guess.best;
   }
 
   /** Read the text again; the token at `keep` stays chosen if there is one. */
@@ -35,7 +38,8 @@ live("heads", ({ root, data, weights, find }) => {
     words = encoder.pack(first, second);
     looked = null;
     if (!split(first).length || words.length > encoder.longest) {
-      for (const part of [row.element, maps, guesses, said]) part.replaceChildren();
+      row.set([]);
+      for (const part of [maps, guesses, said]) part.replaceChildren();
       time.textContent = "";
       hide.disabled = true;
       remark(notes, [words.length <= encoder.longest ? "Write some words first."
@@ -47,26 +51,23 @@ live("heads", ({ root, data, weights, find }) => {
     time.textContent = took(ms, "Read");
     const strange = [...new Set(words.filter((word) => !vocabulary.has(word)))];
     const many = strange.length === 1 ? "this word and reads it" : "these words and reads them";
-    remark(notes, [strange.length && `It has never met ${many} as [UNK]: ${strange.join(", ")}.`]);
-    row.set(words.map((word) => ({ text: word, unknown: !vocabulary.has(word) })));
+    remark(notes, [strange.length && `It has never met ${many} as [UNK]: ${few(strange, shortened).join(", ")}.`]);
+    row.set(words.map((word) => ({ text: word, unknown: !vocabulary.has(word) })), { keep: true });
     drawMaps();
     drawGuesses();
     choose(keep > 0 && keep < words.length - 1 ? keep : looked.guesses[0]?.place ?? 1);
   }
 
-  const colour = root.style.getPropertyValue("--heat").split(" ").map(Number), pens = [];
+  const colour = root.style.getPropertyValue("--heat").split(" ").map(Number), pens = [], buttons = [];
 
   function drawMaps() {
     if (!maps.children.length) layMaps();
     const size = words.length, image = new ImageData(size, size), { data: pixels } = image;
+    for (let at = 0; at < pixels.length; at += 4) pixels.set(colour, at);
     looked.weights.flat().forEach((weights, number) => {
-      let at = 0;
+      let at = 3;
       for (const line of weights) {
-        for (const weight of line) {
-          [pixels[at], pixels[at + 1], pixels[at + 2]] = colour;
-          pixels[at + 3] = Math.round(255 * Math.sqrt(weight)); // the root, so that weak ones are seen too
-          at += 4;
-        }
+        for (let k = 0; k < line.length; k++, at += 4) pixels[at] = Math.round(255 * Math.sqrt(line[k])); // the root, so that weak ones are seen too
       }
       const { canvas } = pens[number];
       if (canvas.width !== size) canvas.width = canvas.height = size;
@@ -75,7 +76,7 @@ live("heads", ({ root, data, weights, find }) => {
   }
 
   function layMaps() {
-    pens.length = 0;
+    pens.length = buttons.length = 0;
     maps.replaceChildren(...looked.weights.map((heads, l) => make("div", { class: "rr-heads-layer" },
       make("span", { class: "rr-heads-name" }, `Layer ${l + 1}`),
       ...heads.map((_, h) => {
@@ -85,15 +86,17 @@ live("heads", ({ root, data, weights, find }) => {
           [layer, head] = [l, h];
           paint(chosen);
         };
-        return make("button", { type: "button", class: "rr-heads-head", "aria-label": `layer ${l + 1}, head ${h + 1}`, onclick: pick },
+        const one = make("button", { type: "button", class: "rr-heads-head", "aria-label": `layer ${l + 1}, head ${h + 1}`, onclick: pick },
           make("span", { class: "rr-heads-map" }, canvas), make("span", {}, `head ${h + 1}`));
+        buttons.push(one);
+        return one;
       }))));
   }
 
   function drawGuesses() {
     const answers = picked()?.answers ?? [];
-    guesses.replaceChildren(...looked.guesses.map(({ place, logits }, number) => {
-      const best = likeliest(logits), right = answers[number];
+    guesses.replaceChildren(...looked.guesses.map((guess, number) => {
+      const { place } = guess, best = likeliest(guess), right = answers[number];
       const around = [...words.slice(Math.max(1, place - 3), place), "____", words[place + 1]].join(" ");
       const verdict = right === undefined ? [] : [" ", make("strong", {}, right === best[0][0] ? "✓ right" : `✗ it was: ${right}`)];
       return make("div", {}, make("p", {}, `… ${around} `, ...verdict), bars(`What token ${place + 1} could be`, best));
@@ -115,7 +118,7 @@ live("heads", ({ root, data, weights, find }) => {
     chosen = place;
     const guess = looked.guesses.find((one) => one.place === place);
     hide.disabled = ["[CLS]", "[SEP]"].includes(words[place]);
-    hide.textContent = guess ? `Fill in ${quoted(likeliest(guess.logits)[0][0])}` : "Hide this word";
+    told(hide, guess ? `Fill in ${quoted(likeliest(guess)[0][0])}` : "Hide this word");
     row.press(place);
     paint(place);
   }
@@ -127,11 +130,9 @@ live("heads", ({ root, data, weights, find }) => {
     const order = topOf(weights, 3).filter((at) => weights[at] >= 0.005);
     const most = order.map((at) => `${quoted(words[at])} (${weights[at].toFixed(2)})`);
     said.textContent = `Layer ${layer + 1}, head ${head + 1}: from ${quoted(words[place])}, token ${place + 1}, it attends most to ${most.join(", ")}.`;
-    maps.querySelectorAll(".rr-heads-head").forEach((button, number) => {
-      button.setAttribute("aria-pressed", number === layer * encoder.heads + head);
-    });
-    maps.style.setProperty("--row", place);
-    maps.style.setProperty("--rows", words.length);
+    const number = layer * encoder.heads + head;
+    if (buttons[number].ariaPressed !== "true") buttons.forEach((button, at) => button.setAttribute("aria-pressed", at === number));
+    styled(maps, `--row:${place};--rows:${words.length}`);
   }
 
   /** Put another word in the place of the chosen one. */
@@ -159,7 +160,7 @@ live("heads", ({ root, data, weights, find }) => {
   text.addEventListener("input", () => changed());
   hide.addEventListener("click", () => {
     const guess = looked.guesses.find((one) => one.place === chosen);
-    replace(guess ? likeliest(guess.logits)[0][0] : "_");
+    replace(guess ? likeliest(guess)[0][0] : "_");
   });
   root.querySelectorAll(".rr-heads-words button").forEach((button) => button.addEventListener("click", () => {
     const before = text.value.slice(0, text.selectionStart), after = text.value.slice(text.selectionEnd);

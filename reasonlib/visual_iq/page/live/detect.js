@@ -144,7 +144,8 @@ live("detect", ({ root, stage, data, weights, find }) => {
     if (menus) drawEdit();
     if (!same || !answer) {
       const pixels = panelPixels(layout, panel, levels), context = canvas.getContext("2d"), image = context.createImageData(CANVAS, CANVAS);
-      for (let at = 0; at < image.data.length; at++) image.data[at] = at % 4 < 3 ? pixels[at >> 2] : 255;
+      const whole = new Uint32Array(image.data.buffer); // red, green, blue and alpha of a pixel at once
+      for (let at = 0; at < pixels.length; at++) whole[at] = 0xff000000 | (pixels[at] * 0x10101);
       context.putImageData(image, 0, 0);
       canvas.setAttribute("aria-label", `The panel as pixels. ${panel.map(describeSlot).join("; ")}`);
       const { result, ms } = timed(() => network.detect(pixels, data.threshold));

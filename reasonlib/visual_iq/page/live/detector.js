@@ -139,13 +139,25 @@ class Convolution {
       both.forEach(([y, x], which) => {
         const to = (y * w + x) * outputs, below = to + w * outputs;
         for (let o = 0, at = which * 16 * wide; o < outputs; o++, at++) {
-          const row = (r) => found[at + 4 * r * wide], of = (r, c) => found[at + (4 * r + c) * wide];
-          let l0 = row(0) + of(0, 1) + of(0, 2), l1 = row(1) + of(1, 1) + of(1, 2), l2 = row(2) + of(2, 1) + of(2, 2), l3 = row(3) + of(3, 1) + of(3, 2);
-          result[to + o] = Math.max(lowest, l0 + l1 + l2 + bias[o]);
-          result[below + o] = Math.max(lowest, l1 - l2 - l3 + bias[o]);
-          l0 = of(0, 1) - of(0, 2) - of(0, 3), l1 = of(1, 1) - of(1, 2) - of(1, 3), l2 = of(2, 1) - of(2, 2) - of(2, 3), l3 = of(3, 1) - of(3, 2) - of(3, 3);
-          result[to + outputs + o] = Math.max(lowest, l0 + l1 + l2 + bias[o]);
-          result[below + outputs + o] = Math.max(lowest, l1 - l2 - l3 + bias[o]);
+          let left = bias[o], right = left, lower = left, corner = left; // the two cells above, the two below
+          for (let r = 0, one = at; r < 4; r++, one += 4 * wide) {
+            const b = found[one + wide], c = found[one + 2 * wide], near = found[one] + b + c, far = b - c - found[one + 3 * wide];
+            if (r < 3) {
+              left += near;
+              right += far;
+            }
+            if (r === 1) {
+              lower += near;
+              corner += far;
+            } else if (r > 1) {
+              lower -= near;
+              corner -= far;
+            }
+          }
+          result[to + o] = left > lowest ? left : lowest;
+          result[to + outputs + o] = right > lowest ? right : lowest;
+          result[below + o] = lower > lowest ? lower : lowest;
+          result[below + outputs + o] = corner > lowest ? corner : lowest;
         }
       });
     }
@@ -269,18 +281,13 @@ class Detector {
   /** The anchors most likely to hold something, moved and stretched; of these the best, without near copies. */
   propose(pyramid) {
     const answers = pyramid.map((map) => this.proposal.answer.over(this.proposal.hidden.over(map, { rectify: true })));
-    const per = this.anchors[0].length, logits = [], owner = [];
+    const per = this.anchors[0].length, start = answers.map(({ data }) => data.length / 5).map((_, level, all) => sum(all.slice(0, level)));
+    const logits = new Float64Array(start.at(-1) + answers.at(-1).data.length / 5);
     answers.forEach(({ data }, level) => {
-      for (let at = 0; at < data.length; at += 5) {
-        logits.push(data[at]);
-        owner.push(level);
-      }
+      for (let at = 0, to = start[level]; at < data.length; at += 5) logits[to++] = data[at];
     });
-    const start = answers.map(({ height, width }) => height * width * per).map((_, level, all) => sum(all.slice(0, level)));
-    const least = Float64Array.from(logits).sort().at(-this.preNms);
-    const best = range(logits.length).filter((at) => logits[at] >= least).sort((a, b) => logits[b] - logits[a]).slice(0, this.preNms);
-    const anchors = best.map((at) => {
-      const level = owner[at], own = at - start[level], cell = Math.floor(own / per), { width, data } = answers[level];
+    const anchors = topOf(logits, this.preNms).map((at) => {
+      const level = start.findLastIndex((first) => first <= at), own = at - start[level], cell = Math.floor(own / per), { width, data } = answers[level];
       const x = ((cell % width) + 0.5) * this.strides[level], y = (Math.floor(cell / width) + 0.5) * this.strides[level];
       const half = this.anchors[level][own % per] / 2, anchor = [x - half, y - half, x + half, y + half];
       return { anchor, score: sigmoid(logits[at]), box: decodeBox(data.subarray(5 * own + 1, 5 * own + 5), anchor) };

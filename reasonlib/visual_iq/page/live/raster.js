@@ -74,9 +74,11 @@ function cornersFrom(half, name, part) {
   return [[0, -radius], [-wide, -high], [-wide, high], [0, radius], [wide, high], [wide, -high]];
 }
 
-/** Pixels of a filling and of an outline before they are turned: two masks of a panel. */
+const MASKS = [new Uint8Array(CANVAS * CANVAS), new Uint8Array(CANVAS * CANVAS)];
+
+/** Pixels of a filling and of an outline before they are turned: two masks of a panel, until the next ones are asked for. */
 function masksOf([x, y], half, name, part) {
-  const fill = new Uint8Array(CANVAS * CANVAS), edge = new Uint8Array(CANVAS * CANVAS);
+  const [fill, edge] = MASKS.map((mask) => mask.fill(0));
   if (name !== "circle") {
     const points = cornersFrom(half, name, part).map(([across, down]) => [(x + across) * FINE, (y + down) * FINE]);
     fillConvex(fill, points);
@@ -90,8 +92,8 @@ function masksOf([x, y], half, name, part) {
   points.slice(1).forEach((end, at) => {
     if (points[at].some((value, axis) => value !== end[axis])) drawStroke(edge, points[at], end);
   });
-  for (let row = 0; row < CANVAS; row++) {
-    for (let column = 0; column < CANVAS; column++) if ((column - x) ** 2 + (row - y) ** 2 <= radius ** 2) mark(fill, column, row);
+  for (let row = Math.max(y - radius, 0); row <= Math.min(y + radius, CANVAS - 1); row++) {
+    for (let column = Math.max(x - radius, 0); column <= Math.min(x + radius, CANVAS - 1); column++) if ((column - x) ** 2 + (row - y) ** 2 <= radius ** 2) mark(fill, column, row);
   }
   return [fill, edge];
 }
@@ -109,10 +111,11 @@ function drawEntity(image, slot, [kind, size, colour, angle], levels, inside) {
       const right = left & 31, below = top & 31; // the origin of a pixel lies between four pixels
       let black = 0, grey = 0;
       for (let corner = 0; corner < 4; corner++) {
-        const r = (top >> 5) + (corner >> 1), c = (left >> 5) + (corner & 1), share = (corner > 1 ? below : 32 - below) * (corner & 1 ? right : 32 - right);
-        if (r < 0 || c < 0 || r >= CANVAS || c >= CANVAS) continue;
-        if (edge[r * CANVAS + c]) black += share;
-        else if (fill[r * CANVAS + c]) grey += share;
+        const r = (top >> 5) + (corner >> 1), c = (left >> 5) + (corner & 1), at = r * CANVAS + c;
+        if (r < 0 || c < 0 || r >= CANVAS || c >= CANVAS || !(edge[at] || fill[at])) continue;
+        const share = (corner > 1 ? below : 32 - below) * (corner & 1 ? right : 32 - right);
+        if (edge[at]) black += share;
+        else grey += share;
       }
       const value = WHITE - ((black * WHITE + grey * ink + 512) >> 10);
       if (!inside || value < WHITE) image[row * CANVAS + column] = value;

@@ -11,7 +11,17 @@ from reasonlib.tracking.conditions import differences
 from reasonlib.tracking.published import Claim, Order, Side
 from reasonlib.tracking.record import KINDS, SCALES
 from reasonlib.tracking.records import Group
-from reasonlib.tracking.significance import TIE, Comparison, Sample, bar, difference, level, nearness, no_loss
+from reasonlib.tracking.significance import (
+    MIN_RUNS,
+    TIE,
+    Comparison,
+    Sample,
+    bar,
+    difference,
+    level,
+    nearness,
+    no_loss,
+)
 from reasonlib.tracking.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -142,6 +152,23 @@ class Reader:
             exact=frozenset(side for side, sample in samples.items() if sample.deterministic),
             deterministic=all(sample.deterministic for sample in samples.values()),
         )
+
+    def repeated(self, claim: Claim, runs: int) -> tuple[Comparison, ...]:
+        """Compare as if there were so many runs like those that there are; nothing if they are too few."""
+        chosen, _ = evidence(claim, {side: self.groups(side, claim) for side in claim.sides})
+        samples = {} if chosen is None else {s: self.sample(s, group, claim) for s, group in chosen.items()}
+        random = [sample for sample in samples.values() if not sample.deterministic]
+        if not random or not all(sample.enough for sample in random):
+            return ()
+        shared = set.intersection(*(set(sample.seeds) for sample in random))
+        paired = len(shared) >= MIN_RUNS
+        for side, sample in samples.items():
+            if not sample.deterministic:
+                given = zip(sample.seeds, sample.values, strict=True)
+                values = [value for seed, value in given if seed in shared or not paired]
+                values *= max(1, round(runs / len(values)))
+                samples[side] = replace(sample, values=tuple(values), seeds=tuple(range(len(values))))
+        return _compared(claim, samples)[0]
 
     def _described(self, claim: Claim, used: Mapping[Side, Group], **fields: Any) -> Verdict:
         """Return a verdict with where its evidence comes from."""

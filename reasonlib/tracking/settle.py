@@ -8,30 +8,34 @@
 A claim is open if it is inconclusive, was never run, or was run in a way that a larger run would cure (a
 smaller scale, a run that was cut off, other data than there are). Settings that differ are no matter of
 running: such a claim can be supported or challenged, and asks for nothing here. The cost of a run is what
-runs like it took.
+runs like it took. A claim that ten runs like its three would leave open waits until the others have theirs,
+and is not counted as settled: what it lacks may be a larger test set, or a difference.
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from reasonlib.errors import UserError
-from reasonlib.tracking import campaign, claims, records
+from reasonlib.tracking import campaign, claims, judging, records
 from reasonlib.tracking import experiment as experiments
 from reasonlib.tracking.campaign import Part
 from reasonlib.tracking.claims import Verdict
+from reasonlib.tracking.comparisons import Reader
 from reasonlib.tracking.conditions import SOURCE_KINDS
 from reasonlib.tracking.published import Side
 from reasonlib.tracking.record import KINDS, Record
 from reasonlib.tracking.significance import MIN_RUNS
 
-__all__ = ["Plan", "Run", "carry_out", "command", "costs", "missing", "plan", "to_json"]
+__all__ = ["Plan", "Run", "carry_out", "command", "costs", "missing", "plan", "stays_open", "to_json"]
 
 MOST_RUNS = 10
 """Runs of one row that a claim gets, all at once: looking after each would decide by chance too often."""
+
+_LATER = 0.001  # what a claim weighs that its runs would probably leave open
 
 
 @dataclass(frozen=True, order=True, kw_only=True)
@@ -56,7 +60,7 @@ class Plan:
     seconds
         What each is expected to take; None where nothing like it was ever run.
     settles
-        For each run the ids of the claims that have all their runs after it.
+        For each run the ids of the claims that have all their runs after it, and probably a verdict.
     absent
         Data sets that are not on this machine, with the number of open claims that need them.
     open
@@ -129,6 +133,15 @@ def _best_data(verdict: Verdict, by_side: Mapping[Side, experiments.Experiment])
 
 def _cut_off(verdict: Verdict) -> bool:
     return any("time budget" in str(condition) for condition in verdict.conditions)
+
+
+def stays_open(verdict: Verdict, reader: Reader) -> bool:
+    """Whether as many runs as a claim may get would decide nothing, were they like those that there are."""
+    asked = {(run.scale, run.data) for run in missing(verdict)}
+    if verdict.verdict != "inconclusive" or asked != {(verdict.scale, verdict.data)}:
+        return False
+    parts = reader.repeated(verdict.claim, MOST_RUNS)
+    return bool(parts) and judging.judge(parts, same_conditions=True) == "inconclusive"
 
 
 def _more(verdict: Verdict, side: Side, wanted: int) -> list[int]:
@@ -217,7 +230,9 @@ def plan(
             del lacks[name]
     seconds = {run: cost(run) for runs in lacks.values() for run in runs}
     budget = None if minutes is None else 60 * minutes
-    chosen, settles = _greedy(lacks, seconds, budget)
+    reader = Reader(folder)
+    later = {one.claim.id for one in given if one.claim.id in lacks and stays_open(one, reader)}
+    chosen, settles = _greedy(lacks, seconds, budget, later)
     return Plan(
         runs=tuple(chosen),
         seconds={run: seconds[run] for run in chosen},
@@ -243,17 +258,24 @@ def _here(run: Run) -> bool:
 
 
 def _greedy(
-    lacks: Mapping[str, set[Run]], seconds: Mapping[Run, float | None], budget: float | None
+    lacks: Mapping[str, set[Run]],
+    seconds: Mapping[Run, float | None],
+    budget: float | None,
+    later: Collection[str] = (),
 ) -> tuple[list[Run], dict[Run, tuple[str, ...]]]:
-    """Take, again and again, the runs that settle most claims a second, while the budget lasts."""
+    """Take, again and again, the runs that settle most claims a second, while the budget lasts.
+
+    The claims in `later` come after the others, and do not count as settled.
+    """
     left = {name: set(runs) for name, runs in lacks.items()}
     chosen: list[Run] = []
     settles: dict[Run, tuple[str, ...]] = {}
     spent = 0.0
     while left:
-        bundles = {frozenset(runs): 0 for runs in left.values()}
+        bundles = {frozenset(runs): 0.0 for runs in left.values()}
         for bundle in bundles:
-            bundles[bundle] = sum(runs <= bundle for runs in left.values())
+            done = [name for name, runs in left.items() if runs <= bundle]
+            bundles[bundle] = sum(_LATER if name in later else 1 for name in done)
         prices = {bundle: sum(_price(seconds[run]) for run in bundle) for bundle in bundles}
         affordable = [bundle for bundle in bundles if budget is None or spent + prices[bundle] <= budget]
         if not affordable:
@@ -263,8 +285,9 @@ def _greedy(
         spent += prices[best]
         ordered = sorted(best)
         chosen += ordered
-        done = tuple(name for name, runs in left.items() if runs <= best)
-        settles[ordered[-1]] = done
+        done = [name for name, runs in left.items() if runs <= best]
+        if counted := tuple(name for name in done if name not in later):
+            settles[ordered[-1]] = counted
         left = {name: runs - best for name, runs in left.items() if name not in done}
     return chosen, settles
 

@@ -9,6 +9,7 @@ from toy_topic import measured, record, toy_topic
 from reasonlib.errors import UserError
 from reasonlib.tracking import contributions, records, settle
 from reasonlib.tracking.claims import verdicts
+from reasonlib.tracking.comparisons import Reader
 from reasonlib.tracking.records import Steps
 from reasonlib.tracking.settle import Run
 
@@ -161,6 +162,22 @@ def test_the_plan_takes_first_what_settles_most_claims_a_minute(topic):
     assert settle.command(planned.runs) == (
         "reasonlib run toy_claims/net --row small --row large --scale paper --data found --seed 1 --seed 2"
     )
+
+
+def test_a_claim_that_ten_runs_like_its_three_leave_open_waits_and_is_not_counted(topic):
+    measured(values=[0.68, 0.75, 0.71], seconds=1.0)
+    measured(row="large", values=[0.71, 0.70, 0.79], seconds=50.0)
+    topic(
+        HEAD
+        + claim("near", published="0.79")  # the distance is about as large as the tolerance
+        + claim("apart", table="Table 2", order="large above small by 0.01", row="large")
+    )
+    words = {one.claim.id: one for one in verdicts("toy_claims")}
+    reader = Reader()
+    assert {one.verdict for one in words.values()} == {"inconclusive"}
+    assert settle.stays_open(words["toy_claims/near"], reader)
+    planned = settle.plan("toy_claims")
+    assert planned.runs and not any("toy_claims/near" in names for names in planned.settles.values())
 
 
 def test_a_plan_is_carried_out_and_settles_what_it_says(topic, tmp_path):

@@ -102,7 +102,9 @@ def relations(metric: str, unit: str, rows: Sequence[str], *, data: str = "simul
         [("state_tracking/relations", row) for row in rows], metric, names=ROWS, data=data
     )
     absent = [ROWS[row] for row in rows if ROWS[row] not in values]
-    command = f"reasonlib run state_tracking/relations --scale paper --row {' --row '.join(rows)} --data {data}"
+    command = (
+        f"reasonlib run state_tracking/relations --scale paper --row {' --row '.join(rows)} --data {data}"
+    )
     missing = f" Not run yet: {', '.join(absent)}; the command is: {command}" if absent else ""
     if not values:
         return Picture(f'<p class="rr">{html.escape(missing.strip())}</p>', alt=missing.strip())

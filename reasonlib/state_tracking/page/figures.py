@@ -93,7 +93,14 @@ def hidden_by_joint_goal(
     )
 
 
-def relations(metric: str, unit: str, rows: Sequence[str], *, data: str = "simulated") -> Picture:
+def relations(
+    metric: str,
+    unit: str,
+    rows: Sequence[str],
+    *,
+    data: str = "simulated",
+    limits: tuple[float, float] = (0, 1),
+) -> Picture:
     """Draw one metric of rows of ``state_tracking/relations``, mean and 95 % interval over seeds.
 
     Rows without a record are named under the picture.
@@ -109,7 +116,7 @@ def relations(metric: str, unit: str, rows: Sequence[str], *, data: str = "simul
     if not values:
         return Picture(f'<p class="rr">{html.escape(missing.strip())}</p>', alt=missing.strip())
     return plotting.show(
-        plotting.bars(values, unit=unit, limits=(0, 1)),
+        plotting.bars(values, unit=unit, limits=limits),
         alt=f"{unit}: " + ", ".join(f"{name} {value.mean:.3f}" for name, value in values.items()),
         caption=f"{unit.capitalize()}: {'; '.join(sorted(sources))}. Lines: 95 % intervals.{missing}",
     )

@@ -5,6 +5,7 @@ from reasonlib.display.labels import read_labels
 __all__ = ["METRICS", "ROWS", "module_title"]
 
 METRICS, ROWS = read_labels(__file__)
+"""From the name of a metric, and from that of a row, to words."""
 
 
 def module_title(module: str) -> str:

@@ -154,7 +154,7 @@ class Reader:
         )
 
     def repeated(self, claim: Claim, runs: int) -> tuple[Comparison, ...]:
-        """Compare as if there were so many runs like those that there are; nothing if they are too few."""
+        """Compare as if the present runs were repeated until there are `runs`; empty if they are too few."""
         chosen, _ = evidence(claim, {side: self.groups(side, claim) for side in claim.sides})
         samples = {} if chosen is None else {s: self.sample(s, group, claim) for s, group in chosen.items()}
         random = [sample for sample in samples.values() if not sample.deterministic]

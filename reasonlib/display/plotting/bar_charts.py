@@ -77,7 +77,8 @@ def bars(
 def _draw_series(axes: Axes, at: Mapping[float, Spread], name: str, colour: str, thick: float) -> None:
     """Draw the bars of one series at their heights, each with its interval."""
     means = [spread.mean for spread in at.values()]
-    look: dict[str, Any] = {"color": colour, "edgecolor": colour, "linewidth": 1.5}  # the edge shows a bar of zero
+    # The edge is there so that a bar of zero shows.
+    look: dict[str, Any] = {"color": colour, "edgecolor": colour, "linewidth": 1.5}
     axes.barh(list(at), means, height=thick * 0.9, label=name or None, **look)
     for height, spread in at.items():
         if spread.half:

@@ -212,7 +212,7 @@ MINILM: Mapping[str, Any] = {
 layers of six are fixed, so that three seeds of each row fit an hour of a processor."""
 
 OWN: Mapping[str, Any] = {
-    "own": True, "pieces": 4000, "passes": 4, "width": 128, "layers": 3, "gamma": 10.0, "lr": 1e-3,
+    "own": True, "pieces": 4000, "passes": 10, "width": 128, "layers": 3, "gamma": 10.0, "lr": 1e-3,
     "further_lr": 5e-4, "adaptation_lr": 5e-4,
 }  # fmt: skip
 """A small encoder, pre-trained on the training texts alone, without their labels."""
@@ -230,8 +230,8 @@ REAL_SCALES: Mapping[str, Mapping[str, Any]] = {
         "width": 16, "lr": 1e-3, "longest": 64, "adaptation_lr": 1e-3, "adaptation_epochs": 1, "new": 20,
     },
     "quick": {
-        "texts": 4000, "most": 160, "checked": 40, "asked": 200, "epochs": 2, "further": 1, "batch": 8,
-        "longest": 64, "adaptation_epochs": 3, "new": 300,
+        "texts": 20000, "most": 800, "checked": 100, "asked": 2000, "epochs": 2, "further": 1, "batch": 8,
+        "longest": 64, "adaptation_epochs": 3, "new": 1200,
     },
     "paper": {
         "frozen": 0, "texts": 100000, "passes": 20, "pieces": 8000, "most": 10000, "checked": 300,

@@ -37,15 +37,16 @@ def some_panels(number, seed=3):
 def run(javascript):
     """A function that runs code over a figure's `data`, its `network`, and `panels`."""
 
-    def evaluate(figure, body, panels):
+    def evaluate(figure, body, panels, *, compiled=True):
         start = """const { data, models } = given.figure, { levels, layouts } = data;
-        const network = new Detector(new Weights(models.detector), data.sizes);
+        const network = new Detector(new Weights(models.detector), data.sizes, { compiled: given.compiled });
         const panels = given.panels.map(([kind, entities]) => [layouts[kind], entities]);"""
         given = [
             [int(kind), rows[: len(CONFIGURATIONS[kind].slots)].tolist()]
             for kind, rows in zip(*panels, strict=True)
         ]
-        return javascript(code(*SCRIPTS), start + body, {"figure": data_of(figure), "panels": given})
+        whole = {"figure": data_of(figure), "panels": given, "compiled": compiled}
+        return javascript(code(*SCRIPTS, modules=["convolve"]), start + body, whole)
 
     return evaluate
 
@@ -96,7 +97,8 @@ def test_the_page_puts_boxes_around_what_slots_hold(run):
         np.testing.assert_allclose(ours, theirs[: len(ours)], atol=1e-3)
 
 
-def test_the_same_detections_as_pytorch(run):
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "plain"])
+def test_the_same_detections_as_pytorch(run, compiled):
     panels = some_panels(14)
     images = render.render_panels(*panels)
     body = """return panels.map(([layout, panel]) => {
@@ -104,7 +106,8 @@ def test_the_same_detections_as_pytorch(run):
       return { anchors, proposals, detections };
     });"""
     model = rounded(small())
-    for image, ours, theirs in zip(images, run(detect(), body, panels), model.detect(images), strict=True):
+    found_here = run(detect(), body, panels, compiled=compiled)
+    for image, ours, theirs in zip(images, found_here, model.detect(images), strict=True):
         stages = model.inspect(image)
         likely = np.sort(stages.objectness)[::-1][: len(ours["anchors"])]
         np.testing.assert_allclose([one["score"] for one in ours["anchors"]], likely, atol=1e-3)
@@ -120,7 +123,8 @@ def test_the_same_detections_as_pytorch(run):
         assert agree.all()
 
 
-def test_a_detector_of_random_weights_gives_the_same_features(run):
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "plain"])
+def test_a_detector_of_random_weights_gives_the_same_features(run, compiled):
     torch.manual_seed(0)
     model = Detector(DetectorConfig(widths=(3, 5, 6, 7, 9), width=6, hidden=8)).eval()
     with torch.no_grad():
@@ -129,11 +133,11 @@ def test_a_detector_of_random_weights_gives_the_same_features(run):
                 tensor.add_(torch.rand_like(tensor))
     panels = some_panels(2)
     body = """return panels.map(([layout, panel]) =>
-      network.features(panelPixels(layout, panel, levels)).map((map) => Array.from(map.data)));"""
+      network.features(panelPixels(layout, panel, levels)).map((map) => map.toArray()));"""
     images = torch.from_numpy(render.render_panels(*panels))
     with torch.no_grad():
         expected = rounded(model).features(images)
-    for number, levels in enumerate(run(detect(model), body, panels)):
+    for number, levels in enumerate(run(detect(model), body, panels, compiled=compiled)):
         for ours, theirs in zip(levels, expected, strict=True):
             np.testing.assert_allclose(ours, theirs[number].permute(1, 2, 0).flatten(), atol=1e-4)
 

@@ -39,6 +39,7 @@ with the fixture ``javascript`` of ``tests/conftest.py``, which runs `code` in C
 PyTorch with `round_weights`; ``tests/display/echo.js`` uses every shared part.
 """
 
+import base64
 import html
 import json
 from collections.abc import Mapping, Sequence
@@ -56,7 +57,8 @@ __all__ = ["CORE", "LARGEST", "code", "figure", "frame", "pack_weights", "round_
 LARGEST = 1_000_000  # bytes: what a figure may weigh, all in all
 
 CORE = ("core", "text", "layers")
-"""The shared scripts that every figure gets. ``plot`` (axes, lines, handles to drag) comes on demand."""
+"""The shared scripts that every figure gets. On demand come ``plot`` (axes, lines, handles to drag) and
+``convolve`` (convolutions, compiled from ``convolve.c`` by ``tools/wasm.py``)."""
 
 FOLDER = Path(__file__).parent
 
@@ -102,7 +104,7 @@ def figure(
     styles
         The figure's own style sheets, after the shared one.
     modules
-        Shared scripts beyond `CORE`, such as ``"plot"``.
+        Shared scripts beyond `CORE`, such as ``"plot"`` or ``"convolve"``.
     about
         One line under the figure: what answers here. The script may add to ``.rr-live-took``.
     offer
@@ -177,11 +179,18 @@ def code(*scripts: Path, modules: Sequence[str] = ()) -> str:
         Shared scripts beyond `CORE`.
     """
     shared = [FOLDER / f"{module}.js" for module in (*CORE, *modules)]
-    return "\n".join(map(_read, (*shared, *scripts)))
+    compiled = [path for path in (FOLDER / f"{module}.wasm" for module in modules) if path.is_file()]
+    return "\n".join([*map(_constant, compiled), *map(_read, (*shared, *scripts))])
+
+
+def _constant(path: Path) -> str:
+    """Write a compiled file as a constant in base64, such as CONVOLVE_WASM, for the script beside it."""
+    return f'const {path.stem.upper()}_WASM = "{base64.b64encode(path.read_bytes()).decode()}";'
 
 
 def _look(styles: Sequence[Path], modules: Sequence[str] = ()) -> str:
-    sheets = [FOLDER / f"{module}.css" for module in ("base", *modules)]
+    shared = [FOLDER / f"{module}.css" for module in ("base", *modules)]
+    sheets = [path for path in shared if path.is_file()]
     return f"<style>{''.join(map(_read, (*sheets, *styles)))}</style>"
 
 

@@ -98,6 +98,7 @@ def detect(
         label="Put shapes into a panel and see what a detector finds",
         static=detection_figures.detections(image, detector.detect(image, threshold=threshold)),
         scripts=SCRIPTS,
+        modules=["convolve"],
         styles=[FOLDER / "detect.css"],
         data={
             "layouts": _layouts(),

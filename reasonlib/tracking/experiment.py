@@ -231,6 +231,17 @@ def subset(kinds: Mapping[str, str], *names: str) -> dict[str, str]:
     return {name: kinds[name] for name in names}
 
 
+def extend_scales(
+    scales: Mapping[str, Mapping[str, Any]], **more: Mapping[str, Any]
+) -> dict[str, dict[str, Any]]:
+    """Add settings to scales, for `Experiment.scales`, or replace them.
+
+    >>> extend_scales({"smoke": {"steps": 2}, "quick": {"steps": 100}}, quick={"repeats": 3})
+    {'smoke': {'steps': 2}, 'quick': {'steps': 100, 'repeats': 3}}
+    """
+    return {scale: {**settings, **more.get(scale, {})} for scale, settings in scales.items()}
+
+
 # Topics -----------------------------------------------------------------------------------------------------
 
 

@@ -1,10 +1,7 @@
 """The form in a notebook: what the button does, without a kernel behind it."""
 
-import sys
-
 import pytest
 
-from reasonlib.errors import UserError
 from reasonlib.story_qa.data.encoding import build_vocabulary
 from reasonlib.story_qa.data.simulator import simulate
 from reasonlib.story_qa.models.memory_network import MemoryConfig, MemoryNetwork
@@ -78,18 +75,3 @@ def test_no_stories_but_ones_own(asker):
     assert empty.picker.value == -1 and empty.story.value == ""
     empty.button.click()
     assert empty.result.value == "<p>The story has no sentences; give at least one.</p>"
-
-
-def test_it_is_shown_as_its_box(asker, monkeypatch):
-    shown = []
-    monkeypatch.setattr("IPython.display.display", shown.append)
-    asker._ipython_display_()
-    assert shown == [asker.box]
-
-
-def test_without_ipywidgets_one_clear_line(monkeypatch):
-    monkeypatch.setitem(sys.modules, "ipywidgets", None)
-    with pytest.raises(
-        UserError, match=r"the widget needs ipywidgets; install it \(pip install ipywidgets\)"
-    ):
-        Asker()

@@ -1,12 +1,10 @@
 """The form in a notebook: what its controls do, without a kernel behind it."""
 
 import re
-import sys
 
 import numpy as np
 import pytest
 
-from reasonlib.errors import UserError
 from reasonlib.transformer.data.pairs import story_vocabulary
 from reasonlib.transformer.models.bert import Bert, BertConfig
 from reasonlib.transformer.models.pretrained import PretrainedEncoder, inspect_text
@@ -72,18 +70,3 @@ def test_the_shipped_encoder_and_no_texts(encoder):
     assert Looker().looked is not None
     empty = Looker(encoder, texts=())
     assert empty.picker.value == -1 and empty.looked is None
-
-
-def test_it_is_shown_as_its_box(looker, monkeypatch):
-    shown = []
-    monkeypatch.setattr("IPython.display.display", shown.append)
-    looker._ipython_display_()
-    assert shown == [looker.box]
-
-
-def test_without_ipywidgets_one_clear_line(monkeypatch):
-    monkeypatch.setitem(sys.modules, "ipywidgets", None)
-    with pytest.raises(
-        UserError, match=r"the widget needs ipywidgets; install it \(pip install ipywidgets\)"
-    ):
-        Looker()

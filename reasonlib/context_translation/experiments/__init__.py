@@ -9,7 +9,7 @@ from reasonlib.context_translation.experiments.corpus import corpus_version, run
 from reasonlib.context_translation.experiments.cost import run_cost
 from reasonlib.context_translation.experiments.simulated import run_simulated
 from reasonlib.context_translation.models.translator import SYSTEMS
-from reasonlib.tracking.experiment import Experiment, subset
+from reasonlib.tracking.experiment import Experiment, extend_scales, subset
 
 __all__ = ["DATA", "EXPERIMENTS"]
 
@@ -84,11 +84,7 @@ CONTEXT_LENGTH = Experiment(
         for count in (2, 10)
         for ending in ("", "-document")
     },
-    scales={
-        "smoke": {**SCALES["smoke"], **FAR},
-        "quick": {**SCALES["quick"], **FAR},
-        "paper": {**SCALES["paper"], **FAR},
-    },
+    scales={scale: {**settings, **FAR} for scale, settings in SCALES.items()},
     data=subset(DATA, "simulated"),
     run=run_simulated,
 )
@@ -126,11 +122,9 @@ BUNDLE = Experiment(
     name="context_translation/bundle",
     title="The bundled translator",
     rows={"hce": {**SMALL, "system": "hce", "further_lr": 2e-3}},
-    scales={
-        "smoke": {**SCALES["smoke"], "further": 6},
-        "quick": {**SCALES["quick"], "further": 100},
-        "paper": {**SCALES["paper"], "epochs": 6, "further": 3000},
-    },
+    scales=extend_scales(
+        SCALES, smoke={"further": 6}, quick={"further": 100}, paper={"epochs": 6, "further": 3000}
+    ),
     data=subset(DATA, "simulated"),
     run=make_bundle,
 )

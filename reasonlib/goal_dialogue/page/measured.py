@@ -1,5 +1,7 @@
 """Charts of the chapters on words and on out-of-vocabulary names, from records; each names its runs."""
 
+from collections.abc import Mapping
+
 from reasonlib.display import plotting, results
 
 __all__ = [
@@ -11,9 +13,6 @@ __all__ = [
     "swapped",
     "taggers",
 ]
-
-OOV_TASKS = {f"task {number}": f"oov{number}" for number in range(1, 6)}
-OOV_SHARE = "share of right responses, OOV entities"
 
 
 def taggers() -> plotting.Picture:
@@ -65,34 +64,36 @@ def swapped() -> plotting.Picture:
     )
 
 
+def _on_oov(rows: Mapping[str, str]) -> plotting.Picture:
+    """Draw the share of right responses on OOV entities, by task, of rows named as for `by_metric`."""
+    tasks = {f"task {number}": f"oov{number}" for number in range(1, 6)}
+    return results.by_metric(rows, tasks, unit="share of right responses, OOV entities")
+
+
 def key_tags_and_bound() -> plotting.Picture:
     """KTN2N on OOV entities, beside the share of responses whose words the system said in training."""
-    return results.by_metric(
+    return _on_oov(
         {
             "words all said in training": "goal_dialogue/ceiling:train",
             "KTN2N": "goal_dialogue/key-tags:ktn2n",
-        },
-        OOV_TASKS,
-        unit=OOV_SHARE,
+        }
     )
 
 
 def networks_on_oov() -> plotting.Picture:
     """Two memory networks and the copying network on OOV entities, by task."""
-    return results.by_metric(
+    return _on_oov(
         {
             "N2N": "goal_dialogue/networks:n2n",
             "UN2N with match": "goal_dialogue/networks:un2n-match",
             "copying": "goal_dialogue/copying:restarts",
-        },
-        OOV_TASKS,
-        unit=OOV_SHARE,
+        }
     )
 
 
 def ablations() -> plotting.Picture:
     """The copying network on OOV entities, whole and with one part removed, by task."""
-    return results.by_metric(
+    return _on_oov(
         {
             "whole": "goal_dialogue/copying:copying",
             "a vector for each name": "goal_dialogue/copying:own-vectors",
@@ -100,9 +101,7 @@ def ablations() -> plotting.Picture:
             "no recency": "goal_dialogue/copying:no-recency",
             "one round": "goal_dialogue/copying:one-round",
             "no system turns": "goal_dialogue/copying:no-echo",
-        },
-        OOV_TASKS,
-        unit=OOV_SHARE,
+        }
     )
 
 

@@ -10,7 +10,7 @@ from reasonlib.head_diversity.experiments.language_model import run_language_mod
 from reasonlib.head_diversity.experiments.pruning import run_pruning
 from reasonlib.head_diversity.experiments.small_samples import run_small_samples
 from reasonlib.head_diversity.experiments.translation import run_translation, sizes, translation_version
-from reasonlib.tracking.experiment import Experiment, subset
+from reasonlib.tracking.experiment import Experiment, extend_scales, subset
 
 __all__ = ["DATA", "EXPERIMENTS"]
 
@@ -104,12 +104,9 @@ TREEBANK = _text_experiment(
     "treebank",
     "The language model on a small part of the Penn Treebank, where it overfits (table 4.7)",
     {name: {"heads": 4, **controls} for name, controls in CONTROLS.items()},
-    scales={
-        **TEXT,
-        "quick": {
-            **TEXT["quick"], "train": 5000, "valid_size": 500, "test_size": 1000, "epochs": 8, "batch": 32,
-        },
-    },
+    scales=extend_scales(
+        TEXT, quick={"train": 5000, "valid_size": 500, "test_size": 1000, "epochs": 8, "batch": 32}
+    ),
     data=("penn-treebank", "simulated"),
 )  # fmt: skip
 
@@ -231,11 +228,7 @@ COST = Experiment(
     name="head_diversity/cost",
     title="Time of a training step with each regulariser, as a ratio of one without",
     rows={name: {"heads": 4, **controls} for name, controls in CONTROLS.items() if controls},
-    scales={
-        "smoke": {**TEXT["smoke"], "repeats": 2},
-        "quick": {**TEXT["quick"], "repeats": 20},
-        "paper": {**TEXT["paper"], "repeats": 20},
-    },
+    scales=extend_scales(TEXT, smoke={"repeats": 2}, quick={"repeats": 20}, paper={"repeats": 20}),
     data=subset(DATA, "simulated"),
     run=run_cost,
 )

@@ -9,7 +9,7 @@ from reasonlib.maths_qa.experiments.baselines import run_baseline
 from reasonlib.maths_qa.experiments.bundle import make_bundle
 from reasonlib.maths_qa.experiments.compute import run_compute
 from reasonlib.maths_qa.experiments.pretraining import run_pretraining
-from reasonlib.tracking.experiment import Experiment, subset
+from reasonlib.tracking.experiment import Experiment, extend_scales, subset
 
 __all__ = ["DATA", "EXPERIMENTS"]
 
@@ -44,30 +44,44 @@ SCALES: Mapping[str, Mapping[str, Any]] = {
     "paper": CURVE,
 }
 
-PRETRAINING = Experiment(
-    name="maths_qa/pretraining",
-    title="QA-MLM and fine-tuning, beside fine-tuning alone (tables 5.1 and 5.2, figure 5.6)",
-    rows={
-        "scratch": {**PRE, "start": "scratch"},
-        "encoder": {**PRE, "start": "encoder"},
-        "both": {**PRE, "start": "both"},
-        "both-non-numeric": {**PRE, "start": "both", "which": "non-numeric"},
-        "both-numeric": {**PRE, "start": "both", "which": "numeric"},
-        "both-answers": {**PRE, "start": "both", "which": "answers"},
-        "scratch-sinusoidal": {**PRE, "start": "scratch", "positions": "sinusoidal", "continued": False},
+
+def _pretraining(
+    name: str,
+    title: str,
+    rows: Mapping[str, Mapping[str, Any]],
+    scales: Mapping[str, Mapping[str, Any]] = SCALES,
+) -> Experiment:
+    return Experiment(
+        name=f"maths_qa/{name}",
+        title=title,
+        rows={row: {**PRE, **settings} for row, settings in rows.items()},
+        scales=scales,
+        data=subset(DATA, "mathematics"),
+        run=run_pretraining,
+    )
+
+
+PRETRAINING = _pretraining(
+    "pretraining",
+    "QA-MLM and fine-tuning, beside fine-tuning alone (tables 5.1 and 5.2, figure 5.6)",
+    {
+        "scratch": {"start": "scratch"},
+        "encoder": {"start": "encoder"},
+        "both": {"start": "both"},
+        "both-non-numeric": {"start": "both", "which": "non-numeric"},
+        "both-numeric": {"start": "both", "which": "numeric"},
+        "both-answers": {"start": "both", "which": "answers"},
+        "scratch-sinusoidal": {"start": "scratch", "positions": "sinusoidal", "continued": False},
     },
-    scales=SCALES,
-    data=subset(DATA, "mathematics"),
-    run=run_pretraining,
 )
 
-TWO_MODULES = Experiment(
-    name="maths_qa/two_modules",
-    title="QA-MLM and fine-tuning on two easy modules in one model",
-    rows={
-        "scratch": {**PRE, "start": "scratch"},
-        "encoder": {**PRE, "start": "encoder"},
-        "both": {**PRE, "start": "both"},
+TWO_MODULES = _pretraining(
+    "two_modules",
+    "QA-MLM and fine-tuning on two easy modules in one model",
+    {
+        "scratch": {"start": "scratch"},
+        "encoder": {"start": "encoder"},
+        "both": {"start": "both"},
     },
     scales={
         "smoke": {**TINY, "modules": EASY, "extrapolation": 4},
@@ -77,40 +91,34 @@ TWO_MODULES = Experiment(
         },
         "paper": {**CURVE, "modules": EASY, "train": 30000},
     },
-    data=subset(DATA, "mathematics"),
-    run=run_pretraining,
 )  # fmt: skip
 
-ONE_MODULE = Experiment(
-    name="maths_qa/one_module",
-    title="One easy module, learnt in the page",
-    rows={
-        "scratch": {**PRE, "start": "scratch", "continued": False},
-        "both": {**PRE, "start": "both"},
+ONE_MODULE = _pretraining(
+    "one_module",
+    "One easy module, learnt in the page",
+    {
+        "scratch": {"start": "scratch", "continued": False},
+        "both": {"start": "both"},
     },
     scales={
         "smoke": {**TINY, "modules": EASY[1:]},
         "quick": {**SMALL, "modules": EASY[1:]},
         "paper": {**SMALL, "modules": EASY[1:], "steps": 4000, "pre_steps": 4000, "every": 500},
     },
-    data=subset(DATA, "mathematics"),
-    run=run_pretraining,
 )
 
-STRUCTURE = Experiment(
-    name="maths_qa/structure",
-    title="Digits that know their place value, a structure that the source leaves to future work",
-    rows={
-        "learned": {**PRE, "start": "scratch", "continued": False},
-        "place-value": {**PRE, "start": "scratch", "continued": False, "place_values": True},
+STRUCTURE = _pretraining(
+    "structure",
+    "Digits that know their place value, a structure that the source leaves to future work",
+    {
+        "learned": {"start": "scratch", "continued": False},
+        "place-value": {"start": "scratch", "continued": False, "place_values": True},
     },
     scales={
         "smoke": {**TINY, "modules": EASY[1:], "extrapolation": 4},
         "quick": {**SMALL, "modules": EASY[1:], "extrapolation": 100},
         "paper": {**CURVE, "modules": ["arithmetic__add_or_sub", "numbers__place_value"]},
     },
-    data=subset(DATA, "mathematics"),
-    run=run_pretraining,
 )
 
 BASELINES = Experiment(
@@ -121,11 +129,9 @@ BASELINES = Experiment(
         "symbolic": {"system": "symbolic"},
         "lstm": {"system": "lstm", "start": "scratch", "clip": 1.0},
     },
-    scales={
-        "smoke": {**SCALES["smoke"], "lstm_width": 16},
-        "quick": {**SCALES["quick"], "lstm_width": 96},
-        "paper": {**SCALES["paper"], "lstm_width": 256},
-    },
+    scales=extend_scales(
+        SCALES, smoke={"lstm_width": 16}, quick={"lstm_width": 96}, paper={"lstm_width": 256}
+    ),
     data=subset(DATA, "mathematics"),
     run=run_baseline,
     deterministic=("most-frequent", "symbolic"),

@@ -1,7 +1,7 @@
 """Pictures of the chapters that are made from records, from generated questions and from counting."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from reasonlib.display import plotting, results
@@ -103,8 +103,6 @@ def baselines() -> Picture:
     wanted = [(BASELINES, "most-frequent"), (BASELINES, "symbolic"), (BASELINES, "lstm")]
     return _bars(
         [*wanted, (PRETRAINING, "scratch"), (PRETRAINING, "both")],
-        "accuracy",
-        "exact match",
         "Exact match of the Transformer and of simpler systems on the same questions.",
     )
 
@@ -120,12 +118,11 @@ def starts() -> Picture:
         values["from scratch, equal compute"] = spread(longer)
     if not values:
         return results.missing(MAIN)
-    return plotting.show(
-        plotting.bars(values, unit="exact match", limits=(0, 1)),
+    return _exact_match(
+        values,
         alt="Exact match after fine-tuning from each start.",
         caption=f"Exact match on {_modules(MAIN)} after the same number of fine-tuning steps, and "
-        f"from scratch with as many multiplications as both stages together ({'; '.join(sorted(origins))}). "
-        "Lines: 95 % intervals.",
+        f"from scratch with as many multiplications as both stages together ({'; '.join(sorted(origins))}).",
     )
 
 
@@ -189,11 +186,11 @@ def by_module() -> Picture:
         origins.add(results.origin(group))
     if not values:
         return results.missing(MAIN)
-    return plotting.show(
-        plotting.bars(values, unit="exact match", limits=(0, 1)),
+    return _exact_match(
+        values,
         alt="Exact match of each module from each start.",
         caption="Exact match by module, after the same number of fine-tuning steps "
-        f"({'; '.join(sorted(origins))}). Lines: 95 % intervals.",
+        f"({'; '.join(sorted(origins))}).",
     )
 
 
@@ -202,8 +199,6 @@ def variants() -> Picture:
     rows = ("both", "both-numeric", "both-answers", "both-non-numeric", "scratch", "scratch-sinusoidal")
     return _bars(
         [(PRETRAINING, row) for row in rows],
-        "accuracy",
-        "exact match",
         f"Exact match on {_modules(PRETRAINING)}, by the characters that pre-training hides and by the "
         "positions.",
     )
@@ -214,11 +209,11 @@ def extrapolation() -> Picture:
     values, origins = _both_ranges([(MAIN, row) for row in ("scratch", "encoder", "both")])
     if not origins:
         return results.missing(MAIN)
-    return plotting.show(
-        plotting.bars(values, unit="exact match", limits=(0, 1)),
+    return _exact_match(
+        values,
         alt="Exact match on interpolation and on extrapolation.",
         caption=f"Interpolation: {_modules(MAIN)}. Extrapolation: the matching modules of the "
-        f"fifteen for testing only ({'; '.join(sorted(origins))}). Lines: 95 % intervals.",
+        f"fifteen for testing only ({'; '.join(sorted(origins))}).",
     )
 
 
@@ -229,12 +224,19 @@ def structure() -> Picture:
     if not origins:
         return results.missing(STRUCTURE)
     values["extrapolation, known words"], _ = results.spreads(rows, "extrapolation.known_words", names=ROWS)
-    return plotting.show(
-        plotting.bars(values, unit="exact match", limits=(0, 1)),
+    return _exact_match(
+        values,
         alt="Exact match with learned positions alone and with place values added.",
         caption=f"Exact match on {_modules(STRUCTURE)}, on longer numbers than training has, and on those "
-        f"questions for longer numbers whose words all occur in training ({'; '.join(sorted(origins))}). "
-        "Lines: 95 % intervals.",
+        f"questions for longer numbers whose words all occur in training ({'; '.join(sorted(origins))}).",
+    )
+
+
+def _exact_match(values: Mapping[str, Any], *, alt: str, caption: str) -> Picture:
+    return plotting.show(
+        plotting.bars(values, unit="exact match", limits=(0, 1)),
+        alt=alt,
+        caption=f"{caption} Lines: 95 % intervals.",
     )
 
 
@@ -262,12 +264,8 @@ def _modules(experiment: str) -> str:
     return " and ".join(module_title(name) for name in names) or "no module"
 
 
-def _bars(rows: Sequence[tuple[str, str]], metric: str, unit: str, alt: str) -> Picture:
-    values, origins = results.spreads(rows, metric, names=ROWS)
+def _bars(rows: Sequence[tuple[str, str]], alt: str) -> Picture:
+    values, origins = results.spreads(rows, "accuracy", names=ROWS)
     if not values:
         return results.missing(rows[0][0])
-    return plotting.show(
-        plotting.bars(values, unit=unit, limits=(0, 1)),
-        alt=alt,
-        caption=f"{alt} {'; '.join(sorted(origins)).capitalize()}. Lines: 95 % intervals.",
-    )
+    return _exact_match(values, alt=alt, caption=f"{alt} {'; '.join(sorted(origins)).capitalize()}.")

@@ -11,7 +11,7 @@ from reasonlib.modality_alignment.experiments.bundle import make_bundle
 from reasonlib.modality_alignment.experiments.captions import run_captions
 from reasonlib.modality_alignment.experiments.points import run_points
 from reasonlib.modality_alignment.experiments.video_qa import run_video_qa
-from reasonlib.tracking.experiment import Experiment, subset
+from reasonlib.tracking.experiment import Experiment, extend_scales, subset
 
 __all__ = ["DATA", "EXPERIMENTS"]
 
@@ -167,12 +167,8 @@ LEAKS = Experiment(
         )
     },
     scales={
-        scale: {name: value for name, value in {**settings, **changes}.items() if name != "kinds"}
-        for scale, settings, changes in (
-            ("smoke", PHASED["smoke"], {}),
-            ("quick", PHASED["quick"], {"curriculum": 8.0, "test": 6000}),
-            ("paper", PHASED["paper"], {}),
-        )
+        scale: {name: value for name, value in settings.items() if name != "kinds"}
+        for scale, settings in extend_scales(PHASED, quick={"curriculum": 8.0, "test": 6000}).items()
     },
     data=subset(DATA, "simulated"),
     run=run_video_qa,
@@ -187,11 +183,11 @@ TEXT_BIAS = Experiment(
         for bias in (0.0, 0.5, 1.0)
         for ending, changes in (("", {}), ("-cka", CKA), ("-words", {"streams": ["question"]}))
     },
-    scales={
-        "smoke": PHASED["smoke"],
-        "quick": {**PHASED["quick"], "kinds": ["presence", "colour"]},
-        "paper": {**PHASED["paper"], "kinds": ["presence", "colour", "shape", "motion"]},
-    },
+    scales=extend_scales(
+        PHASED,
+        quick={"kinds": ["presence", "colour"]},
+        paper={"kinds": ["presence", "colour", "shape", "motion"]},
+    ),
     data=subset(DATA, "simulated"),
     run=run_video_qa,
 )

@@ -94,7 +94,13 @@ def _published_gains(gains: Mapping[str, float], *, of: str, limits: tuple[float
     )
 
 
-def _measured_gains(gains: Mapping[str, Spread], *, of: str, caption: str) -> Picture:
+def _measured_gains(
+    values: Mapping[str, Spread], names: Mapping[str, str], experiment: str, *, of: str, caption: str
+) -> Picture:
+    """Draw the gains of tasks in `names`, from task to label, or say that `experiment` has none yet."""
+    gains = {label: values[own_metric(task)] for task, label in names.items() if own_metric(task) in values}
+    if not gains:
+        return results.missing(experiment)
     return plotting.show(
         plotting.bars(gains, unit="points gained, simulated tasks"),
         alt=f"Measured gain of {of}: "
@@ -119,15 +125,10 @@ def gains() -> Picture:
     values, origin = differences(
         JOINT, "mt-dnn-no-fine-tuning", "st-dnn", [own_metric(task) for task in BY_SIZE]
     )
-    if not values:
-        return plotting.beside(left, results.missing(JOINT))
-    ours = {
-        f"{task} ({SIZES[task]:,})": values[own_metric(task)]
-        for task in BY_SIZE
-        if own_metric(task) in values
-    }
     right = _measured_gains(
-        ours,
+        values,
+        {task: f"{task} ({SIZES[task]:,})" for task in BY_SIZE},
+        JOINT,
         of="MT-DNN by task",
         caption="Gain of MT-DNN over ST-DNN, from the smallest training set to the largest (in brackets). "
         "Left: table 3, one run each; * marks a gain over BERT, where the table has no ST-DNN. Right: our "
@@ -152,15 +153,10 @@ def heads() -> Picture:
     tasks = ("inference", "paraphrase", "entailment", "answers")
     values, origin = differences(HEADS, "san", "linear", [own_metric(task) for task in tasks[:3]])
     values |= differences(HEADS, "relevance", "classification", [own_metric("answers")])[0]
-    if not values:
-        return plotting.beside(left, results.missing(HEADS))
-    ours = {
-        f"{task}, {'ranking' if task == 'answers' else 'answer network'}": values[own_metric(task)]
-        for task in tasks
-        if own_metric(task) in values
-    }
     right = _measured_gains(
-        ours,
+        values,
+        {task: f"{task}, {'ranking' if task == 'answers' else 'answer network'}" for task in tasks},
+        HEADS,
         of="the heads over linear ones",
         caption="Gain of a task's head over a linear classifier, each task trained alone. Left: table 3, "
         f"ST-DNN minus BERT, one run each. Right: our runs ({origin}), the ranking head with γ = 1; lines "

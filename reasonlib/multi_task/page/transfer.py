@@ -1,7 +1,7 @@
 """When sharing helps, from records: which task helps which, relatedness, size, noise, and a new task."""
 
 import html
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reasonlib.display import plotting, results
@@ -175,25 +175,14 @@ def noise() -> Picture:
 
 def adaptation() -> Picture:
     """Draw accuracy on new tasks against the share of examples: the source's figure 2, and ours."""
-    pictures = []
     theirs = results.published("multi_task/adaptation/")
     at = [float(share) for share in SHARES]
-    series = {
+    published: dict[str, tuple[list[float], ...]] = {
         f"{name}, {label}": (at, [theirs[f"{key}/{row}/{share.replace('.', '-')}"] for share in SHARES])
         for key, name in (("snli", "SNLI"), ("scitail", "SciTail"))
         for row, label in (("mt-dnn", "MT-DNN"), ("bert", "BERT"))
     }
-    drawing = plotting.lines(
-        series,
-        x="training examples used, in per cent",
-        y="accuracy in per cent, published",
-        limits=(30, 100),
-        log=True,
-    )
-    spoken = "; ".join(f"{name} from {y[0]:.0f} to {y[-1]:.0f}" for name, (_, y) in series.items())
-    pictures.append(
-        plotting.show(drawing, alt=f"Published accuracy against the share of examples: {spoken}.")
-    )
+    left = _by_share(published, "published")
     ours: dict[str, tuple[list[float], ...]] = {}
     origins, examples = set(), 0
     for task in ("captions", "science"):
@@ -207,25 +196,33 @@ def adaptation() -> Picture:
             examples = group.records[0].config["new"]
             ours[f"{task}, {ROWS_SHORT[row]}"] = band(list(shares), list(shares.values()))
     if not ours:
-        return plotting.beside(*pictures, results.missing(ADAPTATION))
-    drawing = plotting.lines(
+        return plotting.beside(left, results.missing(ADAPTATION))
+    right = _by_share(
         ours,
-        x="training examples used, in per cent",
-        y="accuracy in per cent, simulated",
-        limits=(30, 100),
-        log=True,
+        "simulated",
+        caption="Left: the source's figure 2, one run each. Right: our new tasks with "
+        f"{examples:,} examples each, bands are 95 % intervals ({results.together(origins)}). "
+        "Chance is 33 % on captions and SNLI, 50 % on science and SciTail.",
     )
-    spoken = "; ".join(f"{name} from {line[1][0]:.0f} to {line[1][-1]:.0f}" for name, line in ours.items())
-    pictures.append(
-        plotting.show(
-            drawing,
-            alt=f"Measured accuracy against the share of examples: {spoken}.",
-            caption="Left: the source's figure 2, one run each. Right: our new tasks with "
-            f"{examples:,} examples each, bands are 95 % intervals ({results.together(origins)}). "
-            "Chance is 33 % on captions and SNLI, 50 % on science and SciTail.",
-        )
+    return plotting.beside(left, right)
+
+
+def _by_share(
+    series: Mapping[str, tuple[list[float], ...]], kind: str, caption: str | None = None
+) -> Picture:
+    """Draw accuracy against the share of examples; `kind` is the kind of the numbers, such as published."""
+    spoken = "; ".join(f"{name} from {y[0]:.0f} to {y[-1]:.0f}" for name, (_, y, *_) in series.items())
+    return plotting.show(
+        plotting.lines(
+            series,
+            x="training examples used, in per cent",
+            y=f"accuracy in per cent, {kind}",
+            limits=(30, 100),
+            log=True,
+        ),
+        alt=f"Accuracy against the share of examples, {kind}: {spoken}.",
+        caption=caption,
     )
-    return plotting.beside(*pictures)
 
 
 ROWS_SHORT = {"mt-dnn-head": "MT-DNN with a trained head", "mt-dnn": "MT-DNN", "bert": "BERT"}

@@ -11,7 +11,7 @@ from reasonlib.state_tracking.experiments.bundle import make_encoder, make_track
 from reasonlib.state_tracking.experiments.cost import run_cost
 from reasonlib.state_tracking.experiments.train import run_carry, run_tracker
 from reasonlib.state_tracking.models.encoder import BUNDLED
-from reasonlib.tracking.experiment import Experiment, Measured, Trial
+from reasonlib.tracking.experiment import Experiment, Measured, Trial, extend_scales, subset
 
 __all__ = ["DATA", "EXPERIMENTS"]
 
@@ -43,10 +43,32 @@ SCALES = {
     "paper": {"dialogues": 5000, "turns_per_dialogue": 4, "valid_size": 40, "test_size": 200, "epochs": 1},
 }
 
-RELATIONS = Experiment(
-    name="state_tracking/relations",
-    title="Domain-slot tokens with and without attention among them, and no such tokens (table 4.2)",
-    rows={
+OWN_ENCODER = extend_scales(SCALES, smoke={"encoder": None}, quick={"encoder": None})
+"""The small encoder instead of the one that a row names, but at ``paper``."""
+
+
+def _trackers(
+    name: str,
+    title: str,
+    rows: Mapping[str, Mapping[str, Any]],
+    scales: Mapping[str, Mapping[str, Any]] = SCALES,
+    data: Mapping[str, str] = DATA,
+) -> Experiment:
+    return Experiment(
+        name=f"state_tracking/{name}",
+        title=title,
+        rows=rows,
+        scales=scales,
+        data=data,
+        run=_run,
+        version=_version,
+    )
+
+
+RELATIONS = _trackers(
+    "relations",
+    "Domain-slot tokens with and without attention among them, and no such tokens (table 4.2)",
+    {
         "merge": {**SMALL, "layout": "merge"},
         "merge-blocked": {**SMALL, "layout": "merge", "blocked": True},
         "none": {**SMALL, "layout": "none"},
@@ -56,32 +78,24 @@ RELATIONS = Experiment(
         "from-scratch": {**SMALL, "layout": "merge", "scratch": True},
         "truncated": {**SMALL, "layout": "merge", "longest": 96},
     },
-    scales=SCALES,
-    data=DATA,
-    run=_run,
-    version=_version,
 )
 
-BASELINES = Experiment(
-    name="state_tracking/baselines",
-    title="Baselines of a tracker, and an open vocabulary",
-    rows={
+BASELINES = _trackers(
+    "baselines",
+    "Baselines of a tracker, and an open vocabulary",
+    {
         "carry-over": {},
         "copy": {**SMALL, "system": "copy"},
         "one-run-a-pair": {**SMALL, "system": "pairwise"},
         "closed": {**SMALL, "layout": "merge"},
         "span": {**SMALL, "layout": "merge", "system": "span"},
     },
-    scales=SCALES,
-    data=DATA,
-    run=_run,
-    version=_version,
 )
 
-ENCODERS = Experiment(
-    name="state_tracking/encoders",
-    title="Both layouts on pre-trained encoders (tables 4.1, 4.2 and 4.5)",
-    rows={
+ENCODERS = _trackers(
+    "encoders",
+    "Both layouts on pre-trained encoders (tables 4.1, 4.2 and 4.5)",
+    {
         f"{layout}-{name}": {**size, "layout": layout, "encoder": hub}
         for layout in ("merge", "split")
         for name, hub, size in (
@@ -104,19 +118,16 @@ ENCODERS = Experiment(
         "merge-three-way-gate-albert-large": {**BASE, "gate": "three", "encoder": "albert-large-v2"},
     },
     scales={
-        "smoke": {**SCALES["smoke"], "encoder": None},
-        "quick": {**SCALES["quick"], "encoder": None},
+        **OWN_ENCODER,
         "paper": {"dialogues": 8000, "valid_size": 1000, "test_size": 1000, "epochs": 10},
     },
-    data={"multiwoz": DATA["multiwoz"], "simulated": DATA["simulated"]},
-    run=_run,
-    version=_version,
+    data=subset(DATA, "multiwoz", "simulated"),
 )  # fmt: skip
 
-PRETRAINED = Experiment(
-    name="state_tracking/pretrained",
-    title="A sentence encoder pre-trained elsewhere beside the small one, on a quarter of MultiWOZ",
-    rows={
+PRETRAINED = _trackers(
+    "pretrained",
+    "A sentence encoder pre-trained elsewhere beside the small one, on a quarter of MultiWOZ",
+    {
         "merge-minilm": {
             "layout": "merge", "encoder": "sentence-transformers/all-MiniLM-L6-v2", "lr": 3e-4, "batch": 8,
         },
@@ -124,15 +135,12 @@ PRETRAINED = Experiment(
         "copy": {**SMALL, "system": "copy"},
     },
     scales={
-        "smoke": {**SCALES["smoke"], "encoder": None},
-        "quick": {**SCALES["quick"], "encoder": None},
+        **OWN_ENCODER,
         "paper": {
             "dialogues": 2100, "turns_per_dialogue": 2, "valid_size": 40, "test_size": 200, "epochs": 1,
         },
     },
-    data={"multiwoz": DATA["multiwoz"], "simulated": DATA["simulated"]},
-    run=_run,
-    version=_version,
+    data=subset(DATA, "multiwoz", "simulated"),
 )  # fmt: skip
 
 COST = Experiment(
@@ -144,7 +152,7 @@ COST = Experiment(
         "quick": {"turns": 8, "repeats": 2},
         "paper": {"turns": 16, "repeats": 5},
     },
-    data={"simulated": DATA["simulated"]},
+    data=subset(DATA, "simulated"),
     run=run_cost,
     version=_version,
 )
@@ -157,14 +165,17 @@ BUNDLE = Experiment(
         "tracker": {**SMALL, "layout": "merge", "further_lr": 2e-3},
     },
     scales={
-        "smoke": {**SCALES["smoke"], "steps": 2, "texts": 40, "further": 4},
-        "quick": {**SCALES["quick"], "steps": 60, "texts": 300, "further": 50},
+        **extend_scales(
+            SCALES,
+            smoke={"steps": 2, "texts": 40, "further": 4},
+            quick={"steps": 60, "texts": 300, "further": 50},
+        ),
         "paper": {
             "dialogues": 4000, "valid_size": 40, "test_size": 200, "epochs": 1, "further": 3000,
             "steps": 2400, "texts": 6000,
         },
     },
-    data={"simulated": DATA["simulated"]},
+    data=subset(DATA, "simulated"),
     run=_make,
 )  # fmt: skip
 

@@ -6,12 +6,12 @@ https://arxiv.org/abs/2002.06838
 
 from dataclasses import replace
 
-from reasonlib.tracking.experiment import Experiment, Measured, Trial
+from reasonlib.tracking.experiment import Experiment, Measured, Trial, extend_scales
 from reasonlib.visual_iq.data import datasets
 from reasonlib.visual_iq.data.majority_vote import majority_vote
 from reasonlib.visual_iq.data.rule_solver import consistent_candidates
 from reasonlib.visual_iq.experiments.metrics import CHANCE, accuracy_by_configuration
-from reasonlib.visual_iq.experiments.reasoners import STEADY, run_reasoner
+from reasonlib.visual_iq.experiments.reasoners import SCALES, STEADY, run_reasoner
 
 __all__ = ["EXPERIMENTS", "run_candidates_only"]
 
@@ -44,11 +44,7 @@ SHORTCUT = Experiment(
     name="visual_iq/shortcut",
     title="The eight candidates without the puzzle",
     rows={"vote": {"model": "vote"}, "blind": {"model": "context-blind", **STEADY}},
-    scales={
-        "smoke": {"per_configuration": 20, "epochs": 1, "warmup": 1},
-        "quick": {"per_configuration": 500, "epochs": 20, "warmup": 100},
-        "paper": {"per_configuration": 10_000, "epochs": 4},
-    },
+    scales=extend_scales(SCALES, paper={"epochs": 4}),
     data=datasets.KINDS,
     run=run_candidates_only,
     deterministic=("vote",),

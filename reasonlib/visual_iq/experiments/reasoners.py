@@ -16,7 +16,7 @@ import numpy as np
 from torch import Tensor
 
 from reasonlib import training
-from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
+from reasonlib.tracking.experiment import Experiment, Measured, Trial, extend_scales, subset
 from reasonlib.tracking.trials import measured
 from reasonlib.training import RunOptions
 from reasonlib.training.settings import construct, with_defaults
@@ -29,7 +29,7 @@ from reasonlib.visual_iq.models.pretrained import BUNDLED, save_pretrained
 from reasonlib.visual_iq.models.reasoner import ReasonerConfig
 from reasonlib.visual_iq.models.solvers import EncodedProblems, Solver, build, encode
 
-__all__ = ["BRISK", "EXPERIMENTS", "SHORT", "STEADY", "Recipe", "run_reasoner", "train"]
+__all__ = ["BRISK", "EXPERIMENTS", "SCALES", "SHORT", "STEADY", "Recipe", "run_reasoner", "train"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,6 +199,12 @@ def _resolve(settings: Mapping[str, Any], metric: str) -> dict[str, Any]:
     return with_defaults(settings, ReasonerConfig, Recipe)
 
 
+SCALES: Mapping[str, Mapping[str, Any]] = {
+    "smoke": {"per_configuration": 20, "epochs": 1, "warmup": 1},
+    "quick": {"per_configuration": 500, "epochs": 20, "warmup": 100},
+    "paper": {"per_configuration": 10_000, "epochs": 10},
+}
+
 REASONER = Experiment(
     name="visual_iq/reasoner",
     title="The hierarchical Transformer and its ablations, few passes with a decaying rate",
@@ -212,11 +218,7 @@ REASONER = Experiment(
         "no-swap": {"model": "reasoner", "swap": False, **STEADY},
         "cross-entropy": {"model": "reasoner", "loss": "ce", **STEADY},
     },
-    scales={
-        "smoke": {"per_configuration": 20, "epochs": 1, "warmup": 1},
-        "quick": {"per_configuration": 500, "epochs": 20, "warmup": 100},
-        "paper": {"per_configuration": 10_000, "epochs": 10},
-    },
+    scales=SCALES,
     data=datasets.KINDS,
     run=run_reasoner,
     resolve=_resolve,
@@ -243,11 +245,7 @@ LONGER = Experiment(
         "full": {"model": "reasoner", "bundle": True, **STEADY},
         "cross-entropy": {"model": "reasoner", "loss": "ce", **STEADY},
     },
-    scales={
-        "smoke": {"per_configuration": 20, "epochs": 1, "warmup": 1},
-        "quick": {"per_configuration": 500, "epochs": 40, "warmup": 100},
-        "paper": {"per_configuration": 10_000, "epochs": 50},
-    },
+    scales=extend_scales(SCALES, quick={"epochs": 40}, paper={"epochs": 50}),
     data=datasets.KINDS,
     run=run_reasoner,
     resolve=_resolve,

@@ -13,6 +13,7 @@ import torch
 
 from reasonlib.display import live as shell
 from reasonlib.display import plotting
+from reasonlib.display.live.encoders import describe_encoder, trim_positions
 from reasonlib.display.plotting import Picture
 from reasonlib.multi_task.models.pretrained import BundledSystem, from_pretrained
 from reasonlib.multi_task.page.answering import ask_all
@@ -62,10 +63,7 @@ PAIRS: tuple[tuple[str, tuple[str, str]], ...] = (
 
 def weights_of(system: BundledSystem) -> dict[str, Any]:
     """Return the model's ``state_dict`` with as many positions as the page needs."""
-    state = {name: tensor for name, tensor in system.model.state_dict().items() if "position_ids" not in name}
-    table = "encoder.encoder.embeddings.position_embeddings.weight"
-    state[table] = state[table][:LONGEST]
-    return state
+    return trim_positions(system.model.state_dict(), LONGEST)
 
 
 def network_code() -> str:
@@ -76,16 +74,9 @@ def network_code() -> str:
 def describe_network(system: BundledSystem) -> dict[str, Any]:
     """Give what the page needs beside the weights: sizes, vocabulary, tasks."""
     config = system.model.encoder.encoder.config
-    words = sorted(system.tokenizer.get_vocab().items(), key=lambda item: item[1])
-    tokens = [word for word, _ in words]
-    return {
-        "layers": config.num_hidden_layers,
-        "heads": config.num_attention_heads,
-        "eps": config.layer_norm_eps,
+    return describe_encoder(config, system.tokenizer, LONGEST) | {
         "restart": bool(getattr(config, "restart_positions", False)),
         "steps": system.model.config.steps,
-        "longest": LONGEST,
-        "tokens": tokens,
         "tasks": {
             name: {"name": name, "asks": ASKS[name], "kind": task.kind, "labels": list(task.labels)}
             for name, task in system.model.tasks.items()

@@ -107,17 +107,22 @@ def focal_shares(*, epochs: int = 3, seed: int = 0) -> Picture:
     )
 
 
-def _far(loss: Callable[..., Tensor]) -> dict[str, Function]:
-    target = 100.0
-    return {"": lambda p: loss(p, torch.full_like(p, target), reduction="none")}
+def _far(loss: Callable[..., Tensor], *, y: str, alt: str, caption: str) -> Picture:
+    """Draw a loss from -10,000 to 10,000, where 100 is right."""
+    return curves(
+        {"": lambda p: loss(p, torch.full_like(p, 100.0), reduction="none")},
+        (-10_000, 10_000),
+        x="prediction; the target is 100",
+        y=y,
+        alt=alt,
+        caption=caption,
+    )
 
 
 def mse() -> Picture:
     """Figure 2.6: the mean squared error of predictions from -10,000 to 10,000 where 100 is right."""
-    return curves(
-        _far(losses.mse),
-        (-10_000, 10_000),
-        x="prediction; the target is 100",
+    return _far(
+        losses.mse,
         y="squared error",
         alt="A parabola with its lowest point at 100",
         caption="The squared error grows ever faster with the distance (the source's figure 2.6).",
@@ -126,10 +131,8 @@ def mse() -> Picture:
 
 def mae() -> Picture:
     """Figure 2.7: the mean absolute error of the same predictions."""
-    return curves(
-        _far(losses.mae),
-        (-10_000, 10_000),
-        x="prediction; the target is 100",
+    return _far(
+        losses.mae,
         y="absolute error",
         alt="Two straight lines that meet in a corner at 100",
         caption="The absolute error has the same slope everywhere (the source's figure 2.7).",

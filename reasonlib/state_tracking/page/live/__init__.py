@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from reasonlib.display import live as shell
+from reasonlib.display.live.encoders import describe_encoder, trim_positions
 from reasonlib.display.plotting import Picture
 from reasonlib.state_tracking.data.example import Dialogue
 from reasonlib.state_tracking.data.ontology import PAIRS
@@ -39,10 +40,7 @@ def chosen_dialogues(count: int = 4, *, seed: int = 30) -> tuple[Dialogue, ...]:
 
 def weights_of(tracker: BundledTracker) -> dict[str, torch.Tensor]:
     """Return the tracker's ``state_dict`` with the position table cut to `LONGEST` rows."""
-    state = dict(tracker.model.state_dict())
-    table = "encoder.encoder.embeddings.position_embeddings.weight"
-    state[table] = state[table][:LONGEST]
-    return state
+    return trim_positions(tracker.model.state_dict(), LONGEST)
 
 
 def network_code() -> str:
@@ -53,13 +51,7 @@ def network_code() -> str:
 def describe_network(tracker: BundledTracker) -> dict[str, Any]:
     """Give what the page needs beside the weights: sizes, vocabulary, pairs, candidates."""
     config = tracker.model.encoder.encoder.config
-    words = sorted(tracker.tokenizer.get_vocab().items(), key=lambda item: item[1])
-    return {
-        "layers": config.num_hidden_layers,
-        "heads": config.num_attention_heads,
-        "eps": config.layer_norm_eps,
-        "longest": LONGEST,
-        "tokens": [word for word, _ in words],
+    return describe_encoder(config, tracker.tokenizer, LONGEST) | {
         "pairs": list(PAIRS),
         "candidates": [list(values) for values in tracker.model.candidates.values],
     }

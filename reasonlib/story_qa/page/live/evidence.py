@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from copy import deepcopy
 
 from reasonlib.display import live
+from reasonlib.display.live.encoders import tokens_of, trim_positions
 from reasonlib.display.plotting import Picture
 from reasonlib.story_qa.data.example import Example
 from reasonlib.story_qa.models.pretrained import PretrainedEvidence, load_evidence
@@ -49,12 +50,11 @@ def evidence(
     """
     reader = load_evidence() if reader is None else reader
     model, sizes = deepcopy(reader.model), reader.model.encoder.config
-    state = {name: weight for name, weight in model.state_dict().items() if "position_ids" not in name}
     longest = model.places.shape[0]  # no sentence of a story has more tokens
-    positions = "encoder.embeddings.position_embeddings.weight"
+    state = trim_positions(model.state_dict(), longest)
     model.load_state_dict(live.round_weights(model.state_dict()))
     rounded = reader._replace(model=model.eval())
-    words = sorted(reader.tokenizer.get_vocab(), key=reader.tokenizer.get_vocab().__getitem__)
+    words = tokens_of(reader.tokenizer)
     count = sum(tensor.numel() for tensor in model.parameters())
     return asking(
         "evidence",
@@ -75,7 +75,7 @@ def evidence(
             "words": words,
             "answers": reader.answers.tokens,
         },
-        models={"reader": live.pack_weights(state | {positions: state[positions][:longest]})},
+        models={"reader": live.pack_weights(state)},
         about=f"A BERT of {count:,} parameters that reads sentence by sentence, then the story in "
         f"{model.config.steps} steps.",
         reads="It needs",

@@ -200,7 +200,8 @@ def results_page(name: str) -> str:
     """The results page of a topic, below its introduction."""
     rows = [row for row in claim_rows(name) if not row["goal"]]
     goals = [row for row in claim_rows(name) if row["goal"]]
-    lines = [f"{tally(rows)}. Long tables are closed; the line that counts their verdicts opens them.", ""]
+    closed = "On the site long tables are closed; the line that counts their verdicts opens them."
+    lines = [f"{tally(rows)}. {closed}", ""]
     for place, where, members in groups(rows):
         lines += section(heading(place, where), members)
     if goals:

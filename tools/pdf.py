@@ -178,6 +178,7 @@ def cover() -> str:
 
 def contents(printed: Sequence[Page]) -> str:
     """The contents: parts and their pages, each with a link."""
+    titles = {page.topic: page.title for page in pages() if page.short.endswith("/index")}
 
     def lines() -> Iterator[str]:
         topic = ""
@@ -185,7 +186,7 @@ def contents(printed: Sequence[Page]) -> str:
             if page.topic != topic:
                 topic = page.topic
                 if not page.short.endswith("/index"):
-                    yield f'<p class="rr-contents-part">{html.escape(topic)}</p>'
+                    yield f'<p class="rr-contents-part">{html.escape(titles.get(topic, topic))}</p>'
             number = f"{page.number}. " if page.number else ""
             kind = ' class="rr-contents-part"' if page.short.endswith("/index") else ""
             yield f'<p{kind}><a href="#{anchor(page.name)}">{number}{html.escape(page.title)}</a></p>'

@@ -223,6 +223,14 @@ def test_bars_have_the_lengths_of_their_values():
         plotting.bars({str(k): {"a": 1} for k in range(7)}, unit="accuracy")
 
 
+@pytest.mark.parametrize("unit", ["share solved", "share of answers with every token right"])
+def test_what_the_bars_count_is_not_cut(unit):
+    drawing = plotting.bars({"heads of width 8, without the root": 0.4}, unit=unit, limits=(0, 1))
+    drawing.draw_without_rendering()
+    words = drawing.axes[0].xaxis.label.get_window_extent()
+    assert words.x0 >= 0 and words.x1 <= drawing.bbox.x1
+
+
 def test_a_bar_of_zero_is_seen():
     [bar] = plotting.bars({"a": 0.0}, unit="accuracy", limits=(0, 1)).axes[0].patches
     assert bar.get_width() == 0 and bar.get_linewidth() >= 1 and bar.get_edgecolor()[3] == 1

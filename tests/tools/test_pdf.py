@@ -8,6 +8,7 @@ from pdf import (
     CannotPrint,
     article,
     bound,
+    contents,
     printed_pages,
     relinked,
     unfolded,
@@ -84,6 +85,12 @@ def test_tables_of_results_are_open_on_paper_and_their_conditions_are_not(tmp_pa
     path.write_text(f'<article class="bd-article"><details class="rr-fold">{inner}</details></article>')
     text = bound(tmp_path, [page], SITE)
     assert text.count('<details class="rr-fold" open>') == 1 and text.count("<details>") == 1
+
+
+def test_the_contents_name_a_topic_whose_overview_is_not_printed():
+    (page,) = [page for page in pages() if page.short == "transformer/attention"]
+    text = contents([page])
+    assert "The Transformer" in text and "Attention" in text and ">transformer<" not in text
 
 
 def test_mistakes(tmp_path):

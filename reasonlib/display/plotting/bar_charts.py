@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from reasonlib.display.intervals import Spread
-from reasonlib.display.plotting.style import INK, PALETTE, add_legend, figure, theme
+from reasonlib.display.plotting.style import INK, PALETTE, add_legend, figure, keep_name_inside, theme
 
 __all__ = ["bars"]
 
@@ -70,6 +70,7 @@ def bars(
             axes.margins(x=0.14)
         if len(series) > 1 or reference is not None:
             add_legend(drawing, [*series, *([reference[0]] if reference else [])])
+        keep_name_inside(drawing, axes)
     drawing.set_label(_in_words(series, labels, reference))
     return drawing
 

@@ -12,6 +12,7 @@ from typing import Any
 import matplotlib
 import seaborn
 from cycler import cycler
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "WIDTH",
     "add_legend",
     "figure",
+    "keep_name_inside",
     "theme",
 ]
 
@@ -134,3 +136,10 @@ def add_legend(drawing: Figure, labels: Sequence[str], **style: Any) -> None:
     columns = int(max(1, min(len(labels), 3, 72 * WIDTH // widest)))
     drawing.set_figheight(drawing.get_figheight() + line / 72 * (ceil(len(labels) / columns) - 1))
     drawing.legend(loc="outside upper left", ncols=columns, **style)
+
+
+def keep_name_inside(drawing: Figure, axes: Axes) -> None:
+    """Let the name of the horizontal axis end where the axis ends, if centred it would leave the figure."""
+    drawing.draw_without_rendering()
+    if axes.xaxis.label.get_window_extent().x1 > drawing.bbox.x1:
+        axes.set_xlabel(axes.get_xlabel(), loc="right")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from reasonlib.goal_dialogue.data.encoding import EncodedTask
     from reasonlib.goal_dialogue.models.memory_network import MemoryNetwork, NetworkConfig
 
-__all__ = ["NETWORKS", "TUNING", "build_network", "resolve", "run_networks"]
+__all__ = ["NETWORKS", "TUNING", "build_network", "networks_experiment", "resolve", "run_networks"]
 
 
 def resolve(settings: Mapping[str, Any], metric: str) -> dict[str, Any]:
@@ -151,6 +151,27 @@ def _build_with_tags(
     return model, task
 
 
+def networks_experiment(
+    name: str,
+    title: str,
+    rows: Mapping[str, Mapping[str, Any]],
+    *,
+    scales: Mapping[str, Mapping[str, Any]],
+    data: Mapping[str, str] = BOTH,
+) -> Experiment:
+    """Return an experiment whose rows are memory networks; see `run_networks`."""
+    return Experiment(
+        name=f"goal_dialogue/{name}",
+        title=title,
+        rows=rows,
+        scales=scales,
+        data=data,
+        run=run_networks,
+        resolve=resolve,
+        version=data_version,
+    )
+
+
 # Table 3.1 --------------------------------------------------------------------------------------------------
 
 # Bordes et al. choose width, hops and rate for each task on the validation set. This was found with the test
@@ -169,10 +190,10 @@ MATCH = {
     "only1": {"lr": 0.01, "patience": 5},
 }
 
-NETWORKS = Experiment(
-    name="goal_dialogue/networks",
-    title="Three memory networks, with and without match features",
-    rows={
+NETWORKS = networks_experiment(
+    "networks",
+    "Three memory networks, with and without match features",
+    {
         "n2n": {"network": "n2n", "only4": TASK_4},
         "n2n-match": {"network": "n2n", "match": True},
         "gn2n-match": {"network": "gn2n", **MATCH},
@@ -185,18 +206,14 @@ NETWORKS = Experiment(
         "gn2n-shared": {"network": "gn2n-shared"},
     },
     scales=scales(1, 2, 3, 4, 5, 6),
-    data=BOTH,
-    run=run_networks,
-    resolve=resolve,
-    version=data_version,
 )
 
 # Tuning (section 5.3.1) -------------------------------------------------------------------------------------
 
-TUNING = Experiment(
-    name="goal_dialogue/tuning",
-    title="The training recipe with one choice changed at a time, on full dialogues",
-    rows={
+TUNING = networks_experiment(
+    "tuning",
+    "The training recipe with one choice changed at a time, on full dialogues",
+    {
         "chosen": {"network": "n2n"},
         "batch-256": {"network": "n2n", "batch_size": 256},
         "slots-100": {"network": "n2n", "slots": 100},
@@ -210,8 +227,4 @@ TUNING = Experiment(
         "quick": {"tasks": (5,), "dialogues": 100, "epochs": 10},
         "paper": {"tasks": (5,)},
     },
-    data=BOTH,
-    run=run_networks,
-    resolve=resolve,
-    version=data_version,
 )

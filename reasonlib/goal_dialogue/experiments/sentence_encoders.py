@@ -1,8 +1,8 @@
 """Memory networks whose sentences are more than bags of words: key tags, paragraph vectors, Word2Vec."""
 
-from reasonlib.goal_dialogue.experiments.memory_networks import resolve, run_networks
-from reasonlib.goal_dialogue.experiments.tasks import BOTH, DATA, data_version, scales
-from reasonlib.tracking.experiment import Experiment, subset
+from reasonlib.goal_dialogue.experiments.memory_networks import networks_experiment
+from reasonlib.goal_dialogue.experiments.tasks import DATA, scales
+from reasonlib.tracking.experiment import subset
 
 __all__ = ["ADVICE", "KEY_TAGS", "PARAGRAPHS", "SWAPPED", "TAG_VARIANTS", "WORD2VEC"]
 
@@ -12,25 +12,21 @@ __all__ = ["ADVICE", "KEY_TAGS", "PARAGRAPHS", "SWAPPED", "TAG_VARIANTS", "WORD2
 # Twice as wide as the source's: better on the validation dialogues of task 5.
 KTN2N = {"network": "n2n", "sentences": "keytags", "hops": 5, "width": 64}
 
-KEY_TAGS = Experiment(
-    name="goal_dialogue/key-tags",
-    title="Key tags beside the words",
-    rows={
+KEY_TAGS = networks_experiment(
+    "key-tags",
+    "Key tags beside the words",
+    {
         "ktn2n": KTN2N,
         "ktn2n-half": {**KTN2N, "tagger": "letters"},
         "ktn2n-context": {**KTN2N, "tagger": "context"},
     },
     scales=scales(1, 2, 3, 4, 5),
-    data=BOTH,
-    run=run_networks,
-    resolve=resolve,
-    version=data_version,
 )
 
-TAG_VARIANTS = Experiment(
-    name="goal_dialogue/key-tag-variants",
-    title="Key tags on full dialogues: number of hops, other uses of tags, no API results",
-    rows={
+TAG_VARIANTS = networks_experiment(
+    "key-tag-variants",
+    "Key tags on full dialogues: number of hops, other uses of tags, no API results",
+    {
         **{
             f"hops-{hops}": {"network": "n2n", "sentences": "keytags", "hops": hops} for hops in (1, 3, 5, 10)
         },
@@ -46,16 +42,12 @@ TAG_VARIANTS = Experiment(
         "quick": {"tasks": (5,), "dialogues": 80, "epochs": 6, "tagger_steps": 100},
         "paper": {"tasks": (5,)},
     },
-    data=BOTH,
-    run=run_networks,
-    resolve=resolve,
-    version=data_version,
 )
 
-SWAPPED = Experiment(
-    name="goal_dialogue/swapped",
-    title="Phone numbers and addresses, trained on the validation dialogues",
-    rows={
+SWAPPED = networks_experiment(
+    "swapped",
+    "Phone numbers and addresses, trained on the validation dialogues",
+    {
         "n2n": {"network": "n2n"},
         "n2n-swapped": {"network": "n2n", "swapped": True},
         "ktn2n": {"network": "n2n", "sentences": "keytags", "hops": 5},
@@ -66,49 +58,37 @@ SWAPPED = Experiment(
         "quick": {"tasks": (4,), "dialogues": 250, "epochs": 12, "tagger_steps": 100},
         "paper": {"tasks": (4,)},
     },
-    data=BOTH,
-    run=run_networks,
-    resolve=resolve,
-    version=data_version,
 )
 
 # Vectors trained beforehand (section 4.1) -------------------------------------------------------------------
 
-PARAGRAPHS = Experiment(
-    name="goal_dialogue/paragraphs",
-    title="Paragraph vectors instead of words",
-    rows={
+PARAGRAPHS = networks_experiment(
+    "paragraphs",
+    "Paragraph vectors instead of words",
+    {
         "dbow": {"network": "n2n", "sentences": "paragraphs", "hops": 8},
         "dbow-external": {"network": "n2n", "sentences": "paragraphs", "corpus": "external", "hops": 8},
     },
     scales=scales(1, 2, 3, 4, 5, 6),
-    data=BOTH,
-    run=run_networks,
-    resolve=resolve,
-    version=data_version,
 )
 
-WORD2VEC = Experiment(
-    name="goal_dialogue/word2vec",
-    title="Word vectors initialised with Word2Vec, on full dialogues",
-    rows={"random": {"network": "n2n"}, "word2vec": {"network": "n2n", "sentences": "word2vec"}},
+WORD2VEC = networks_experiment(
+    "word2vec",
+    "Word vectors initialised with Word2Vec, on full dialogues",
+    {"random": {"network": "n2n"}, "word2vec": {"network": "n2n", "sentences": "word2vec"}},
     scales={
         "smoke": {"tasks": (5,), "dialogues": 8, "epochs": 1, "embedding_epochs": 2},
         "quick": {"tasks": (5,), "dialogues": 100, "epochs": 10, "embedding_epochs": 20},
         "paper": {"tasks": (5,)},
     },
-    data=BOTH,
-    run=run_networks,
-    resolve=resolve,
-    version=data_version,
 )
 
 # Few dialogues (section 5.3.5) ------------------------------------------------------------------------------
 
-ADVICE = Experiment(
-    name="goal_dialogue/advice",
-    title="Fifty dialogues of an advice line",
-    rows={
+ADVICE = networks_experiment(
+    "advice",
+    "Fifty dialogues of an advice line",
+    {
         "n2n": {"network": "n2n"},
         "ktn2n": {"network": "n2n", "sentences": "keytags", "hops": 5},
         "dbow": {"network": "n2n", "sentences": "paragraphs", "hops": 8},
@@ -119,7 +99,4 @@ ADVICE = Experiment(
         "paper": {"tasks": (1, 2, 3, 5)},
     },
     data=subset(DATA, "advice"),
-    run=run_networks,
-    resolve=resolve,
-    version=data_version,
 )

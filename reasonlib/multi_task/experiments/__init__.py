@@ -1,6 +1,6 @@
 """The tables of this topic as experiments: what each row is, how it is trained, what is measured."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -15,7 +15,7 @@ from reasonlib.multi_task.experiments.joint import run_joint
 from reasonlib.multi_task.experiments.real import real_version, run_real, run_real_adaptation
 from reasonlib.multi_task.experiments.transfer import run_dial, run_transfer
 from reasonlib.multi_task.models.encoder import BUNDLED
-from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
+from reasonlib.tracking.experiment import Experiment, Measured, Trial, extend_scales, subset
 
 __all__ = ["DATA", "EXPERIMENTS"]
 
@@ -56,114 +56,112 @@ def _make(trial: Trial) -> Measured:
     return make_encoder(trial) if trial.row == "encoder" else make_system(trial)
 
 
-JOINT = Experiment(
-    name="multi_task/joint",
-    title="All tasks together, with and without fine-tuning, and each by itself (tables 2 and 3)",
-    rows={
-        "mt-dnn": {**SMALL, "joint": True, "fine_tune": True},
-        "mt-dnn-no-fine-tuning": {**SMALL, "joint": True},
-        "st-dnn": {**SMALL, "joint": False},
-        "bert": {**SMALL, "joint": False, "pair": "linear", "ranking": "classification"},
-        "mt-dnn-from-scratch": {**SMALL, "joint": True, "scratch": True},
-        "st-dnn-from-scratch": {**SMALL, "joint": False, "scratch": True},
+def _simulated(
+    name: str,
+    title: str,
+    rows: Mapping[str, Mapping[str, Any]],
+    *,
+    run: Callable[[Trial], Measured],
+    scales: Mapping[str, Mapping[str, Any]] = SCALES,
+) -> Experiment:
+    return Experiment(
+        name=f"multi_task/{name}",
+        title=title,
+        rows={row: {**SMALL, **settings} for row, settings in rows.items()},
+        scales=scales,
+        data=subset(DATA, "simulated"),
+        run=run,
+        version=encoder_version,
+    )
+
+
+JOINT = _simulated(
+    "joint",
+    "All tasks together, with and without fine-tuning, and each by itself (tables 2 and 3)",
+    {
+        "mt-dnn": {"joint": True, "fine_tune": True},
+        "mt-dnn-no-fine-tuning": {"joint": True},
+        "st-dnn": {"joint": False},
+        "bert": {"joint": False, "pair": "linear", "ranking": "classification"},
+        "mt-dnn-from-scratch": {"joint": True, "scratch": True},
+        "st-dnn-from-scratch": {"joint": False, "scratch": True},
     },
-    scales=SCALES,
-    data=subset(DATA, "simulated"),
     run=run_joint,
-    version=encoder_version,
 )
 
 PAIRS = ["inference", "entailment", "paraphrase"]
 
-HEADS = Experiment(
-    name="multi_task/heads",
-    title="The heads alone: answer network or softmax, ranking or classification (table 3)",
-    rows={
-        "linear": {**SMALL, "tasks": PAIRS, "pair": "linear"},
-        "san": {**SMALL, "tasks": PAIRS},
-        "san-one-step": {**SMALL, "tasks": PAIRS, "steps": 1},
-        "san-keeps-all": {**SMALL, "tasks": PAIRS, "answer_dropout": 0.0},
-        "classification": {**SMALL, "tasks": ["answers"], "ranking": "classification"},
-        "relevance": {**SMALL, "tasks": ["answers"], "gamma": 1.0},
-        "relevance-sharp": {**SMALL, "tasks": ["answers"]},
-        "scores": {**SMALL, "tasks": ["answers"], "ranking": "scores", "gamma": 1.0},
+HEADS = _simulated(
+    "heads",
+    "The heads alone: answer network or softmax, ranking or classification (table 3)",
+    {
+        "linear": {"tasks": PAIRS, "pair": "linear"},
+        "san": {"tasks": PAIRS},
+        "san-one-step": {"tasks": PAIRS, "steps": 1},
+        "san-keeps-all": {"tasks": PAIRS, "answer_dropout": 0.0},
+        "classification": {"tasks": ["answers"], "ranking": "classification"},
+        "relevance": {"tasks": ["answers"], "gamma": 1.0},
+        "relevance-sharp": {"tasks": ["answers"]},
+        "scores": {"tasks": ["answers"], "ranking": "scores", "gamma": 1.0},
     },
-    scales={**SCALES, "quick": {**SCALES["quick"], "share": 4.0}},
-    data=subset(DATA, "simulated"),
+    scales=extend_scales(SCALES, quick={"share": 4.0}),
     run=run_heads,
-    version=encoder_version,
 )
 
-SAMPLING = Experiment(
-    name="multi_task/sampling",
-    title="Which task comes next: in proportion to its size, or more evenly",
-    rows={rule: {**SMALL, "rule": rule} for rule in RULES},
-    scales=SCALES,
-    data=subset(DATA, "simulated"),
+SAMPLING = _simulated(
+    "sampling",
+    "Which task comes next: in proportion to its size, or more evenly",
+    {rule: {"rule": rule} for rule in RULES},
     run=run_joint,
-    version=encoder_version,
 )
 
-ADAPTATION = Experiment(
-    name="multi_task/adaptation",
-    title="New tasks from 0.1, 1, 10 and 100 % of their examples (figure 2)",
-    rows={
-        "mt-dnn": {**SMALL, "adaptation_lr": 5e-4, "joint": True},
-        "mt-dnn-head": {**SMALL, "adaptation_lr": 5e-4, "joint": True, "keep_head": True},
-        "bert": {**SMALL, "adaptation_lr": 5e-4, "joint": False, "pair": "linear"},
+ADAPTATION = _simulated(
+    "adaptation",
+    "New tasks from 0.1, 1, 10 and 100 % of their examples (figure 2)",
+    {
+        "mt-dnn": {"adaptation_lr": 5e-4, "joint": True},
+        "mt-dnn-head": {"adaptation_lr": 5e-4, "joint": True, "keep_head": True},
+        "bert": {"adaptation_lr": 5e-4, "joint": False, "pair": "linear"},
     },
-    scales={
-        "smoke": {**SCALES["smoke"], "new": 20, "adaptation_epochs": 1},
-        "quick": {**SCALES["quick"], "new": 2000, "adaptation_epochs": 4},
-        "paper": {**SCALES["paper"], "new": 20000, "adaptation_epochs": 3},
-    },
-    data=subset(DATA, "simulated"),
+    scales=extend_scales(
+        SCALES,
+        smoke={"new": 20, "adaptation_epochs": 1},
+        quick={"new": 2000, "adaptation_epochs": 4},
+        paper={"new": 20000, "adaptation_epochs": 3},
+    ),
     run=run_adaptation,
-    version=encoder_version,
 )
 
-TRANSFER = Experiment(
-    name="multi_task/transfer",
-    title="Which task helps which: a small target with each other task beside it",
-    rows={task: {**SMALL, "rule": "uniform"} for task in FAMILY},
-    scales={
-        "smoke": FEW["smoke"],
-        "quick": {
-            **FEW["quick"],
-            "least_steps": 134,
-        },  # alone the target takes as many steps as beside another
-        "paper": {**FEW["paper"], "least_steps": 384},
-    },
-    data=subset(DATA, "simulated"),
+TRANSFER = _simulated(
+    "transfer",
+    "Which task helps which: a small target with each other task beside it",
+    {task: {"rule": "uniform"} for task in FAMILY},
+    # alone the target takes as many steps as beside another
+    scales=extend_scales(FEW, quick={"least_steps": 134}, paper={"least_steps": 384}),
     run=run_transfer,
-    version=encoder_version,
 )
 
-RELATEDNESS = Experiment(
-    name="multi_task/relatedness",
-    title="The gain of small tasks while words mean the same in all tasks, or in few",
-    rows={f"{share:g}": {**SMALL, "relatedness": share} for share in (0.0, 0.25, 0.5, 0.75, 1.0)},
+RELATEDNESS = _simulated(
+    "relatedness",
+    "The gain of small tasks while words mean the same in all tasks, or in few",
+    {f"{share:g}": {"relatedness": share} for share in (0.0, 0.25, 0.5, 0.75, 1.0)},
     scales=FEW,
-    data=subset(DATA, "simulated"),
     run=run_dial,
-    version=encoder_version,
 )
 
-SIZE = Experiment(
-    name="multi_task/size",
-    title="The gain of small tasks while they grow",
-    rows={f"{count}": {**SMALL, "few": count} for count in (50, 100, 200, 400, 800, 1600)},
+SIZE = _simulated(
+    "size",
+    "The gain of small tasks while they grow",
+    {f"{count}": {"few": count} for count in (50, 100, 200, 400, 800, 1600)},
     scales=_without(FEW, "few"),
-    data=subset(DATA, "simulated"),
     run=run_dial,
-    version=encoder_version,
 )
 
-SIZE_EQUAL_STEPS = Experiment(
-    name="multi_task/size-equal-steps",
-    title="The gain of small tasks while they grow, with as many steps alone as beside inference",
-    rows={
-        f"{count}": {**SMALL, "rule": "uniform", "few": count, "many": 2016, "least_steps": steps}
+SIZE_EQUAL_STEPS = _simulated(
+    "size-equal-steps",
+    "The gain of small tasks while they grow, with as many steps alone as beside inference",
+    {
+        f"{count}": {"rule": "uniform", "few": count, "many": 2016, "least_steps": steps}
         for count, steps in ((32, 128), (96, 132), (224, 140), (672, 168), (2016, 252))
     },  # mini-batches of 32 divide these sizes, and 63 by the target's is odd: no step too many or too few
     scales={
@@ -171,37 +169,27 @@ SIZE_EQUAL_STEPS = Experiment(
         | ({"few": 8, "many": 16, "least_steps": 1} if scale == "smoke" else {})
         for scale, settings in FEW.items()
     },
-    data=subset(DATA, "simulated"),
     run=run_dial,
-    version=encoder_version,
 )
 
-NOISE = Experiment(
-    name="multi_task/noise",
-    title="The gain of small tasks while wrong labels grow",
-    rows={f"{share:g}": {**SMALL, "noise": share} for share in (0.0, 0.1, 0.2, 0.3)},
+NOISE = _simulated(
+    "noise",
+    "The gain of small tasks while wrong labels grow",
+    {f"{share:g}": {"noise": share} for share in (0.0, 0.1, 0.2, 0.3)},
     scales=FEW,
-    data=subset(DATA, "simulated"),
     run=run_dial,
-    version=encoder_version,
 )
 
-CONFLICT = Experiment(
-    name="multi_task/conflict",
-    title="Gradients of tasks that conflict, and a cure at equal compute",
-    rows={
-        "joint": {**SMALL, "batch": 8},
-        "pcgrad": {**SMALL, "batch": 8},
-        "one-task-a-step": {**SMALL, "batch": 8},
+CONFLICT = _simulated(
+    "conflict",
+    "Gradients of tasks that conflict, and a cure at equal compute",
+    {
+        "joint": {"batch": 8},
+        "pcgrad": {"batch": 8},
+        "one-task-a-step": {"batch": 8},
     },
-    scales={
-        "smoke": {**SCALES["smoke"], "updates": 2},
-        "quick": {**SCALES["quick"], "updates": 80},
-        "paper": {**SCALES["paper"], "updates": 400},
-    },
-    data=subset(DATA, "simulated"),
+    scales=extend_scales(SCALES, smoke={"updates": 2}, quick={"updates": 80}, paper={"updates": 400}),
     run=run_conflict,
-    version=encoder_version,
 )
 
 MINILM: Mapping[str, Any] = {
@@ -276,11 +264,12 @@ BUNDLE = Experiment(
     name="multi_task/bundle",
     title="The bundled encoder and MT-DNN",
     rows={"encoder": {}, "mt-dnn": {**SMALL, "joint": True}},
-    scales={
-        "smoke": {**SCALES["smoke"], "texts": 100, "passes": 1},
-        "quick": {**SCALES["quick"], "texts": 2000, "passes": 1},
-        "paper": {**SCALES["paper"], "texts": 16000, "passes": 8, "asked": 1000, "share": 3.0, "epochs": 4},
-    },
+    scales=extend_scales(
+        SCALES,
+        smoke={"texts": 100, "passes": 1},
+        quick={"texts": 2000, "passes": 1},
+        paper={"texts": 16000, "passes": 8, "asked": 1000, "share": 3.0, "epochs": 4},
+    ),
     data=subset(DATA, "simulated"),
     run=_make,
 )

@@ -205,10 +205,29 @@ SCALES: Mapping[str, Mapping[str, Any]] = {
     "paper": {"per_configuration": 10_000, "epochs": 10},
 }
 
-REASONER = Experiment(
-    name="visual_iq/reasoner",
-    title="The hierarchical Transformer and its ablations, few passes with a decaying rate",
-    rows={
+
+def _reasoners(
+    name: str,
+    title: str,
+    rows: Mapping[str, Mapping[str, Any]],
+    scales: Mapping[str, Mapping[str, Any]] = SCALES,
+    data: Mapping[str, str] = datasets.KINDS,
+) -> Experiment:
+    return Experiment(
+        name=f"visual_iq/{name}",
+        title=title,
+        rows=rows,
+        scales=scales,
+        data=data,
+        run=run_reasoner,
+        resolve=_resolve,
+    )
+
+
+REASONER = _reasoners(
+    "reasoner",
+    "The hierarchical Transformer and its ablations, few passes with a decaying rate",
+    {
         "full": {"model": "reasoner", "bundle": True, **STEADY},
         "no-panel": {"model": "reasoner", "panel_layers": 0, **STEADY},
         "no-entity": {"model": "reasoner", "entity_layers": 0, **STEADY},
@@ -218,43 +237,33 @@ REASONER = Experiment(
         "no-swap": {"model": "reasoner", "swap": False, **STEADY},
         "cross-entropy": {"model": "reasoner", "loss": "ce", **STEADY},
     },
-    scales=SCALES,
-    data=datasets.KINDS,
-    run=run_reasoner,
-    resolve=_resolve,
 )
 
-AS_PUBLISHED = Experiment(
-    name="visual_iq/as-published",
-    title="The hierarchical Transformer with the source's recipe: 400 passes, the rate halved on a plateau",
-    rows={"full": {"model": "reasoner"}},
+AS_PUBLISHED = _reasoners(
+    "as-published",
+    "The hierarchical Transformer with the source's recipe: 400 passes, the rate halved on a plateau",
+    {"full": {"model": "reasoner"}},
     scales={
         "smoke": {"per_configuration": 20, "epochs": 1},
         "quick": {"per_configuration": 500, "epochs": 20},
         "paper": {"per_configuration": 10_000, "epochs": 400},
     },
-    data=datasets.KINDS,
-    run=run_reasoner,
-    resolve=_resolve,
 )
 
-LONGER = Experiment(
-    name="visual_iq/longer",
-    title="The full hierarchical Transformer, with more passes than its ablations",
-    rows={
+LONGER = _reasoners(
+    "longer",
+    "The full hierarchical Transformer, with more passes than its ablations",
+    {
         "full": {"model": "reasoner", "bundle": True, **STEADY},
         "cross-entropy": {"model": "reasoner", "loss": "ce", **STEADY},
     },
     scales=extend_scales(SCALES, quick={"epochs": 40}, paper={"epochs": 50}),
-    data=datasets.KINDS,
-    run=run_reasoner,
-    resolve=_resolve,
 )
 
-RELATIONAL = Experiment(
-    name="visual_iq/relational",
-    title="A reasoner that predicts the missing panel, and its ablations",
-    rows={
+RELATIONAL = _reasoners(
+    "relational",
+    "A reasoner that predicts the missing panel, and its ablations",
+    {
         "full": {"model": "relational", "bundle": True, **BRISK},
         "no-rows": {"model": "relational", "rows": False, **BRISK},
         "no-alike": {"model": "relational", "alike": False, **BRISK},
@@ -267,8 +276,6 @@ RELATIONAL = Experiment(
         "paper": {"per_configuration": 10_000, "epochs": 25},
     },
     data=subset(datasets.KINDS, "i-raven", "raven", "raven-fair"),
-    run=run_reasoner,
-    resolve=_resolve,
 )
 
 EXPERIMENTS = (REASONER, AS_PUBLISHED, LONGER, RELATIONAL)

@@ -142,6 +142,8 @@ def by_metric(
 ) -> plotting.Picture:
     """Draw several metrics of some rows side by side, such as accuracy by task or by layout.
 
+    The caption says where the rows were measured: once for all rows if alike, else for which rows.
+
     Parameters
     ----------
     series
@@ -154,17 +156,24 @@ def by_metric(
         Only records of this data set and scale.
     """
     found: dict[str, dict[str, float]] = {}
-    origins = []
+    names: dict[str, list[str]] = {}
     for name, row in series.items():
         experiment, _, word = row.partition(":")
         group = best(experiment, word, data=data, scale=scale)
         values = {label: group.summary(metric) for label, metric in metrics.items()}
         found[name] = {label: value.mean for label, value in values.items() if value is not None}
-        origins.append(f"{name}: {origin(group)}")
+        names.setdefault(origin(group), []).append(name)
+    if len(names) == 1:
+        said = next(iter(names))
+        said = said[0].upper() + said[1:]
+    else:
+        said = "; ".join(
+            f"{', '.join(f'“{name}”' for name in same)}: {where}" for where, same in names.items()
+        )
     return plotting.show(
         plotting.bars(found, unit=unit, limits=(0, 1)),
         alt=f"{unit} by {len(metrics)} kinds for " + " and ".join(found),
-        caption="; ".join(origins) + ".",
+        caption=f"{said}.",
     )
 
 

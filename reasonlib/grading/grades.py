@@ -2,13 +2,13 @@
 
 import csv
 import io
-import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reasonlib.data.files import write_atomic
 from reasonlib.display.terminal import make_table
 from reasonlib.errors import UserError
 from reasonlib.grading.feedback import as_page
@@ -139,8 +139,6 @@ def _write(path: Path, text: str) -> None:
     """Write a file atomically."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
-        draft.write_text(text, encoding="utf-8")
-        os.replace(draft, path)
+        write_atomic(path, text)
     except OSError as error:
         raise UserError(f"{path}: cannot be written ({error.strerror})") from error

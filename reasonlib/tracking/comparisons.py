@@ -11,11 +11,10 @@ from reasonlib.tracking.conditions import differences
 from reasonlib.tracking.published import Claim, Order, Side
 from reasonlib.tracking.record import KINDS, SCALES
 from reasonlib.tracking.records import Group
+from reasonlib.tracking.samples import MIN_RUNS, Sample
 from reasonlib.tracking.significance import (
-    MIN_RUNS,
     TIE,
     Comparison,
-    Sample,
     bar,
     difference,
     level,

@@ -14,7 +14,8 @@ procedure.
 
 from collections.abc import Iterable, Sequence
 
-from reasonlib.tracking.significance import ALPHA, MIN_RUNS, Comparison
+from reasonlib.tracking.samples import ALPHA, MIN_RUNS
+from reasonlib.tracking.significance import Comparison
 
 __all__ = ["VERDICTS", "doubt", "holm", "judge", "p_value"]
 

@@ -28,7 +28,7 @@ from reasonlib.tracking.comparisons import Reader
 from reasonlib.tracking.conditions import SOURCE_KINDS
 from reasonlib.tracking.published import Side
 from reasonlib.tracking.record import KINDS, Record
-from reasonlib.tracking.significance import MIN_RUNS
+from reasonlib.tracking.samples import MIN_RUNS
 
 __all__ = ["Plan", "Run", "carry_out", "command", "costs", "missing", "plan", "stays_open", "to_json"]
 

@@ -15,23 +15,7 @@ than the confidence interval of our mean by the spread of that one run. That bot
 of a difference: it is shown by equivalence, two one-sided tests at 5 % (Schuirmann 1987), so that few runs
 cannot agree by being vague. Few runs of a random system carry t intervals and no point estimates alone
 (Agarwal et al. 2021). Orderings compare by the differences of runs that share a seed, where three or more do.
-
-*An error has parts* that are not known equally well (`Error`). Runs vary by their seeds; that variance is
-estimated from a few numbers, so its quantile is Student's with n - 1 degrees of freedom. The test set is a
-sample, too, where it is another draw than the source's own (Miller 2024); its variance is computed from all
-its examples, so its quantile is the normal one. Banerjee (1960) joins the parts: the half-width is the root
-of the sum of their squares, each quantile times standard error, and the interval covers at least as often
-as stated, whatever the true variances and however few the runs. The reason is short: the distribution
-function of a squared normal variable is concave, so the coverage is at least the weighted mean of the
-coverages that each part would have alone, and each of these is exact. One number of degrees of freedom for
-all parts, by Welch and Satterthwaite, is less wide but not safe for few runs: where they agree by luck, the
-many degrees of freedom of the test set count for everything, and in simulation up to 7.5 % of 95 %
-intervals miss at three runs, and 6 % at ten beside three.
-
-*Runs that agree by luck*, or because a score takes few values, may show next to no variance. So it counts
-as at least that of a share of the test examples, had each been answered by chance (`_binomial`, `_apart`).
-This floor is a guard and no estimate: it may lift a variance and leaves its degrees of freedom as they are.
-Hence no p-value is below that of the t-test, and the error rate is kept whether or not the floor is right.
+`reasonlib.tracking.samples` says what an error is made of.
 
 *Two rows on the same drawn examples* count as if each had drawn its own. Mostly the same examples are hard
 for both, and their difference is more certain than stated; but how often both err together is in no record.
@@ -40,26 +24,21 @@ Examples count as independent: where several come from one dialogue or document,
 References
 ----------
 Agarwal, Schwarzer, Castro, Courville, Bellemare (2021), Deep reinforcement learning at the edge of the
-statistical precipice. Banerjee (1960), Approximate confidence interval for linear functions of means of k
-populations when the population variances are not equal. Miller (2024), Adding error bars to evals. Patil,
-Peng, Leek (2016), What should researchers expect when they replicate studies? Schuirmann (1987), A comparison
-of the two one-sided tests procedure. Spence, Stanley (2016), Prediction interval: what to expect when you're
-expecting ... a replication.
+statistical precipice. Patil, Peng, Leek (2016), What should researchers expect when they replicate studies?
+Schuirmann (1987), A comparison of the two one-sided tests procedure. Spence, Stanley (2016), Prediction
+interval: what to expect when you're expecting ... a replication.
 """
 
 import math
-import statistics
 from dataclasses import dataclass
 
-from scipy.special import ndtr, ndtri, stdtr, stdtrit  # scipy.stats takes a second to import
+from scipy.special import ndtri  # scipy.stats takes a second to import
+
+from reasonlib.tracking.samples import ALPHA, MIN_RUNS, Error, Sample, share_variance
 
 __all__ = [
-    "ALPHA",
-    "MIN_RUNS",
     "TIE",
     "Comparison",
-    "Error",
-    "Sample",
     "bar",
     "difference",
     "level",
@@ -67,115 +46,9 @@ __all__ = [
     "no_loss",
 ]
 
-ALPHA = 0.05  # two-sided, of every decision; 95 % intervals
-MIN_RUNS = 3  # of a random system: fewer never decide
 TIE = 1e-6  # of the larger number: what is closer is a tie, and rounding no ordering
 _NORMAL = float(ndtri(1 - ALPHA / 2))  # 1.96
-_LEAST = 1e-100  # probability that is told from 0 where parts are joined
 _SLACK = 1e-9  # of a comparison with a tolerance: 0.3 - 0.25 is a little less than 0.05
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sample:
-    """What the runs of one row measured.
-
-    Attributes
-    ----------
-    values
-        One number a run.
-    seeds
-        Of the runs, in the same order, to pair them with another row's; empty if they pair with nothing.
-    deterministic
-        Whether another run would give the same bits. Such a system needs one run.
-    examples
-        Number of test examples where the metric is a share of them; None otherwise.
-    drawn
-        Whether the test examples are another draw than the source's own, so that their sampling error counts.
-    """
-
-    values: tuple[float, ...]
-    seeds: tuple[int, ...] = ()
-    deterministic: bool = False
-    examples: int | None = None
-    drawn: bool = False
-
-    def __post_init__(self) -> None:
-        if not self.values or not all(math.isfinite(value) for value in self.values):
-            raise ValueError(f"values must be at least one finite number, got {self.values}")
-        if self.seeds and len(self.seeds) != len(self.values):
-            raise ValueError(
-                f"seeds must be one a value, got {len(self.seeds)} for {len(self.values)} values"
-            )
-        if self.examples is not None and self.examples < 1:
-            raise ValueError(f"examples must be at least 1, got {self.examples}")
-
-    @property
-    def n(self) -> int:
-        """Number of runs."""
-        return len(self.values)
-
-    @property
-    def mean(self) -> float:
-        """Mean of the runs."""
-        return math.fsum(self.values) / self.n
-
-    @property
-    def enough(self) -> bool:
-        """Whether the runs may decide anything."""
-        return self.deterministic or self.n >= MIN_RUNS
-
-    def varies(self, floor: float) -> tuple[float, float]:
-        """Return the variance of one run, at least `floor`, and its degrees of freedom."""
-        return max(_spread(self), floor), max(1, self.n - 1)
-
-    def error(self, scale: float, drawn: float) -> "Error":
-        """Return the error of `scale` times one run and of drawn examples, whose variance is `drawn`."""
-        if self.deterministic:
-            return Error(((drawn, math.inf),))
-        spread, freedom = self.varies(_binomial(self.mean, self.examples))
-        return Error(((scale * spread, freedom), (drawn, math.inf)))
-
-
-@dataclass(frozen=True)
-class Error:
-    """How far an estimate may lie off: variances, each with its degrees of freedom (Banerjee 1960)."""
-
-    parts: tuple[tuple[float, float], ...]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "parts", tuple(part for part in self.parts if part[0] > 0))
-
-    @property
-    def none(self) -> bool:
-        """Whether chance has no part in the estimate."""
-        return not self.parts
-
-    def half(self, tail: float) -> float:
-        """Return how far the estimate may lie off on one side with probability `tail`, below 0.5."""
-        return math.sqrt(
-            math.fsum(variance * _quantile(tail, freedom) ** 2 for variance, freedom in self.parts)
-        )
-
-    def tail(self, ahead: float) -> float:
-        """Return the probability of lying so far ahead by chance; exact without an error."""
-        if self.none:
-            return 0.0 if ahead > 0 else 1.0
-        if ahead < 0:
-            return 1.0 - self.tail(-ahead)
-        ratio = -ahead / math.sqrt(math.fsum(variance for variance, _ in self.parts))
-        alone = [_probability(ratio, freedom) for _, freedom in self.parts]
-        low, high = max(min(alone), _LEAST), max(alone)  # as if one part were all of it
-        while high - low > 1e-7 * high:
-            middle = math.sqrt(low) * math.sqrt(high)
-            low, high = (middle, high) if self.half(middle) > ahead else (low, middle)
-        return high
-
-    def interval(self, centre: float, enough: bool) -> tuple[float | None, float | None]:
-        """Return the two-sided interval of level 1 - ALPHA; none for too few runs."""
-        if not enough:
-            return None, None
-        half = self.half(ALPHA / 2)
-        return centre - half, centre + half
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -254,10 +127,10 @@ def level(
     distance = sample.mean - published
     drawn = 0.0
     if sample.drawn:
-        drawn = _binomial(sample.mean, sample.examples) + _binomial(published, published_examples)
+        drawn = share_variance(sample.mean, sample.examples) + share_variance(published, published_examples)
     error = sample.error(1 / sample.n, drawn)
     reach = sample.error(1 + 1 / sample.n, drawn)
-    room = max(tolerance, min(_NORMAL * math.sqrt(_spread(sample)), 2 * tolerance))
+    room = max(tolerance, min(_NORMAL * math.sqrt(sample.spread), 2 * tolerance))
     low, high = reach.interval(sample.mean, sample.enough)
     return Comparison(
         kind="level",
@@ -279,7 +152,7 @@ def bar(sample: Sample, bound: float, *, above: bool = True) -> Comparison:
 
     For statements without a published number, such as "the gradient vanishes", whose bound the ledger states.
     """
-    sampling = _binomial(sample.mean, sample.examples) if sample.drawn else 0.0
+    sampling = share_variance(sample.mean, sample.examples) if sample.drawn else 0.0
     error = sample.error(1 / sample.n, sampling)
     ahead = (sample.mean - bound if above else bound - sample.mean) + _SLACK
     low, high = error.interval(sample.mean, sample.enough)
@@ -364,7 +237,7 @@ def _gap(high: Sample, low: Sample) -> tuple[float, Error]:
     """Difference of two rows, and its error."""
     gap = high.mean - low.mean
     floor = _apart(gap, high, low)
-    drawn = [(_binomial(side.mean, side.examples), math.inf) for side in (high, low) if side.drawn]
+    drawn = [(share_variance(side.mean, side.examples), math.inf) for side in (high, low) if side.drawn]
     sides = [side for side in (high, low) if not side.deterministic]
     shared = sorted(set(high.seeds) & set(low.seeds)) if len(sides) == 2 else []
     if len(shared) >= MIN_RUNS:
@@ -378,34 +251,8 @@ def _gap(high: Sample, low: Sample) -> tuple[float, Error]:
     return gap, Error((*runs, *drawn))
 
 
-# Parts ------------------------------------------------------------------------------------------------------
-
-
-def _binomial(share: float, examples: int | None) -> float:
-    """Variance of a share of `examples`, two successes and two failures added (Agresti and Coull 1998)."""
-    if examples is None or not 0 <= share <= 1:
-        return 0.0
-    share = (share * examples + 2) / (examples + 4)
-    return share * (1 - share) / examples
-
-
 def _apart(gap: float, high: Sample, low: Sample) -> float:
     """Least variance of the difference of two shares of the same examples: at least `gap` of them differ."""
     if high.examples is None or low.examples is None:
         return 0.0
-    return _binomial(abs(gap), min(high.examples, low.examples))
-
-
-def _spread(sample: Sample) -> float:
-    """Variance of one run as it was seen."""
-    return 0.0 if sample.deterministic or sample.n < 2 else statistics.variance(sample.values)
-
-
-def _quantile(tail: float, freedom: float) -> float:
-    """Quantile of Student's distribution, or of the normal one."""
-    return float(ndtri(tail) if math.isinf(freedom) else stdtrit(freedom, tail))
-
-
-def _probability(ratio: float, freedom: float) -> float:
-    """Probability of a smaller value: the inverse of `_quantile`."""
-    return float(ndtr(ratio) if math.isinf(freedom) else stdtr(freedom, ratio))
+    return share_variance(abs(gap), min(high.examples, low.examples))

@@ -7,7 +7,8 @@ from typing import Any
 from reasonlib.tracking.conditions import Condition
 from reasonlib.tracking.published import Claim, Side
 from reasonlib.tracking.records import Summary
-from reasonlib.tracking.significance import ALPHA, Comparison
+from reasonlib.tracking.samples import ALPHA
+from reasonlib.tracking.significance import Comparison
 
 __all__ = ["Verdict"]
 

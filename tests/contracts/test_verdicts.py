@@ -8,7 +8,8 @@ from reasonlib.tracking.conditions import SOURCE_KINDS
 from reasonlib.tracking.experiment import experiments, part, settings, topics
 from reasonlib.tracking.record import KINDS
 from reasonlib.tracking.runner import run
-from reasonlib.tracking.significance import MIN_RUNS, TIE
+from reasonlib.tracking.samples import MIN_RUNS
+from reasonlib.tracking.significance import TIE
 
 DECIDED = ("reproduced", "exceeded", "contradicted")
 TIMED = ("seconds", "per_second", "nanoseconds")

@@ -10,10 +10,9 @@ import pytest
 from scipy import stats
 
 from reasonlib.tracking.judging import VERDICTS, doubt, holm, judge, p_value
+from reasonlib.tracking.samples import Error, Sample
 from reasonlib.tracking.significance import (
     Comparison,
-    Error,
-    Sample,
     bar,
     difference,
     level,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from reasonlib import data
 from reasonlib.data import Corpus
+from reasonlib.data.files import write_atomic
 from reasonlib.errors import DataError, UserError
 from reasonlib.goal_dialogue.data.example import Dialogue, Split
 from reasonlib.goal_dialogue.data.text_format import (
@@ -172,12 +173,7 @@ def write_split(split: Split, folder: str | os.PathLike[str]) -> list[Path]:
 
 
 def _write(text: str, path: Path) -> None:
-    """Write a file atomically."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-        os.replace(temporary, path)
+        write_atomic(path, text)
     except OSError as error:
         raise DataError(f"{path}: cannot be written ({error.strerror}); choose another place") from error
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -52,7 +52,7 @@ def by_steps() -> Picture:
         handles, labels = axes[0, 0].get_legend_handles_labels()
         drawing.legend(handles, labels, loc="outside upper left", ncols=2)
     drawing.set_label(" ".join(said))
-    origin = "; ".join(sorted({results.origin(group) for group in found.values()}))
+    origin = results.together(map(results.origin, found.values()))
     published = modules == list(CURVES)
     which = "the modules of the source's figure 5.6, in its rows" if published else "a panel for each module"
     return plotting.show(

@@ -122,7 +122,7 @@ def starts() -> Picture:
         values,
         alt="Exact match after fine-tuning from each start.",
         caption=f"Exact match on {_modules(MAIN)} after the same number of fine-tuning steps, and "
-        f"from scratch with as many multiplications as both stages together ({'; '.join(sorted(origins))}).",
+        f"from scratch with as many multiplications as both stages together ({results.together(origins)}).",
     )
 
 
@@ -190,7 +190,7 @@ def by_module() -> Picture:
         values,
         alt="Exact match of each module from each start.",
         caption="Exact match by module, after the same number of fine-tuning steps "
-        f"({'; '.join(sorted(origins))}).",
+        f"({results.together(origins)}).",
     )
 
 
@@ -213,7 +213,7 @@ def extrapolation() -> Picture:
         values,
         alt="Exact match on interpolation and on extrapolation.",
         caption=f"Interpolation: {_modules(MAIN)}. Extrapolation: the matching modules of the "
-        f"fifteen for testing only ({'; '.join(sorted(origins))}).",
+        f"fifteen for testing only ({results.together(origins)}).",
     )
 
 
@@ -228,7 +228,7 @@ def structure() -> Picture:
         values,
         alt="Exact match with learned positions alone and with place values added.",
         caption=f"Exact match on {_modules(STRUCTURE)}, on longer numbers than training has, and on those "
-        f"questions for longer numbers whose words all occur in training ({'; '.join(sorted(origins))}).",
+        f"questions for longer numbers whose words all occur in training ({results.together(origins)}).",
     )
 
 
@@ -268,4 +268,4 @@ def _bars(rows: Sequence[tuple[str, str]], alt: str) -> Picture:
     values, origins = results.spreads(rows, "accuracy", names=ROWS)
     if not values:
         return results.missing(rows[0][0])
-    return _exact_match(values, alt=alt, caption=f"{alt} {'; '.join(sorted(origins)).capitalize()}.")
+    return _exact_match(values, alt=alt, caption=f"{alt} {results.together(origins).capitalize()}.")

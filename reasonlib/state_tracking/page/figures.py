@@ -118,7 +118,7 @@ def relations(
     return plotting.show(
         plotting.bars(values, unit=unit, limits=limits),
         alt=f"{unit}: " + ", ".join(f"{name} {value.mean:.3f}" for name, value in values.items()),
-        caption=f"{unit.capitalize()}: {'; '.join(sorted(sources))}. Lines: 95 % intervals.{missing}",
+        caption=f"{unit.capitalize()}: {results.together(sources)}. Lines: 95 % intervals.{missing}",
     )
 
 
@@ -221,7 +221,7 @@ def kinds() -> Picture:
 
 
 def cost() -> Picture:
-    """Draw turns a second against the number of pairs, for both designs, with the fitted exponents."""
+    """Draw turns per second against the number of pairs, for both designs, with the fitted exponents."""
     lines, notes = {}, []
     for row in ("one-run", "one-run-a-pair"):
         group = results.best("state_tracking/cost", row)
@@ -229,15 +229,15 @@ def cost() -> Picture:
         lines[ROWS[row]] = (list(PAIRS_TIMED), [speed.mean for speed in speeds if speed is not None])
         exponent = group.summary("seconds_exponent")
         if exponent is not None:
-            notes.append(f"{ROWS[row]}: time grows as the number of pairs to the power {exponent.mean:.2f}")
-    drawing = plotting.lines(lines, x="domain-slot pairs", y="turns a second", log=True)
+            notes.append(f"{ROWS[row]}, to the power {exponent.mean:.2f}")
+    drawing = plotting.lines(lines, x="domain-slot pairs", y="turns per second", log=True)
     drawing.axes[0].set_yscale("log")
     return plotting.show(
         drawing,
-        alt="Turns a second against the number of pairs: almost level with one run for all pairs, "
+        alt="Turns per second against the number of pairs: almost level with one run for all pairs, "
         "falling with one run for each pair",
         caption="Speed against the number of pairs, on one CPU core (processor time of forward passes of the "
-        f"bundled encoder; logarithmic axes). {'; '.join(notes)}.",
+        f"bundled encoder; logarithmic axes). The time grows with the number of pairs: {'; '.join(notes)}.",
     )
 
 

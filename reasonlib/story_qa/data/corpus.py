@@ -20,6 +20,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from reasonlib.data import Corpus
+from reasonlib.data.files import write_atomic
 from reasonlib.errors import DataError, UserError
 from reasonlib.story_qa.data.example import TASKS, Example
 
@@ -329,15 +330,7 @@ def dumps(examples: Sequence[Example]) -> str:
 
 def write(examples: Sequence[Example], path: str | os.PathLike[str]) -> None:
     """Write examples to a file; an existing file stays as it is until the new one is complete."""
-    path = Path(path)
-    text = dumps(examples)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    write_atomic(Path(path), dumps(examples))
 
 
 def _excerpt(line: str, width: int = 40) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Int, UInt8
 from numpy import ndarray
 
+from reasonlib.data.files import write_atomic
 from reasonlib.errors import DataError
 from reasonlib.visual_iq.data import raster, render
 from reasonlib.visual_iq.data.corpus_format import GOVERNED_NAMES, RULE_NAMES, SPLIT_DIGITS, file_splits
@@ -129,19 +130,9 @@ def _write(problems: Problems, stems: Sequence[Path], images: bool) -> None:
             arrays = {"image": pictures[number], **arrays}
         buffer = BytesIO()
         np.savez_compressed(buffer, **arrays)
-        _replace(stem.with_suffix(".npz"), buffer.getvalue())
+        write_atomic(stem.with_suffix(".npz"), buffer.getvalue())
         xml = _xml(index, problems.entities[number], problems.uniformity[number], rules)
-        _replace(stem.with_suffix(".xml"), xml.encode())
-
-
-def _replace(path: Path, content: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        temporary.write_bytes(content)
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+        write_atomic(stem.with_suffix(".xml"), xml.encode())
 
 
 def _meta_matrix(rules: Int[ndarray, "K G 3"]) -> UInt8[ndarray, "8 9"]:

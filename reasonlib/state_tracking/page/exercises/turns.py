@@ -24,7 +24,7 @@ STATES = [
 
 
 @exercise(
-    title="Write the metric of every table",
+    title="Write joint goal accuracy",
     minutes=10,
     points=2,
     hint="A turn counts only if the two dictionaries are equal.",

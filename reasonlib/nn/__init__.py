@@ -8,7 +8,7 @@ from .attention import (
     masked_softmax,
     scaled_dot_product_attention,
 )
-from .decoder import Decoded, DecodedLayer, Decoder, DecoderLayer, Past
+from .decoder import Decoded, DecodedLayer, Decoder, DecoderLayer, DecodingState, Past
 from .embedding import ScaledEmbedding
 from .memory import Reading, Weigh, masked_identity, read, read_shared
 from .positions import (
@@ -41,6 +41,7 @@ from .transformer import (
     causal_mask,
     initialise,
     padding_mask,
+    stack_of,
 )
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "DecodedLayer",
     "Decoder",
     "DecoderLayer",
+    "DecodingState",
     "Encoded",
     "EncodedLayer",
     "Encoder",
@@ -85,5 +87,6 @@ __all__ = [
     "read_shared",
     "scaled_dot_product_attention",
     "sinusoidal_positions",
+    "stack_of",
     "svcca",
 ]

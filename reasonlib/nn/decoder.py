@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from .attention import KeyValues, MultiHeadAttended, MultiHeadAttention
 from .transformer import FeedForward, TransformerConfig, causal_mask, initialise
 
-__all__ = ["Decoded", "DecodedLayer", "Decoder", "DecoderLayer", "Past"]
+__all__ = ["Decoded", "DecodedLayer", "Decoder", "DecoderLayer", "DecodingState", "Past"]
 
 
 class Past(NamedTuple):
@@ -39,6 +39,39 @@ class Past(NamedTuple):
     def select(self, rows: Tensor) -> "Past":
         """Keep these sequences of the batch, as beam search does with its survivors."""
         return Past(self.own.select(rows), self.memory.select(rows))
+
+
+class DecodingState(NamedTuple):
+    """Where the writing of answers stands, see `reasonlib.nn.decoding`.
+
+    Attributes
+    ----------
+    memory : (B, S, D)
+        The encoder's output.
+    mask : (B, 1, S)
+        True where the memory may be attended to.
+    past : L of Past, or None
+        Keys and values of the tokens written; None before the first.
+    """
+
+    memory: Float[Tensor, "B S D"]
+    mask: Bool[Tensor, "B 1 S"]
+    past: tuple[Past, ...] | None = None
+
+    @property
+    def rows(self) -> int:
+        """Number of answers under way."""
+        return len(self.memory)
+
+    @property
+    def length(self) -> int:
+        """Number of tokens written of each answer."""
+        return 0 if self.past is None else self.past[0].length
+
+    def select(self, rows: Tensor) -> "DecodingState":
+        """Keep these answers, in this order; one may be named twice, as beam search does."""
+        past = None if self.past is None else tuple(layer.select(rows) for layer in self.past)
+        return DecodingState(self.memory[rows], self.mask[rows], past)
 
 
 class DecodedLayer(NamedTuple):

@@ -24,7 +24,7 @@ be attended to.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -44,6 +44,7 @@ __all__ = [
     "causal_mask",
     "initialise",
     "padding_mask",
+    "stack_of",
 ]
 
 Activation = Callable[[Tensor], Tensor]
@@ -188,6 +189,26 @@ class TransformerConfig:
             raise ValueError(f"width must be a multiple of heads={self.heads}, got {self.width}")
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout must be at least 0 and below 1, got {self.dropout}")
+
+
+def stack_of(sizes: Any, residual: type[PostNorm] | type[PreNorm]) -> TransformerConfig:
+    """Return the configuration of one stack of a system.
+
+    Parameters
+    ----------
+    sizes
+        The system's configuration; ``layers``, ``width``, ``heads``, ``hidden`` and ``dropout`` are taken.
+    residual
+        Whether norms come after the sums or before the parts.
+    """
+    return TransformerConfig(
+        layers=sizes.layers,
+        width=sizes.width,
+        heads=sizes.heads,
+        hidden=sizes.hidden,
+        dropout=sizes.dropout,
+        residual=residual,
+    )
 
 
 # Encoder

@@ -95,9 +95,16 @@ AWAY = """() => [...document.querySelectorAll("article .rr-wide table")]
   })"""
 
 
-OVERFLOWING = """() => [...document.querySelectorAll("article div.cell_input pre, article .rr-excerpt pre")]
-  .filter((block) => block.checkVisibility() && block.scrollWidth > block.clientWidth + 1)
-  .map((block) => block.textContent.split("\\n").sort((a, b) => b.length - a.length)[0])"""
+CODE = "article div.cell_input pre, article .rr-excerpt pre"
+LITERAL = "article .highlight-default pre"
+"""What a chapter writes between fences without a language."""
+
+
+def overflowing(blocks):
+    """The longest line of each of these blocks that is wider than its column."""
+    return f"""() => [...document.querySelectorAll("{blocks}")]
+      .filter((block) => block.checkVisibility() && block.scrollWidth > block.clientWidth + 1)
+      .map((block) => block.textContent.split("\\n").sort((a, b) => b.length - a.length)[0])"""
 
 
 AT_EXERCISES = """() => {
@@ -174,12 +181,41 @@ def choose(form, options):
         assert answered(form).startswith(mark_of(option))
 
 
+NO_NUMBERS = ["", "  ", "many", "1e999", "Infinity", "0x10", "--1", "1..2", "1,2,3", "1 2", "<b>1</b>", "½"]
+"""What a line for a number asks to be typed again."""
+
+
+def spellings(number, unit):
+    """How people write a number, as the question has it: 0.5, 1234 or 1e-3."""
+    yield f"  {number}\t"
+    yield number.replace(".", ",")
+    yield number.replace("-", "−")
+    yield "".join(chr(ord(each) + 0xFEE0) for each in number)  # the full-width forms of East Asian keyboards
+    if number[0] != "-":
+        yield f"+ {number}"
+    if unit:
+        yield f"{number} {unit}"
+    with suppress(ValueError):
+        yield f"{int(number):,}"
+        yield f"{int(number):,}".replace(",", "\u202f")
+        yield f"{int(number):,}.0"
+
+
 def give_a_number(form, options):
+    def said_of(text):
+        form.locator("input").fill(text)
+        return checked(form)
+
+    units = [each.inner_text().strip() for each in form.locator(".rr-typed > span").all()]
     for option in options:
-        form.locator("input").fill(option.get_attribute("data-number"))
-        assert checked(form).startswith(mark_of(option))
-    form.locator("input").fill("many")
-    assert checked(form).startswith("Type a number")
+        mark, number = mark_of(option), option.get_attribute("data-number")
+        assert said_of(number).startswith(mark)
+        for text in spellings(number, *units or [""]) if mark == "✓" else ():
+            assert said_of(text).startswith(mark), text
+    for text in ("1e9", "-1e9", "123456789,5"):
+        assert said_of(text).startswith("✗"), text
+    for text in NO_NUMBERS:
+        assert said_of(text).startswith("Type a number"), text
 
 
 def order(form, options):
@@ -231,7 +267,8 @@ def test_a_page_on_a_desktop_in_the_light(browser, site, page_name):
         if page_name in CHAPTERS:
             assert below_the_first_screen(opened) == {}
         lay_out(opened)
-        assert in_the_end(opened, OVERFLOWING) == [], "code wider than its column"
+        blocks = f"{CODE}, {LITERAL}" if page_name in CHAPTERS else CODE
+        assert in_the_end(opened, overflowing(blocks)) == [], "code wider than its column"
         assert in_the_end(opened, SILENT) == [], "wider than the page, which says nothing"
         if page_name in CHAPTERS:
             answer_questions(opened, CHAPTERS[page_name])

@@ -34,13 +34,24 @@ document.querySelectorAll(".rr-question:not([data-ready])").forEach((form) => {
     say(false, null, `✗ ${wrong.length === 1 ? "One is" : wrong.length + " are"} still missing.`);
   }
 
+  // What a typed number can mean: digits of any width, a sign, a gap or a comma between thousands, a decimal point or comma, the unit behind it.
+  function readings(typed) {
+    const unit = form.querySelector(".rr-typed > span")?.textContent.trim();
+    let text = typed.normalize("NFKC").replace(/[−–]/g, "-").trim();
+    if (unit && text.endsWith(unit)) text = text.slice(0, -unit.length).trim();
+    text = text.replace(/^([-+])\s+/, "$1").replace(/(\d)[\s'’](?=\d{3}(?!\d))/g, "$1");
+    const found = [text];
+    if (/^[-+]?\d{1,3}(,\d{3})+(\.\d*)?$/.test(text)) found.push(text.replace(/,/g, ""));
+    if (/^[^.,]*,[^.,]*$/.test(text)) found.push(text.replace(",", "."));
+    return found.filter((each) => /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(each)).map(Number).filter(Number.isFinite);
+  }
+
   function number() {
-    const typed = boxes[0].value.trim().replace(/−/g, "-").replace(/^([-+]?[^,]*),([^,]*)$/, "$1.$2");
-    const value = typed === "" ? NaN : Number(typed);
-    if (Number.isNaN(value)) return say(false, null, "Type a number, such as 0.25.");
+    const values = readings(boxes[0].value);
+    if (!values.length) return say(false, null, "Type a number, such as 0.25.");
     const slack = (at) => Math.max(Number(form.dataset.tolerance), 1e-9 * Math.abs(at));
-    const fits = (option) => Math.abs(value - Number(option.dataset.number)) <= slack(Number(option.dataset.number));
-    const option = options.find(fits);
+    const fits = (option) => values.some((value) => Math.abs(value - Number(option.dataset.number)) <= slack(Number(option.dataset.number)));
+    const fitting = options.filter(fits), option = fitting.find(isRight) ?? fitting[0];
     say(Boolean(option) && isRight(option), feedback(option));
   }
 

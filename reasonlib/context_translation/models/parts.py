@@ -25,6 +25,7 @@ from reasonlib.nn import (
     PreNorm,
     SinusoidalPositions,
     TransformerConfig,
+    stack_of,
 )
 
 __all__ = [
@@ -70,14 +71,7 @@ class SystemConfig:
     @property
     def stack(self) -> TransformerConfig:
         """Sizes of one stack of layers; norms come first in each part, as in the source's framework."""
-        return TransformerConfig(
-            layers=self.layers,
-            width=self.width,
-            heads=self.heads,
-            hidden=self.hidden,
-            dropout=self.dropout,
-            residual=PreNorm,
-        )
+        return stack_of(self, PreNorm)
 
 
 class Encoding(NamedTuple):

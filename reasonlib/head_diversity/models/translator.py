@@ -11,18 +11,17 @@ Axes: B sentences, S source tokens, U target tokens, D width, V vocabulary.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
 from reasonlib.head_diversity.data.pairs import PairBatch
 from reasonlib.head_diversity.models.language_model import LanguageModelConfig
-from reasonlib.nn import Decoded, Decoder, Encoder, Past, ScaledEmbedding, initialise, padding_mask
+from reasonlib.nn import Decoded, Decoder, DecodingState, Encoder, ScaledEmbedding, initialise, padding_mask
 from reasonlib.training import seeded
 
-__all__ = ["MODULES", "Reading", "Translator", "TranslatorConfig", "side_of", "translation_loss"]
+__all__ = ["MODULES", "Translator", "TranslatorConfig", "side_of", "translation_loss"]
 
 MODULES = {
     "encoder": ("encoder.layers.", ".attention"),
@@ -40,19 +39,6 @@ class TranslatorConfig(LanguageModelConfig):
     layers: int = 6
     heads: int = 8
     hidden: int = 2048
-
-
-class Reading(NamedTuple):
-    """The encoder's output (B, S, D), its mask (B, 1, S), and what the decoder has done so far."""
-
-    memory: Float[Tensor, "B S D"]
-    mask: Bool[Tensor, "B 1 S"]
-    past: tuple[Past, ...] | None = None
-
-    def select(self, rows: Int[Tensor, " N"]) -> "Reading":
-        """Keep these sentences, in this order."""
-        past = None if self.past is None else tuple(layer.select(rows) for layer in self.past)
-        return Reading(self.memory[rows], self.mask[rows], past)
 
 
 class Translator(nn.Module):
@@ -75,30 +61,31 @@ class Translator(nn.Module):
             self.decoder = Decoder(config.stack)
             initialise(self)
 
-    def encode(self, source: Int[Tensor, "B S"]) -> Reading:
+    def encode(self, source: Int[Tensor, "B S"]) -> DecodingState:
         """Read sources."""
         mask = padding_mask(source)
-        return Reading(self.encoder(self.embedding(source), mask).output, mask)
+        return DecodingState(self.encoder(self.embedding(source), mask).output, mask)
 
-    def decode(self, given: Int[Tensor, "B U"], reading: Reading) -> Decoded:
-        """Run the decoder over target tokens, from where the past of `reading` ends."""
-        start = 0 if reading.past is None else reading.past[0].length
-        x = self.embedding(given, start)
-        return self.decoder(x, reading.memory, memory_mask=reading.mask, past=reading.past)
+    def decode(self, given: Int[Tensor, "B U"], state: DecodingState) -> Decoded:
+        """Run the decoder over target tokens, from where the past of `state` ends."""
+        x = self.embedding(given, state.length)
+        return self.decoder(x, state.memory, memory_mask=state.mask, past=state.past)
 
     def forward(self, batch: PairBatch) -> Float[Tensor, "B U V"]:
         """Score the targets of a batch."""
         return self.embedding.logits(self.decode(batch.given, self.encode(batch.source)).output)
 
-    def begin(self, batch: PairBatch) -> Reading:
+    def begin(self, batch: PairBatch) -> DecodingState:
         """Read sources once, to be translated token by token; see `reasonlib.nn.decoding`."""
         return self.encode(batch.source.to(self.embedding.table.weight.device))
 
-    def advance(self, reading: Reading, tokens: Int[Tensor, " B"]) -> tuple[Float[Tensor, "B V"], Reading]:
+    def advance(
+        self, state: DecodingState, tokens: Int[Tensor, " B"]
+    ) -> tuple[Float[Tensor, "B V"], DecodingState]:
         """Take one more token of each translation and give the log-probability (nats) of every next one."""
-        decoded = self.decode(tokens.unsqueeze(1).to(reading.memory.device), reading)
+        decoded = self.decode(tokens.unsqueeze(1).to(state.memory.device), state)
         scores = self.embedding.logits(decoded.output[:, -1]).log_softmax(-1).cpu()
-        return scores, reading._replace(past=decoded.past)
+        return scores, state._replace(past=decoded.past)
 
 
 def translation_loss(model: Translator, batch: PairBatch, *, smoothing: float = 0.0) -> Float[Tensor, ""]:

@@ -39,6 +39,7 @@ from reasonlib.nn import (
     TransformerConfig,
     initialise,
     padding_mask,
+    stack_of,
 )
 from reasonlib.training import seeded
 
@@ -87,14 +88,7 @@ class SolverConfig:
     @property
     def stack(self) -> TransformerConfig:
         """Sizes of one stack of layers."""
-        return TransformerConfig(
-            layers=self.layers,
-            width=self.width,
-            heads=self.heads,
-            hidden=self.hidden,
-            dropout=self.dropout,
-            residual=PostNorm if self.norm == "post" else PreNorm,
-        )
+        return stack_of(self, PostNorm if self.norm == "post" else PreNorm)
 
 
 class InputEmbedding(nn.Module):

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from reasonlib.modality_alignment.data.encoding import END, START
-from reasonlib.nn import Decoded, Decoder, Encoder, Past, PreNorm, SinusoidalPositions, TransformerConfig
+from reasonlib.nn import Decoded, Decoder, DecodingState, Encoder, PreNorm, SinusoidalPositions, stack_of
 from reasonlib.nn.decoding import best, greedy
 from reasonlib.training.devices import seeded
 from reasonlib.training.vocabulary import Vocabulary
@@ -51,19 +51,6 @@ class FrameBatch(NamedTuple):
     target: Int[Tensor, "N U"]
 
 
-class Reading(NamedTuple):
-    """Where the writing of captions stands; see `reasonlib.nn.decoding`."""
-
-    memory: Float[Tensor, "N R H"]
-    mask: Bool[Tensor, "N 1 R"]
-    past: tuple[Past, ...] | None = None
-
-    def select(self, rows: Int[Tensor, " M"]) -> "Reading":
-        """Keep these captions, in this order."""
-        past = None if self.past is None else tuple(layer.select(rows) for layer in self.past)
-        return Reading(self.memory[rows], self.mask[rows], past)
-
-
 class Captioner(nn.Module):
     """Read the regions of a frame, write a caption.
 
@@ -78,14 +65,7 @@ class Captioner(nn.Module):
     def __init__(self, config: CaptionerConfig, *, seed: int = 0) -> None:
         super().__init__()
         self.config = config
-        stack = TransformerConfig(
-            layers=config.layers,
-            width=config.width,
-            heads=config.heads,
-            hidden=config.hidden,
-            dropout=config.dropout,
-            residual=PreNorm,
-        )
+        stack = stack_of(config, PreNorm)
         with seeded(seed):
             self.regions = nn.Linear(config.features, config.width)
             self.order = nn.Embedding(8, config.width)  # the number of a region, at most 8
@@ -94,29 +74,30 @@ class Captioner(nn.Module):
             self.output = nn.Linear(config.width, config.vocabulary)
         self.positions = SinusoidalPositions(config.longest + 1, config.width)
 
-    def encode(self, regions: Float[Tensor, "N R D"], mask: Bool[Tensor, "N R"]) -> Reading:
+    def encode(self, regions: Float[Tensor, "N R D"], mask: Bool[Tensor, "N R"]) -> DecodingState:
         """Read frames."""
         x = self.regions(regions) + self.order.weight[: regions.shape[1]]
-        return Reading(self.encoder(x, mask.unsqueeze(1)).output, mask.unsqueeze(1))
+        return DecodingState(self.encoder(x, mask.unsqueeze(1)).output, mask.unsqueeze(1))
 
-    def decode(self, words: Int[Tensor, "N U"], reading: Reading) -> Decoded:
-        """Run the decoder over words, from where the reading stands."""
-        start = 0 if reading.past is None else reading.past[0].length
-        x = self.words(words) + self.positions(words.shape[1], start)
-        return self.decoder(x, reading.memory, memory_mask=reading.mask, past=reading.past)
+    def decode(self, words: Int[Tensor, "N U"], state: DecodingState) -> Decoded:
+        """Run the decoder over words, from where `state` ends."""
+        x = self.words(words) + self.positions(words.shape[1], state.length)
+        return self.decoder(x, state.memory, memory_mask=state.mask, past=state.past)
 
     def forward(self, batch: FrameBatch) -> Float[Tensor, "N U V"]:
         """Give the logits of each next word."""
         return self.output(self.decode(batch.words, self.encode(batch.regions, batch.mask)).output)
 
-    def begin(self, frames: FrameBatch) -> Reading:
+    def begin(self, frames: FrameBatch) -> DecodingState:
         """Read frames once, ready to be described word by word."""
         return self.encode(frames.regions, frames.mask)
 
-    def advance(self, reading: Reading, tokens: Int[Tensor, " N"]) -> tuple[Float[Tensor, "N V"], Reading]:
+    def advance(
+        self, state: DecodingState, tokens: Int[Tensor, " N"]
+    ) -> tuple[Float[Tensor, "N V"], DecodingState]:
         """Take one more word of each caption and give the log-probability (nats) of every next one."""
-        decoded = self.decode(tokens.unsqueeze(1), reading)
-        return self.output(decoded.output[:, -1]).log_softmax(-1), reading._replace(past=decoded.past)
+        decoded = self.decode(tokens.unsqueeze(1), state)
+        return self.output(decoded.output[:, -1]).log_softmax(-1), state._replace(past=decoded.past)
 
 
 def caption_loss(model: Captioner, batch: FrameBatch) -> Float[Tensor, ""]:

@@ -194,9 +194,10 @@ def on_multiwoz() -> "pd.DataFrame":
     """List what trackers reach on MultiWOZ 2.1, a row each; those without a record are left out."""
     import pandas as pd
 
+    layouts = ("merge", "merge-blocked", "split", "split-blocked")
     rows = {}
     for share, experiment, names in (
-        ("5,000 dialogues", "state_tracking/relations", ("merge", "merge-blocked", "none")),
+        ("5,000 dialogues", "state_tracking/relations", (*layouts, "none")),
         ("2,100 dialogues", "state_tracking/pretrained", ("merge-minilm", "merge-small", "copy")),
         ("", "state_tracking/encoders", ("carry-over",)),
     ):

@@ -34,12 +34,11 @@ from reasonlib.nn.attention import MultiHeadAttention
 from reasonlib.nn.positions import sinusoidal_positions
 from reasonlib.nn.transformer import FeedForward, initialise
 from reasonlib.story_qa.data.encoding import Batch
-from reasonlib.story_qa.models.hibert import SentenceReaderConfig
+from reasonlib.story_qa.models.hibert import SentenceReaderConfig, encode_by_length
 
 __all__ = ["ComparingLayer", "EvidenceReader", "EvidenceReaderOutput"]
 
 LONGEST = 64  # tokens of a sentence that have a place of their own
-GROUPS = 4  # of sentences of like length, encoded one after another: less padding
 
 
 # The model --------------------------------------------------------------------------------------------------
@@ -166,16 +165,13 @@ class EvidenceReader(nn.Module):
 
     def sentences(self, tokens: Int[Tensor, "U T"]) -> Float[Tensor, "U D"]:
         """Encode each sentence by itself: its [CLS], and the sum of its words, each weighed by its place."""
-        lengths = (tokens != 0).sum(1)
-        order = lengths.argsort(stable=True)
-        result = []
-        for rows in order.chunk(GROUPS):
-            group = tokens[rows, : int(lengths[rows[-1]])]
-            mask = group != 0
+
+        def encode(group: Tensor, mask: Tensor) -> Tensor:
             read = self.encoder(input_ids=group, attention_mask=mask.long()).last_hidden_state[:, 0]
             words = self.encoder.embeddings(input_ids=group)[:, :LONGEST] * mask[:, :LONGEST, None]
-            result.append(read + self.spelt((words * self.places[: words.shape[1]]).sum(1)))
-        return torch.cat(result)[order.argsort()]
+            return read + self.spelt((words * self.places[: words.shape[1]]).sum(1))
+
+        return encode_by_length(encode, tokens)
 
     def forward(self, batch: Batch, *, attention: bool = False) -> EvidenceReaderOutput:
         """Score every answer and every sentence.

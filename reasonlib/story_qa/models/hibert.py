@@ -24,6 +24,7 @@ done here.
 Axes: B questions, S sentences, U distinct sentences, T tokens, D width, A answers, N steps, H heads.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -37,10 +38,39 @@ from reasonlib.nn.positions import sinusoidal_positions
 from reasonlib.nn.transformer import EncoderLayer, PreNorm, TransformerConfig, initialise
 from reasonlib.story_qa.data.encoding import Batch
 
-__all__ = ["SentenceReader", "SentenceReaderConfig", "SentenceReaderOutput", "keep_layers", "reinitialise"]
+__all__ = [
+    "SentenceReader",
+    "SentenceReaderConfig",
+    "SentenceReaderOutput",
+    "encode_by_length",
+    "keep_layers",
+    "reinitialise",
+]
 
 
 GROUPS = 4  # of sentences of like length, encoded one after another: less padding
+
+
+def encode_by_length(
+    encode: Callable[[Tensor, Tensor], Tensor], tokens: Int[Tensor, "U T"]
+) -> Float[Tensor, "U D"]:
+    """Encode sentences in groups of like length, and return their vectors in the order given.
+
+    Parameters
+    ----------
+    encode
+        Gives vectors (G, D) for the tokens of a group (G, t), cut to its longest sentence, and their mask,
+        which is False at padding.
+    tokens
+        Padded with 0.
+    """
+    lengths = (tokens != 0).sum(1)
+    order = lengths.argsort(stable=True)
+    vectors = []
+    for rows in order.chunk(GROUPS):
+        group = tokens[rows, : int(lengths[rows[-1]])]
+        vectors.append(encode(group, group != 0))
+    return torch.cat(vectors)[order.argsort()]
 
 
 # The model --------------------------------------------------------------------------------------------------
@@ -134,15 +164,12 @@ class SentenceReader(nn.Module):
             self.answer = nn.Linear(width, config.answers)
 
     def sentences(self, tokens: Int[Tensor, "U T"]) -> Float[Tensor, "U D"]:
-        """Encode each sentence by itself: the vector of its [CLS]; sentences of like length go together."""
-        lengths = (tokens != 0).sum(1)
-        order = lengths.argsort(stable=True)
-        result = []
-        for rows in order.chunk(GROUPS):
-            group = tokens[rows, : int(lengths[rows[-1]])]
-            mask = (group != 0).long()
-            result.append(self.encoder(input_ids=group, attention_mask=mask).last_hidden_state[:, 0])
-        return torch.cat(result)[order.argsort()]
+        """Encode each sentence by itself: the vector of its [CLS]."""
+
+        def encode(group: Tensor, mask: Tensor) -> Tensor:
+            return self.encoder(input_ids=group, attention_mask=mask.long()).last_hidden_state[:, 0]
+
+        return encode_by_length(encode, tokens)
 
     def forward(self, batch: Batch, *, attention: bool = False) -> SentenceReaderOutput:
         """Score every answer; `attention` also returns where each sentence looked at every step.

@@ -24,19 +24,20 @@ from torch import Tensor, nn
 from reasonlib.nn import (
     Decoded,
     Decoder,
+    DecodingState,
     Encoded,
     Encoder,
     LearnedPositions,
-    Past,
     PostNorm,
     PreNorm,
     SinusoidalPositions,
     TransformerConfig,
     padding_mask,
+    stack_of,
 )
 from reasonlib.training import seeded
 
-__all__ = ["Reading", "Tagger", "TaggerOutput", "Translator", "TranslatorConfig", "TranslatorOutput"]
+__all__ = ["Tagger", "TaggerOutput", "Translator", "TranslatorConfig", "TranslatorOutput"]
 
 POSITIONS = {"sinusoidal": SinusoidalPositions, "learned": LearnedPositions}
 RESIDUALS: dict[str, type[PostNorm] | type[PreNorm]] = {"post": PostNorm, "pre": PreNorm}
@@ -71,14 +72,7 @@ class TranslatorConfig:
     @property
     def stack(self) -> TransformerConfig:
         """Sizes of one stack of layers."""
-        return TransformerConfig(
-            layers=self.layers,
-            width=self.width,
-            heads=self.heads,
-            hidden=self.hidden,
-            dropout=self.dropout,
-            residual=RESIDUALS[self.norm],
-        )
+        return stack_of(self, RESIDUALS[self.norm])
 
 
 class TranslatorOutput(NamedTuple):
@@ -95,34 +89,6 @@ class TranslatorOutput(NamedTuple):
     logits: Float[Tensor, "B T V"]
     encoded: Encoded
     decoded: Decoded
-
-
-class Reading(NamedTuple):
-    """Where the writing of an answer stands: the source as it was read, and what was written so far.
-
-    Attributes
-    ----------
-    memory : (B, S, D)
-        The encoder's output.
-    mask : (B, 1, S)
-        True at tokens, False at padding.
-    past : L of Past, or None
-        Keys and values of the tokens written; None before the first.
-    """
-
-    memory: Float[Tensor, "B S D"]
-    mask: Tensor
-    past: tuple[Past, ...] | None
-
-    @property
-    def rows(self) -> int:
-        """Number of answers under way."""
-        return len(self.memory)
-
-    def select(self, rows: Int[Tensor, " N"]) -> "Reading":
-        """Keep these answers, in this order; one may be named twice, as beam search does."""
-        past = None if self.past is None else tuple(layer.select(rows) for layer in self.past)
-        return Reading(self.memory[rows], self.mask[rows], past)
 
 
 class Translator(nn.Module):
@@ -178,16 +144,18 @@ class Translator(nn.Module):
         decoded = self.decoder(self.embed(given), encoded.output, memory_mask=padding_mask(source))
         return TranslatorOutput(self.logits(decoded.output), encoded, decoded)
 
-    def begin(self, source: Int[Tensor, "B S"]) -> Reading:
+    def begin(self, source: Int[Tensor, "B S"]) -> DecodingState:
         """Read a source once, ready to be answered token by token."""
-        return Reading(self.encode(source).output, padding_mask(source), None)
+        return DecodingState(self.encode(source).output, padding_mask(source))
 
-    def advance(self, reading: Reading, tokens: Int[Tensor, " B"]) -> tuple[Float[Tensor, "B V"], Reading]:
+    def advance(
+        self, state: DecodingState, tokens: Int[Tensor, " B"]
+    ) -> tuple[Float[Tensor, "B V"], DecodingState]:
         """Take one more token of each answer and score the next.
 
         Parameters
         ----------
-        reading : Reading
+        state : DecodingState
             From `begin`, or from the call before.
         tokens : (B,)
             The last token of each answer; the start at first.
@@ -196,14 +164,13 @@ class Translator(nn.Module):
         -------
         scores : (B, V)
             Log-probability (nats) of each next token.
-        reading : Reading
+        state : DecodingState
             To hand back with the token chosen.
         """
-        before = 0 if reading.past is None else reading.past[0].length
-        x = self.embed(tokens.unsqueeze(1), before)
-        decoded = self.decoder(x, reading.memory, memory_mask=reading.mask, past=reading.past)
+        x = self.embed(tokens.unsqueeze(1), state.length)
+        decoded = self.decoder(x, state.memory, memory_mask=state.mask, past=state.past)
         scores = self.logits(decoded.output[:, -1]).log_softmax(-1)
-        return scores, reading._replace(past=decoded.past)
+        return scores, state._replace(past=decoded.past)
 
 
 class TaggerOutput(NamedTuple):

@@ -231,6 +231,38 @@ def subset(kinds: Mapping[str, str], *names: str) -> dict[str, str]:
     return {name: kinds[name] for name in names}
 
 
+def family(topic: str, every: Mapping[str, Any] | None = None, **common: Any) -> Callable[..., Experiment]:
+    """Return a function ``(name, title, rows, **fields)`` that makes experiments with much in common.
+
+    Parameters
+    ----------
+    topic
+        Whose experiments they are.
+    every
+        Settings of every row; a row's own come after them.
+    **common
+        Fields of `Experiment`, which a call may replace or add to.
+
+    Examples
+    --------
+    >>> sums = family("maths_qa", {"digits": 2}, data={"simulated": "stand-in"}, run=print)
+    >>> rows, scales = {"short": {}, "long": {"digits": 9}}, {"smoke": {"steps": 2}}
+    >>> experiment = sums("carries", "Sums with carries", rows, scales=scales)
+    >>> experiment.name, experiment.rows["long"]
+    ('maths_qa/carries', {'digits': 9})
+    """
+
+    def make(name: str, title: str, rows: Mapping[str, Mapping[str, Any]], **fields: Any) -> Experiment:
+        return Experiment(
+            name=f"{topic}/{name}",
+            title=title,
+            rows={row: {**(every or {}), **settings} for row, settings in rows.items()},
+            **{**common, **fields},
+        )
+
+    return make
+
+
 def extend_scales(
     scales: Mapping[str, Mapping[str, Any]], **more: Mapping[str, Any]
 ) -> dict[str, dict[str, Any]]:

@@ -15,7 +15,7 @@ from reasonlib.goal_dialogue.experiments.tasks import (
     run_tasks,
     scales,
 )
-from reasonlib.tracking.experiment import Experiment, Measured, Trial
+from reasonlib.tracking.experiment import Measured, Trial, family
 from reasonlib.training.settings import construct, with_defaults
 
 if TYPE_CHECKING:
@@ -151,26 +151,10 @@ def _build_with_tags(
     return model, task
 
 
-def networks_experiment(
-    name: str,
-    title: str,
-    rows: Mapping[str, Mapping[str, Any]],
-    *,
-    scales: Mapping[str, Mapping[str, Any]],
-    data: Mapping[str, str] = BOTH,
-) -> Experiment:
-    """Return an experiment whose rows are memory networks; see `run_networks`."""
-    return Experiment(
-        name=f"goal_dialogue/{name}",
-        title=title,
-        rows=rows,
-        scales=scales,
-        data=data,
-        run=run_networks,
-        resolve=resolve,
-        version=data_version,
-    )
-
+networks_experiment = family(
+    "goal_dialogue", data=BOTH, run=run_networks, resolve=resolve, version=data_version
+)
+"""Make an experiment whose rows are memory networks; see `run_networks`."""
 
 # Table 3.1 --------------------------------------------------------------------------------------------------
 

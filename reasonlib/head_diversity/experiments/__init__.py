@@ -10,7 +10,7 @@ from reasonlib.head_diversity.experiments.language_model import run_language_mod
 from reasonlib.head_diversity.experiments.pruning import run_pruning
 from reasonlib.head_diversity.experiments.small_samples import run_small_samples
 from reasonlib.head_diversity.experiments.translation import run_translation, sizes, translation_version
-from reasonlib.tracking.experiment import Experiment, extend_scales, subset
+from reasonlib.tracking.experiment import Experiment, extend_scales, family, subset
 
 __all__ = ["DATA", "EXPERIMENTS"]
 
@@ -59,24 +59,13 @@ TEXT: Mapping[str, Mapping[str, Any]] = {
 """Language models: on documents of ten simulated sentences; ``paper`` counts sentences of the treebank."""
 
 
-def _text_experiment(
-    name: str,
-    title: str,
-    rows: Mapping[str, Mapping[str, Any]],
-    *,
-    scales: Mapping[str, Mapping[str, Any]] = TEXT,
-    data: tuple[str, ...] = ("simulated", "penn-treebank"),
-) -> Experiment:
-    return Experiment(
-        name=f"head_diversity/{name}",
-        title=title,
-        rows=rows,
-        scales=scales,
-        data=subset(DATA, *data),
-        run=run_language_model,
-        version=text_version,
-    )
-
+_text_experiment = family(
+    "head_diversity",
+    scales=TEXT,
+    data=subset(DATA, "simulated", "penn-treebank"),
+    run=run_language_model,
+    version=text_version,
+)
 
 LANGUAGE_MODEL = _text_experiment(
     "language_model",
@@ -107,7 +96,7 @@ TREEBANK = _text_experiment(
     scales=extend_scales(
         TEXT, quick={"train": 5000, "valid_size": 500, "test_size": 1000, "epochs": 8, "batch": 32}
     ),
-    data=("penn-treebank", "simulated"),
+    data=subset(DATA, "penn-treebank", "simulated"),
 )  # fmt: skip
 
 STRENGTHS = _text_experiment(
@@ -136,18 +125,14 @@ PAIRS: Mapping[str, Mapping[str, Any]] = {
 """Translators; `shrink` divides the source's widths, and pieces of words are for real text alone."""
 
 
-def _pair_experiment(name: str, title: str, rows: Mapping[str, Mapping[str, Any]]) -> Experiment:
-    return Experiment(
-        name=f"head_diversity/{name}",
-        title=title,
-        rows=rows,
-        scales=PAIRS,
-        data=subset(DATA, "simulated", "doc-en-de"),
-        run=run_translation,
-        version=translation_version,
-        resolve=lambda settings, metric: {**settings, **sizes(settings)},
-    )
-
+_pair_experiment = family(
+    "head_diversity",
+    scales=PAIRS,
+    data=subset(DATA, "simulated", "doc-en-de"),
+    run=run_translation,
+    version=translation_version,
+    resolve=lambda settings, metric: {**settings, **sizes(settings)},
+)
 
 GRID = {64: (1, 2), 128: (1, 2, 4), 256: (1, 2, 4, 8), 512: (1, 2, 4, 8, 16)}
 """Width to numbers of heads (table 4.1)."""

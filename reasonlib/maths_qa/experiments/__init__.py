@@ -9,7 +9,7 @@ from reasonlib.maths_qa.experiments.baselines import run_baseline
 from reasonlib.maths_qa.experiments.bundle import make_bundle
 from reasonlib.maths_qa.experiments.compute import run_compute
 from reasonlib.maths_qa.experiments.pretraining import run_pretraining
-from reasonlib.tracking.experiment import Experiment, extend_scales, subset
+from reasonlib.tracking.experiment import Experiment, extend_scales, family, subset
 
 __all__ = ["DATA", "EXPERIMENTS"]
 
@@ -45,21 +45,7 @@ SCALES: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def _pretraining(
-    name: str,
-    title: str,
-    rows: Mapping[str, Mapping[str, Any]],
-    scales: Mapping[str, Mapping[str, Any]] = SCALES,
-) -> Experiment:
-    return Experiment(
-        name=f"maths_qa/{name}",
-        title=title,
-        rows={row: {**PRE, **settings} for row, settings in rows.items()},
-        scales=scales,
-        data=subset(DATA, "mathematics"),
-        run=run_pretraining,
-    )
-
+_pretraining = family("maths_qa", PRE, scales=SCALES, data=subset(DATA, "mathematics"), run=run_pretraining)
 
 PRETRAINING = _pretraining(
     "pretraining",

@@ -1,6 +1,6 @@
 """The tables of this topic as experiments: what each row is, how it is trained, what is measured."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -15,7 +15,7 @@ from reasonlib.multi_task.experiments.joint import run_joint
 from reasonlib.multi_task.experiments.real import real_version, run_real, run_real_adaptation
 from reasonlib.multi_task.experiments.transfer import run_dial, run_transfer
 from reasonlib.multi_task.models.encoder import BUNDLED
-from reasonlib.tracking.experiment import Experiment, Measured, Trial, extend_scales, subset
+from reasonlib.tracking.experiment import Experiment, Measured, Trial, extend_scales, family, subset
 
 __all__ = ["DATA", "EXPERIMENTS"]
 
@@ -56,24 +56,9 @@ def _make(trial: Trial) -> Measured:
     return make_encoder(trial) if trial.row == "encoder" else make_system(trial)
 
 
-def _simulated(
-    name: str,
-    title: str,
-    rows: Mapping[str, Mapping[str, Any]],
-    *,
-    run: Callable[[Trial], Measured],
-    scales: Mapping[str, Mapping[str, Any]] = SCALES,
-) -> Experiment:
-    return Experiment(
-        name=f"multi_task/{name}",
-        title=title,
-        rows={row: {**SMALL, **settings} for row, settings in rows.items()},
-        scales=scales,
-        data=subset(DATA, "simulated"),
-        run=run,
-        version=encoder_version,
-    )
-
+_simulated = family(
+    "multi_task", SMALL, scales=SCALES, data=subset(DATA, "simulated"), version=encoder_version
+)
 
 JOINT = _simulated(
     "joint",

@@ -11,7 +11,7 @@ from reasonlib.state_tracking.experiments.bundle import make_encoder, make_track
 from reasonlib.state_tracking.experiments.cost import run_cost
 from reasonlib.state_tracking.experiments.train import run_carry, run_tracker
 from reasonlib.state_tracking.models.encoder import BUNDLED
-from reasonlib.tracking.experiment import Experiment, Measured, Trial, extend_scales, subset
+from reasonlib.tracking.experiment import Experiment, Measured, Trial, extend_scales, family, subset
 
 __all__ = ["DATA", "EXPERIMENTS"]
 
@@ -47,23 +47,7 @@ OWN_ENCODER = extend_scales(SCALES, smoke={"encoder": None}, quick={"encoder": N
 """The small encoder instead of the one that a row names, but at ``paper``."""
 
 
-def _trackers(
-    name: str,
-    title: str,
-    rows: Mapping[str, Mapping[str, Any]],
-    scales: Mapping[str, Mapping[str, Any]] = SCALES,
-    data: Mapping[str, str] = DATA,
-) -> Experiment:
-    return Experiment(
-        name=f"state_tracking/{name}",
-        title=title,
-        rows=rows,
-        scales=scales,
-        data=data,
-        run=_run,
-        version=_version,
-    )
-
+_trackers = family("state_tracking", scales=SCALES, data=DATA, run=_run, version=_version)
 
 RELATIONS = _trackers(
     "relations",

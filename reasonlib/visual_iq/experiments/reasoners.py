@@ -16,7 +16,7 @@ import numpy as np
 from torch import Tensor
 
 from reasonlib import training
-from reasonlib.tracking.experiment import Experiment, Measured, Trial, extend_scales, subset
+from reasonlib.tracking.experiment import Measured, Trial, extend_scales, family, subset
 from reasonlib.tracking.trials import measured
 from reasonlib.training import RunOptions
 from reasonlib.training.settings import construct, with_defaults
@@ -206,23 +206,7 @@ SCALES: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def _reasoners(
-    name: str,
-    title: str,
-    rows: Mapping[str, Mapping[str, Any]],
-    scales: Mapping[str, Mapping[str, Any]] = SCALES,
-    data: Mapping[str, str] = datasets.KINDS,
-) -> Experiment:
-    return Experiment(
-        name=f"visual_iq/{name}",
-        title=title,
-        rows=rows,
-        scales=scales,
-        data=data,
-        run=run_reasoner,
-        resolve=_resolve,
-    )
-
+_reasoners = family("visual_iq", scales=SCALES, data=datasets.KINDS, run=run_reasoner, resolve=_resolve)
 
 REASONER = _reasoners(
     "reasoner",

@@ -123,7 +123,7 @@ def test_each_malformed_line_is_one_line_of_error(tmp_path, text, message):
 
 
 def test_a_long_bad_line_is_quoted_in_part():
-    with pytest.raises(DataError, match=r"got 'x{40}\.\.\.'"):
+    with pytest.raises(DataError, match=r"got 'x{60}\.\.\.'"):
         corpus.parse(["x" * 1000], "here", task=1)
 
 

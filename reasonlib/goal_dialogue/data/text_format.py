@@ -17,9 +17,10 @@ so that reading a released file and writing it again gives the same bytes.
 
 import os
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
+from reasonlib.data.files import excerpt, read_lines
 from reasonlib.errors import DataError
 from reasonlib.goal_dialogue.data.example import (
     RELATIONS,
@@ -113,13 +114,7 @@ def parse(
         if not line.strip():
             close()
             continue
-        head, space, text = line.partition(" ")
-        if not (head.isascii() and head.isdigit() and space):
-            raise DataError(
-                f"{name}, line {number}: expected 'ID user<tab>response' or 'ID subject relation value', "
-                f"got {_excerpt(line)}; start the line with its number in the dialogue"
-            )
-        identity = int(head)
+        identity, text = _numbered(line, f"{name}, line {number}")
         if identity == 1:
             close()
         if identity != len(events) + 1:
@@ -135,7 +130,7 @@ def parse(
             spoken = True
             if allowed is not None and event.bot not in allowed:
                 raise DataError(
-                    f"{name}, line {number}: the response {_excerpt(event.bot)} is no candidate; "
+                    f"{name}, line {number}: the response {excerpt(event.bot)} is no candidate; "
                     f"add it to {source}"
                 )
         elif isinstance(event, Fact) and task != 6:
@@ -150,6 +145,17 @@ def parse(
     if not dialogues:
         raise DataError(f"{name}: the file holds no dialogue; {_AGAIN}")
     return dialogues
+
+
+def _numbered(line: str, at: str) -> tuple[int, str]:
+    """Part a line into its ID and its text."""
+    head, space, text = line.partition(" ")
+    if not (head.isascii() and head.isdigit() and space):
+        raise DataError(
+            f"{at}: expected 'ID user<tab>response' or 'ID subject relation value', "
+            f"got {excerpt(line)}; start the line with its number in the dialogue"
+        )
+    return int(head), text
 
 
 def _event(text: str, at: str, task: int) -> Event:
@@ -171,7 +177,7 @@ def _event(text: str, at: str, task: int) -> Event:
     if task == 6 and words[0] == "api_call":
         return Note(text)
     raise DataError(
-        f"{at}: neither a turn nor a fact: {_excerpt(text)}; "
+        f"{at}: neither a turn nor a fact: {excerpt(text)}; "
         "write 'ID user<tab>response' or 'ID subject relation value'"
     )
 
@@ -207,7 +213,7 @@ def read_file(
                 f"{path}: no task number in the file name; call it ...task<1 to 6>... or pass task"
             )
         task = int(number[1])
-    return parse(_lines(path), str(path), task, candidates=candidates, source=source)
+    return parse(read_lines(path, missing=FETCH_HINT), str(path), task, candidates=candidates, source=source)
 
 
 def dumps(dialogues: Iterable[Dialogue]) -> str:
@@ -251,14 +257,14 @@ def read_candidates(path: str | os.PathLike[str]) -> tuple[str, ...]:
     path = Path(path)
     line_of: dict[str, int] = {}
     # The released file of task 6 has no line end after its last response.
-    for number, line in enumerate(_lines(path, whole=False), start=1):
+    for number, line in enumerate(read_lines(path, missing=FETCH_HINT, whole=False), start=1):
         head, space, text = line.partition(" ")
         at = f"{path}, line {number}"
         if not (head.isascii() and head.isdigit() and space and text.strip()) or "\t" in text:
-            raise DataError(f"{at}: expected '1 response', got {_excerpt(line)}; write a response a line")
+            raise DataError(f"{at}: expected '1 response', got {excerpt(line)}; write a response a line")
         if text in line_of:
             raise DataError(
-                f"{at}: {_excerpt(text)} is already on line {line_of[text]}; remove one of the two"
+                f"{at}: {excerpt(text)} is already on line {line_of[text]}; remove one of the two"
             )
         line_of[text] = number
     if not line_of:
@@ -278,12 +284,12 @@ def read_knowledge(path: str | os.PathLike[str]) -> KnowledgeBase:
     path = Path(path)
     facts: dict[str, dict[str, str]] = {}
     seen: dict[tuple[str, str], int] = {}
-    for number, line in enumerate(_lines(path), start=1):
+    for number, line in enumerate(read_lines(path, missing=FETCH_HINT), start=1):
         at = f"{path}, line {number}"
         words = line.replace("\t", " ").split(" ")
         if len(words) != 4 or not all(words) or not (words[0].isascii() and words[0].isdigit()):
             raise DataError(
-                f"{at}: expected '1 subject relation<tab>value', got {_excerpt(line)}; write a fact a line"
+                f"{at}: expected '1 subject relation<tab>value', got {excerpt(line)}; write a fact a line"
             )
         _, subject, relation, value = words
         if relation not in RELATIONS:
@@ -312,37 +318,3 @@ def dumps_knowledge(knowledge: KnowledgeBase) -> str:
         for subject, values in knowledge.facts.items()
         for relation, value in values.items()
     )
-
-
-# Lines
-
-
-def _lines(path: Path, *, whole: bool = True) -> Sequence[str]:
-    """Read a text file as lines; `whole` demands a line end after the last."""
-    try:
-        text = path.read_bytes().decode("utf-8-sig")  # some editors put a mark before the first line
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file; {FETCH_HINT}") from None
-    except OSError as error:
-        raise DataError(
-            f"{path}: cannot be read ({error.strerror}); check the path and its permissions"
-        ) from None
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        raise DataError(
-            f"{path}, line {line}: byte {error.start} is not UTF-8 text; save it as UTF-8"
-        ) from None
-    lines = text.replace("\r\n", "\n").split("\n")
-    if lines[-1] == "":
-        lines.pop()
-    elif whole:
-        raise DataError(
-            f"{path}, line {len(lines)}: the last line has no line end, so it may be cut short; "
-            "get the file again, or end the line if it is complete"
-        )
-    return lines
-
-
-def _excerpt(line: str, width: int = 60) -> str:
-    """Quote the start of a line for an error message."""
-    return repr(line if len(line) <= width else line[:width] + "...")

@@ -16,11 +16,11 @@ gives the same bytes.
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from reasonlib.data import Corpus
-from reasonlib.data.files import write_atomic
+from reasonlib.data.files import excerpt, read_lines, write_atomic
 from reasonlib.errors import DataError, UserError
 from reasonlib.story_qa.data.example import TASKS, Example
 
@@ -140,13 +140,7 @@ def parse(lines: Iterable[str], name: str, task: int) -> list[Example]:
     for number, raw in enumerate(lines, start=1):
         line = raw.rstrip("\r\n")
         where = f"{name}, line {number}"
-        head, _, text = line.partition(" ")
-        if not (head.isascii() and head.isdigit() and text.strip()):
-            raise DataError(
-                f"{where}: expected 'ID text', got {_excerpt(line)}; "
-                "start the line with its number in the story"
-            )
-        identity = int(head)
+        identity, text = _numbered(line, where)
         if identity == 1:
             if pending:
                 raise DataError(
@@ -171,30 +165,14 @@ def parse(lines: Iterable[str], name: str, task: int) -> list[Example]:
             sentences.append(text.rstrip())
             pending = True
             continue
-        question, *rest = text.split("\t")
-        answer = tuple(part.strip() for part in rest[0].split(","))
-        if not question.strip() or not all(answer):
-            raise DataError(
-                f"{where}: question without an answer; write 'question?<tab>answer<tab>supporting IDs'"
-            )
-        if len(rest) > 2:
-            raise DataError(f"{where}: {len(rest) + 1} fields, expected question, answer and supporting IDs")
-        support = []
-        for token in rest[1].split() if len(rest) == 2 else ():
-            index = position.get(int(token)) if token.isascii() and token.isdigit() else None
-            if index is None:
-                raise DataError(
-                    f"{where}: supporting ID {token!r} names no sentence before this question; "
-                    "use the IDs of sentences of the same story"
-                )
-            support.append(index)
+        question, answer, support = _question(text, where, position)
         examples.append(
             Example(
                 task=task,
                 story=tuple(sentences),
-                question=question.strip(),
+                question=question,
                 answer=answer,
-                support=tuple(support),
+                support=support,
                 group=group,
             )
         )
@@ -207,6 +185,40 @@ def parse(lines: Iterable[str], name: str, task: int) -> list[Example]:
             "it looks cut short, fetch it again"
         )
     return examples
+
+
+def _numbered(line: str, where: str) -> tuple[int, str]:
+    """Part a line into its ID and its text."""
+    head, _, text = line.partition(" ")
+    if not (head.isascii() and head.isdigit() and text.strip()):
+        raise DataError(
+            f"{where}: expected 'ID text', got {excerpt(line)}; start the line with its number in the story"
+        )
+    return int(head), text
+
+
+def _question(
+    text: str, where: str, position: Mapping[int, int]
+) -> tuple[str, tuple[str, ...], tuple[int, ...]]:
+    """Part a line into a question, its answer, and the positions of the sentences that support it."""
+    question, *rest = text.split("\t")
+    answer = tuple(part.strip() for part in rest[0].split(","))
+    if not question.strip() or not all(answer):
+        raise DataError(
+            f"{where}: question without an answer; write 'question?<tab>answer<tab>supporting IDs'"
+        )
+    if len(rest) > 2:
+        raise DataError(f"{where}: {len(rest) + 1} fields, expected question, answer and supporting IDs")
+    support = []
+    for token in rest[1].split() if len(rest) == 2 else ():
+        index = position.get(int(token)) if token.isascii() and token.isdigit() else None
+        if index is None:
+            raise DataError(
+                f"{where}: supporting ID {token!r} names no sentence before this question; "
+                "use the IDs of sentences of the same story"
+            )
+        support.append(index)
+    return question.strip(), answer, tuple(support)
 
 
 def read_file(path: str | os.PathLike[str], task: int | None = None) -> list[Example]:
@@ -232,25 +244,7 @@ def read_file(path: str | os.PathLike[str], task: int | None = None) -> list[Exa
                 f"{path}: no task number in the file name; call it qa<task>_... or pass task=1 to 20"
             )
         task = int(result[1])
-    try:
-        text = path.read_bytes().decode("utf-8")
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file; {_fetch_hint()}") from None
-    except OSError as error:
-        raise DataError(
-            f"{path}: cannot be read ({error.strerror}); check the path and its permissions"
-        ) from None
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        raise DataError(
-            f"{path}, line {line}: byte {error.start} is not UTF-8 text; fetch the corpus again"
-        ) from None
-    lines = text.split("\n")
-    if lines.pop() != "":
-        raise DataError(
-            f"{path}, line {len(lines) + 1}: the last line has no line end, so it may be cut short; "
-            "fetch the file again, or end the line if it is complete"
-        )
+    lines = read_lines(path, missing=_fetch_hint())
     return parse(lines, str(path), task)
 
 
@@ -331,11 +325,6 @@ def dumps(examples: Sequence[Example]) -> str:
 def write(examples: Sequence[Example], path: str | os.PathLike[str]) -> None:
     """Write examples to a file; an existing file stays as it is until the new one is complete."""
     write_atomic(Path(path), dumps(examples))
-
-
-def _excerpt(line: str, width: int = 40) -> str:
-    """Quote the start of a line for an error message."""
-    return repr(line if len(line) <= width else line[:width] + "...")
 
 
 def _fetch_hint() -> str:

@@ -84,7 +84,9 @@ def score(task: Task, examples: Sequence[Example], predictions: Sequence[object]
     metrics = {"accuracy": float((labels == values).mean())}
     if len(task.labels) == 2:
         metrics["f1"] = float(f1_score(labels, values, zero_division=0.0))
-        metrics["matthews"] = float(matthews_corrcoef(labels, values))
+        # one class alone correlates with nothing; scikit-learn says the same, with a warning
+        constant = np.ptp(labels) == 0 or np.ptp(values) == 0
+        metrics["matthews"] = 0.0 if constant else float(matthews_corrcoef(labels, values))
     return metrics
 
 

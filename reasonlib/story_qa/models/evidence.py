@@ -1,4 +1,4 @@
-r"""A reader that answers and also marks the sentences it needed; labels for these marks supervise it in training.
+r"""A reader that answers and marks the sentences it needed; labels of these sentences supervise the marks.
 
 Source: Yang et al. (2018), "HotpotQA", section 5, whose reader learns to mark supporting sentences while it
 learns to answer. https://arxiv.org/abs/1809.09600

@@ -1,14 +1,12 @@
 """Pictures of the runs on released sets: what joint training gains, every level, and new sets."""
 
-from collections.abc import Mapping
-
 import pandas as pd
-from matplotlib.figure import Figure
 
 from reasonlib.display import plotting, results
 from reasonlib.display.intervals import Spread, band, spread
 from reasonlib.display.plotting import Picture
 from reasonlib.multi_task.page.figures import differences
+from reasonlib.multi_task.page.transfer import by_share
 from reasonlib.tracking import records
 
 __all__ = ["adaptation", "gains", "levels"]
@@ -83,7 +81,8 @@ def _points(value: Spread) -> str:
 
 def adaptation() -> Picture:
     """Draw accuracy on SNLI and SciTail against the share of their examples, for both encoders."""
-    pictures, origins, counts = [], set(), set()
+    curves: dict[str, dict[str, tuple[list[float], ...]]] = {}
+    origins, counts = set(), set()
     shares = ("0.1", "1", "10", "100")
     for corpus, words in (("snli", "SNLI"), ("scitail", "SciTail")):
         lines: dict[str, tuple[list[float], ...]] = {}
@@ -104,8 +103,8 @@ def adaptation() -> Picture:
                 counts.add(group.records[0].config["new"])
                 lines[f"{name}, {system}"] = band(list(found), list(found.values()))
         if lines:
-            pictures.append(_curves(lines, words))
-    if not pictures:
+            curves[words] = lines
+    if not curves:
         return results.missing(ADAPTATION)
     most = " or ".join(f"{count:,}" for count in sorted(counts))
     caption = (
@@ -113,20 +112,7 @@ def adaptation() -> Picture:
         f"development parts ({results.together(origins)}). Bands: 95 % intervals. Chance is 33 % on SNLI; "
         "on SciTail, whose two labels are not equally frequent, one label alone gets more than half."
     )
-    *first, (drawing, alt) = pictures
+    *first, last = curves
     return plotting.beside(
-        *(plotting.show(one, alt=text) for one, text in first),
-        plotting.show(drawing, alt=alt, caption=caption),
+        *(by_share(curves[words], words) for words in first), by_share(curves[last], last, caption=caption)
     )
-
-
-def _curves(lines: Mapping[str, tuple[list[float], ...]], corpus: str) -> tuple[Figure, str]:
-    drawing = plotting.lines(
-        dict(lines),
-        x="training examples used, in per cent",
-        y=f"accuracy in per cent, {corpus}",
-        limits=(30, 100),
-        log=True,
-    )
-    said = "; ".join(f"{name} from {line[1][0]:.0f} to {line[1][-1]:.0f}" for name, line in lines.items())
-    return drawing, f"Measured accuracy on {corpus} against the share of examples: {said}."

@@ -10,7 +10,7 @@ from reasonlib.display.plotting import Picture
 from reasonlib.multi_task.data.simulator import FAMILY
 from reasonlib.tracking import records
 
-__all__ = ["adaptation", "dials", "equal_steps", "help_matrix", "matrix", "noise"]
+__all__ = ["adaptation", "by_share", "dials", "equal_steps", "help_matrix", "matrix", "noise"]
 
 TRANSFER, ADAPTATION = "multi_task/transfer", "multi_task/adaptation"
 RELATEDNESS = "multi_task/relatedness"
@@ -182,7 +182,7 @@ def adaptation() -> Picture:
         for key, name in (("snli", "SNLI"), ("scitail", "SciTail"))
         for row, label in (("mt-dnn", "MT-DNN"), ("bert", "BERT"))
     }
-    left = _by_share(published, "published")
+    left = by_share(published, "published")
     ours: dict[str, tuple[list[float], ...]] = {}
     origins, examples = set(), 0
     for task in ("captions", "science"):
@@ -197,7 +197,7 @@ def adaptation() -> Picture:
             ours[f"{task}, {ROWS_SHORT[row]}"] = band(list(shares), list(shares.values()))
     if not ours:
         return plotting.beside(left, results.missing(ADAPTATION))
-    right = _by_share(
+    right = by_share(
         ours,
         "simulated",
         caption="Left: the source's figure 2, one run each. Right: our new tasks with "
@@ -207,10 +207,18 @@ def adaptation() -> Picture:
     return plotting.beside(left, right)
 
 
-def _by_share(
-    series: Mapping[str, tuple[list[float], ...]], kind: str, caption: str | None = None
-) -> Picture:
-    """Draw accuracy against the share of examples; `kind` is the kind of the numbers, such as published."""
+def by_share(series: Mapping[str, tuple[list[float], ...]], kind: str, caption: str | None = None) -> Picture:
+    """Draw accuracy against the share of training examples that were used.
+
+    Parameters
+    ----------
+    series
+        From the name of a line to its shares and accuracies, both in per cent, and the band around them if any.
+    kind
+        What the accuracies are, for the axis: published, simulated, or the name of a set.
+    caption
+        Under the picture.
+    """
     spoken = "; ".join(f"{name} from {y[0]:.0f} to {y[-1]:.0f}" for name, (_, y, *_) in series.items())
     return plotting.show(
         plotting.lines(

@@ -213,7 +213,7 @@ def by_share(series: Mapping[str, tuple[list[float], ...]], kind: str, caption: 
     Parameters
     ----------
     series
-        From the name of a line to its shares and accuracies, both in per cent, and the band around them if any.
+        From the name of a line to its shares and accuracies in per cent, and the band around them if any.
     kind
         What the accuracies are, for the axis: published, simulated, or the name of a set.
     caption

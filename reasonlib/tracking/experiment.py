@@ -253,6 +253,7 @@ def family(topic: str, every: Mapping[str, Any] | None = None, **common: Any) ->
     """
 
     def make(name: str, title: str, rows: Mapping[str, Mapping[str, Any]], **fields: Any) -> Experiment:
+        """Make an experiment of this family; `fields` are other fields of `Experiment`."""
         return Experiment(
             name=f"{topic}/{name}",
             title=title,

@@ -200,8 +200,8 @@ def choose_member(app, what, name, obj, skip, options):
     if what != "module" or not here:
         return None
     home = getattr(obj, "__module__", None) or ""
-    if home.startswith("reasonlib") and home != here:
-        return True
+    if home.startswith("reasonlib") and home != here and getattr(obj, "__name__", name) == name:
+        return True  # imported; what another module's factory made has a name of its own
     return False if name in getattr(sys.modules.get(here), "__all__", ()) else None
 
 

@@ -13,6 +13,7 @@ from reasonlib.multi_task.experiments.conflict import run_conflict
 from reasonlib.multi_task.experiments.heads import run_heads
 from reasonlib.multi_task.experiments.joint import run_joint
 from reasonlib.multi_task.experiments.real import real_version, run_real, run_real_adaptation
+from reasonlib.multi_task.experiments.real_transfer import SIMULATED, run_real_transfer
 from reasonlib.multi_task.experiments.transfer import run_dial, run_transfer
 from reasonlib.multi_task.models.encoder import BUNDLED
 from reasonlib.tracking.experiment import Experiment, Measured, Trial, extend_scales, family, subset
@@ -245,6 +246,27 @@ REAL_ADAPTATION = Experiment(
     version=real_version,
 )
 
+REAL_TRANSFER = Experiment(
+    name="multi_task/real-transfer",
+    title="Which released set helps which: a small target with each other set beside it",
+    rows={name: {**MINILM, "rule": "uniform"} for name in SIMULATED},
+    # 20 mini-batches of the target and 60 of the other: the target takes as many steps alone as beside it
+    scales={
+        "smoke": {**FEW["smoke"], "encoder": None, "frozen": 0, "lr": 1e-3, "batch": 8, "longest": 64},
+        "quick": {
+            "few": 160, "many": 480, "checked": 100, "asked": 1000, "epochs": 2, "batch": 8, "longest": 64,
+            "least_steps": 80,
+        },
+        "paper": {
+            "few": 1000, "many": 3000, "checked": 300, "asked": 2000, "epochs": 4, "batch": 32,
+            "longest": 128, "least_steps": 252, "frozen": 0,
+        },
+    },
+    data=subset(DATA, "sentence-tasks", "simulated"),
+    run=run_real_transfer,
+    version=real_version,
+)  # fmt: skip
+
 BUNDLE = Experiment(
     name="multi_task/bundle",
     title="The bundled encoder and MT-DNN",
@@ -263,6 +285,6 @@ EXPERIMENTS = {
     experiment.name: experiment
     for experiment in (
         JOINT, HEADS, SAMPLING, ADAPTATION, TRANSFER, RELATEDNESS, SIZE, SIZE_EQUAL_STEPS, NOISE, CONFLICT,
-        REAL, REAL_ADAPTATION, BUNDLE,
+        REAL, REAL_ADAPTATION, REAL_TRANSFER, BUNDLE,
     )
 }  # fmt: skip

@@ -9,7 +9,7 @@
 A **gain** is the target's metric with help minus its metric alone, on the same test examples.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from reasonlib.multi_task.data.datasets import Splits, load_simulated
@@ -18,7 +18,7 @@ from reasonlib.multi_task.experiments.joint import joined
 from reasonlib.multi_task.experiments.train import Trained, evaluate, recipe_of, train
 from reasonlib.tracking.experiment import Measured, Trial
 
-__all__ = ["TARGETS", "run_dial", "run_transfer"]
+__all__ = ["TARGETS", "measure_transfer", "run_dial", "run_transfer"]
 
 TARGETS = ("entailment", "paraphrase")
 """The small tasks of the dials; inference helps them."""
@@ -48,15 +48,43 @@ def _measure(trial: Trial, trained: Trained, split: Splits) -> float:
 
 
 def run_transfer(trial: Trial) -> Measured:
-    """Measure a target alone and with each other task; the row is the target."""
-    settings = trial.settings
-    target = _load(settings, trial.row, settings["few"], trial.seed)
-    alone = _fit(trial, [target])
-    runs, metrics = [alone], {"alone": _measure(trial, alone, target)}
-    for name in FAMILY:
-        if name != trial.row:
-            helped = _fit(trial, [target, _load(settings, name, settings["many"], trial.seed)])
-            metrics[f"with.{name}"] = _measure(trial, helped, target)
+    """Measure a simulated target alone and with each other task; the row is the target."""
+
+    def load(task: str, count: int) -> Splits:
+        return _load(trial.settings, task, count, trial.seed)
+
+    return measure_transfer(trial, load, FAMILY)
+
+
+def measure_transfer(
+    trial: Trial, load: Callable[[str, int], Splits], names: Sequence[str], *, target: str | None = None
+) -> Measured:
+    """Measure a target with few examples alone, and with many of each other task beside it.
+
+    Parameters
+    ----------
+    trial
+        Its settings ``few`` and ``many`` are the sizes.
+    load
+        ``load(name, count)`` gives a task with that many training examples.
+    names
+        The tasks.
+    target
+        One of them; by default the trial's row.
+
+    Returns
+    -------
+    Measured
+        The target's metric as ``alone`` and ``with.NAME``, and the difference as ``gain.NAME``.
+    """
+    settings, target = trial.settings, target or trial.row
+    few = load(target, settings["few"])
+    alone = _fit(trial, [few])
+    runs, metrics = [alone], {"alone": _measure(trial, alone, few)}
+    for name in names:
+        if name != target:
+            helped = _fit(trial, [few, load(name, settings["many"])])
+            metrics[f"with.{name}"] = _measure(trial, helped, few)
             metrics[f"gain.{name}"] = metrics[f"with.{name}"] - metrics["alone"]
             runs.append(helped)
     return joined(runs, metrics)

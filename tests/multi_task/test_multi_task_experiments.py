@@ -162,6 +162,16 @@ def test_a_target_takes_as_many_steps_alone_as_beside_its_helper():
         assert 2 * settings["least_steps"] <= scale["epochs"] * (target + helper)  # not repeated
 
 
+@pytest.mark.parametrize("scale", ["quick", "paper"])
+def test_a_released_target_takes_about_as_many_steps_alone_as_beside_another(scale):
+    settings = EXPERIMENTS["multi_task/real-transfer"].scales[scale]
+    target, helper = (-(-settings[name] // settings["batch"]) for name in ("few", "many"))
+    beside = plan([target, helper], rule="uniform").count(0) * settings["epochs"]
+    alone = -(-settings["least_steps"] // (settings["epochs"] * target)) * settings["epochs"] * target
+    assert beside == settings["least_steps"] and beside <= alone <= 1.02 * beside
+    assert 2 * settings["least_steps"] <= settings["epochs"] * (target + helper)  # not repeated
+
+
 def test_rows_that_begin_alike_share_the_beginning(tmp_path):
     options = {"scale": "smoke", "data": "simulated", "device": "cpu"}
     run(EXPERIMENTS["multi_task/real"], rows="own-mt-dnn", checkpoints=tmp_path, **options)

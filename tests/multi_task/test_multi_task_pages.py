@@ -64,6 +64,14 @@ def test_gains_of_older_code_are_not_shown(measured):
     assert transfer.help_matrix() is None
 
 
+def test_released_sets_that_help_each_other_are_a_table_too(measured):
+    assert "reasonlib run multi_task/real-transfer" in released.transfer().alt
+    measured["rte"] = Group({"gain.mrpc": [0.05, 0.051, 0.052], "gain.wikiqa": [0.1, -0.1, 0.2]})
+    shown = released.transfer()
+    assert "Clear of zero: MRPC helps RTE." in shown.alt
+    assert "<b>+5.1</b>" in shown._repr_html_() and "+6.7" in shown._repr_html_()
+
+
 def test_released_sets_show_the_encoders_that_were_run(measured):
     assert "reasonlib run multi_task/real" in released.gains().alt and released.levels().empty
     assert "reasonlib run multi_task/real-adaptation" in released.adaptation().alt

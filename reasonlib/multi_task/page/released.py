@@ -6,10 +6,10 @@ from reasonlib.display import plotting, results
 from reasonlib.display.intervals import Spread, band, spread
 from reasonlib.display.plotting import Picture
 from reasonlib.multi_task.page.figures import differences
-from reasonlib.multi_task.page.transfer import by_share
+from reasonlib.multi_task.page.transfer import by_share, matrix
 from reasonlib.tracking import records
 
-__all__ = ["adaptation", "gains", "levels"]
+__all__ = ["adaptation", "gains", "levels", "transfer"]
 
 REAL, ADAPTATION, DATA = "multi_task/real", "multi_task/real-adaptation", "sentence-tasks"
 
@@ -116,3 +116,9 @@ def adaptation() -> Picture:
     return plotting.beside(
         *(by_share(curves[words], words) for words in first), by_share(curves[last], last, caption=caption)
     )
+
+
+def transfer() -> Picture:
+    """Draw which released set helps which as a table, shaded by the gain."""
+    names = {metric.partition(".")[0]: name for metric, name in SETS.items()}
+    return matrix("multi_task/real-transfer", names, data=DATA)

@@ -27,8 +27,19 @@ def points(group: records.Group | None, metric: str) -> Spread | None:
     return None if summary is None else spread(summary, factor=100)
 
 
-def help_matrix() -> dict[str, Any] | None:
+def help_matrix(
+    experiment: str = TRANSFER, names: Mapping[str, str] | None = None, *, data: str | None = None
+) -> dict[str, Any] | None:
     """Return what the page shows of which task helps which; None if no run of today's code did.
+
+    Parameters
+    ----------
+    experiment
+        Its rows are the targets.
+    names
+        From each task to what the page calls it; by default the simulated tasks under their own names.
+    data
+        The data set; by default the first.
 
     Returns
     -------
@@ -36,16 +47,20 @@ def help_matrix() -> dict[str, Any] | None:
         ``gains[helper][target]`` in points, ``mean`` and the ends of the 95 % interval (None for one run), in
         the order of ``tasks``; None on the diagonal and where nothing was measured.
     """
-    groups = {target: group for target in FAMILY if (group := records.best(TRANSFER, target)) is not None}
-    groups = {target: group for target, group in groups.items() if group.stale is None}
+    names = {task: task for task in FAMILY} if names is None else names
+    groups = {}
+    for target in names:
+        group = records.best(experiment, target, data=data)
+        if group is not None and group.stale is None:
+            groups[target] = group
     if not groups:
         return None
-    gains = [[_ends(points(groups.get(target), f"gain.{helper}")) for target in FAMILY] for helper in FAMILY]
+    gains = [[_ends(points(groups.get(target), f"gain.{helper}")) for target in names] for helper in names]
     first = next(iter(groups.values()))
     config = first.records[0].config
     return {
-        "tasks": list(FAMILY),
-        "names": {task: task for task in FAMILY},
+        "tasks": list(names),
+        "names": dict(names),
         "gains": gains,
         "note": f"Points of the task's own metric, gained or lost. The task has {config['few']:,} examples, "
         f"the second task {config['many']:,}; {results.origin(first)}. Framed: the 95 % interval "
@@ -61,12 +76,14 @@ def _ends(gain: Spread | None) -> dict[str, float | None] | None:
     return {"mean": gain.mean, "low": gain.mean - gain.half, "high": gain.mean + gain.half}
 
 
-def matrix() -> Picture:
-    """Draw which task helps which as a table, shaded by the gain."""
-    shown = help_matrix()
+def matrix(
+    experiment: str = TRANSFER, names: Mapping[str, str] | None = None, *, data: str | None = None
+) -> Picture:
+    """Draw which task helps which as a table, shaded by the gain; parameters as of `help_matrix`."""
+    shown = help_matrix(experiment, names, data=data)
     if shown is None:
-        return results.missing(TRANSFER)
-    tasks, gains = shown["tasks"], shown["gains"]
+        return results.missing(experiment)
+    tasks, gains = list(shown["names"].values()), shown["gains"]
     largest = max(abs(gain["mean"]) for row in gains for gain in row if gain is not None)
     rows, sure = [], []
     for helper, row in zip(tasks, gains, strict=True):

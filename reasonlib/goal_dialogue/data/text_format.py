@@ -17,7 +17,9 @@ so that reading a released file and writing it again gives the same bytes.
 
 import os
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 from reasonlib.data.files import excerpt, read_lines
@@ -93,58 +95,67 @@ def parse(
         raise ValueError(f"task must be 1 to {len(TASK_NAMES)}, got {task}")
     allowed = None if candidates is None else frozenset(candidates)
     dialogues: list[Dialogue] = []
-    events: list[Event] = []
-    facts: dict[tuple[str, str], tuple[str, int]] = {}
-    number = start = 0
-    spoken = False
-
-    def close() -> None:
-        nonlocal events, facts, spoken
-        if events and not spoken:
-            raise DataError(
-                f"{name}, line {start}: the dialogue that starts here has no turn; "
-                "add 'ID user<tab>response' or remove its facts"
-            )
-        if events:
-            dialogues.append(Dialogue(task=task, events=tuple(events)))
-        events, facts, spoken = [], {}, False
-
-    for number, raw in enumerate(lines, start=1):
-        line = raw.rstrip("\r\n")
-        if not line.strip():
-            close()
+    for dialogue, numbered in groupby(_numbered_lines(lines, name), key=itemgetter(0)):
+        if not dialogue:
             continue
-        identity, text = _numbered(line, f"{name}, line {number}")
-        if identity == 1:
-            close()
-        if identity != len(events) + 1:
-            expected = f"{len(events) + 1} or 1" if events else "1"
-            raise DataError(
-                f"{name}, line {number}: ID {identity} is out of sequence, expected {expected}; "
-                "number the lines of a dialogue from 1"
-            )
-        if not events:
-            start = number
-        event = _event(text, f"{name}, line {number}", task)
-        if isinstance(event, Turn):
-            spoken = True
-            if allowed is not None and event.bot not in allowed:
+        events: list[Event] = []
+        facts: dict[tuple[str, str], tuple[str, int]] = {}
+        start = 0
+        for _, number, text in numbered:
+            start = start or number
+            event = _event(text, f"{name}, line {number}", task)
+            if isinstance(event, Turn) and allowed is not None and event.bot not in allowed:
                 raise DataError(
                     f"{name}, line {number}: the response {excerpt(event.bot)} is no candidate; "
                     f"add it to {source}"
                 )
-        elif isinstance(event, Fact) and task != 6:
-            value, line_of = facts.setdefault((event.subject, event.relation), (event.value, number))
-            if value != event.value:
-                raise DataError(
-                    f"{name}, line {number}: {event.subject} has {event.relation} {event.value!r}, but "
-                    f"{value!r} on line {line_of}; remove the wrong one"
-                )
-        events.append(event)
-    close()
+            if isinstance(event, Fact) and task != 6:
+                _check_fact(event, number, facts, name)
+            events.append(event)
+        if not any(isinstance(event, Turn) for event in events):
+            raise DataError(
+                f"{name}, line {start}: the dialogue that starts here has no turn; "
+                "add 'ID user<tab>response' or remove its facts"
+            )
+        dialogues.append(Dialogue(task=task, events=tuple(events)))
     if not dialogues:
         raise DataError(f"{name}: the file holds no dialogue; {_AGAIN}")
     return dialogues
+
+
+def _numbered_lines(lines: Iterable[str], name: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the number of the dialogue, the number of the line and the text of each line, without its ID.
+
+    A dialogue starts with ID 1 and ends before a blank line, which belongs to dialogue 0, or the next ID 1.
+    """
+    dialogue = last = 0
+    for number, raw in enumerate(lines, start=1):
+        line = raw.rstrip("\r\n")
+        if not line.strip():
+            last = 0
+            yield 0, number, ""
+            continue
+        identity, text = _numbered(line, f"{name}, line {number}")
+        if identity == 1:
+            dialogue += 1
+        elif identity != last + 1:
+            expected = f"{last + 1} or 1" if last else "1"
+            raise DataError(
+                f"{name}, line {number}: ID {identity} is out of sequence, expected {expected}; "
+                "number the lines of a dialogue from 1"
+            )
+        last = identity
+        yield dialogue, number, text
+
+
+def _check_fact(fact: Fact, number: int, facts: dict[tuple[str, str], tuple[str, int]], name: str) -> None:
+    """Note the value of a fact and its line; raise if an earlier fact of the dialogue has another value."""
+    value, line = facts.setdefault((fact.subject, fact.relation), (fact.value, number))
+    if value != fact.value:
+        raise DataError(
+            f"{name}, line {number}: {fact.subject} has {fact.relation} {fact.value!r}, but "
+            f"{value!r} on line {line}; remove the wrong one"
+        )
 
 
 def _numbered(line: str, at: str) -> tuple[int, str]:

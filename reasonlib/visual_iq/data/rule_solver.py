@@ -8,7 +8,7 @@ count, for they say more.
 Axes: N problems, E candidates, P panels, S slots of a component, A 4 attributes, G 4 groups of rules.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -141,18 +141,61 @@ def infer_component(
     component: Component, entities: Int[ndarray, "N P S A"], named: Int[ndarray, "N G 3"] | None = None
 ) -> ComponentInference:
     """Read the rules of one component, and judge its candidates: the panels after the first eight."""
-    number = len(entities)
     filled = entities[..., 0] > 0
-    sets = (filled << np.arange(filled.shape[-1])).sum(axis=-1)
-    counts = filled.sum(axis=-1)
     attributes = [
         _AttributeInference(component, group, entities[..., group - 1], filled, named) for group in (1, 2, 3)
     ]
-
-    rules = np.full((number, len(GROUPS), 3), -1, np.int8)
+    slots = _infer_slots(component, entities, filled, attributes, named)
+    number_rule, expected, numbered = _infer_number(component, filled, attributes, named)
+    rules = np.full((len(entities), len(GROUPS), 3), -1, np.int8)
+    rules[:, 0] = np.where(slots.rule[:, :1] >= 0, slots.rule, number_rule)
     for group, attribute in enumerate(attributes, start=1):
         rules[:, group] = attribute.rules
+    return ComponentInference(
+        rules,
+        copied=slots.consistent["copied"],
+        remade=slots.consistent["remade"],
+        numbered=numbered,
+        by_copies=slots.fits["copied"],
+        by_slots=slots.fits["remade"],
+        open_places=slots.open | (slots.rule[:, 0] < 0) & _has_several(expected),
+        open_looks=np.any([_has_several(attribute.expected) for attribute in attributes], axis=0),
+    )
+
+
+class _SlotInference(NamedTuple):
+    """What the rules on the slots of a component say.
+
+    Parameters
+    ----------
+    rule
+        Code of the first rule that fits the rows and explains the question; -1 where there is none.
+    consistent
+        Candidates that follow such a rule: on slots whose entities are ``copied``, or ``remade``.
+    fits
+        Whether such a rule fits the rows, for both kinds.
+    open
+        Whether rules that fit foretell different slots.
+    """
+
+    rule: Int[ndarray, "N 3"]
+    consistent: dict[str, Bool[ndarray, "N E"]]
+    fits: dict[str, Bool[ndarray, "N"]]
+    open: Bool[ndarray, "N"]
+
+
+def _infer_slots(
+    component: Component,
+    entities: Int[ndarray, "N P S A"],
+    filled: Bool[ndarray, "N P S"],
+    attributes: Sequence["_AttributeInference"],
+    named: Int[ndarray, "N G 3"] | None,
+) -> _SlotInference:
+    """Read the rules on slots, and judge the candidates by them and by the attributes of the entities."""
+    number = len(entities)
+    sets = (filled << np.arange(filled.shape[-1])).sum(axis=-1)  # (N, P), slots as bits
     shape = (number, entities.shape[1] - CONTEXT)
+    rule = np.full((number, 3), -1, np.int8)
     consistent_by_tier = {"copied": np.zeros(shape, bool), "remade": np.zeros(shape, bool)}
     fits_by_tier = {"copied": np.zeros(number, bool), "remade": np.zeros(number, bool)}
     predicted = np.full(number, -1)
@@ -180,9 +223,20 @@ def infer_component(
         ambiguous[index] |= (predicted[index] >= 0) & (predicted[index] != third[index])
         first = index[predicted[index] < 0]
         predicted[first] = third[first]
-        rules[first, 0] = option.code
+        rule[first] = option.code
+    return _SlotInference(rule, consistent_by_tier, fits_by_tier, ambiguous)
 
-    expected = np.zeros(number, np.int64)
+
+def _infer_number(
+    component: Component,
+    filled: Bool[ndarray, "N P S"],
+    attributes: Sequence["_AttributeInference"],
+    named: Int[ndarray, "N G 3"] | None,
+) -> tuple[Int[ndarray, "N 3"], Int[ndarray, "N"], Bool[ndarray, "N E"]]:
+    """Read the rules on numbers: the code of the first, the numbers foretold (as bits), who follows them."""
+    counts = filled.sum(axis=-1)
+    rule = np.full((len(filled), 3), -1, np.int8)
+    expected = np.zeros(len(filled), np.int64)
     for option in grammar.possible_rules(component, 0):
         if option.governed != "number":
             continue
@@ -190,21 +244,11 @@ def infer_component(
         fits &= _matches_named(named, 0, option) & (third >= 1) & (third <= component.number[1])
         fits = np.flatnonzero(fits)
         expected[fits] |= 1 << third[fits]
-        first = fits[rules[fits, 0, 0] < 0]
-        rules[first, 0] = option.code
+        rule[fits[rule[fits, 0] < 0]] = option.code
     numbered = (expected[:, None] >> counts[:, CONTEXT:] & 1).astype(bool)
     for attribute in attributes:
         numbered &= attribute.free_or_follows
-    return ComponentInference(
-        rules,
-        copied=consistent_by_tier["copied"],
-        remade=consistent_by_tier["remade"],
-        numbered=numbered,
-        by_copies=fits_by_tier["copied"],
-        by_slots=fits_by_tier["remade"],
-        open_places=ambiguous | (predicted < 0) & _has_several(expected),
-        open_looks=np.any([_has_several(attribute.expected) for attribute in attributes], axis=0),
-    )
+    return rule, expected, numbered
 
 
 def _has_several(bits: Int[ndarray, "N"]) -> Bool[ndarray, "N"]:

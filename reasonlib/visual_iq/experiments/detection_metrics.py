@@ -2,11 +2,12 @@
 
 Source: An (2021), section 3.3.3 and table 3.1.
 
-Axes: M panels, S 9 slots, D detections.
+Axes: M panels, S 9 slots, D detections, A 4 attributes, E located entities, L levels.
 """
 
 import numpy as np
 import torch
+from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 from torch import Tensor
 
@@ -51,63 +52,90 @@ def measure(
         pixel, but must guess among levels drawn with the same; ``angle_blind``: one who must guess among
         all angles that turn a shape onto itself.
     """
-    columns: list[list[Tensor]] = [[] for _ in range(3)]
-    for start in range(0, len(panels.configuration), 512):
-        chunk = Panels(*(tensor[start : start + 512] for tensor in panels))
-        for column, tensor in zip(
-            columns,
-            model.detect_batch(render.render_panels(*chunk), threshold=threshold, batch=batch),
-            strict=True,
-        ):
-            column.append(tensor)
-    boxes, scores, levels = (torch.cat(column) for column in columns)
-    positions = POSITION_OF[panels.configuration]
-    present, true_boxes = (
-        torch.from_numpy(positions >= 0),
-        torch.from_numpy(render.entity_boxes(*panels).astype(np.float32)),
-    )
-    iou_table = iou(boxes, true_boxes).masked_fill(~present[:, None], -1.0)
-    overlaps, object_index = iou_table.max(-1)
-    located = ((overlaps >= overlap) & (scores > 0)).numpy()
+    boxes, scores, levels = _detect(model, panels, threshold=threshold, batch=batch)
+    positions = POSITION_OF[panels.configuration]  # (M, S), -1 where the configuration has no slot
+    true_boxes = render.entity_boxes(*panels).astype(np.float32)
+    located, object_index = _locate(boxes, scores, torch.from_numpy(true_boxes), positions >= 0, overlap)
     row, which = np.nonzero(located)
-    slot = object_index.numpy()[row, which]
+    slot = object_index[row, which]
     guess, truth = levels.numpy()[row, which], panels.entities[row, slot].astype(int)
     detected_positions = nearest_positions(boxes.numpy()[row, which], guess)
     right = guess[:, 0] == truth[:, 0]
     entity = (truth[:, 0] > 0) & (guess[:, 0] > 0)
-    hit = np.zeros(positions.shape, dtype=bool)
-    hit[row[right], slot[right]] = True
-
-    def share(values: ndarray) -> float:
-        return float(np.mean(values)) if np.size(values) else float("nan")
-
     result = {
-        "recall": share(hit[positions >= 0]),
+        "recall": _share(_marked(positions.shape, row[right], slot[right])[positions >= 0]),
         "precision": float(right.sum() / max(1, int((scores > 0).sum()))),
-        "type": share(right),
+        "type": _share(right),
     }
-    true_levels, read_levels = truth[entity], guess[entity]
     same_drawing = {
         name: indistinguishable_levels(panels, name)[row, slot][entity] for name in ("size", "angle")
     }
-    same_by_symmetry = symmetric_angles()[true_levels[:, 0], true_levels[:, 3]]
-    rows = np.arange(len(true_levels))
-    for name, axis in (("size", 1), ("colour", 2), ("angle", 3)):
-        result[name] = share(read_levels[:, axis] == true_levels[:, axis])
-    fair = same_drawing["size"][rows, read_levels[:, 1]]
-    result |= {
-        "size_fair": share(fair),
-        "angle_fair": share(same_by_symmetry[rows, read_levels[:, 3]]),
-        "size_limit": share(1 / same_drawing["size"].sum(-1)),
-        "angle_limit": share(1 / same_drawing["angle"].sum(-1)),
-        "angle_blind": share(1 / same_by_symmetry.sum(-1)),
-    }
+    result |= _level_metrics(guess[entity], truth[entity], same_drawing)
+    fair = _allowed(same_drawing["size"], guess[entity, 1]) & (guess[entity, 2] == truth[entity, 2])
     all_correct = right & (detected_positions == positions[row, slot])
-    all_correct[np.flatnonzero(entity)[~(fair & (read_levels[:, 2] == true_levels[:, 2]))]] = False
-    result["position"] = share(detected_positions == positions[row, slot])
-    result["box_l1"] = share(np.abs(boxes.numpy()[row, which] - true_boxes.numpy()[row, slot]))
-    correct_slots = np.zeros(positions.shape, dtype=bool)
-    correct_slots[row[all_correct], slot[all_correct]] = True
+    all_correct[np.flatnonzero(entity)[~fair]] = False
+    result["position"] = _share(detected_positions == positions[row, slot])
+    result["box_l1"] = _share(np.abs(boxes.numpy()[row, which] - true_boxes[row, slot]))
+    correct_slots = _marked(positions.shape, row[all_correct], slot[all_correct])
     extra = (scores > 0).sum(-1).numpy() > (positions >= 0).sum(-1)
-    result["panel"] = share((correct_slots | (positions < 0)).all(-1) & ~extra)
+    result["panel"] = _share((correct_slots | (positions < 0)).all(-1) & ~extra)
     return result
+
+
+def _detect(
+    model: Detector, panels: Panels, *, threshold: float, batch: int
+) -> tuple[Float[Tensor, "M D 4"], Float[Tensor, "M D"], Int[Tensor, "M D A"]]:
+    """Draw panels, 512 at a time, and return the boxes, probabilities and levels of what is detected."""
+    columns: list[list[Tensor]] = [[] for _ in range(3)]
+    for start in range(0, len(panels.configuration), 512):
+        chunk = Panels(*(tensor[start : start + 512] for tensor in panels))
+        detected = model.detect_batch(render.render_panels(*chunk), threshold=threshold, batch=batch)
+        for column, tensor in zip(columns, detected, strict=True):
+            column.append(tensor)
+    boxes, scores, levels = (torch.cat(column) for column in columns)
+    return boxes, scores, levels
+
+
+def _locate(
+    boxes: Float[Tensor, "M D 4"],
+    scores: Float[Tensor, "M D"],
+    true_boxes: Float[Tensor, "M S 4"],
+    present: Bool[ndarray, "M S"],
+    overlap: float,
+) -> tuple[Bool[ndarray, "M D"], Int[ndarray, "M D"]]:
+    """Find the slot that each detection overlaps most, and whether by as much as `overlap`."""
+    table = iou(boxes, true_boxes).masked_fill(~torch.from_numpy(present)[:, None], -1.0)
+    overlaps, slot = table.max(-1)
+    return ((overlaps >= overlap) & (scores > 0)).numpy(), slot.numpy()
+
+
+def _level_metrics(
+    guess: Int[ndarray, "E A"], truth: Int[ndarray, "E A"], same_drawing: dict[str, Bool[ndarray, "E _"]]
+) -> dict[str, float]:
+    """Compare the size, colour and angle of located entities with what was drawn, exactly and fairly."""
+    same_by_symmetry = symmetric_angles()[truth[:, 0], truth[:, 3]]
+    return {
+        "size": _share(guess[:, 1] == truth[:, 1]),
+        "colour": _share(guess[:, 2] == truth[:, 2]),
+        "angle": _share(guess[:, 3] == truth[:, 3]),
+        "size_fair": _share(_allowed(same_drawing["size"], guess[:, 1])),
+        "angle_fair": _share(_allowed(same_by_symmetry, guess[:, 3])),
+        "size_limit": _share(1 / same_drawing["size"].sum(-1)),
+        "angle_limit": _share(1 / same_drawing["angle"].sum(-1)),
+        "angle_blind": _share(1 / same_by_symmetry.sum(-1)),
+    }
+
+
+def _allowed(levels: Bool[ndarray, "E L"], guess: Int[ndarray, "E"]) -> Bool[ndarray, "E"]:
+    """Tell which guesses are among the levels that count as right."""
+    return levels[np.arange(len(guess)), guess]
+
+
+def _marked(shape: tuple[int, ...], row: ndarray, slot: ndarray) -> Bool[ndarray, "M S"]:
+    marked = np.zeros(shape, dtype=bool)
+    marked[row, slot] = True
+    return marked
+
+
+def _share(values: ndarray) -> float:
+    return float(np.mean(values)) if np.size(values) else float("nan")

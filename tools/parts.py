@@ -200,7 +200,7 @@ def results_page(name: str) -> str:
     """The results page of a topic, below its introduction."""
     rows = [row for row in claim_rows(name) if not row["goal"]]
     goals = [row for row in claim_rows(name) if row["goal"]]
-    closed = "On the site long tables are closed; the line that counts their verdicts opens them."
+    closed = "On the site, long tables are folded: click the line that counts the verdicts to open a table."
     lines = [f"{tally(rows)}. {closed}", ""]
     for place, where, members in groups(rows):
         lines += section(heading(place, where), members)
@@ -208,7 +208,7 @@ def results_page(name: str) -> str:
         lines += [
             "## Goals of this book",
             "",
-            "What this book aims at beyond the source. These are no claims of the source.",
+            "This book also has goals of its own. The source makes no such claims.",
             "",
         ]
         lines += [*raw(board(goals, "Goals of this book")), *again(goals)]

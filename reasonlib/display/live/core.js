@@ -60,7 +60,8 @@ const BUDGET = 2; // milliseconds of each frame for a long computation; the rest
 
 /**
  * Run a long computation, a generator, for a moment of each frame until it is done, so that the page stays responsive.
- * `shown(done, ms)` is called after each part. Returns a function that stops it. With `once`, all is done in one go.
+ * `shown(done, ms)` is called after each part. It begins in the next frame, when the browser has shown what was pressed.
+ * Returns a function that stops it. With `once`, all is done in one go, and now.
  */
 function littleByLittle(work, shown, { once = false } = {}) {
   let frame = 0;
@@ -71,8 +72,17 @@ function littleByLittle(work, shown, { once = false } = {}) {
     if (!done) frame = requestAnimationFrame(goOn);
     shown(done, performance.now() - began);
   };
-  goOn();
+  if (once) goOn();
+  else frame = requestAnimationFrame(goOn);
   return () => cancelAnimationFrame(frame);
+}
+
+/** What a generator returns, run to its end without a pause. */
+function finished(work) {
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+  }
 }
 
 /** Scroll a box to its end when it is next drawn; at once, the browser would have to lay out the page for it. */

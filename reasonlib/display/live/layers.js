@@ -29,8 +29,8 @@ class Matrix {
     return new Matrix(this.rows, this.columns, result);
   }
 
-  transposed() {
-    const { rows, columns, data } = this, result = new Matrix(columns, rows);
+  transposed(result = new Matrix(this.columns, this.rows)) {
+    const { rows, columns, data } = this;
     for (let row = 0, at = 0; row < rows; row++) for (let k = 0; k < columns; k++) result.data[k * rows + row] = data[at++];
     return result;
   }
@@ -165,9 +165,10 @@ function add(first, ...others) {
 /**
  * A B^T: every row of a with every row of b, or `width` columns of each from column `from` on. Sums are made two rows
  * by four at a time, since a processor adds faster than it waits and reads; in the last group of four, the last sum may be made more than once.
+ * With `into`, a matrix of that shape is written over.
  */
-function matmul(a, b, { from = 0, width = a.columns } = {}) {
-  const product = new Matrix(a.rows, b.rows), left = a.data, right = b.data, result = product.data, last = b.rows - 1;
+function matmul(a, b, { from = 0, width = a.columns, into: product = new Matrix(a.rows, b.rows) } = {}) {
+  const left = a.data, right = b.data, result = product.data, last = b.rows - 1;
   for (let j = 0; j <= last; j += 4) {
     const second = Math.min(j + 1, last), third = Math.min(j + 2, last), fourth = Math.min(j + 3, last);
     const q0 = j * b.columns + from, q1 = second * b.columns + from, q2 = third * b.columns + from, q3 = fourth * b.columns + from;
@@ -322,12 +323,16 @@ function encoderLayer(part, x, options) {
 }
 
 /** A stack of encoder layers: the last states, the states before and after each layer, and each layer's attention. */
-function encode(part, x, layers, options) {
+const encode = (part, x, layers, options) => finished(encodeSlowly(part, x, layers, options));
+
+/** The same, with a pause after each layer. */
+function* encodeSlowly(part, x, layers, options) {
   const states = [x], attention = [];
   for (let number = 0; number < layers; number++) {
     const layer = encoderLayer(part.part(`layers.${number}`), x, options);
     states.push((x = layer.output));
     attention.push(layer.attention);
+    yield;
   }
   return { output: options.norm === "pre" ? layerNorm(part.part("end"), x, options.eps) : x, states, attention };
 }

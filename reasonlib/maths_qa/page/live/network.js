@@ -22,27 +22,20 @@ function embedCharacters(part, ids, segments, positions) {
 const embedSegment = (part, ids, segment, start = 0) =>
   embedCharacters(part, ids, ids.map(() => segment), ids.map((_, at) => start + at));
 
-/** What the encoder makes of a question (S x D). */
-function readQuestion(model, question, data) {
+/** What the encoder makes of a question (S x D), with a pause after each layer. */
+function* readSlowly(model, question, data) {
   const options = { heads: data.heads, norm: data.norm }, x = embedSegment(model.part("embedding"), idsOf(question), 0);
-  return encode(model.part("encoder"), x, data.layers, options).output;
+  return (yield* encodeSlowly(model.part("encoder"), x, data.layers, options)).output;
 }
 
 /** The likeliest answer, character by character: probability and attention to the question of each, the end included. */
-function answerGreedily(model, question, data) {
-  const work = answerSlowly(model, question, data);
-  for (;;) {
-    const { done, value } = work.next();
-    if (done) return value;
-  }
-}
+const answerGreedily = (model, question, data) => finished(answerSlowly(model, question, data));
 
-/** The same, with a pause after the question and after each character. */
+/** The same, with a pause after each layer that reads the question and after each character. */
 function* answerSlowly(model, question, data) {
-  const memory = readQuestion(model, question, data), options = { heads: data.heads, norm: data.norm };
+  const memory = yield* readSlowly(model, question, data), options = { heads: data.heads, norm: data.norm };
   const chances = [], attention = [];
   let text = "", token = START, past = null;
-  yield;
   while (chances.length <= data.longest) {
     const x = embedSegment(model.part("embedding"), [token], 1, chances.length);
     const decoded = decode(model.part("decoder"), x, memory, data.layers, options, past);

@@ -2,7 +2,7 @@
 
 live("clouds", ({ root, stage, data }) => {
   const { words, partners, concepts, names, trained, longest } = data;
-  let goal = "cka", model = null, history = [], timer = 0;
+  let goal = "cka", model = null, history = [], timer = 0, scored = null;
 
   const plot = new Plot({ label: "Words and frames in one plane", x: [-2.3, 2.3], y: [-2, 2], height: (width) => Math.min(0.87 * width, 420), left: 2, right: 2, top: 2, bottom: 2, bare: true });
   const curves = new Plot({ label: "Cosine similarity and CKA over the steps", x: [0, longest], y: [-1, 1], height: 150, xTitle: "steps", left: 34, top: 8 });
@@ -11,6 +11,7 @@ live("clouds", ({ root, stage, data }) => {
   const points = ["frames", "words"].flatMap((name) => names.flatMap((_, concept) => groups.map((group, out) => ({
     name, members: group.filter((at) => concepts[at] === concept), mark: markPath(name === "words" ? "circle" : "square", 4.6).replace("M", "m"),
     path: draw("path", { class: "rr-clouds-point", stroke: COLOURS[concept], fill: out ? "var(--paper)" : COLOURS[concept] }) }))));
+  const clustered = names.map((_, concept) => groups[0].filter((at) => concepts[at] === concept));
   const labels = names.map((name) => draw("text", { class: "rr-clouds-name", "text-anchor": "middle" }, name));
   const origin = draw("path", { class: "rr-clouds-origin" });
   const lines = ["cosine", "cka"].map((_, number) => ["", "4 3"].map((dash) => draw("path", { class: "rr-live-line", stroke: COLOURS[4 + number], "stroke-dasharray": dash })));
@@ -30,27 +31,31 @@ live("clouds", ({ root, stage, data }) => {
   /** Both clouds, each drawn at the same size: neither the cosine nor CKA sees the size. */
   function sized(rows) {
     const size = Math.sqrt(sum(rows.slice(0, trained).map((point) => inner2(point, point))) / trained) || 1;
-    return rows.map((point) => point.map((value) => (1.25 * value) / size));
+    return rows.map((point) => times2(point, 1.25 / size));
   }
 
-  function score({ words: w, frames: f } = model.positions()) {
-    return [scoreClouds(w.slice(0, trained), f.slice(0, trained)), scoreClouds(w.slice(trained), f.slice(trained))];
+  /** The scores of the pairs in training and of those held out, computed once for each step. */
+  function score() {
+    const positions = model.positions();
+    if (scored?.positions.words !== positions.words) {
+      const of = (...part) => scoreClouds(positions.words.slice(...part), positions.frames.slice(...part));
+      scored = { positions, scores: [of(0, trained), of(trained)] };
+    }
+    return scored.scores;
   }
 
   function paint() {
-    const positions = model.positions(), now = { words: sized(positions.words), frames: sized(positions.frames) }, scores = score(positions);
-    const place = ([x, y]) => `${plot.X(x).toFixed(1)} ${plot.Y(y).toFixed(1)}`;
+    const positions = model.positions(), now = { words: sized(positions.words), frames: sized(positions.frames) }, scores = score();
+    const place = ([x, y]) => `${tenths(plot.X(x))} ${tenths(plot.Y(y))}`;
     for (const { name, members, mark, path } of points) path.setAttribute("d", members.map((at) => `M${place(now[name][at])}${mark}`).join(""));
     threads.forEach((thread, out) => thread.setAttribute("d", groups[out].map((at) => `M${place(now.words[at])}L${place(now.frames[at])}`).join("")));
     labels.forEach((label, concept) => {
-      const mine = now.words.filter((_, at) => concepts[at] === concept && at < trained), [x, y] = columnMeans(mine);
-      label.setAttribute("transform", `translate(${plot.X(x).toFixed(1)} ${(plot.Y(y) - 11).toFixed(1)})`);
+      const [x, y] = columnMeans(clustered[concept].map((at) => now.words[at]));
+      label.setAttribute("transform", `translate(${tenths(plot.X(x))} ${tenths(plot.Y(y) - 11)})`);
     });
-    origin.setAttribute("d", `M${plot.X(0) - 6} ${plot.Y(0)}h12M${plot.X(0)} ${plot.Y(0) - 6}v12`);
     for (const [key, [inside, outside]] of Object.entries(cells)) {
       [inside, outside].forEach((cell, which) => {
-        const text = key === "retrieval" ? percent(scores[which][key]) : fixed(scores[which][key]);
-        if (cell.textContent !== text) cell.textContent = text; // else the browser would lay out the table for nothing
+        told(cell, key === "retrieval" ? percent(scores[which][key]) : fixed(scores[which][key]));
       });
     }
   }
@@ -126,6 +131,7 @@ live("clouds", ({ root, stage, data }) => {
   redrawn(stage, () => {
     for (const each of [plot, curves]) each.measure();
     plot.axes({ xTicks: [], yTicks: [] });
+    origin.setAttribute("d", `M${plot.X(0) - 6} ${plot.Y(0)}h12M${plot.X(0)} ${plot.Y(0) - 6}v12`);
     curves.axes({ yTicks: [-1, 0, 1] });
     if (!model) return;
     trace();

@@ -4,6 +4,32 @@ const WARM = "#d55e00", COOL = "#2389d7";
 const KEPT = 320; // looks back that the carpet and the curve remember
 const LONGEST = 3000; // steps after which training pauses by itself
 
+/** What stands at a place once the values are sorted, found without sorting all (Hoare 1961); what is no number comes last. */
+function inOrder(values, place) {
+  const some = new Float64Array(values.length);
+  let low = 0, high = -1;
+  for (let k = 0; k < values.length; k += 1) if (!Number.isNaN(values[k])) some[(high += 1)] = values[k];
+  if (place > high) return NaN;
+  while (low < high) {
+    const pivot = some[(low + high) >> 1];
+    let i = low, j = high;
+    while (i <= j) {
+      while (some[i] < pivot) i += 1;
+      while (some[j] > pivot) j -= 1;
+      if (i > j) break;
+      const moved = some[i];
+      some[i] = some[j];
+      some[j] = moved;
+      i += 1;
+      j -= 1;
+    }
+    if (place <= j) high = j;
+    else if (place >= i) low = i;
+    else break;
+  }
+  return some[place];
+}
+
 live("saturation", ({ root, stage, data: { tries, momentum, width } }) => {
   const chosen = { ...Object.values(tries)[0].settings };
   let stack, seen, first, history, every, span = null, training = false, frame = 0, drawnAt = -1, late = false;
@@ -69,7 +95,7 @@ live("saturation", ({ root, stage, data: { tries, momentum, width } }) => {
 
   function anew() {
     pause();
-    stack = new Stack({ ...chosen, momentum, width });
+    stack = new Stack({ ...chosen, momentum, width }, stack);
     if (kind.value !== chosen.activation) kind.value = chosen.activation;
     [depth.value, scale.value, rate.value] = [chosen.depth, chosen.scale, chosen.rate];
     seen = first = stack.look();
@@ -135,9 +161,14 @@ live("saturation", ({ root, stage, data: { tries, momentum, width } }) => {
     if (fixed) return fixed;
     let low = 0, high = 1;
     for (const { values } of seen.layers) {
-      const sorted = values.slice().sort();
-      low = Math.min(low, sorted[Math.floor(0.01 * sorted.length)]);
-      high = Math.max(high, sorted[Math.floor(0.985 * sorted.length)]);
+      const few = Math.floor(0.01 * values.length), most = Math.floor(0.985 * values.length);
+      let inside = 0, within = 0; // most layers change no end, and this is seen without an order
+      for (let k = 0; k < values.length; k += 1) {
+        if (values[k] >= low) inside += 1;
+        if (values[k] <= high) within += 1;
+      }
+      if (values.length - inside > few) low = Math.min(low, inOrder(values, few));
+      if (within <= most) high = Math.max(high, inOrder(values, most));
     }
     if (!span || high > span[1] || low < span[0] || high < span[1] / 3) span = [low < 0 ? Math.min(-0.3, low * 1.2) : 0, high * 1.3];
     return span;
@@ -163,9 +194,10 @@ live("saturation", ({ root, stage, data: { tries, momentum, width } }) => {
     violins.axes({ xTicks: few });
     const bins = 36, [low, high] = violins.y, half = (violins.X(2) - violins.X(1)) * 0.44, thick = violins.up / bins, tall = tenths(thick - 0.5);
     const parts = [["path", { class: "rr-live-axis", style: "stroke-opacity:.25", d: `M${violins.left} ${violins.Y(0)}h${violins.across}` }]];
-    const faded = FADED * stack.steepest, fine = bins / (high - low);
+    const faded = FADED * stack.steepest, fine = bins / (high - low), all = new Uint32Array(bins), awake = new Uint32Array(bins);
     layers.forEach(({ values, slopes, mean }, l) => {
-      const all = new Uint32Array(bins), awake = new Uint32Array(bins);
+      all.fill(0);
+      awake.fill(0);
       for (let k = 0; k < values.length; k += 1) {
         const at = (values[k] - low) * fine;
         if (Number.isNaN(at)) continue;
@@ -212,9 +244,14 @@ live("saturation", ({ root, stage, data: { tries, momentum, width } }) => {
     cloth.width = long;
     cloth.height = count;
     const context = cloth.getContext("2d"), image = context.createImageData(long, count);
-    history.forEach(({ step: at, saturated }) => saturated.forEach((share, l) => {
-      image.data.set([213, 94, 0, Math.round(12 + 243 * share)], 4 * ((count - 1 - l) * long + Math.round(at / every)));
-    }));
+    const { data } = image;
+    for (const { step: at, saturated } of history) {
+      for (let l = 0, pixel = 4 * ((count - 1) * long + Math.round(at / every)); l < count; l += 1, pixel -= 4 * long) {
+        data[pixel] = 213;
+        data[pixel + 1] = 94;
+        data[pixel + 3] = Math.round(12 + 243 * saturated[l]);
+      }
+    }
     context.putImageData(image, 0, 0);
     styled(cloth, Object.entries({ left: `${(100 * carpet.left) / carpet.width}%`, width: `${(100 * carpet.across) / carpet.width}%`, top: `${(100 * carpet.top) / carpet.tall}%`, height: `${(100 * carpet.up) / carpet.tall}%` }).map((one) => one.join(":")).join(";"));
     const losses = history.map((one) => one.loss), finite = losses.filter(Number.isFinite);

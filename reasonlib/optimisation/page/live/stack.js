@@ -61,13 +61,6 @@ function somePoints() {
   return (some = { x, truth: distance.map((one) => (one > middle ? 1 : 0)) });
 }
 
-/** To a row of `into`, add four rows of `from`, each times its share: a processor adds faster than it reads and writes. */
-function addRows(into, to, from, at, width, a, b, c, d) {
-  for (let i = 0, one = at; i < width; i += 1, one += 1) {
-    into[to + i] += a * from[one] + b * from[one + width] + c * from[one + 2 * width] + d * from[one + 3 * width];
-  }
-}
-
 const STEEPEST = new Map(); // the steepest slope of each activation that was asked for
 
 function steepestOf(activation) {
@@ -79,8 +72,9 @@ function steepestOf(activation) {
 }
 
 class Stack {
-  constructor({ activation, depth, scale, rate, momentum, width, seed }) {
-    Object.assign(this, { depth, width, rate, momentum, steps: 0, points: somePoints() });
+  /** A new stack; it computes in the room of one `before` it that is as deep and no longer used. */
+  constructor({ activation, depth, scale, rate, momentum, width, seed }, before = null) {
+    Object.assign(this, { depth, width, rate, momentum, steps: 0, points: somePoints(), rooms: before?.depth === depth ? before.rooms : null });
     [this.f, this.slope] = ACTIVATIONS[activation];
     const draw = normalsAgain(seed);
     this.sizes = [2, ...Array(depth).fill(width), 1];
@@ -97,79 +91,56 @@ class Stack {
   /** Room for what one pass computes in a layer; the next pass writes over it. */
   roomFor(l) {
     this.rooms ??= this.sizes.slice(1).map((outs, below) => {
-      const ins = this.sizes[below], of = (count) => new Float64Array(count);
-      return { a: of(POINTS * outs), slope: of(POINTS * outs), gw: of(outs * ins), gb: of(outs), below: of(POINTS * ins) };
+      const ins = this.sizes[below], of = (rows, columns) => new Matrix(rows, columns, new Float64Array(rows * columns));
+      return {
+        a: of(POINTS, outs), slope: new Float64Array(POINTS * outs), gw: of(outs, ins), gb: new Float64Array(outs), below: of(POINTS, ins),
+        fromTurned: of(ins, POINTS), backTurned: of(outs, POINTS), weightsTurned: of(ins, outs),
+      };
     });
     return this.rooms[l];
   }
 
   /** One pass forward and back. It leaves the gradients of the weights for `learn`. */
   look() {
-    const { sizes, depth, weights, biases, points: { x, truth } } = this;
-    const as = [x], slopes = [];
+    const { sizes, depth, biases, points: { x, truth } } = this;
+    const weights = this.weights.map((one, l) => new Matrix(sizes[l + 1], sizes[l], one));
+    const as = [new Matrix(POINTS, 2, x)], slopes = [];
     for (let l = 0; l <= depth; l += 1) {
-      const ins = sizes[l], outs = sizes[l + 1], from = as[l], w = weights[l], b = biases[l];
-      const { a, slope } = this.roomFor(l);
-      for (let u = 0; u < outs; u += 1) {
-        for (let p = 0; p < POINTS; p += 4) { // four at a time, since a processor adds faster than it waits
-          let first = b[u], second = b[u], third = b[u], fourth = b[u];
-          for (let i = 0, k = p * ins; i < ins; i += 1, k += 1) {
-            const weight = w[u * ins + i];
-            first += weight * from[k];
-            second += weight * from[k + ins];
-            third += weight * from[k + 2 * ins];
-            fourth += weight * from[k + 3 * ins];
-          }
-          a[p * outs + u] = first;
-          a[(p + 1) * outs + u] = second;
-          a[(p + 2) * outs + u] = third;
-          a[(p + 3) * outs + u] = fourth;
-        }
-      }
+      const { a, slope } = this.roomFor(l), b = biases[l], z = matmul(as[l], weights[l], { into: a }).data;
+      for (let k = 0; k < z.length;) for (let u = 0; u < b.length; u += 1, k += 1) z[k] += b[u];
       if (l < depth) {
         const { f, slope: slopeAt } = this;
-        for (let k = 0; k < a.length; k += 1) {
-          const z = a[k];
-          a[k] = f(z);
-          slope[k] = slopeAt(z);
+        for (let k = 0; k < z.length; k += 1) {
+          const at = z[k];
+          z[k] = f(at);
+          slope[k] = slopeAt(at);
         }
       } else slope.fill(1);
       as.push(a);
       slopes.push(slope);
     }
-    const scores = as[depth + 1];
-    let loss = 0, right = 0, back = new Float64Array(POINTS);
+    const scores = as[depth + 1].data;
+    let loss = 0, right = 0, back = new Matrix(POINTS, 1, new Float64Array(POINTS));
     for (let p = 0; p < POINTS; p += 1) {
       const z = scores[p];
       loss += (Math.max(z, 0) + Math.log1p(Math.exp(-Math.abs(z))) - z * truth[p]) / POINTS;
       right += (z > 0) === (truth[p] > 0.5) ? 1 / POINTS : 0;
-      back[p] = (sigmoid(z) - truth[p]) / POINTS;
+      back.data[p] = (sigmoid(z) - truth[p]) / POINTS;
     }
     this.gradients = [];
     for (let l = depth; l >= 0; l -= 1) {
-      const ins = sizes[l], outs = sizes[l + 1], from = as[l], w = weights[l];
-      const { gw, gb, below } = this.roomFor(l);
-      gw.fill(0);
+      const { gw, gb, below, fromTurned, backTurned, weightsTurned } = this.roomFor(l), { data } = back;
+      matmul(back.transposed(backTurned), as[l].transposed(fromTurned), { into: gw });
       gb.fill(0);
-      below.fill(0);
-      for (let u = 0; u < outs; u += 1) {
-        for (let p = 0; p < POINTS; p += 1) gb[u] += back[p * outs + u];
-        for (let p = 0; p < POINTS; p += 4) {
-          const at = p * outs + u;
-          addRows(gw, u * ins, from, p * ins, ins, back[at], back[at + outs], back[at + 2 * outs], back[at + 3 * outs]);
-        }
-      }
-      for (let p = 0; l && p < POINTS; p += 1) { // of the points themselves no gradient is needed
-        let u = 0;
-        for (let at = p * outs; u + 3 < outs; u += 4, at += 4) addRows(below, p * ins, w, u * ins, ins, back[at], back[at + 1], back[at + 2], back[at + 3]);
-        for (; u < outs; u += 1) for (let i = 0; i < ins; i += 1) below[p * ins + i] += back[p * outs + u] * w[u * ins + i];
-      }
-      if (l > 0) for (let k = 0; k < below.length; k += 1) below[k] *= slopes[l - 1][k];
-      this.gradients[l] = [gw, gb];
+      for (let k = 0; k < data.length;) for (let u = 0; u < gb.length; u += 1, k += 1) gb[u] += data[k];
+      this.gradients[l] = [gw.data, gb];
+      if (!l) break; // of the points themselves no gradient is needed
+      matmul(back, weights[l].transposed(weightsTurned), { into: below });
+      for (let k = 0; k < below.data.length; k += 1) below.data[k] *= slopes[l - 1][k];
       back = below;
     }
     const layers = Array.from({ length: depth }, (_, l) => {
-      const a = as[l + 1], slope = slopes[l], faded = FADED * this.steepest, width = this.width;
+      const a = as[l + 1].data, slope = slopes[l], faded = FADED * this.steepest, width = this.width;
       let sum = 0, saturated = 0, dead = 0;
       for (let k = 0; k < a.length; k += 1) {
         sum += a[k];

@@ -86,6 +86,17 @@ def unfolded(text: str) -> str:
     return re.sub(r"<details\b(?![^>]*\bopen\b)", "<details open", text)
 
 
+def spread(text: str) -> str:
+    """What is chosen on the site by buttons stands one below the other on paper, each part with its name."""
+    names = dict(re.findall(r'<label for="([^"]+)">(.*?)</label>', text, re.S))
+
+    def named(match: re.Match[str]) -> str:
+        name = names.get(match[1])
+        return match[0] if name is None else f'{match[0]}<p class="rr-panel-name">{name}</p>'
+
+    return re.sub(r'<div class="rr-panel ([\w-]+)">', named, text)
+
+
 def without_bars(text: str) -> str:
     """What a training said of its progress, without the bar before it: on paper that is a black block."""
     return re.sub("[█░]{8,} ?", "", text)
@@ -156,7 +167,7 @@ def bound(site: Path, printed: Sequence[Page], address: str) -> str:
             text = text.replace('<details class="rr-fold">', '<details class="rr-fold" open>')
         else:
             text = unfolded(text)
-        text = relinked(narrower(without_bars(text)), page, there, address)
+        text = relinked(narrower(spread(without_bars(text))), page, there, address)
         body.append(f'<section id="{anchor(page.name)}" class="rr-sheet">{text}</section>')
     links = "".join(f'<link rel="stylesheet" href="{sheet}">' for sheet in sheets)
     return (

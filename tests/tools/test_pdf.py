@@ -11,6 +11,7 @@ from pdf import (
     contents,
     printed_pages,
     relinked,
+    spread,
     unfolded,
     without_bars,
     without_scripts,
@@ -50,6 +51,17 @@ def test_everything_is_open_but_the_code_of_figures():
     )
     assert "plot()" not in text
     assert text.count("<details open>") == 2
+
+
+def test_all_that_is_chosen_from_is_printed_with_its_name():
+    text = spread(
+        '<fieldset><label for="c1-0">copying</label><label for="c1-1">N2N</label></fieldset>'
+        '<div class="rr-panel c1-0"><p>hi</p></div><div class="rr-panel c1-1"><p>hello</p></div>'
+        '<div class="rr-panel other"></div>'
+    )
+    assert '<p class="rr-panel-name">copying</p><p>hi</p>' in text
+    assert '<p class="rr-panel-name">N2N</p><p>hello</p>' in text
+    assert '<div class="rr-panel other"></div>' in text
 
 
 def test_a_training_is_printed_without_its_bar():

@@ -144,6 +144,7 @@ VIDEO_QA = Experiment(
     rows={
         "stage": STAGE,
         "stage-cka": {**STAGE, **CKA},
+        "stage-infonce": {**STAGE, "alignment": "infonce"},
         "stage-caption": {**STAGE, **CAPTIONED},
         "stage-caption-cka": {**STAGE, **CAPTIONED, **CKA},
         "stage-video": {**STAGE, "streams": ["regions"]},

@@ -145,6 +145,7 @@ VIDEO_QA = Experiment(
         "stage": STAGE,
         "stage-cka": {**STAGE, **CKA},
         "stage-infonce": {**STAGE, "alignment": "infonce"},
+        "stage-infonce-weak": {**STAGE, "alignment": "infonce", "weight": 0.02},
         "stage-caption": {**STAGE, **CAPTIONED},
         "stage-caption-cka": {**STAGE, **CAPTIONED, **CKA},
         "stage-video": {**STAGE, "streams": ["regions"]},

@@ -9,7 +9,12 @@ from reasonlib.modality_alignment.data.datasets import QuestionSet, load_points,
 from reasonlib.modality_alignment.data.metrics import accuracy_by_need
 from reasonlib.modality_alignment.experiments.captions import CaptionRecipe, measure_captions, train_captioner
 from reasonlib.modality_alignment.experiments.points import PointsRecipe, measure_pairs, train_encoders
-from reasonlib.modality_alignment.experiments.train import Recipe, answer_all, train_answerer
+from reasonlib.modality_alignment.experiments.train import (
+    Recipe,
+    answer_all,
+    measure_alignment,
+    train_answerer,
+)
 from reasonlib.modality_alignment.models.stage import STAGE, STAGEConfig
 from reasonlib.modality_alignment.models.tvqa_abc import TVQA_abc, TVQAConfig
 
@@ -61,6 +66,20 @@ def test_stage_joins_both_streams_in_time(streams, least, most):
     train_answerer(model, parts["train"], Recipe(epochs=4, lr=3e-3, clip=1.0), progress=False)
     shares = accuracy_by_need(parts["test"].questions, answer_all(model, parts["test"]))
     assert least <= shares["accuracy.both.moment"] <= most
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("alignment", "aligned"), [("infonce", True), ("cka-linear", True), ("none", False)])
+def test_stage_aligns_the_videos_it_trains_on(alignment, aligned):
+    """Steps with an alignment alone bring the geometry of 20 videos to that of their words."""
+    vocabulary, parts = load_questions(train=20, valid=1, test=1, kinds=("presence",))
+    sizes = {"embedding": 32, "bridge": 32, "width": 32, "kernel": 3, "statement_kernel": 3, "extra": 0}
+    config = STAGEConfig(vocabulary=len(vocabulary), features=32, dropout=0.0, streams=("regions",), **sizes)
+    model = STAGE(config, seed=0)
+    recipe = Recipe(alignment=alignment, warmup_steps=150, epochs=150, batch_size=20, lr=5e-3, clip=1.0)
+    train_answerer(model, parts["train"], recipe, progress=False)
+    cka = measure_alignment(model, parts["train"])["cka.regions.debiased"]
+    assert cka >= 0.5 if aligned else cka <= 0.1
 
 
 @pytest.mark.slow

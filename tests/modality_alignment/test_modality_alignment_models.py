@@ -325,16 +325,40 @@ def test_sampled_rows_are_of_one_question():
         sample_rows(torch.zeros_like(x_mask), y_mask, 2)
 
 
+@pytest.mark.parametrize("alignment", ["cka-linear", "infonce"])
 @pytest.mark.parametrize("build", [small_abc, small_stage])
-def test_alignment_reaches_both_embeddings(build):
+def test_alignment_reaches_both_embeddings(build, alignment):
     model = build().train()
-    align_streams(model(BATCH), Recipe(alignment="cka-linear", samples=16)).backward()
+    align_streams(model(BATCH), Recipe(alignment=alignment, samples=16)).backward()
     assert model.embedding.weight.grad.abs().sum() > 0
     visual = [p for name, p in model.named_parameters() if name.startswith(("features", "region_bridge"))]
     assert visual and all(parameter.grad.abs().sum() > 0 for parameter in visual)
     matching = [p for name, p in model.named_parameters() if name.startswith(("second", "classifier"))]
     assert all(parameter.grad is None for parameter in matching)  # before the context is matched
     assert float(align_streams(model(BATCH), Recipe())) == 0.0
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("build", [small_abc, small_stage])
+def test_info_nce_of_a_system_by_hand(build):
+    """The same rows, one pair at a time, in NumPy."""
+    answered = build()(BATCH)
+    recipe = Recipe(alignment="infonce", samples=12)
+    value = align_streams(answered, recipe, generator=torch.Generator().manual_seed(5))
+    stream = answered.streams["regions"]
+    x, y = sample_rows(stream.mask, answered.text_mask, 12, generator=torch.Generator().manual_seed(5))
+    video = [stream.states[row, position].double().numpy() for row, position in x.tolist()]
+    text = [answered.text[row, position].double().numpy() for row, position in y.tolist()]
+
+    def similarity(a, b):
+        return a @ b / np.sqrt((a @ a) * (b @ b)) / 0.1
+
+    losses = []
+    for n in range(12):
+        own = np.exp(similarity(video[n], text[n]))
+        losses.append(-np.log(own / sum(np.exp(similarity(video[n], other)) for other in text)))
+        losses.append(-np.log(own / sum(np.exp(similarity(other, text[n])) for other in video)))
+    assert float(value) == pytest.approx(-np.mean(losses), abs=1e-5)
 
 
 def test_captions_are_written_word_by_word():

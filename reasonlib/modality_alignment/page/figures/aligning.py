@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from reasonlib.display import plotting, results
 from reasonlib.display.intervals import Spread, band
 from reasonlib.display.plotting import Picture
+from reasonlib.modality_alignment.experiments import EXPERIMENTS
 from reasonlib.modality_alignment.page.figures.bars import SYSTEMS, TVQA, by_need, grouped, measured
 from reasonlib.modality_alignment.page.labels import ROWS
 
@@ -21,18 +22,27 @@ ALIGNED = {
     "": "no alignment",
     "-cka": "CKA",
     "-cka-unpaired": "CKA of unpaired rows",
-    "-infonce": "InfoNCE",
-    "-infonce-weak": "InfoNCE, λ = 0.005",
+    "-infonce": "InfoNCE, λ = {weight:g}",
+    "-infonce-weak": "InfoNCE, λ = {weight:g}",
 }
-"""What the names of rows end in."""
+"""What the names of rows end in, with settings of a row filled in."""
+
+
+def _labels(system: str) -> dict[str, str]:
+    """Return the rows of a system with and without alignment, and words for them."""
+    rows = EXPERIMENTS[SYSTEMS[system]].rows
+    return {
+        row: label.format_map(rows[row])
+        for ending, label in ALIGNED.items()
+        if (row := f"{system}{ending}") in rows
+    }
 
 
 def aligned(system: str = "tvqa-abc") -> Picture:
     """Draw the accuracy of a system with and without alignment, by what the question needs."""
-    labels = {row: label for ending, label in ALIGNED.items() if (row := f"{system}{ending}") in ROWS}
     return by_need(
         SYSTEMS[system],
-        labels,
+        _labels(system),
         f"Accuracy on simulated questions, by what they need, for {ROWS[system]} with and without alignment.",
     )
 
@@ -44,7 +54,7 @@ def aligned_stage() -> Picture:
 
 def matched() -> Picture:
     """Draw whether a video finds its own words among those of other test questions."""
-    labels = {f"tvqa-abc{ending}": label for ending, label in ALIGNED.items()}
+    labels = _labels("tvqa-abc")
     return grouped(
         {"share of wrong questions nearer": measured(TVQA, labels, "retrieval.regions.rank", labels)},
         TVQA,

@@ -127,6 +127,12 @@ def below_the_first_screen(opened):
     return {name: round(at) for name, at in stands.items() if at > height}
 
 
+def with_fonts(opened):
+    """Wait for the fonts of the first screen, with which lines and cells get their widths."""
+    opened.page.evaluate("() => document.fonts.ready")
+    opened.drawn()
+
+
 def lay_out(opened):
     """Lay out every section; the fonts that it brings change the widths of cells, which the page measures."""
     opened.page.add_style_tag(content=LAID_OUT)
@@ -135,7 +141,9 @@ def lay_out(opened):
 
 
 def in_the_end(opened, script):
-    """What a list of faults holds once it is empty, or has not become so for long."""
+    """What a list of faults holds at once, if nothing, or when it has not become empty for long."""
+    if not opened.page.evaluate(script):
+        return []
     with suppress(TimeoutError):
         opened.page.wait_for_function(f"() => !({script})().length", timeout=30_000)
     return opened.page.evaluate(script)
@@ -160,15 +168,22 @@ def sound(opened, **options):
 
 
 def answered(form):
-    """What a question says of the last answer."""
-    form.page.evaluate("() => new Promise((done) => requestAnimationFrame(done))")
-    return form.locator(".rr-said").inner_text()
+    """What a question says of the last answer; it does so before its listener returns."""
+    return form.locator(".rr-said").text_content()
 
 
 def checked(form):
     """What a question says once *Check* is pressed."""
     form.get_by_role("button", name="Check").click()
     return answered(form)
+
+
+SAID_OF = """(form, texts) => texts.map((text) => {
+  form.querySelector("input").value = text;
+  form.requestSubmit();
+  return form.querySelector(".rr-said").textContent;
+})"""
+"""What a question says of each of these numbers, sent as the *Check* button and the Enter key send them."""
 
 
 def mark_of(option):
@@ -202,20 +217,18 @@ def spellings(number, unit):
 
 
 def give_a_number(form, options):
-    def said_of(text):
-        form.locator("input").fill(text)
-        return checked(form)
-
     units = [each.inner_text().strip() for each in form.locator(".rr-typed > span").all()]
+    expected = [(text, "✗") for text in ("1e9", "-1e9", "123456789,5")]
+    expected += [(text, "Type a number") for text in NO_NUMBERS]
     for option in options:
         mark, number = mark_of(option), option.get_attribute("data-number")
-        assert said_of(number).startswith(mark)
-        for text in spellings(number, *units or [""]) if mark == "✓" else ():
-            assert said_of(text).startswith(mark), text
-    for text in ("1e9", "-1e9", "123456789,5"):
-        assert said_of(text).startswith("✗"), text
-    for text in NO_NUMBERS:
-        assert said_of(text).startswith("Type a number"), text
+        form.locator("input").fill(number)
+        assert checked(form).startswith(mark)
+        expected += [(text, mark) for text in spellings(number, *units or [""]) if mark == "✓"]
+    said = form.evaluate(SAID_OF, [text for text, _ in expected])
+    assert [
+        text for (text, start), words in zip(expected, said, strict=True) if not words.startswith(start)
+    ] == []
 
 
 def order(form, options):
@@ -246,11 +259,29 @@ def answer_questions(opened, chapter):
         answer(form, form.locator("[data-option]").all())
 
 
+def type_into_the_figure(opened):
+    """It raises nothing, keeps its form on a phone, takes text as text, and says something."""
+    figure = opened.page.locator("article .rr-live").first
+    figure.evaluate("(root) => root.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    for line in figure.locator("input[type=text], textarea").all():
+        for name, text in TYPED.items():
+            opened.drawn()
+            found = line.evaluate(TYPE, text)
+            assert not found["wide"], f"{name}: wider than the figure"
+            assert not found["strange"], f"{name}: shows what is no number and no word"
+            assert found["tall"] < 5000, f"{name}: {found['tall']} pixels"
+            assert found["said"], f"{name}: says nothing"
+            assert opened.complaints == [] and opened.overflow() <= 0, name
+    assert opened.page.evaluate("() => window.rrTaken === undefined"), "text was taken as HTML"
+
+
 def test_a_page_on_a_phone_in_the_dark(browser, site, page_name):
-    """The first screen says what a chapter is; cells are short; what is wider scrolls with a cue."""
+    """The first screen says what a chapter is; cells are short; what is wider scrolls with a cue.
+
+    A figure bears whatever is typed into it.
+    """
     with Page(browser, (site / page_name).as_uri(), size="phone", scheme="dark") as opened:
-        opened.page.evaluate("() => document.fonts.ready")  # the page gives cells their widths then
-        opened.drawn()
+        with_fonts(opened)
         if page_name in CHAPTERS:
             assert below_the_first_screen(opened) == {}
         lay_out(opened)
@@ -258,12 +289,14 @@ def test_a_page_on_a_phone_in_the_dark(browser, site, page_name):
         assert in_the_end(opened, SILENT) == [], "wider than the page, which says nothing"
         sound(opened)
         assert max(opened.page.evaluate(AWAY), default=0) < 3, "the first column scrolls away"
+        if page_name in CHAPTERS and TAKES_TEXT.search((site / page_name).read_text(encoding="utf-8")):
+            type_into_the_figure(opened)
 
 
 def test_a_page_on_a_desktop_in_the_light(browser, site, page_name):
     """The first screen says what a chapter is, code fits its column, and questions answer every option."""
     with Page(browser, (site / page_name).as_uri()) as opened:
-        opened.drawn()
+        with_fonts(opened)
         if page_name in CHAPTERS:
             assert below_the_first_screen(opened) == {}
         lay_out(opened)
@@ -273,27 +306,6 @@ def test_a_page_on_a_desktop_in_the_light(browser, site, page_name):
         if page_name in CHAPTERS:
             answer_questions(opened, CHAPTERS[page_name])
         sound(opened, again=True)
-
-
-@pytest.mark.parametrize("chapter", chapters(), ids=lambda chapter: chapter.short)
-def test_a_figure_bears_whatever_is_typed(browser, site, chapter):
-    """It raises nothing, keeps its form on a phone, takes text as text, and says something."""
-    address = site / f"{chapter.name}.html"
-    if not TAKES_TEXT.search(address.read_text(encoding="utf-8")):
-        return  # nothing to type into
-    with Page(browser, address.as_uri(), size="phone") as opened:
-        figure = opened.page.locator("article .rr-live").first
-        figure.evaluate("(root) => root.querySelectorAll('details').forEach((each) => { each.open = true; })")
-        for line in figure.locator("input[type=text], textarea").all():
-            for name, text in TYPED.items():
-                opened.drawn()
-                found = line.evaluate(TYPE, text)
-                assert not found["wide"], f"{name}: wider than the figure"
-                assert not found["strange"], f"{name}: shows what is no number and no word"
-                assert found["tall"] < 5000, f"{name}: {found['tall']} pixels"
-                assert found["said"], f"{name}: says nothing"
-                assert opened.complaints == [] and opened.overflow() <= 0, name
-        assert opened.page.evaluate("() => window.rrTaken === undefined"), "text was taken as HTML"
 
 
 @pytest.mark.parametrize("size", SIZES)

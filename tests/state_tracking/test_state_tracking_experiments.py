@@ -95,6 +95,15 @@ def test_the_bundled_tracker_tracks():
         from_pretrained().track([])
 
 
+def test_a_dialogue_beyond_the_position_table_loses_its_oldest_tokens():
+    tracker = from_pretrained()
+    encoder = tracker.model.encoder
+    chatter = [("", "i need a hotel . " * 100)] * 4
+    tracked = tracker.track([*chatter, *TURNS])
+    assert len(tracked.tokens) == len(PAIRS) + encoder.nowhere - encoder.first
+    assert tracked.tokens[len(PAIRS)] == "[CLS]" and tracked.tokens[-1] == "[SEP]"
+
+
 def test_what_is_saved_is_loaded(tmp_path):
     tracker = from_pretrained()
     path = save_tracker(tracker.model, tracker.tokenizer, {"joint_goal": 0.5}, tmp_path / "copy.safetensors")

@@ -69,6 +69,8 @@ class BundledTracker(NamedTuple):
     def track(self, utterances: Sequence[tuple[str, str]], *, attention: bool = False) -> Tracked:
         """Track a dialogue of (system, user) turns and return the state after the last.
 
+        A dialogue with more tokens than the encoder has positions loses its oldest tokens.
+
         Raises
         ------
         ValueError
@@ -77,7 +79,7 @@ class BundledTracker(NamedTuple):
         if not utterances:
             raise ValueError("utterances must hold at least one turn, got none")
         turns = tuple(Turn(system=system, user=user, state={}) for system, user in utterances)
-        tokens = TurnTokens(self.tokenizer)
+        tokens = TurnTokens(self.tokenizer, _positions(self.model))
         encoded = encode_dialogues([Dialogue(name="", turns=turns)], tokens, self.model.candidates)[-1]
         batch = collate([encoded], self.tokenizer.pad_token_id)
         with torch.no_grad():
@@ -95,16 +97,21 @@ class BundledTracker(NamedTuple):
 
 def save_tracker(model: Any, tokenizer: Any, made: Mapping[str, Any], path: Path = TRACKER) -> Path:
     """Write a tracker as one safetensors file, atomically and in half precision."""
-    table = model.encoder.encoder.embeddings.position_embeddings
     return save_bundle(
         path,
         model,
         kind=KIND,
         candidates=[list(values) for values in model.candidates.values],
         layout=model.encoder.layout,
-        longest=table.num_embeddings - 1 - model.encoder.first,
+        longest=_positions(model),
         made=dict(made),
     )
+
+
+def _positions(model: Any) -> int:
+    """Return how many tokens of a dialogue the position table has rows for."""
+    encoder: DSCEncoder = model.encoder
+    return encoder.nowhere - encoder.first
 
 
 @lru_cache(maxsize=2)

@@ -90,7 +90,7 @@ def matrix(
         cells = []
         for target, gain in zip(tasks, row, strict=True):
             if gain is None:
-                cells.append("<td>·</td>")
+                cells.append('<td style="padding:.1em .4em">·</td>')
                 continue
             certain = gain["low"] is not None and (gain["low"] > 0 or gain["high"] < 0)
             if certain:
@@ -98,8 +98,9 @@ def matrix(
             colour = "#0072b2" if gain["mean"] > 0 else "#d55e00"
             share = 60 * abs(gain["mean"]) / max(largest, 0.01)
             text = f"{gain['mean']:+.1f}".replace("-", "−")
+            shade = f"color-mix(in srgb,{colour} {share:.0f}%,transparent)"
             cells.append(
-                f'<td style="background:color-mix(in srgb,{colour} {share:.0f}%,transparent)">'
+                f'<td style="padding:.1em .4em;background:{shade}">'
                 f"{f'<b>{text}</b>' if certain else text}</td>"
             )
         rows.append(f'<tr><th scope="row">{html.escape(helper)}</th>{"".join(cells)}</tr>')

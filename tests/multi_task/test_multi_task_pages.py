@@ -1,6 +1,7 @@
 """What the pages draw where runs measured only a part."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -70,6 +71,15 @@ def test_released_sets_that_help_each_other_are_a_table_too(measured):
     shown = released.transfer()
     assert "Clear of zero: MRPC helps RTE." in shown.alt
     assert "<b>+5.1</b>" in shown._repr_html_() and "+6.7" in shown._repr_html_()
+
+
+def test_the_chapter_counts_the_gains_that_are_clear_of_zero():
+    chapter = (Path(__file__).parents[2] / "book/multi_task/sharing.md").read_text(encoding="utf-8")
+    assert "ten of its 42 numbers are clear of zero" in chapter
+    assert "no gain and no loss is clear of zero" in chapter  # of the released sets
+    simulated = transfer.matrix().alt.partition("Clear of zero: ")[2].rstrip(".").split(", ")
+    assert (len(simulated), sum(" helps " in one for one in simulated)) == (10, 8)
+    assert released.transfer().alt.endswith("Clear of zero: none.")
 
 
 def test_released_sets_show_the_encoders_that_were_run(measured):

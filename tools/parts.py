@@ -179,7 +179,8 @@ def part_page(name: str) -> str:
         lines.append(f"| {page.number} | {{doc}}`{page.title} <{page.path.stem}>` | {gives} | {minutes} |")
     lines += ["", f"**Time.** {hours(one.minutes).capitalize()} of reading{exercise_time(name)}.", ""]
     if rows := [row for row in claim_rows(name) if not row["goal"]]:
-        lines += [f"**Results.** {tally(rows)}. See [the tables](results.md).", ""]
+        verdicts = "[the scoreboard](../scoreboard.md) explains the verdicts"
+        lines += [f"**Results.** {tally(rows)}. See [the tables](results.md); {verdicts}.", ""]
     return "\n".join(lines)
 
 
@@ -200,7 +201,10 @@ def results_page(name: str) -> str:
     """The results page of a topic, below its introduction."""
     rows = [row for row in claim_rows(name) if not row["goal"]]
     goals = [row for row in claim_rows(name) if row["goal"]]
-    closed = "On the site, long tables are folded: click the line that counts the verdicts to open a table."
+    closed = (
+        "On the site, long tables are folded: click the line that counts the verdicts to open a table. "
+        "Line numbers count the lines of the source's text, as extracted from its PDF."
+    )
     lines = [f"{tally(rows)}. {closed}", ""]
     for place, where, members in groups(rows):
         lines += section(heading(place, where), members)

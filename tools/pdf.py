@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from address import Address
 from chapters import BUILD, ROOT, Page, pages
@@ -26,6 +27,7 @@ from chromium import NoChromium, chromium
 LEFT_OUT = ("api/", "scoreboard", "status")  # below book/
 STYLE = Path(__file__).with_name("print.css")
 TITLE = "Reasoning, Reproduced"
+SHEET = 643  # pixels between the margins of a sheet, see print.css
 MANY = 8  # columns of a table that fit a sheet at the usual size of letters
 
 
@@ -124,12 +126,15 @@ def relinked(text: str, page: Page, there: set[str], site: str) -> str:
 
 
 def narrower(text: str) -> str:
-    """Tables of many columns get a class of their own: on paper their letters are smaller."""
+    """Tables of many columns get a class of their own: on paper their letters are smaller.
+
+    In the others a mean stays on one line with its spread.
+    """
 
     def marked(match: re.Match[str]) -> str:
         row = re.search(r"<tr\b.*?</tr>", match[0], re.S)
         if row is None or len(re.findall(r"<t[hd]\b", row[0])) <= MANY:
-            return match[0]
+            return match[0].replace(" ± ", "\u00a0±\u00a0")
         return f'<div class="rr-many">{match[0]}</div>'
 
     return re.sub(r"<table\b.*?</table>", marked, text, flags=re.S)
@@ -208,6 +213,16 @@ def contents(printed: Sequence[Page]) -> str:
 # Printing ---------------------------------------------------------------------------------------------------
 
 
+def too_wide(sheet: Any) -> list[str]:
+    """Name the printed parts that are wider than a sheet: for these Chromium makes the whole book smaller."""
+    sheet.emulate_media(media="print")
+    sheet.set_viewport_size({"width": SHEET, "height": 900})
+    return sheet.evaluate(
+        "() => [...document.querySelectorAll('.rr-sheet')]"
+        ".filter(part => part.scrollWidth > part.clientWidth).map(part => part.id)"
+    )
+
+
 def print_to(page: Path, out: Path) -> int:
     """Print a page to a file; return how many sheets it takes."""
     with chromium() as browser:
@@ -215,6 +230,8 @@ def print_to(page: Path, out: Path) -> int:
         sheet = context.new_page()
         sheet.set_default_timeout(600_000)
         sheet.goto(page.as_uri())
+        if wide := too_wide(sheet):
+            print(f"wider than a sheet, so that all letters are smaller: {', '.join(wide)}", file=sys.stderr)
         out.parent.mkdir(parents=True, exist_ok=True)
         data = sheet.pdf(
             path=out, prefer_css_page_size=True, print_background=True, outline=True, tagged=True

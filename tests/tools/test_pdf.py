@@ -9,6 +9,7 @@ from pdf import (
     article,
     bound,
     contents,
+    narrower,
     printed_pages,
     relinked,
     spread,
@@ -62,6 +63,12 @@ def test_all_that_is_chosen_from_is_printed_with_its_name():
     assert '<p class="rr-panel-name">copying</p><p>hi</p>' in text
     assert '<p class="rr-panel-name">N2N</p><p>hello</p>' in text
     assert '<div class="rr-panel other"></div>' in text
+
+
+def test_wide_tables_have_smaller_letters_and_others_keep_a_mean_with_its_spread():
+    wide, narrow = (f"<table><tr>{count * '<td>1 ± 2</td>'}</tr></table>" for count in (9, 8))
+    assert narrower(wide) == f'<div class="rr-many">{wide}</div>'
+    assert narrower(narrow) == narrow.replace(" ± ", "\u00a0±\u00a0")
 
 
 def test_a_training_is_printed_without_its_bar():

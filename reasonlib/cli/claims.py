@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reasonlib.cli.common import FAILED, Records, checkout
+from reasonlib.cli.common import FAILED, Checkpoints, Device, Records, checkout
 from reasonlib.cli.trials import announce, finish
 from reasonlib.display.terminal import Json, make_table, print_json, print_table, say
 from reasonlib.errors import UserError
@@ -85,12 +85,10 @@ def _judged(title: str, rows: Sequence[Mapping[str, Any]], wanted: Sequence[str]
 def settle_(
     minutes: Annotated[float | None, typer.Option(help="Time budget in minutes; required to run.")] = None,
     topic: Annotated[str | None, typer.Option(help="Only the claims of this topic.")] = None,
-    device: Annotated[
-        str | None, typer.Option(help="cpu, cuda, cuda:1 or mps; by default the fastest available.")
-    ] = None,
+    device: Device = None,
     plan: Annotated[bool, typer.Option("--plan", help="Print the plan and run nothing.")] = False,
     records: Records = None,
-    checkpoints: Annotated[Path | None, typer.Option(help="Folder of checkpoints; _run by default.")] = None,
+    checkpoints: Checkpoints = None,
     as_json: Json = False,
 ) -> None:
     """Run the experiments that settle the most open claims per minute, or print this plan.

@@ -1,4 +1,4 @@
-"""What the commands share: exit codes, the option of records, the checkout that they write to."""
+"""What the commands share: exit codes, options, the checkout that they write to."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,13 +7,17 @@ import typer
 
 import reasonlib
 
-__all__ = ["FAILED", "MISTAKE", "STOPPED", "Records", "checkout"]
+__all__ = ["FAILED", "MISTAKE", "STOPPED", "Checkpoints", "Device", "Records", "checkout"]
 
 FAILED, MISTAKE, STOPPED = 1, 2, 130
 
 Records = Annotated[
     Path | None,
     typer.Option("--records", help="Folder of records.", envvar="REASONLIB_RECORDS", file_okay=False),
+]
+Checkpoints = Annotated[Path | None, typer.Option(help="Folder of checkpoints; _run by default.")]
+Device = Annotated[
+    str | None, typer.Option(help="cpu, cuda, cuda:1 or mps; by default the fastest available.")
 ]
 
 

@@ -1,12 +1,11 @@
 """The commands that run experiments: ``list`` and ``run``."""
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reasonlib.cli.common import Records, checkout
+from reasonlib.cli.common import Checkpoints, Device, Records, checkout
 from reasonlib.cli.trials import announce, announce_record, finish, follow, metrics_table
 from reasonlib.display.terminal import Json, make_table, print_json, print_table
 from reasonlib.errors import UserError
@@ -76,9 +75,7 @@ def run(
     minutes: Annotated[
         float | None, typer.Option(help="Time budget of each row and seed, in minutes.")
     ] = None,
-    device: Annotated[
-        str | None, typer.Option(help="cpu, cuda, cuda:1 or mps; by default the fastest available.")
-    ] = None,
+    device: Device = None,
     jobs: Annotated[int, typer.Option(help="Trials at the same time; -1 for one per core.")] = 1,
     backend: Annotated[
         str | None, typer.Option(help="How trials run in parallel: loky, threading or dask.")
@@ -86,7 +83,7 @@ def run(
     dask_address: Annotated[str | None, typer.Option(help="Address of a running Dask scheduler.")] = None,
     records: Records = None,
     no_records: Annotated[bool, typer.Option("--no-records", help="Measure without recording.")] = False,
-    checkpoints: Annotated[Path | None, typer.Option(help="Folder of checkpoints; _run by default.")] = None,
+    checkpoints: Checkpoints = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Start again and ignore existing checkpoints.")
     ] = False,
@@ -101,41 +98,36 @@ def run(
     --data on its first one.
     """
     from reasonlib.tracking import experiment as experiments
-    from reasonlib.tracking import runner
 
-    folders: dict[str, Any] = {
+    wanted = {"scale": scale, "seeds": seed or (0,), "data": data, "fresh": fresh}
+    how: dict[str, Any] = {
+        "minutes": minutes,
+        "device": device,
+        "jobs": jobs,
+        "backend": backend,
         "records": None if no_records else records or checkout() / "records",
         "checkpoints": checkpoints or checkout() / "_run",
     }
-    if experiment in experiments.topics():
-        if row or dask_address is not None:
-            what = "--row" if row else "--dask-address"
-            raise UserError(
-                f"{what} needs one experiment, {experiment}/word; see: reasonlib list {experiment}"
-            )
-        wanted = {"scale": scale, "seeds": seed or (0,), "data": data, "fresh": fresh}
-        how = {"minutes": minutes, "device": device, "jobs": jobs, "backend": backend, "fresh": fresh}
-        _run_topic(experiment, wanted, folders | how, progress, as_json)
-        return
-    chosen = experiments.find(experiment)
-    if dask_address is not None:
-        backend = backend or "dask"
-    measured = runner.run(
-        chosen,
-        rows=row or None,
-        scale=scale,
-        seeds=seed or (0,),
-        data=data,
-        minutes=minutes,
-        device=device,
-        jobs=jobs,
-        backend=backend,
-        address=dask_address,
-        fresh=fresh,
-        progress=(sys.stderr.isatty() and jobs == 1) if progress is None else progress,
-        on_record=announce_record,
-        **folders,
-    )
+    if experiment not in experiments.topics():
+        if dask_address is not None:
+            how |= {"backend": backend or "dask", "address": dask_address}
+        _run_experiment(experiment, {"rows": row or None, **wanted}, how, progress, as_json)
+    elif row or dask_address is not None:
+        what = "--row" if row else "--dask-address"
+        raise UserError(f"{what} needs one experiment, {experiment}/word; see: reasonlib list {experiment}")
+    else:
+        _run_topic(experiment, wanted, {**how, "fresh": fresh}, progress, as_json)
+
+
+def _run_experiment(
+    name: str, wanted: dict[str, Any], how: dict[str, Any], progress: bool | None, as_json: bool
+) -> None:
+    """Run rows of one experiment; a line follows each trial, and a table of all metrics the last."""
+    from reasonlib.tracking import experiment as experiments
+    from reasonlib.tracking import runner
+
+    shown = (sys.stderr.isatty() and how["jobs"] == 1) if progress is None else progress
+    measured = runner.run(experiments.find(name), progress=shown, on_record=announce_record, **wanted, **how)
     if as_json:
         print_json([record.to_json() for record in measured])
     else:

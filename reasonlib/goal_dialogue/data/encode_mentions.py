@@ -21,14 +21,15 @@ W words in a window, E names in a dialogue (0 stands for none), A ways to say a 
 C candidates, V words.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 import torch
+from jaxtyping import Float
 
 from reasonlib.goal_dialogue.data.example import Dialogue, Fact, Note, Turn
 from reasonlib.goal_dialogue.data.mentions import MARKS, MentionSet, vocabulary_of
-from reasonlib.goal_dialogue.data.templates import Language, event_lines
+from reasonlib.goal_dialogue.data.templates import Derivation, Language, event_lines
 from reasonlib.training.vocabulary import UNKNOWN, Vocabulary
 
 __all__ = ["encode"]
@@ -89,6 +90,14 @@ class _Writer:
             if isinstance(event, Note):
                 self.lines.append(row)
 
+    def fill(self, derivations: Iterable[Derivation]) -> tuple[tuple[int, tuple[int, ...]], ...]:
+        """Keep the ways to say a response whose names the dialogue has mentioned, names as their numbers."""
+        return tuple(
+            (template, tuple(self.names[name] for name in fillers))
+            for template, fillers in derivations
+            if all(name in self.names for name in fillers)
+        )
+
 
 def encode(
     dialogues: Iterable[Dialogue], language: Language, *, radius: int = 3, echo: bool = True
@@ -121,7 +130,7 @@ def encode(
     mentions: list[tuple[int, int, int]] = [(0, 0, 0)]  # the first stands for none
     beside: list[list[int]] = [[0] * (2 * radius + 1)]
     turns, ways, spelling, responses = [], [], [], []
-    derived: dict[str, tuple] = {}
+    derived: dict[str, tuple[Derivation, ...]] = {}
     for number, dialogue in enumerate(dialogues):
         writer = _Writer(vocabulary, sentences, windows, radius, echo)
         first = len(lines), len(mentions)
@@ -134,13 +143,7 @@ def encode(
                 responses.append(event.bot)
                 if event.bot not in derived:
                     derived[event.bot] = language.derive(event.bot)
-                ways.append(
-                    tuple(
-                        (template, tuple(writer.names[name] for name in fillers))
-                        for template, fillers in derived[event.bot]
-                        if all(name in writer.names for name in fillers)
-                    )
-                )
+                ways.append(writer.fill(derived[event.bot]))
                 writer.lines += [question, writer.line("system", event.bot.split())]
                 writer.turn += 1
             else:
@@ -152,12 +155,9 @@ def encode(
     if not turns:
         raise ValueError("dialogues must hold at least one turn, got none")
     identity_of = {name: number for number, name in enumerate(language.names, start=1)}
-    bags = np.zeros((len(sentences), len(vocabulary)), dtype=np.float32)
-    for row, sentence in enumerate(sentences):
-        np.add.at(bags[row], list(sentence), 1.0)
     return MentionSet(
         language=language,
-        sentences=torch.from_numpy(bags),
+        sentences=torch.from_numpy(_bags(sentences, len(vocabulary))),
         windows=torch.tensor(list(windows)),
         lines=np.asarray(lines, dtype=np.int64),
         mentions=np.asarray(mentions, dtype=np.int64).reshape(-1, 3),
@@ -170,3 +170,11 @@ def encode(
         ),
         responses=tuple(responses),
     )
+
+
+def _bags(sentences: Collection[Sequence[int]], words: int) -> Float[np.ndarray, "U V"]:
+    """Count the words of each sentence."""
+    bags = np.zeros((len(sentences), words), dtype=np.float32)
+    for row, sentence in enumerate(sentences):
+        np.add.at(bags[row], list(sentence), 1.0)
+    return bags

@@ -8,7 +8,8 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import partial
+from itertools import groupby
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -148,22 +149,10 @@ def train_encoders(
     every = max(1, steps // recipe.measured)  # steps between two measurements
     warmup = recipe.warmup_steps if recipe.alignment != "none" and recipe.objective != "none" else 0
 
-    @lru_cache(maxsize=1)
-    def shuffled(epoch: int) -> Tensor:
-        generator = torch.Generator().manual_seed(seed * 1_000 + epoch)
-        return torch.randperm(len(points.a), generator=generator)
-
     def batches(number: int) -> Iterator[PointsBatch]:
-        """Give the steps between two measurements."""
-        for done in range(number * every, (number + 1) * every):
-            epoch, step = divmod(done, steps)
-            rows = shuffled(epoch)[step * recipe.batch_size : (step + 1) * recipe.batch_size]
-            yield PointsBatch(PairedPoints(points.a[rows], points.b[rows]), warming=done < warmup)
-
-    @torch.no_grad()
-    def measure(model: PairedEncoders) -> dict[str, float]:
-        a, b = model(*points)
-        return {"cosine": float(cosine(a, b)), "cka": float(cka(a, b))}
+        between = range(number * every, (number + 1) * every)
+        for done, batch in zip(between, _shuffled(points, recipe.batch_size, between, seed), strict=True):
+            yield PointsBatch(batch, warming=done < warmup)
 
     def keep(row: dict[str, Any]) -> None:
         epoch, rest = divmod(row["step"] - warmup, steps)
@@ -171,6 +160,7 @@ def train_encoders(
             with torch.no_grad():
                 kept[epoch] = model(*points)
 
+    measure = partial(_cosine_and_cka, points)
     start = measure(model)
     history = training.fit_recipe(
         model,
@@ -185,6 +175,23 @@ def train_encoders(
         **{key: value for key, value in options.items() if key != "on_epoch"},  # type: ignore[arg-type]
     )
     return TrainedEncoders(model, history, start, kept)
+
+
+def _shuffled(points: PairedPoints, size: int, steps: range, seed: int) -> Iterator[PairedPoints]:
+    """Give the batches of some steps, counted from the start of training; each epoch has its own order."""
+    each = -(-len(points.a) // size)
+    for epoch, members in groupby(steps, key=lambda step: step // each):
+        generator = torch.Generator().manual_seed(seed * 1_000 + epoch)
+        order = torch.randperm(len(points.a), generator=generator)
+        for step in members:
+            rows = order[step % each * size :][:size]
+            yield PairedPoints(points.a[rows], points.b[rows])
+
+
+@torch.no_grad()
+def _cosine_and_cka(points: PairedPoints, model: PairedEncoders) -> dict[str, float]:
+    a, b = model(*points)
+    return {"cosine": float(cosine(a, b)), "cka": float(cka(a, b))}
 
 
 def run_points(trial: Trial) -> Measured:

@@ -11,6 +11,7 @@ The encoder in ``weights/encoder`` was made by ``python -m reasonlib.story_qa.ex
 Axes: B pairs, T tokens.
 """
 
+import itertools
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -116,46 +117,14 @@ def pretrain(
     epochs, seed = 10, options.get("seed", 0)
     each = -(-recipe.steps // epochs)
 
-    def rounds(first: int) -> Iterator[MaskedBatch]:
-        number = first * 1_000_000
-        while True:
-            generator = torch.Generator().manual_seed(seed * 1_000_003 + number)
-            parts = next_sentence_pairs(examples(number), random.Random(f"{seed}:{number}"))
-            pairs = [tokens.pair(a, b) for a, b, _ in parts]
-            for items in LengthBuckets(
-                [len(pair.tokens) for pair in pairs], max_tokens=recipe.tokens, seed=seed
-            ).plan(0):
-                batch = stack([pairs[item] for item in items], tokenizer.pad_token_id)
-                hidden, labels = mask_tokens(
-                    batch.tokens,
-                    specials=len(SPECIALS),
-                    mask=tokenizer.mask_token_id,
-                    words=len(tokenizer),
-                    share=recipe.share,
-                    generator=generator,
-                )
-                follows = torch.tensor([0 if parts[item][2] else 1 for item in items])
-                yield MaskedBatch(batch._replace(tokens=hidden), labels, follows).to(device)
-            number += 1
-
     def batches(epoch: int) -> Iterator[MaskedBatch]:
-        for _, batch in zip(range(each), rounds(epoch), strict=False):
-            yield batch
-
-    def loss(model: nn.Module, batch: MaskedBatch) -> Tensor:
-        output = model(
-            input_ids=batch.pairs.tokens,
-            token_type_ids=batch.pairs.segments,
-            attention_mask=batch.pairs.mask.long(),
+        masked = (
+            batch
+            for number in itertools.count(epoch * 1_000_000)
+            for batch in _mask_round(examples(number), number, tokens, recipe, seed)
         )
-        asked = (batch.words != UNSCORED).sum().clamp(min=1)  # a small batch may hide no word at all
-        masked = functional.cross_entropy(
-            output.prediction_logits.flatten(0, 1),
-            batch.words.flatten(),
-            ignore_index=UNSCORED,
-            reduction="sum",
-        )
-        return masked / asked + functional.cross_entropy(output.seq_relationship_logits, batch.continues)
+        for batch in itertools.islice(masked, each):
+            yield batch.to(device)
 
     settings = {
         **training.ADAMW_LINEAR,
@@ -167,12 +136,52 @@ def pretrain(
         model,
         batches,
         recipe,
-        loss=loss,
+        loss=_loss,
         settings=settings,
         identity=identity,
         steps_per_epoch=each,
         **options,
     )
+
+
+def _mask_round(
+    examples: Sequence[Example], number: int, tokens: StoryTokens, recipe: PretrainingRecipe, seed: int
+) -> Iterator[MaskedBatch]:
+    """Give one round of questions in batches: cut into pairs, some exchanged, some words hidden."""
+    tokenizer = tokens.tokenizer
+    generator = torch.Generator().manual_seed(seed * 1_000_003 + number)
+    parts = next_sentence_pairs(examples, random.Random(f"{seed}:{number}"))
+    pairs = [tokens.pair(a, b) for a, b, _ in parts]
+    lengths = [len(pair.tokens) for pair in pairs]
+    for items in LengthBuckets(lengths, max_tokens=recipe.tokens, seed=seed).plan(0):
+        batch = stack([pairs[item] for item in items], tokenizer.pad_token_id)
+        hidden, labels = mask_tokens(
+            batch.tokens,
+            specials=len(SPECIALS),
+            mask=tokenizer.mask_token_id,
+            words=len(tokenizer),
+            share=recipe.share,
+            generator=generator,
+        )
+        follows = torch.tensor([0 if parts[item][2] else 1 for item in items])
+        yield MaskedBatch(batch._replace(tokens=hidden), labels, follows)
+
+
+def _loss(model: nn.Module, batch: MaskedBatch) -> Tensor:
+    """Add the loss of the hidden words, as a mean over them, and that of the next sentences."""
+    output = model(
+        input_ids=batch.pairs.tokens,
+        token_type_ids=batch.pairs.segments,
+        attention_mask=batch.pairs.mask.long(),
+    )
+    asked = (batch.words != UNSCORED).sum().clamp(min=1)  # a small batch may hide no word at all
+    masked = functional.cross_entropy(
+        output.prediction_logits.flatten(0, 1),
+        batch.words.flatten(),
+        ignore_index=UNSCORED,
+        reduction="sum",
+    )
+    return masked / asked + functional.cross_entropy(output.seq_relationship_logits, batch.continues)
 
 
 def save_encoder(model: Any, tokenizer: Any, folder: Path) -> None:

@@ -20,7 +20,8 @@ While the softmax is left out, :math:`\bar s_k` is :math:`\bar p_k`.
 Axes: R restarts, B questions, S memory slots, U distinct sentences, V words, D width, T tables.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -67,8 +68,119 @@ def loss_with_gradient(
     return _Loss.apply(words, ages, batch, tying, linear, size, clip)
 
 
+class _Hop(NamedTuple):
+    """What a hop read, kept for the gradient.
+
+    Attributes
+    ----------
+    key, value
+        Their tables.
+    state
+        Before the hop, (R, B, D).
+    weights
+        Of the memory slots, (R, B, S).
+    shares
+        The same weights, for each distinct sentence and each age, (R, B, U + S).
+    """
+
+    key: int
+    value: int
+    state: Tensor
+    weights: Tensor
+    shares: Tensor
+
+
+class _Memory(NamedTuple):
+    """The distinct sentences and the ages of a batch in every table, and what stands in its memory slots.
+
+    Attributes
+    ----------
+    tables
+        Embedded sentences, then ages, T of (R, U + S, D).
+    sentences
+        How many distinct sentences there are, U.
+    story
+        The sentence of each slot, (R, B, S).
+    hidden
+        Slots without a sentence, (B, S).
+    empty
+        The logarithm of how many places have no sentence, (R, B, 1): one score for all of them. None while
+        the softmax is left out.
+    """
+
+    tables: tuple[Tensor, ...]
+    sentences: int
+    story: Tensor
+    hidden: Tensor
+    empty: Tensor | None
+
+    @classmethod
+    def of(cls, embedded: Float[Tensor, "T R U D"], ages: Tensor, batch: Batch, linear: bool) -> "_Memory":
+        """Put the ages of a batch behind its embedded sentences."""
+        restarts, places = ages.shape[1:3]
+        empty = None
+        if not linear:
+            empty = (places - batch.filled.sum(1, keepdim=True)).to(ages.dtype).log_()
+            empty = empty.clamp_(min=torch.finfo(ages.dtype).min).expand(restarts, -1, -1)
+        return cls(
+            torch.cat([embedded, ages[:, :, : batch.story.shape[1]]], dim=2).unbind(),
+            embedded.shape[2],
+            batch.story.expand(restarts, -1, -1),
+            ~batch.filled,
+            empty,
+        )
+
+    def to_slots(self, products: Float[Tensor, "R B U+S"]) -> Float[Tensor, "R B S"]:
+        """Add, for each slot, what belongs to its sentence and what belongs to its age."""
+        return products.gather(2, self.story).add_(products[:, :, self.sentences :])
+
+    def from_slots(self, slots: Float[Tensor, "R B S"], out: Tensor) -> Float[Tensor, "R B U+S"]:
+        """Add, for each distinct sentence and each age, what belongs to its slots; written into `out`."""
+        products = out.zero_().scatter_add_(2, self.story, slots)
+        products[:, :, self.sentences :] = slots
+        return products
+
+    def read(self, question: Tensor, tying: Tying) -> tuple[Float[Tensor, "R B D"], list[_Hop]]:
+        """Go through all hops; return the last state and what each hop read."""
+        state = self.tables[tying.query].index_select(1, question)
+        hops = []
+        for key, value in zip(tying.keys, tying.values, strict=True):
+            products = torch.bmm(state, self.tables[key].mT)
+            scores = self.to_slots(products)
+            if self.empty is None:
+                weights = scores.masked_fill_(self.hidden, 0.0)
+            else:
+                scores = scores.masked_fill_(self.hidden, torch.finfo(scores.dtype).min)
+                weights = torch.cat([scores, self.empty], dim=2).softmax(2)[:, :, :-1]
+            shares = self.from_slots(weights, out=products)
+            hops.append(_Hop(key, value, state, weights, shares))
+            state = torch.baddbmm(state, shares, self.tables[value])
+        return state, hops
+
+    def gradient(
+        self, hops: Sequence[_Hop], state_gradient: Float[Tensor, "R B D"], question: Tensor, query: int
+    ) -> Float[Tensor, "T R U+S D"]:
+        """Go back through all hops from the gradient of the last state; return that of `tables`."""
+        gradient = self.tables[0].new_zeros(len(self.tables), *self.tables[0].shape)
+        tables = gradient.unbind()
+        for hop in reversed(hops):
+            tables[hop.value].baddbmm_(hop.shares.mT, state_gradient)
+            products = torch.bmm(state_gradient, self.tables[hop.value].mT)
+            scores = self.to_slots(products)
+            if self.empty is None:
+                scores.masked_fill_(self.hidden, 0.0)
+            else:
+                scores.mul_(hop.weights)
+                scores.addcmul_(hop.weights, scores.sum(2, keepdim=True), value=-1)
+            shares = self.from_slots(scores, out=products)
+            tables[hop.key].baddbmm_(shares.mT, hop.state)
+            state_gradient = torch.baddbmm(state_gradient, shares, self.tables[hop.key])
+        tables[query].index_add_(1, question, state_gradient)
+        return gradient
+
+
 class _Loss(torch.autograd.Function):
-    """The loss, with its gradient made on the way."""
+    """The loss, with its gradient computed on the way."""
 
     @staticmethod
     def forward(
@@ -81,63 +193,30 @@ class _Loss(torch.autograd.Function):
         size: int,
         clip: float,
     ) -> Tensor:
-        (tables, restarts, vocabulary, width), places = words.shape, ages.shape[2]
+        restarts, vocabulary, width = words.shape[1:]
         asked, slots = batch.story.shape
+        scale = size / asked
         bags = batch.sentences.flatten(1)  # (U, 2V): P beside Q
         unit = torch.arange(1, width + 1, dtype=words.dtype, device=words.device) / width
-        told = bags @ torch.cat([words, words * unit], dim=2)  # (T, R, U, D)
-        known = len(bags)
-        memory = torch.cat([told, ages[:, :, :slots]], dim=2).unbind()  # T of (R, U + S, D)
-        story = batch.story.expand(restarts, -1, -1)
-        hidden, lowest = ~batch.filled, torch.finfo(words.dtype).min
-        if not linear:  # all places without a sentence in one score
-            empty = (places - batch.filled.sum(1, keepdim=True)).to(words.dtype).log_()
-            empty = empty.clamp_(min=lowest).expand(restarts, -1, -1)
-        hops = list(zip(tying.keys, tying.values, strict=True))
+        embedded = bags @ torch.cat([words, words * unit], dim=2)  # (T, R, U, D)
+        memory = _Memory.of(embedded, ages, batch, linear)
 
-        state = memory[tying.query].index_select(1, batch.question)
-        done = []
-        for key, value in hops:
-            met = torch.bmm(state, memory[key].mT)  # (R, B, U + S)
-            scores = met.gather(2, story).add_(met[:, :, known:])
-            if linear:
-                weights = scores.masked_fill_(hidden, 0.0)
-            else:
-                scores = torch.cat([scores.masked_fill_(hidden, lowest), empty], dim=2)
-                weights = scores.softmax(2)[:, :, :-1]
-            shares = met.zero_().scatter_add_(2, story, weights)  # of each distinct sentence
-            shares[:, :, known:] = weights  # and of each age
-            done.append((state, weights, shares))
-            state = torch.baddbmm(state, shares, memory[value])
-        words_out = words[tying.answer]
-        sure = torch.bmm(state, words_out.mT).log_softmax(2)
+        state, hops = memory.read(batch.question, tying)
+        answers = words[tying.answer]
+        log_probabilities = torch.bmm(state, answers.mT).log_softmax(2)
         answer = batch.answer.expand(restarts, -1).unsqueeze(2)
-        losses = sure.gather(2, answer).sum((1, 2)) * (-size / asked)
+        losses = log_probabilities.gather(2, answer).sum((1, 2)) * -scale
 
-        missed = sure.exp_()
-        missed.scatter_add_(2, answer, missed.new_full((1, 1, 1), -1.0).expand_as(answer)).mul_(size / asked)
-        back = torch.bmm(missed, words_out)  # the gradient of the state, (R, B, D)
-        grown = torch.zeros(tables, restarts, known + slots, width, dtype=words.dtype, device=words.device)
-        into = grown.unbind()
-        for (key, value), (before, weights, shares) in zip(hops[::-1], done[::-1], strict=True):
-            into[value].baddbmm_(shares.mT, back)
-            met = torch.bmm(back, memory[value].mT)
-            scores = met.gather(2, story).add_(met[:, :, known:])
-            if linear:
-                scores.masked_fill_(hidden, 0.0)
-            else:
-                scores.mul_(weights)
-                scores.addcmul_(weights, scores.sum(2, keepdim=True), value=-1)
-            shares = met.zero_().scatter_add_(2, story, scores)
-            shares[:, :, known:] = scores
-            into[key].baddbmm_(shares.mT, before)
-            back = torch.baddbmm(back, shares, memory[key])
-        into[tying.query].index_add_(1, batch.question, back)
-        plain, sloped = (bags.mT @ grown[:, :, :known]).split(vocabulary, dim=2)
+        logit_gradient = log_probabilities.exp_()
+        minus_one = logit_gradient.new_full((1, 1, 1), -1.0).expand(restarts, asked, 1)
+        logit_gradient.scatter_add_(2, answer, minus_one).mul_(scale)
+        state_gradient = torch.bmm(logit_gradient, answers)
+        gradient = memory.gradient(hops, state_gradient, batch.question, tying.query)
+        plain, sloped = (bags.mT @ gradient[:, :, : memory.sentences]).split(vocabulary, dim=2)
         by_word = torch.addcmul(plain, sloped, unit)
-        by_word[tying.answer].baddbmm_(missed.mT, state)
+        by_word[tying.answer].baddbmm_(logit_gradient.mT, state)
         by_age = torch.zeros_like(ages)
-        by_age[:, :, :slots] = grown[:, :, known:]
+        by_age[:, :, :slots] = gradient[:, :, memory.sentences :]
         ctx.save_for_backward(by_word, by_age)
         ctx.clip = clip
         return losses.nan_to_num_(0.0, 0.0, 0.0).sum()

@@ -1,6 +1,7 @@
 """Pre-training a small BERT, and how well it guesses (Devlin et al. 2019, section 3.1)."""
 
 import copy
+import itertools
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -78,40 +79,12 @@ def pretrain(
     seed = options.get("seed", 0)
 
     def batches(epoch: int) -> Iterator[MaskedBatch]:
-        left, number = each, epoch * 10_000
-        while left:
-            draw = random.Random(f"{seed}:{number}")
-            generator = torch.Generator().manual_seed(seed * 1_000_003 + number)
-            parts = next_sentence_pairs(texts(number), draw, exchanged=0.5 if recipe.following else 0.0)
-            pairs = pack([(a, b) for a, b, _ in parts], vocabulary)
-            follows = torch.tensor([0 if continues else 1 for *_, continues in parts])
-            for items in torch.randperm(len(parts), generator=generator).split(recipe.batch):
-                batch = pairs.take(items)
-                seen, labels = mask_tokens(
-                    batch.tokens,
-                    words=len(vocabulary),
-                    share=recipe.share,
-                    rule=recipe.rule,
-                    generator=generator,
-                )
-                yield MaskedBatch(Pairs(seen, batch.segments), labels, follows[items])
-                left -= 1
-                if not left:
-                    return
-            number += 1
-
-    def loss(model: Bert, batch: MaskedBatch) -> Tensor:
-        total = torch.zeros(())
-        encoded = model.encode(batch.pairs)
-        if recipe.masked:
-            asked = batch.labels != IGNORED
-            logits = model.guesses(encoded.output[asked])  # (words asked, V)
-            wanted = batch.labels[asked]
-            total = total + functional.cross_entropy(logits, wanted, reduction="sum") / max(1, len(wanted))
-        if recipe.following:
-            logits = model.follows(model.summary(encoded))
-            total = total + functional.cross_entropy(logits, batch.follows)
-        return total
+        masked = (
+            batch
+            for number in itertools.count(epoch * 10_000)
+            for batch in _mask_round(texts(number), number, vocabulary, recipe, seed)
+        )
+        return itertools.islice(masked, each)
 
     settings = {
         **training.ADAMW_LINEAR,
@@ -123,12 +96,52 @@ def pretrain(
         model,
         batches,
         recipe,
-        loss=loss,
+        loss=partial(_loss, recipe),
         settings=settings,
         identity=identity,
         steps_per_epoch=each,
         **options,
     )
+
+
+def _mask_round(
+    texts: Sequence[Sequence[Sequence[str]]],
+    number: int,
+    vocabulary: Vocabulary,
+    recipe: PretrainingRecipe,
+    seed: int,
+) -> Iterator[MaskedBatch]:
+    """Give one round of texts in batches: cut into pairs, some exchanged, some words hidden."""
+    generator = torch.Generator().manual_seed(seed * 1_000_003 + number)
+    draw = random.Random(f"{seed}:{number}")
+    parts = next_sentence_pairs(texts, draw, exchanged=0.5 if recipe.following else 0.0)
+    pairs = pack([(a, b) for a, b, _ in parts], vocabulary)
+    follows = torch.tensor([0 if continues else 1 for *_, continues in parts])
+    for items in torch.randperm(len(parts), generator=generator).split(recipe.batch):
+        batch = pairs.take(items)
+        seen, labels = mask_tokens(
+            batch.tokens,
+            words=len(vocabulary),
+            share=recipe.share,
+            rule=recipe.rule,
+            generator=generator,
+        )
+        yield MaskedBatch(Pairs(seen, batch.segments), labels, follows[items])
+
+
+def _loss(recipe: PretrainingRecipe, model: Bert, batch: MaskedBatch) -> Tensor:
+    """Add the losses of the tasks: of the hidden words, as a mean over them, and of the next sentences."""
+    total = torch.zeros(())
+    encoded = model.encode(batch.pairs)
+    if recipe.masked:
+        asked = batch.labels != IGNORED
+        logits = model.guesses(encoded.output[asked])  # (words asked, V)
+        wanted = batch.labels[asked]
+        total = total + functional.cross_entropy(logits, wanted, reduction="sum") / max(1, len(wanted))
+    if recipe.following:
+        logits = model.follows(model.summary(encoded))
+        total = total + functional.cross_entropy(logits, batch.follows)
+    return total
 
 
 @torch.no_grad()

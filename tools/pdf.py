@@ -28,7 +28,7 @@ LEFT_OUT = ("api/", "scoreboard", "status")  # below book/
 STYLE = Path(__file__).with_name("print.css")
 TITLE = "Reasoning, Reproduced"
 SHEET = 643  # pixels between the margins of a sheet, see print.css
-MANY = 8  # columns of a table that fit a sheet at the usual size of letters
+MANY, MOST = 6, 11  # columns of a table that fit a sheet at the usual size of letters, and at a smaller one
 
 
 class CannotPrint(Exception):
@@ -126,16 +126,17 @@ def relinked(text: str, page: Page, there: set[str], site: str) -> str:
 
 
 def narrower(text: str) -> str:
-    """Tables of many columns get a class of their own: on paper their letters are smaller.
+    """Tables of many columns, and of very many, get a class: on paper their letters are smaller.
 
     In the others a mean stays on one line with its spread.
     """
 
     def marked(match: re.Match[str]) -> str:
         row = re.search(r"<tr\b.*?</tr>", match[0], re.S)
-        if row is None or len(re.findall(r"<t[hd]\b", row[0])) <= MANY:
+        columns = 0 if row is None else len(re.findall(r"<t[hd]\b", row[0]))
+        if columns <= MANY:
             return match[0].replace(" ± ", "\u00a0±\u00a0")
-        return f'<div class="rr-many">{match[0]}</div>'
+        return f'<div class="rr-many{" rr-most" * (columns > MOST)}">{match[0]}</div>'
 
     return re.sub(r"<table\b.*?</table>", marked, text, flags=re.S)
 

@@ -66,7 +66,8 @@ def test_all_that_is_chosen_from_is_printed_with_its_name():
 
 
 def test_wide_tables_have_smaller_letters_and_others_keep_a_mean_with_its_spread():
-    wide, narrow = (f"<table><tr>{count * '<td>1 ± 2</td>'}</tr></table>" for count in (9, 8))
+    widest, wide, narrow = (f"<table><tr>{count * '<td>1 ± 2</td>'}</tr></table>" for count in (12, 11, 6))
+    assert narrower(widest) == f'<div class="rr-many rr-most">{widest}</div>'
     assert narrower(wide) == f'<div class="rr-many">{wide}</div>'
     assert narrower(narrow) == narrow.replace(" ± ", "\u00a0±\u00a0")
 

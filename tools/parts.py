@@ -263,7 +263,7 @@ def raw(html: str) -> list[str]:
 
 def topics_table() -> str:
     """All topics with their state."""
-    lines = ["| topic | question | state |", "|---|---|---|"]
+    lines = ["| topic | question | chapters and reading time |", "|---|---|---|"]
     for one in topics().values():
         if one.built:
             title = f"[{one.title}]({one.name}/index.md)"

@@ -185,7 +185,7 @@ def test_put_shapes_into_a_panel(browser, page):
 def test_every_layout_and_step_and_no_shape_at_all(browser, page, width):
     with Live(browser, page, viewport={"width": width, "height": 844}) as opened:
         for number, layout in enumerate(CONFIGURATIONS):
-            opened.page.get_by_label("Layout").select_option(index=number)
+            opened.page.get_by_label("Layout").select_option(str(number))
             assert len(opened.rows()) == len(layout.slots)
             for step in ("anchors", "proposals", "detections"):
                 opened.page.locator(f"input[value={step}]").check()

@@ -105,7 +105,7 @@ def test_absent_objects_and_levels_of_vacant_slots_do_not_count():
         assert vacant.any() and not given.present.all()
         entities[vacant] = torch.tensor([0, 4, 4, 4])
         assert torch.equal(losses(DetectionTargets(boxes, entities, given.present, given.angles)), before)
-        entities[given.present & ~vacant, 0] = 1
+        entities[..., 0][given.present & ~vacant] = 1
         assert not torch.equal(losses(DetectionTargets(boxes, entities, given.present, given.angles)), before)
 
 

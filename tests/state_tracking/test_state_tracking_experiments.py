@@ -130,6 +130,8 @@ def test_the_results_page_sets_trackers_beside_the_state_of_the_turn_before():
     assert list(table.loc["runs"]) == ["3", "3", "3", "1"]
     assert "±" in table.loc["joint goal accuracy", "DS-merge"]
     assert "inherited" in figures.kinds().alt
+    new = figures.on_new_names()
+    assert list(new.loc["runs"]) == ["3", "3"] and "accuracy on accepted offers" in new.index
     variants = figures.variants()
     assert {"DS-merge", "DS-split"} <= set(variants.index) and "±" in variants.loc["DS-merge"].iloc[0]
 

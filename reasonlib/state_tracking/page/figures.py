@@ -34,6 +34,7 @@ __all__ = [
     "hidden_by_joint_goal",
     "kinds",
     "on_multiwoz",
+    "on_new_names",
     "origins",
     "published_relations",
     "relations",
@@ -167,7 +168,7 @@ def variants() -> "pd.DataFrame":
     shown = {name: _SHOWN[name] for name in ("joint_goal", "inherited")}
     relations = ("merge", "split", "split-blocked", "three-way-gate", "truncated", "from-scratch")
     systems = [("state_tracking/relations", row) for row in relations] + [
-        ("state_tracking/baselines", "copy")
+        ("state_tracking/baselines", row) for row in ("span", "copy")
     ]
     rows = {}
     for experiment, row in systems:
@@ -207,6 +208,21 @@ def on_multiwoz() -> "pd.DataFrame":
                 label = f"{ROWS[name]}, {share}" if share else ROWS[name]
                 rows[label] = _scores(group, _SHOWN)
     return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def on_new_names() -> "pd.DataFrame":
+    """List what a closed list and spans of the dialogue reach on names that training never shows."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            ROWS[row]: _scores(
+                results.best("state_tracking/baselines", row, scale="paper", data="simulated-unseen"),
+                _SHOWN | {"filled.offered": METRICS["filled.offered"]},
+            )
+            for row in ("closed", "span")
+        }
+    )
 
 
 def kinds() -> Picture:

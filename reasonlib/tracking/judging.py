@@ -121,7 +121,15 @@ def doubt(comparisons: Sequence[Comparison]) -> str:
         return "a tie"
     if judge(comparisons, same_conditions=True) != "inconclusive":
         return "significant by itself, but not after correction for the other comparisons of its table"
+    if any(_short(part) for part in comparisons):
+        return "the difference is smaller than asked for, but not clearly the other way round"
     return "the interval includes values for and against"
+
+
+def _short(part: Comparison) -> bool:
+    """Whether the whole interval of a difference lies below what is asked for."""
+    least = part.asked[0]
+    return part.kind == "difference" and least is not None and part.high is not None and part.high < least
 
 
 def _alone(comparisons: Sequence[Comparison]) -> bool:

@@ -105,6 +105,14 @@ def test_a_correction_can_only_take_a_verdict_back():
     assert doubt([lead]).startswith("significant by itself, but not after correction")
 
 
+def test_a_lead_that_is_clearly_too_small_is_said_to_be_small():
+    small = difference(sample(0.80, 0.81, 0.82), sample(0.80, 0.812, 0.817), by=0.1)
+    assert verdict(small) == "inconclusive"
+    assert doubt([small]).startswith("the difference is smaller than asked for")
+    wide = difference(sample(0.6, 0.8, 1.0), sample(0.7, 0.6, 0.9), by=0.1)
+    assert doubt([wide]) == "the interval includes values for and against"
+
+
 # Properties
 
 

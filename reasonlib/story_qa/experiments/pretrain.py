@@ -67,7 +67,7 @@ def new_model(size: EncoderSize, words: int, *, seed: int = 0) -> Any:
         num_attention_heads=size.heads,
         intermediate_size=4 * size.width,
         max_position_embeddings=size.longest,
-        hidden_dropout_prob=0.0,  # stories are simulated without end, so that nothing can be learnt by heart
+        hidden_dropout_prob=0.0,  # every round simulates new stories, so the model cannot overfit
         attention_probs_dropout_prob=0.0,
     )
     with training.seeded(seed):

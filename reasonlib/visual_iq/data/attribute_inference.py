@@ -35,7 +35,7 @@ class AttributeInference:
         most = np.where(filled, levels, -1).max(axis=-1)
         self.alike = most == np.where(filled, levels, 99).min(axis=-1)  # (N, P)
         self.single = self.alike[:, :CONTEXT].all(axis=1)
-        self.expected = np.zeros(len(levels), np.int64)  # levels foretold, as bits
+        self.expected = np.zeros(len(levels), np.int64)  # predicted levels, as bits
         self.rules = np.full((len(levels), 3), -1, np.int8)
         constant = np.array(grammar.possible_rules(component, group)[-1].code, np.int8)
         for option in grammar.possible_rules(component, group):

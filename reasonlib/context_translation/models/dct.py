@@ -41,10 +41,7 @@ class ReadOutput(NamedTuple):
 class ReadLayer(nn.Module):
     """Encoder layer followed by attention to the context and one more feed-forward layer.
 
-    Parameters
-    ----------
-    config : TransformerConfig
-        Its sizes.
+    `config` gives its sizes.
 
     Notes
     -----
@@ -83,10 +80,7 @@ class ReadLayer(nn.Module):
 class DCT(nn.Module):
     """Document-level Context Transformer; time grows as S squared, plus C T S, plus C T squared.
 
-    Parameters
-    ----------
-    config : SystemConfig
-        Its sizes.
+    `config` gives its sizes.
 
     Notes
     -----

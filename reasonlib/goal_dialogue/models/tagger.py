@@ -178,10 +178,7 @@ def lstm_step(
 class CharacterEncoder(nn.Module):
     """Read words letter by letter, from both ends; a word's vector is the two last states side by side.
 
-    Parameters
-    ----------
-    config
-        Widths of the letters and of the cells.
+    `config` gives the widths of the letters and of the cells.
     """
 
     def __init__(self, config: TaggerConfig) -> None:
@@ -204,12 +201,7 @@ class CharacterEncoder(nn.Module):
 class WordTagger(nn.Module):
     """Tag a word by its letters alone, as the source does.
 
-    Parameters
-    ----------
-    config
-        Sizes; those of the context have no effect.
-    seed
-        Draws the first weights.
+    `config` gives its sizes, of which those of the context have no effect; `seed` draws its first weights.
     """
 
     def __init__(self, config: TaggerConfig | None = None, *, seed: int = 0) -> None:
@@ -230,12 +222,7 @@ class WordTagger(nn.Module):
 class ContextTagger(nn.Module):
     """Tag a word by its letters and by the words around it.
 
-    Parameters
-    ----------
-    config
-        Sizes.
-    seed
-        Draws the first weights.
+    `config` gives its sizes; `seed` draws its first weights.
     """
 
     def __init__(self, config: TaggerConfig | None = None, *, seed: int = 0) -> None:

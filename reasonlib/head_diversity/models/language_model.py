@@ -75,12 +75,7 @@ class Predicted(NamedTuple):
 class LanguageModel(nn.Module):
     """Predict each word from those before it.
 
-    Parameters
-    ----------
-    config : LanguageModelConfig
-        Its sizes.
-    seed : int
-        Draws the first weights.
+    `config` gives its sizes; `seed` draws its first weights.
 
     Notes
     -----

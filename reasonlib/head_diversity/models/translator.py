@@ -44,12 +44,8 @@ class TranslatorConfig(LanguageModelConfig):
 class Translator(nn.Module):
     """Translate sentences.
 
-    Parameters
-    ----------
-    config : TranslatorConfig
-        Its sizes; one vocabulary and one embedding serve both languages.
-    seed : int
-        Draws the first weights.
+    `config` gives its sizes; one vocabulary and one embedding serve both languages. `seed` draws its first
+    weights.
     """
 
     def __init__(self, config: TranslatorConfig, *, seed: int = 0) -> None:

@@ -130,12 +130,7 @@ def _linear(
 class STAGE(nn.Module):
     """Spatio-temporal answerer with grounded evidence.
 
-    Parameters
-    ----------
-    config
-        Sizes and streams.
-    seed
-        Draws the weights.
+    `config` gives its sizes and streams; `seed` draws its first weights.
 
     Notes
     -----

@@ -99,10 +99,7 @@ class AnswerNetwork(nn.Module):
         P^k = \mathrm{softmax}(W_3^\top [s^k; x; |s^k - x|; s^k \cdot x]), \quad
         P = \frac{1}{K} \sum_k P^k
 
-    Parameters
-    ----------
-    config
-        Sizes.
+    `config` gives its sizes.
     """
 
     def __init__(self, config: AnswerConfig) -> None:

@@ -89,12 +89,7 @@ class Written(NamedTuple):
 class CopyTracker(nn.Module):
     """A GRU encoder, and a GRU decoder that generates or copies.
 
-    Parameters
-    ----------
-    config
-        Sizes.
-    seed
-        Draws the weights.
+    `config` gives its sizes; `seed` draws its first weights.
     """
 
     def __init__(self, config: CopyConfig, *, seed: int = 0) -> None:

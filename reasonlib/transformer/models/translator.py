@@ -94,12 +94,7 @@ class TranslatorOutput(NamedTuple):
 class Translator(nn.Module):
     """Encoder and decoder over one shared embedding (figure 1 of the source).
 
-    Parameters
-    ----------
-    config : TranslatorConfig
-        Its sizes.
-    seed : int
-        Draws the first weights.
+    `config` gives its sizes; `seed` draws its first weights.
 
     Notes
     -----
@@ -183,12 +178,7 @@ class TaggerOutput(NamedTuple):
 class Tagger(nn.Module):
     """An encoder that answers at every token, all at once: no decoder.
 
-    Parameters
-    ----------
-    config : TranslatorConfig
-        Its sizes.
-    seed : int
-        Draws the first weights.
+    `config` gives its sizes; `seed` draws its first weights.
     """
 
     def __init__(self, config: TranslatorConfig, *, seed: int = 0) -> None:

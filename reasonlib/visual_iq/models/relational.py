@@ -85,10 +85,7 @@ class RelationalOutput(NamedTuple):
 class RowRule(nn.Module):
     """Read a rule off complete rows, and say what it makes of an incomplete one.
 
-    Parameters
-    ----------
-    config
-        Sizes, and whether rows are read as rows.
+    `config` gives its sizes, and whether rows are read as rows; `generator` draws its first weights.
     """
 
     def __init__(self, config: RelationalConfig, generator: torch.Generator) -> None:
@@ -129,12 +126,7 @@ class RowRule(nn.Module):
 class Relational(nn.Module):
     """Predict the third panel of each row, attribute by attribute, from the two other rows.
 
-    Parameters
-    ----------
-    config
-        Sizes and steps.
-    seed
-        Draws the first weights.
+    `config` gives its sizes and steps; `seed` draws its first weights.
     """
 
     def __init__(self, config: RelationalConfig | None = None, *, seed: int = 0) -> None:

@@ -98,10 +98,7 @@ class DetectorConfig:
 class Detector(nn.Module):
     """Find the entities and the vacant slots of panels.
 
-    Parameters
-    ----------
-    config
-        Sizes and thresholds.
+    `config` gives its sizes and thresholds.
     """
 
     anchors: Tensor

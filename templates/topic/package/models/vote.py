@@ -35,12 +35,7 @@ class VoteConfig:
 class Vote(nn.Module):
     """Weigh every position of a row and add up.
 
-    Parameters
-    ----------
-    config
-        Sizes.
-    seed
-        Draws the first weights.
+    `config` gives its sizes; `seed` draws its first weights.
     """
 
     def __init__(self, config: VoteConfig, *, seed: int = 0) -> None:

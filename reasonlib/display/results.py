@@ -104,9 +104,9 @@ def spreads(
     Parameters
     ----------
     rows
-        Pairs of an experiment and a row.
+        Names of experiment and row.
     metric
-        Name of the metric.
+        As it is called in the records.
     names
         What to call a row; its own name where there is none.
     data
@@ -193,9 +193,9 @@ def rows(
     Parameters
     ----------
     experiment
-        Its name.
+        Name of the experiment, ``topic/word``.
     metric, unit
-        What is drawn.
+        Name of the metric that is drawn, and what the axis calls it.
     names
         What to call a row.
     only

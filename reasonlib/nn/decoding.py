@@ -231,22 +231,16 @@ def sample(
 
     Parameters
     ----------
-    model
-        See `Writer`.
-    source : (B, S), or anything of length B that the model reads
-        What to answer.
-    longest
-        Tokens of an answer at most, its end included.
+    model, source, longest, start, end
+        As for `beam_search`.
     generator
-        Draws.
+        Draws the tokens.
     temperature
         Divides the log-probabilities: below 1 the likely get likelier, towards 0 this is `greedy`.
     top_k
         Draw among the k likeliest tokens only.
     top_p
         Draw among the fewest tokens that have this probability together (the nucleus).
-    start, end
-        Their ids; padding is 0.
 
     Returns
     -------

@@ -98,12 +98,8 @@ def position_encoding(
 class SinusoidalPositions(nn.Module):
     """Fixed positions, made once: row ``t`` of `sinusoidal_positions`.
 
-    Parameters
-    ----------
-    longest : int
-        The longest sequence it will be asked for.
-    width : int
-        Width of the model, D; even.
+    `longest` is the length of the longest sequence it will be asked for, `width` the width D of the model,
+    which is even.
     """
 
     table: Tensor

@@ -40,7 +40,7 @@ def load(
     Parameters
     ----------
     data
-        One of `DATA`.
+        Name of the set, one of `DATA`.
     train, valid, test
         How many documents of each part.
     distance, sentences, helpful

@@ -44,7 +44,7 @@ def verdicts(
     Parameters
     ----------
     topic
-        Only this topic.
+        Name of a topic; every topic if None.
     records
         Folder of records; the usual one if None.
     claims

@@ -58,9 +58,9 @@ def run(
     Parameters
     ----------
     experiment
-        The experiment or its name.
+        An experiment, or the name of one.
     rows
-        Which rows; all if None.
+        Names of rows; every row if None.
     scale, data
         At which scale, on which data set (the experiment's first if None).
     seeds

@@ -255,7 +255,7 @@ def predict_in_buckets(
     Parameters
     ----------
     predict
-        From the numbers of a batch's items to one prediction each, in the same order.
+        Takes the indices of a batch's items and returns one prediction each, in the same order.
     lengths
         Length of every item, in tokens.
     batch_size, max_tokens

@@ -120,12 +120,7 @@ def save_translator(model: Translator, tokens: Words, made: Mapping[str, Any], p
 
 @lru_cache(maxsize=2)
 def from_pretrained(name: str | Path = "hce") -> BundledTranslator:
-    """Load a trained translator of the simulated languages.
-
-    Parameters
-    ----------
-    name
-        One of `BUNDLED`, or a file that `save_translator` wrote.
+    """Load a trained translator of the simulated languages: one of `BUNDLED`, or a file of `save_translator`.
 
     Raises
     ------

@@ -57,19 +57,9 @@ def pack_weights(state: Mapping[str, Tensor], *, bits: int = 16) -> dict[str, An
 
 
 def round_weights(state: Mapping[str, Tensor], *, bits: int = 16) -> dict[str, Tensor]:
-    """Round weights as the page gets them, to compute the same numbers here.
+    """Round weights as `pack_weights` does, to compute the same numbers here as the page does.
 
-    Parameters
-    ----------
-    state
-        A ``state_dict``.
-    bits
-        As for `pack_weights`.
-
-    Returns
-    -------
-    dict
-        In single precision, to be loaded into a model.
+    What comes back is a ``state_dict`` in single precision.
     """
     rounded = {}
     for name, tensor in state.items():

@@ -181,9 +181,9 @@ def add_asr_noise(
     Parameters
     ----------
     dialogues
-        They stay as they are.
+        Written ones, which stay as they are.
     seed
-        The same seed makes the same noise.
+        Draws the noise.
     speech
         Rate of `add_disfluencies`; 0 leaves the wording.
     errors

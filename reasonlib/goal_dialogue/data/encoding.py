@@ -138,9 +138,9 @@ class TurnSet:
         Parameters
         ----------
         items
-            B numbers of turns.
+            Indices of B turns of this set.
         slots
-            S at most: how many of the latest sentences are kept.
+            How many of the latest sentences are kept: S is at most this.
 
         Raises
         ------

@@ -229,9 +229,9 @@ def paraphrase_dialogues(
     Parameters
     ----------
     dialogues
-        They stay as they are.
+        Released or simulated ones.
     seed
-        The same seed draws the same words.
+        Draws which sentences change, and their words.
     rate
         Probability that a sentence is said anew.
     sure

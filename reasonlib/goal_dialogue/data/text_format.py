@@ -202,14 +202,8 @@ def read_file(
 ) -> list[Dialogue]:
     """Read one file of dialogues.
 
-    Parameters
-    ----------
-    path
-        The file.
-    task
-        1 to 6; by default the number in a file name such as ``dialog-babi-task3-options-trn.txt``.
-    candidates, source
-        As for `parse`.
+    `task` is 1 to 6, by default the number in a file name such as ``dialog-babi-task3-options-trn.txt``;
+    `candidates` and `source` are as for `parse`.
 
     Raises
     ------

@@ -173,12 +173,7 @@ WORLD = World(
 def make_knowledge(world: World = WORLD, *, seed: int = 0) -> KnowledgeBase:
     """Make the knowledge base: one restaurant for each location, price, cuisine and rating of a half.
 
-    Parameters
-    ----------
-    world
-        The entities.
-    seed
-        Draws which party each restaurant can seat; everything else follows from `world`.
+    `seed` draws which party each restaurant can seat; everything else follows from the entities of `world`.
     """
     rng = PortableRandom(f"knowledge {seed}")
     facts: dict[str, dict[str, str]] = {}

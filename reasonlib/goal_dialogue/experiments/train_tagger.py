@@ -81,7 +81,7 @@ def train_tagger(
     Parameters
     ----------
     tagger
-        Freshly made.
+        With its first weights.
     split
         Its training dialogues and the half of the knowledge base that they know; nothing else is read.
     recipe
@@ -115,14 +115,9 @@ def train_on_data(
     seed: int = 0,
     progress: bool | None = None,
 ) -> training.History:
-    """Train on data, in place, whatever module scores the tags (S, J, T) of what is spelled.
+    """Train, in place, whatever module scores the tags (S, J, T) of what is spelled.
 
-    Parameters
-    ----------
-    tagger, recipe, seed, progress
-        As in `train_tagger`.
-    data
-        From `collect_tagger_data`.
+    `data` is of `collect_tagger_data`; the other parameters are those of `train_tagger`.
     """
     recipe = recipe or TaggerRecipe()
     every = min(50, recipe.steps)

@@ -139,7 +139,7 @@ def hear(text: str, types: Mapping[str, str], *, asked: str = "") -> Heard:
     Parameters
     ----------
     text
-        What somebody typed.
+        A line that somebody typed.
     types
         Entity to type, as `KnowledgeBase.types` gives it.
     asked

@@ -146,9 +146,9 @@ def penalised_loss(
     loss
         Runs the model once.
     penalties
-        Weights.
+        Weights of the regularisers.
     mask
-        Which tokens count.
+        Which tokens count, by the name of an attention and its part.
     """
     if not penalties:
         return loss()

@@ -27,15 +27,7 @@ Points = list[tuple[float, float]]
 
 
 def draw_points(count: int = MOST, *, seed: int = 5) -> Points:
-    """Draw points between -1 and 1 that keep some distance, rounded to hundredths.
-
-    Parameters
-    ----------
-    count
-        How many.
-    seed
-        Draws.
-    """
+    """Draw `count` points between -1 and 1 that keep some distance, rounded to hundredths."""
     draw = random.Random(seed)
     points: Points = []
     while len(points) < count:

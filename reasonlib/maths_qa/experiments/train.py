@@ -138,9 +138,9 @@ def fine_tune(
     splits
         Questions. The curve is of the tests: nothing is chosen by it, neither weights nor the end.
     recipe
-        How.
+        Batch size, rate, and how often the test is measured.
     steps
-        How many; by default those of the recipe.
+        Optimiser steps; by default those of the recipe.
     harder_after
         After how many steps the harder questions are asked, too; by default those of the recipe.
     **options

@@ -64,12 +64,7 @@ def save_model(
 
 @lru_cache(maxsize=4)
 def from_pretrained(name: str | Path = "pretrained") -> BundledSolver:
-    """Load a trained solver.
-
-    Parameters
-    ----------
-    name
-        One of `BUNDLED`, or a file that `save_model` wrote.
+    """Load a trained solver: one of `BUNDLED`, or a file that `save_model` wrote.
 
     Raises
     ------
@@ -84,12 +79,7 @@ def from_pretrained(name: str | Path = "pretrained") -> BundledSolver:
 
 @lru_cache(maxsize=2)
 def load_filler(name: str | Path = "filler") -> BundledFiller:
-    """Load a trained model that fills in hidden characters.
-
-    Parameters
-    ----------
-    name
-        ``"filler"``, which is bundled, or a file that `save_model` wrote.
+    """Load a model that fills in hidden characters: the bundled ``"filler"``, or a file of `save_model`.
 
     Raises
     ------

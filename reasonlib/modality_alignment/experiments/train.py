@@ -141,14 +141,12 @@ def train_answerer(
 
     Parameters
     ----------
-    model
-        With its first weights.
     train_set, valid_set
-        Questions.
+        Questions to learn from, and questions to choose the epoch by.
     recipe
-        How.
+        Epochs, batch size, rate, alignment.
     **options
-        See `training.RunOptions`.
+        Of the run, see `training.RunOptions`.
     """
     seed = options.get("seed", 0)
     aligned = recipe.alignment != "none" and any(name in VISUAL for name in model.config.streams)

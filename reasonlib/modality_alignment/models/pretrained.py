@@ -76,12 +76,7 @@ def save_model(model: TVQA_abc, path: Path, *, vocabulary: Vocabulary, made: Map
 
 @lru_cache(maxsize=2)
 def from_pretrained(name: str | Path = "tvqa-abc") -> BundledAnswerer:
-    """Load a trained system.
-
-    Parameters
-    ----------
-    name
-        One of `BUNDLED`, or a file that `save_model` wrote.
+    """Load a trained system: one of `BUNDLED`, or a file that `save_model` wrote.
 
     Raises
     ------

@@ -53,7 +53,7 @@ def load_simulated(
     Parameters
     ----------
     task
-        A name in `reasonlib.multi_task.data.simulator.TASKS`.
+        A key of `reasonlib.multi_task.data.simulator.TASKS`.
     train
         Training examples; by default those of `SIZES`.
     valid, test

@@ -67,12 +67,8 @@ class Event:
 class Speaker:
     """Tells events in words, with the dictionary of a task.
 
-    Parameters
-    ----------
-    draw
-        Chooses among synonyms, voices and articles.
-    trades
-        Words that stand for one another in this task; see `world.dictionary`.
+    `draw` chooses among synonyms, voices and articles; `trades` are words that stand for one another in this
+    task, see `world.dictionary`.
     """
 
     def __init__(self, draw: np.random.Generator, trades: Mapping[str, str]) -> None:

@@ -115,12 +115,7 @@ def save_system(model: MultiTask, made: Mapping[str, Any], path: Path) -> Path:
 
 @lru_cache(maxsize=2)
 def from_pretrained(name: str | Path = "mt-dnn") -> BundledSystem:
-    """Load a trained system.
-
-    Parameters
-    ----------
-    name
-        One of `BUNDLED`, or a file that `save_system` wrote.
+    """Load a trained system: one of `BUNDLED`, or a file that `save_system` wrote.
 
     Raises
     ------

@@ -70,7 +70,7 @@ def fine_tune(
     Parameters
     ----------
     model
-        A reader with a pre-trained or a fresh encoder.
+        With a pre-trained or a fresh encoder.
     train, valid
         Pairs to learn from, and pairs to measure on after every epoch.
     recipe

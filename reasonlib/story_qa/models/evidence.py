@@ -174,14 +174,9 @@ class EvidenceReader(nn.Module):
         return encode_by_length(encode, tokens)
 
     def forward(self, batch: Batch, *, attention: bool = False) -> EvidenceReaderOutput:
-        """Score every answer and every sentence.
+        """Score every answer and every sentence; `attention` also returns the weights.
 
-        Parameters
-        ----------
-        batch
-            From an `encode_sentences` set, with at most ``config.slots`` sentences a story.
-        attention
-            Whether to keep the weights.
+        `batch` is of an `encode_sentences` set, with at most ``config.slots`` sentences a story.
         """
         places = torch.cat([batch.question[:, None], batch.story], dim=1)  # (B, S + 1)
         told = torch.cat([batch.filled.new_ones(len(places), 1), batch.filled], dim=1)

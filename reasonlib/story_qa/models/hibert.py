@@ -174,12 +174,7 @@ class SentenceReader(nn.Module):
     def forward(self, batch: Batch, *, attention: bool = False) -> SentenceReaderOutput:
         """Score every answer; `attention` also returns where each sentence looked at every step.
 
-        Parameters
-        ----------
-        batch
-            From an `encode_sentences` set, with at most ``config.slots`` sentences a story.
-        attention
-            Whether to keep the weights.
+        `batch` is of an `encode_sentences` set, with at most ``config.slots`` sentences a story.
         """
         # excerpt: read sentences
         places = torch.cat([batch.question[:, None], batch.story], dim=1)  # (B, S + 1)

@@ -127,12 +127,10 @@ def save_memory(
 
     Parameters
     ----------
-    model
-        Trained.
     vocabulary
-        The words of its tables, in their order.
+        The words of the model's tables, in their order.
     path
-        The file.
+        The file; an older one is replaced.
     made
         How it was trained: anything JSON can hold.
     half

@@ -263,14 +263,8 @@ def longer_stories(
 ) -> plotting.Picture:
     """Draw the accuracy against the number of irrelevant sentences that are added in front of each story.
 
-    Parameters
-    ----------
-    reader, tokens, answers
-        The reader, what packs its input, and its classes.
-    examples
-        Test questions on sizes (task 18).
-    seed
-        Draws the sentences.
+    The questions of `examples` are on sizes (task 18); `seed` draws the added sentences. The other parameters
+    are those of `changed_input`.
     """
     draw = random.Random(seed)
     filler = [sentence for example in simulate(1, 400, seed=62_000) for sentence in example.story]

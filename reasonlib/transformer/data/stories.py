@@ -187,20 +187,16 @@ def simulate_stories(
     kinds: tuple[str, ...] = KINDS,
     seed: int = 0,
 ) -> list[Story]:
-    """Tell stories, each with a question.
+    """Tell stories, each with a question; the same seed gives the same stories.
 
     Parameters
     ----------
-    stories
-        How many.
     shortest, longest
         Sentences in which something happens.
     reports
         Sentences at the end that report what is known; fewer where less is known.
     kinds
         What may be asked, of `KINDS`.
-    seed
-        The same seed gives the same stories.
 
     Examples
     --------

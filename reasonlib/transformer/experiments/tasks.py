@@ -172,9 +172,9 @@ def build(task: str, *, without: str | None = None, seed: int = 0, **sizes: Any)
     Parameters
     ----------
     task
-        A key of `simulate.TASKS`.
+        A key of `simulator.TASKS`.
     without
-        A key of `parts.PARTS`; None for the whole model.
+        A key of `ablations.PARTS`; None for the whole model.
     seed
         Draws the first weights: the same ones, whatever part is taken out.
     **sizes
@@ -197,8 +197,6 @@ def learn(
 
     Parameters
     ----------
-    model
-        From `build`.
     train, valid
         What to learn from, and what to measure `accuracy` on ten times on the way.
     recipe
@@ -324,9 +322,9 @@ def solve(
     Parameters
     ----------
     task
-        A key of `simulate.TASKS`.
+        A key of `simulator.TASKS`.
     without
-        A part to take out first, a key of `parts.PARTS`.
+        A part to take out first, a key of `ablations.PARTS`.
     recipe
         How to learn; `RECIPES` of the task by default.
     examples, test_size

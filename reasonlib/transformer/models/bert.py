@@ -80,8 +80,8 @@ class PretrainingOutput(NamedTuple):
 class Bert(nn.Module):
     """An encoder of token, segment and position embeddings, with the heads it is pre-trained by.
 
-    `config` gives its sizes; `seed` draws its first weights: normal, 0.02 at the source's width of 768 and wider
-    the narrower the model.
+    `config` gives its sizes; `seed` draws its first weights: normal, 0.02 at the source's width of 768 and
+    wider the narrower the model.
 
     Notes
     -----

@@ -56,9 +56,9 @@ def stream_tokens(configuration: int, entities: Int[ndarray, "N P 9 4"]) -> Int[
     Parameters
     ----------
     configuration
-        Index into `puzzle.CONFIGURATIONS`.
+        Index into `example.CONFIGURATIONS`.
     entities
-        As in `puzzle.Problems`.
+        As in `example.Problems`.
 
     Notes
     -----
@@ -84,7 +84,7 @@ class TokenSequences(NamedTuple):
     tokens : (U, S)
         Row of each slot's token in one table of the tokens of all streams.
     places : (U, S)
-        Index of each slot into `puzzle.PLACES`.
+        Index of each slot into `example.PLACES`.
     """
 
     tokens: Int[Tensor, "U S"]
@@ -131,7 +131,7 @@ class TokenSet:
     Parameters
     ----------
     configuration, target
-        As in `puzzle.Problems`.
+        As in `example.Problems`.
     tokens, places
         For each number of slots, the different sequences (U, S) and their places; see `TokenSequences`.
     index

@@ -47,7 +47,7 @@ def meta_targets(rules: Int[ndarray, "N K G 3"]) -> Float[ndarray, "N M"]:
     Parameters
     ----------
     rules
-        As in `puzzle.Problems`.
+        As in `example.Problems`.
     """
     rule, governed = rules[..., 0, None], rules[..., 1, None]
     names = np.concatenate([rule == np.arange(4), governed == np.arange(1, 6)], -1)  # (N, K, G, M)
@@ -92,7 +92,7 @@ class PixelBatch(NamedTuple):
     images : (B, 16, H, W)
         Grey values as bytes.
     configuration, target : (B,)
-        As in `puzzle.Problems`.
+        As in `example.Problems`.
     meta : (B, M)
         See `meta_targets`.
     """

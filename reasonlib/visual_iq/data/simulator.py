@@ -170,7 +170,7 @@ class Questions:
     Parameters
     ----------
     configuration
-        Of all of them.
+        Index of their layout, one for all.
     rules, ranges
         As `grammar.sample_rules` gives them.
     uniformity

@@ -127,7 +127,7 @@ class SymbolSet:
     Parameters
     ----------
     configuration, target
-        As in `puzzle.Problems`.
+        As in `example.Problems`.
     symbols
         Of each component and panel, rows of one table of all symbols; -1 where there is no such component.
     filled

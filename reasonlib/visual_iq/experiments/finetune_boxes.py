@@ -156,10 +156,8 @@ def finetune(
 
     Parameters
     ----------
-    model
-        Trained.
     recipe
-        How many panels and steps.
+        Numbers of panels and steps.
     **options
         Of the run, see `RunOptions`; the seed draws panels and batches. Validation has panels of its own.
 

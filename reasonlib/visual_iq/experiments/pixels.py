@@ -76,7 +76,7 @@ def train(
         Problems to train on, and problems to measure on after every epoch. With `valid_set`, training ends
         with the weights of the epoch that scored best there.
     recipe
-        Epochs, batch, rate, loss.
+        Epochs, batch size, rate, loss.
     **options
         Of the run, see `RunOptions`; the seed orders the batches and draws dropout.
 

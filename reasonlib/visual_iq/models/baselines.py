@@ -288,10 +288,7 @@ class PanelResNet(nn.Module):
 class BlindResNet(nn.Module):
     """A ResNet-18 that takes the eight candidates as channels and never sees the context (Benny et al. 2021).
 
-    Parameters
-    ----------
-    width, dropout
-        As of `PanelResNet`.
+    `width` and `dropout` are as of `PanelResNet`.
     """
 
     def __init__(self, width: int = 64, dropout: float = 0.5) -> None:

@@ -109,12 +109,7 @@ class TreeScores(NamedTuple):
 class ResNetDRT(nn.Module):
     """A ResNet-18 over sixteen panels with a dynamic residual tree before its last layers (section 5.2).
 
-    Parameters
-    ----------
-    width, dropout
-        As of `baselines.PanelResNet`, which this is without the tree.
-    word
-        T.
+    `width` and `dropout` are those of `baselines.PanelResNet`, which this is without the tree; `word` is T.
     """
 
     def __init__(self, width: int = 64, dropout: float = 0.5, word: int = 300) -> None:

@@ -140,12 +140,10 @@ def attention(
     candidate: int | None = None,
     caption: str | None = None,
 ) -> Picture:
-    """Draw which panels a model read to judge a candidate.
+    """Draw which panels a model read to judge a candidate of the problem `index`.
 
     Parameters
     ----------
-    problems, index
-        Which problem.
     weights
         Shape (..., T, T): maps of the panel encoder for this problem, such as ``attention[layer][problem]``
         of `reasoner.ReasonerOutput`; they are averaged over all axes but the last two.

@@ -81,7 +81,7 @@ def detections(
     Parameters
     ----------
     images
-        What the detector was given.
+        Grey panels, 0 to 255, as the detector was given them.
     found
         For each image an object with ``boxes`` (n, 4), ``scores`` (n,) and ``type`` (n,): indices into
         `TYPES`, where 0 is an empty place.

@@ -61,7 +61,7 @@ def panel_svg(
     Parameters
     ----------
     configuration
-        Index, key or title.
+        Index, key or title of its layout.
     entities
         Levels of what each slot holds; at least as many rows as the layout has slots.
     over

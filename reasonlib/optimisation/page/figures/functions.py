@@ -27,14 +27,14 @@ def curves(
     slopes: bool | tuple[float, float] = False,
     points: int = 401,
 ) -> Picture:
-    """Draw functions of one number, at most six.
+    """Draw functions of one number.
 
     Parameters
     ----------
     functions
-        From what the legend says to the function.
+        Name in the legend to function; at most six.
     across
-        Ends of the horizontal axis.
+        Left and right end of the horizontal axis.
     x, y
         What the axes say.
     alt, caption

@@ -32,7 +32,7 @@ class PerceivedProblems(NamedTuple):
     Attributes
     ----------
     configuration
-        Index into `puzzle.CONFIGURATIONS`.
+        Index into `example.CONFIGURATIONS`.
     entities
         Levels of what each slot holds; zeros for a vacant slot, and for one where nothing was found.
     """
@@ -80,7 +80,7 @@ def nearest_positions(boxes: Float[ndarray, "*D 4"], levels: Int[ndarray, "*D 4"
     Returns
     -------
     array of int
-        Index into `puzzle.PLACES`.
+        Index into `example.PLACES`.
     """
     kind, size, _, angle = np.moveaxis(np.asarray(levels), -1, 0)
     candidates = box_table()[:, kind, size, angle]  # (22, *D, 4)
@@ -107,18 +107,16 @@ def perceive(
     threshold: float = 0.9,
     batch_size: int = 64,
 ) -> PerceivedProblems:
-    """Read problems from their pictures.
+    """Read problems from their pictures, `batch_size` panels at a time.
 
     Parameters
     ----------
     detector
-        Trained, such as ``from_pretrained("detector")``.
+        Such as ``from_pretrained("detector")``.
     images
         Grey panels, 0 to 255; all panels of a problem have one layout.
     threshold
         Least probability of a type.
-    batch
-        Panels looked at together.
 
     Raises
     ------

@@ -156,12 +156,8 @@ class Proposals(NamedTuple):
 class ProposalNetwork(nn.Module):
     """Say of every anchor whether it stands for something, and where exactly that is.
 
-    Parameters
-    ----------
-    width
-        C, of the pyramid.
-    per_cell
-        Anchors around each cell: the same number on every level, as all levels share one set of weights.
+    `width` is the number C of channels of the pyramid. Each cell has `per_cell` anchors around it, on every
+    level the same number, as all levels share one set of weights.
     """
 
     def __init__(self, width: int, per_cell: int) -> None:
@@ -187,7 +183,7 @@ class ProposalNetwork(nn.Module):
         post_nms: int,
         iou_threshold: float,
     ) -> Proposals:
-        """Propose the best `kept` boxes: of the best `looked_at` anchors, without near copies."""
+        """Propose the best `post_nms` boxes: of the best `pre_nms` anchors, without near copies."""
         objectness, code = self(pyramid)
         with torch.no_grad():
             scores, index = objectness.topk(min(pre_nms, len(anchors)), -1)

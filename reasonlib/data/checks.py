@@ -36,9 +36,9 @@ class Verification:
     Attributes
     ----------
     corpus
-        Name of the corpus.
+        Its name in the registry.
     source
-        Where it lies.
+        Path of the archive or of the unpacked folder.
     checked
         What was compared, in words.
     problems

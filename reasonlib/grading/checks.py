@@ -70,14 +70,12 @@ class Result:
 
     Attributes
     ----------
-    title
+    title, points
         Of the exercise.
     passed
         Whether the answer is right.
     message
         One sentence for the student: what is wrong and what to try.
-    points
-        What the exercise is worth.
     untouched
         Whether the answer is still the empty one.
     """
@@ -117,14 +115,8 @@ class Exercise:
     ----------
     name
         What the student's function, class or value is called: ``check_read_once`` checks ``read_once``.
-    title
-        A few words.
-    minutes
-        How long a student needs, roughly.
-    points
-        What it is worth.
-    hint
-        Where to begin; shown while the answer is untouched.
+    title, minutes, points, hint
+        As given to `exercise`.
     body
         The function that was decorated.
     """

@@ -35,15 +35,7 @@ GRACE = 5.0  # seconds for a process to say itself that its time is up
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """Which exercises a notebook holds.
-
-    Attributes
-    ----------
-    topic
-        The topic of the exercises.
-    names
-        What a student writes for each, in the notebook's order.
-    """
+    """The topic of a notebook, and the names that its exercises ask a student to define, in its order."""
 
     topic: str
     names: tuple[str, ...]

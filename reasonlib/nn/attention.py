@@ -66,13 +66,7 @@ class MultiHeadAttended(NamedTuple):
 
 
 class KeyValues(NamedTuple):
-    """Keys and values as each head sees them, ready to be attended to again and again.
-
-    Attributes
-    ----------
-    keys, values : (B, H, Tk, C)
-        Projected and split into heads.
-    """
+    """Keys and values, projected and split into heads: ready to be attended to again and again."""
 
     keys: Float[Tensor, "B H Tk C"]
     values: Float[Tensor, "B H Tk C"]

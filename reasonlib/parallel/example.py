@@ -41,7 +41,7 @@ class SentencePair:
     Attributes
     ----------
     source, target
-        Text, without a line break.
+        Text of one line.
     helpful
         Whether the context is needed to translate it; None where nobody has labelled it.
     decides

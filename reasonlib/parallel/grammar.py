@@ -45,12 +45,10 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence in both languages.
+    """A sentence as text in both languages.
 
     Attributes
     ----------
-    source, target
-        Its text.
     mentions
         Kind (see `reasonlib.parallel.example.KINDS`) to what a later sentence of that kind would refer to.
     deciding

@@ -46,7 +46,7 @@ class Sample:
     Attributes
     ----------
     values
-        One number a run.
+        The metric, one number a run.
     seeds
         Of the runs, in the same order, to pair them with another row's; empty if they pair with nothing.
     deterministic

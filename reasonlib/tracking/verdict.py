@@ -19,8 +19,6 @@ class Verdict:
 
     Attributes
     ----------
-    claim
-        The claim.
     verdict
         One of `reasonlib.tracking.judging.VERDICTS`; `judge` there holds the rule.
     ours

@@ -64,10 +64,8 @@ class Bundle:
 
     Attributes
     ----------
-    kind
-        What it holds, in words.
-    contents
-        What was saved beside the weights.
+    kind, contents
+        What it holds, in words, and what was saved beside the weights.
     tensors
         The weights, in the precision they were stored in.
     """

@@ -32,8 +32,6 @@ class Translated(NamedTuple):
 
     Attributes
     ----------
-    text
-        The translation.
     source, context
         The words that were read; each context sentence begins with its mark, nearest sentence first.
     words : (S, C, T)

@@ -36,7 +36,7 @@ class Candidates:
     Attributes
     ----------
     texts
-        C responses.
+        The C responses, word for word.
     template : (C, A)
         Template of each way to say it, -1 where there are fewer ways.
     fillers : (C, A, K)

@@ -95,7 +95,7 @@ class Setting:
     world, knowledge
         The entities, and what is known about the restaurants.
     goals
-        What users want, to begin with.
+        Of the users, as they are before a change of mind.
     found
         API calls that find at least `OPTIONS` restaurants, with the restaurants.
     restaurants

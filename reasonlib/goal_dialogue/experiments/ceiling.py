@@ -18,16 +18,16 @@ __all__ = ["CEILING", "Ceiling", "ceiling", "run_ceiling"]
 
 
 class Ceiling(NamedTuple):
-    """What share of a set's responses can be learnt as a whole, or word by word.
+    """Which fractions of a set's responses can be learnt as a whole, or word by word.
 
     Attributes
     ----------
     verbatim
-        Fraction of responses that occur in training as they are.
+        Of responses that occur in training as they are.
     words
-        Fraction of responses each of whose words the system said in training.
+        Of responses each of whose words the system said in training.
     names
-        Fraction of responses with a word never heard in training by anybody.
+        Of responses with a word never heard in training by anybody.
     """
 
     verbatim: float

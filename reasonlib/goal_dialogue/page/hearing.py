@@ -107,7 +107,7 @@ class Heard:
     Attributes
     ----------
     slots
-        The wishes, by slot; the last one said counts.
+        Slot to value; of several values for a slot, the last one said.
     lacking
         What was wished for that the knowledge base does not have, by slot, as it was typed.
     words

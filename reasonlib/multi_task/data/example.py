@@ -15,7 +15,7 @@ class Task:
     Attributes
     ----------
     name
-        Of the task.
+        As rows and records call it.
     kind
         One of `KINDS`: classify one sentence, rate a pair, classify a pair, rank a question's candidates.
     labels

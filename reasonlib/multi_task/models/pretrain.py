@@ -60,12 +60,12 @@ class PretrainingConfig:
 
 
 class MaskedBatch(NamedTuple):
-    """Texts with masked words.
+    """Sentences and pairs with masked words, as the encoder reads them.
 
     Attributes
     ----------
-    tokens, words : (B, T)
-        What the encoder reads, and the labels; -100 where no word is predicted.
+    words : (B, T)
+        Id of each masked word; -100 where no word is predicted.
     segments : (B, T)
         0 for the first sentence, 1 for the second.
     mask : (B, T)

@@ -23,10 +23,8 @@ class Surface:
 
     Attributes
     ----------
-    name
-        One word.
-    title
-        A few words, with the formula.
+    name, title
+        One word, and a few words with the formula.
     value
         From points (..., 2) to heights (...).
     gradient

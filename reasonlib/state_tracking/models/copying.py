@@ -52,10 +52,8 @@ class CopyBatch(NamedTuple):
 
     Attributes
     ----------
-    tokens : (B, T)
-        Ids of the dialogue.
-    mask : (B, T)
-        True where a token stands.
+    tokens, mask : (B, T)
+        Ids of the dialogue, and True where a token stands.
     gates : (B, P)
         0 none, 1 dontcare, 2 a value.
     values : (B, P, M)
@@ -72,15 +70,7 @@ class CopyBatch(NamedTuple):
 
 
 class Written(NamedTuple):
-    """What the tracker says.
-
-    Attributes
-    ----------
-    gates : (B, P, 3)
-        Logits of none, dontcare, write.
-    words : (B, P, M, V)
-        Probabilities of the words.
-    """
+    """Logits (B, P, 3) of none, dontcare and write, and probabilities (B, P, M, V) of the words."""
 
     gates: Float[Tensor, "B P 3"]
     words: Float[Tensor, "B P M V"]

@@ -33,10 +33,8 @@ class Tracked(NamedTuple):
 
     Attributes
     ----------
-    state
-        Pair to value.
-    confidence : dict
-        Pair to the probability of its value, gate and classifier together.
+    state, confidence : dict
+        Pair to value, and pair to the probability of this value, gate and classifier together.
     tokens
         Names of the sequence's positions: the 30 pairs, then the words.
     attention : (L, H, S, S)
@@ -50,17 +48,7 @@ class Tracked(NamedTuple):
 
 
 class BundledTracker(NamedTuple):
-    """A tracker with what is needed to use it.
-
-    Attributes
-    ----------
-    model
-        In float32, on the CPU.
-    tokenizer
-        Of its encoder.
-    made
-        How it was trained, and what it was measured to do.
-    """
+    """A tracker in float32 on the CPU, its tokenizer, and how it was `made`: training and measured scores."""
 
     model: Tracker
     tokenizer: Any

@@ -61,19 +61,7 @@ class PretrainedReader(NamedTuple):
 
 
 class PretrainedEvidence(NamedTuple):
-    """A reader that marks its evidence, with what is needed to ask it.
-
-    Attributes
-    ----------
-    model
-        In float32, on the CPU.
-    tokenizer
-        Of its sentence encoder.
-    answers
-        The answer of each class.
-    made
-        How it was trained.
-    """
+    """A reader that marks its evidence, its tokenizer, the answer of each class, and how it was `made`."""
 
     model: EvidenceReader
     tokenizer: Any

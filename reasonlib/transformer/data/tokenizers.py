@@ -30,15 +30,7 @@ UNKNOWN = "[UNK]"
 
 
 class Text(NamedTuple):
-    """A text to learn from and one to be measured on, in lower-case words.
-
-    Attributes
-    ----------
-    name
-        Of the text.
-    train, held
-        Words, running.
-    """
+    """A named text to learn from and one to be measured on: running words, in lower case."""
 
     name: str
     train: tuple[str, ...]
@@ -97,8 +89,6 @@ class Cutter:
 
     Attributes
     ----------
-    name
-        What it is called.
     vocabulary
         Number of tokens it knows, the unknown one not counted.
     cut
@@ -215,10 +205,8 @@ class Cut:
 
     Attributes
     ----------
-    name
-        Of the cutter.
-    vocabulary
-        Tokens it knows.
+    name, vocabulary
+        Of the `Cutter`.
     length
         Tokens a word of the held-out text, on average.
     unknown

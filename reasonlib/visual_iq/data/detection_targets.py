@@ -24,7 +24,7 @@ class DetectionTargets(NamedTuple):
     Attributes
     ----------
     boxes
-        In pixels.
+        Left, top, right and bottom in pixels.
     entities
         Levels of type (0 for a vacant slot), size, colour and angle.
     present

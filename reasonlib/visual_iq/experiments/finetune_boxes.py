@@ -69,9 +69,9 @@ class Patches(NamedTuple):
         The boxes they were cut out of, in pixels.
     true : (R, 4)
         The boxes of the objects; of a proposal, its own.
-    held : (R,)
+    is_object : (R,)
         1 for a box around an object, 0 for a proposal, of which only the type is learnt.
-    types : (R, 7)
+    types : (R, T)
         Probabilities of the classes, as the head said before.
     """
 

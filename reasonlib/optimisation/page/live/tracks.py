@@ -46,7 +46,7 @@ class Track:
     Attributes
     ----------
     title
-        For the reader.
+        What the list of surfaces calls it.
     window
         What is seen: ``((left, right), (bottom, top))``, four by three.
     start

@@ -264,6 +264,18 @@ def family(topic: str, every: Mapping[str, Any] | None = None, **common: Any) ->
     return make
 
 
+def by_scale(**settings: tuple[Any, Any, Any]) -> dict[str, dict[str, Any]]:
+    """Return scales, for `Experiment.scales`, from the values of each setting at smoke, quick and paper.
+
+    >>> by_scale(steps=(2, 100, 600), examples=(40, 8000, 50_000))["quick"]
+    {'steps': 100, 'examples': 8000}
+    """
+    return {
+        scale: {name: values[index] for name, values in settings.items()}
+        for index, scale in enumerate(SCALES)
+    }
+
+
 def extend_scales(
     scales: Mapping[str, Mapping[str, Any]], **more: Mapping[str, Any]
 ) -> dict[str, dict[str, Any]]:

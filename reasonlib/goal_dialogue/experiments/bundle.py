@@ -10,7 +10,7 @@ from typing import Any
 from reasonlib.goal_dialogue.data import datasets
 from reasonlib.goal_dialogue.experiments import memory_networks
 from reasonlib.goal_dialogue.experiments.tasks import BOTH, DATA, data_version
-from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
+from reasonlib.tracking.experiment import Experiment, Measured, Trial, by_scale, subset
 from reasonlib.tracking.trials import measured
 
 __all__ = ["BUNDLE", "BUNDLE_COPYING", "run_bundle_copying", "run_bundle_networks"]
@@ -94,11 +94,9 @@ BUNDLE = Experiment(
     name="goal_dialogue/bundle",
     title="The bundled memory networks",
     rows={name: {"network": name, "match": True} for name in ("n2n", "gn2n", "un2n")},
-    scales={
-        "smoke": {"dialogues": 8, "epochs": 1, "batch_size": 32, "lr": 0.005},
-        "quick": {"dialogues": 60, "epochs": 6, "batch_size": 32, "lr": 0.005},
-        "paper": {"dialogues": 500, "epochs": 12, "batch_size": 32, "lr": 0.005},
-    },
+    scales=by_scale(
+        dialogues=(8, 60, 500), epochs=(1, 6, 12), batch_size=(32, 32, 32), lr=(0.005, 0.005, 0.005)
+    ),
     data=subset(DATA, "simulated"),
     run=run_bundle_networks,
     version=data_version,

@@ -10,7 +10,7 @@ from reasonlib.head_diversity.experiments.language_model import run_language_mod
 from reasonlib.head_diversity.experiments.pruning import run_pruning
 from reasonlib.head_diversity.experiments.small_samples import run_small_samples
 from reasonlib.head_diversity.experiments.translation import run_translation, sizes, translation_version
-from reasonlib.tracking.experiment import Experiment, extend_scales, family, subset
+from reasonlib.tracking.experiment import Experiment, by_scale, extend_scales, family, subset
 
 __all__ = ["DATA", "EXPERIMENTS"]
 
@@ -170,11 +170,7 @@ SMALL_SAMPLES = Experiment(
     name="head_diversity/small_samples",
     title="The bias of CKA where examples are few",
     rows={f"n{count}": {"count": count} for count in (16, 32, 64, 128, 256, 512, 1024)},
-    scales={
-        "smoke": {"draws": 2, "width": 8},
-        "quick": {"draws": 10, "width": 64},
-        "paper": {"draws": 100, "width": 64},
-    },
+    scales=by_scale(draws=(2, 10, 100), width=(8, 64, 64)),
     data=subset(DATA, "gaussian"),
     run=run_small_samples,
 )
@@ -198,11 +194,7 @@ EVERY_MODEL = Experiment(
     name="head_diversity/every_model",
     title="Heads of the book's bundled models, on random input, beside their accuracy",
     rows={name: {"model": name} for name in (*MODELS, "all")},
-    scales={
-        "smoke": {"sequences": 2, "length": 16},
-        "quick": {"sequences": 32, "length": 32},
-        "paper": {"sequences": 128, "length": 32},
-    },
+    scales=by_scale(sequences=(2, 32, 128), length=(16, 32, 32)),
     data=subset(DATA, "bundled"),
     run=run_every_model,
     version=bundles_version,

@@ -47,13 +47,14 @@ SCALES: Mapping[str, Mapping[str, Any]] = {
 
 _pretraining = family("maths_qa", PRE, scales=SCALES, data=subset(DATA, "mathematics"), run=run_pretraining)
 
+STARTS: Mapping[str, Any] = {start: {"start": start} for start in ("scratch", "encoder", "both")}
+"""Rows of what a solver starts from: first weights, a pre-trained encoder, or encoder and decoder of it."""
+
 PRETRAINING = _pretraining(
     "pretraining",
     "QA-MLM and fine-tuning, beside fine-tuning alone (tables 5.1 and 5.2, figure 5.6)",
     {
-        "scratch": {"start": "scratch"},
-        "encoder": {"start": "encoder"},
-        "both": {"start": "both"},
+        **STARTS,
         "both-non-numeric": {"start": "both", "which": "non-numeric"},
         "both-numeric": {"start": "both", "which": "numeric"},
         "both-answers": {"start": "both", "which": "answers"},
@@ -64,11 +65,7 @@ PRETRAINING = _pretraining(
 TWO_MODULES = _pretraining(
     "two_modules",
     "QA-MLM and fine-tuning on two easy modules in one model",
-    {
-        "scratch": {"start": "scratch"},
-        "encoder": {"start": "encoder"},
-        "both": {"start": "both"},
-    },
+    STARTS,
     scales={
         "smoke": {**TINY, "modules": EASY, "extrapolation": 4},
         "quick": {

@@ -11,7 +11,7 @@ from reasonlib.modality_alignment.experiments.bundle import make_bundle
 from reasonlib.modality_alignment.experiments.captions import run_captions
 from reasonlib.modality_alignment.experiments.points import run_points
 from reasonlib.modality_alignment.experiments.video_qa import run_video_qa
-from reasonlib.tracking.experiment import Experiment, extend_scales, subset
+from reasonlib.tracking.experiment import Experiment, by_scale, extend_scales, family, subset
 
 __all__ = ["DATA", "EXPERIMENTS"]
 
@@ -34,33 +34,26 @@ POINT_SCALES: Mapping[str, Mapping[str, Any]] = {
     "paper": {"pairs": 10_000, "held_out": 1_000, "epochs": 10, "drawn": 300},
 }
 
-POINTS = Experiment(
-    name="modality_alignment/points",
-    title="Cosine similarity of random pairs, with and without CKA (figures 5.3 and 5.4)",
-    rows=POINT_ROWS,
-    scales=POINT_SCALES,
+_points = family("modality_alignment", scales=POINT_SCALES, data=subset(DATA, "shared-cause"), run=run_points)
+
+POINTS = _points(
+    "points",
+    "Cosine similarity of random pairs, with and without CKA (figures 5.3 and 5.4)",
+    POINT_ROWS,
     data=subset(DATA, "random-pairs"),
-    run=run_points,
 )
 
-SHARED_POINTS = Experiment(
-    name="modality_alignment/shared_points",
-    title="The same for pairs with a common cause, of which new ones can be found again",
-    rows=POINT_ROWS,
-    scales=POINT_SCALES,
-    data=subset(DATA, "shared-cause"),
-    run=run_points,
+SHARED_POINTS = _points(
+    "shared_points",
+    "The same for pairs with a common cause, of which new ones can be found again",
+    POINT_ROWS,
 )
 
-EQUAL_COMPUTE = Experiment(
-    name="modality_alignment/equal_compute",
-    title="InfoNCE in as much time as CKA, for pairs with a common cause",
-    rows={"infonce-short": POINT_ROWS["infonce"]},
-    scales={
-        scale: {**settings, "epochs": min(settings["epochs"], 3)} for scale, settings in POINT_SCALES.items()
-    },
-    data=subset(DATA, "shared-cause"),
-    run=run_points,
+EQUAL_COMPUTE = _points(
+    "equal_compute",
+    "InfoNCE in as much time as CKA, for pairs with a common cause",
+    {"infonce-short": POINT_ROWS["infonce"]},
+    scales=extend_scales(POINT_SCALES, quick={"epochs": 3}, paper={"epochs": 3}),
 )
 """A step with InfoNCE takes 2.6 times as long as one with CKA: 80 steps, warm-up included, not 220."""
 
@@ -117,10 +110,12 @@ PHASED: Mapping[str, Mapping[str, Any]] = {
 }
 """TVQA_abc learns in phases, and sees every question of a phase once."""
 
-TVQA = Experiment(
-    name="modality_alignment/tvqa",
-    title="TVQA_abc on simulated videos, with and without alignment (tables 5.1 and 5.2)",
-    rows={
+_video_qa = family("modality_alignment", scales=PHASED, data=subset(DATA, "simulated"), run=run_video_qa)
+
+TVQA = _video_qa(
+    "tvqa",
+    "TVQA_abc on simulated videos, with and without alignment (tables 5.1 and 5.2)",
+    {
         "tvqa-abc": ABC,
         "tvqa-abc-cka": {**ABC, **CKA},
         "tvqa-abc-cka-cold": {**ABC, **CKA, "warmup_steps": 0},
@@ -133,15 +128,12 @@ TVQA = Experiment(
         "tvqa-abc-question": QUESTION_ALONE,
         "tvqa-abc-caption": {**ABC, **CAPTIONED},
     },
-    scales=PHASED,
-    data=subset(DATA, "simulated"),
-    run=run_video_qa,
 )
 
-VIDEO_QA = Experiment(
-    name="modality_alignment/video_qa",
-    title="STAGE on simulated videos, with and without alignment (tables 5.1 and 5.2)",
-    rows={
+VIDEO_QA = _video_qa(
+    "video_qa",
+    "STAGE on simulated videos, with and without alignment (tables 5.1 and 5.2)",
+    {
         "stage": STAGE,
         "stage-cka": {**STAGE, **CKA},
         "stage-infonce": {**STAGE, "alignment": "infonce"},
@@ -152,14 +144,12 @@ VIDEO_QA = Experiment(
         "stage-subtitle": {**STAGE, "streams": ["subtitle"]},
     },
     scales={"smoke": TINY, "quick": SMALL, "paper": LARGE},
-    data=subset(DATA, "simulated"),
-    run=run_video_qa,
 )
 
-LEAKS = Experiment(
-    name="modality_alignment/leaks",
-    title="One stream of TVQA_abc, trained on questions that need what it does not see",
-    rows={
+LEAKS = _video_qa(
+    "leaks",
+    "One stream of TVQA_abc, trained on questions that need what it does not see",
+    {
         name: {**ABC, "streams": [stream], "taught": [need], "kinds": kinds}
         for name, stream, need, kinds in (
             ("video-on-subtitles", "regions", "subtitle", ["wish"]),
@@ -172,15 +162,13 @@ LEAKS = Experiment(
         scale: {name: value for name, value in settings.items() if name != "kinds"}
         for scale, settings in extend_scales(PHASED, quick={"curriculum": 8.0, "test": 6000}).items()
     },
-    data=subset(DATA, "simulated"),
-    run=run_video_qa,
 )
 """A check of the simulator: a stream that never trained on such questions could not find what leaks."""
 
-TEXT_BIAS = Experiment(
-    name="modality_alignment/text_bias",
-    title="Video questions while their words give away more and more",
-    rows={
+TEXT_BIAS = _video_qa(
+    "text_bias",
+    "Video questions while their words give away more and more",
+    {
         f"{bias:g}{ending}": {**ABC, **changes, "bias": bias, "taught": ["video"]}
         for bias in (0.0, 0.5, 1.0)
         for ending, changes in (("", {}), ("-cka", CKA), ("-words", {"streams": ["question"]}))
@@ -190,8 +178,6 @@ TEXT_BIAS = Experiment(
         quick={"kinds": ["presence", "colour"]},
         paper={"kinds": ["presence", "colour", "shape", "motion"]},
     ),
-    data=subset(DATA, "simulated"),
-    run=run_video_qa,
 )
 
 CAPTIONS = Experiment(
@@ -211,7 +197,7 @@ ANNOTATIONS = Experiment(
     name="modality_alignment/annotations",
     title="What the words of TVQA+ give away, and a guessed moment, by the released annotations",
     rows={rule: {"rule": rule} for rule in RULES},
-    scales={"smoke": {}, "quick": {}, "paper": {}},
+    scales=by_scale(),
     data=subset(DATA, "tvqa-plus", "simulated"),
     run=run_annotations,
     version=annotations_version,

@@ -214,24 +214,25 @@ REAL_SCALES: Mapping[str, Mapping[str, Any]] = {
     },
 }  # fmt: skip
 
-REAL = Experiment(
-    name="multi_task/real",
-    title="RTE, MRPC, CoLA, STS-B, SST-2 and WikiQA, two encoders (tables 2 and 3)",
-    rows={
+_real = family(
+    "multi_task", scales=REAL_SCALES, data=subset(DATA, "sentence-tasks", "simulated"), version=real_version
+)
+
+REAL = _real(
+    "real",
+    "RTE, MRPC, CoLA, STS-B, SST-2 and WikiQA, two encoders (tables 2 and 3)",
+    {
         f"{name}-{system}": {**encoder, **settings}
         for name, encoder in (("minilm", MINILM), ("own", OWN))
         for system, settings in SYSTEMS.items()
     },
-    scales=REAL_SCALES,
-    data=subset(DATA, "sentence-tasks", "simulated"),
     run=run_real,
-    version=real_version,
 )
 
-REAL_ADAPTATION = Experiment(
-    name="multi_task/real-adaptation",
-    title="SNLI and SciTail from 0.1, 1, 10 and 100 % of what can be had of them (figure 2)",
-    rows={
+REAL_ADAPTATION = _real(
+    "real-adaptation",
+    "SNLI and SciTail from 0.1, 1, 10 and 100 % of what can be had of them (figure 2)",
+    {
         f"{name}-{system}": {**encoder, **settings}
         for name, encoder in (("minilm", MINILM), ("own", OWN))
         for system, settings in (
@@ -240,16 +241,13 @@ REAL_ADAPTATION = Experiment(
             ("bert", {"joint": False, "pair": "linear"}),
         )
     },
-    scales=REAL_SCALES,
-    data=subset(DATA, "sentence-tasks", "simulated"),
     run=run_real_adaptation,
-    version=real_version,
 )
 
-REAL_TRANSFER = Experiment(
-    name="multi_task/real-transfer",
-    title="Which released set helps which: a small target with each other set beside it",
-    rows={name: {**MINILM, "rule": "uniform"} for name in SIMULATED},
+REAL_TRANSFER = _real(
+    "real-transfer",
+    "Which released set helps which: a small target with each other set beside it",
+    {name: {**MINILM, "rule": "uniform"} for name in SIMULATED},
     # 20 mini-batches of the target and 60 of the other: the target takes as many steps alone as beside it
     scales={
         "smoke": {**FEW["smoke"], "encoder": None, "frozen": 0, "lr": 1e-3, "batch": 8, "longest": 64},
@@ -262,9 +260,7 @@ REAL_TRANSFER = Experiment(
             "longest": 128, "least_steps": 252, "frozen": 0,
         },
     },
-    data=subset(DATA, "sentence-tasks", "simulated"),
     run=run_real_transfer,
-    version=real_version,
 )  # fmt: skip
 
 BUNDLE = Experiment(

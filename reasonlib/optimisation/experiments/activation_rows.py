@@ -4,7 +4,7 @@ from reasonlib.optimisation.experiments import activations
 from reasonlib.optimisation.experiments.data import DATA
 from reasonlib.optimisation.experiments.measures import row_name
 from reasonlib.optimisation.models.activations import ACTIVATIONS
-from reasonlib.tracking.experiment import Experiment, subset
+from reasonlib.tracking.experiment import Experiment, by_scale, subset
 
 __all__ = ["EXPERIMENTS"]
 
@@ -18,11 +18,7 @@ ACTIVATION = Experiment(
         **{row_name(name): {"activation": name} for name in NAMES},
         "ReLU-dropout": {"activation": "ReLU", "dropout": 0.3},
     },
-    scales={
-        "smoke": {"epochs": 1, "rates": [0.1]},
-        "quick": {"epochs": 6, "rates": [0.03, 0.3]},
-        "paper": {"epochs": 12, "rates": list(RATES)},
-    },
+    scales=by_scale(epochs=(1, 6, 12), rates=([0.1], [0.03, 0.3], list(RATES))),
     data=subset(DATA, "digits"),
     run=activations.run_activation,
 )
@@ -36,7 +32,7 @@ OVERFITTING = Experiment(
         "ReLU": {"activation": "ReLU", "rates": [0.003, 0.01, 0.03]},
         "ReLU-dropout": {"activation": "ReLU", "dropout": 0.3, "rates": [0.003, 0.01, 0.03]},
     },
-    scales={"smoke": {"epochs": 1}, "quick": {"epochs": 20}, "paper": {"epochs": 80}},
+    scales=by_scale(epochs=(1, 20, 80)),
     data=subset(DATA, "digits"),
     run=activations.run_activation,
 )
@@ -50,11 +46,7 @@ DEPTH = Experiment(
         **{row_name(name): {"activation": name, "scaled": True} for name in DEEP},
         **{f"{row_name(name)}-plain": {"activation": name, "scaled": False} for name in DEEP},
     },
-    scales={
-        "smoke": {"depth": 4, "epochs": 1, "rates": [0.03]},
-        "quick": {"depth": 15, "epochs": 2, "rates": [0.01]},
-        "paper": {"depth": 15, "epochs": 10, "rates": [0.003, 0.01]},
-    },
+    scales=by_scale(depth=(4, 15, 15), epochs=(1, 2, 10), rates=([0.03], [0.01], [0.003, 0.01])),
     data=subset(DATA, "digits"),
     run=activations.run_depth,
 )
@@ -63,11 +55,7 @@ DEEPER = Experiment(
     name="optimisation/deep",
     title="Fifteen hidden layers on digits, by activation, each at its best rate",
     rows={name: {"activation": name, "depth": 15} for name in ("ReLU", "swish")},
-    scales={
-        "smoke": {"epochs": 1, "rates": [0.003]},
-        "quick": {"epochs": 5, "rates": [0.003, 0.01]},
-        "paper": {"epochs": 40, "rates": [0.003, 0.01, 0.03]},
-    },
+    scales=by_scale(epochs=(1, 5, 40), rates=([0.003], [0.003, 0.01], [0.003, 0.01, 0.03])),
     data=subset(DATA, "digits"),
     run=activations.run_activation,
 )
@@ -83,7 +71,7 @@ DYING = Experiment(
         "ReLU-half": {"activation": "ReLU", "rate": 0.5},
         "maxout-half": {"activation": "maxout", "rate": 0.5},
     },
-    scales={"smoke": {"epochs": 1}, "quick": {"epochs": 5}, "paper": {"epochs": 20}},
+    scales=by_scale(epochs=(1, 5, 20)),
     data=subset(DATA, "digits"),
     run=activations.run_dying,
 )
@@ -92,7 +80,7 @@ COST = Experiment(
     name="optimisation/cost",
     title="Time of an activation function on this machine",
     rows={row_name(name): {"activation": name} for name in activations.TIMED},
-    scales={"smoke": {"tries": 3}, "quick": {"tries": 50}, "paper": {"tries": 500}},
+    scales=by_scale(tries=(3, 50, 500)),
     data=subset(DATA, "normal"),
     run=activations.run_cost,
 )

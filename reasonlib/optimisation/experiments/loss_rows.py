@@ -3,7 +3,7 @@
 from reasonlib.optimisation.experiments import curves, losses
 from reasonlib.optimisation.experiments.data import DATA
 from reasonlib.optimisation.experiments.measures import row_name
-from reasonlib.tracking.experiment import Experiment, subset
+from reasonlib.tracking.experiment import Experiment, by_scale, subset
 
 __all__ = ["EXPERIMENTS"]
 
@@ -15,7 +15,7 @@ WORKED = Experiment(
         "undecided": {"p": [0.5, 0.5], "right": 1},
         "three-classes": {"p": [0.7, 0.2, 0.1], "right": 0},
     },
-    scales={"smoke": {}, "quick": {}, "paper": {}},
+    scales=by_scale(),
     data=subset(DATA, "worked"),
     run=losses.run_worked,
     deterministic=True,
@@ -32,7 +32,7 @@ LOSS_CURVES = Experiment(
         },
         "log-cosh": {"loss": "log-cosh", "label": 0.0, "reach": 10.0, "delta": 1.0},
     },
-    scales={"smoke": {}, "quick": {}, "paper": {}},
+    scales=by_scale(),
     data=subset(DATA, "curves"),
     run=curves.run_loss_curve,
     deterministic=True,
@@ -42,7 +42,7 @@ ACTIVATION_CURVES = Experiment(
     name="optimisation/activation-curves",
     title="Activation functions over the axes of figures 2.15 and 2.16",
     rows={name: {"activation": name} for name in ("tanh", "elish", "hard-elish")},
-    scales={"smoke": {}, "quick": {}, "paper": {}},
+    scales=by_scale(),
     data=subset(DATA, "curves"),
     run=curves.run_activation_curve,
     deterministic=True,
@@ -58,7 +58,7 @@ APPROACH = Experiment(
         },
         "giant-steps": {"loss": "mae", "target": 100.0, "distance": 10.0, "rate": 20.0},
     },
-    scales={"smoke": {"steps": 60}, "quick": {"steps": 200}, "paper": {"steps": 1000}},
+    scales=by_scale(steps=(60, 200, 1000)),
     data=subset(DATA, "number"),
     run=losses.run_approach,
 )
@@ -67,7 +67,7 @@ OUTLIERS = Experiment(
     name="optimisation/outliers",
     title="The effect of a tenth of corrupted targets on a fitted line",
     rows={loss: {"loss": loss, "share": 0.1, "size": 10.0} for loss in ("mse", "mae", "huber", "log-cosh")},
-    scales={"smoke": {"steps": 30}, "quick": {"steps": 200}, "paper": {"steps": 600}},
+    scales=by_scale(steps=(30, 200, 600)),
     data=subset(DATA, "diabetes"),
     run=losses.run_outliers,
 )
@@ -81,7 +81,7 @@ SKEWED = Experiment(
         "huber-tight": {"loss": "huber", "delta": 0.02},
         "huber-wide": {"loss": "huber", "delta": 0.5},
     },
-    scales={"smoke": {"steps": 30}, "quick": {"steps": 200}, "paper": {"steps": 600}},
+    scales=by_scale(steps=(30, 200, 600)),
     data=subset(DATA, "skewed"),
     run=losses.run_skewed,
 )
@@ -89,12 +89,8 @@ SKEWED = Experiment(
 INTERVALS = Experiment(
     name="optimisation/intervals",
     title="An interval for nine targets in ten where the noise grows",
-    rows={
-        "quantiles": {"by": "quantiles"},
-        "spread": {"by": "spread"},
-        "as-printed": {"by": "printed"},
-    },
-    scales={"smoke": {"steps": 30}, "quick": {"steps": 200}, "paper": {"steps": 600}},
+    rows={"quantiles": {"by": "quantiles"}, "spread": {"by": "spread"}, "as-printed": {"by": "printed"}},
+    scales=by_scale(steps=(30, 200, 600)),
     data=subset(DATA, "widening"),
     run=losses.run_intervals,
 )
@@ -103,7 +99,7 @@ MARGIN = Experiment(
     name="optimisation/margin",
     title="A line between two classes: margin, logarithm or square",
     rows={row_name(loss): {"loss": loss} for loss in ("hinge", "log loss", "mse")},
-    scales={"smoke": {"steps": 30}, "quick": {"steps": 200}, "paper": {"steps": 1000}},
+    scales=by_scale(steps=(30, 200, 1000)),
     data=subset(DATA, "tumours"),
     run=losses.run_margin,
 )
@@ -119,7 +115,7 @@ IMBALANCE = Experiment(
         "gamma-5": {"gamma": 5.0, "alpha": None, "positives": 15},
         "gamma-2-balanced": {"gamma": 2.0, "alpha": 0.75, "positives": 15},
     },
-    scales={"smoke": {"epochs": 1}, "quick": {"epochs": 6}, "paper": {"epochs": 20}},
+    scales=by_scale(epochs=(1, 6, 20)),
     data=subset(DATA, "digits"),
     run=losses.run_imbalance,
 )

@@ -3,7 +3,7 @@
 from reasonlib.optimisation.experiments import batches, descent, optimisers, search
 from reasonlib.optimisation.experiments.data import DATA
 from reasonlib.optimisation.experiments.measures import row_name
-from reasonlib.tracking.experiment import Experiment, subset
+from reasonlib.tracking.experiment import Experiment, by_scale, subset
 
 __all__ = ["EXPERIMENTS"]
 
@@ -11,7 +11,7 @@ SEARCH = Experiment(
     name="optimisation/search",
     title="Weights found at random, by trying steps, and by following the gradient",
     rows={way: {"way": way} for way in ("random", "stepping", "each-weight", "gradient")},
-    scales={"smoke": {"evaluations": 20}, "quick": {"evaluations": 300}, "paper": {"evaluations": 2000}},
+    scales=by_scale(evaluations=(20, 300, 2000)),
     data=subset(DATA, "digits"),
     run=search.run_search,
 )
@@ -26,11 +26,7 @@ BATCHES = Experiment(
         "mini-batch-falling": {"batch_size": 32, "falling": True, "rate": 0.1},
         "stochastic-falling": {"batch_size": 1, "falling": True, "rate": 0.1},
     },
-    scales={
-        "smoke": {"epochs": 1, "rates": [0.1], "budget": 0.01},
-        "quick": {"epochs": 2, "rates": [0.03, 0.3], "budget": 0.1},
-        "paper": {"epochs": 10, "rates": [0.03, 0.3, 1.0], "budget": 0.3},
-    },
+    scales=by_scale(epochs=(1, 2, 10), rates=([0.1], [0.03, 0.3], [0.03, 0.3, 1.0]), budget=(0.01, 0.1, 0.3)),
     data=subset(DATA, "digits"),
     run=batches.run_batches,
 )
@@ -43,11 +39,7 @@ CROWD = Experiment(
         "mini-batch": {"batch_size": 32},
         "stochastic": {"batch_size": 1},
     },
-    scales={
-        "smoke": {"rates": [0.1], "budget": 0.01},
-        "quick": {"rates": [0.03, 0.3], "budget": 0.1},
-        "paper": {"rates": [0.01, 0.03, 0.1, 0.3, 1.0], "budget": 0.3},
-    },
+    scales=by_scale(rates=([0.1], [0.03, 0.3], [0.01, 0.03, 0.1, 0.3, 1.0]), budget=(0.01, 0.1, 0.3)),
     data=subset(DATA, "moved-digits"),
     run=batches.run_crowd,
 )
@@ -61,7 +53,7 @@ RATE = Experiment(
         "high": {"rate": 3.0, "end": 3.0},
         "falling": {"rate": 1.0, "end": 0.03},
     },
-    scales={"smoke": {"epochs": 1}, "quick": {"epochs": 8}, "paper": {"epochs": 40}},
+    scales=by_scale(epochs=(1, 8, 40)),
     data=subset(DATA, "digits"),
     run=optimisers.run_rates,
 )
@@ -81,11 +73,7 @@ NETWORK = Experiment(
         "AMSGrad": {"optimiser": "AMSGrad", "between": [0.0003, 0.03]},
         "AdamW": {"optimiser": "AdamW", "between": [0.0003, 0.03], "options": {"decay": 1.0}},
     },
-    scales={
-        "smoke": {"epochs": 1, "rates": 1},
-        "quick": {"epochs": 5, "rates": 3},
-        "paper": {"epochs": 20, "rates": 5},
-    },
+    scales=by_scale(epochs=(1, 5, 20), rates=(1, 3, 5)),
     data=subset(DATA, "digits"),
     run=optimisers.run_network,
 )
@@ -100,11 +88,7 @@ RACE = Experiment(
         **{row_name(name): {"optimiser": name, "tune": name} for name in (*RACERS, "rootless Adagrad")},
         "momentum-same-rate": {"optimiser": "momentum", "tune": "gradient descent"},
     },
-    scales={
-        "smoke": {"starts": 2, "steps": 20, "choices": 2},
-        "quick": {"starts": 5, "steps": 200, "choices": 11},
-        "paper": {"starts": 20, "steps": 500, "choices": 21},
-    },
+    scales=by_scale(starts=(2, 5, 20), steps=(20, 200, 500), choices=(2, 11, 21)),
     data=GROUND,
     run=descent.run_race,
 )
@@ -115,11 +99,7 @@ RACE_AS_GIVEN = Experiment(
     rows={
         row_name(name): {"optimiser": name, "rate": 1.0 if name == "Adadelta" else 0.01} for name in RACERS
     },
-    scales={
-        "smoke": {"starts": 2, "steps": 20},
-        "quick": {"starts": 5, "steps": 400},
-        "paper": {"starts": 20, "steps": 2000},
-    },
+    scales=by_scale(starts=(2, 5, 20), steps=(20, 400, 2000)),
     data=GROUND,
     run=descent.run_race,
 )
@@ -133,11 +113,7 @@ PITS = Experiment(
         "momentum": {"optimiser": "momentum", "rate": 0.05, "noise": None},
         "Adam": {"optimiser": "Adam", "rate": 0.05, "noise": None},
     },
-    scales={
-        "smoke": {"starts": 10, "steps": 20},
-        "quick": {"starts": 100, "steps": 300},
-        "paper": {"starts": 400, "steps": 500},
-    },
+    scales=by_scale(starts=(10, 100, 400), steps=(20, 300, 500)),
     data=subset(DATA, "pits", "flat-and-sharp"),
     run=descent.run_pits,
 )
@@ -151,7 +127,7 @@ RARE = Experiment(
         "gradient-descent": {"optimiser": "gradient descent", "rate": 0.05},
         "Adagrad": {"optimiser": "Adagrad", "rate": 5.0},
     },
-    scales={"smoke": {"steps": 100}, "quick": {"steps": 3000}, "paper": {"steps": 10_000}},
+    scales=by_scale(steps=(100, 3000, 10_000)),
     data=subset(DATA, "reddi"),
     run=descent.run_rare,
 )

@@ -11,7 +11,7 @@ from reasonlib.state_tracking.experiments.bundle import make_encoder, make_track
 from reasonlib.state_tracking.experiments.cost import run_cost
 from reasonlib.state_tracking.experiments.train import run_carry, run_tracker
 from reasonlib.state_tracking.models.encoder import BUNDLED
-from reasonlib.tracking.experiment import Experiment, Measured, Trial, extend_scales, family, subset
+from reasonlib.tracking.experiment import Experiment, Measured, Trial, by_scale, extend_scales, family, subset
 
 __all__ = ["DATA", "EXPERIMENTS"]
 
@@ -131,11 +131,7 @@ COST = Experiment(
     name="state_tracking/cost",
     title="One encoder run for all pairs, and one run for each pair",
     rows={"one-run": {}, "one-run-a-pair": {}},
-    scales={
-        "smoke": {"turns": 2, "repeats": 1},
-        "quick": {"turns": 8, "repeats": 2},
-        "paper": {"turns": 16, "repeats": 5},
-    },
+    scales=by_scale(turns=(2, 8, 16), repeats=(1, 2, 5)),
     data=subset(DATA, "simulated"),
     run=run_cost,
     version=_version,

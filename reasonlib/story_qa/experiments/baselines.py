@@ -13,7 +13,7 @@ from reasonlib.story_qa.data.encoding import answer_token, build_vocabulary, enc
 from reasonlib.story_qa.data.example import TASKS, Example, words
 from reasonlib.story_qa.experiments.metrics import scores
 from reasonlib.story_qa.models.baselines import BagOfWords, MostFrequent, StoryLSTM
-from reasonlib.tracking.experiment import Experiment, Measured, Trial
+from reasonlib.tracking.experiment import Experiment, Measured, Trial, by_scale
 from reasonlib.tracking.trials import measured
 from reasonlib.training.batching import LengthBuckets, pad
 
@@ -123,11 +123,7 @@ BASELINES = Experiment(
         "bag-of-words": {"model": "bag-of-words", "width": 128, "lr": 0.002},
         "lstm": {"model": "lstm", "width": 64, "lr": 0.003},
     },
-    scales={
-        "smoke": {"questions": 40, "test_size": 20, "epochs": 1},
-        "quick": {"questions": 1000, "test_size": 200, "epochs": 4},
-        "paper": {"questions": 10000, "test_size": 1000, "epochs": 20},
-    },
+    scales=by_scale(questions=(40, 1000, 10000), test_size=(20, 200, 1000), epochs=(1, 4, 20)),
     data=DATA,
     run=run_baseline,
     version=version,

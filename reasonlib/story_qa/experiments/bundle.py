@@ -28,7 +28,7 @@ from reasonlib.story_qa.experiments.pretrain import (
     save_encoder,
 )
 from reasonlib.story_qa.models import bert, pretrained
-from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
+from reasonlib.tracking.experiment import Experiment, Measured, Trial, by_scale, subset
 from reasonlib.tracking.trials import measured
 from reasonlib.training.settings import construct
 
@@ -124,11 +124,13 @@ BUNDLE = Experiment(
         "encoder": {"model": "encoder", "layers": 4, "heads": 4, "width": 64, "lr": 0.002, "tokens": 4096},
         "reader": {"model": "reader", "lr": 0.001, "tokens": 4096},
     },
-    scales={
-        "smoke": {"questions": 20, "test_size": 10, "epochs": 1, "passes": 1, "steps": 10},
-        "quick": {"questions": 500, "test_size": 100, "epochs": 2, "passes": 1, "steps": 200},
-        "paper": {"questions": 10000, "test_size": 1000, "epochs": 60, "passes": 3, "steps": 5000},
-    },
+    scales=by_scale(
+        questions=(20, 500, 10000),
+        test_size=(10, 100, 1000),
+        epochs=(1, 2, 60),
+        passes=(1, 1, 3),
+        steps=(10, 200, 5000),
+    ),
     data=subset(DATA, "simulated"),
     run=run_bundle,
     version=version,

@@ -23,7 +23,7 @@ from reasonlib.story_qa.experiments.hibert import (
 from reasonlib.story_qa.models.bert import load_encoder
 from reasonlib.story_qa.models.evidence import EvidenceReader, EvidenceReaderOutput
 from reasonlib.story_qa.models.hibert import SentenceReaderConfig, keep_layers, reinitialise
-from reasonlib.tracking.experiment import Experiment, Measured, Trial
+from reasonlib.tracking.experiment import Experiment, Measured, Trial, by_scale
 from reasonlib.tracking.trials import measured
 from reasonlib.training import RunOptions
 from reasonlib.training.batching import LengthBuckets
@@ -154,11 +154,7 @@ EVIDENCE = Experiment(
     name="story_qa/evidence",
     title="A BERT that reads sentences, trained with and without labels of supporting sentences",
     rows={"evidence-loss": MARKED, "answer-loss": {**MARKED, "evidence_loss_weight": 0.0}},
-    scales={
-        "smoke": {"questions": 40, "test_size": 20, "epochs": 1},
-        "quick": {"questions": 1000, "test_size": 200, "epochs": 8},
-        "paper": {"questions": 10000, "test_size": 1000, "epochs": 12},
-    },
+    scales=by_scale(questions=(40, 1000, 10000), test_size=(20, 200, 1000), epochs=(1, 8, 12)),
     data=DATA,
     run=run_evidence,
     version=version,

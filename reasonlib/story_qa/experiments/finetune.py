@@ -14,7 +14,7 @@ from reasonlib.story_qa.data.example import TASKS
 from reasonlib.story_qa.data.tokens import LabelledPairs, PairSet, StoryTokens, answer_classes
 from reasonlib.story_qa.experiments.metrics import by_support, scores
 from reasonlib.story_qa.models.bert import AnswerReader, load_encoder
-from reasonlib.tracking.experiment import Experiment, Measured, Trial
+from reasonlib.tracking.experiment import Experiment, Measured, Trial, by_scale
 from reasonlib.tracking.trials import measured
 from reasonlib.training import RunOptions
 from reasonlib.training.batching import LengthBuckets, predict_in_buckets
@@ -158,11 +158,7 @@ BERT = Experiment(
         "pre-trained": {"encoder": None, "scratch": False, "dropout": 0.0, "lr": 0.001},
         "from-scratch": {"encoder": None, "scratch": True, "dropout": 0.0, "lr": 0.001},
     },
-    scales={
-        "smoke": {"questions": 20, "test_size": 10, "epochs": 1},
-        "quick": {"questions": 1000, "test_size": 200, "epochs": 4},
-        "paper": {"questions": 10000, "test_size": 1000, "epochs": 3},
-    },
+    scales=by_scale(questions=(20, 1000, 10000), test_size=(10, 200, 1000), epochs=(1, 4, 3)),
     data=DATA,
     run=run_bert,
     version=version,

@@ -16,7 +16,7 @@ from reasonlib.story_qa.data.tokens import answer_classes, encode_sentences
 from reasonlib.story_qa.experiments.metrics import by_support, scores
 from reasonlib.story_qa.models.bert import load_encoder
 from reasonlib.story_qa.models.hibert import SentenceReader, SentenceReaderConfig, keep_layers, reinitialise
-from reasonlib.tracking.experiment import Experiment, Measured, Trial
+from reasonlib.tracking.experiment import Experiment, Measured, Trial, by_scale
 from reasonlib.tracking.trials import measured
 from reasonlib.training import RunOptions
 from reasonlib.training.batching import LengthBuckets, predict_in_buckets
@@ -265,11 +265,7 @@ HIBERT = Experiment(
         "from-scratch": {**SENTENCES, "scratch": True},
         "practice": {**SENTENCES, "scratch": True, "practice": 0.1},
     },
-    scales={
-        "smoke": {"questions": 40, "test_size": 20, "epochs": 1},
-        "quick": {"questions": 1000, "test_size": 200, "epochs": 12},
-        "paper": {"questions": 10000, "test_size": 1000, "epochs": 15},
-    },
+    scales=by_scale(questions=(40, 1000, 10000), test_size=(20, 200, 1000), epochs=(1, 12, 15)),
     data=DATA,
     run=run_hibert,
     version=version,

@@ -14,7 +14,7 @@ from reasonlib.story_qa.data.encoding import Batch, StorySet, build_vocabulary, 
 from reasonlib.story_qa.data.example import TASKS
 from reasonlib.story_qa.experiments.metrics import attention_on_support, by_support, predict, scores
 from reasonlib.story_qa.models.memory_network import MemoryConfig, MemoryNetwork
-from reasonlib.tracking.experiment import Experiment, Measured, Trial
+from reasonlib.tracking.experiment import Measured, Trial, family
 from reasonlib.tracking.trials import measured
 from reasonlib.training import RunOptions
 from reasonlib.training.batching import LengthBuckets
@@ -99,10 +99,13 @@ FULL = {
 }
 
 
-JOINT = Experiment(
-    name="story_qa/joint",
-    title="Memory network trained on all twenty tasks at once: hops and width",
-    rows={
+_memory = family("story_qa", data=DATA, run=run_memory, resolve=resolve, version=version)
+
+
+JOINT = _memory(
+    "joint",
+    "Memory network trained on all twenty tasks at once: hops and width",
+    {
         f"d{width}-n{hops}": {**SOURCE, "width": width, "hops": hops}
         for width in (20, 50, 100)
         for hops in (3, 6)
@@ -112,29 +115,21 @@ JOINT = Experiment(
         "quick": {"questions": 500, "test_size": 200, "epochs": 40, "halve_every": 10},
         "paper": {"questions": 10000, "test_size": 1000, "epochs": 100, "halve_every": 25},
     },
-    data=DATA,
-    run=run_memory,
-    resolve=resolve,
-    version=version,
 )
 
 
-RATE = Experiment(
-    name="story_qa/rate",
-    title="Memory network: learning rates",
-    rows={f"lr-{lr}": {**SOURCE, "width": 50, "hops": 3, "lr": lr} for lr in (0.02, 0.01, 0.005, 0.0025)},
+RATE = _memory(
+    "rate",
+    "Memory network: learning rates",
+    {f"lr-{lr}": {**SOURCE, "width": 50, "hops": 3, "lr": lr} for lr in (0.02, 0.01, 0.005, 0.0025)},
     scales=JOINT.scales,
-    data=DATA,
-    run=run_memory,
-    resolve=resolve,
-    version=version,
 )
 
 
-RECIPE = Experiment(
-    name="story_qa/recipe",
-    title="Memory network: the value of each part of the recipe",
-    rows={
+RECIPE = _memory(
+    "recipe",
+    "Memory network: the value of each part of the recipe",
+    {
         "full": FULL,
         "no-linear-start": {**FULL, "linear_start": 0.0},
         "no-rectifier": {**FULL, "rectified": 0.0},
@@ -150,10 +145,6 @@ RECIPE = Experiment(
         "quick": {"questions": 1000, "test_size": 200, "epochs": 20},
         "paper": {"questions": 10000, "test_size": 1000, "epochs": 80},
     },
-    data=DATA,
-    run=run_memory,
-    resolve=resolve,
-    version=version,
 )
 
 

@@ -29,7 +29,7 @@ from reasonlib.story_qa.data.example import TASKS
 from reasonlib.story_qa.experiments.memory import FULL, Recipe, accuracy, build, learn
 from reasonlib.story_qa.experiments.per_task import RestartsRecipe, evaluate_restarts, kept, train_restarts
 from reasonlib.story_qa.models.restarts import Restarts, RestartsConfig
-from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
+from reasonlib.tracking.experiment import Experiment, Measured, Trial, by_scale, subset
 from reasonlib.training.settings import construct
 
 __all__ = ["VARIABLE", "PeerNetwork", "checkout", "one_thread", "run_peer", "trained"]
@@ -229,11 +229,9 @@ PEER = Experiment(
     name="story_qa/peer",
     title="A public memory network and ours on the same questions, errors and speeds in one run",
     rows={f"qa{task}": {"task": task, "width": 32} for task in TASKS},
-    scales={
-        "smoke": {"epochs": 6, "restarts": 2, "halve_every": 2, "port_linear": 1},
-        "quick": {"epochs": 30, "restarts": 10, "halve_every": 10, "port_linear": 5},
-        "paper": {"epochs": 120, "restarts": 10, "halve_every": 40, "port_linear": 20},
-    },
+    scales=by_scale(
+        epochs=(6, 30, 120), restarts=(2, 10, 10), halve_every=(2, 10, 40), port_linear=(1, 5, 20)
+    ),
     data=subset(DATA, "babi-1k"),
     run=run_peer,
     version=version,

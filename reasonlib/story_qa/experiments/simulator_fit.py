@@ -6,7 +6,7 @@ from reasonlib.story_qa.data.corpus import CORPORA, read
 from reasonlib.story_qa.data.datasets import DATA, RELEASED_SIZES, _released, version
 from reasonlib.story_qa.data.example import TASKS
 from reasonlib.story_qa.data.simulator import simulate
-from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
+from reasonlib.tracking.experiment import Experiment, Measured, Trial, by_scale, subset
 
 
 def run_simulator_fit(trial: Trial) -> Measured:
@@ -30,7 +30,7 @@ SIMULATOR_FIT = Experiment(
     name="story_qa/simulator-fit",
     title="The simulator compared with the released stories, task by task",
     rows={f"qa{task}": {"task": task} for task in TASKS},
-    scales={"smoke": {"questions": 100}, "quick": {"questions": 1000}, "paper": {"questions": 10000}},
+    scales=by_scale(questions=(100, 1000, 10000)),
     data=subset(DATA, "babi-10k", "babi-1k"),
     run=run_simulator_fit,
     version=version,

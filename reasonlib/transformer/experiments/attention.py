@@ -1,6 +1,6 @@
 """The softmax over dot products with and without the scale, and what attention costs as sequences grow."""
 
-from reasonlib.tracking.experiment import Experiment, Trial, subset
+from reasonlib.tracking.experiment import Experiment, Trial, by_scale, subset
 from reasonlib.transformer.data.datasets import DATA
 from reasonlib.transformer.models.analysis import saturation
 from reasonlib.transformer.models.cost import attention_memory, attention_seconds, cost, exponent
@@ -31,11 +31,9 @@ SATURATION = Experiment(
     name="transformer/saturation",
     title="Softmax of dot products with and without scaling, by width",
     rows={"scaled": {"scaled": True}, "unscaled": {"scaled": False}},
-    scales={
-        "smoke": {"widths": (4, 64), "queries": 50},
-        "quick": {"widths": (1, 4, 16, 64, 256), "queries": 2000},
-        "paper": {"widths": (1, 4, 16, 64, 256, 1024), "queries": 10_000},
-    },
+    scales=by_scale(
+        widths=((4, 64), (1, 4, 16, 64, 256), (1, 4, 16, 64, 256, 1024)), queries=(50, 2000, 10_000)
+    ),
     data=subset(DATA, "normal"),
     run=run_saturation,
 )
@@ -61,11 +59,7 @@ COST = Experiment(
     name="transformer/cost",
     title="The cost of attention as sequences grow: processor seconds, products, memory",
     rows={"attention": {}},
-    scales={
-        "smoke": {"lengths": (8, 16), "repeats": 1},
-        "quick": {"lengths": (256, 512, 1024), "repeats": 10},
-        "paper": {"lengths": (256, 512, 1024, 2048), "repeats": 40},
-    },
+    scales=by_scale(lengths=((8, 16), (256, 512, 1024), (256, 512, 1024, 2048)), repeats=(1, 10, 40)),
     data=subset(DATA, "normal"),
     run=run_cost,
 )

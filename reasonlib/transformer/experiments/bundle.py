@@ -11,7 +11,7 @@ from functools import partial
 
 import torch
 
-from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
+from reasonlib.tracking.experiment import Experiment, Measured, Trial, by_scale, subset
 from reasonlib.training.history import History
 from reasonlib.training.vocabulary import Vocabulary
 from reasonlib.transformer.data.datasets import DATA, texts
@@ -163,11 +163,14 @@ BUNDLE = Experiment(
     name="transformer/bundle",
     title="The bundled pre-trained encoder",
     rows={"encoder": {}},
-    scales={
-        "smoke": {"masked": 2, "both": 2, "batch": 4, "layers": 3, "hidden": 16, "test_size": 10},
-        "quick": {"masked": 400, "both": 200, "batch": 32, "layers": 3, "hidden": 128, "test_size": 200},
-        "paper": {"masked": 4000, "both": 2500, "batch": 32, "layers": 3, "hidden": 128, "test_size": 1000},
-    },
+    scales=by_scale(
+        masked=(2, 400, 4000),
+        both=(2, 200, 2500),
+        batch=(4, 32, 32),
+        layers=(3, 3, 3),
+        hidden=(16, 128, 128),
+        test_size=(10, 200, 1000),
+    ),
     data=subset(DATA, "simulated"),
     run=run_bundle,
 )

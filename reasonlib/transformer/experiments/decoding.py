@@ -5,7 +5,7 @@ from typing import Any
 import torch
 
 from reasonlib.nn import decoding
-from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
+from reasonlib.tracking.experiment import Experiment, Measured, Trial, by_scale, subset
 from reasonlib.tracking.trials import measured
 from reasonlib.transformer.data.datasets import DATA
 from reasonlib.transformer.data.simulator import shares
@@ -74,11 +74,7 @@ DECODING = Experiment(
         **{f"fork.{name}": {"task": "fork", **way} for name, way in STRATEGIES.items()},
         **{f"reverse.{name}": {"task": "reverse", **STRATEGIES[name]} for name in ("greedy", "beam-4")},
     },
-    scales={
-        "smoke": {"steps": 4, "examples": 40, "test_size": 10},
-        "quick": {"steps": 300, "examples": 8000, "test_size": 400},
-        "paper": {"steps": 900, "examples": 50_000, "test_size": 2000},
-    },
+    scales=by_scale(steps=(4, 300, 900), examples=(40, 8000, 50_000), test_size=(10, 400, 2000)),
     data=subset(DATA, "simulated"),
     run=run_decoding,
 )

@@ -9,7 +9,7 @@ import torch
 from torch.nn import functional
 
 from reasonlib import training
-from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
+from reasonlib.tracking.experiment import Experiment, Measured, Trial, by_scale, subset
 from reasonlib.tracking.trials import measured
 from reasonlib.training import RunOptions
 from reasonlib.transformer.data.datasets import DATA, labelled_stories
@@ -154,11 +154,7 @@ FINE_TUNING = Experiment(
         for examples in LABELS
         for name in ("pre-trained", "from-scratch")
     },
-    scales={
-        "smoke": {"steps": 2, "test_size": 10},
-        "quick": {"steps": 300, "test_size": 400},
-        "paper": {"steps": 1500, "test_size": 1000},
-    },
+    scales=by_scale(steps=(2, 300, 1500), test_size=(10, 400, 1000)),
     data=subset(DATA, "simulated"),
     run=run_fine_tuning,
     version=version_of_encoder,

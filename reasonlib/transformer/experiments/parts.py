@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
+from reasonlib.tracking.experiment import Experiment, Measured, Trial, by_scale, subset
 from reasonlib.tracking.trials import measured
 from reasonlib.transformer.data.datasets import DATA
 from reasonlib.transformer.data.simulator import simulate
@@ -104,11 +104,7 @@ POSITIONS = Experiment(
     name="transformer/positions",
     title="Positions: at the lengths of training, and beyond them",
     rows={kind: {"positions": kind} for kind in ("sinusoidal", "learned", "none")},
-    scales={
-        "smoke": {"steps": 4, "examples": 40, "test_size": 10},
-        "quick": {"steps": 400, "examples": 8000, "test_size": 400},
-        "paper": {"steps": 1200, "examples": 50_000, "test_size": 2000},
-    },
+    scales=by_scale(steps=(4, 400, 1200), examples=(40, 8000, 50_000), test_size=(10, 400, 2000)),
     data=subset(DATA, "simulated"),
     run=run_positions,
 )
@@ -149,11 +145,14 @@ NORM = Experiment(
         "post-warm-up": {"norm": "post", "warmup": 0.3},
         "pre-warm-up": {"norm": "pre", "warmup": 0.3},
     },
-    scales={
-        "smoke": {"steps": 2, "examples": 20, "test_size": 10, "layers": 2, "deep": 2, "lr": 3e-3},
-        "quick": {"steps": 200, "examples": 8000, "test_size": 400, "layers": 6, "deep": 12, "lr": 3e-3},
-        "paper": {"steps": 600, "examples": 50_000, "test_size": 2000, "layers": 6, "deep": 12, "lr": 3e-3},
-    },
+    scales=by_scale(
+        steps=(2, 200, 600),
+        examples=(20, 8000, 50_000),
+        test_size=(10, 400, 2000),
+        layers=(2, 6, 6),
+        deep=(2, 12, 12),
+        lr=(3e-3, 3e-3, 3e-3),
+    ),
     data=subset(DATA, "simulated"),
     run=run_norm,
 )

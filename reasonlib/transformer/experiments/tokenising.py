@@ -2,7 +2,7 @@
 
 from hashlib import sha256
 
-from reasonlib.tracking.experiment import Experiment, Trial, subset
+from reasonlib.tracking.experiment import Experiment, Trial, by_scale, subset
 from reasonlib.transformer.data import tokenizers
 from reasonlib.transformer.data.datasets import DATA
 
@@ -42,14 +42,11 @@ TOKENISING = Experiment(
     name="transformer/tokenising",
     title="Characters, words and subwords on unseen text",
     rows={
-        "characters": {"how": "characters"},
-        "words": {"how": "words"},
+        **{how: {"how": how} for how in ("characters", "words")},
         "words-2000": {"how": "words", "most": 2000},
-        "pieces-500": {"how": "pieces", "most": 500},
-        "pieces-2000": {"how": "pieces", "most": 2000},
-        "pieces-8000": {"how": "pieces", "most": 8000},
+        **{f"pieces-{most}": {"how": "pieces", "most": most} for most in (500, 2000, 8000)},
     },
-    scales={"smoke": {"words": 300}, "quick": {"words": 20_000}, "paper": {"words": 1_000_000}},
+    scales=by_scale(words=(300, 20_000, 1_000_000)),
     data=subset(DATA, "news", "stories"),
     run=run_tokenising,
     deterministic=True,

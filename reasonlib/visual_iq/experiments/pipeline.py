@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Bool
 from numpy import ndarray
 
-from reasonlib.tracking.experiment import Experiment, Measured, Trial
+from reasonlib.tracking.experiment import Experiment, Measured, Trial, by_scale
 from reasonlib.visual_iq.data import datasets
 from reasonlib.visual_iq.data.example import CONFIGURATIONS, CONTEXT, Problems
 from reasonlib.visual_iq.data.majority_vote import majority_vote
@@ -119,16 +119,8 @@ def run_pipeline(trial: Trial) -> Measured:
 PIPELINE = Experiment(
     name="visual_iq/pipeline",
     title="The bundled detector and reasoners together: from pictures to answers",
-    rows={
-        "reasoner": {"solver": "reasoner"},
-        "relational": {"solver": "relational"},
-        "vote": {"solver": "vote"},
-    },
-    scales={
-        "smoke": {"per_configuration": 1},
-        "quick": {"per_configuration": 20},
-        "paper": {"per_configuration": 600},
-    },
+    rows={solver: {"solver": solver} for solver in ("reasoner", "relational", "vote")},
+    scales=by_scale(per_configuration=(1, 20, 600)),
     data=datasets.KINDS,
     run=run_pipeline,
     deterministic=("vote",),

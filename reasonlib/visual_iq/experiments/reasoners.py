@@ -16,7 +16,7 @@ import numpy as np
 from torch import Tensor
 
 from reasonlib import training
-from reasonlib.tracking.experiment import Measured, Trial, extend_scales, family, subset
+from reasonlib.tracking.experiment import Measured, Trial, by_scale, extend_scales, family, subset
 from reasonlib.tracking.trials import measured
 from reasonlib.training import RunOptions
 from reasonlib.training.settings import construct, with_defaults
@@ -227,11 +227,7 @@ AS_PUBLISHED = _reasoners(
     "as-published",
     "The hierarchical Transformer with the source's recipe: 400 passes, the rate halved on a plateau",
     {"full": {"model": "reasoner"}},
-    scales={
-        "smoke": {"per_configuration": 20, "epochs": 1},
-        "quick": {"per_configuration": 500, "epochs": 20},
-        "paper": {"per_configuration": 10_000, "epochs": 400},
-    },
+    scales=by_scale(per_configuration=(20, 500, 10_000), epochs=(1, 20, 400)),
 )
 
 LONGER = _reasoners(

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from reasonlib import training
-from reasonlib.tracking.experiment import Experiment, Measured, Trial, subset
+from reasonlib.tracking.experiment import Experiment, Measured, Trial, by_scale, subset
 from reasonlib.tracking.trials import measured
 from reasonlib.training import RunOptions
 from reasonlib.training.settings import construct
@@ -74,11 +74,7 @@ VOTE = Experiment(
     name="TOPIC/vote",
     title="A vote over a row of digits, and the same vote without its input",
     rows={"full": {}, "blind": {"blind": True}},
-    scales={
-        "smoke": {"train": 64, "test": 50, "epochs": 2},
-        "quick": {"train": 2000, "test": 1000, "epochs": 5},
-        "paper": {"train": 20000, "test": 10000, "epochs": 20},
-    },
+    scales=by_scale(train=(64, 2000, 20000), test=(50, 1000, 10000), epochs=(2, 5, 20)),
     data=subset(DATA, "simulated"),
     run=run_vote,
 )

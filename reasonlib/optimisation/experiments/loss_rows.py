@@ -3,28 +3,28 @@
 from reasonlib.optimisation.experiments import curves, losses
 from reasonlib.optimisation.experiments.data import DATA
 from reasonlib.optimisation.experiments.measures import row_name
-from reasonlib.tracking.experiment import Experiment, by_scale, subset
+from reasonlib.tracking.experiment import Experiment, by_scale, family, subset
 
 __all__ = ["EXPERIMENTS"]
 
-WORKED = Experiment(
-    name="optimisation/worked",
-    title="The cross-entropy of single predictions, and eq. 2.2 of the same",
-    rows={
+_computed = family("optimisation", scales=by_scale(), deterministic=True)
+
+WORKED = _computed(
+    "worked",
+    "The cross-entropy of single predictions, and eq. 2.2 of the same",
+    {
         "sure-and-wrong": {"p": [0.99, 0.01], "right": 1},
         "undecided": {"p": [0.5, 0.5], "right": 1},
         "three-classes": {"p": [0.7, 0.2, 0.1], "right": 0},
     },
-    scales=by_scale(),
     data=subset(DATA, "worked"),
     run=losses.run_worked,
-    deterministic=True,
 )
 
-LOSS_CURVES = Experiment(
-    name="optimisation/loss-curves",
-    title="Regression losses over the axes of figures 2.6 to 2.10",
-    rows={
+LOSS_CURVES = _computed(
+    "loss-curves",
+    "Regression losses over the axes of figures 2.6 to 2.10",
+    {
         **{loss: {"loss": loss, "label": 100.0, "reach": 9900.0, "delta": 1.0} for loss in ("mse", "mae")},
         **{
             f"huber-{delta:g}": {"loss": "huber", "label": 0.0, "reach": 50.0, "delta": delta}
@@ -32,20 +32,16 @@ LOSS_CURVES = Experiment(
         },
         "log-cosh": {"loss": "log-cosh", "label": 0.0, "reach": 10.0, "delta": 1.0},
     },
-    scales=by_scale(),
     data=subset(DATA, "curves"),
     run=curves.run_loss_curve,
-    deterministic=True,
 )
 
-ACTIVATION_CURVES = Experiment(
-    name="optimisation/activation-curves",
-    title="Activation functions over the axes of figures 2.15 and 2.16",
-    rows={name: {"activation": name} for name in ("tanh", "elish", "hard-elish")},
-    scales=by_scale(),
+ACTIVATION_CURVES = _computed(
+    "activation-curves",
+    "Activation functions over the axes of figures 2.15 and 2.16",
+    {name: {"activation": name} for name in ("tanh", "elish", "hard-elish")},
     data=subset(DATA, "curves"),
     run=curves.run_activation_curve,
-    deterministic=True,
 )
 
 APPROACH = Experiment(
@@ -63,34 +59,33 @@ APPROACH = Experiment(
     run=losses.run_approach,
 )
 
-OUTLIERS = Experiment(
-    name="optimisation/outliers",
-    title="The effect of a tenth of corrupted targets on a fitted line",
-    rows={loss: {"loss": loss, "share": 0.1, "size": 10.0} for loss in ("mse", "mae", "huber", "log-cosh")},
-    scales=by_scale(steps=(30, 200, 600)),
+_line = family("optimisation", scales=by_scale(steps=(30, 200, 600)))
+
+OUTLIERS = _line(
+    "outliers",
+    "The effect of a tenth of corrupted targets on a fitted line",
+    {loss: {"loss": loss, "share": 0.1, "size": 10.0} for loss in ("mse", "mae", "huber", "log-cosh")},
     data=subset(DATA, "diabetes"),
     run=losses.run_outliers,
 )
 
-SKEWED = Experiment(
-    name="optimisation/skewed",
-    title="Targets of which 95 in 100 are equal",
-    rows={
+SKEWED = _line(
+    "skewed",
+    "Targets of which 95 in 100 are equal",
+    {
         **{loss: {"loss": loss} for loss in ("mse", "mae", "log-cosh")},
         "huber": {"loss": "huber", "delta": 0.1},  # in thousands
         "huber-tight": {"loss": "huber", "delta": 0.02},
         "huber-wide": {"loss": "huber", "delta": 0.5},
     },
-    scales=by_scale(steps=(30, 200, 600)),
     data=subset(DATA, "skewed"),
     run=losses.run_skewed,
 )
 
-INTERVALS = Experiment(
-    name="optimisation/intervals",
-    title="An interval for nine targets in ten where the noise grows",
-    rows={"quantiles": {"by": "quantiles"}, "spread": {"by": "spread"}, "as-printed": {"by": "printed"}},
-    scales=by_scale(steps=(30, 200, 600)),
+INTERVALS = _line(
+    "intervals",
+    "An interval for nine targets in ten where the noise grows",
+    {"quantiles": {"by": "quantiles"}, "spread": {"by": "spread"}, "as-printed": {"by": "printed"}},
     data=subset(DATA, "widening"),
     run=losses.run_intervals,
 )

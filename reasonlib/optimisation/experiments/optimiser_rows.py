@@ -3,23 +3,24 @@
 from reasonlib.optimisation.experiments import batches, descent, optimisers, search
 from reasonlib.optimisation.experiments.data import DATA
 from reasonlib.optimisation.experiments.measures import row_name
-from reasonlib.tracking.experiment import Experiment, by_scale, subset
+from reasonlib.tracking.experiment import Experiment, by_scale, family, subset
 
 __all__ = ["EXPERIMENTS"]
 
-SEARCH = Experiment(
-    name="optimisation/search",
-    title="Weights found at random, by trying steps, and by following the gradient",
-    rows={way: {"way": way} for way in ("random", "stepping", "each-weight", "gradient")},
+_on_digits = family("optimisation", data=subset(DATA, "digits"))
+
+SEARCH = _on_digits(
+    "search",
+    "Weights found at random, by trying steps, and by following the gradient",
+    {way: {"way": way} for way in ("random", "stepping", "each-weight", "gradient")},
     scales=by_scale(evaluations=(20, 300, 2000)),
-    data=subset(DATA, "digits"),
     run=search.run_search,
 )
 
-BATCHES = Experiment(
-    name="optimisation/batches",
-    title="Gradient descent on all, on some and on single examples",
-    rows={
+BATCHES = _on_digits(
+    "batches",
+    "Gradient descent on all, on some and on single examples",
+    {
         "batch": {"batch_size": 500, "falling": False, "rate": 0.1},
         "mini-batch": {"batch_size": 32, "falling": False, "rate": 0.1},
         "stochastic": {"batch_size": 1, "falling": False, "rate": 0.1},
@@ -27,7 +28,6 @@ BATCHES = Experiment(
         "stochastic-falling": {"batch_size": 1, "falling": True, "rate": 0.1},
     },
     scales=by_scale(epochs=(1, 2, 10), rates=([0.1], [0.03, 0.3], [0.03, 0.3, 1.0]), budget=(0.01, 0.1, 0.3)),
-    data=subset(DATA, "digits"),
     run=batches.run_batches,
 )
 
@@ -44,24 +44,23 @@ CROWD = Experiment(
     run=batches.run_crowd,
 )
 
-RATE = Experiment(
-    name="optimisation/rates",
-    title="Learning rates: too low, too high, in between, and decaying",
-    rows={
+RATE = _on_digits(
+    "rates",
+    "Learning rates: too low, too high, in between, and decaying",
+    {
         "low": {"rate": 0.001, "end": 0.001},
         "middle": {"rate": 0.3, "end": 0.3},
         "high": {"rate": 3.0, "end": 3.0},
         "falling": {"rate": 1.0, "end": 0.03},
     },
     scales=by_scale(epochs=(1, 8, 40)),
-    data=subset(DATA, "digits"),
     run=optimisers.run_rates,
 )
 
-NETWORK = Experiment(
-    name="optimisation/networks",
-    title="Two hidden layers on digits, by optimiser, each at its best rate",
-    rows={
+NETWORK = _on_digits(
+    "networks",
+    "Two hidden layers on digits, by optimiser, each at its best rate",
+    {
         "gradient-descent": {"optimiser": "gradient descent", "between": [0.03, 3.0]},
         "momentum": {"optimiser": "momentum", "between": [0.003, 0.3]},
         "Nesterov": {"optimiser": "Nesterov", "between": [0.003, 0.3]},
@@ -74,7 +73,6 @@ NETWORK = Experiment(
         "AdamW": {"optimiser": "AdamW", "between": [0.0003, 0.03], "options": {"decay": 1.0}},
     },
     scales=by_scale(epochs=(1, 5, 20), rates=(1, 3, 5)),
-    data=subset(DATA, "digits"),
     run=optimisers.run_network,
 )
 

@@ -97,8 +97,8 @@ live("attention", ({ root, stage, data, weights, find }) => {
     if (state.pressed !== head) for (const [at, pick] of picks.entries()) pick.setAttribute("aria-pressed", at === head);
     state.pressed = head;
     const best = topOf(own, 2).filter((at) => own[at] >= 0.05);
-    const parts = best.map((at) => `${percent(own[at])} the value of ${quoted(words[at])} (token ${at + 1})`);
-    said.textContent = `Layer ${state.layer + 1}, head ${head + 1}: ${quoted(words[query])}, token ${query + 1}, reads ${listed(parts)}.`;
+    const parts = best.map((at, index) => `${percent(own[at])} ${index ? "" : "of its mixture "}from ${quoted(words[at])} (token ${at + 1})`);
+    said.textContent = `Layer ${state.layer + 1}, head ${head + 1}: ${quoted(words[query])}, token ${query + 1}, takes ${listed(parts)}.`;
   }
 
   /** A bar from the middle to the right, or to the left where a score is below zero. */

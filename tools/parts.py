@@ -16,11 +16,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 from chapters import ROOT, Page, chapters
 from reading import measure
+
+if TYPE_CHECKING:
+    from reasonlib.tracking.verdict import Verdict
 
 TOPICS = ROOT / "book" / "topics.yaml"
 SHORT = 3  # claims: a longer table is closed until a reader opens it
@@ -88,11 +91,17 @@ def hours(minutes: int) -> str:
 
 
 @cache
-def claim_rows(name: str) -> tuple[Mapping[str, Any], ...]:
-    """Every claim of a topic with its verdict, as ``reasonlib claims --json`` prints them."""
+def verdicts(name: str) -> tuple[Verdict, ...]:
+    """The verdict on every claim of a topic."""
     from reasonlib.tracking import claims
 
-    return tuple(claims.table(name))
+    return tuple(claims.verdicts(name))
+
+
+@cache
+def claim_rows(name: str) -> tuple[Mapping[str, Any], ...]:
+    """Every claim of a topic with its verdict, as ``reasonlib claims --json`` prints them."""
+    return tuple(verdict.to_json() for verdict in verdicts(name))
 
 
 def board(rows: Sequence[Mapping[str, Any]], caption: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import parts
 from docutils import nodes
 from reasonlib_head import read_status, status_file
 from sphinx.util.docutils import SphinxDirective
@@ -16,7 +17,7 @@ class Scoreboard(SphinxDirective):
     def run(self):
         """Compute the verdicts and lay them out; read again when claims, records or code change."""
         from reasonlib.display import scoreboard
-        from reasonlib.tracking import claims
+        from reasonlib.tracking.experiment import topics
 
         root = Path(self.config.reasonlib_repository)
         for pattern in ("reasonlib/**/*.py", "reasonlib/*/claims.yaml", "records/*/*.jsonl"):
@@ -30,7 +31,8 @@ class Scoreboard(SphinxDirective):
             chapter = claim["chapter"] if claim.get("chapter") in there else next(iter(topic), None)
             return f"{chapter}.html" if chapter else None
 
-        board = scoreboard.render(claims.verdicts(), address=address)
+        verdicts = [verdict for topic in topics() for verdict in parts.verdicts(topic)]
+        board = scoreboard.render(verdicts, address=address)
         return [nodes.raw("", board._repr_html_(), format="html")]
 
 

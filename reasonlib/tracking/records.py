@@ -12,8 +12,9 @@ imported from here, too.
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,13 +55,25 @@ def stale(record: Record, experiment: "Experiment | None" = None) -> str | None:
     experiment
         The experiment of today; found by the record's name if None.
     """
-    from reasonlib.tracking.experiment import find, settings
+    from reasonlib.tracking.experiment import find
 
     if experiment is None:
         try:
             experiment = find(record.experiment)
         except UserError:
             return f"experiment {record.experiment} is gone"
+    return _stale(record, experiment, partial(_code, experiment))
+
+
+def _code(experiment: "Experiment") -> str:
+    """Return the fingerprint of what an experiment runs, or the older one known to give the same bits."""
+    return same_bits().same(experiment.name, fingerprint(experiment.run))
+
+
+def _stale(record: Record, experiment: "Experiment", code: Callable[[], str]) -> str | None:
+    """Say what `stale` says; `code` is asked where nothing else made the record stale."""
+    from reasonlib.tracking.experiment import settings
+
     if record.row not in experiment.rows:
         return f"row {record.row} is gone"
     if record.scale not in experiment.scales:
@@ -79,8 +92,7 @@ def stale(record: Record, experiment: "Experiment | None" = None) -> str | None:
         version = experiment.version(record.data.name)  # None: the files are not on this machine
         if version is not None and not _agree(version, record.data.version or ""):
             return f"data {record.data.name} was version {record.data.version}, is {version}"
-    same = same_bits().same(record.experiment, fingerprint(experiment.run))
-    return None if record.code.get(equivalence.RUN) == same else "code changed"
+    return None if record.code.get(equivalence.RUN) == code() else "code changed"
 
 
 def _agree(version: str | None, other: str | None) -> bool:
@@ -214,21 +226,30 @@ def groups(
             and data in (None, record.data.name)
         ):
             piles.setdefault((record.row, record.scale, record.data.name), []).append(record)
-    matching = [_group(pile, declared) for pile in piles.values()]
+    if declared is None:
+        matching = [_group(pile, None, stale) for pile in piles.values()]
+    else:
+        code = cache(partial(_code, declared))  # one for all records
+        matching = [
+            _group(pile, declared, partial(_stale, experiment=declared, code=code)) for pile in piles.values()
+        ]
     names = list(declared.data) if declared is not None else []
     return sorted(matching, key=lambda group: group._preference(names))
 
 
-def _group(pile: list[Record], experiment: "Experiment | None") -> Group:
-    """Choose, from the records of one row, scale and data name, those that belong together."""
-    reasons = [stale(record, experiment) for record in pile]
+def _group(pile: list[Record], experiment: "Experiment | None", why: Callable[[Record], str | None]) -> Group:
+    """Choose, from the records of one row, scale and data name, those that belong together.
+
+    `why` says of a record what `stale` says.
+    """
+    reasons = [why(record) for record in pile]
     if None in reasons:
         pile = [record for record, reason in zip(pile, reasons, strict=True) if reason is None]
         reason = None
     pile = sorted(pile, key=lambda record: record.when)  # stable: the later line is the newer of two equals
     newest = pile[-1]
     if None not in reasons:
-        reason = stale(newest, experiment)
+        reason = why(newest)
     pile = [
         record
         for record in pile

@@ -19,6 +19,35 @@ class Page(Opened):
     def __init__(self, browser, url, *, size="desktop", scheme="light", **settings):
         super().__init__(browser, url, color_scheme=scheme, **SIZES[size], **settings)
 
+    def turn_to(self, path, *, size="desktop", scheme="light"):
+        """Show a page as a new window would: nothing is kept of the one before, nor of what it complained of.
+
+        A new window takes longer than to load most pages.
+        """
+        self.page.goto("about:blank")
+        self.complaints.clear()
+        self.page.set_viewport_size(SIZES[size]["viewport"])
+        self.page.emulate_media(color_scheme=scheme)
+        self.page.goto(path.as_uri())
+
+
+FORGET = "if (location.protocol === 'file:') { localStorage.clear(); sessionStorage.clear(); }"
+
+
+@pytest.fixture(scope="module")
+def opened(browser):
+    """One window for page after page."""
+    with Page(browser, "about:blank") as window:
+        window.page.add_init_script(FORGET)
+        yield window
+
+
+@pytest.fixture(scope="module")
+def without_scripts(browser):
+    """The same, with scripts off."""
+    with Page(browser, "about:blank", java_script_enabled=False) as window:
+        yield window
+
 
 FIRST_SCREEN = """() => {
   const bottom = (name) => document.querySelector(name)?.getBoundingClientRect().bottom ?? 1e6;
@@ -275,37 +304,37 @@ def type_into_the_figure(opened):
     assert opened.page.evaluate("() => window.rrTaken === undefined"), "text was taken as HTML"
 
 
-def test_a_page_on_a_phone_in_the_dark(browser, site, page_name):
+def test_a_page_on_a_phone_in_the_dark(opened, site, page_name):
     """The first screen says what a chapter is; cells are short; what is wider scrolls with a cue.
 
     A figure bears whatever is typed into it.
     """
-    with Page(browser, (site / page_name).as_uri(), size="phone", scheme="dark") as opened:
-        with_fonts(opened)
-        if page_name in CHAPTERS:
-            assert below_the_first_screen(opened) == {}
-        lay_out(opened)
-        assert in_the_end(opened, CELLS) == [], "cells of more than three lines"
-        assert in_the_end(opened, SILENT) == [], "wider than the page, which says nothing"
-        sound(opened)
-        assert max(opened.page.evaluate(AWAY), default=0) < 3, "the first column scrolls away"
-        if page_name in CHAPTERS and TAKES_TEXT.search((site / page_name).read_text(encoding="utf-8")):
-            type_into_the_figure(opened)
+    opened.turn_to(site / page_name, size="phone", scheme="dark")
+    with_fonts(opened)
+    if page_name in CHAPTERS:
+        assert below_the_first_screen(opened) == {}
+    lay_out(opened)
+    assert in_the_end(opened, CELLS) == [], "cells of more than three lines"
+    assert in_the_end(opened, SILENT) == [], "wider than the page, which says nothing"
+    sound(opened)
+    assert max(opened.page.evaluate(AWAY), default=0) < 3, "the first column scrolls away"
+    if page_name in CHAPTERS and TAKES_TEXT.search((site / page_name).read_text(encoding="utf-8")):
+        type_into_the_figure(opened)
 
 
-def test_a_page_on_a_desktop_in_the_light(browser, site, page_name):
+def test_a_page_on_a_desktop_in_the_light(opened, site, page_name):
     """The first screen says what a chapter is, code fits its column, and questions answer every option."""
-    with Page(browser, (site / page_name).as_uri()) as opened:
-        with_fonts(opened)
-        if page_name in CHAPTERS:
-            assert below_the_first_screen(opened) == {}
-        lay_out(opened)
-        blocks = f"{CODE}, {LITERAL}" if page_name in CHAPTERS else CODE
-        assert in_the_end(opened, overflowing(blocks)) == [], "code wider than its column"
-        assert in_the_end(opened, SILENT) == [], "wider than the page, which says nothing"
-        if page_name in CHAPTERS:
-            answer_questions(opened, CHAPTERS[page_name])
-        sound(opened, again=True)
+    opened.turn_to(site / page_name)
+    with_fonts(opened)
+    if page_name in CHAPTERS:
+        assert below_the_first_screen(opened) == {}
+    lay_out(opened)
+    blocks = f"{CODE}, {LITERAL}" if page_name in CHAPTERS else CODE
+    assert in_the_end(opened, overflowing(blocks)) == [], "code wider than its column"
+    assert in_the_end(opened, SILENT) == [], "wider than the page, which says nothing"
+    if page_name in CHAPTERS:
+        answer_questions(opened, CHAPTERS[page_name])
+    sound(opened, again=True)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -322,10 +351,10 @@ def test_the_address_of_the_site_leads_to_the_first_page(browser, site):
 
 
 @pytest.mark.parametrize("chapter", chapters(), ids=lambda chapter: chapter.short)
-def test_a_chapter_reads_without_scripts(browser, site, chapter):
-    with Page(browser, (site / f"{chapter.name}.html").as_uri(), java_script_enabled=False) as opened:
-        assert opened.page.locator("article h1").is_visible()
-        assert len(opened.page.locator("article").inner_text()) > 300
+def test_a_chapter_reads_without_scripts(without_scripts, site, chapter):
+    without_scripts.turn_to(site / f"{chapter.name}.html")
+    assert without_scripts.page.locator("article h1").is_visible()
+    assert len(without_scripts.page.locator("article").inner_text()) > 300
 
 
 def test_icons_are_drawn_by_the_few_letters_that_pages_load(browser, site):

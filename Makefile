@@ -37,7 +37,11 @@ pdf: book
 serve: $(STAMP)
 	@$(PY) tools/book.py serve --port $(PORT)
 
-test: lint types unit notebooks site-tests
+# mypy and Sphinx keep one core busy each, so they run side by side.
+SIDE_BY_SIDE := $(MAKE) --no-print-directory -j 2 types site-tests
+
+test: lint unit notebooks
+	@$(SIDE_BY_SIDE)
 
 lint: $(STAMP)
 	$(PY) -m ruff check .
@@ -54,7 +58,8 @@ unit: $(STAMP)
 slow: $(STAMP)
 	OMP_NUM_THREADS=1 $(PY) $(UNIT) -m slow
 
-test-all: lint types unit slow notebooks notebooks-run site-tests
+test-all: lint unit slow notebooks notebooks-run
+	@$(SIDE_BY_SIDE)
 
 # Old packages use what newer ones they depend on deprecate; such warnings are errors in every other target.
 oldest: WARNINGS := -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning

@@ -223,6 +223,11 @@ def test_bars_have_the_lengths_of_their_values():
         plotting.bars({str(k): {"a": 1} for k in range(7)}, unit="accuracy")
 
 
+def test_the_number_of_a_bar_is_never_in_powers_of_ten():
+    drawing = plotting.bars({"a": 392_702, "b": 8500, "c": 634, "d": 0.1234}, unit="examples")
+    assert [text.get_text() for text in drawing.axes[0].texts] == ["392,702", "8,500", "634", "0.123"]
+
+
 @pytest.mark.parametrize("unit", ["share solved", "share of answers with every token right"])
 def test_what_the_bars_count_is_not_cut(unit):
     drawing = plotting.bars({"heads of width 8, without the root": 0.4}, unit=unit, limits=(0, 1))

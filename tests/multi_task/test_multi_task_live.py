@@ -95,3 +95,12 @@ def test_a_reader_writes_a_pair(open_figure):
         assert shown == ask("inference", *texts, system=system).words
     page.evaluate(f"{root}.write('the man sells a zeppelin', '')")
     assert "zeppelin" in page.locator(".rr-live-notes").inner_text()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("figure", [live.scoring, live.reasoning], ids=["scoring", "reasoning"])
+def test_a_phone_shows_every_column(open_figure, figure):
+    page = open_figure(figure())
+    page.set_viewport_size({"width": 360, "height": 740})  # the figure is as wide as on a page of 390 pixels
+    wide = "() => [...document.querySelectorAll('.rr-live-scroll')].map((e) => e.scrollWidth - e.clientWidth)"
+    assert page.evaluate(wide) == [0]

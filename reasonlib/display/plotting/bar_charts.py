@@ -90,7 +90,7 @@ def _print_mean(axes: Axes, spread: Spread, height: float, limits: tuple[float, 
     """Print the number of a bar at its end, within the limits of the axis."""
     end = spread.mean + (spread.half or 0)
     axes.annotate(
-        f"{spread.mean:.3g}",
+        f"{spread.mean:,.0f}" if abs(spread.mean) >= 1000 else f"{spread.mean:.3g}",
         (end if limits is None else min(end, limits[1]), height),
         xytext=(4, 0),
         textcoords="offset points",

@@ -46,6 +46,7 @@ def key_tag_variants() -> plotting.Picture:
         unit="share of right responses, task 5",
         names=names,
         only=tuple(names),
+        caption="Every bar",
     )
 
 
@@ -61,6 +62,7 @@ def swapped() -> plotting.Picture:
             "ktn2n": "KTN2N",
             "ktn2n-swapped": "KTN2N, from validation",
         },
+        caption="Every bar",
     )
 
 

@@ -45,9 +45,7 @@ def curves(runs: Iterable[Any] | None = None) -> Picture:
             plotting.show(
                 plotting.lines(series, x="steps", y=title),
                 alt=f"{title[0].upper()}{title[1:]} over the steps of training: {ends_}.",
-                caption=None
-                if metric == "cosine"
-                else f"Cosine similarity (left) and CKA (right) of the training pairs; {origin}.",
+                caption=f"{title[0].upper()}{title[1:]} of the training pairs; {origin}.",
             )
         )
     return plotting.beside(*pictures)

@@ -5,7 +5,7 @@ live("reasoning", ({ root, stage, data, weights, find }) => {
   let result = null, step = 0;
   const said = announcer(), remarks = make("ul", { class: "rr-live-notes" });
   const premise = make("div", { class: "rr-live-tokens" }), hypothesis = make("div", { class: "rr-live-tokens" });
-  const answers = make("div", { class: "rr-live-scroll", tabindex: 0, role: "group", "aria-label": "Answers of every head" });
+  const answers = make("div", { class: "rr-live-scroll", tabindex: 0, role: "group", "aria-label": "Answers of every step" });
 
   /** Words of one sentence, each shaded by its share. */
   const shaded = (positions, shares) => positions.map((at, number) => make("span", { class: "rr-live-token", style: heat(shares[number]) },

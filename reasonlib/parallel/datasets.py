@@ -37,14 +37,8 @@ def load(
 ) -> Splits:
     """Load a set; a second call gives the same object.
 
-    Parameters
-    ----------
-    data
-        Name of the set, one of `DATA`.
-    train, valid, test
-        How many documents of each part.
-    distance, sentences, helpful
-        Of simulated documents, see `SimulatorConfig`; real text has none of them.
+    `train`, `valid` and `test` are numbers of documents; `distance`, `sentences` and `helpful` those of
+    simulated documents, see `SimulatorConfig`.
 
     Raises
     ------

@@ -51,11 +51,6 @@ def save_weights(
     metadata : mapping, optional
         What to say about the weights; values that are not text are stored as JSON. See `weights_metadata`.
 
-    Returns
-    -------
-    Path
-        The file written.
-
     Raises
     ------
     UserError

@@ -21,10 +21,7 @@ __all__ = ["EncoderConfig", "load_pretrained", "small_encoder"]
 class EncoderConfig:
     """Sizes of a small encoder of ALBERT's shape: one layer's weights serve all layers.
 
-    Raises
-    ------
-    ValueError
-        If `width` is no multiple of `heads`.
+    Raises `ValueError` if `width` is no multiple of `heads`.
     """
 
     layers: int = 3  # L; ALBERT-base has 12

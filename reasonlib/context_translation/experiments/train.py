@@ -141,10 +141,8 @@ def train(
 
     Parameters
     ----------
-    recipe
-        What to train, and how.
     splits
-        Documents; test is not read.
+        Documents to learn from and to choose the epoch by; test is not read.
     tokens
         Turns text into ids.
     start

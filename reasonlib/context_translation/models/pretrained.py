@@ -120,10 +120,7 @@ def save_translator(model: Translator, tokens: Words, made: Mapping[str, Any], p
 def from_pretrained(name: str | Path = "hce") -> BundledTranslator:
     """Load a trained translator of the simulated languages: one of `BUNDLED`, or a file of `save_translator`.
 
-    Raises
-    ------
-    UserError
-        If there is no such translator, or its file is damaged or holds something else.
+    Raises `UserError` if there is no such translator, or its file is damaged or holds something else.
     """
     with reading(find_weights(name, WEIGHTS, BUNDLED), kind=KIND) as bundle:
         settings = dict(bundle["settings"])

@@ -112,11 +112,6 @@ def figure(
     largest
         Bytes at most.
 
-    Returns
-    -------
-    Picture
-        To be shown at the end of a cell, or written as a page of its own by ``save``.
-
     Raises
     ------
     ValueError

@@ -43,6 +43,8 @@ background:none!important;color:inherit!important;padding:0!important}
 class Picture:
     """Something to look at, as HTML, with the words that stand for it.
 
+    A cell that ends with it shows it; `save` writes it as a page of its own.
+
     Attributes
     ----------
     html

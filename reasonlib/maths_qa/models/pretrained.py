@@ -66,10 +66,7 @@ def save_model(
 def from_pretrained(name: str | Path = "pretrained") -> BundledSolver:
     """Load a trained solver: one of `BUNDLED`, or a file that `save_model` wrote.
 
-    Raises
-    ------
-    UserError
-        If there is no such solver, or its file is damaged or holds something else.
+    Raises `UserError` if there is no such solver, or its file is damaged or holds something else.
     """
     with reading(find_weights(name, WEIGHTS, BUNDLED), kind=KINDS[Solver]) as bundle:
         model = Solver(SolverConfig(**bundle["settings"]))
@@ -81,10 +78,7 @@ def from_pretrained(name: str | Path = "pretrained") -> BundledSolver:
 def load_filler(name: str | Path = "filler") -> BundledFiller:
     """Load a model that fills in hidden characters: the bundled ``"filler"``, or a file of `save_model`.
 
-    Raises
-    ------
-    UserError
-        If there is no such model, or its file is damaged or holds something else.
+    Raises `UserError` if there is no such model, or its file is damaged or holds something else.
     """
     with reading(find_weights(name, WEIGHTS, ("filler",)), kind=KINDS[MaskedModel]) as bundle:
         model = MaskedModel(SolverConfig(**bundle["settings"]))

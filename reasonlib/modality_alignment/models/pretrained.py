@@ -68,10 +68,7 @@ def save_model(model: TVQA_abc, path: Path, *, vocabulary: Vocabulary, made: Map
 def from_pretrained(name: str | Path = "tvqa-abc") -> BundledAnswerer:
     """Load a trained system: one of `BUNDLED`, or a file that `save_model` wrote.
 
-    Raises
-    ------
-    UserError
-        If there is no such system, or its file is damaged or holds something else.
+    Raises `UserError` if there is no such system, or its file is damaged or holds something else.
     """
     with reading(find_weights(name, WEIGHTS, BUNDLED), kind=KIND) as bundle:
         model = TVQA_abc(TVQAConfig(**bundle["settings"]))

@@ -79,14 +79,7 @@ CORPORA: dict[str, Corpus] = {
 
 
 def read(task: str, part: str) -> list[Example]:
-    """Read one part of one set from this machine.
-
-    Parameters
-    ----------
-    task
-        A name in `reasonlib.multi_task.data.glue.TASKS`.
-    part
-        ``train``, ``dev`` or ``test``, as far as the set has it.
+    """Read ``train``, ``dev`` or ``test``, as far as there is such a part, of a set of `glue.TASKS`.
 
     Raises
     ------

@@ -36,10 +36,7 @@ __all__ = ["Answer", "AnswerConfig", "AnswerNetwork"]
 class AnswerConfig:
     """Sizes of an answer network.
 
-    Raises
-    ------
-    ValueError
-        If a size is below 1 or a probability is not at least 0 and below 1.
+    Raises `ValueError` if a size is below 1 or a probability is not at least 0 and below 1.
     """
 
     width: int

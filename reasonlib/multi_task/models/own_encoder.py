@@ -71,7 +71,7 @@ def own_encoder(
     Parameters
     ----------
     texts
-        Sentences and pairs, without labels.
+        Unlabelled sentences and pairs.
     pieces
         Size of the vocabulary.
     passes

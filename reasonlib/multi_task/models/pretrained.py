@@ -107,10 +107,7 @@ def save_system(model: MultiTask, made: Mapping[str, Any], path: Path) -> Path:
 def from_pretrained(name: str | Path = "mt-dnn") -> BundledSystem:
     """Load a trained system: one of `BUNDLED`, or a file that `save_system` wrote.
 
-    Raises
-    ------
-    UserError
-        If there is no such system, or its file is damaged or holds something else.
+    Raises `UserError` if there is no such system, or its file is damaged or holds something else.
     """
     with reading(find_weights(name, WEIGHTS, BUNDLED), kind=KIND) as bundle:
         encoder, tokenizer = load_encoder()

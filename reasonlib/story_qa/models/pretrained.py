@@ -138,11 +138,6 @@ def save_memory(
     encoding
         How its sentences were encoded in training.
 
-    Returns
-    -------
-    Path
-        The file written.
-
     Raises
     ------
     ValueError
@@ -167,17 +162,9 @@ def save_memory(
 
 
 def load_memory(path: str | Path | None = None) -> PretrainedMemory:
-    """Read what `save_memory` wrote.
+    """Read what `save_memory` wrote, by default the bundled memory network.
 
-    Parameters
-    ----------
-    path
-        The file; by default the bundled memory network.
-
-    Raises
-    ------
-    UserError
-        If the file is absent, damaged, or holds something else.
+    Raises `UserError` if the file is absent, damaged, or holds something else.
     """
     path = MEMORY if path is None else Path(path)
     remedy = REINSTALL if path == MEMORY else "give the path that save_memory wrote"

@@ -151,17 +151,9 @@ def _draft(folder: Path, holds: str) -> Iterator[Path]:
 
 
 def load_reader(folder: str | Path | None = None) -> PretrainedReader:
-    """Read what `save_reader` wrote.
+    """Read what `save_reader` wrote, by default in ``reasonlib run story_qa/bundle --row reader``.
 
-    Parameters
-    ----------
-    folder
-        By default where ``reasonlib run story_qa/bundle --row reader --scale paper`` writes it.
-
-    Raises
-    ------
-    UserError
-        If the folder is absent, damaged, or holds something else.
+    Raises `UserError` if the folder is absent, damaged, or holds something else.
     """
     folder = READER if folder is None else Path(folder)
     remedy = NO_READER if folder == READER else "give the path that save_reader wrote"
@@ -200,17 +192,9 @@ def save_evidence(
 
 
 def load_evidence(folder: str | Path | None = None) -> PretrainedEvidence:
-    """Read what `save_evidence` wrote.
+    """Read what `save_evidence` wrote, by default the bundled reader.
 
-    Parameters
-    ----------
-    folder
-        By default the bundled reader.
-
-    Raises
-    ------
-    UserError
-        If the folder is absent, damaged, or holds something else.
+    Raises `UserError` if the folder is absent, damaged, or holds something else.
     """
     from transformers import AutoConfig, AutoModel, AutoTokenizer
 

@@ -23,9 +23,9 @@ class Asker(Form):
     Parameters
     ----------
     model
-        As for `ask.answer`: the shipped memory network by default, ``"bert"``, or an extractive reader's name
-        or folder. A function ``(story, question) -> Answer`` serves too, such as one made from `ask_memory`
-        and a network trained in the notebook.
+        As of `page.ask.answer`: the shipped memory network by default, ``"bert"``, or an extractive reader's
+        name or folder. A function ``(story, question) -> Answer`` serves too, such as one made from
+        `ask_memory` and a network trained in the notebook.
     stories
         What can be picked; by default `live.some_stories`.
 

@@ -154,12 +154,7 @@ def finetune(
 ) -> training.History:
     """Train the head of types and boxes further, in place; everything else of the detector stays.
 
-    Parameters
-    ----------
-    recipe
-        Numbers of panels and steps.
-    **options
-        Of the run, see `RunOptions`; the seed draws panels and batches. Validation has panels of its own.
+    The seed of the `options` draws panels and batches; validation has panels of its own.
 
     Returns
     -------

@@ -144,8 +144,8 @@ def attention(
 
     Parameters
     ----------
-    weights
-        Shape (..., T, T): maps of the panel encoder for this problem, such as ``attention[layer][problem]``
+    weights : (..., T, T)
+        Maps of the panel encoder for this problem, such as ``attention[layer][problem]``
         of `reasoner.ReasonerOutput`; they are averaged over all axes but the last two.
     candidate
         0 to 7; by default the right one.

@@ -117,11 +117,6 @@ def translating(translator: BundledTranslator | None = None, *, start: int = 0, 
     context
         Which of its contexts stands before the sentence first.
 
-    Returns
-    -------
-    Picture
-        To be shown at the end of a cell, or written as a page of its own by ``save``.
-
     Raises
     ------
     ValueError

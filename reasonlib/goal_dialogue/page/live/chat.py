@@ -114,11 +114,6 @@ def chat(
     bits
         Of a weight.
 
-    Returns
-    -------
-    Picture
-        To be shown at the end of a cell, or written as a page of its own by ``save``.
-
     Raises
     ------
     ValueError

@@ -45,11 +45,6 @@ def oov(city: str = "zanzibar", food: str = "martian") -> Picture:
     ----------
     city, food
         Names to begin with; the reader changes them.
-
-    Returns
-    -------
-    Picture
-        To be shown at the end of a cell, or written as a page of its own by ``save``.
     """
     copier: Copier = from_pretrained("copying")
     halves = (WORLD.seen, WORLD.unseen)

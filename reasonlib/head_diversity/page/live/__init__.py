@@ -35,11 +35,6 @@ def clouds(relation: str = "turned", *, count: int = 12) -> Picture:
         How the second cloud comes from the first, see `reasonlib.head_diversity.page.clouds`.
     count
         Examples at the start.
-
-    Returns
-    -------
-    Picture
-        To be shown at the end of a cell, or written as a page of its own by ``save``.
     """
     return shell.figure(
         "clouds",

@@ -67,11 +67,6 @@ def answering(solvers: Mapping[str, BundledSolver] | None = None) -> Picture:
     ----------
     solvers
         By default the bundled ones: with pre-training and without.
-
-    Returns
-    -------
-    Picture
-        To be shown at the end of a cell, or written as a page of its own by ``save``.
     """
     solvers = solvers or {name: from_pretrained(name) for name in BUNDLED}
     first = next(iter(solvers.values()))

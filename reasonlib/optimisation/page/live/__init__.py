@@ -37,11 +37,6 @@ def race(**changes: Mapping[str, Any]) -> Picture:
     **changes
         Other starts or rates than those of `TRACKS`, such as ``ravine={"start": [-2, 1], "rate": 0.02}``.
 
-    Returns
-    -------
-    Picture
-        To be shown at the end of a cell, or written as a page of its own by ``save``.
-
     Raises
     ------
     ValueError
@@ -66,13 +61,7 @@ def race(**changes: Mapping[str, Any]) -> Picture:
 
 
 def losses() -> Picture:
-    """Drag a prediction, a target, a point or a probability, and watch every loss with its slope.
-
-    Returns
-    -------
-    Picture
-        To be shown at the end of a cell, or written as a page of its own by ``save``.
-    """
+    """Drag a prediction, a target, a point or a probability, and watch every loss with its slope."""
     return _figure(
         "losses",
         ("losses.js", "target.js"),
@@ -84,13 +73,7 @@ def losses() -> Picture:
 
 
 def saturation() -> Picture:
-    """Watch activations and gradients pass through a deep stack, layer by layer, while it learns.
-
-    Returns
-    -------
-    Picture
-        To be shown at the end of a cell, or written as a page of its own by ``save``.
-    """
+    """Watch activations and gradients pass through a deep stack, layer by layer, while it learns."""
     tries = {key: {"title": one.title, "settings": one.settings} for key, one in TRIES.items()}
     config = TRIES["travels"].config
     return _figure(

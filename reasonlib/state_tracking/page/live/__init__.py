@@ -101,11 +101,6 @@ def tracking(
         Whose attention is shown first, such as ``"taxi-destination"``; by default the last slot that the turn
         fills.
 
-    Returns
-    -------
-    Picture
-        To be shown at the end of a cell, or written as a page of its own by ``save``.
-
     Raises
     ------
     ValueError

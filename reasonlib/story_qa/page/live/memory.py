@@ -43,11 +43,6 @@ def memory(
     encoding
         How the network's sentences were encoded in training: ``"position"`` (the default) or ``"bag"``.
 
-    Returns
-    -------
-    Picture
-        To be shown at the end of a cell, or written as a page of its own by ``save``.
-
     Raises
     ------
     ValueError

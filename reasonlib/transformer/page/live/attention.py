@@ -103,11 +103,6 @@ def attention(
     sentences
         Titles and texts to pick.
 
-    Returns
-    -------
-    Picture
-        To be shown at the end of a cell, or written as a page of its own by ``save``.
-
     Raises
     ------
     ValueError

@@ -100,11 +100,6 @@ def copying(models: Mapping[str, Any], *, order: Sequence[str], word: str = WORD
     word
         The first word to copy.
 
-    Returns
-    -------
-    Picture
-        To be shown at the end of a cell, or written as a page of its own by ``save``.
-
     Raises
     ------
     ValueError

@@ -38,11 +38,6 @@ def heads(encoder: PretrainedEncoder | None = None, *, texts: Sequence[Text] | N
         What the reader can pick from; what the encoder makes of the first is computed here. By default
         `some_texts`.
 
-    Returns
-    -------
-    Picture
-        To be shown at the end of a cell, or written as a page of its own by ``save``.
-
     Raises
     ------
     ValueError

@@ -109,14 +109,8 @@ def perceive(
 ) -> PerceivedProblems:
     """Read problems from their pictures, `batch_size` panels at a time.
 
-    Parameters
-    ----------
-    detector
-        Such as ``from_pretrained("detector")``.
-    images
-        Grey panels, 0 to 255; all panels of a problem have one layout.
-    threshold
-        Least probability of a type.
+    The pictures are grey, 0 to 255, and all panels of a problem have one layout. `threshold` is the least
+    probability of a type.
 
     Raises
     ------

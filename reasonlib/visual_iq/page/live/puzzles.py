@@ -96,11 +96,6 @@ def puzzles(
     start
         Which problem comes first; two chapters begin with different ones.
 
-    Returns
-    -------
-    Picture
-        To be shown at the end of a cell, or written as a page of its own by ``save``.
-
     Raises
     ------
     ValueError

@@ -22,7 +22,7 @@ class Corpus:
     Attributes
     ----------
     name
-        What the command line calls it: small letters, digits, ``_`` and ``-``.
+        Small letters, digits, ``_`` and ``-``, for the command line.
     url
         Address of the archive: a ``.tar.gz``, ``.tgz``, ``.tar.xz`` or ``.zip`` over http or https.
     sha256

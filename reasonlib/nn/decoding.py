@@ -73,21 +73,7 @@ def length_penalty(length: Tensor | int, alpha: float) -> Tensor:
 def greedy(model: Writer, source: Sized, *, longest: int, start: int = 1, end: int = 2) -> Answers:
     """Take the likeliest token, again and again, until the end.
 
-    Parameters
-    ----------
-    model
-        See `Writer`.
-    source : (B, S), or anything of length B that the model reads
-        What to answer.
-    longest
-        Tokens of an answer at most, its end included.
-    start, end
-        Their ids; padding is 0.
-
-    Returns
-    -------
-    Answers
-        With one answer a source (K = 1).
+    The parameters are those of `beam_search`; there is one answer a source (K = 1).
     """
 
     # excerpt: greedy
@@ -272,17 +258,7 @@ def sample(
 def score(
     model: Writer, source: Sized, answers: Int[Tensor, "B T"], *, start: int = 1, end: int = 2
 ) -> Float[Tensor, " B"]:
-    """Give the log-probability of given answers (nats), each up to its end; eq. 2.2.
-
-    Parameters
-    ----------
-    model
-        See `Writer`.
-    source : (B, S), or anything of length B that the model reads
-        What they answer.
-    answers : (B, T)
-        Ids without the start.
-    """
+    """Give the log-probability (nats) of answers without their start, each up to its end; eq. 2.2."""
     reading = model.begin(source)
     tokens = torch.full((len(source),), start)
     done = torch.zeros(len(source), dtype=torch.bool)

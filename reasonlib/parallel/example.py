@@ -36,16 +36,10 @@ class Deciding:
 
 @dataclass(frozen=True, slots=True)
 class SentencePair:
-    """A sentence and its translation.
+    """A sentence and its translation, each a text of one line.
 
-    Attributes
-    ----------
-    source, target
-        Text of one line.
-    helpful
-        Whether the context is needed to translate it; None where nobody has labelled it.
-    decides
-        What decides it; None for an unhelpful or unlabelled sentence.
+    It is `helpful` if the context is needed to translate it, and None where nobody has labelled it; `decides`
+    says what decides the translation of a helpful one.
     """
 
     source: str

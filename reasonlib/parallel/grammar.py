@@ -47,12 +47,8 @@ class Mention:
 class Sentence:
     """A sentence as text in both languages.
 
-    Attributes
-    ----------
-    mentions
-        Kind (see `reasonlib.parallel.example.KINDS`) to what a later sentence of that kind would refer to.
-    deciding
-        The target word that the context decides; empty if none.
+    `mentions` leads from a kind (see `reasonlib.parallel.example.KINDS`) to what a later sentence of that
+    kind would refer to; `deciding` is the target word that the context decides, if any.
     """
 
     source: str

@@ -178,23 +178,8 @@ def add_asr_noise(
 ) -> list[Dialogue]:
     """Add disfluencies and recognition errors to what the users of written dialogues say.
 
-    Parameters
-    ----------
-    dialogues
-        Written ones, which stay as they are.
-    seed
-        Draws the noise.
-    speech
-        Rate of `add_disfluencies`; 0 leaves the wording.
-    errors
-        Rate of `recognise`; 0 recognises every word.
-    lexicon
-        See `recognise`.
-
-    Raises
-    ------
-    ValueError
-        If a rate is no probability.
+    `speech` is the rate of `add_disfluencies`, and `errors` that of `recognise`, of which `lexicon` is a
+    parameter, too. Raises `ValueError` if a rate is no probability.
     """
     for name, rate in (("speech", speech), ("errors", errors)):
         if not 0 <= rate <= 1:

@@ -107,7 +107,7 @@ def encode(
     Parameters
     ----------
     dialogues
-        Each turn becomes one question to the network.
+        Each turn of them is one question to the network.
     language
         Tells words from names, and knows the templates.
     radius

@@ -115,10 +115,7 @@ class ParagraphVectors:
     def repeated(self, sentence: Sequence[str], times: int) -> Float[ndarray, "times D"]:
         """Infer one sentence again and again, each time with other noise, as the source does.
 
-        Raises
-        ------
-        ValueError
-            If `times` is below 1.
+        Raises `ValueError` if `times` is below 1.
         """
         if times < 1:
             raise ValueError(f"times must be at least 1, got {times}")
@@ -291,12 +288,8 @@ def build_paragraphs(
 
     Returns
     -------
-    MemoryNetwork
-        Its encoder knows the vector of every text of the task.
-    EncodedTask
-        The task, with its texts numbered as that encoder knows them: train and measure on this one.
-    TextIndex
-        That numbering; `TextIndex.of_turns` makes the network read other dialogues.
+    MemoryNetwork, EncodedTask, TextIndex
+        As of `keytags.build_keytags`; the encoder knows the vector of every text of the task.
     """
     texts = TextIndex(task.vocabulary, marks=marks)
     task = texts.of_task(task)

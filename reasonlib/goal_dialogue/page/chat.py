@@ -101,14 +101,9 @@ features."""
 
 
 class Conversation:
-    """A dialogue that grows.
+    """A dialogue that grows: `system` answers, and its API calls find the restaurants of `knowledge`.
 
-    Parameters
-    ----------
-    system
-        Who answers.
-    knowledge
-        The restaurants that API calls find; by default the simulator's.
+    Those are by default the simulator's.
 
     Attributes
     ----------

@@ -62,7 +62,7 @@ class Answer(NamedTuple):
     log_probabilities : (B, C)
         Logarithm of the averaged prediction.
     steps : (K, B, C)
-        The prediction of each step, probabilities.
+        Probabilities that each step predicts.
     hypothesis : (B, T)
         Weights of the hypothesis' words in the first state, alpha.
     premise : (K, B, T)

@@ -104,12 +104,7 @@ def cross_entropy(logits: Tensor, target: Tensor, *, reduction: str = "mean") ->
     target
         (B,) the index of the right class.
     reduction
-        ``mean``, ``sum`` or ``none``.
-
-    Returns
-    -------
-    Tensor
-        In nats.
+        As of `log_loss`; the result is in nats.
 
     Examples
     --------

@@ -23,8 +23,8 @@ class Surface:
 
     Attributes
     ----------
-    name, title
-        One word, and a few words with the formula.
+    title
+        A few words, with the formula.
     value
         From points (..., 2) to heights (...).
     gradient

@@ -48,16 +48,10 @@ class CopyConfig:
 
 
 class CopyBatch(NamedTuple):
-    """Turns with the words of each pair's value.
+    """Ids (B, T) of the tokens of turns, and the words of each pair's value.
 
-    Attributes
-    ----------
-    tokens, mask : (B, T)
-        Ids of the dialogue, and True where a token stands.
-    gates : (B, P)
-        0 none, 1 dontcare, 2 a value.
-    values : (B, P, M)
-        Ids of the value's words, then ``[SEP]``, then padding (0).
+    Gates (B, P) are 0 for none, 1 for dontcare, 2 for a value. The ids of a value's words (B, P, M) end with
+    ``[SEP]``; padding is 0.
     """
 
     tokens: Int[Tensor, "B T"]

@@ -102,7 +102,7 @@ class SentenceReaderOutput(NamedTuple):
     Attributes
     ----------
     logits : (B, A)
-        Score of every answer class.
+        Scores of the answer classes.
     hidden : (B, S + 1, D)
         The last vectors of the question (first) and of the sentences, latest first.
     attention : (B, N, H, S + 1, S + 1) or None

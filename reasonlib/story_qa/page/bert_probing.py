@@ -168,12 +168,8 @@ def attention_example(
 ) -> plotting.Picture:
     """Draw, layer by layer, how [CLS] attends to the sentences of one story of task 13, and the answer.
 
-    Parameters
-    ----------
-    reader, tokens, answers
-        The reader, what packs its input, and its classes.
-    examples
-        Questions to choose from: the first of task 13 with four to eight sentences.
+    It is the first of `examples` with four to eight sentences. The other parameters are those of
+    `changed_input`.
     """
     example = next(item for item in examples if item.task == 13 and 4 <= len(item.story) <= 8)
     predicted = predict_answers(reader, PairSet.encode([example], tokens, answers))[0]

@@ -122,12 +122,10 @@ class SymbolBatch:
 
 @dataclass(frozen=True, eq=False)
 class SymbolSet:
-    """Problems as symbols, ready for batches.
+    """Problems as symbols, ready for batches; `configuration` and `target` are as in `example.Problems`.
 
     Parameters
     ----------
-    configuration, target
-        As in `example.Problems`.
     symbols
         Of each component and panel, rows of one table of all symbols; -1 where there is no such component.
     filled

@@ -68,14 +68,9 @@ class RelationalConfig:
 
 
 class RelationalOutput(NamedTuple):
-    """What the relational model gives.
+    """Log-probability (B, C) of each candidate in nats, and the `parts` (M, W, C) that add up to it.
 
-    Attributes
-    ----------
-    logits : (B, C)
-        Log-probability of each candidate, in nats.
-    parts : (M, V, C)
-        The share of each attribute of each component (`SHARED`) in it; what positions add is not among them.
+    A part is the share of an attribute of a component (`SHARED`); what positions add is not among them.
     """
 
     logits: Float[Tensor, "B C"]

@@ -45,8 +45,6 @@ class Track:
 
     Attributes
     ----------
-    title
-        What the list of surfaces calls it.
     window
         What is seen: ``((left, right), (bottom, top))``, four by three.
     start

@@ -136,6 +136,13 @@ GOOD = {
 TABLES = 'tables: {"*": {tolerance: {accuracy: 0.05}, tolerance_reason: why}}\n'
 
 
+def assert_refused(place, message):
+    """Fail unless loading the claims raises one line that names a place and holds a message."""
+    with pytest.raises(DataError, match=place) as caught:
+        load("toy_claims")
+    assert message in str(caught.value) and "\n" not in str(caught.value)
+
+
 def write_one(topic, changes, tables=TABLES):
     values = {name: value for name, value in {**GOOD, **changes}.items() if value != "absent"}
     topic(f"{tables}claims:\n  - {json.dumps(values)}\n")
@@ -194,9 +201,7 @@ def write_one(topic, changes, tables=TABLES):
 )
 def test_a_mistake_in_a_claim_names_file_line_and_claim(topic, changes, message):
     write_one(topic, changes)
-    with pytest.raises(DataError, match=r"claims\.yaml:3: claim .*: ") as caught:
-        load("toy_claims")
-    assert message in str(caught.value) and "\n" not in str(caught.value)
+    assert_refused(r"claims\.yaml:3: claim .*: ", message)
 
 
 @pytest.mark.parametrize(
@@ -218,9 +223,7 @@ def test_a_mistake_in_a_table_names_it(topic, tables, message):
     if "tolerance" in tables:
         common = ""
     write_one(topic, {}, f"tables: {{{common}{tables[1:]}\n")
-    with pytest.raises(DataError, match=r"claims\.yaml") as caught:
-        load("toy_claims")
-    assert message in str(caught.value) and "\n" not in str(caught.value)
+    assert_refused(r"claims\.yaml", message)
 
 
 @pytest.mark.parametrize(
@@ -243,9 +246,7 @@ def test_a_mistake_in_a_table_names_it(topic, tables, message):
 )
 def test_a_broken_file_names_its_line(topic, text, message):
     topic(text)
-    with pytest.raises(DataError, match=r"claims\.yaml") as caught:
-        load("toy_claims")
-    assert message in str(caught.value) and "\n" not in str(caught.value)
+    assert_refused(r"claims\.yaml", message)
 
 
 def test_an_id_is_used_once_also_between_claims_and_goals(topic):

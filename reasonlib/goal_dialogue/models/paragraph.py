@@ -43,7 +43,7 @@ from reasonlib.goal_dialogue.models.hop_updates import Linear, Residual
 from reasonlib.goal_dialogue.models.keytags import SeparateAnswerTables
 from reasonlib.goal_dialogue.models.match_features import Match
 from reasonlib.goal_dialogue.models.memory_network import MemoryNetwork, NetworkConfig
-from reasonlib.goal_dialogue.models.tying import TiedMemory
+from reasonlib.goal_dialogue.models.tying import Memories, TiedMemory
 
 __all__ = [
     "ParagraphConfig",
@@ -237,10 +237,7 @@ class SingleVectorTying(nn.Module):
         self.tables, self.query, self.memory, self.answers = 1, 0, (0,), (0,)
 
     def forward(
-        self,
-        question: Float[Tensor, "B D"],
-        memory: tuple[Float[Tensor, "B S D"], ...],
-        filled: Bool[Tensor, "B S"],
+        self, question: Float[Tensor, "B D"], memory: Memories, filled: Bool[Tensor, "B S"]
     ) -> TiedMemory:
         """Hand it out."""
         return TiedMemory(question, memory * self.hops, memory * self.hops)

@@ -16,7 +16,10 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-__all__ = ["Adjacent", "Layerwise", "TiedMemory", "Unified"]
+__all__ = ["Adjacent", "Layerwise", "Memories", "TiedMemory", "Unified"]
+
+Memories = tuple[Float[Tensor, "B S D"], ...]
+"""The sentences of a story as vectors, once for each of several tables or hops."""
 
 
 class TiedMemory(NamedTuple):
@@ -35,8 +38,8 @@ class TiedMemory(NamedTuple):
     """
 
     query: Float[Tensor, "B D"]
-    keys: tuple[Float[Tensor, "B S D"], ...]
-    values: tuple[Float[Tensor, "B S D"], ...]
+    keys: Memories
+    values: Memories
     shares: tuple[Float[Tensor, "B D"], ...] | None = None
     gate: Float[Tensor, "B D"] | None = None
 
@@ -49,10 +52,7 @@ class Adjacent(nn.Module):
         self.tables, self.query, self.memory, self.answers = hops + 1, 0, range(hops + 1), (hops,)
 
     def forward(
-        self,
-        question: Float[Tensor, "B D"],
-        memory: tuple[Float[Tensor, "B S D"], ...],
-        filled: Bool[Tensor, "B S"],
+        self, question: Float[Tensor, "B D"], memory: Memories, filled: Bool[Tensor, "B S"]
     ) -> TiedMemory:
         """Hand out the tables."""
         # excerpt: adjacent
@@ -70,10 +70,7 @@ class Layerwise(nn.Module):
         self.tables, self.query, self.memory, self.answers = 4, 2, (0, 1), (3,)
 
     def forward(
-        self,
-        question: Float[Tensor, "B D"],
-        memory: tuple[Float[Tensor, "B S D"], ...],
-        filled: Bool[Tensor, "B S"],
+        self, question: Float[Tensor, "B D"], memory: Memories, filled: Bool[Tensor, "B S"]
     ) -> TiedMemory:
         """Hand out the tables."""
         # excerpt: layer-wise
@@ -112,10 +109,7 @@ class Unified(nn.Module):
                 parameter.copy_(torch.randn(parameter.shape, generator=generator) * init_std)
 
     def forward(
-        self,
-        question: Float[Tensor, "B D"],
-        memory: tuple[Float[Tensor, "B S D"], ...],
-        filled: Bool[Tensor, "B S"],
+        self, question: Float[Tensor, "B D"], memory: Memories, filled: Bool[Tensor, "B S"]
     ) -> TiedMemory:
         """Read the story, decide how to tie, mix the tables."""
         # excerpt: unified

@@ -117,6 +117,23 @@ def measured(system: BundledSystem) -> str:
     return f"On new examples: {', '.join(said)}." if said else ""
 
 
+def _answering(
+    name: str, system: BundledSystem, data: Mapping[str, Any], *, label: str, about: str, offer: str
+) -> Picture:
+    """Put a figure whose script runs the system into the page; at first it shows the first pair of `data`."""
+    return shell.figure(
+        name,
+        label=label,
+        static=still(system, *data["pairs"][0]["texts"]),
+        scripts=[FOLDER / "network.js", FOLDER / f"{name}.js"],
+        styles=[FOLDER / "figure.css"],
+        data=data,
+        models={"model": shell.pack_weights(weights_of(system), bits=BITS)},
+        about=about,
+        offer=offer,
+    )
+
+
 def scoring(system: BundledSystem | None = None) -> Picture:
     """Put all heads into the page, and the table of which task helps which.
 
@@ -131,14 +148,11 @@ def scoring(system: BundledSystem | None = None) -> Picture:
         "known": known_words(system),
         "matrix": help_matrix(),
     }
-    return shell.figure(
+    return _answering(
         "scoring",
+        system,
+        data,
         label="Score two sentences by all heads",
-        static=still(system, *PAIRS[0][1]),
-        scripts=[FOLDER / "network.js", FOLDER / "scoring.js"],
-        styles=[FOLDER / "figure.css"],
-        data=data,
-        models={"model": shell.pack_weights(weights_of(system), bits=BITS)},
         about=f"A small trained model: one encoder, {len(data['tasks'])} heads. {measured(system)}",
         offer="With scripts you can write two sentences and see all heads answer.",
     )
@@ -157,14 +171,11 @@ def reasoning(system: BundledSystem | None = None) -> Picture:
     data = describe_network(system) | {
         "pairs": [{"name": name, "texts": list(texts)} for name, texts in pairs]
     }
-    return shell.figure(
+    return _answering(
         "reasoning",
+        system,
+        data,
         label="Follow the answer network step by step",
-        static=still(system, *pairs[0][1]),
-        scripts=[FOLDER / "network.js", FOLDER / "reasoning.js"],
-        styles=[FOLDER / "figure.css"],
-        data=data,
-        models={"model": shell.pack_weights(weights_of(system), bits=BITS)},
         about=f"The inference head of the trained model: {data['steps']} steps.",
         offer="With scripts you can step through the readings of the premise.",
     )

@@ -111,14 +111,8 @@ class Result:
 class Exercise:
     """A check with what a teacher wants to know about it; call it with an answer.
 
-    Attributes
-    ----------
-    name
-        What the student's function, class or value is called: ``check_read_once`` checks ``read_once``.
-    title, minutes, points, hint
-        As given to `exercise`.
-    body
-        The function that was decorated.
+    `name` is what the student's function, class or value is called: ``check_read_once`` checks ``read_once``.
+    The other attributes are those given to `exercise`, and the function that was decorated, `body`.
     """
 
     name: str

@@ -13,18 +13,9 @@ KINDS = ("pronoun", "subject", "verb", "formality")
 class Deciding:
     """What decides the translation of a sentence that its context alone makes clear.
 
-    Attributes
-    ----------
-    kind
-        One of `KINDS`.
-    word
-        The word of the target that the context decides.
-    context_word
-        The word of an earlier source sentence that decides it.
-    distance
-        How many sentences back that word stands; 1 is the sentence before.
-    contrast
-        The target as another context would have it: fluent, and wrong here.
+    The `word` of the target depends on `context_word`, which stands `distance` source sentences back (1: in
+    the sentence before), in a way that `kind` names, one of `KINDS`. `contrast` is the target as another
+    context would have it: fluent, and wrong here.
     """
 
     kind: str

@@ -48,10 +48,8 @@ class GeneratedResponse(NamedTuple):
 
     Attributes
     ----------
-    text
-        The best template with the best name in each gap.
-    template
-        The template written out, with open gaps.
+    text, template
+        The best template with the best name in each gap, and with open gaps.
     names
         For each gap the names mentioned so far, the likeliest first, with their probabilities.
     likelihood

@@ -171,10 +171,8 @@ class Progress(NamedTuple):
 
     Attributes
     ----------
-    memory : (B, S, D)
-        What the encoder made of the questions.
-    mask : (B, 1, S)
-        True at characters.
+    memory, mask : (B, S, D), (B, 1, S)
+        What the encoder made of the questions, and True at characters.
     past
         Keys and values of what was written; None at the beginning.
     attention : (B, S)

@@ -21,16 +21,9 @@ Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True, kw_only=True)
 class Region:
-    """A detected region of a frame.
+    """A region of a frame with the label and the features (D,) that a detector gives it.
 
-    Attributes
-    ----------
-    label
-        What a detector calls it.
-    box
-        Left, top, right, bottom in pixels.
-    features
-        Of a detector, (D,); two regions are equal if label and box are.
+    Its box is left, top, right and bottom in pixels. Two regions are equal if label and box are.
     """
 
     label: str

@@ -75,8 +75,6 @@ class TrainedEncoders:
 
     Attributes
     ----------
-    model
-        The encoders.
     history
         One row a measurement; ``history[n]["epoch"]`` counts measurements, ``step`` optimiser steps.
     start

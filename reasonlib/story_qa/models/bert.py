@@ -40,7 +40,7 @@ class AnswerReaderOutput(NamedTuple):
     logits : (B, A)
         Score of every answer class.
     hidden : (B, T, D)
-        The last layer's vector of every token.
+        Vectors of the last layer, one a token.
     attention : (B, L, H, T, T) or None
         Every head's weights, if they were asked for.
     """

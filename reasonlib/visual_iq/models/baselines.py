@@ -239,14 +239,8 @@ class CandidateLSTM(nn.Module):
 class PanelCNN(nn.Module):
     """Take the panels as sixteen channels of one picture, convolve, answer (Zhang et al. 2019a).
 
-    Parameters
-    ----------
-    width, hidden
-        Channels of the convolutions, and width of the hidden layer.
-    size
-        Side of a panel in pixels.
-    dropout
-        Of the hidden layer.
+    The convolutions have `width` channels, the hidden layer a width of `hidden` and a `dropout`; `size` is
+    the side of a panel in pixels.
     """
 
     def __init__(self, width: int = 32, hidden: int = 512, size: int = 80, dropout: float = 0.5) -> None:

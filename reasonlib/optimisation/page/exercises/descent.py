@@ -1,7 +1,7 @@
 """Exercises of the chapter "Descent"."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +21,23 @@ __all__ = [
 ]
 
 
+def expect_step(
+    got: Any,
+    point: Tensor,
+    velocity: Tensor,
+    *,
+    wrong_velocity: Mapping[str, Tensor],
+    wrong_point: Mapping[str, Tensor],
+) -> None:
+    """Expect the point less the new velocity, and this velocity; wrong ones come with what they give away."""
+    expect(isinstance(got, (tuple, list)) and len(got) == 2, "return two things, the point and the velocity")
+    for part, right, name, wrong in (
+        (got[1], velocity, "the velocity", wrong_velocity),
+        (got[0], point - velocity, "the point", wrong_point),
+    ):
+        expect_close(torch.as_tensor(part), right, f"{name} is not right", wrong=wrong, what=name)
+
+
 @exercise(
     title="One step of momentum",
     minutes=5,
@@ -34,14 +51,12 @@ def check_momentum_step(answer: Callable[..., Any], seed: int) -> None:
     """
     point, velocity, slope = (drawn(5, case, seed) for case in (21, 22, 23))
     rate, keep = between(0.1, 0.4, 24, seed), between(0.6, 0.95, 25, seed)
-    got = answer(point.clone(), velocity.clone(), slope.clone(), rate, keep)
-    expect(isinstance(got, (tuple, list)) and len(got) == 2, "return two things, the point and the velocity")
     right = keep * velocity + rate * slope
-    expect_close(
-        torch.as_tensor(got[1]),
+    expect_step(
+        answer(point.clone(), velocity.clone(), slope.clone(), rate, keep),
+        point,
         right,
-        "the velocity is not right",
-        wrong={
+        wrong_velocity={
             "that is torch's way: the source has the rate inside the velocity": keep * velocity + slope,
             "that is an average: the source takes the rate times the slope, not a share": (
                 keep * velocity + (1 - keep) * slope
@@ -50,18 +65,11 @@ def check_momentum_step(answer: Callable[..., Any], seed: int) -> None:
                 keep * velocity - rate * slope
             ),
         },
-        what="the velocity",
-    )
-    expect_close(
-        torch.as_tensor(got[0]),
-        point - right,
-        "the point is not right",
-        wrong={
+        wrong_point={
             "subtract the velocity, do not add it": point + right,
             "the rate is in the velocity already": point - rate * right,
             "use the new velocity, not the old": point - velocity,
         },
-        what="the point",
     )
 
 
@@ -80,37 +88,28 @@ def check_look_ahead(answer: Callable[..., Any], seed: int) -> None:
     point = torch.tensor([1.2, 0.3], dtype=DOUBLE) + 0.1 * drawn(2, 26, seed)
     velocity = torch.tensor([-0.3, 0.2], dtype=DOUBLE) + 0.05 * drawn(2, 27, seed)
     rate, keep = between(0.01, 0.03, 28, seed), between(0.7, 0.9, 29, seed)
-    got = answer(point.clone(), velocity.clone(), ground.gradient, rate, keep)
-    expect(isinstance(got, (tuple, list)) and len(got) == 2, "return two things, the point and the velocity")
 
     def moved(place: Tensor) -> Tensor:
         return keep * velocity + rate * ground.gradient(place)
 
     right = moved(point - keep * velocity)
-    expect_close(
-        torch.as_tensor(got[1]),
+    expect_step(
+        answer(point.clone(), velocity.clone(), ground.gradient, rate, keep),
+        point,
         right,
-        "the velocity is not right",
-        wrong={
+        wrong_velocity={
             "that is plain momentum: the slope is asked for at the point itself": moved(point),
             "you looked behind: the step is subtracted, so ahead is the point less the kept step": moved(
                 point + keep * velocity
             ),
             "you looked a whole step ahead: only the share that is kept leads there": moved(point - velocity),
         },
-        what="the velocity",
-    )
-    expect_close(
-        torch.as_tensor(got[0]),
-        point - right,
-        "the point is not right",
-        wrong={
+        wrong_point={
             "the step starts from the point, not from the place that was looked at": (
                 point - keep * velocity - right
             ),
             "subtract the velocity, do not add it": point + right,
         },
-        what="the point",
     )
 
 

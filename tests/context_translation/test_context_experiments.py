@@ -8,7 +8,12 @@ import torch
 from reasonlib.context_translation.data.datasets import texts
 from reasonlib.context_translation.data.encoding import Words, batches, encode
 from reasonlib.context_translation.experiments import CORPUS, COST, EXPERIMENTS, SIMULATED
-from reasonlib.context_translation.experiments.cost import growth_exponent, random_batch, saved_bytes
+from reasonlib.context_translation.experiments.cost import (
+    exponent,
+    growth_exponent,
+    random_batch,
+    saved_bytes,
+)
 from reasonlib.context_translation.experiments.measures import contrastive
 from reasonlib.context_translation.experiments.train import Recipe, Trained, keep_helpful
 from reasonlib.context_translation.models.parts import SystemConfig
@@ -124,6 +129,11 @@ def test_memory_grows_as_the_source_says():
     assert 1 < growth("hce", counts) < 1.2  # the vectors of the sentences attend to one another
     assert 1.7 < growth("concatenation", counts) < 2
     assert growth("no-context", counts) == 0
+
+
+def test_an_exponent_is_a_slope():
+    assert exponent((1, 2, 4), [3.0, 6.0, 12.0]) == pytest.approx(1)
+    assert exponent((1, 2, 4), [5.0, 5.0, 5.0]) == pytest.approx(0)
 
 
 def test_the_cost_of_a_system_is_counted_and_timed():

@@ -9,6 +9,7 @@ from reasonlib.errors import UserError
 from reasonlib.state_tracking.data.cases import CASES
 from reasonlib.state_tracking.data.ontology import PAIRS
 from reasonlib.state_tracking.experiments import EXPERIMENTS
+from reasonlib.state_tracking.experiments.cost import exponent
 from reasonlib.state_tracking.experiments.train import Recipe
 from reasonlib.state_tracking.models.encoder import load_encoder
 from reasonlib.state_tracking.models.pretrained import from_pretrained, save_tracker
@@ -63,6 +64,10 @@ def test_claims_ask_for_rows_that_there_are():
 def test_an_unknown_encoder_is_one_clear_line(tmp_path):
     with pytest.raises(UserError, match="absent: there is no such folder; give a folder"):
         load_encoder(tmp_path / "absent")
+
+
+def test_exponents():
+    assert exponent((1, 2, 4), [3.0, 12.0, 48.0]) == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize(("call", "message"), [

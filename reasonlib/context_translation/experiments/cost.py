@@ -31,12 +31,25 @@ from reasonlib.context_translation.models.parts import SystemConfig
 from reasonlib.context_translation.models.translator import Translator, translation_loss
 from reasonlib.nn import decoding
 from reasonlib.tracking.experiment import Measured, Trial
-from reasonlib.training.scaling import exponent
 
-__all__ = ["growth_exponent", "random_batch", "run_cost", "saved_bytes"]
+__all__ = ["exponent", "growth_exponent", "random_batch", "run_cost", "saved_bytes"]
 
 PRINTED_VOCABULARY = 16_430
 """The source's "about 16,000 tokens": 16,430 give the 61.0M parameters that it prints for TwC."""
+
+
+def exponent(sizes: Sequence[int], costs: Sequence[float]) -> float:
+    """Fit cost = c * size ** e by least squares on logarithms and return e.
+
+    Examples
+    --------
+    >>> round(exponent((4, 8, 16), [32.0, 128.0, 512.0]), 6)
+    2.0
+    """
+    x, y = [math.log(size) for size in sizes], [math.log(cost) for cost in costs]
+    mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
+    over = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True))
+    return over / sum((a - mean_x) ** 2 for a in x)
 
 
 def growth_exponent(sizes: Sequence[int], costs: Sequence[float]) -> float:

@@ -102,12 +102,10 @@ class _Writer:
 def encode(
     dialogues: Iterable[Dialogue], language: Language, *, radius: int = 3, echo: bool = True
 ) -> MentionSet:
-    """Encode dialogues as sentences and mentions.
+    """Encode dialogues as sentences and mentions; each turn is one question to the network.
 
     Parameters
     ----------
-    dialogues
-        Each turn of them is one question to the network.
     language
         Tells words from names, and knows the templates.
     radius

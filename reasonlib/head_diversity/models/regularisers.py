@@ -139,16 +139,8 @@ def penalised_loss(
 ) -> Tensor:
     """Add the regularisers, each the mean over every attention of the model, to a loss.
 
-    Parameters
-    ----------
-    model
-        With attention of `reasonlib.nn`.
-    loss
-        Runs the model once.
-    penalties
-        Weights of the regularisers.
-    mask
-        Which tokens count, by the name of an attention and its part.
+    The model has attention of `reasonlib.nn`, and `loss` runs it once. `penalties` are the weights; `mask`
+    says which tokens count, by the name of an attention and its part.
     """
     if not penalties:
         return loss()

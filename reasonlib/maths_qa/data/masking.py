@@ -69,10 +69,6 @@ def mask_pairs(
 
     Parameters
     ----------
-    joined
-        Questions with their answers.
-    generator
-        Draws.
     share
         Probability that a character which may be asked for is asked for.
     rule

@@ -14,8 +14,6 @@ class Task:
 
     Attributes
     ----------
-    name
-        As rows and records call it.
     kind
         One of `KINDS`: classify one sentence, rate a pair, classify a pair, rank a question's candidates.
     labels

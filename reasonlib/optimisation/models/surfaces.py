@@ -25,10 +25,8 @@ class Surface:
     ----------
     title
         A few words, with the formula.
-    value
-        From points (..., 2) to heights (...).
-    gradient
-        From points (..., 2) to slopes (..., 2).
+    value, gradient
+        From points (..., 2) to heights (...), and to slopes (..., 2).
     box
         What is drawn: ``((left, right), (bottom, top))``.
     start

@@ -6,6 +6,7 @@ middle length. On a CPU the processor's time counts, which other programs distur
 clock's.
 """
 
+import math
 import time
 from collections.abc import Callable
 
@@ -15,11 +16,24 @@ from reasonlib.state_tracking.data.encoding import TurnTokens, candidates_of, co
 from reasonlib.state_tracking.data.simulator import simulate
 from reasonlib.state_tracking.models.encoder import DSCEncoder, load_encoder
 from reasonlib.tracking.experiment import Measured, Trial
-from reasonlib.training.scaling import exponent
 
-__all__ = ["PAIRS_TIMED", "run_cost"]
+__all__ = ["PAIRS_TIMED", "exponent", "run_cost"]
 
 PAIRS_TIMED = (1, 5, 10, 20, 30)
+
+
+def exponent(sizes: tuple[int, ...], seconds: list[float]) -> float:
+    """Fit seconds = c * size ** e by least squares on logarithms and return e.
+
+    Examples
+    --------
+    >>> round(exponent((1, 10, 100), [2.0, 20.0, 200.0]), 6)
+    1.0
+    """
+    x, y = [math.log(size) for size in sizes], [math.log(second) for second in seconds]
+    mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
+    over = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True))
+    return over / sum((a - mean_x) ** 2 for a in x)
 
 
 def _best(call: Callable[[], object], repeats: int, clock: Callable[[], float]) -> float:

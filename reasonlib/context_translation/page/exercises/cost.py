@@ -7,10 +7,9 @@ from itertools import pairwise
 from statistics import linear_regression
 from typing import Any
 
-from reasonlib.context_translation.experiments.cost import growth_exponent
+from reasonlib.context_translation.experiments.cost import exponent, growth_exponent
 from reasonlib.context_translation.page import pairs as encoders
 from reasonlib.grading.checks import exercise, expect_close, expect_equal
-from reasonlib.training.scaling import exponent
 
 __all__ = ["check_attention_pairs", "check_growth"]
 

@@ -67,24 +67,12 @@ class EncodedSentence:
 
 @dataclass(frozen=True)
 class Batch:
-    """Padded tensors of a batch; its length is the number of sentences.
+    """Padded tensors of a batch; its length is the number of sentences."""
 
-    Attributes
-    ----------
-    source : (B, S)
-        Token ids, padded with 0.
-    context : (B, C, T)
-        The sentences before, nearest first; a row of zeros where there is none.
-    target : (B, U)
-        The translation and its end; only the first column is needed to translate.
-    document : (B, N)
-        All source tokens of the document, for models with a document vector; N may be 0.
-    """
-
-    source: Int[Tensor, "B S"]
-    context: Int[Tensor, "B C T"]
-    target: Int[Tensor, "B U"]
-    document: Int[Tensor, "B N"]
+    source: Int[Tensor, "B S"]  # token ids, padded with 0
+    context: Int[Tensor, "B C T"]  # the sentences before, nearest first; a row of zeros where there is none
+    target: Int[Tensor, "B U"]  # the translation and its end; only the first column is needed to translate
+    document: Int[Tensor, "B N"]  # all source tokens, for models with a document vector; N may be 0
 
     def __len__(self) -> int:
         return len(self.source)

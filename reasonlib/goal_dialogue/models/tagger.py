@@ -61,24 +61,12 @@ _NUMBER = {letter: number for number, letter in enumerate(CHARACTERS, start=2)}
 
 
 class EncodedCharacters(NamedTuple):
-    """Sentences as letters; every distinct word is spelled once.
+    """Sentences as letters; every distinct word is spelled once."""
 
-    Attributes
-    ----------
-    letters : (W, L)
-        Characters of each distinct word, 0 behind its end.
-    lengths : (W,)
-        Characters of each.
-    words : (S, J)
-        Row of `letters` for each word of each sentence.
-    filled : (S, J)
-        True where a sentence has a word.
-    """
-
-    letters: Int[Tensor, "W L"]
-    lengths: Int[Tensor, " W"]
-    words: Int[Tensor, "S J"]
-    filled: Bool[Tensor, "S J"]
+    letters: Int[Tensor, "W L"]  # characters of each distinct word, 0 behind its end
+    lengths: Int[Tensor, " W"]  # characters of each
+    words: Int[Tensor, "S J"]  # row of `letters` for each word of each sentence
+    filled: Bool[Tensor, "S J"]  # True where a sentence has a word
 
 
 def encode_characters(sentences: Sequence[Sequence[str]]) -> EncodedCharacters:

@@ -48,16 +48,12 @@ class CopyConfig:
 
 
 class CopyBatch(NamedTuple):
-    """Ids (B, T) of the tokens of turns, and the words of each pair's value.
+    """Turns with the words of each pair's value."""
 
-    Gates (B, P) are 0 for none, 1 for dontcare, 2 for a value. The ids of a value's words (B, P, M) end with
-    ``[SEP]``; padding is 0.
-    """
-
-    tokens: Int[Tensor, "B T"]
-    mask: Bool[Tensor, "B T"]
-    gates: Int[Tensor, "B P"]
-    values: Int[Tensor, "B P M"]
+    tokens: Int[Tensor, "B T"]  # ids of the dialogue
+    mask: Bool[Tensor, "B T"]  # True where a token stands
+    gates: Int[Tensor, "B P"]  # 0 none, 1 dontcare, 2 a value
+    values: Int[Tensor, "B P M"]  # ids of the value's words, then ``[SEP]``, then padding (0)
 
     def __len__(self) -> int:
         return len(self.tokens)

@@ -59,27 +59,13 @@ class Recipe:
 
 
 class Patches(NamedTuple):
-    """What the head reads, and what it should say.
+    """What the head reads, and what it should say."""
 
-    Attributes
-    ----------
-    inputs : (R, F)
-        A patch of features and where it lies.
-    boxes : (R, 4)
-        The boxes they were cut out of, in pixels.
-    true : (R, 4)
-        The boxes of the objects; of a proposal, its own.
-    is_object : (R,)
-        1 for a box around an object, 0 for a proposal, of which only the type is learnt.
-    types : (R, T)
-        Probabilities of the classes, as the head said before.
-    """
-
-    inputs: Float[Tensor, "R F"]
-    boxes: Float[Tensor, "R 4"]
-    true: Float[Tensor, "R 4"]
-    is_object: Float[Tensor, "R"]
-    types: Float[Tensor, "R T"]
+    inputs: Float[Tensor, "R F"]  # a patch of features and where it lies
+    boxes: Float[Tensor, "R 4"]  # the boxes they were cut out of, in pixels
+    true: Float[Tensor, "R 4"]  # the boxes of the objects; of a proposal, its own
+    is_object: Float[Tensor, "R"]  # 1 around an object, 0 for a proposal, of which only the type is learnt
+    types: Float[Tensor, "R T"]  # probabilities of the classes, as the head said before
 
     def __len__(self) -> int:
         return len(self.boxes)

@@ -10,6 +10,9 @@ from reasonlib.context_translation.page.pairs import SYSTEMS, attention_pairs
 from reasonlib.context_translation.page.reading import CONTEXTS, knows, read_in_context, translate_all
 from reasonlib.display import live as shell
 
+NETWORK = shell.code(live.FOLDER / "network.js")
+"""The JavaScript of the forward pass, with the shared parts before it."""
+
 SENTENCES = [
     ("it was old .", ["mary found the lamp .", "it rained again ."]),
     ("you found the map ?", ["good morning , sir ."]),
@@ -38,7 +41,7 @@ def test_the_page_computes_what_pytorch_computes(javascript, sentence, context):
     translator = rounded()
     packed = shell.pack_weights(live.weights_of(from_pretrained()), bits=live.BITS)
     given = [packed, live.describe_network(translator), sentence, context]
-    theirs = javascript(live.network_code(), BODY, given)
+    theirs = javascript(NETWORK, BODY, given)
     ours = read_in_context(translator, sentence, context)
     assert theirs["words"] == ours.words and not theirs["unknown"]
     torch.testing.assert_close(torch.tensor(theirs["gates"]), 1 - ours.kept, atol=1e-4, rtol=1e-3)
@@ -52,7 +55,7 @@ def test_the_page_reads_what_people_type(javascript):
     body = "return splitWords(given);"
     typed = "Good morning, Sir. You found the map?"
     expected = ["good", "morning", ",", "sir", ".", "you", "found", "the", "map", "?"]
-    assert javascript(live.network_code(), body, typed) == expected
+    assert javascript(NETWORK, body, typed) == expected
 
 
 @pytest.mark.parametrize("count", [0, 2, 10])

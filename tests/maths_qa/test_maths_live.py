@@ -13,6 +13,9 @@ from reasonlib.maths_qa.models.qa_mlm import MaskedModel
 from reasonlib.maths_qa.models.transformer import Solver, SolverConfig
 from reasonlib.maths_qa.page import live
 
+NETWORK = shell.code(live.FOLDER / "network.js")
+"""The JavaScript of the forward pass, with the shared parts before it."""
+
 QUESTIONS = ("What is 7 - 12?", "Sort -3, 0.5, 2/3.", "Differentiate 2*x**3 wrt x.")
 
 
@@ -36,7 +39,7 @@ def test_the_page_answers_as_pytorch_does(javascript, question, norm):
 const [model, data, question] = given;
 return answerGreedily(new Weights(model), question, data);
 """
-    theirs = javascript(live.network_code(), body, [packed, live.describe_network(solver), question])
+    theirs = javascript(NETWORK, body, [packed, live.describe_network(solver), question])
     ours = answer(model, question)
     assert theirs["text"] == ours.text and len(theirs["chances"]) == len(ours.steps)
     torch.testing.assert_close(
@@ -56,7 +59,7 @@ const [model, data, question, answer, hidden] = given;
 return fillHidden(new Weights(model), question, answer, hidden, data);
 """
     given = [packed, live.describe_network(filler), problem.question, problem.answer, hidden]
-    theirs = torch.tensor(javascript(live.network_code(), body, given))
+    theirs = torch.tensor(javascript(NETWORK, body, given))
     joined = join(collate([problem]))
     places = [at + (at >= len(problem.question)) for at in hidden]
     assert [TOKENS[int(joined.tokens[0, at])] for at in places] == ["W", "7", "-", "5"]
@@ -69,7 +72,7 @@ return fillHidden(new Weights(model), question, answer, hidden, data);
 
 def test_the_page_reads_what_people_type(javascript):
     typed = "  What is 3 \u2212 4\u00a0\u00d7 5? "
-    assert javascript(live.network_code(), "return tidyQuestion(given);", typed) == "What is 3 - 4 * 5?"
+    assert javascript(NETWORK, "return tidyQuestion(given);", typed) == "What is 3 - 4 * 5?"
 
 
 BUNDLED_FIGURES = {"answering": live.answering, "filling": live.filling, "probing": live.probing}

@@ -9,6 +9,9 @@ from reasonlib.multi_task.page import live
 from reasonlib.multi_task.page.answering import ask, ask_all
 from reasonlib.multi_task.page.exercises.sharing import project
 
+NETWORK = shell.code(live.FOLDER / "network.js")
+"""The JavaScript of the forward pass, with the shared parts before it."""
+
 
 def rounded():
     """Load the bundled system with the weights as the page gets them."""
@@ -31,7 +34,7 @@ return { answers, unknown };
 @pytest.mark.parametrize("texts", [texts for _, texts in live.PAIRS[:3]])
 def test_the_page_computes_what_pytorch_computes(javascript, texts):
     packed = shell.pack_weights(live.weights_of(from_pretrained()), bits=live.BITS)
-    theirs = javascript(live.network_code(), BODY, [packed, live.describe_network(from_pretrained()), *texts])
+    theirs = javascript(NETWORK, BODY, [packed, live.describe_network(from_pretrained()), *texts])
     assert not theirs["unknown"]
     system = rounded()
     for answer in ask_all(*texts, system=system):
@@ -50,7 +53,7 @@ def test_the_page_computes_what_pytorch_computes(javascript, texts):
 def test_the_page_reads_what_people_type(javascript):
     body = "return pairRow(given, 'The Lad sips WINE.', 'Who sells the zeppelin?');"
     given = live.describe_network(from_pretrained())
-    row = javascript(live.network_code(), body, given)
+    row = javascript(NETWORK, body, given)
     assert row["words"][:6] == ["[CLS]", "the", "lad", "sips", "wine", "."]
     assert row["unknown"] == ["zeppelin"]
     assert row["segments"] == [0] * 7 + [1] * 6

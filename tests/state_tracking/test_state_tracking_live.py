@@ -9,6 +9,9 @@ from reasonlib.state_tracking.data.example import Dialogue, Turn
 from reasonlib.state_tracking.models.pretrained import from_pretrained
 from reasonlib.state_tracking.page import live
 
+NETWORK = shell.code(live.FOLDER / "network.js")
+"""The JavaScript of the forward pass, with the shared parts before it."""
+
 DIALOGUE = live.chosen_dialogues()[0]
 TURNS = [(turn.system, turn.user) for turn in DIALOGUE.turns]
 
@@ -39,7 +42,7 @@ def test_the_page_computes_what_pytorch_computes(javascript, blocked):
     tracker.model.encoder.blocked = blocked
     packed = shell.pack_weights(live.weights_of(from_pretrained()), bits=8)
     given = [packed, live.describe_network(tracker), [list(turn) for turn in TURNS], blocked]
-    theirs = javascript(live.network_code(), BODY, given)
+    theirs = javascript(NETWORK, BODY, given)
     ours = tracker.track(TURNS, attention=True)
     assert theirs["state"] == ours.state
     assert theirs["words"] == list(ours.tokens[30:])
@@ -51,7 +54,7 @@ def test_tokens_in_the_page_are_those_of_the_library(javascript):
     turns = tuple(Turn(system=s, user=u, state={}) for s, u in TURNS)
     ids, roles, _ = TurnTokens(tracker.tokenizer).history(Dialogue(name="", turns=turns), len(turns) - 1)
     body = "return turnTokens(given[1], new Vocabulary(given[0], { unknown: '[UNK]' }), 320);"
-    theirs = javascript(live.network_code(), body, [live.describe_network(tracker)["tokens"], TURNS])
+    theirs = javascript(NETWORK, body, [live.describe_network(tracker)["tokens"], TURNS])
     assert theirs == {"ids": ids, "roles": roles}
 
 

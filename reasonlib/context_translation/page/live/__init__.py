@@ -17,7 +17,7 @@ from reasonlib.display import live as shell
 from reasonlib.display import plotting
 from reasonlib.display.plotting import Picture
 
-__all__ = ["CASES", "counting", "describe_network", "network_code", "translating", "weights_of"]
+__all__ = ["CASES", "counting", "describe_network", "translating", "weights_of"]
 
 FOLDER = Path(__file__).parent
 LAYERS = 6  # of the source's encoders
@@ -68,11 +68,6 @@ def weights_of(translator: BundledTranslator) -> dict[str, Any]:
     """Return the translator's ``state_dict`` without what the page computes itself."""
     state = translator.model.state_dict()
     return {name: tensor for name, tensor in state.items() if "positions" not in name}
-
-
-def network_code() -> str:
-    """Give the JavaScript of the forward pass, with the shared parts before it; for tests."""
-    return shell.code(FOLDER / "network.js")
 
 
 def describe_network(translator: BundledTranslator) -> dict[str, Any]:

@@ -28,18 +28,13 @@ from reasonlib.maths_qa.models.pretrained import (
 from reasonlib.maths_qa.page.labels import module_title
 from reasonlib.maths_qa.page.probing import NAMES, PLACES, TRAINED, digit_questions
 
-__all__ = ["answering", "describe_network", "filling", "network_code", "probing"]
+__all__ = ["answering", "describe_network", "filling", "probing"]
 
 FOLDER = Path(__file__).parent
 BITS = 8
 SEED = 2026  # of the questions in the figures; training and its tests have others
 EACH = 12  # questions of each module in the figure
 STILL = ((4, 1), (5, 3), (6, 6), (8, 2), (9, 7))  # digits and places where scripts are off
-
-
-def network_code() -> str:
-    """Give the JavaScript of the models, with the shared parts before it; for tests."""
-    return shell.code(FOLDER / "network.js")
 
 
 def describe_network(bundled: BundledSolver | BundledFiller) -> dict[str, Any]:

@@ -25,7 +25,6 @@ __all__ = [
     "PAIRS",
     "agreeing",
     "describe_network",
-    "network_code",
     "reasoning",
     "scoring",
     "weights_of",
@@ -64,11 +63,6 @@ PAIRS: tuple[tuple[str, tuple[str, str]], ...] = (
 def weights_of(system: BundledSystem) -> dict[str, Any]:
     """Return the model's ``state_dict`` with as many positions as the page needs."""
     return trim_positions(system.model.state_dict(), LONGEST)
-
-
-def network_code() -> str:
-    """Give the JavaScript of the forward pass, with the shared parts before it; for tests."""
-    return shell.code(FOLDER / "network.js")
 
 
 def describe_network(system: BundledSystem) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from reasonlib.state_tracking.data.ontology import PAIRS
 from reasonlib.state_tracking.data.simulator import SimulatorConfig, simulate
 from reasonlib.state_tracking.models.pretrained import BundledTracker, from_pretrained
 
-__all__ = ["chosen_dialogues", "network_code", "state_table", "tracking", "weights_of"]
+__all__ = ["chosen_dialogues", "state_table", "tracking", "weights_of"]
 
 FOLDER = Path(__file__).parent
 LONGEST = 320  # positions that the page carries; an older beginning is dropped
@@ -41,11 +41,6 @@ def chosen_dialogues(count: int = 4, *, seed: int = 30) -> tuple[Dialogue, ...]:
 def weights_of(tracker: BundledTracker) -> dict[str, torch.Tensor]:
     """Return the tracker's ``state_dict`` with the position table cut to `LONGEST` rows."""
     return trim_positions(tracker.model.state_dict(), LONGEST)
-
-
-def network_code() -> str:
-    """Give the JavaScript of the forward pass, with the shared parts before it; for tests."""
-    return shell.code(FOLDER / "network.js")
 
 
 def describe_network(tracker: BundledTracker) -> dict[str, Any]:

@@ -38,7 +38,7 @@ class Verification:
     corpus
         Its name in the registry.
     source
-        Path of the archive or of the unpacked folder.
+        The archive, unpacked folder or cache that was checked.
     checked
         What was compared, in words.
     problems

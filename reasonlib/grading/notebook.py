@@ -47,8 +47,6 @@ class Graded:
 
     Attributes
     ----------
-    notebook
-        The file.
     report
         The results of its exercises.
     failed

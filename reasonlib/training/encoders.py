@@ -41,8 +41,6 @@ def small_encoder(config: EncoderConfig, words: int, *, seed: int = 0, masked: b
 
     Parameters
     ----------
-    config
-        Sizes.
     words
         Length of the tokenizer.
     seed

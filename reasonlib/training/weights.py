@@ -44,8 +44,6 @@ def save_bundle(
 
     Parameters
     ----------
-    path
-        The file.
     model
         The model, or its ``state_dict``.
     kind

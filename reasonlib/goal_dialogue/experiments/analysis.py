@@ -30,8 +30,6 @@ class GroupAccuracy(NamedTuple):
     ----------
     name
         A template, or the rank of an option.
-    turns
-        How many.
     right
         Fraction of them answered rightly.
     chance
@@ -141,8 +139,6 @@ def evidence(copier: Copier, example: Example, gap: int = 0) -> list[Evidence]:
 
     Parameters
     ----------
-    copier
-        Trained.
     example
         One turn.
     gap

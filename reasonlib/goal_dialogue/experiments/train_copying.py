@@ -100,8 +100,6 @@ def evaluate_copier(copier: Copier, turns: MentionSet, *, free: bool = False) ->
 
     Parameters
     ----------
-    copier
-        Trained.
     turns
         From `copier.build_copier` or `Copier.encode`.
     free

@@ -40,8 +40,6 @@ class MemoryNetworkSystem:
 
     Attributes
     ----------
-    model
-        Trained.
     task
         What it was trained on: its vocabulary, candidates and types are used, its sets are not.
     facts

@@ -242,8 +242,6 @@ def tag(
 
     Parameters
     ----------
-    tagger
-        Trained.
     sentences
         Words of each; a sentence without words gets no tags.
     batch_size

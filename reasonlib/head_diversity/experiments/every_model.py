@@ -32,8 +32,6 @@ class BundledModel(NamedTuple):
 
     Attributes
     ----------
-    path
-        The file.
     heads
         Of each attention.
     accuracy

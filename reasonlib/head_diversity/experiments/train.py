@@ -133,8 +133,6 @@ def train_language_model(
         Untrained.
     train, valid : (N, T + 1)
         Windows.
-    recipe
-        How.
     **options
         Of the run, see `RunOptions`; the seed orders the batches.
     """

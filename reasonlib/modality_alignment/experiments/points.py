@@ -122,8 +122,6 @@ def train_encoders(
     ----------
     points
         Training pairs.
-    recipe
-        How.
     snapshots
         Epochs, counted from 1, after which the embedded pairs are kept.
     **options

@@ -75,8 +75,6 @@ def simulate(
     ----------
     task
         A name in `TASKS`.
-    examples
-        How many.
     seed
         Draws them. More examples of a seed begin with the same ones.
     relatedness

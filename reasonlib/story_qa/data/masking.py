@@ -169,8 +169,6 @@ def mask_tokens(
         Id of [MASK], and V.
     share
         Probability that a word is asked for.
-    generator
-        Draws.
 
     Returns
     -------

@@ -85,8 +85,6 @@ def sample_questions(tasks: np.ndarray, shares: Mapping[int, float], rng: np.ran
         Task of every question.
     shares
         Of every task; they sum to 1.
-    rng
-        Draws.
 
     Returns
     -------

@@ -177,8 +177,6 @@ def evaluate_restarts(model: Restarts, stories: StorySet, *, size: int = 256) ->
 
     Parameters
     ----------
-    model
-        Trained.
     stories
         The questions.
     size

@@ -81,8 +81,6 @@ def save_reader(
 
     Parameters
     ----------
-    model
-        Trained.
     tokenizer
         Of its encoder.
     answers

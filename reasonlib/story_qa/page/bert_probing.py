@@ -98,8 +98,6 @@ def guesses_by_kind(model: Any, tokens: StoryTokens, *, stories: int) -> plottin
         From `probes.masked_language_model`, trained.
     tokens
         What packs the stories.
-    stories
-        How many.
     """
     kinds: Counter[str] = Counter()
     right: Counter[str] = Counter()

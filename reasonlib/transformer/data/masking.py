@@ -43,8 +43,6 @@ def mask_tokens(
         Probability that a word is asked for.
     rule
         Shares of [MASK], of random words and of words that stay; they sum to one.
-    generator
-        Draws.
 
     Returns
     -------

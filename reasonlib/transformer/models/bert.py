@@ -167,8 +167,6 @@ class Classifier(nn.Module):
     ----------
     bert : Bert
         Pre-trained or not; trained on.
-    classes : int
-        How many.
     seed : int
         Draws the new layer.
     """

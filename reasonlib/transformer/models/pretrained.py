@@ -81,8 +81,6 @@ def save_encoder(
         Pre-trained.
     vocabulary
         Its words, in the order of its table.
-    path
-        The file.
     made
         How it was trained: anything JSON can hold.
     half

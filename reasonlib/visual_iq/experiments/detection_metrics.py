@@ -31,8 +31,6 @@ def measure(
 
     Parameters
     ----------
-    model
-        Trained.
     panels
         Held out.
     threshold

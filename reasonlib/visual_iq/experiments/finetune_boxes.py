@@ -81,8 +81,6 @@ def extract_patches(model: Detector, panels: int, *, seed: int, batch: int = 64)
 
     Parameters
     ----------
-    model
-        Trained.
     panels
         How many to draw.
     seed

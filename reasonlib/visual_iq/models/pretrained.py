@@ -61,8 +61,6 @@ def save_pretrained(
     ----------
     path
         The file; its folder is created.
-    model
-        Trained.
     provenance
         How it was trained: anything JSON can hold.
     half

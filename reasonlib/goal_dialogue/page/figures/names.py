@@ -30,8 +30,6 @@ def gaps(copier: "Copier", example: Example, *, names: int = 3) -> plotting.Pict
 
     Parameters
     ----------
-    copier
-        Trained.
     example
         The turn.
     names

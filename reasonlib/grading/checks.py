@@ -181,15 +181,7 @@ class Exercises(tuple[Exercise, ...]):
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """The results of a whole topic.
-
-    Attributes
-    ----------
-    topic
-        Its name.
-    results
-        From the exercise's name to its result.
-    """
+    """The results of the exercises of a topic, by the name of the exercise."""
 
     topic: str
     results: Mapping[str, Result]

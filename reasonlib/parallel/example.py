@@ -43,14 +43,7 @@ class SentencePair:
 class Document:
     """Sentence pairs in the order in which they stand.
 
-    Attributes
-    ----------
-    pairs
-        The sentences.
-    name
-        Of the document.
-    starts
-        When each sentence starts, in milliseconds; empty for text without time stamps.
+    `starts` are the times at which they start, in milliseconds; empty for text without time stamps.
     """
 
     pairs: tuple[SentencePair, ...]

@@ -42,27 +42,13 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class EncodedSentence:
-    """A sentence with its context, as ids.
+    """A sentence with its context, as ids."""
 
-    Attributes
-    ----------
-    source
-        Its tokens.
-    context
-        The sentences before it, nearest first, each with the context mark before it.
-    target
-        Its translation and the end.
-    document
-        All source tokens of its document; empty unless they were asked for.
-    position
-        Number of the document, and of the sentence in it.
-    """
-
-    source: tuple[int, ...]
-    context: tuple[tuple[int, ...], ...]
-    target: tuple[int, ...]
-    document: tuple[int, ...] = ()
-    position: tuple[int, int] = (0, 0)
+    source: tuple[int, ...]  # its tokens
+    context: tuple[tuple[int, ...], ...]  # the sentences before, nearest first, each behind the context mark
+    target: tuple[int, ...]  # its translation and the end
+    document: tuple[int, ...] = ()  # all source tokens of its document; empty unless they were asked for
+    position: tuple[int, int] = (0, 0)  # number of the document, and of the sentence in it
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,7 @@ class TfIdf:
     Attributes
     ----------
     candidates
-        C responses.
+        The C responses.
     counter, weigh
         Turn words into counts and counts into weights.
     weighed

@@ -21,8 +21,6 @@ class Answer:
 
     Attributes
     ----------
-    text
-        The answer.
     confidence
         Probability of the whole answer.
     sentences

@@ -10,12 +10,10 @@ __all__ = ["HeadAnswer", "ask", "ask_all"]
 
 @dataclass(frozen=True, kw_only=True)
 class HeadAnswer:
-    """The answer of one head.
+    """The answer of the head of a task.
 
     Attributes
     ----------
-    task
-        Its name.
     of
         ``first`` or ``second`` where the head reads one sentence; empty where it reads the pair.
     scores

@@ -35,10 +35,8 @@ class Verification:
 
     Attributes
     ----------
-    corpus
-        Its name in the registry.
-    source
-        The archive, unpacked folder or cache that was checked.
+    corpus, source
+        Its name in the registry, and the archive, unpacked folder or cache that was checked.
     checked
         What was compared, in words.
     problems

@@ -59,10 +59,8 @@ class Answer(NamedTuple):
 
     Attributes
     ----------
-    log_probabilities : (B, C)
-        Logarithm of the averaged prediction.
-    steps : (K, B, C)
-        Probabilities that each step predicts.
+    log_probabilities, steps : (B, C), (K, B, C)
+        Logarithm of the averaged prediction, and the probabilities that each step predicts.
     hypothesis : (B, T)
         Weights of the hypothesis' words in the first state, alpha.
     premise : (K, B, T)

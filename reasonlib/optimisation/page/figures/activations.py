@@ -63,6 +63,7 @@ def layer_means() -> Picture:
         "optimisation/activations",
         metric="mean",
         unit="distance of a layer's mean from zero",
+        names={"ReLU-dropout": "ReLU with dropout"},
         caption="Distance of a layer's mean output from zero, by activation function",
     )
 

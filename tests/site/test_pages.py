@@ -4,6 +4,7 @@ import ast
 import json
 import re
 import zlib
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -18,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 PARSER = html.HTMLParser(encoding="utf-8", huge_tree=True)
 NOT_LOADED = ("canonical", "next", "prev", "index", "search", "author")
+NAMING = ("aria-controls", "aria-describedby", "aria-labelledby", "aria-owns", "for")
 LOADS = ("script", "iframe", "img", "source", "video", "audio")
 
 
@@ -27,6 +29,7 @@ class Document:
     def __init__(self, text: bytes):
         self.anchors, self.links, self.loaded, self.images, self.metas = set(), [], [], [], {}
         self.headings = 0
+        self.ids, self.named = Counter(), set()  # how often each is given, and those that labels name
         root = html.document_fromstring(text, parser=PARSER)
         self.language, self.title = root.get("lang"), (root.findtext("head/title") or "").strip()
         for element in root.iter(etree.Element):
@@ -34,6 +37,9 @@ class Document:
 
     def _add(self, tag, given):
         self.anchors.update(filter(None, (given.get("id"), given.get("name"))))
+        self.ids.update(filter(None, [given.get("id")]))
+        for name in NAMING:
+            self.named.update(given.get(name, "").split())
         if tag == "a" and given.get("href"):
             self.links.append(given["href"])
         elif tag == "link" and given.get("rel") not in NOT_LOADED:
@@ -120,6 +126,12 @@ def test_every_picture_has_words(site, page_name):
         if not (image.get("alt") or "").strip()
     ]
     assert not bare
+
+
+def test_what_a_label_names_is_one_thing(site, page_name):
+    """Also where it is folded away, of which axe is not asked."""
+    page = read(site / page_name)
+    assert [name for name in page.named if page.ids[name] > 1] == []
 
 
 def test_no_raw_markup_is_left_on_a_page(site, page_name):

@@ -104,6 +104,15 @@ def test_a_reader_changes_the_context(open_figure):
         assert shown == read_in_context(translator, live.CASES[0]["source"], lines).words
     page.evaluate(f"{root}.write(['Mary sold the zeppelin.'])")
     assert "zeppelin" in page.locator(".rr-live-notes").inner_text()
+    page.evaluate(f"{root}.write(['the lamp '.repeat(300)])")
+    assert f"first {live.WORDS} words" in page.locator(".rr-live-notes").inner_text()
+    assert page.locator(".rr-translating-line span").count() == live.WORDS
+
+
+def test_the_words_to_write_with_are_those_of_the_source_language():
+    words = live.source_words()
+    assert {"it", "tom", "lamp", "snow", "sir"} <= words
+    assert not words & {"padu", "noch", "slush", "veko"}, "words of the translations"
 
 
 @pytest.mark.browser

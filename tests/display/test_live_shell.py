@@ -92,6 +92,7 @@ def test_a_figure_is_played_with(browser, tmp_path):
         )
         tokens = figure.get_by_role("toolbar", name="Words")
         assert tokens.locator("button").evaluate_all("all => all.map(one => one.tabIndex)") == [0, -1, -1]
+        assert tokens.get_by_role("button", name="zebras").count() == 1, "a token is named by its text"
         tokens.locator("button").first.focus()
         for key, chosen in (("ArrowRight", 1), ("End", 2), ("ArrowRight", 2), ("Home", 0)):
             opened.page.keyboard.press(key)

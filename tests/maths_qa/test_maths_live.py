@@ -96,6 +96,11 @@ def test_a_reader_asks_hides_and_probes(open_figure):
             assert len(texts) == 2 and page.locator(".rr-answering-column").count() == 2
             page.evaluate(f"{root}.ask('Wieviel ist 1 + 1 \\u20ac?')")
             assert "characters of a keyboard" in page.locator(".rr-live-notes").inner_text()
+            assert page.locator(".rr-live-token").count() == 0, "no old answer under a refused question"
+            page.evaluate(f"{root}.ask('x'.repeat(500))")
+            assert "guess" not in page.locator(".rr-live-notes").inner_text(), "there is no answer"
+            page.evaluate(f"{root}.ask('12345 67', null, {{ animate: false }})")
+            assert "so this answer is a guess" in page.locator(".rr-live-notes").inner_text()
         if name == "filling":
             page.evaluate(f"{root}.hide((character, at) => at < 2)")
             assert page.evaluate(f"{root}.state().hidden") == [0, 1]

@@ -12,8 +12,9 @@ const draw = (name, attributes, ...children) =>
 function fill(element, attributes, children) {
   for (const [key, value] of Object.entries(attributes ?? {})) {
     if (typeof value === "function") element.addEventListener(key.replace(/^on/, ""), value);
-    else if (key.startsWith("aria-")) element.setAttribute(key, value);
-    else if (value !== false && value !== null && value !== undefined) element.setAttribute(key, value === true ? "" : value);
+    else if (value === null || value === undefined) continue;
+    else if (key.startsWith("aria-")) element.setAttribute(key, value); // "false" is a value here
+    else if (value !== false) element.setAttribute(key, value === true ? "" : value);
   }
   element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
   return element;

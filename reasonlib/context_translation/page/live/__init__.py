@@ -16,8 +16,9 @@ from reasonlib.context_translation.page.reading import CONTEXTS, LONGEST, transl
 from reasonlib.display import live as shell
 from reasonlib.display import plotting
 from reasonlib.display.plotting import Picture
+from reasonlib.parallel import simulate
 
-__all__ = ["CASES", "counting", "describe_network", "translating", "weights_of"]
+__all__ = ["CASES", "WORDS", "counting", "describe_network", "source_words", "translating", "weights_of"]
 
 FOLDER = Path(__file__).parent
 LAYERS = 6  # of the source's encoders
@@ -64,6 +65,16 @@ CASES: tuple[dict[str, Any], ...] = (
 """Sentences to choose from, and what may stand before each."""
 
 
+WORDS = 60
+"""How many words of a sentence the figure reads; a pasted text would keep the page busy for seconds."""
+
+
+def source_words() -> set[str]:
+    """Return the words of the source language, as the simulator's sentences show them."""
+    pairs = (pair for document in simulate(200, seed=0) for pair in document.pairs)
+    return {word for pair in pairs for word in pair.source.split() if word.isalpha()}
+
+
 def weights_of(translator: BundledTranslator) -> dict[str, Any]:
     """Return the translator's ``state_dict`` without what the page computes itself."""
     state = translator.model.state_dict()
@@ -78,6 +89,7 @@ def describe_network(translator: BundledTranslator) -> dict[str, Any]:
         "heads": config.heads,
         "contexts": CONTEXTS,
         "longest": LONGEST,
+        "words": WORDS,
         "tokens": list(translator.tokens.vocabulary.tokens),
     }
 
@@ -129,7 +141,7 @@ def translating(translator: BundledTranslator | None = None, *, start: int = 0, 
         "start": start,
         "context": context,
         "glosses": {word: meanings[word] for word in tokens if meanings.get(word)},
-        "known": sorted(word for word in tokens[5:] if word not in meanings),
+        "known": sorted(source_words() & set(tokens)),
     }
     config = translator.model.config
     return shell.figure(

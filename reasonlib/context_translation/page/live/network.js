@@ -103,7 +103,7 @@ const splitWords = (text) => tidy(text).toLowerCase().replace(/([.,?!])/g, " $1 
  */
 function translateInContext(model, data, sentence, context) {
   const vocabulary = (data.vocabulary ??= new Vocabulary(data.tokens));
-  const idsOf = (text) => splitWords(text).map((word) => vocabulary.id(word));
+  const idsOf = (text) => splitWords(text).slice(0, data.words).map((word) => vocabulary.id(word));
   const near = context.map(idsOf).filter((ids) => ids.length).slice(-data.contexts).reverse(), source = idsOf(sentence);
   const encoding = encodeInContext(model, source, near, data), written = writeGreedily(model, encoding, data);
   const bare = near.length ? encodeInContext(model, source, [], data) : encoding;

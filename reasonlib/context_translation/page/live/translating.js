@@ -28,6 +28,7 @@ live("translating", ({ root, stage, data, weights, find }) => {
     remark(remarks, [
       !sentence.value.trim() && "Write a sentence first.",
       result.unknown.length && `Not in the small translator's vocabulary: ${listed(few(result.unknown))}.`,
+      [sentence.value, ...contextLines()].some((line) => splitWords(line).length > data.words) && `The figure reads the first ${data.words} words of a sentence only.`,
       contextLines().length > data.contexts && `The translator reads the last ${data.contexts} sentences only.`,
     ]);
     look(chosen >= 0 && chosen < result.words.length ? chosen : argmax(losses));
@@ -46,7 +47,7 @@ live("translating", ({ root, stage, data, weights, find }) => {
     looked.append(make("div", { class: "rr-live-title" }, lines.length
       ? `${quoted(result.words[at])} attends to these words; ${percent(result.chances[at])} sure, ${percent(result.without[at])} without context`
       : "There is no context to attend to."));
-    lines.forEach((line, number) => looked.append(make("p", { class: "rr-translating-line" }, splitWords(line).map((word, position) =>
+    lines.forEach((line, number) => looked.append(make("p", { class: "rr-translating-line" }, splitWords(line).slice(0, data.words).map((word, position) =>
       make("span", { class: "rr-live-heat", style: heat(shares[number][position] / most), title: shares[number][position].toFixed(3) }, shortened(word))))));
   }
 

@@ -55,13 +55,18 @@ live("answering", ({ root, stage, data, weights, find }) => {
     question = tidyQuestion(text);
     expected = right;
     const strange = [...new Set([...question].filter((character) => !isPrintable(character)))];
+    const refused = !question || strange.length > 0 || question.length > data.longestQuestion;
     remark(remarks, [
       !question && "Write a question first.",
       strange.length && `The models know the characters of a keyboard only, not ${listed(few(strange))}.`,
       question.length > data.longestQuestion && `A question has ${data.longestQuestion} characters at most; this one has ${question.length}.`,
-      right === null && question && !strange.length && !/^[-\d(]/.test(question) && !data.openings.includes(question.split(" ")[0]) && "The models saw other kinds of question in training, so this answer is a guess.",
+      right === null && !refused && !data.openings.includes(question.split(" ")[0]) && "The models saw other kinds of question in training, so this answer is a guess.",
     ]);
-    if (!question || strange.length || question.length > data.longestQuestion) return;
+    if (refused) { // no old answer under a new question
+      for (const row of [asked, ...columns.map((column) => column.row)]) row.set([]);
+      for (const part of [solution, ...columns.flatMap((column) => [column.right, column.said])]) part.replaceChildren();
+      return;
+    }
     asked.set([...question].map((character) => ({ text: character === " " ? "\u00a0" : character })));
     const { ms } = timed(() => columns.forEach((column) => { column.result = answerGreedily(column.model, question, data); }));
     find("took").textContent = took(ms / columns.length);

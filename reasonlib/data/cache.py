@@ -23,8 +23,12 @@ def locate(corpus: Corpus, *, cache: str | os.PathLike[str] | None = None) -> Pa
     An archive in ``REASONLIB_DATA`` is checked and unpacked into the cache; its folder there is the answer.
     An unpacked folder is taken as it is, provided that it holds ``corpus.files``.
 
-    `corpus` is an entry of the registry; the cache is by default ``REASONLIB_CACHE`` or the user's own cache
-    folder.
+    Parameters
+    ----------
+    corpus
+        Entry of the registry.
+    cache
+        Folder of the cache; by default ``REASONLIB_CACHE`` or the user's own cache folder.
 
     Raises
     ------

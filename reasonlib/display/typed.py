@@ -18,7 +18,17 @@ _LETTERS = str.maketrans(dict(zip("øØłŁđĐðÐıæÆœŒßþÞ", _PLAIN, st
 
 @dataclass(frozen=True, kw_only=True)
 class Readable:
-    """A text in Latin letters, and the `symbols` and `foreign` words that were left out of it, each once."""
+    """A text in Latin letters.
+
+    Attributes
+    ----------
+    text
+        What can be read.
+    symbols
+        Emoji and other symbols that were left out, each once.
+    foreign
+        Words in other scripts that were left out, each once.
+    """
 
     text: str
     symbols: tuple[str, ...] = ()

@@ -111,8 +111,20 @@ class Result:
 class Exercise:
     """A check with what a teacher wants to know about it; call it with an answer.
 
-    `name` is what the student's function, class or value is called: ``check_read_once`` checks ``read_once``.
-    The other attributes are those given to `exercise`, and the function that was decorated, `body`.
+    Attributes
+    ----------
+    name
+        What the student's function, class or value is called: ``check_read_once`` checks ``read_once``.
+    title
+        A few words.
+    minutes
+        How long a student needs, roughly.
+    points
+        What it is worth.
+    hint
+        Where to begin; shown while the answer is untouched.
+    body
+        The function that was decorated.
     """
 
     name: str
@@ -181,7 +193,15 @@ class Exercises(tuple[Exercise, ...]):
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """The results of the exercises of a topic, by the name of the exercise."""
+    """The results of a whole topic.
+
+    Attributes
+    ----------
+    topic
+        Its name.
+    results
+        From the exercise's name to its result.
+    """
 
     topic: str
     results: Mapping[str, Result]

@@ -41,9 +41,16 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Solved:
-    """An exercise with a solution, which earns full marks, and with mistakes, which earn none.
+    """An exercise with its solution.
 
-    Where the answer is the student's own choice, `open` says why no other cases can be drawn.
+    Attributes
+    ----------
+    solution
+        Earns full marks.
+    mistakes
+        Earn none.
+    open
+        Why no other cases can be drawn: the answer is the student's own choice. Empty for all others.
     """
 
     solution: Any

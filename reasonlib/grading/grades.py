@@ -22,9 +22,18 @@ __all__ = ["Line", "as_table", "grade_all", "student_names", "write_csv", "write
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """One notebook of a class: its grades, or the problem because of which it has none.
+    """One notebook of a class: its grades, or why it has none.
 
-    `student` is whose notebook it is, by default the name of the file.
+    Attributes
+    ----------
+    notebook
+        The file.
+    student
+        Whose it is; by default the file's name.
+    graded
+        The grades.
+    problem
+        Why there are none.
     """
 
     notebook: Path

@@ -35,7 +35,15 @@ GRACE = 5.0  # seconds for a process to say itself that its time is up
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """The topic of a notebook, and the names that its exercises ask a student to define, in its order."""
+    """Which exercises a notebook holds.
+
+    Attributes
+    ----------
+    topic
+        The topic of the exercises.
+    names
+        What a student writes for each, in the notebook's order.
+    """
 
     topic: str
     names: tuple[str, ...]
@@ -47,6 +55,8 @@ class Graded:
 
     Attributes
     ----------
+    notebook
+        The file.
     report
         The results of its exercises.
     failed

@@ -66,7 +66,13 @@ class MultiHeadAttended(NamedTuple):
 
 
 class KeyValues(NamedTuple):
-    """Keys and values, projected and split into heads: ready to be attended to again and again."""
+    """Keys and values as each head sees them, ready to be attended to again and again.
+
+    Attributes
+    ----------
+    keys, values : (B, H, Tk, C)
+        Projected and split into heads.
+    """
 
     keys: Float[Tensor, "B H Tk C"]
     values: Float[Tensor, "B H Tk C"]

@@ -88,8 +88,10 @@ class Decoded(NamedTuple):
 
     Attributes
     ----------
-    output : (B, T, D), states : L + 1 of (B, T, D)
-        As of `reasonlib.nn.transformer.Encoded`.
+    output : (B, T, D)
+        The states after the last layer.
+    states : L + 1 of (B, T, D)
+        What went into the first layer, and what came out of each.
     attention : L of MultiHeadAttended
         Each layer's masked self-attention, weights (B, H, T, T).
     memory_attention : L of MultiHeadAttended

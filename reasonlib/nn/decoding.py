@@ -258,7 +258,17 @@ def sample(
 def score(
     model: Writer, source: Sized, answers: Int[Tensor, "B T"], *, start: int = 1, end: int = 2
 ) -> Float[Tensor, " B"]:
-    """Give the log-probability (nats) of answers without their start, each up to its end; eq. 2.2."""
+    """Return the log-probability (nats) of given answers, each up to its end token; eq. 2.2.
+
+    Parameters
+    ----------
+    model
+        See `Writer`.
+    source : (B, S), or anything of length B that the model reads
+        What they answer.
+    answers : (B, T)
+        Ids without the start.
+    """
     reading = model.begin(source)
     tokens = torch.full((len(source),), start)
     done = torch.zeros(len(source), dtype=torch.bool)

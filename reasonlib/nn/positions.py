@@ -98,8 +98,12 @@ def position_encoding(
 class SinusoidalPositions(nn.Module):
     """Fixed positions, made once: row ``t`` of `sinusoidal_positions`.
 
-    `longest` is the length of the longest sequence it will be asked for, `width` the width D of the model,
-    which is even.
+    Parameters
+    ----------
+    longest : int
+        The longest sequence it will be asked for.
+    width : int
+        Width of the model, D; even.
     """
 
     table: Tensor

@@ -37,8 +37,14 @@ def load(
 ) -> Splits:
     """Load a set; a second call gives the same object.
 
-    `train`, `valid` and `test` are numbers of documents; `distance`, `sentences` and `helpful` those of
-    simulated documents, see `SimulatorConfig`.
+    Parameters
+    ----------
+    data
+        One of `DATA`.
+    train, valid, test
+        How many documents of each part.
+    distance, sentences, helpful
+        Of simulated documents, see `SimulatorConfig`; real text has none of them.
 
     Raises
     ------

@@ -13,9 +13,18 @@ KINDS = ("pronoun", "subject", "verb", "formality")
 class Deciding:
     """What decides the translation of a sentence that its context alone makes clear.
 
-    The `word` of the target depends on `context_word`, which stands `distance` source sentences back (1: in
-    the sentence before), in a way that `kind` names, one of `KINDS`. `contrast` is the target as another
-    context would have it: fluent, and wrong here.
+    Attributes
+    ----------
+    kind
+        One of `KINDS`.
+    word
+        The word of the target that the context decides.
+    context_word
+        The word of an earlier source sentence that decides it.
+    distance
+        How many sentences back that word stands; 1 is the sentence before.
+    contrast
+        The target as another context would have it: fluent, and wrong here.
     """
 
     kind: str
@@ -27,10 +36,16 @@ class Deciding:
 
 @dataclass(frozen=True, slots=True)
 class SentencePair:
-    """A sentence and its translation, each a text of one line.
+    """A sentence and its translation.
 
-    It is `helpful` if the context is needed to translate it, and None where nobody has labelled it; `decides`
-    says what decides the translation of a helpful one.
+    Attributes
+    ----------
+    source, target
+        Text, without a line break.
+    helpful
+        Whether the context is needed to translate it; None where nobody has labelled it.
+    decides
+        What decides it; None for an unhelpful or unlabelled sentence.
     """
 
     source: str
@@ -43,7 +58,14 @@ class SentencePair:
 class Document:
     """Sentence pairs in the order in which they stand.
 
-    `starts` are the times at which they start, in milliseconds; empty for text without time stamps.
+    Attributes
+    ----------
+    pairs
+        The sentences.
+    name
+        Of the document.
+    starts
+        When each sentence starts, in milliseconds; empty for text without time stamps.
     """
 
     pairs: tuple[SentencePair, ...]

@@ -45,10 +45,16 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence as text in both languages.
+    """A sentence in both languages.
 
-    `mentions` leads from a kind (see `reasonlib.parallel.example.KINDS`) to what a later sentence of that
-    kind would refer to; `deciding` is the target word that the context decides, if any.
+    Attributes
+    ----------
+    source, target
+        Its text.
+    mentions
+        Kind (see `reasonlib.parallel.example.KINDS`) to what a later sentence of that kind would refer to.
+    deciding
+        The target word that the context decides; empty if none.
     """
 
     source: str

@@ -72,7 +72,21 @@ class SimulatorConfig:
 
 
 def simulate(documents: int, *, seed: int, config: SimulatorConfig | None = None) -> list[Document]:
-    """Draw one document or more, at the rates and distances of `config`; the same seed gives the same ones.
+    """Draw documents.
+
+    Parameters
+    ----------
+    documents
+        How many.
+    seed
+        Of the draws: the same seed gives the same documents.
+    config
+        Rates and distances.
+
+    Raises
+    ------
+    ValueError
+        If there are to be no documents.
 
     Examples
     --------

@@ -33,6 +33,8 @@ class Report:
 
     Attributes
     ----------
+    file
+        The file.
     checked, new
         Records in it, and those that are not among the records there are.
     problems

@@ -29,10 +29,14 @@ class Data:
 
 @dataclass(frozen=True, kw_only=True)
 class Steps:
-    """How far a run came, in optimiser steps or whatever unit the experiment counts in.
+    """How far a run came.
 
-    It `stopped` because it was ``finished``, ``early`` (validation stopped improving), or after its
-    ``minutes``.
+    Attributes
+    ----------
+    done, planned
+        Optimiser steps, or whatever unit the experiment counts in.
+    stopped
+        ``finished``, ``early`` (validation stopped improving) or ``minutes`` (the budget was spent).
     """
 
     done: int

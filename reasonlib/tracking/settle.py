@@ -51,10 +51,12 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What to run, in order: those runs first that settle most claims a minute.
+    """What to run, in order.
 
     Attributes
     ----------
+    runs
+        The runs, those first that settle most claims a minute.
     seconds
         What each is expected to take; None where nothing like it was ever run.
     settles

@@ -19,6 +19,8 @@ class Verdict:
 
     Attributes
     ----------
+    claim
+        The claim.
     verdict
         One of `reasonlib.tracking.judging.VERDICTS`; `judge` there holds the rule.
     ours

@@ -252,9 +252,19 @@ def predict_in_buckets(
 ) -> np.ndarray:
     """Predict items batch by batch, each batch of nearly the same length, without gradients.
 
-    `predict` takes the indices of a batch's items and returns one prediction each; the predictions come back
-    in the order of the items, whose `lengths` are in tokens. `batch_size` and `max_tokens` are as in
-    `LengthBuckets`, and an item that is longer than `max_tokens` is allowed.
+    Parameters
+    ----------
+    predict
+        From the numbers of a batch's items to one prediction each, in the same order.
+    lengths
+        Length of every item, in tokens.
+    batch_size, max_tokens
+        As in `LengthBuckets`; an item that is longer than `max_tokens` is allowed.
+
+    Returns
+    -------
+    numpy.ndarray
+        The predictions in the order of the items.
 
     Examples
     --------

@@ -21,7 +21,10 @@ __all__ = ["EncoderConfig", "load_pretrained", "small_encoder"]
 class EncoderConfig:
     """Sizes of a small encoder of ALBERT's shape: one layer's weights serve all layers.
 
-    Raises `ValueError` if `width` is no multiple of `heads`.
+    Raises
+    ------
+    ValueError
+        If `width` is no multiple of `heads`.
     """
 
     layers: int = 3  # L; ALBERT-base has 12
@@ -41,6 +44,8 @@ def small_encoder(config: EncoderConfig, words: int, *, seed: int = 0, masked: b
 
     Parameters
     ----------
+    config
+        Sizes.
     words
         Length of the tokenizer.
     seed

@@ -42,8 +42,16 @@ def mask_words(
 ) -> tuple[Int[Tensor, "B T"], Int[Tensor, "B T"]]:
     """Mask words by BERT's rule: of those asked for, 80 % become [MASK], 10 % a random word, 10 % stay.
 
-    A word is asked for with probability `share`, a special token never. `words` is the length of the
-    tokenizer.
+    Parameters
+    ----------
+    tokens
+        Ids; special tokens are never asked for.
+    words
+        Length of the tokenizer.
+    share
+        Probability that a word is asked for.
+    generator
+        Source of the random draws.
 
     Returns
     -------

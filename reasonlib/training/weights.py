@@ -44,6 +44,8 @@ def save_bundle(
 
     Parameters
     ----------
+    path
+        The file.
     model
         The model, or its ``state_dict``.
     kind
@@ -126,9 +128,16 @@ def find_weights(name: str | Path, folder: Path, bundled: Collection[str]) -> Pa
 def reading(
     path: str | Path, *, kind: str, remedy: str = "install the library again, or give another path"
 ) -> Iterator[Bundle]:
-    """Read a bundle of a kind; whatever goes wrong while it is used inside the block is one clear line.
+    """Read a bundle; whatever goes wrong while it is used inside the block is one clear line.
 
-    `remedy` is what that line tells the user to do where there is no such file.
+    Parameters
+    ----------
+    path
+        The file.
+    kind
+        What it must hold.
+    remedy
+        What to do where there is no such file.
 
     Raises
     ------

@@ -210,7 +210,8 @@ def test_no_page_shows_what_was_meant_for_a_terminal(site, page_name):
 
 def test_what_sphinx_keeps_of_a_page_is_that_page_alone(site):
     """A node of another document takes the settings of Sphinx along, and with them all that was read."""
-    kept = site.with_name(f"{site.name}.work").rglob("*.doctree")
+    kept = list(site.with_name(f"{site.name}.work").rglob("*.doctree"))
+    assert kept, "Sphinx kept nothing beside the site"
     assert [path.stem for path in kept if path.stat().st_size > 20e6] == []
 
 

@@ -42,23 +42,49 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class EncodedSentence:
-    """A sentence with its context, as ids."""
+    """A sentence with its context, as ids.
 
-    source: tuple[int, ...]  # its tokens
-    context: tuple[tuple[int, ...], ...]  # the sentences before, nearest first, each behind the context mark
-    target: tuple[int, ...]  # its translation and the end
-    document: tuple[int, ...] = ()  # all source tokens of its document; empty unless they were asked for
-    position: tuple[int, int] = (0, 0)  # number of the document, and of the sentence in it
+    Attributes
+    ----------
+    source
+        Its tokens.
+    context
+        The sentences before it, nearest first, each with the context mark before it.
+    target
+        Its translation and the end.
+    document
+        All source tokens of its document; empty unless they were asked for.
+    position
+        Number of the document, and of the sentence in it.
+    """
+
+    source: tuple[int, ...]
+    context: tuple[tuple[int, ...], ...]
+    target: tuple[int, ...]
+    document: tuple[int, ...] = ()
+    position: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Padded tensors of a batch; its length is the number of sentences."""
+    """Padded tensors of a batch; its length is the number of sentences.
 
-    source: Int[Tensor, "B S"]  # token ids, padded with 0
-    context: Int[Tensor, "B C T"]  # the sentences before, nearest first; a row of zeros where there is none
-    target: Int[Tensor, "B U"]  # the translation and its end; only the first column is needed to translate
-    document: Int[Tensor, "B N"]  # all source tokens, for models with a document vector; N may be 0
+    Attributes
+    ----------
+    source : (B, S)
+        Token ids, padded with 0.
+    context : (B, C, T)
+        The sentences before, nearest first; a row of zeros where there is none.
+    target : (B, U)
+        The translation and its end; only the first column is needed to translate.
+    document : (B, N)
+        All source tokens of the document, for models with a document vector; N may be 0.
+    """
+
+    source: Int[Tensor, "B S"]
+    context: Int[Tensor, "B C T"]
+    target: Int[Tensor, "B U"]
+    document: Int[Tensor, "B N"]
 
     def __len__(self) -> int:
         return len(self.source)

@@ -139,8 +139,20 @@ def train(
 ) -> Trained:
     """Train a system and keep the weights with the lowest loss on valid.
 
-    It is a new system unless a trained one to go on from, `start`, is given; ``splits.test`` is not read. The
-    seed of the `options` draws the first weights and the order of the batches.
+    Parameters
+    ----------
+    recipe
+        What to train, and how.
+    splits
+        Documents; test is not read.
+    tokens
+        Turns text into ids.
+    start
+        A trained system to go on from; by default a new one.
+    device
+        Where to train.
+    **options
+        Of the run, see `RunOptions`; the seed draws the first weights and the order of the batches.
     """
     seed = options.get("seed", 0)
     model = (recipe.model(len(tokens), seed=seed) if start is None else start).to(device)

@@ -30,7 +30,10 @@ __all__ = ["DAT"]
 class DAT(nn.Module):
     """Discourse Aware Transformer; time grows as S squared plus C T squared, plus C T S in one layer.
 
-    `config` gives its sizes.
+    Parameters
+    ----------
+    config : SystemConfig
+        Its sizes.
 
     Notes
     -----

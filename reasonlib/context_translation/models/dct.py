@@ -41,7 +41,10 @@ class ReadOutput(NamedTuple):
 class ReadLayer(nn.Module):
     """Encoder layer followed by attention to the context and one more feed-forward layer.
 
-    `config` gives its sizes.
+    Parameters
+    ----------
+    config : TransformerConfig
+        Its sizes.
 
     Notes
     -----
@@ -80,7 +83,10 @@ class ReadLayer(nn.Module):
 class DCT(nn.Module):
     """Document-level Context Transformer; time grows as S squared, plus C T S, plus C T squared.
 
-    `config` gives its sizes.
+    Parameters
+    ----------
+    config : SystemConfig
+        Its sizes.
 
     Notes
     -----

@@ -105,7 +105,10 @@ class HierarchicalAttention(nn.Module):
 class HAN(nn.Module):
     """Hierarchical Attention Networks; time grows as S squared, plus C T S, plus C T squared.
 
-    `config` gives its sizes.
+    Parameters
+    ----------
+    config : SystemConfig
+        Its sizes.
 
     Notes
     -----

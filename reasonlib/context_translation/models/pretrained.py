@@ -32,6 +32,8 @@ class Translated(NamedTuple):
 
     Attributes
     ----------
+    text
+        The translation.
     source, context
         The words that were read; each context sentence begins with its mark, nearest sentence first.
     words : (S, C, T)
@@ -118,9 +120,17 @@ def save_translator(model: Translator, tokens: Words, made: Mapping[str, Any], p
 
 @lru_cache(maxsize=2)
 def from_pretrained(name: str | Path = "hce") -> BundledTranslator:
-    """Load a trained translator of the simulated languages: one of `BUNDLED`, or a file of `save_translator`.
+    """Load a trained translator of the simulated languages.
 
-    Raises `UserError` if there is no such translator, or its file is damaged or holds something else.
+    Parameters
+    ----------
+    name
+        One of `BUNDLED`, or a file that `save_translator` wrote.
+
+    Raises
+    ------
+    UserError
+        If there is no such translator, or its file is damaged or holds something else.
     """
     with reading(find_weights(name, WEIGHTS, BUNDLED), kind=KIND) as bundle:
         settings = dict(bundle["settings"])

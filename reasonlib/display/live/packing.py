@@ -57,9 +57,19 @@ def pack_weights(state: Mapping[str, Tensor], *, bits: int = 16) -> dict[str, An
 
 
 def round_weights(state: Mapping[str, Tensor], *, bits: int = 16) -> dict[str, Tensor]:
-    """Round weights as `pack_weights` does, to compute the same numbers here as the page does.
+    """Round weights as the page gets them, to compute the same numbers here.
 
-    What comes back is a ``state_dict`` in single precision.
+    Parameters
+    ----------
+    state
+        A ``state_dict``.
+    bits
+        As for `pack_weights`.
+
+    Returns
+    -------
+    dict
+        In single precision, to be loaded into a model.
     """
     rounded = {}
     for name, tensor in state.items():

@@ -178,8 +178,23 @@ def add_asr_noise(
 ) -> list[Dialogue]:
     """Add disfluencies and recognition errors to what the users of written dialogues say.
 
-    `speech` is the rate of `add_disfluencies`, and `errors` that of `recognise`, of which `lexicon` is a
-    parameter, too. Raises `ValueError` if a rate is no probability.
+    Parameters
+    ----------
+    dialogues
+        They stay as they are.
+    seed
+        The same seed makes the same noise.
+    speech
+        Rate of `add_disfluencies`; 0 leaves the wording.
+    errors
+        Rate of `recognise`; 0 recognises every word.
+    lexicon
+        See `recognise`.
+
+    Raises
+    ------
+    ValueError
+        If a rate is no probability.
     """
     for name, rate in (("speech", speech), ("errors", errors)):
         if not 0 <= rate <= 1:

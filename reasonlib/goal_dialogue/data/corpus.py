@@ -111,10 +111,19 @@ def candidates_of(folder: str | os.PathLike[str], task: int) -> Path:
 
 
 def read(task: int, folder: str | os.PathLike[str] | None = None) -> Split:
-    """Read everything released for a task, 1 to 6, and hold every response against the candidates.
+    """Read everything released for one task, and hold every response against the candidates.
 
-    The folder is by default what `locate` finds. A malformed file raises a `DataError` of one line, which
-    names the file, the line and the remedy; a task out of range a `UserError`.
+    Parameters
+    ----------
+    task
+        1 to 6.
+    folder
+        The folder with the files; by default what `locate` finds.
+
+    Raises
+    ------
+    DataError
+        One line that names the file, the line and the remedy.
     """
     if task not in STEMS:
         raise UserError(f"task must be 1 to {len(STEMS)}, got {task}")

@@ -102,10 +102,12 @@ class _Writer:
 def encode(
     dialogues: Iterable[Dialogue], language: Language, *, radius: int = 3, echo: bool = True
 ) -> MentionSet:
-    """Encode dialogues as sentences and mentions; each turn is one question to the network.
+    """Encode dialogues as sentences and mentions.
 
     Parameters
     ----------
+    dialogues
+        Each turn becomes one question to the network.
     language
         Tells words from names, and knows the templates.
     radius

@@ -126,7 +126,13 @@ class Example:
 
 @dataclass(frozen=True, kw_only=True)
 class KnowledgeBase:
-    """Everything known about the restaurants: of each, relation to value, in the order of the file."""
+    """Everything known about the restaurants.
+
+    Attributes
+    ----------
+    facts
+        Restaurant to relation to value, in the order of the file.
+    """
 
     facts: Mapping[str, Mapping[str, str]]
 

@@ -226,8 +226,21 @@ def paraphrase_dialogues(
 ) -> list[Dialogue]:
     """Let the users of released dialogues say the same in other words.
 
-    A sentence is said anew with probability `rate`; a user does not change the request, see
-    `without_updates`, with probability `sure`. Raises `ValueError` if one of them is no probability.
+    Parameters
+    ----------
+    dialogues
+        They stay as they are.
+    seed
+        The same seed draws the same words.
+    rate
+        Probability that a sentence is said anew.
+    sure
+        Probability that a user does not change the request, see `without_updates`.
+
+    Raises
+    ------
+    ValueError
+        If a rate is no probability.
     """
     for name, share in (("rate", rate), ("sure", sure)):
         if not 0 <= share <= 1:

@@ -324,6 +324,8 @@ def simulate(
     ----------
     task
         1 to 5.
+    dialogues
+        How many.
     split
         "train", "valid", "test" or "oov": what the dialogues are about (see `make_setting`).
     seed

@@ -78,7 +78,14 @@ class Statistics:
 
 
 def describe(dialogues: Sequence[Dialogue], types: Mapping[str, str]) -> Statistics:
-    """Count what dialogues are made of; `types` leads from entity to type, as `KnowledgeBase.types` does.
+    """Count what dialogues are made of.
+
+    Parameters
+    ----------
+    dialogues
+        At least one.
+    types
+        Entity to type, as `KnowledgeBase.types` gives it.
 
     Raises
     ------

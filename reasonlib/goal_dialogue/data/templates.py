@@ -98,7 +98,15 @@ class Language:
     def derive(self, response: str) -> tuple[Derivation, ...]:
         """List every way to say a response: the templates that fit it, their gaps filled with names.
 
-        The words of `response` are separated by spaces. A response that no template fits has no derivation.
+        Parameters
+        ----------
+        response
+            As it is written; words are separated by spaces.
+
+        Returns
+        -------
+        tuple of Derivation
+            Empty for a response that no template fits.
         """
         spoken = response.split()
         derivations = []

@@ -202,8 +202,14 @@ def read_file(
 ) -> list[Dialogue]:
     """Read one file of dialogues.
 
-    `task` is 1 to 6, by default the number in a file name such as ``dialog-babi-task3-options-trn.txt``;
-    `candidates` and `source` are as for `parse`.
+    Parameters
+    ----------
+    path
+        The file.
+    task
+        1 to 6; by default the number in a file name such as ``dialog-babi-task3-options-trn.txt``.
+    candidates, source
+        As for `parse`.
 
     Raises
     ------

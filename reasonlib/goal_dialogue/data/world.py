@@ -173,7 +173,12 @@ WORLD = World(
 def make_knowledge(world: World = WORLD, *, seed: int = 0) -> KnowledgeBase:
     """Make the knowledge base: one restaurant for each location, price, cuisine and rating of a half.
 
-    `seed` draws which party each restaurant can seat; everything else follows from the entities of `world`.
+    Parameters
+    ----------
+    world
+        The entities.
+    seed
+        Draws which party each restaurant can seat; everything else follows from `world`.
     """
     rng = PortableRandom(f"knowledge {seed}")
     facts: dict[str, dict[str, str]] = {}

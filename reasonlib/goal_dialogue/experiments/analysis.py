@@ -30,6 +30,8 @@ class GroupAccuracy(NamedTuple):
     ----------
     name
         A template, or the rank of an option.
+    turns
+        How many.
     right
         Fraction of them answered rightly.
     chance
@@ -139,6 +141,8 @@ def evidence(copier: Copier, example: Example, gap: int = 0) -> list[Evidence]:
 
     Parameters
     ----------
+    copier
+        A trained copier.
     example
         One turn.
     gap

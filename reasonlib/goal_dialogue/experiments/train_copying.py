@@ -100,6 +100,8 @@ def evaluate_copier(copier: Copier, turns: MentionSet, *, free: bool = False) ->
 
     Parameters
     ----------
+    copier
+        A trained copier.
     turns
         From `copier.build_copier` or `Copier.encode`.
     free

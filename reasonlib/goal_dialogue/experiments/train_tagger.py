@@ -115,9 +115,14 @@ def train_on_data(
     seed: int = 0,
     progress: bool | None = None,
 ) -> training.History:
-    """Train, in place, whatever module scores the tags (S, J, T) of what is spelled.
+    """Train on data, in place, whatever module scores the tags (S, J, T) of what is spelled.
 
-    `data` is of `collect_tagger_data`; the other parameters are those of `train_tagger`.
+    Parameters
+    ----------
+    tagger, recipe, seed, progress
+        As in `train_tagger`.
+    data
+        From `collect_tagger_data`.
     """
     recipe = recipe or TaggerRecipe()
     every = min(50, recipe.steps)

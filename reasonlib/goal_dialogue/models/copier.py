@@ -68,6 +68,8 @@ class Copier:
 
     Attributes
     ----------
+    model
+        Trained, or to be trained.
     language
         Words, names and templates of the training set.
     encoding

@@ -122,7 +122,12 @@ class CopyNetworkOutput(NamedTuple):
 class CopyNetwork(nn.Module):
     """Choose a template by what was said, fill its gaps by what is known of the names.
 
-    `config` gives its sizes; `seed` draws its first weights.
+    Parameters
+    ----------
+    config
+        Sizes.
+    seed
+        Draws the first weights.
     """
 
     first: Tensor

@@ -40,6 +40,8 @@ class MemoryNetworkSystem:
 
     Attributes
     ----------
+    model
+        A trained model.
     task
         What it was trained on: its vocabulary, candidates and types are used, its sets are not.
     facts

@@ -115,7 +115,10 @@ class ParagraphVectors:
     def repeated(self, sentence: Sequence[str], times: int) -> Float[ndarray, "times D"]:
         """Infer one sentence again and again, each time with other noise, as the source does.
 
-        Raises `ValueError` if `times` is below 1.
+        Raises
+        ------
+        ValueError
+            If `times` is below 1.
         """
         if times < 1:
             raise ValueError(f"times must be at least 1, got {times}")

@@ -116,6 +116,8 @@ def save_memory_network(
     ----------
     system
         Trained on simulated dialogues of task 5.
+    path
+        The file.
     settings
         Fields of `NetworkConfig` that differ from the defaults, and ``dialogues``, the number of dialogues.
     made
@@ -144,6 +146,8 @@ def save_copier(copier: Copier, path: str | Path, made: Mapping[str, Any], *, ha
     ----------
     copier
         Trained; its candidates are not written.
+    path
+        The file.
     made
         How it was trained: JSON values.
     half
@@ -183,6 +187,10 @@ def save_tagger(tagger: Tagger, path: str | Path, *, made: str, half: bool = Tru
 
     Parameters
     ----------
+    tagger
+        A trained tagger.
+    path
+        The file.
     made
         How it was trained.
     half

@@ -61,12 +61,24 @@ _NUMBER = {letter: number for number, letter in enumerate(CHARACTERS, start=2)}
 
 
 class EncodedCharacters(NamedTuple):
-    """Sentences as letters; every distinct word is spelled once."""
+    """Sentences as letters; every distinct word is spelled once.
 
-    letters: Int[Tensor, "W L"]  # characters of each distinct word, 0 behind its end
-    lengths: Int[Tensor, " W"]  # characters of each
-    words: Int[Tensor, "S J"]  # row of `letters` for each word of each sentence
-    filled: Bool[Tensor, "S J"]  # True where a sentence has a word
+    Attributes
+    ----------
+    letters : (W, L)
+        Characters of each distinct word, 0 behind its end.
+    lengths : (W,)
+        Characters of each.
+    words : (S, J)
+        Row of `letters` for each word of each sentence.
+    filled : (S, J)
+        True where a sentence has a word.
+    """
+
+    letters: Int[Tensor, "W L"]
+    lengths: Int[Tensor, " W"]
+    words: Int[Tensor, "S J"]
+    filled: Bool[Tensor, "S J"]
 
 
 def encode_characters(sentences: Sequence[Sequence[str]]) -> EncodedCharacters:
@@ -166,7 +178,10 @@ def lstm_step(
 class CharacterEncoder(nn.Module):
     """Read words letter by letter, from both ends; a word's vector is the two last states side by side.
 
-    `config` gives the widths of the letters and of the cells.
+    Parameters
+    ----------
+    config
+        Widths of the letters and of the cells.
     """
 
     def __init__(self, config: TaggerConfig) -> None:
@@ -189,7 +204,12 @@ class CharacterEncoder(nn.Module):
 class WordTagger(nn.Module):
     """Tag a word by its letters alone, as the source does.
 
-    `config` gives its sizes, of which those of the context have no effect; `seed` draws its first weights.
+    Parameters
+    ----------
+    config
+        Sizes; those of the context have no effect.
+    seed
+        Draws the first weights.
     """
 
     def __init__(self, config: TaggerConfig | None = None, *, seed: int = 0) -> None:
@@ -210,7 +230,12 @@ class WordTagger(nn.Module):
 class ContextTagger(nn.Module):
     """Tag a word by its letters and by the words around it.
 
-    `config` gives its sizes; `seed` draws its first weights.
+    Parameters
+    ----------
+    config
+        Sizes.
+    seed
+        Draws the first weights.
     """
 
     def __init__(self, config: TaggerConfig | None = None, *, seed: int = 0) -> None:
@@ -242,6 +267,8 @@ def tag(
 
     Parameters
     ----------
+    tagger
+        A trained tagger.
     sentences
         Words of each; a sentence without words gets no tags.
     batch_size

@@ -101,9 +101,14 @@ features."""
 
 
 class Conversation:
-    """A dialogue that grows: `system` answers, and its API calls find the restaurants of `knowledge`.
+    """A dialogue that grows.
 
-    Those are by default the simulator's.
+    Parameters
+    ----------
+    system
+        Who answers.
+    knowledge
+        The restaurants that API calls find; by default the simulator's.
 
     Attributes
     ----------

@@ -32,6 +32,8 @@ class BundledModel(NamedTuple):
 
     Attributes
     ----------
+    path
+        The file.
     heads
         Of each attention.
     accuracy

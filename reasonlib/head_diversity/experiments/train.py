@@ -133,6 +133,8 @@ def train_language_model(
         Untrained.
     train, valid : (N, T + 1)
         Windows.
+    recipe
+        Settings of the training.
     **options
         Of the run, see `RunOptions`; the seed orders the batches.
     """

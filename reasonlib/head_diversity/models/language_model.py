@@ -75,7 +75,12 @@ class Predicted(NamedTuple):
 class LanguageModel(nn.Module):
     """Predict each word from those before it.
 
-    `config` gives its sizes; `seed` draws its first weights.
+    Parameters
+    ----------
+    config : LanguageModelConfig
+        Its sizes.
+    seed : int
+        Draws the first weights.
 
     Notes
     -----

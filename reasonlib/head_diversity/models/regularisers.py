@@ -139,8 +139,16 @@ def penalised_loss(
 ) -> Tensor:
     """Add the regularisers, each the mean over every attention of the model, to a loss.
 
-    The model has attention of `reasonlib.nn`, and `loss` runs it once. `penalties` are the weights; `mask`
-    says which tokens count, by the name of an attention and its part.
+    Parameters
+    ----------
+    model
+        With attention of `reasonlib.nn`.
+    loss
+        Runs the model once.
+    penalties
+        Weights.
+    mask
+        Which tokens count.
     """
     if not penalties:
         return loss()

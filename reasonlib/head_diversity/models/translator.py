@@ -44,8 +44,12 @@ class TranslatorConfig(LanguageModelConfig):
 class Translator(nn.Module):
     """Translate sentences.
 
-    `config` gives its sizes; one vocabulary and one embedding serve both languages. `seed` draws its first
-    weights.
+    Parameters
+    ----------
+    config : TranslatorConfig
+        Its sizes; one vocabulary and one embedding serve both languages.
+    seed : int
+        Draws the first weights.
     """
 
     def __init__(self, config: TranslatorConfig, *, seed: int = 0) -> None:

@@ -27,7 +27,15 @@ Points = list[tuple[float, float]]
 
 
 def draw_points(count: int = MOST, *, seed: int = 5) -> Points:
-    """Draw `count` points between -1 and 1 that keep some distance, rounded to hundredths."""
+    """Draw points between -1 and 1 that keep some distance, rounded to hundredths.
+
+    Parameters
+    ----------
+    count
+        How many.
+    seed
+        Seed of the random draws.
+    """
     draw = random.Random(seed)
     points: Points = []
     while len(points) < count:

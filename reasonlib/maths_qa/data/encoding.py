@@ -27,12 +27,24 @@ __all__ = ["Batch", "Encoded", "Joined", "collate", "join"]
 
 
 class Batch(NamedTuple):
-    """Questions and answers in characters, padded with 0."""
+    """Questions and answers, padded with 0.
+
+    Attributes
+    ----------
+    question : (B, S)
+        Characters.
+    given : (B, U)
+        What the decoder reads: [SOS], then the answer.
+    target : (B, U)
+        What it must write: the answer, then [EOS].
+    module : (B,)
+        Number of the module in `Encoded.modules`.
+    """
 
     question: Int[Tensor, "B S"]
-    given: Int[Tensor, "B U"]  # what the decoder reads: [SOS], then the answer
-    target: Int[Tensor, "B U"]  # what it must write: the answer, then [EOS]
-    module: Int[Tensor, " B"]  # number of the module in `Encoded.modules`
+    given: Int[Tensor, "B U"]
+    target: Int[Tensor, "B U"]
+    module: Int[Tensor, " B"]
 
     def __len__(self) -> int:
         return len(self.question)

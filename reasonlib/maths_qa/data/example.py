@@ -17,6 +17,8 @@ class Problem:
 
     Attributes
     ----------
+    question, answer
+        Free text.
     module
         What drew it, such as ``arithmetic__add_or_sub``; see `reasonlib.maths_qa.data.modules`.
     difficulty

@@ -34,6 +34,8 @@ def simulate(module: str, questions: int, *, seed: int = 0, difficulty: str = "e
         One of `MODULES`; of `EXTRAPOLATION` if the difficulty is ``extrapolate``.
     questions
         How many. Fewer are the beginning of more.
+    seed
+        Seed of the random draws.
     difficulty
         ``easy``, ``medium`` or ``hard``: a third each of the range of the entropy of the training questions;
         ``interpolate`` or ``extrapolate``: a test set.

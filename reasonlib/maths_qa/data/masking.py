@@ -69,6 +69,10 @@ def mask_pairs(
 
     Parameters
     ----------
+    joined
+        Questions with their answers.
+    generator
+        Source of the random draws.
     share
         Probability that a character which may be asked for is asked for.
     rule

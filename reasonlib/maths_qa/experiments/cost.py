@@ -16,6 +16,8 @@ def masking_cost(config: SolverConfig, question: float, answer: float, *, share:
 
     Parameters
     ----------
+    config
+        Sizes.
     question, answer
         S and U, characters; the answer's end counts, and so does its start.
     share

@@ -131,9 +131,20 @@ def fine_tune(
 ) -> training.History:
     """Train a solver in place to answer, and measure it after every `every` steps.
 
-    The curve is of the tests: nothing is chosen by it, neither weights nor the end. The number of `steps`,
-    and after how many of them the harder questions are asked, too, are by default those of the recipe. The
-    seed of the `options` orders the batches.
+    Parameters
+    ----------
+    solver
+        A `Solver` or `LSTMSolver` with its first weights.
+    splits
+        Questions. The curve is of the tests: nothing is chosen by it, neither weights nor the end.
+    recipe
+        Settings of the training.
+    steps
+        How many; by default those of the recipe.
+    harder_after
+        After how many steps the harder questions are asked, too; by default those of the recipe.
+    **options
+        Of the run, see `RunOptions`; the seed orders the batches.
 
     Returns
     -------

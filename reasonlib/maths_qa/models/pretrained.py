@@ -64,9 +64,17 @@ def save_model(
 
 @lru_cache(maxsize=4)
 def from_pretrained(name: str | Path = "pretrained") -> BundledSolver:
-    """Load a trained solver: one of `BUNDLED`, or a file that `save_model` wrote.
+    """Load a trained solver.
 
-    Raises `UserError` if there is no such solver, or its file is damaged or holds something else.
+    Parameters
+    ----------
+    name
+        One of `BUNDLED`, or a file that `save_model` wrote.
+
+    Raises
+    ------
+    UserError
+        If there is no such solver, or its file is damaged or holds something else.
     """
     with reading(find_weights(name, WEIGHTS, BUNDLED), kind=KINDS[Solver]) as bundle:
         model = Solver(SolverConfig(**bundle["settings"]))
@@ -76,9 +84,17 @@ def from_pretrained(name: str | Path = "pretrained") -> BundledSolver:
 
 @lru_cache(maxsize=2)
 def load_filler(name: str | Path = "filler") -> BundledFiller:
-    """Load a model that fills in hidden characters: the bundled ``"filler"``, or a file of `save_model`.
+    """Load a trained model that fills in hidden characters.
 
-    Raises `UserError` if there is no such model, or its file is damaged or holds something else.
+    Parameters
+    ----------
+    name
+        ``"filler"``, which is bundled, or a file that `save_model` wrote.
+
+    Raises
+    ------
+    UserError
+        If there is no such model, or its file is damaged or holds something else.
     """
     with reading(find_weights(name, WEIGHTS, ("filler",)), kind=KINDS[MaskedModel]) as bundle:
         model = MaskedModel(SolverConfig(**bundle["settings"]))

@@ -29,7 +29,12 @@ __all__ = ["MaskedModel", "masked_loss"]
 class MaskedModel(nn.Module):
     """Guess the hidden characters of questions and answers.
 
-    `config` gives its sizes, those of the solver that starts from it; `seed` draws its first weights.
+    Parameters
+    ----------
+    config : SolverConfig
+        Sizes, the same as those of the solver that starts from it.
+    seed : int
+        Draws the first weights.
     """
 
     def __init__(self, config: SolverConfig, *, seed: int = 0) -> None:

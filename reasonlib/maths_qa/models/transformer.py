@@ -94,7 +94,10 @@ class SolverConfig:
 class InputEmbedding(nn.Module):
     """Sum of the embeddings of a character, its segment and its position (figure 5.3).
 
-    `config` gives its width, vocabulary and kind of positions.
+    Parameters
+    ----------
+    config : SolverConfig
+        Its width, vocabulary and kind of positions.
     """
 
     def __init__(self, config: SolverConfig) -> None:
@@ -194,8 +197,12 @@ class Progress(NamedTuple):
 class Solver(nn.Module):
     """Read questions, write answers.
 
-    `config` gives its sizes; `seed` draws its first weights, Xavier-uniform as in the source
-    (section 5.3.2).
+    Parameters
+    ----------
+    config : SolverConfig
+        Its sizes.
+    seed : int
+        Draws the first weights: Xavier-uniform, as in the source (section 5.3.2).
 
     Notes
     -----

@@ -21,6 +21,8 @@ class Answer:
 
     Attributes
     ----------
+    text
+        The answer.
     confidence
         Probability of the whole answer.
     sentences

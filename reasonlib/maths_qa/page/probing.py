@@ -38,6 +38,8 @@ def digit_questions(digits: int, count: int, *, seed: int = 0, place: int | None
         Of the number; at most as many as `PLACES`.
     count
         How many questions.
+    seed
+        Seed of the random draws.
     place
         Which digit is asked for, 1 for units; by default any.
     """

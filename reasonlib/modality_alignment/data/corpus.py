@@ -82,8 +82,12 @@ def read_annotations(
 ) -> list[VideoQuestion]:
     """Read a file of questions, of TVQA (``.jsonl``) or TVQA+ (``.json``).
 
-    `subtitles` and `features` are those of clips by name, as `read_subtitles` and `read_features` give them;
-    by default there are none.
+    Parameters
+    ----------
+    path
+        The file.
+    subtitles, features
+        Of clips by name, as `read_subtitles` and `read_features` give them; by default none.
 
     Raises
     ------

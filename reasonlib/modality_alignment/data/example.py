@@ -21,9 +21,16 @@ Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True, kw_only=True)
 class Region:
-    """A region of a frame with the label and the features (D,) that a detector gives it.
+    """A detected region of a frame.
 
-    Its box is left, top, right and bottom in pixels. Two regions are equal if label and box are.
+    Attributes
+    ----------
+    label
+        What a detector calls it.
+    box
+        Left, top, right, bottom in pixels.
+    features
+        Of a detector, (D,); two regions are equal if label and box are.
     """
 
     label: str

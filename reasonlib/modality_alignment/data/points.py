@@ -23,7 +23,10 @@ __all__ = ["PairedPoints", "PointsConfig", "draw_points"]
 class PointsConfig:
     """The two clouds; counts and dimensions are the source's (section 5.3.1).
 
-    Raises `ValueError` if a count is below 1, or `shared` or `gap` is out of range.
+    Raises
+    ------
+    ValueError
+        If a count is below 1, or `shared` or `gap` is out of range.
     """
 
     pairs: int = 10_000  # of training

@@ -93,6 +93,8 @@ def simulate(count: int, *, seed: int, config: SimulatorConfig = SimulatorConfig
 
     Parameters
     ----------
+    count
+        How many.
     seed
         Draws scenes and questions; question n does not depend on `count`.
     config

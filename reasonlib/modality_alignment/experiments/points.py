@@ -75,6 +75,8 @@ class TrainedEncoders:
 
     Attributes
     ----------
+    model
+        The encoders.
     history
         One row a measurement; ``history[n]["epoch"]`` counts measurements, ``step`` optimiser steps.
     start
@@ -122,6 +124,8 @@ def train_encoders(
     ----------
     points
         Training pairs.
+    recipe
+        Settings of the training.
     snapshots
         Epochs, counted from 1, after which the embedded pairs are kept.
     **options

@@ -141,12 +141,14 @@ def train_answerer(
 
     Parameters
     ----------
+    model
+        With its first weights.
     train_set, valid_set
-        Questions to learn from, and questions to choose the epoch by.
+        Questions.
     recipe
-        Epochs, batch size, rate, alignment.
+        Settings of the training.
     **options
-        Of the run, see `training.RunOptions`.
+        See `training.RunOptions`.
     """
     seed = options.get("seed", 0)
     aligned = recipe.alignment != "none" and any(name in VISUAL for name in model.config.streams)

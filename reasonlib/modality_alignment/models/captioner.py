@@ -54,7 +54,12 @@ class FrameBatch(NamedTuple):
 class Captioner(nn.Module):
     """Read the regions of a frame, write a caption.
 
-    `config` gives its sizes; `seed` draws its first weights.
+    Parameters
+    ----------
+    config
+        Sizes.
+    seed
+        Draws the weights.
     """
 
     def __init__(self, config: CaptionerConfig, *, seed: int = 0) -> None:

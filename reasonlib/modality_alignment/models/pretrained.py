@@ -29,7 +29,17 @@ KIND = "answerer of video questions"
 
 
 class BundledAnswerer(NamedTuple):
-    """A system in float32 on the CPU, its words, and how it was `made`: training and measured accuracy."""
+    """A system with what is needed to use it.
+
+    Attributes
+    ----------
+    model
+        In float32, on the CPU.
+    vocabulary
+        Its words.
+    made
+        How it was trained, and what it was measured to do.
+    """
 
     model: TVQA_abc
     vocabulary: Vocabulary
@@ -66,9 +76,17 @@ def save_model(model: TVQA_abc, path: Path, *, vocabulary: Vocabulary, made: Map
 
 @lru_cache(maxsize=2)
 def from_pretrained(name: str | Path = "tvqa-abc") -> BundledAnswerer:
-    """Load a trained system: one of `BUNDLED`, or a file that `save_model` wrote.
+    """Load a trained system.
 
-    Raises `UserError` if there is no such system, or its file is damaged or holds something else.
+    Parameters
+    ----------
+    name
+        One of `BUNDLED`, or a file that `save_model` wrote.
+
+    Raises
+    ------
+    UserError
+        If there is no such system, or its file is damaged or holds something else.
     """
     with reading(find_weights(name, WEIGHTS, BUNDLED), kind=KIND) as bundle:
         model = TVQA_abc(TVQAConfig(**bundle["settings"]))

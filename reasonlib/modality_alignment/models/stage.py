@@ -130,7 +130,12 @@ def _linear(
 class STAGE(nn.Module):
     """Spatio-temporal answerer with grounded evidence.
 
-    `config` gives its sizes and streams; `seed` draws its first weights.
+    Parameters
+    ----------
+    config
+        Sizes and streams.
+    seed
+        Draws the weights.
 
     Notes
     -----

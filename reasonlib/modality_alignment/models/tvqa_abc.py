@@ -120,7 +120,12 @@ class Answered(NamedTuple):
 class TVQA_abc(nn.Module):
     """Video question answering by streams that are matched apart and added up.
 
-    `config` gives its sizes and streams; `seed` draws its first weights.
+    Parameters
+    ----------
+    config
+        Sizes and streams.
+    seed
+        Draws the weights.
     """
 
     def __init__(self, config: TVQAConfig, *, seed: int = 0) -> None:

@@ -79,10 +79,21 @@ CORPORA: dict[str, Corpus] = {
 
 
 def read(task: str, part: str) -> list[Example]:
-    """Read ``train``, ``dev`` or ``test``, as far as there is such a part, of a set of `glue.TASKS`.
+    """Read one part of one set from this machine.
 
-    Raises `ValueError` if there is no such set or part, and `DataError` if the corpus is not on this machine
-    or a line is malformed.
+    Parameters
+    ----------
+    task
+        A name in `reasonlib.multi_task.data.glue.TASKS`.
+    part
+        ``train``, ``dev`` or ``test``, as far as the set has it.
+
+    Raises
+    ------
+    ValueError
+        If there is no such set or part.
+    DataError
+        If the corpus is not on this machine, or a line is malformed.
     """
     if task not in TASKS:
         raise ValueError(f"task must be one of {', '.join(TASKS)}, got {task!r}")

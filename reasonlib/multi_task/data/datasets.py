@@ -48,10 +48,20 @@ def load_simulated(
     relatedness: float = 1.0,
     noise: float = 0.0,
 ) -> Splits:
-    """Simulate the parts of a task of `simulator.TASKS`; a second call gives the same examples.
+    """Simulate one task's parts; a second call gives the same examples.
 
-    `seed` draws the training examples, by default as many as in `SIZES`, with the `relatedness` and `noise`
-    of `simulate`; those of valid and test are the same for every seed, and without noise.
+    Parameters
+    ----------
+    task
+        A name in `reasonlib.multi_task.data.simulator.TASKS`.
+    train
+        Training examples; by default those of `SIZES`.
+    valid, test
+        Examples to validate and measure on; they are the same for every seed, and without noise.
+    seed
+        Draws the training examples.
+    relatedness, noise
+        As of `simulate`; only training labels are noisy.
 
     Raises
     ------

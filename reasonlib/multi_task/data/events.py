@@ -67,8 +67,12 @@ class Event:
 class Speaker:
     """Tells events in words, with the dictionary of a task.
 
-    `draw` chooses among synonyms, voices and articles; `trades` are words that stand for one another in this
-    task, see `world.dictionary`.
+    Parameters
+    ----------
+    draw
+        Chooses among synonyms, voices and articles.
+    trades
+        Words that stand for one another in this task; see `world.dictionary`.
     """
 
     def __init__(self, draw: np.random.Generator, trades: Mapping[str, str]) -> None:

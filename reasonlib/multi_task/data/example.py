@@ -14,6 +14,8 @@ class Task:
 
     Attributes
     ----------
+    name
+        Of the task.
     kind
         One of `KINDS`: classify one sentence, rate a pair, classify a pair, rank a question's candidates.
     labels

@@ -75,6 +75,8 @@ def simulate(
     ----------
     task
         A name in `TASKS`.
+    examples
+        How many.
     seed
         Draws them. More examples of a seed begin with the same ones.
     relatedness

@@ -231,10 +231,23 @@ def train(
 ) -> Trained:
     """Train the encoder and the heads of some tasks; keep the epoch with the best mean on valid.
 
-    There is a split for each of the tasks; its test is not read. A trained system to go on from, `start`, is
-    left as it is, and its heads of these tasks are kept; by default the system is new, on an `encoder` as of
-    `build`. Without `validate` the last epoch counts. The seed of the `options` draws the heads' first
-    weights and the order of the batches.
+    Parameters
+    ----------
+    recipe
+        What to train, and how.
+    splits
+        The tasks, one or more; test is not read.
+    start
+        A trained system to go on from, which is left as it is; its heads of these tasks are kept. By default
+        a new one.
+    encoder
+        As of `build`.
+    validate
+        Whether to choose the epoch by validation; if not, the last one counts.
+    device
+        Where to train.
+    **options
+        Of the run, see `RunOptions`; the seed draws the heads' first weights and the order of the batches.
     """
     seed = options.get("seed", 0)
     if start is None:

@@ -36,7 +36,10 @@ __all__ = ["Answer", "AnswerConfig", "AnswerNetwork"]
 class AnswerConfig:
     """Sizes of an answer network.
 
-    Raises `ValueError` if a size is below 1 or a probability is not at least 0 and below 1.
+    Raises
+    ------
+    ValueError
+        If a size is below 1 or a probability is not at least 0 and below 1.
     """
 
     width: int
@@ -94,7 +97,10 @@ class AnswerNetwork(nn.Module):
         P^k = \mathrm{softmax}(W_3^\top [s^k; x; |s^k - x|; s^k \cdot x]), \quad
         P = \frac{1}{K} \sum_k P^k
 
-    `config` gives its sizes.
+    Parameters
+    ----------
+    config
+        Sizes.
     """
 
     def __init__(self, config: AnswerConfig) -> None:

@@ -60,13 +60,25 @@ class PretrainingConfig:
 
 
 class MaskedBatch(NamedTuple):
-    """Sentences and pairs with masked words, as the encoder reads them."""
+    """Texts with masked words.
+
+    Attributes
+    ----------
+    tokens, words : (B, T)
+        What the encoder reads, and the labels; -100 where no word is predicted.
+    segments : (B, T)
+        0 for the first sentence, 1 for the second.
+    mask : (B, T)
+        True where a token stands.
+    follows : (B,)
+        Whether the second sentence goes on from the first; -100 where there is no second.
+    """
 
     tokens: Int[Tensor, "B T"]
-    words: Int[Tensor, "B T"]  # id of each masked word; -100 where no word is predicted
-    segments: Int[Tensor, "B T"]  # 0 for the first sentence, 1 for the second
-    mask: Bool[Tensor, "B T"]  # True where a token stands
-    follows: Int[Tensor, " B"]  # whether the second goes on from the first; -100 where there is no second
+    words: Int[Tensor, "B T"]
+    segments: Int[Tensor, "B T"]
+    mask: Bool[Tensor, "B T"]
+    follows: Int[Tensor, " B"]
 
     def __len__(self) -> int:
         return len(self.tokens)

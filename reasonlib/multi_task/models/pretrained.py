@@ -29,7 +29,17 @@ KIND = "multi-task network"
 
 
 class BundledSystem(NamedTuple):
-    """A system in float32 on the CPU, its tokenizer, and how it was `made`: training and measured scores."""
+    """A trained system with what is needed to use it.
+
+    Attributes
+    ----------
+    model
+        In float32, on the CPU.
+    tokenizer
+        Of its encoder.
+    made
+        How it was trained, and what it was measured to do.
+    """
 
     model: MultiTask
     tokenizer: Any
@@ -105,9 +115,17 @@ def save_system(model: MultiTask, made: Mapping[str, Any], path: Path) -> Path:
 
 @lru_cache(maxsize=2)
 def from_pretrained(name: str | Path = "mt-dnn") -> BundledSystem:
-    """Load a trained system: one of `BUNDLED`, or a file that `save_system` wrote.
+    """Load a trained system.
 
-    Raises `UserError` if there is no such system, or its file is damaged or holds something else.
+    Parameters
+    ----------
+    name
+        One of `BUNDLED`, or a file that `save_system` wrote.
+
+    Raises
+    ------
+    UserError
+        If there is no such system, or its file is damaged or holds something else.
     """
     with reading(find_weights(name, WEIGHTS, BUNDLED), kind=KIND) as bundle:
         encoder, tokenizer = load_encoder()

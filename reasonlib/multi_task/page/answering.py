@@ -10,10 +10,12 @@ __all__ = ["HeadAnswer", "ask", "ask_all"]
 
 @dataclass(frozen=True, kw_only=True)
 class HeadAnswer:
-    """The answer of the head of a task.
+    """The answer of one head.
 
     Attributes
     ----------
+    task
+        Its name.
     of
         ``first`` or ``second`` where the head reads one sentence; empty where it reads the pair.
     scores

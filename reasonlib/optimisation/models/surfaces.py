@@ -23,10 +23,14 @@ class Surface:
 
     Attributes
     ----------
+    name
+        One word.
     title
         A few words, with the formula.
-    value, gradient
-        From points (..., 2) to heights (...), and to slopes (..., 2).
+    value
+        From points (..., 2) to heights (...).
+    gradient
+        From points (..., 2) to slopes (..., 2).
     box
         What is drawn: ``((left, right), (bottom, top))``.
     start

@@ -205,12 +205,22 @@ def _chosen(turns: int, each: int | None, draw: random.Random) -> Sequence[int]:
 
 
 class TurnBatch(NamedTuple):
-    """Turns of like length, padded: ids and speakers of their tokens, and labels."""
+    """Turns of like length, padded.
+
+    Attributes
+    ----------
+    tokens, roles : (B, T)
+        Ids and speakers.
+    mask : (B, T)
+        True where a token stands.
+    labels : (B, P)
+        Candidate numbers; -100 for a value that training never shows.
+    """
 
     tokens: Int[Tensor, "B T"]
     roles: Int[Tensor, "B T"]
-    mask: Bool[Tensor, "B T"]  # True where a token stands
-    labels: Int[Tensor, "B P"]  # candidate numbers; -100 for a value that training never shows
+    mask: Bool[Tensor, "B T"]
+    labels: Int[Tensor, "B P"]
 
     def __len__(self) -> int:
         return len(self.tokens)

@@ -48,19 +48,39 @@ class CopyConfig:
 
 
 class CopyBatch(NamedTuple):
-    """Turns with the words of each pair's value."""
+    """Turns with the words of each pair's value.
 
-    tokens: Int[Tensor, "B T"]  # ids of the dialogue
-    mask: Bool[Tensor, "B T"]  # True where a token stands
-    gates: Int[Tensor, "B P"]  # 0 none, 1 dontcare, 2 a value
-    values: Int[Tensor, "B P M"]  # ids of the value's words, then ``[SEP]``, then padding (0)
+    Attributes
+    ----------
+    tokens : (B, T)
+        Ids of the dialogue.
+    mask : (B, T)
+        True where a token stands.
+    gates : (B, P)
+        0 none, 1 dontcare, 2 a value.
+    values : (B, P, M)
+        Ids of the value's words, then ``[SEP]``, then padding (0).
+    """
+
+    tokens: Int[Tensor, "B T"]
+    mask: Bool[Tensor, "B T"]
+    gates: Int[Tensor, "B P"]
+    values: Int[Tensor, "B P M"]
 
     def __len__(self) -> int:
         return len(self.tokens)
 
 
 class Written(NamedTuple):
-    """Logits (B, P, 3) of none, dontcare and write, and probabilities (B, P, M, V) of the words."""
+    """What the tracker says.
+
+    Attributes
+    ----------
+    gates : (B, P, 3)
+        Logits of none, dontcare, write.
+    words : (B, P, M, V)
+        Probabilities of the words.
+    """
 
     gates: Float[Tensor, "B P 3"]
     words: Float[Tensor, "B P M V"]
@@ -69,7 +89,12 @@ class Written(NamedTuple):
 class CopyTracker(nn.Module):
     """A GRU encoder, and a GRU decoder that generates or copies.
 
-    `config` gives its sizes; `seed` draws its first weights.
+    Parameters
+    ----------
+    config
+        Sizes.
+    seed
+        Draws the weights.
     """
 
     def __init__(self, config: CopyConfig, *, seed: int = 0) -> None:

@@ -59,12 +59,22 @@ class PretrainingConfig:
 
 
 class MaskedBatch(NamedTuple):
-    """Windows of dialogues with masked words, as the encoder reads them."""
+    """Windows of dialogues with masked words.
+
+    Attributes
+    ----------
+    tokens, words : (B, T)
+        What the encoder reads, and the labels; -100 where no word is predicted.
+    mask : (B, T)
+        True where a token stands.
+    positions : (B, T)
+        Position of each token in its dialogue.
+    """
 
     tokens: Int[Tensor, "B T"]
-    words: Int[Tensor, "B T"]  # id of each masked word; -100 where no word is predicted
-    mask: Bool[Tensor, "B T"]  # True where a token stands
-    positions: Int[Tensor, "B T"]  # of each token in its dialogue
+    words: Int[Tensor, "B T"]
+    mask: Bool[Tensor, "B T"]
+    positions: Int[Tensor, "B T"]
 
     def __len__(self) -> int:
         return len(self.tokens)

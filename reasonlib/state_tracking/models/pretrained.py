@@ -48,7 +48,17 @@ class Tracked(NamedTuple):
 
 
 class BundledTracker(NamedTuple):
-    """A tracker in float32 on the CPU, its tokenizer, and how it was `made`: training and measured scores."""
+    """A tracker with what is needed to use it.
+
+    Attributes
+    ----------
+    model
+        In float32, on the CPU.
+    tokenizer
+        Of its encoder.
+    made
+        How it was trained, and what it was measured to do.
+    """
 
     model: Tracker
     tokenizer: Any

@@ -58,12 +58,22 @@ class SpanBatch(NamedTuple):
 
 
 class Spans(NamedTuple):
-    """What the tracker says about B turns: logits."""
+    """What the tracker says about B turns.
 
-    gates: Float[Tensor, "B P 3"]  # of none, dontcare, value
-    values: Float[Tensor, "B P N"]  # of the candidates
-    starts: Float[Tensor, "B K T"]  # of the tokens, -inf in the padding
-    ends: Float[Tensor, "B K T"]  # the same
+    Attributes
+    ----------
+    gates : (B, P, 3)
+        Logits of none, dontcare, value.
+    values : (B, P, N)
+        Logits of the candidates.
+    starts, ends : (B, K, T)
+        Logits of the tokens, -inf in the padding.
+    """
+
+    gates: Float[Tensor, "B P 3"]
+    values: Float[Tensor, "B P N"]
+    starts: Float[Tensor, "B K T"]
+    ends: Float[Tensor, "B K T"]
 
     def best_spans(self) -> Int[Tensor, "B K 2"]:
         """Return first and last token of the best span of each open pair, last not before first."""

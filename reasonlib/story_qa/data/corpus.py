@@ -226,6 +226,8 @@ def read_file(path: str | os.PathLike[str], task: int | None = None) -> list[Exa
 
     Parameters
     ----------
+    path
+        The file.
     task
         1 to 20; by default the number in a file name such as ``qa3_train.txt``.
 

@@ -71,13 +71,27 @@ def build_vocabulary(examples: Iterable[Example]) -> Vocabulary:
 
 @dataclass(frozen=True)
 class Batch:
-    """What a model of this topic reads."""
+    """What a model of this topic reads.
 
-    sentences: Float[Tensor, "U 2 V"]  # the distinct ones, questions included, as weighed bags of words
-    story: Int[Tensor, "B S"]  # row of `sentences` that each memory slot holds; slot 0 is the latest sentence
-    filled: Bool[Tensor, "B S"]  # True where a slot holds a sentence
-    question: Int[Tensor, " B"]  # row of `sentences` that holds the question
-    answer: Int[Tensor, " B"]  # class of the answer, a word of the vocabulary
+    Attributes
+    ----------
+    sentences : (U, 2, V)
+        The distinct sentences of this batch, questions included, as weighed bags of words.
+    story : (B, S)
+        Row of `sentences` that each memory slot holds; slot 0 is the latest sentence.
+    filled : (B, S)
+        True where a slot holds a sentence.
+    question : (B,)
+        Row of `sentences` that holds the question.
+    answer : (B,)
+        Class of the answer, a word of the vocabulary.
+    """
+
+    sentences: Float[Tensor, "U 2 V"]
+    story: Int[Tensor, "B S"]
+    filled: Bool[Tensor, "B S"]
+    question: Int[Tensor, " B"]
+    answer: Int[Tensor, " B"]
 
     def __len__(self) -> int:
         return len(self.question)

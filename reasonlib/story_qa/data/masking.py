@@ -169,6 +169,8 @@ def mask_tokens(
         Id of [MASK], and V.
     share
         Probability that a word is asked for.
+    generator
+        Source of the random draws.
 
     Returns
     -------

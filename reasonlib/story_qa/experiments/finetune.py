@@ -67,8 +67,16 @@ def fine_tune(
 ) -> training.History:
     """Train encoder and answer head together, in place.
 
-    The pairs of `valid` are measured after every epoch. The seed of the `options` orders the batches and
-    draws the dropout.
+    Parameters
+    ----------
+    model
+        A reader with a pre-trained or a fresh encoder.
+    train, valid
+        Pairs to learn from, and pairs to measure on after every epoch.
+    recipe
+        Batch size in tokens, rate, warm-up.
+    **options
+        Of the run, see `RunOptions`; the seed orders the batches and draws the dropout.
     """
     tokens = max(recipe.tokens, max(train.lengths))
     buckets = LengthBuckets(train.lengths, max_tokens=tokens, seed=options.get("seed", 0))

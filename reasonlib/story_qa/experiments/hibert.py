@@ -85,6 +85,8 @@ def sample_questions(tasks: np.ndarray, shares: Mapping[int, float], rng: np.ran
         Task of every question.
     shares
         Of every task; they sum to 1.
+    rng
+        Source of the random draws.
 
     Returns
     -------
@@ -127,9 +129,17 @@ def train_reader(
 ) -> training.History:
     """Train both levels together, in place.
 
-    Both sets are of `encode_sentences`, with the same answers and the same tasks. With `recipe.practice`,
-    what is held out also says what to practise. The seed of the `options` orders the batches and draws the
-    empty slots.
+    Parameters
+    ----------
+    model
+        With a pre-trained or a fresh sentence encoder.
+    train, valid
+        From `encode_sentences`, with the same answers and the same tasks. With `recipe.practice`, what is
+        held out also says what to practise.
+    recipe
+        Batch size, rate, noise.
+    **options
+        Of the run, see `RunOptions`; the seed orders the batches and draws the empty slots.
     """
     slots, device = model.config.slots, model.ages.device
 

@@ -190,8 +190,17 @@ def learn(
 ) -> training.History:
     """Train a memory network in place.
 
-    Both sets share the vocabulary that the model was made for; `valid` is measured after every epoch. The
-    seed of the `options` orders the batches and draws the random noise.
+    Parameters
+    ----------
+    model
+        Freshly made, or one to train further.
+    train, valid
+        Questions to learn from, and questions to measure on after every epoch. Both must share the
+        vocabulary the model was made for.
+    recipe
+        Batch size, rates, noise, linear start.
+    **options
+        Of the run, see `RunOptions`; the seed orders the batches and draws the random noise.
 
     Returns
     -------

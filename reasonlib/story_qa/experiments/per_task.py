@@ -177,6 +177,8 @@ def evaluate_restarts(model: Restarts, stories: StorySet, *, size: int = 256) ->
 
     Parameters
     ----------
+    model
+        A trained model.
     stories
         The questions.
     size

@@ -174,9 +174,14 @@ class EvidenceReader(nn.Module):
         return encode_by_length(encode, tokens)
 
     def forward(self, batch: Batch, *, attention: bool = False) -> EvidenceReaderOutput:
-        """Score every answer and every sentence; `attention` also returns the weights.
+        """Score every answer and every sentence.
 
-        `batch` is of an `encode_sentences` set, with at most ``config.slots`` sentences a story.
+        Parameters
+        ----------
+        batch
+            From an `encode_sentences` set, with at most ``config.slots`` sentences a story.
+        attention
+            Whether to keep the weights.
         """
         places = torch.cat([batch.question[:, None], batch.story], dim=1)  # (B, S + 1)
         told = torch.cat([batch.filled.new_ones(len(places), 1), batch.filled], dim=1)

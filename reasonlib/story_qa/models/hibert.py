@@ -174,7 +174,12 @@ class SentenceReader(nn.Module):
     def forward(self, batch: Batch, *, attention: bool = False) -> SentenceReaderOutput:
         """Score every answer; `attention` also returns where each sentence looked at every step.
 
-        `batch` is of an `encode_sentences` set, with at most ``config.slots`` sentences a story.
+        Parameters
+        ----------
+        batch
+            From an `encode_sentences` set, with at most ``config.slots`` sentences a story.
+        attention
+            Whether to keep the weights.
         """
         # excerpt: read sentences
         places = torch.cat([batch.question[:, None], batch.story], dim=1)  # (B, S + 1)

@@ -139,7 +139,12 @@ class MemoryNetwork(nn.Module):
     ``words`` holds the tables A, B, C, W of shape (T, V, D) and ``ages`` the temporal tables of shape
     (T, S, D); `Tying` says which is which.
 
-    `config` gives its sizes and tying; `seed` draws its first weights from N(0, init_std).
+    Parameters
+    ----------
+    config
+        Sizes and tying.
+    seed
+        Draws the first weights from N(0, init_std).
 
     Notes
     -----

@@ -127,16 +127,23 @@ def save_memory(
 
     Parameters
     ----------
+    model
+        A trained model.
     vocabulary
-        The words of the model's tables, in their order.
+        The words of its tables, in their order.
     path
-        The file; an older one is replaced.
+        The file.
     made
         How it was trained: anything JSON can hold.
     half
         Store 16 bits a number.
     encoding
         How its sentences were encoded in training.
+
+    Returns
+    -------
+    Path
+        The file written.
 
     Raises
     ------
@@ -162,9 +169,17 @@ def save_memory(
 
 
 def load_memory(path: str | Path | None = None) -> PretrainedMemory:
-    """Read what `save_memory` wrote, by default the bundled memory network.
+    """Read what `save_memory` wrote.
 
-    Raises `UserError` if the file is absent, damaged, or holds something else.
+    Parameters
+    ----------
+    path
+        The file; by default the bundled memory network.
+
+    Raises
+    ------
+    UserError
+        If the file is absent, damaged, or holds something else.
     """
     path = MEMORY if path is None else Path(path)
     remedy = REINSTALL if path == MEMORY else "give the path that save_memory wrote"

@@ -61,7 +61,19 @@ class PretrainedReader(NamedTuple):
 
 
 class PretrainedEvidence(NamedTuple):
-    """A reader that marks its evidence, its tokenizer, the answer of each class, and how it was `made`."""
+    """A reader that marks its evidence, with what is needed to ask it.
+
+    Attributes
+    ----------
+    model
+        In float32, on the CPU.
+    tokenizer
+        Of its sentence encoder.
+    answers
+        The answer of each class.
+    made
+        How it was trained.
+    """
 
     model: EvidenceReader
     tokenizer: Any
@@ -81,6 +93,8 @@ def save_reader(
 
     Parameters
     ----------
+    model
+        A trained model.
     tokenizer
         Of its encoder.
     answers
@@ -149,9 +163,17 @@ def _draft(folder: Path, holds: str) -> Iterator[Path]:
 
 
 def load_reader(folder: str | Path | None = None) -> PretrainedReader:
-    """Read what `save_reader` wrote, by default in ``reasonlib run story_qa/bundle --row reader``.
+    """Read what `save_reader` wrote.
 
-    Raises `UserError` if the folder is absent, damaged, or holds something else.
+    Parameters
+    ----------
+    folder
+        By default where ``reasonlib run story_qa/bundle --row reader --scale paper`` writes it.
+
+    Raises
+    ------
+    UserError
+        If the folder is absent, damaged, or holds something else.
     """
     folder = READER if folder is None else Path(folder)
     remedy = NO_READER if folder == READER else "give the path that save_reader wrote"
@@ -190,9 +212,17 @@ def save_evidence(
 
 
 def load_evidence(folder: str | Path | None = None) -> PretrainedEvidence:
-    """Read what `save_evidence` wrote, by default the bundled reader.
+    """Read what `save_evidence` wrote.
 
-    Raises `UserError` if the folder is absent, damaged, or holds something else.
+    Parameters
+    ----------
+    folder
+        By default the bundled reader.
+
+    Raises
+    ------
+    UserError
+        If the folder is absent, damaged, or holds something else.
     """
     from transformers import AutoConfig, AutoModel, AutoTokenizer
 

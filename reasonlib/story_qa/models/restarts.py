@@ -79,7 +79,12 @@ class Restarts(nn.Module):
 
     ``words`` is (T, R, V, D) and ``ages`` is (T, R, S, D); `Tying` says which table serves as what.
 
-    `config` gives the sizes of each; `seed` draws the first weights of all of them from N(0, init_std).
+    Parameters
+    ----------
+    config
+        Sizes.
+    seed
+        Draws the first weights of all of them from N(0, init_std).
     """
 
     unit: Tensor

@@ -98,6 +98,8 @@ def guesses_by_kind(model: Any, tokens: StoryTokens, *, stories: int) -> plottin
         From `probes.masked_language_model`, trained.
     tokens
         What packs the stories.
+    stories
+        How many.
     """
     kinds: Counter[str] = Counter()
     right: Counter[str] = Counter()
@@ -166,8 +168,12 @@ def attention_example(
 ) -> plotting.Picture:
     """Draw, layer by layer, how [CLS] attends to the sentences of one story of task 13, and the answer.
 
-    It is the first of `examples` with four to eight sentences. The other parameters are those of
-    `changed_input`.
+    Parameters
+    ----------
+    reader, tokens, answers
+        The reader, what packs its input, and its classes.
+    examples
+        Questions to choose from: the first of task 13 with four to eight sentences.
     """
     example = next(item for item in examples if item.task == 13 and 4 <= len(item.story) <= 8)
     predicted = predict_answers(reader, PairSet.encode([example], tokens, answers))[0]
@@ -257,8 +263,14 @@ def longer_stories(
 ) -> plotting.Picture:
     """Draw the accuracy against the number of irrelevant sentences that are added in front of each story.
 
-    The questions of `examples` are on sizes (task 18); `seed` draws the added sentences. The other parameters
-    are those of `changed_input`.
+    Parameters
+    ----------
+    reader, tokens, answers
+        The reader, what packs its input, and its classes.
+    examples
+        Test questions on sizes (task 18).
+    seed
+        Draws the sentences.
     """
     draw = random.Random(seed)
     filler = [sentence for example in simulate(1, 400, seed=62_000) for sentence in example.story]

@@ -29,10 +29,20 @@ def ask_memory(
     *,
     encoding: str = "position",
 ) -> Answer:
-    """Ask a memory network with its vocabulary a question about the S sentences of a story, oldest first.
+    """Ask a memory network.
 
-    The model remembers the latest ``config.slots`` sentences. `encoding` is how its sentences were encoded in
-    training.
+    Parameters
+    ----------
+    model
+        A trained model.
+    vocabulary
+        Its words.
+    sentences
+        The S sentences of the story, oldest first; the model remembers the latest ``config.slots``.
+    question
+        One question.
+    encoding
+        How its sentences were encoded in training.
     """
     example = Example(task=0, story=tuple(sentences), question=question, answer=(), support=(), group=0)
     asked = encode([example], vocabulary, encoding)
@@ -53,7 +63,16 @@ def ask_memory(
 
 @torch.no_grad()
 def ask_reader(reader: pretrained.PretrainedReader, sentences: Sequence[str], question: str) -> Answer:
-    """Ask an encoder that was fine-tuned on the twenty tasks about the S sentences of a story, oldest first.
+    """Ask an encoder that was fine-tuned on the twenty tasks.
+
+    Parameters
+    ----------
+    reader
+        From `pretrained.load_reader`.
+    sentences
+        The S sentences of the story, oldest first.
+    question
+        One question.
 
     Raises
     ------
@@ -94,7 +113,14 @@ def ask_reader(reader: pretrained.PretrainedReader, sentences: Sequence[str], qu
 def ask_evidence(reader: pretrained.PretrainedEvidence, sentences: Sequence[str], question: str) -> Answer:
     """Ask a BERT that reads sentence by sentence and marks those it needs.
 
-    Of the S sentences of the story, oldest first, it remembers the latest ``config.slots``.
+    Parameters
+    ----------
+    reader
+        From `pretrained.load_evidence`.
+    sentences
+        The S sentences of the story, oldest first; it remembers the latest ``config.slots``.
+    question
+        One question.
 
     Raises
     ------

@@ -23,6 +23,8 @@ def texts(number: int, *, stories: int = 640, questions: bool = False) -> list[l
     ----------
     number
         Of the round: every round has different stories, none of which is used to fine-tune or to test.
+    stories
+        How many.
     questions
         Whether each ends with its question and answer, as one more sentence.
     """

@@ -43,6 +43,8 @@ def mask_tokens(
         Probability that a word is asked for.
     rule
         Shares of [MASK], of random words and of words that stay; they sum to one.
+    generator
+        Source of the random draws.
 
     Returns
     -------

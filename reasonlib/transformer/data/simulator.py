@@ -178,10 +178,19 @@ def shares(example: Example) -> dict[tuple[str, ...], float]:
 def simulate(
     task: str, examples: int, *, shortest: int = 4, longest: int = 8, seed: int = 0
 ) -> list[Example]:
-    """Make examples of a task, a key of `TASKS`; the same seed gives the same examples.
+    """Make examples of a task.
 
-    The length of a source is drawn evenly from `shortest` to `longest` tokens. A source of ``recall`` has
-    three tokens a pair and one more; one of ``fork`` is always two.
+    Parameters
+    ----------
+    task
+        A key of `TASKS`.
+    examples
+        How many.
+    shortest, longest
+        Tokens of a source; the length is drawn evenly between them. A source of ``recall`` has three tokens a
+        pair and one more; one of ``fork`` is always two.
+    seed
+        The same seed gives the same examples.
 
     Raises
     ------

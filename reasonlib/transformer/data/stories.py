@@ -187,16 +187,20 @@ def simulate_stories(
     kinds: tuple[str, ...] = KINDS,
     seed: int = 0,
 ) -> list[Story]:
-    """Tell stories, each with a question; the same seed gives the same stories.
+    """Tell stories, each with a question.
 
     Parameters
     ----------
+    stories
+        How many.
     shortest, longest
         Sentences in which something happens.
     reports
         Sentences at the end that report what is known; fewer where less is known.
     kinds
         What may be asked, of `KINDS`.
+    seed
+        The same seed gives the same stories.
 
     Examples
     --------
@@ -217,7 +221,17 @@ def simulate_stories(
 
 @dataclass(frozen=True, slots=True)
 class LabelledStatement:
-    """The sentences of a story, and a statement of one sentence that is true of it or not."""
+    """A story and a sentence that is true of it or not.
+
+    Attributes
+    ----------
+    sentences
+        The story.
+    statement
+        One sentence.
+    true
+        Whether the story says so.
+    """
 
     sentences: tuple[Words, ...]
     statement: Words

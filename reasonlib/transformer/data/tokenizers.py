@@ -30,7 +30,15 @@ UNKNOWN = "[UNK]"
 
 
 class Text(NamedTuple):
-    """A named text to learn from and one to be measured on: running words, in lower case."""
+    """A text to learn from and one to be measured on, in lower-case words.
+
+    Attributes
+    ----------
+    name
+        Of the text.
+    train, held
+        Words, running.
+    """
 
     name: str
     train: tuple[str, ...]
@@ -89,6 +97,8 @@ class Cutter:
 
     Attributes
     ----------
+    name
+        What it is called.
     vocabulary
         Number of tokens it knows, the unknown one not counted.
     cut

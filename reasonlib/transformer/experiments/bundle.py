@@ -86,7 +86,12 @@ def _uncut(number: int) -> list[list[tuple[str, ...]]]:
 def report_accuracy(model: Bert, asked: int) -> dict[str, float]:
     """Measure what is recalled: the share of reports whose one hidden word, the news in it, is guessed.
 
-    One report is asked for in each of `asked` stories.
+    Parameters
+    ----------
+    model
+        Pre-trained.
+    asked
+        How many stories.
     """
     words = story_vocabulary()
     stories, pairs = _asked(asked, words)
@@ -115,7 +120,12 @@ def _asked(number: int, words: Vocabulary) -> tuple[list[Story], Pairs]:
 def head_patterns(model: Bert, asked: int) -> dict[str, float]:
     """Measure the clearest head of each kind: the mean weight it gives where the pattern says.
 
-    `asked` stories end with a report, and what it reports is hidden.
+    Parameters
+    ----------
+    model
+        Pre-trained.
+    asked
+        How many stories with a report; what it reports is hidden.
 
     Returns
     -------

@@ -43,9 +43,18 @@ def fine_tune(
 ) -> training.History:
     """Train all weights on labelled pairs, in place; a history of ten rows.
 
-    Each of the `steps` draws `batch` pairs of `train`; the rate rises to `lr` over the share `warmup` of the
-    steps. The ``accuracy`` on `valid` is measured ten times on the way. The seed of the `options` draws the
-    batches.
+    Parameters
+    ----------
+    model
+        An encoder with its new layer, or with the gap it fills.
+    train
+        Drawn from again and again.
+    steps, batch, lr, warmup
+        Optimiser steps, pairs in each, peak rate, share of the steps over which it rises.
+    valid
+        Measured on ten times on the way, as ``accuracy``.
+    **options
+        Of the run, see `RunOptions`; the seed draws the batches.
     """
     if steps < 1:
         raise ValueError(f"steps must be at least 1, got {steps}")

@@ -195,7 +195,16 @@ def learn(
 ) -> training.History:
     """Train a model in place on examples drawn again and again from a set; ten rows of history.
 
-    The `accuracy` on `valid` is measured ten times on the way. The seed of the `options` draws the batches.
+    Parameters
+    ----------
+    model
+        From `build`.
+    train, valid
+        What to learn from, and what to measure `accuracy` on ten times on the way.
+    recipe
+        Steps, batch, rate.
+    **options
+        Of the run, see `RunOptions`; the seed draws the batches.
 
     Returns
     -------

@@ -80,8 +80,12 @@ class PretrainingOutput(NamedTuple):
 class Bert(nn.Module):
     """An encoder of token, segment and position embeddings, with the heads it is pre-trained by.
 
-    `config` gives its sizes; `seed` draws its first weights: normal, 0.02 at the source's width of 768 and
-    wider the narrower the model.
+    Parameters
+    ----------
+    config : BertConfig
+        Its sizes.
+    seed : int
+        Draws the first weights: normal, 0.02 at the source's width of 768 and wider the narrower the model.
 
     Notes
     -----
@@ -167,6 +171,8 @@ class Classifier(nn.Module):
     ----------
     bert : Bert
         Pre-trained or not; trained on.
+    classes : int
+        How many.
     seed : int
         Draws the new layer.
     """

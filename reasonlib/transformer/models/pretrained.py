@@ -35,7 +35,17 @@ KIND = "story encoder"
 
 
 class PretrainedEncoder(NamedTuple):
-    """An encoder in float32 on the CPU, its words, and how it was `made`: training and measured accuracy."""
+    """An encoder with what is needed to ask it.
+
+    Attributes
+    ----------
+    model
+        In float32, on the CPU.
+    vocabulary
+        The words it knows.
+    made
+        How it was trained, and what it was measured to do.
+    """
 
     model: Bert
     vocabulary: Vocabulary
@@ -81,6 +91,8 @@ def save_encoder(
         Pre-trained.
     vocabulary
         Its words, in the order of its table.
+    path
+        The file.
     made
         How it was trained: anything JSON can hold.
     half

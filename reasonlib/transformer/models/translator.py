@@ -94,7 +94,12 @@ class TranslatorOutput(NamedTuple):
 class Translator(nn.Module):
     """Encoder and decoder over one shared embedding (figure 1 of the source).
 
-    `config` gives its sizes; `seed` draws its first weights.
+    Parameters
+    ----------
+    config : TranslatorConfig
+        Its sizes.
+    seed : int
+        Draws the first weights.
 
     Notes
     -----
@@ -178,7 +183,12 @@ class TaggerOutput(NamedTuple):
 class Tagger(nn.Module):
     """An encoder that answers at every token, all at once: no decoder.
 
-    `config` gives its sizes; `seed` draws its first weights.
+    Parameters
+    ----------
+    config : TranslatorConfig
+        Its sizes.
+    seed : int
+        Draws the first weights.
     """
 
     def __init__(self, config: TranslatorConfig, *, seed: int = 0) -> None:

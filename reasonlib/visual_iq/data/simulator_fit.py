@@ -270,8 +270,17 @@ def public_marginals() -> dict[str, Any]:
 def distances_to_public(problems: Problems, answers: str = "raven") -> list[Distance]:
     """Measure how far problems are from what the public generators make, the farthest first.
 
-    Candidates are compared with those of the public generator `answers`, questions with those of all three.
-    Raises `ValueError` if no public generator makes such answers.
+    Parameters
+    ----------
+    problems
+        Of any configurations.
+    answers
+        Which public generator's candidates to compare with. Questions are compared with those of all three.
+
+    Raises
+    ------
+    ValueError
+        If no public generator makes such answers.
 
     Examples
     --------

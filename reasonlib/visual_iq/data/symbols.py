@@ -75,14 +75,30 @@ def component_symbols(entities: Int[ndarray, "N P S 4"], *, alike: bool = True) 
 
 @dataclass(frozen=True, eq=False)
 class SymbolBatch:
-    """Components of problems, each attribute a symbol in each panel."""
+    """Components of problems, each attribute a symbol in each panel.
 
-    symbols: Int[Tensor, "M P V"]  # row of each symbol in one table of all symbols
-    problem: Int[Tensor, "M"]  # which of the batch's problems a component belongs to
-    filled: Float[Tensor, "G P Q"]  # filled places, for those components that have more than one slot
-    places: Bool[Tensor, "G Q"]  # the places that such a component has
-    grid: Int[Tensor, "G"]  # which problem such a component belongs to
-    target: Int[Tensor, "B"]  # the right candidate
+    Parameters
+    ----------
+    symbols : (M, P, V)
+        Row of each symbol in one table of all symbols.
+    problem : (M,)
+        Which of the batch's problems a component belongs to.
+    filled : (G, P, Q)
+        Filled places, for those components that have more than one slot.
+    places : (G, Q)
+        The places that such a component has.
+    grid : (G,)
+        Which problem such a component belongs to.
+    target : (B,)
+        The right candidate.
+    """
+
+    symbols: Int[Tensor, "M P V"]
+    problem: Int[Tensor, "M"]
+    filled: Float[Tensor, "G P Q"]
+    places: Bool[Tensor, "G Q"]
+    grid: Int[Tensor, "G"]
+    target: Int[Tensor, "B"]
 
     def __len__(self) -> int:
         return len(self.target)
@@ -106,15 +122,25 @@ class SymbolBatch:
 
 @dataclass(frozen=True, eq=False)
 class SymbolSet:
-    """Problems as symbols, ready for batches; `configuration` and `target` are as in `example.Problems`."""
+    """Problems as symbols, ready for batches.
+
+    Parameters
+    ----------
+    configuration, target
+        As in `example.Problems`.
+    symbols
+        Of each component and panel, rows of one table of all symbols; -1 where there is no such component.
+    filled
+        Which places each component fills in each panel; all False for a component of one slot.
+    places
+        Which places each component has; all False for a component of one slot.
+    """
 
     configuration: Int[ndarray, "N"]
     target: Int[ndarray, "N"]
-    symbols: Int[ndarray, "N K P V"]  # rows of one table of all symbols; -1 where there is no such component
-    filled: Bool[
-        ndarray, "N K P Q"
-    ]  # places that a component fills in a panel; all False for a component of one slot
-    places: Bool[ndarray, "N K Q"]  # places that a component has; all False for a component of one slot
+    symbols: Int[ndarray, "N K P V"]
+    filled: Bool[ndarray, "N K P Q"]
+    places: Bool[ndarray, "N K Q"]
 
     def __len__(self) -> int:
         return len(self.target)

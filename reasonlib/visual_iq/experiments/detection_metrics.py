@@ -31,6 +31,8 @@ def measure(
 
     Parameters
     ----------
+    model
+        A trained model.
     panels
         Held out.
     threshold

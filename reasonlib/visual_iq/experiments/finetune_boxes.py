@@ -59,13 +59,27 @@ class Recipe:
 
 
 class Patches(NamedTuple):
-    """What the head reads, and what it should say."""
+    """What the head reads, and what it should say.
 
-    inputs: Float[Tensor, "R F"]  # a patch of features and where it lies
-    boxes: Float[Tensor, "R 4"]  # the boxes they were cut out of, in pixels
-    true: Float[Tensor, "R 4"]  # the boxes of the objects; of a proposal, its own
-    is_object: Float[Tensor, "R"]  # 1 around an object, 0 for a proposal, of which only the type is learnt
-    types: Float[Tensor, "R T"]  # probabilities of the classes, as the head said before
+    Attributes
+    ----------
+    inputs : (R, F)
+        A patch of features and where it lies.
+    boxes : (R, 4)
+        The boxes they were cut out of, in pixels.
+    true : (R, 4)
+        The boxes of the objects; of a proposal, its own.
+    is_object : (R,)
+        1 for a box around an object, 0 for a proposal, of which only the type is learnt.
+    types : (R, 7)
+        Probabilities of the classes, as the head said before.
+    """
+
+    inputs: Float[Tensor, "R F"]
+    boxes: Float[Tensor, "R 4"]
+    true: Float[Tensor, "R 4"]
+    is_object: Float[Tensor, "R"]
+    types: Float[Tensor, "R T"]
 
     def __len__(self) -> int:
         return len(self.boxes)
@@ -81,6 +95,8 @@ def extract_patches(model: Detector, panels: int, *, seed: int, batch: int = 64)
 
     Parameters
     ----------
+    model
+        A trained model.
     panels
         How many to draw.
     seed
@@ -138,7 +154,14 @@ def finetune(
 ) -> training.History:
     """Train the head of types and boxes further, in place; everything else of the detector stays.
 
-    The seed of the `options` draws panels and batches; validation has panels of its own.
+    Parameters
+    ----------
+    model
+        A trained model.
+    recipe
+        How many panels and steps.
+    **options
+        Of the run, see `RunOptions`; the seed draws panels and batches. Validation has panels of its own.
 
     Returns
     -------

@@ -68,9 +68,17 @@ def train(
 ) -> training.History:
     """Train a model on pictures in place.
 
-    The `forward` of the model takes the pictures and gives `logits`. With `valid_set`, which is measured
-    after every epoch, training ends with the weights of the epoch that scored best there. The seed of the
-    `options` orders the batches and draws the dropout.
+    Parameters
+    ----------
+    model
+        Any that `build` makes; its `forward` takes the pictures and gives `logits`.
+    train_set, valid_set
+        Problems to train on, and problems to measure on after every epoch. With `valid_set`, training ends
+        with the weights of the epoch that scored best there.
+    recipe
+        Epochs, batch, rate, loss.
+    **options
+        Of the run, see `RunOptions`; the seed orders the batches and draws dropout.
 
     Returns
     -------

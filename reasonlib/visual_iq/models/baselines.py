@@ -239,8 +239,14 @@ class CandidateLSTM(nn.Module):
 class PanelCNN(nn.Module):
     """Take the panels as sixteen channels of one picture, convolve, answer (Zhang et al. 2019a).
 
-    The convolutions have `width` channels, the hidden layer a width of `hidden` and a `dropout`; `size` is
-    the side of a panel in pixels.
+    Parameters
+    ----------
+    width, hidden
+        Channels of the convolutions, and width of the hidden layer.
+    size
+        Side of a panel in pixels.
+    dropout
+        Of the hidden layer.
     """
 
     def __init__(self, width: int = 32, hidden: int = 512, size: int = 80, dropout: float = 0.5) -> None:
@@ -282,7 +288,10 @@ class PanelResNet(nn.Module):
 class BlindResNet(nn.Module):
     """A ResNet-18 that takes the eight candidates as channels and never sees the context (Benny et al. 2021).
 
-    `width` and `dropout` are as of `PanelResNet`.
+    Parameters
+    ----------
+    width, dropout
+        As of `PanelResNet`.
     """
 
     def __init__(self, width: int = 64, dropout: float = 0.5) -> None:

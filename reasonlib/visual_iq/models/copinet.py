@@ -171,8 +171,8 @@ class RuleContrast(nn.Module):
     ----------
     width
         C.
-    told
-        Width of `r`; 0 without an inference branch.
+    rule_width
+        Width of the rule embedding; 0 without an inference branch.
     """
 
     def __init__(self, width: int, rule_width: int) -> None:

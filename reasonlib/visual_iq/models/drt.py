@@ -109,7 +109,12 @@ class TreeScores(NamedTuple):
 class ResNetDRT(nn.Module):
     """A ResNet-18 over sixteen panels with a dynamic residual tree before its last layers (section 5.2).
 
-    `width` and `dropout` are those of `baselines.PanelResNet`, which this is without the tree; `word` is T.
+    Parameters
+    ----------
+    width, dropout
+        As of `baselines.PanelResNet`, which this is without the tree.
+    word
+        T.
     """
 
     def __init__(self, width: int = 64, dropout: float = 0.5, word: int = 300) -> None:

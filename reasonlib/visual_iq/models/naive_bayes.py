@@ -55,8 +55,8 @@ def choose(problems: Problems, train_set: Problems) -> ndarray:
     ----------
     problems
         To be answered; their targets are not looked at.
-    known
-        Others, of the same layouts, to count on.
+    train_set
+        Other problems, of the same layouts, whose features are counted.
 
     Returns
     -------

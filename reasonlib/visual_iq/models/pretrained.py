@@ -61,6 +61,8 @@ def save_pretrained(
     ----------
     path
         The file; its folder is created.
+    model
+        A trained model.
     provenance
         How it was trained: anything JSON can hold.
     half

@@ -119,7 +119,10 @@ def encode_fused(encoder: Encoder, x: Float[Tensor, "B T D"]) -> Float[Tensor, "
 class PanelEmbedding(nn.Module):
     """Entity feature extraction: one vector for each panel and stream (eq. 3.1 and 3.2, figure 3.5).
 
-    `config` gives its sizes.
+    Parameters
+    ----------
+    config
+        Sizes.
     """
 
     def __init__(self, config: ReasonerConfig, generator: torch.Generator) -> None:
@@ -147,7 +150,10 @@ class Segments(nn.Module):
     A separator stands between two rows. All candidates stand for the third panel of the third row, and none
     is told from another, so that they may change places.
 
-    `config` gives its width, and whether there are separators and a context.
+    Parameters
+    ----------
+    config
+        Width, and whether there are separators and a context.
     """
 
     def __init__(self, config: ReasonerConfig, generator: torch.Generator) -> None:
@@ -189,7 +195,12 @@ class Segments(nn.Module):
 class Reasoner(nn.Module):
     """Choose the candidate that completes the matrix (section 3.2.2 and 3.2.3).
 
-    `config` gives its sizes and parts; `seed` draws its first weights.
+    Parameters
+    ----------
+    config
+        Sizes and parts.
+    seed
+        Draws the first weights.
     """
 
     def __init__(self, config: ReasonerConfig | None = None, *, seed: int = 0) -> None:

@@ -68,9 +68,14 @@ class RelationalConfig:
 
 
 class RelationalOutput(NamedTuple):
-    """Log-probability (B, C) of each candidate in nats, and the `parts` (M, W, C) that add up to it.
+    """What the relational model gives.
 
-    A part is the share of an attribute of a component (`SHARED`); what positions add is not among them.
+    Attributes
+    ----------
+    logits : (B, C)
+        Log-probability of each candidate, in nats.
+    parts : (M, W, C)
+        The share of each attribute of each component (`SHARED`) in it; what positions add is not among them.
     """
 
     logits: Float[Tensor, "B C"]
@@ -80,7 +85,12 @@ class RelationalOutput(NamedTuple):
 class RowRule(nn.Module):
     """Read a rule off complete rows, and say what it makes of an incomplete one.
 
-    `config` gives its sizes, and whether rows are read as rows; `generator` draws its first weights.
+    Parameters
+    ----------
+    config
+        Sizes, and whether rows are read as rows.
+    generator
+        Draws the first weights.
     """
 
     def __init__(self, config: RelationalConfig, generator: torch.Generator) -> None:
@@ -121,7 +131,12 @@ class RowRule(nn.Module):
 class Relational(nn.Module):
     """Predict the third panel of each row, attribute by attribute, from the two other rows.
 
-    `config` gives its sizes and steps; `seed` draws its first weights.
+    Parameters
+    ----------
+    config
+        Sizes and steps.
+    seed
+        Draws the first weights.
     """
 
     def __init__(self, config: RelationalConfig | None = None, *, seed: int = 0) -> None:

@@ -140,12 +140,14 @@ def attention(
     candidate: int | None = None,
     caption: str | None = None,
 ) -> Picture:
-    """Draw which panels a model read to judge a candidate of the problem `index`.
+    """Draw which panels a model read to judge a candidate.
 
     Parameters
     ----------
-    weights : (..., T, T)
-        Maps of the panel encoder for this problem, such as ``attention[layer][problem]``
+    problems, index
+        Which problem.
+    weights
+        Shape (..., T, T): maps of the panel encoder for this problem, such as ``attention[layer][problem]``
         of `reasoner.ReasonerOutput`; they are averaged over all axes but the last two.
     candidate
         0 to 7; by default the right one.

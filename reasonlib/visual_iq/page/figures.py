@@ -158,10 +158,12 @@ def puzzle(
     boxes: bool = False,
     caption: str | None = None,
 ) -> Picture:
-    """Draw the problem `index`: the matrix with its question mark, and the eight candidates.
+    """Draw a problem: the matrix with its question mark, and the eight candidates.
 
     Parameters
     ----------
+    problems, index
+        Which one.
     answer
         Mark the right candidate, and put it into the matrix.
     chosen

@@ -30,6 +30,8 @@ def gaps(copier: "Copier", example: Example, *, names: int = 3) -> plotting.Pict
 
     Parameters
     ----------
+    copier
+        A trained copier.
     example
         The turn.
     names

@@ -137,8 +137,16 @@ def ranking(
 ) -> plotting.Picture:
     """List the likeliest candidates, each with a bar as long as its share.
 
-    `shares` are the probabilities of all candidates, of which the `most` likely ones are listed. The right
-    one, `gold`, is marked, and added where it is not among them.
+    Parameters
+    ----------
+    shares
+        Probability of every candidate.
+    candidates
+        What they say.
+    gold
+        The right one; marked, and added to the list where it is not among the first.
+    most
+        How many to list.
     """
     order = [int(index) for index in shares.argsort()[::-1][:most]]
     if gold is not None and gold in candidates and candidates.index(gold) not in order:

@@ -43,7 +43,15 @@ def tag_shares(tagger: Tagger, words: Sequence[str]) -> Tensor:
 def letters(sentences: Sequence[str] = SENTENCES) -> Picture:
     """Put two taggers into the page: the reader invents names and sees what type they are read as, and why.
 
-    The reader can pick one of `sentences`; the picture of the page without scripts shows the first of them.
+    Parameters
+    ----------
+    sentences
+        What can be picked; the first is tagged here.
+
+    Returns
+    -------
+    Picture
+        To be shown at the end of a cell, or written as a page of its own by ``save``.
 
     Raises
     ------

@@ -129,7 +129,18 @@ def _answering(
 
 
 def scoring(system: BundledSystem | None = None) -> Picture:
-    """Put all heads of a system, by default the bundled one, into the page, and which task helps which."""
+    """Put all heads into the page, and the table of which task helps which.
+
+    Parameters
+    ----------
+    system
+        By default the bundled one.
+
+    Returns
+    -------
+    Picture
+        To be shown at the end of a cell, or written as a page of its own by ``save``.
+    """
     system = from_pretrained() if system is None else system
     data = describe_network(system) | {
         "pairs": [{"name": name, "texts": list(texts)} for name, texts in PAIRS],
@@ -147,7 +158,13 @@ def scoring(system: BundledSystem | None = None) -> Picture:
 
 
 def reasoning(system: BundledSystem | None = None) -> Picture:
-    """Put the inference head of a system, by default the bundled one, into the page, step by step."""
+    """Put the inference head into the page, step by step.
+
+    Parameters
+    ----------
+    system
+        By default the bundled one.
+    """
     system = from_pretrained() if system is None else system
     pairs = [pair for pair in PAIRS if pair[0] != "question and answer"]
     data = describe_network(system) | {

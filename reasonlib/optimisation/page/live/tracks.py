@@ -45,6 +45,8 @@ class Track:
 
     Attributes
     ----------
+    title
+        For the reader.
     window
         What is seen: ``((left, right), (bottom, top))``, four by three.
     start

@@ -20,6 +20,8 @@ class DeepStack(controls.Controlled):
         What the stack is made of; a change begins anew.
     train
         The button that learns `ahead` more steps.
+    ahead
+        How many.
     stack, first, last
         The `live.stack.Stack`, and what its first and its latest pass showed.
     """

@@ -167,6 +167,8 @@ def two_facts(questions: int, seed: int, longest: int = 8) -> list[Example]:
 
     Parameters
     ----------
+    questions
+        How many.
     seed
         Draws the stories.
     longest

@@ -30,8 +30,23 @@ def evidence(
 ) -> Picture:
     """Put a BERT that marks what it needs into the page: the reader picks or writes a story, and asks.
 
-    `reader` is by default the bundled one. Of the `stories` that can be picked, at least one, the first is
-    answered here; by default they are other stories than those of the memory network's figure.
+    Parameters
+    ----------
+    reader
+        By default the one that is bundled with the library.
+    stories
+        What can be picked; the first one's answer is computed here. By default other stories than those of
+        the memory network's figure.
+
+    Returns
+    -------
+    Picture
+        To be shown at the end of a cell, or written as a page of its own by ``save``.
+
+    Raises
+    ------
+    ValueError
+        If there is no story.
     """
     reader = load_evidence() if reader is None else reader
     model, sizes = deepcopy(reader.model), reader.model.encoder.config

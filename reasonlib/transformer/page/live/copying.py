@@ -38,9 +38,16 @@ PARTS: Mapping[str, str] = {
 
 
 class Written(NamedTuple):
-    """The T tokens that a model writes, their end included, and the probability of each.
+    """What a model writes.
 
-    `attention` (T, S) is where each attends in the input: the weights of the last layer, the mean over heads.
+    Attributes
+    ----------
+    tokens
+        T, the end included if it was written.
+    shares
+        The probability of each.
+    attention : (T, S)
+        Where each attends in the input: the weights of the last layer, the mean over heads.
     """
 
     tokens: tuple[str, ...]

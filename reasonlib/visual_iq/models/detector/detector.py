@@ -98,7 +98,10 @@ class DetectorConfig:
 class Detector(nn.Module):
     """Find the entities and the vacant slots of panels.
 
-    `config` gives its sizes and thresholds.
+    Parameters
+    ----------
+    config
+        Sizes and thresholds.
     """
 
     anchors: Tensor

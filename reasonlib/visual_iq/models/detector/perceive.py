@@ -107,10 +107,18 @@ def perceive(
     threshold: float = 0.9,
     batch_size: int = 64,
 ) -> PerceivedProblems:
-    """Read problems from their pictures, `batch_size` panels at a time.
+    """Read problems from their pictures.
 
-    The pictures are grey, 0 to 255, and all panels of a problem have one layout. `threshold` is the least
-    probability of a type.
+    Parameters
+    ----------
+    detector
+        Trained, such as ``from_pretrained("detector")``.
+    images
+        Grey panels, 0 to 255; all panels of a problem have one layout.
+    threshold
+        Least probability of a type.
+    batch_size
+        Panels that the detector reads at once.
 
     Raises
     ------

@@ -49,7 +49,7 @@ class Match(NamedTuple):
     Attributes
     ----------
     object
-        Its index; the nearest one where there is none.
+        Index of the object; of the nearest one where the box stands for no object.
     positive, negative
         Whether the box stands for that object, or for none. A box may be neither.
     """
@@ -156,8 +156,12 @@ class Proposals(NamedTuple):
 class ProposalNetwork(nn.Module):
     """Say of every anchor whether it stands for something, and where exactly that is.
 
-    `width` is the number C of channels of the pyramid. Each cell has `per_cell` anchors around it, on every
-    level the same number, as all levels share one set of weights.
+    Parameters
+    ----------
+    width
+        C, of the pyramid.
+    per_cell
+        Anchors around each cell: the same number on every level, as all levels share one set of weights.
     """
 
     def __init__(self, width: int, per_cell: int) -> None:

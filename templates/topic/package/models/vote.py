@@ -35,7 +35,12 @@ class VoteConfig:
 class Vote(nn.Module):
     """Weigh every position of a row and add up.
 
-    `config` gives its sizes; `seed` draws its first weights.
+    Parameters
+    ----------
+    config
+        Sizes.
+    seed
+        Draws the first weights.
     """
 
     def __init__(self, config: VoteConfig, *, seed: int = 0) -> None:

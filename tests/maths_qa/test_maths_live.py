@@ -99,8 +99,11 @@ def test_a_reader_asks_hides_and_probes(open_figure):
             assert page.locator(".rr-live-token").count() == 0, "no old answer under a refused question"
             page.evaluate(f"{root}.ask('x'.repeat(500))")
             assert "guess" not in page.locator(".rr-live-notes").inner_text(), "there is no answer"
-            page.evaluate(f"{root}.ask('12345 67', null, {{ animate: false }})")
-            assert "so this answer is a guess" in page.locator(".rr-live-notes").inner_text()
+            for typed in ("What is 1 + 1?", "What is the tens digit of -512?", "12345 67"):
+                page.evaluate(f"{root}.ask({typed!r}, null, {{ animate: false }})")
+                assert "so the answer is a guess" in page.locator(".rr-live-notes").inner_text(), typed
+            page.evaluate(f"{root}.ask('What is the tens digit of 7305296?', null, {{ animate: false }})")
+            assert page.locator(".rr-live-notes").inner_text() == "", "other numbers make no other form"
         if name == "filling":
             page.evaluate(f"{root}.hide((character, at) => at < 2)")
             assert page.evaluate(f"{root}.state().hidden") == [0, 1]

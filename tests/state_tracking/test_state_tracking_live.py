@@ -101,3 +101,30 @@ def test_the_figure_opens_where_the_chapter_says(open_figure):
     assert page.get_by_text("taxi-destination attends to these slots").first.is_visible()
     page.get_by_role("button", name="Next turn").click()
     assert page.locator(".rr-tracking-user").count() == 7
+
+
+@pytest.mark.browser
+def test_what_a_reader_types_is_read_as_the_dialogues_are_written(open_figure):
+    page = open_figure(live.tracking())
+    notes = page.locator(".rr-live-notes")
+
+    def write(text):
+        page.evaluate("text => document.querySelector('.rr-tracking').tracking.write(text)", text)
+        return page.locator(".rr-tracking-talk li").last.inner_text()
+
+    opening = page.locator(".rr-tracking-talk li").last.inner_text()
+    for nothing in ("", "  ", "?!", "\U0001f600"):
+        assert write(nothing) == opening and "in words first" in notes.inner_text(), nothing
+    for typed, read in (
+        ("I'd like a CHEAP hotel (in the north)!!!", "user i would like a cheap hotel in the north ."),
+        ("I don't mind; we'll leave at 9:30\u2026", "user i do not mind , we will leave at 09:30 ."),
+        ("I can\u2019t ... well , no .", "user i can not . well , no ."),
+    ):
+        assert write(typed) == read and notes.inner_text() == "", typed
+    write("<b>zork</b> __proto__ 10:15")
+    assert "not in the small tracker's vocabulary" in notes.inner_text()
+    write("i need a taxi " * 200)
+    assert "and this one is longer" in notes.inner_text()
+    page.set_viewport_size({"width": 390, "height": 844})
+    write("x" * 300)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390

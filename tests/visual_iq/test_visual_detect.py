@@ -193,4 +193,17 @@ def test_every_layout_and_step_and_no_shape_at_all(browser, page, width):
         opened.page.get_by_role("button", name="Another panel").click()
         opened.ask("root => root.put(root.read().panel.map(() => [0, 3, 0, 3]))")
         assert {row[1] for row in opened.rows()} == {"empty"}
+        assert "most layouts look the same" in opened.part("said").inner_text()
         opened.check_view()
+
+
+@pytest.mark.browser
+def test_a_size_that_the_pixels_do_not_show_counts_as_right(browser, page):
+    number = next(at for at, layout in enumerate(CONFIGURATIONS) if layout.title == "O-IG")
+    with Live(browser, page) as opened:
+        opened.page.get_by_label("Layout").select_option(str(number))
+        for size in (2, 3):  # squares of 0.6 and 0.7 in the inner grid
+            opened.ask(f"root => root.put(root.read().panel.map((_, slot) => [2, slot ? {size} : 4, 0, 3]))")
+            for row in opened.rows()[1:]:
+                assert row[2].startswith("✓ square"), row
+        assert opened.complaints == []

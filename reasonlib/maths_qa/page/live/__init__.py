@@ -5,6 +5,7 @@ The shell is `reasonlib.display.live`.
 """
 
 import html
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,8 @@ def answering(solvers: Mapping[str, BundledSolver] | None = None) -> Picture:
     solvers = solvers or {name: from_pretrained(name) for name in BUNDLED}
     first = next(iter(solvers.values()))
     problems = new_questions(first)
-    openings = {p.question.split()[0] for family in new_questions(first, 100).values() for p in family}
+    seen = (p.question for family in new_questions(first, 1000).values() for p in family)
+    forms = {re.sub(r"\d+", "0", question) for question in seen}  # whatever its numbers
     config = first.model.config
     return shell.figure(
         "answering",
@@ -79,7 +81,7 @@ def answering(solvers: Mapping[str, BundledSolver] | None = None) -> Picture:
             "names": {name: NAMES[name].capitalize() for name in solvers},
             "titles": {module: module_title(module) for module in problems},
             "problems": {m: [[p.question, p.answer] for p in family] for m, family in problems.items()},
-            "openings": sorted(openings),
+            "forms": sorted(forms),
         },
         models={name: _pack(solver) for name, solver in solvers.items()},
         about=f"Two trained Transformers: {config.layers} + {config.layers} layers, width {config.width}. "

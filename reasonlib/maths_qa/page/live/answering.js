@@ -60,7 +60,7 @@ live("answering", ({ root, stage, data, weights, find }) => {
       !question && "Write a question first.",
       strange.length && `The models know the characters of a keyboard only, not ${listed(few(strange))}.`,
       question.length > data.longestQuestion && `A question has ${data.longestQuestion} characters at most; this one has ${question.length}.`,
-      right === null && !refused && !data.openings.includes(question.split(" ")[0]) && "The models saw other kinds of question in training, so this answer is a guess.",
+      right === null && !refused && !data.forms.includes(question.replace(/\d+/g, "0")) && "The models saw no question of this form in training, so the answer is a guess.",
     ]);
     if (refused) { // no old answer under a new question
       for (const row of [asked, ...columns.map((column) => column.row)]) row.set([]);

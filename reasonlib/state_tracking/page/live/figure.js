@@ -2,8 +2,15 @@
 
 live("tracking", ({ root, stage, data, weights, find }) => {
   const model = weights("tracker");
-  /** Small letters, punctuation apart, as the simulated dialogues are; a time such as 10:15 stays one word. */
-  const split = (text) => tidy(text).toLowerCase().replace(/([.,?!])(?=\s|$)/g, " $1 ").split(/\s+/).filter(Boolean).join(" ");
+  const FULL = { m: "am", d: "would", re: "are", ll: "will", ve: "have", s: "is" };
+  /** As the simulated dialogues are written: small letters, full words, only the marks . , and ? and a time such as 09:30 in one piece. */
+  function split(text) {
+    const plain = tidy(text).toLowerCase().replace(/\bcan't\b/g, "can not").replace(/\bwon't\b/g, "will not").replace(/n't\b/g, " not")
+      .replace(/'(m|d|re|ll|ve|s)\b/g, (_, end) => ` ${FULL[end]}`).replace(/\b\d:\d\d\b/g, "0$&").replace(/[!…]/g, ".").replace(/;/g, ",");
+    const pieces = plain.match(/\d\d:\d\d|[\p{L}\p{N}]+(?:['-]+[\p{L}\p{N}]+)*|[.,?]/gu) ?? [], isMark = (piece) => ".,?".includes(piece);
+    const kept = pieces.filter((piece, at) => at === 0 || !isMark(piece) || !isMark(pieces[at - 1]));
+    return kept.every(isMark) ? "" : kept.join(" ");
+  }
   const domainOf = (pair) => pair.split("-")[0], slotOf = (pair) => pair.slice(pair.indexOf("-") + 1);
   const tracked = new Map(); // what the tracker said of a dialogue so far; the next turn asks for it again
   let turns = [], step = 1, before = {}, result = null, chosen = data.slot;
@@ -40,7 +47,8 @@ live("tracking", ({ root, stage, data, weights, find }) => {
     back.disabled = step <= 1;
     next.disabled = step >= turns.length;
     remark(remarks, [result.unknown.includes(true) && shown.at(-1)[1].split(" ").some((word) => word && !data.tokens.includes(word.toLowerCase()))
-      && "Some words of this turn are not in the small tracker's vocabulary."]);
+      && "Some words of this turn are not in the small tracker's vocabulary.",
+    result.words.length === data.longest && `The tracker reads only the last ${data.longest} tokens of a dialogue, and this one is longer.`]);
     look(changed.includes(chosen) ? chosen : changed.at(-1) ?? (chosen in result.state ? chosen : Object.keys(result.state).at(-1)));
   }
 
@@ -73,7 +81,7 @@ live("tracking", ({ root, stage, data, weights, find }) => {
   function write(text) {
     const words = split(text);
     if (!words) {
-      remark(remarks, ["Write what you answer first."]);
+      remark(remarks, ["Write your answer in words first."]);
       return;
     }
     turns = [...turns.slice(0, step), [split(system.value) || "is there anything else ?", words]];

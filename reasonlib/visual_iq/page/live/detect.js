@@ -29,7 +29,7 @@ function inSlots(layout, detections, levels) {
 live("detect", ({ root, stage, data, weights, find }) => {
   const { levels, layouts } = data, network = new Detector(weights("detector"), data.sizes);
   const random = new Random(data.seed), folds = { triangle: 3, square: 4, pentagon: 5, hexagon: 6, circle: Infinity };
-  let layout = layouts[data.layout], panel = data.panel.map((entity) => [...entity]), chosen = data.slot, answer = null;
+  let layout = layouts[data.layout], panel = data.panel.map((entity) => [...entity]), chosen = data.slot, answer = null, pixels = null;
 
   // What the reader sets
   const layoutMenu = menu("Layout", Object.fromEntries(layouts.map(({ title }, at) => [at, title])), data.layout, (at) => {
@@ -58,6 +58,12 @@ live("detect", ({ root, stage, data, weights, find }) => {
     const fold = folds[levels.types[kind]], turn = Math.abs(levels.angles[a] - levels.angles[b]);
     return fold === Infinity || (turn * fold) % 360 === 0;
   };
+
+  /** Whether a slot's shape is drawn with the same pixels in another size. */
+  function drawnAlike(slot, size) {
+    const other = panel.map((entity, at) => (at === slot ? Object.assign([...entity], { 1: size }) : entity));
+    return panelPixels(layout, other, levels).every((pixel, at) => pixel === pixels[at]);
+  }
 
   /** Show one entity's menus; only levels that this layout draws are offered. */
   function drawEdit() {
@@ -126,7 +132,7 @@ live("detect", ({ root, stage, data, weights, find }) => {
     let count = 0;
     rows.replaceChildren(...panel.map((put, slot) => {
       const read = found[slot]?.levels ?? null;
-      const wrong = (at) => (at === 3 && put[0] ? !alike(put[0], put[3], read[3]) : read[at] !== put[at]);
+      const wrong = (at) => read[at] !== put[at] && !(at === 3 && put[0] && alike(put[0], put[3], read[3])) && !(at === 1 && put[0] && drawnAlike(slot, read[1]));
       const cells = !read ? [make("b", {}, "nothing")] : wordsOf(read).flatMap((word, at) => [at ? " · " : "", make(read[0] === put[0] && wrong(at) ? "b" : "span", {}, word)]);
       const right = read && read[0] === put[0] && (!put[0] || [1, 2, 3].every((at) => !wrong(at)));
       if (right) count++;
@@ -135,6 +141,7 @@ live("detect", ({ root, stage, data, weights, find }) => {
     }));
     const { anchors, proposals, detections } = answer;
     said.replaceChildren(make("strong", {}, `${count} of ${plural(panel.length, "slot")} read right.`),
+      panel.some(([kind]) => kind) ? "" : " Without shapes, most layouts look the same.",
       ` The detector moved ${anchors.length} of ${data.all} anchors, proposed ${plural(proposals.length, "box", "boxes")} and kept ${detections.length}.`);
   }
 
@@ -143,7 +150,8 @@ live("detect", ({ root, stage, data, weights, find }) => {
     drawSlots();
     if (menus) drawEdit();
     if (!same || !answer) {
-      const pixels = panelPixels(layout, panel, levels), context = canvas.getContext("2d"), image = context.createImageData(CANVAS, CANVAS);
+      const context = canvas.getContext("2d"), image = context.createImageData(CANVAS, CANVAS);
+      pixels = panelPixels(layout, panel, levels);
       const whole = new Uint32Array(image.data.buffer); // red, green, blue and alpha of a pixel at once
       for (let at = 0; at < pixels.length; at++) whole[at] = 0xff000000 | (pixels[at] * 0x10101);
       context.putImageData(image, 0, 0);

@@ -59,7 +59,7 @@ WIDTH = 4.2  # inches; at a phone's 340 px a 10 pt letter is still 11 px high
 @contextlib.contextmanager
 def theme() -> Iterator[None]:
     """Draw in the book's look; whatever was set before is back afterwards."""
-    look = {
+    look: dict[Any, Any] = {
         "axes.axisbelow": True,
         "axes.edgecolor": INK,
         "axes.facecolor": "none",

@@ -15,7 +15,7 @@ from typing import IO, Any
 from reasonlib.data.registry import stays_inside
 from reasonlib.errors import DataError
 
-__all__ = ["RATIO", "UNPACKED", "one_line", "unpack"]
+__all__ = ["RATIO", "UNPACKED", "one_line", "unpack", "what_is_wrong"]
 
 BLOCK = 1 << 20  # bytes read at a time
 UNPACKED = 1 << 30  # bytes that any archive may hold
@@ -114,3 +114,13 @@ def _safe(name: str, label: str, link: str | None = None) -> str:
 def one_line(error: BaseException) -> str:
     """Return what an error says in one line."""
     return " ".join(str(error).split()) or type(error).__name__
+
+
+def what_is_wrong(path: Path, error: BaseException) -> str:
+    """Return in one line why NumPy could not read an archive of arrays.
+
+    NumPy takes what is no archive for a pickle or for one array, and its versions say so in different words.
+    """
+    if isinstance(error, OSError) or zipfile.is_zipfile(path):
+        return one_line(error)
+    return "not an archive of arrays"

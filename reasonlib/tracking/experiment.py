@@ -264,14 +264,16 @@ def family(topic: str, every: Mapping[str, Any] | None = None, **common: Any) ->
     return make
 
 
-def by_scale(**settings: tuple[Any, Any, Any]) -> dict[str, dict[str, Any]]:
+def by_scale(**settings: Any) -> dict[str, dict[str, Any]]:
     """Return scales, for `Experiment.scales`, from the values of each setting at smoke, quick and paper.
 
-    >>> by_scale(steps=(2, 100, 600), examples=(40, 8000, 50_000))["quick"]
-    {'steps': 100, 'examples': 8000}
+    What is no tuple is the value at every scale.
+
+    >>> by_scale(steps=(2, 100, 600), lr=0.003)["quick"]
+    {'steps': 100, 'lr': 0.003}
     """
     return {
-        scale: {name: values[index] for name, values in settings.items()}
+        scale: {name: value[index] if isinstance(value, tuple) else value for name, value in settings.items()}
         for index, scale in enumerate(SCALES)
     }
 

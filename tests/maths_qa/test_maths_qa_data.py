@@ -296,6 +296,9 @@ def test_questions_drawn_ahead_are_the_same(tmp_path):
     path.write_bytes(path.read_bytes()[:1000])
     with pytest.raises(DataError, match=r"easy-0-00000\.npz: damaged"):
         draw("measurement__time", 3, folder=tmp_path)
+    path.write_bytes(b"no archive")  # which NumPy takes for a pickle
+    with pytest.raises(DataError, match=r"damaged \(not an archive of arrays\)"):
+        draw("measurement__time", 3, folder=tmp_path)
     blocked = tmp_path / "file"
     blocked.touch()  # no folder can be made below a file: what is drawn is returned all the same
     assert draw("measurement__time", 60, folder=blocked, keep=True) == simulate("measurement__time", 60)

@@ -94,9 +94,7 @@ BUNDLE = Experiment(
     name="goal_dialogue/bundle",
     title="The bundled memory networks",
     rows={name: {"network": name, "match": True} for name in ("n2n", "gn2n", "un2n")},
-    scales=by_scale(
-        dialogues=(8, 60, 500), epochs=(1, 6, 12), batch_size=(32, 32, 32), lr=(0.005, 0.005, 0.005)
-    ),
+    scales=by_scale(dialogues=(8, 60, 500), epochs=(1, 6, 12), batch_size=32, lr=0.005),
     data=subset(DATA, "simulated"),
     run=run_bundle_networks,
     version=data_version,

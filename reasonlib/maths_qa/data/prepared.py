@@ -24,6 +24,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from reasonlib.data.archives import what_is_wrong
 from reasonlib.errors import DataError
 from reasonlib.maths_qa.data.encoding import Encoded
 from reasonlib.maths_qa.data.example import DIFFICULTIES, Problem
@@ -136,7 +137,9 @@ def _read(path: Path, module: str, difficulty: str) -> list[Problem]:
         with open(path, "rb") as file, np.load(file) as arrays:
             characters, lengths = arrays["characters"], arrays["lengths"].astype(np.int64)
     except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error) as error:
-        raise DataError(f"{path}: damaged ({error}); delete it, and it is drawn again") from error
+        raise DataError(
+            f"{path}: damaged ({what_is_wrong(path, error)}); delete it, and it is drawn again"
+        ) from error
     bounds = np.concatenate(([0], np.cumsum(lengths)))
     count, odd = divmod(len(lengths), 2)
     if odd or count > BLOCK or bounds[-1] != len(characters):

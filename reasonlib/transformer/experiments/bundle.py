@@ -177,7 +177,7 @@ BUNDLE = Experiment(
         masked=(2, 400, 4000),
         both=(2, 200, 2500),
         batch=(4, 32, 32),
-        layers=(3, 3, 3),
+        layers=3,
         hidden=(16, 128, 128),
         test_size=(10, 200, 1000),
     ),

@@ -151,7 +151,7 @@ NORM = Experiment(
         test_size=(10, 400, 2000),
         layers=(2, 6, 6),
         deep=(2, 12, 12),
-        lr=(3e-3, 3e-3, 3e-3),
+        lr=3e-3,
     ),
     data=subset(DATA, "simulated"),
     run=run_norm,

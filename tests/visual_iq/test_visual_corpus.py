@@ -286,6 +286,19 @@ def test_a_corrupt_archive_is_said(tmp_path, content):
         assert "pickle.load" not in str(raised.value)  # which NumPy from 2 on advises
 
 
+@pytest.mark.parametrize("words", ["Cannot load file containing pickled data", "This file contains pickled"])
+def test_what_numpy_says_of_another_file_is_not_quoted(tmp_path, monkeypatch, words):
+    def load(file):
+        raise ValueError(words)
+
+    file = place(tmp_path)
+    file.write_bytes(b"no archive")
+    monkeypatch.setattr(np, "load", load)  # as versions before and from 2 on
+    for call in (read, read_images):
+        with pytest.raises(DataError, match=r"corrupt or no .npz of a problem \(not an archive of arrays\)"):
+            call(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("offset", "value"),
     [(6, 99), (8, 1), (10, 99)],

@@ -31,6 +31,7 @@ import numpy as np
 from jaxtyping import Int, UInt8
 from numpy import ndarray
 
+from reasonlib.data.archives import what_is_wrong
 from reasonlib.errors import DataError, UserError
 from reasonlib.visual_iq.data.annotations import read_annotations
 from reasonlib.visual_iq.data.corpus_format import (
@@ -269,9 +270,7 @@ def _archive(path: Path, image: UInt8[ndarray, "16 160 160"] | None = None) -> t
     except DataError:
         raise
     except _BAD as error:
-        what = str(error).splitlines()[0] if str(error) else type(error).__name__
-        if what.startswith("This file contains pickled") or "context manager" in what:
-            what = "not an archive of arrays"  # NumPy takes anything else for a pickle, or for one array
+        what = what_is_wrong(path, error)
         raise DataError(
             f"{path}: corrupt or no .npz of a problem ({what}); write or fetch it again"
         ) from None

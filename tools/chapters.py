@@ -14,7 +14,6 @@ import yaml
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "_build"
 SCALES = ("smoke", "quick", "paper")
-YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # PyYAML has the first where libyaml was there
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,7 @@ def front_matter(text: str) -> dict[str, Any]:
     if not text.startswith("---\n"):
         return {}
     end = text.find("\n---", 4)
-    return (yaml.load(text[4:end], YAML) or {}) if end > 0 else {}
+    return (yaml.safe_load(text[4:end]) or {}) if end > 0 else {}
 
 
 def pages(toc: Path = ROOT / "_toc.yml") -> list[Page]:
@@ -114,7 +113,7 @@ def pages(toc: Path = ROOT / "_toc.yml") -> list[Page]:
             for each in node:
                 walk(each)
 
-    walk(yaml.load(toc.read_text(encoding="utf-8"), YAML))
+    walk(yaml.safe_load(toc.read_text(encoding="utf-8")))
     return found
 
 

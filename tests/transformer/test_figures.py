@@ -67,7 +67,7 @@ def test_the_grid_says_what_was_not_taken_out(folder):
     cells = re.findall(r"<td[^>]*>(.*?)</td>", picture.html)
     assert len(cells) == 4 and cells.count("–") == 2
     assert cells[0].startswith(f"{mean(measured(folder, 'copy', 'exact')):.2f}<br>")
-    assert "1 to 2 seeds, smoke scale" in picture.alt
+    assert "(smoke scale, simulated (stand-in), 1 to 2 seeds)" in picture.alt
 
 
 def test_labels_and_what_they_bring(folder):

@@ -79,6 +79,7 @@ def test_longer_runs_appear_once_they_are_measured(monkeypatch):
 
 
 def test_models_are_told_apart_by_candidates_they_were_not_trained_on():
+    assert "(paper scale, regenerated, " in charts.accuracy_by_answer_set().html, "the legend names the sets"
     shown = str(charts.accuracy_on_other_sets())
     for model in ("the reasoner, 50 passes", "row predictor, 25 passes"):
         assert f"{model}: RAVEN " in shown

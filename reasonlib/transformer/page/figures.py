@@ -99,15 +99,8 @@ def bars(
     return plotting.show(
         plotting.bars(drawn, unit=unit, limits=(0, 1)),
         alt=f"{subject}: {unit}",
-        caption=f"{subject}: mean and 95 % interval over {_seeds(groups)}, simulated.",
+        caption=f"{subject}: mean and 95 % interval; {results.together(map(results.origin, groups))}.",
     )
-
-
-def _seeds(groups: Sequence[records.Group]) -> str:
-    counts = sorted({len(group.records) for group in groups})
-    scales = " and ".join(sorted({group.scale for group in groups}))
-    many = f"{counts[0]} to {counts[-1]} seeds" if len(counts) > 1 else f"{counts[0]} seeds"
-    return f"{'1 seed' if counts == [1] else many}, {scales} scale"
 
 
 def solved(
@@ -144,10 +137,10 @@ def solved(
             f'<tr><th scope="row" style="text-align:left">{html.escape(name)}</th>{"".join(cells)}</tr>'
         )
     heads = "".join(f'<th scope="col">{html.escape(task)}</th>' for task in tasks)
-    over = _seeds(groups) if groups else "0 seeds"
+    over = results.together(map(results.origin, groups)) or "nothing measured"
     said = (
-        "Share of answers with every token right, mean ± standard deviation over "
-        f"{over}, simulated; – where the model has no such part."
+        f"Share of answers with every token right, mean ± standard deviation ({over}); "
+        "– where the model has no such part."
     )
     body = (
         f'<div class="rr" style="overflow-x:auto" tabindex="0" role="region" aria-label="Tasks and parts">'

@@ -104,7 +104,7 @@ def passes_of(group: records.Group) -> str:
 def accuracy_by_answer_set(compared: Mapping[str, str] = COMPARED) -> plotting.Picture:
     """Draw what each model solves of each answer set, each trained on that set."""
     found: dict[str, dict[str, float]] = {ANSWER_SETS[name]: {} for name in DISTRACTORS}
-    origins: dict[str, None] = {}
+    origins: list[str] = []
     missing = False
     for label, row in compared.items():
         experiment, _, word = row.partition(":")
@@ -114,7 +114,8 @@ def accuracy_by_answer_set(compared: Mapping[str, str] = COMPARED) -> plotting.P
             missing |= summary is None
             if group and summary:
                 found[ANSWER_SETS[name]][label] = summary.mean
-                origins[f"{group.scale} scale{', stale' if group.stale else ''}"] = None
+                named = f"{group.data.name} ({group.data.kind})"  # the legend names the sets
+                origins.append(results.origin(group).replace(named, group.data.kind))
     return plotting.show(
         plotting.bars(
             {name: solved for name, solved in found.items() if solved},
@@ -123,7 +124,7 @@ def accuracy_by_answer_set(compared: Mapping[str, str] = COMPARED) -> plotting.P
         ),
         alt="Share of test problems that each model solves on RAVEN, I-RAVEN and RAVEN-FAIR",
         caption="Share of test problems solved by models trained and tested on the same answer set "
-        f"({' and '.join(origins)}, simulated). Chance is 0.125."
+        f"({results.together(origins)}). Chance is 0.125."
         + (" Where a bar is missing, nothing was measured." if missing else ""),
     )
 
@@ -151,7 +152,7 @@ def accuracy_on_other_sets(
         The set they were trained on.
     """
     found: dict[str, dict[str, float]] = {}
-    origins: dict[str, None] = {}
+    origins: list[str] = []
     for label, row in models:
         experiment, _, word = row.partition(":")
         group = records.best(experiment, word, data=trained)
@@ -159,14 +160,14 @@ def accuracy_on_other_sets(
             continue
         solved = {ANSWER_SETS[name]: group.summary(f"accuracy_on_{name}") for name in DISTRACTORS}
         found[f"{label}, {passes_of(group)}"] = {name: one.mean for name, one in solved.items() if one}
-        origins[results.origin(group)] = None
+        origins.append(results.origin(group))
     if not found:
         raise UserError("nothing was measured that could be drawn; reasonlib run visual_iq/longer")
     return plotting.show(
         plotting.bars(found, unit="share solved; chance is 0.125", limits=(0, 1)),
         alt=f"Share of test problems solved of each answer set by models trained on {ANSWER_SETS[trained]}",
         caption=f"Share of test problems solved by models trained on {ANSWER_SETS[trained]} alone and tested "
-        f"on all three answer sets ({'; '.join(origins)}).",
+        f"on all three answer sets ({results.together(origins)}).",
     )
 
 

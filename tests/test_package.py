@@ -14,7 +14,7 @@ import reasonlib
 PACKAGE = Path(reasonlib.__file__).parent
 ROOT = PACKAGE.parent
 
-HEAVY = ("accelerate", "dask", "matplotlib", "pandas", "sklearn", "torch", "transformers")
+HEAVY = ("accelerate", "dask", "matplotlib", "pandas", "seaborn", "sklearn", "torch", "transformers")
 EXTRAS = (
     "IPython",
     "dask",

@@ -34,7 +34,7 @@ PACKAGE = Path(__file__).resolve().parent.parent
 BEGIN = re.compile(r"^\s*# excerpt: (?P<name>\S.*?)\s*$")
 END = re.compile(r"^\s*# end excerpt\s*$")
 TOOLING = re.compile(r"\s*#\s*(?:type: ignore|noqa|pragma|fmt:|pylint).*$")
-DRAWING = {"plotting", "plt", "axes", "print"}
+DRAWING = {"plotting", "plt", "axes", "seaborn", "print"}
 
 
 @dataclass(frozen=True, kw_only=True)

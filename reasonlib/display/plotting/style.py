@@ -10,6 +10,7 @@ from math import ceil
 from typing import Any
 
 import matplotlib
+import seaborn
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -59,54 +60,47 @@ WIDTH = 4.2  # inches; at a phone's 340 px a 10 pt letter is still 11 px high
 @contextlib.contextmanager
 def theme() -> Iterator[None]:
     """Draw in the book's look; whatever was set before is back afterwards."""
-    look: dict[Any, Any] = {
-        "axes.axisbelow": True,
+    style = {
         "axes.edgecolor": INK,
-        "axes.facecolor": "none",
-        "axes.formatter.useoffset": False,
-        "axes.grid": True,
         "axes.labelcolor": INK,
-        "axes.labelsize": 10,
-        "axes.linewidth": 0.8,
-        "axes.prop_cycle": cycler(color=PALETTE, linestyle=DASHES),
-        "axes.spines.right": False,
-        "axes.spines.top": False,
-        "axes.titlelocation": "left",
-        "axes.titlesize": 10.5,
-        "figure.constrained_layout.use": True,
+        "axes.facecolor": "none",
         "figure.facecolor": "none",
-        "font.family": ["DejaVu Sans"],
-        "font.size": 10,
-        "grid.alpha": 0.25,
+        "savefig.facecolor": "none",
+        "text.color": INK,
+        "xtick.color": INK,
+        "ytick.color": INK,
         "grid.color": INK,
-        "grid.linestyle": "-",
-        "grid.linewidth": 0.6,
+        "font.family": ["DejaVu Sans"],
+    }
+    size = {
+        "font.size": 10,
+        "axes.labelsize": 10,
+        "axes.titlesize": 10.5,
+        "xtick.labelsize": 9.5,
+        "ytick.labelsize": 9.5,
         "legend.fontsize": 9.5,
-        "legend.frameon": False,
         "legend.title_fontsize": 9.5,
         "lines.linewidth": 1.8,
         "lines.markersize": 5,
-        "lines.solid_capstyle": "round",
-        "patch.edgecolor": "white",
-        "patch.force_edgecolor": True,
-        "patch.linewidth": 1,
+        "grid.linewidth": 0.6,
+        "axes.linewidth": 0.8,
+    }
+    rest = {
+        "axes.prop_cycle": cycler(color=PALETTE, linestyle=DASHES),
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.titlelocation": "left",
+        "axes.formatter.useoffset": False,
+        "grid.alpha": 0.25,
+        "legend.frameon": False,
+        "figure.constrained_layout.use": True,
         "svg.fonttype": "path",
         "svg.hashsalt": "reasonlib",
-        "text.color": INK,
-        "xtick.bottom": False,
-        "xtick.color": INK,
-        "xtick.labelsize": 9.5,
-        "xtick.major.size": 6,
-        "xtick.major.width": 1.25,
-        "xtick.minor.size": 4,
-        "xtick.minor.width": 1,
-        "ytick.color": INK,
-        "ytick.labelsize": 9.5,
-        "ytick.left": False,
-        "ytick.major.size": 6,
-        "ytick.major.width": 1.25,
-        "ytick.minor.size": 4,
-        "ytick.minor.width": 1,
+    }
+    look = {
+        **seaborn.axes_style("whitegrid", style),
+        **seaborn.plotting_context("notebook", rc=size),
+        **rest,
     }
     with matplotlib.rc_context(look):
         yield

@@ -97,6 +97,7 @@ def spreads(
     *,
     names: Mapping[str, str],
     data: str | None = None,
+    scale: str | None = None,
     factor: float = 1.0,
 ) -> tuple[dict[str, Spread], set[str]]:
     """Summarise a metric of the rows that have records, for `reasonlib.display.plotting.bars`.
@@ -111,6 +112,8 @@ def spreads(
         What to call a row; its own name where there is none.
     data
         Only records of this data set.
+    scale
+        Only records of this scale.
     factor
         Multiplies the values, such as 100 for points.
 
@@ -124,7 +127,7 @@ def spreads(
     values = {}
     origins = set()
     for experiment, row in rows:
-        group = records.best(experiment, row, data=data)
+        group = records.best(experiment, row, data=data, scale=scale)
         summary = None if group is None else group.summary(metric)
         if group is not None and summary is not None:
             values[names.get(row, row)] = spread(summary, factor=factor)

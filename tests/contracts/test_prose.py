@@ -33,10 +33,12 @@ def fitting(patterns: str) -> list[str]:
     return found
 
 
-def values(run: str, *, seeds: bool = False, data: str | None = None) -> list[float]:
+def values(
+    run: str, *, seeds: bool = False, data: str | None = None, scale: str | None = None
+) -> list[float]:
     """What the records say, in ascending order: the mean of each row, or each seed of one row."""
     experiment, rows, metric = run.split()
-    groups = [records.best(experiment, row, data=data) for row in rows.split(",")]
+    groups = [records.best(experiment, row, data=data, scale=scale) for row in rows.split(",")]
     if seeds:
         return sorted(record.metrics[metric] for record in groups[0].records)
     return sorted(group.summary(metric).mean for group in groups)
@@ -49,11 +51,11 @@ def written(source: Mapping[str, Any]) -> str:
         return verdict
     if "count" in source:
         return WORDS[fitting(source["count"]).count(source["as"])]
-    seeds, data = source.get("seeds", False), source.get("data")
-    value = values(source["run"], seeds=seeds, data=data)[source.get("pick", 0)]
+    seeds, where = source.get("seeds", False), {name: source.get(name) for name in ("data", "scale")}
+    value = values(source["run"], seeds=seeds, **where)[source.get("pick", 0)]
     if "less" in source:
         experiment, _, metric = source["run"].split()
-        value -= values(f"{experiment} {source['less']} {metric}", data=data)[0]
+        value -= values(f"{experiment} {source['less']} {metric}", **where)[0]
     exact = Decimal(str(round(value * source.get("times", 1), 9)))
     number = exact.quantize(Decimal(1).scaleb(-source.get("digits", 0)), ROUND_HALF_UP)
     return WORDS[int(number)] if source.get("words") else str(number)

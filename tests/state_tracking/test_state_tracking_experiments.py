@@ -97,7 +97,7 @@ def test_the_bundled_tracker_tracks():
 
 def test_a_dialogue_beyond_the_position_table_loses_its_oldest_tokens():
     tracker = from_pretrained()
-    encoder = tracker.model.encoder
+    encoder = tracker.model.tracker.encoder
     chatter = [("", "i need a hotel . " * 100)] * 4
     tracked = tracker.track([*chatter, *TURNS])
     assert len(tracked.tokens) == len(PAIRS) + encoder.nowhere - encoder.first
@@ -107,7 +107,7 @@ def test_a_dialogue_beyond_the_position_table_loses_its_oldest_tokens():
 
 def test_what_is_saved_is_loaded(tmp_path):
     tracker = from_pretrained()
-    path = save_tracker(tracker.model, tracker.tokenizer, {"joint_goal": 0.5}, tmp_path / "copy.safetensors")
+    path = save_tracker(tracker.model, {"joint_goal": 0.5}, tmp_path / "copy.safetensors")
     assert from_pretrained(path).track(TURNS).state == tracker.track(TURNS).state
     assert from_pretrained(path).made == {"joint_goal": 0.5}
     with pytest.raises(UserError, match="there is no trained model"):

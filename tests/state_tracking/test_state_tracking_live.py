@@ -6,7 +6,9 @@ import torch
 from reasonlib.display import live as shell
 from reasonlib.state_tracking.data.encoding import TurnTokens
 from reasonlib.state_tracking.data.example import Dialogue, Turn
+from reasonlib.state_tracking.data.ontology import PAIRS
 from reasonlib.state_tracking.models.pretrained import from_pretrained
+from reasonlib.state_tracking.models.span import LONGEST_SPAN, OPEN, Spans
 from reasonlib.state_tracking.page import live
 
 NETWORK = shell.code(live.FOLDER / "network.js")
@@ -20,7 +22,7 @@ def rounded():
     """Load the tracker with the weights as the page gets them."""
     tracker = from_pretrained.__wrapped__(attention=True)
     state = shell.round_weights(live.weights_of(tracker), bits=8)
-    table = "encoder.encoder.embeddings.position_embeddings.weight"
+    table = "tracker.encoder.encoder.embeddings.position_embeddings.weight"
     whole = dict(tracker.model.state_dict())
     whole |= {name: tensor for name, tensor in state.items() if name != table}
     whole[table] = torch.cat([state[table], whole[table][len(state[table]) :]])
@@ -31,21 +33,22 @@ def rounded():
 BODY = """
 const [model, data, turns, blocked] = given;
 const result = track(new Weights(model), data, turns, { blocked });
-return { state: result.state, gates: result.gates, values: result.values,
-         words: result.words, row: Array.from(result.attention.at(-1)[1].row(3)) };
+return { state: result.state, sure: result.sure, words: result.words,
+         row: Array.from(result.attention.at(-1)[1].row(3)) };
 """
 
 
 @pytest.mark.parametrize("blocked", [False, True])
 def test_the_page_computes_what_pytorch_computes(javascript, blocked):
     tracker = rounded()
-    tracker.model.encoder.blocked = blocked
+    tracker.model.tracker.encoder.blocked = blocked
     packed = shell.pack_weights(live.weights_of(from_pretrained()), bits=8)
     given = [packed, live.describe_network(tracker), [list(turn) for turn in TURNS], blocked]
     theirs = javascript(NETWORK, BODY, given)
     ours = tracker.track(TURNS, attention=True)
     assert theirs["state"] == ours.state
     assert theirs["words"] == list(ours.tokens[30:])
+    assert theirs["sure"] == pytest.approx(ours.confidence, abs=1e-3)
     torch.testing.assert_close(torch.tensor(theirs["row"]), ours.attention[-1, 1, 3], atol=1e-4, rtol=1e-3)
 
 
@@ -55,7 +58,19 @@ def test_tokens_in_the_page_are_those_of_the_library(javascript):
     ids, roles, _ = TurnTokens(tracker.tokenizer).history(Dialogue(name="", turns=turns), len(turns) - 1)
     body = "return turnTokens(given[1], new Vocabulary(given[0], { unknown: '[UNK]' }), 320);"
     theirs = javascript(NETWORK, body, [live.describe_network(tracker)["tokens"], TURNS])
-    assert theirs == {"ids": ids, "roles": roles}
+    assert (theirs["ids"], theirs["roles"]) == (ids, roles)
+
+
+def test_a_span_is_the_best_pair_of_tokens(javascript):
+    draw = torch.Generator().manual_seed(0)
+    starts, ends = torch.randn(2, 20, 12, generator=draw)
+    nothing = torch.empty(1, 0)
+    for first, last in zip(starts, ends, strict=True):
+        said = Spans(nothing, nothing, first[None, None], last[None, None], None)
+        theirs = javascript(
+            NETWORK, "return bestSpan(...given);", [first.tolist(), last.tolist(), LONGEST_SPAN]
+        )
+        assert theirs == said.best_spans()[0, 0].tolist()
 
 
 def test_the_figure_is_small_and_says_what_it_shows():
@@ -86,6 +101,10 @@ def test_a_reader_steps_through_and_writes(open_figure):
         page.get_by_role("button", name="Next turn").click()
     shown = page.evaluate("document.querySelector('.rr-tracking').tracking.state()")
     assert shown == rounded().track(TURNS).state
+    for pair, value in shown.items():
+        page.locator(f".rr-tracking-slot[aria-label^='{pair} is']").click()
+        marked = " ".join(page.locator(".rr-tracking-marked").all_inner_texts())
+        assert marked == (value if PAIRS.index(pair) in OPEN and value != "dontcare" else "")
     page.evaluate("document.querySelector('.rr-tracking').tracking.write('I need a hotel in the north.')")
     assert page.evaluate("document.querySelector('.rr-tracking').tracking.state()")
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-__all__ = ["SIZES", "Place", "World", "make_world"]
+__all__ = ["NAME_WORDS", "SIZES", "Place", "World", "make_world"]
 
 AREAS = ("centre", "north", "south", "east", "west")
 PRICES = ("cheap", "moderate", "expensive")
@@ -33,6 +33,9 @@ _LAST = {
     "hotel": ("lodge", "inn", "rest", "court", "manor", "guesthouse"),
     "attraction": ("hall", "gardens", "collection", "stage", "tower", "works"),
 }
+
+NAME_WORDS = (*_FIRST, *(word for last in _LAST.values() for word in last))
+"""All words of which names are made."""
 
 SIZES = {"small": (6, 4, 4, 6), "medium": (12, 8, 8, 12), "large": (60, 18, 16, 60)}
 """Names a domain, foods, towns and times of day for each size of city."""

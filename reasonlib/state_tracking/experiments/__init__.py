@@ -76,6 +76,21 @@ BASELINES = _trackers(
     },
 )
 
+LONG: Mapping[str, Any] = {**SMALL, "layout": "merge", "system": "span", "curriculum_share": 0.2}
+LONG_SCALES = extend_scales(SCALES, paper={"dialogues": 60000, "valid_size": 100})
+
+SPANS = _trackers(
+    "spans",
+    "Spans after long training, with and without attention among domain-slot tokens",
+    {
+        "merge": {**LONG, "blocked": False},
+        "merge-blocked": {**LONG, "blocked": True},
+        "renamed": {**LONG, "renamed": 0.5},
+    },
+    scales=LONG_SCALES,
+    data=subset(DATA, "simulated", "simulated-unseen"),
+)
+
 ENCODERS = _trackers(
     "encoders",
     "Both layouts on pre-trained encoders (tables 4.1, 4.2 and 4.5)",
@@ -142,21 +157,16 @@ BUNDLE = Experiment(
     title="The bundled encoder and tracker",
     rows={
         "encoder": {},
-        "tracker": {**SMALL, "layout": "merge", "further_lr": 2e-3},
+        "tracker": {**LONG, "renamed": 0.5},
     },
-    scales={
-        **extend_scales(
-            SCALES,
-            smoke={"steps": 2, "texts": 40, "further": 4},
-            quick={"steps": 60, "texts": 300, "further": 50},
-        ),
-        "paper": {
-            "dialogues": 4000, "valid_size": 40, "test_size": 200, "epochs": 1, "further": 3000,
-            "steps": 2400, "texts": 6000,
-        },
-    },
+    scales=extend_scales(
+        LONG_SCALES,
+        smoke={"steps": 2, "texts": 40},
+        quick={"steps": 60, "texts": 300},
+        paper={"steps": 2400, "texts": 6000},
+    ),
     data=subset(DATA, "simulated"),
     run=_make,
-)  # fmt: skip
+)
 
-EXPERIMENTS = {one.name: one for one in (RELATIONS, BASELINES, ENCODERS, PRETRAINED, COST, BUNDLE)}
+EXPERIMENTS = {one.name: one for one in (RELATIONS, BASELINES, SPANS, ENCODERS, PRETRAINED, COST, BUNDLE)}

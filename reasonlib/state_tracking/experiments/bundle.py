@@ -6,13 +6,11 @@
 A run at ``paper`` replaces the files; at a smaller scale it only measures.
 """
 
-from dataclasses import replace
-
 import torch
 
 from reasonlib.state_tracking.data.encoding import TurnTokens
-from reasonlib.state_tracking.data.simulator import SimulatorConfig, simulate
-from reasonlib.state_tracking.experiments.train import fit_tracker, load_splits
+from reasonlib.state_tracking.data.simulator import simulate
+from reasonlib.state_tracking.experiments.train import fit_tracker
 from reasonlib.state_tracking.models.encoder import BUNDLED
 from reasonlib.state_tracking.models.pretrain import (
     PretrainingConfig,
@@ -21,6 +19,7 @@ from reasonlib.state_tracking.models.pretrain import (
     save_encoder,
 )
 from reasonlib.state_tracking.models.pretrained import save_tracker
+from reasonlib.state_tracking.models.span import SpanTracker
 from reasonlib.tracking.experiment import Measured, Trial
 from reasonlib.tracking.trials import measured
 from reasonlib.training.batching import mask_of, pad
@@ -63,24 +62,10 @@ def masked_accuracy(model: torch.nn.Module, tokenizer: object, *, dialogues: int
 
 
 def make_tracker(trial: Trial) -> Measured:
-    """Train the source's tracker (DS-merge) in two stages, and write it if the scale is ``paper``.
-
-    The first stage passes several times over the dialogues of the set; the second goes on at a lower rate
-    with dialogues that the first has not shown.
-    """
-    settings, splits = trial.settings, load_splits(trial)
-    prepared, first = fit_tracker(trial.stage("first"), splits=splits)
-    if first.stopped != "finished":  # the second stage starts from the end of the first alone
-        return first
-    fresh = tuple(simulate(settings["further"], 21, SimulatorConfig(inherit=0.8, long=0.0)))
-    second = trial.stage("further", epochs=1, lr=settings["further_lr"], curriculum_length=0)
-    prepared, result = fit_tracker(second, splits=splits._replace(train=fresh), start=prepared)
-    result = replace(
-        result,
-        steps_done=first.steps_done + result.steps_done,
-        steps_planned=first.steps_planned + result.steps_planned,
-    )
+    """Train a tracker with spans (DS-merge), and write it if the scale is ``paper``."""
+    prepared, result = fit_tracker(trial)
+    assert isinstance(prepared.model, SpanTracker)
     if trial.scale == "paper" and result.stopped == "finished":
         made = {name: round(value, 4) for name, value in result.metrics.items() if "." not in name}
-        save_tracker(prepared.model, prepared.tokenizer, {"seed": trial.seed, **made})
+        save_tracker(prepared.model, {"seed": trial.seed, **made})
     return result

@@ -7,6 +7,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -24,10 +25,11 @@ from reasonlib.state_tracking.data.encoding import (
 )
 from reasonlib.state_tracking.data.example import ORIGINS, Dialogue
 from reasonlib.state_tracking.data.metrics import gate_scores, inherited_pairs, score
-from reasonlib.state_tracking.data.ontology import NONE, PAIRS
+from reasonlib.state_tracking.data.ontology import NONE
+from reasonlib.state_tracking.data.renaming import renamed
 from reasonlib.state_tracking.models.copying import CopyConfig, CopyTracker, copy_batch, copy_loss
 from reasonlib.state_tracking.models.encoder import DSCEncoder, load_encoder
-from reasonlib.state_tracking.models.span import OPEN, Spans, SpanTracker, span_batch, span_loss
+from reasonlib.state_tracking.models.span import SpanTracker, span_batch, span_loss
 from reasonlib.state_tracking.models.tracker import PairwiseTracker, Tracker, tracker_loss
 from reasonlib.tracking.experiment import Measured, Trial
 from reasonlib.tracking.trials import measured
@@ -70,6 +72,7 @@ class Recipe:
     curriculum_length: int = 0
     curriculum_share: float = 0.4  # share of the steps that such a beginning takes
     curriculum_batch: int = 16  # turns in a batch of it
+    renamed: float = 0.0  # share of the training dialogues whose places get invented names and areas
 
     def __post_init__(self) -> None:
         if self.system not in ("tracker", "pairwise", "span", "copy"):
@@ -81,6 +84,8 @@ class Recipe:
             raise ValueError(f"turns_per_dialogue must be at least 1 or None, got {self.turns_per_dialogue}")
         if not 0 <= self.curriculum_share < 1:
             raise ValueError(f"curriculum_share must be at least 0 and below 1, got {self.curriculum_share}")
+        if not 0 <= self.renamed <= 1:
+            raise ValueError(f"renamed must be between 0 and 1, got {self.renamed}")
 
 
 class Prepared(NamedTuple):
@@ -136,6 +141,7 @@ def prepare(recipe: Recipe, splits: Splits, *, seed: int) -> tuple[Prepared, Tur
         len(tokens.history(dialogue, len(dialogue.turns) - 1)[0])
         for dialogue in (*splits.train, *splits.valid, *splits.test)
     )
+    tokens = TurnTokens(tokenizer, longest)  # a renamed dialogue may be longer: it loses its oldest tokens
     dsc = DSCEncoder(encoder, layout=recipe.layout, blocked=recipe.blocked, longest=longest, seed=seed)
     if recipe.system == "span":
         return Prepared(
@@ -168,7 +174,7 @@ def predict(
             inputs = _moved(collate(chosen, prepared.tokenizer.pad_token_id), device)
             output = model(inputs.tokens, inputs.roles, inputs.mask)
             if isinstance(model, SpanTracker):
-                said = _from_spans(output, chosen, candidates, prepared.tokenizer)
+                said = output.states(candidates, partial(_words, chosen, prepared.tokenizer))
             else:
                 said = [candidates.state(row) for row in output.numbers().tolist()]
         for item, state in zip(items, said, strict=True):
@@ -181,20 +187,8 @@ def _moved(batch: Any, device: torch.device) -> Any:
     return type(batch)(*(part.to(device) for part in batch))
 
 
-def _from_spans(
-    said: Spans, turns: Sequence[EncodedTurn], candidates: Candidates, tokenizer: Any
-) -> list[State]:
-    gates, values = said.gates.argmax(2).tolist(), said.values.argmax(2).tolist()
-    spans = said.best_spans().tolist()
-    states = []
-    for turn, kinds, numbers, pieces in zip(turns, gates, values, spans, strict=True):
-        chosen = [number if kind == 2 else kind for kind, number in zip(kinds, numbers, strict=True)]
-        state = candidates.state(chosen)
-        for (first, last), pair in zip(pieces, OPEN, strict=True):
-            if kinds[pair] == 2:
-                state[PAIRS[pair]] = tokenizer.decode(turn.tokens[first : last + 1])
-        states.append(state)
-    return states
+def _words(turns: Sequence[EncodedTurn], tokenizer: Any, turn: int, first: int, last: int) -> str:
+    return tokenizer.decode(turns[turn].tokens[first : last + 1])
 
 
 def measure(
@@ -288,28 +282,15 @@ def run_tracker(trial: Trial) -> Measured:
     return fit_tracker(trial)[1]
 
 
-def fit_tracker(
-    trial: Trial, *, splits: Splits | None = None, start: Prepared | None = None
-) -> tuple[Prepared, Measured]:
-    """Train one system, keep the weights with the best joint goal accuracy on valid, measure on test.
-
-    Parameters
-    ----------
-    trial
-        Its settings say what to train, and how.
-    splits
-        Dialogues; by default those that the settings name.
-    start
-        A trained system to go on from, with its candidates; by default a new one.
-    """
-    splits = splits or load_splits(trial)
+def fit_tracker(trial: Trial) -> tuple[Prepared, Measured]:
+    """Train one system, keep the weights with the best joint goal accuracy on valid, measure on test."""
+    splits = load_splits(trial)
     recipe = construct(Recipe, trial.settings)
     prepared, tokens = prepare(recipe, splits, seed=trial.seed)
-    if start is not None:
-        prepared = start
     valid, test = (encode(part, tokens, prepared.candidates) for part in (splits.valid, splits.test))
+    dialogues = renamed(splits.train, recipe.renamed, seed=trial.seed)
     each_dialogue = recipe.turns_per_dialogue
-    train = encode(splits.train, tokens, prepared.candidates, each=each_dialogue, seed=trial.seed)
+    train = encode(dialogues, tokens, prepared.candidates, each=each_dialogue, seed=trial.seed)
     model = prepared.model.to(trial.device)
     each = -(-len(train) // recipe.batch)
     steps = recipe.epochs * -(-each // recipe.accumulate)
@@ -318,7 +299,7 @@ def fit_tracker(
 
     def epoch_batches(epoch: int) -> Iterator[Any]:
         for items in plan.epoch(epoch):
-            yield prepared.batch([train[item] for item in items], splits.train)
+            yield prepared.batch([train[item] for item in items], dialogues)
 
     def validate(_: Any) -> dict[str, float]:
         said = predict(prepared, valid, splits.valid)

@@ -14,6 +14,7 @@ points at the place where that other value was said.
 Axes: B turns, T tokens of the dialogue, P pairs, K open pairs, D width.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
@@ -23,16 +24,26 @@ from torch.nn import functional
 
 from reasonlib.state_tracking.data.encoding import UNSCORED, Candidates, EncodedTurn, TurnBatch, collate
 from reasonlib.state_tracking.data.ontology import DONTCARE, NONE, PAIRS, slot_of
-from reasonlib.state_tracking.models.encoder import DSCEncoder
+from reasonlib.state_tracking.models.encoder import DSCEncoder, Encoded
 from reasonlib.state_tracking.models.tracker import Tracker
 
-__all__ = ["OPEN", "SpanBatch", "SpanTracker", "Spans", "find_span", "span_batch", "span_loss"]
+__all__ = [
+    "LONGEST_SPAN",
+    "OPEN",
+    "SpanBatch",
+    "SpanTracker",
+    "Spans",
+    "find_span",
+    "span_batch",
+    "span_loss",
+]
 
 _OPEN_SLOTS = ("name", "departure", "destination", "food", "leaveat", "arriveby", "book time")
 OPEN = tuple(number for number, pair in enumerate(PAIRS) if slot_of(pair) in _OPEN_SLOTS)
 """Numbers of the pairs whose values are spans."""
 
-LONGEST_SPAN = 6  # tokens
+LONGEST_SPAN = 6
+"""Tokens of a span at most."""
 
 
 class SpanBatch(NamedTuple):
@@ -68,12 +79,15 @@ class Spans(NamedTuple):
         Logits of the candidates.
     starts, ends : (B, K, T)
         Logits of the tokens, -inf in the padding.
+    encoded
+        The vectors behind them.
     """
 
     gates: Float[Tensor, "B P 3"]
     values: Float[Tensor, "B P N"]
     starts: Float[Tensor, "B K T"]
     ends: Float[Tensor, "B K T"]
+    encoded: Encoded
 
     def best_spans(self) -> Int[Tensor, "B K 2"]:
         """Return first and last token of the best span of each open pair, last not before first."""
@@ -84,6 +98,27 @@ class Spans(NamedTuple):
         )
         best = both.masked_fill(~allowed, -torch.inf).flatten(2).argmax(2)
         return torch.stack([best // length, best % length], 2)
+
+    def states(self, candidates: Candidates, words: Callable[[int, int, int], str]) -> list[dict[str, str]]:
+        """Return the states that are predicted for the B turns.
+
+        Parameters
+        ----------
+        candidates
+            The values of each pair.
+        words
+            ``words(turn, first, last)`` gives the text from one token of a turn to another.
+        """
+        kinds, values, spans = self.gates.argmax(2), self.values.argmax(2), self.best_spans().tolist()
+        numbers = torch.where(kinds == 2, values, kinds).tolist()
+        states = []
+        for turn, chosen in enumerate(numbers):
+            state = candidates.state(chosen)
+            for (first, last), pair in zip(spans[turn], OPEN, strict=True):
+                if kinds[turn, pair] == 2:
+                    state[PAIRS[pair]] = words(turn, first, last)
+            states.append(state)
+        return states
 
 
 class SpanTracker(nn.Module):
@@ -111,10 +146,15 @@ class SpanTracker(nn.Module):
         self.end = nn.Parameter(torch.randn(encoder.width, width, generator=draw) * width**-0.5)
 
     def forward(
-        self, tokens: Int[Tensor, "B T"], roles: Int[Tensor, "B T"], mask: Bool[Tensor, "B T"]
+        self,
+        tokens: Int[Tensor, "B T"],
+        roles: Int[Tensor, "B T"],
+        mask: Bool[Tensor, "B T"],
+        *,
+        attention: bool = False,
     ) -> Spans:
-        """Predict the state of B turns."""
-        tracking = self.tracker(tokens, roles, mask)
+        """Predict the state of B turns, the whole history of each given."""
+        tracking = self.tracker(tokens, roles, mask, attention=attention)
         context, pairs = tracking.encoded.context, tracking.encoded.pairs[:, list(OPEN)]
         scale = context.shape[2] ** -0.5
         # excerpt: first and last token
@@ -127,7 +167,7 @@ class SpanTracker(nn.Module):
             for weight in (self.start, self.end)
         )
         # end excerpt
-        return Spans(tracking.gates, tracking.values, starts, ends)
+        return Spans(tracking.gates, tracking.values, starts, ends, tracking.encoded)
 
 
 def find_span(tokens: list[int], value: list[int]) -> tuple[int, int]:

@@ -99,20 +99,20 @@ def relations(
     unit: str,
     rows: Sequence[str],
     *,
+    experiment: str = "state_tracking/relations",
     data: str = "simulated",
+    scale: str | None = None,
     limits: tuple[float, float] = (0, 1),
 ) -> Picture:
-    """Draw one metric of rows of ``state_tracking/relations``, mean and 95 % interval over seeds.
+    """Draw one metric of rows of an experiment, mean and 95 % interval over seeds.
 
     Rows without a record are named under the picture.
     """
     values, sources = results.spreads(
-        [("state_tracking/relations", row) for row in rows], metric, names=ROWS, data=data
+        [(experiment, row) for row in rows], metric, names=ROWS, data=data, scale=scale
     )
     absent = [ROWS[row] for row in rows if ROWS[row] not in values]
-    command = (
-        f"reasonlib run state_tracking/relations --scale paper --row {' --row '.join(rows)} --data {data}"
-    )
+    command = f"reasonlib run {experiment} --scale paper --row {' --row '.join(rows)} --data {data}"
     missing = f" Not run yet: {', '.join(absent)}; the command is: {command}" if absent else ""
     if not values:
         return Picture(f'<p class="rr">{html.escape(missing.strip())}</p>', alt=missing.strip())
@@ -225,6 +225,23 @@ def on_new_names() -> "pd.DataFrame":
     )
 
 
+def after_long_training() -> "pd.DataFrame":
+    """List what the tracker with spans reaches after short and after long training."""
+    import pandas as pd
+
+    shown = _SHOWN | {f"filled.{kind}": METRICS[f"filled.{kind}"] for kind in ("stated", "offered")}
+    return pd.DataFrame(
+        {
+            name: _scores(results.best(experiment, row, scale="paper", data="simulated"), shown)
+            for name, experiment, row in (
+                ("5,000 dialogues", "state_tracking/baselines", "span"),
+                ("60,000 dialogues", "state_tracking/spans", "merge"),
+                ("60,000, attention among slots blocked", "state_tracking/spans", "merge-blocked"),
+            )
+        }
+    )
+
+
 def kinds() -> Picture:
     """Draw how often a slot is right at the turn that fills it, by how it gets its value."""
     rows = ("merge", "merge-blocked", "none")
@@ -307,7 +324,7 @@ def case_states(case: Case) -> "pd.DataFrame":
 
     whole = from_pretrained()
     model = deepcopy(whole.model)
-    model.encoder.blocked = True
+    model.tracker.encoder.blocked = True
     states = {
         "tracker": whole.track(case.turns).state,
         "attention among slots cut": whole._replace(model=model).track(case.turns).state,

@@ -1,7 +1,7 @@
 """A tracker that fills in the state in the reader's browser, turn by turn, with its attention among slots.
 
-``network.js`` is the forward pass of `Tracker` with layout merge on an ALBERT-shaped encoder; ``figure.js``
-is what the reader sees. The shell is `reasonlib.display.live`.
+``network.js`` is the forward pass of `SpanTracker` with layout merge on an ALBERT-shaped encoder;
+``figure.js`` is what the reader sees. The shell is `reasonlib.display.live`.
 """
 
 import html
@@ -19,6 +19,7 @@ from reasonlib.state_tracking.data.example import Dialogue
 from reasonlib.state_tracking.data.ontology import PAIRS
 from reasonlib.state_tracking.data.simulator import SimulatorConfig, simulate
 from reasonlib.state_tracking.models.pretrained import BundledTracker, from_pretrained
+from reasonlib.state_tracking.models.span import LONGEST_SPAN, OPEN
 
 __all__ = ["chosen_dialogues", "state_table", "tracking", "weights_of"]
 
@@ -45,9 +46,11 @@ def weights_of(tracker: BundledTracker) -> dict[str, torch.Tensor]:
 
 def describe_network(tracker: BundledTracker) -> dict[str, Any]:
     """Give what the page needs beside the weights: sizes, vocabulary, pairs, candidates."""
-    config = tracker.model.encoder.encoder.config
+    config = tracker.model.tracker.encoder.encoder.config
     return describe_encoder(config, tracker.tokenizer, LONGEST) | {
         "pairs": list(PAIRS),
+        "open": list(OPEN),
+        "longest_span": LONGEST_SPAN,
         "candidates": [list(values) for values in tracker.model.candidates.values],
     }
 
@@ -123,6 +126,7 @@ def tracking(
         styles=[FOLDER / "figure.css"],
         data=data,
         models={"tracker": shell.pack_weights(weights_of(tracker), bits=8)},
-        about="A small trained tracker: 30 slot tokens read the dialogue, three layers, 64 units.",
+        about="A small trained tracker: 30 slot tokens read the dialogue, three layers, 64 units. It marks "
+        "names, foods, times and places in the dialogue, and chooses other values from lists.",
         offer="With scripts you can step through dialogues and write a turn of your own.",
     )

@@ -17,7 +17,7 @@ live("tracking", ({ root, stage, data, weights, find }) => {
 
   const talk = make("ol", { class: "rr-tracking-talk", tabindex: 0, "aria-label": "Dialogue" });
   const table = make("div", { class: "rr-tracking-state", "aria-label": "State after this turn" });
-  const looks = make("div", { class: "rr-live-sides" }), said = announcer(), remarks = make("ul", { class: "rr-live-notes" });
+  const looks = make("div", { class: "rr-live-sides" }), said = announcer(), source = make("p", { class: "rr-live-about" }), remarks = make("ul", { class: "rr-live-notes" });
 
   function trackOnce(shown) {
     const key = JSON.stringify([shown, cut.value]);
@@ -31,9 +31,16 @@ live("tracking", ({ root, stage, data, weights, find }) => {
     const { result: now, ms } = timed(() => trackOnce(shown));
     result = now;
     find("took").textContent = took(ms);
+    let position = 1 - result.dropped; // of the next word among those that the tracker reads; [CLS] is the first
+    /** A text whose words can be marked. */
+    const spoken = (text) => {
+      const words = text.split(/\s+/).filter(Boolean), first = position;
+      position += words.length ? words.length + 1 : 0; // [SEPU] follows
+      return words.flatMap((word, k) => [k ? " " : "", make("span", { "data-word": first + k }, word)]);
+    };
     talk.replaceChildren(...shown.flatMap(([system, user], at) => [
-      system ? make("li", { class: "rr-tracking-system" }, make("b", {}, "system "), system) : null,
-      make("li", { class: `rr-tracking-user${at === step - 1 ? " rr-tracking-now" : ""}` }, make("b", {}, "user "), user),
+      system ? make("li", { class: "rr-tracking-system" }, make("b", {}, "system "), ...spoken(system)) : null,
+      make("li", { class: `rr-tracking-user${at === step - 1 ? " rr-tracking-now" : ""}` }, make("b", {}, "user "), ...spoken(user)),
     ]).filter(Boolean));
     toTheEnd(talk);
     const changed = Object.keys(result.state).filter((pair) => before[pair] !== result.state[pair]);
@@ -41,7 +48,7 @@ live("tracking", ({ root, stage, data, weights, find }) => {
     const domains = [...new Set(Object.keys(result.state).map(domainOf))];
     table.replaceChildren(...domains.map((domain) => make("div", { class: "rr-tracking-domain" }, make("div", { class: "rr-live-title" }, domain),
       ...Object.keys(result.state).filter((pair) => domainOf(pair) === domain).map((pair) => make("button", {
-        type: "button", class: `rr-tracking-slot${changed.includes(pair) ? " rr-tracking-new" : ""}`, onclick: () => look(pair),
+        type: "button", class: `rr-tracking-slot${changed.includes(pair) ? " rr-tracking-new" : ""}`, onclick: () => look(pair, { scroll: true }),
         "aria-label": `${pair} is ${result.state[pair]}, ${percent(result.sure[pair])} sure; show where it looks`,
       }, make("span", {}, slotOf(pair)), make("strong", {}, result.state[pair]))))));
     back.disabled = step <= 1;
@@ -52,10 +59,15 @@ live("tracking", ({ root, stage, data, weights, find }) => {
     look(changed.includes(chosen) ? chosen : changed.at(-1) ?? (chosen in result.state ? chosen : Object.keys(result.state).at(-1)));
   }
 
-  /** Mean attention of the heads in the last layer, from one slot token to the other slots and to the words. */
-  function look(pair) {
+  /** Where the value of a slot comes from, and the mean attention of the last layer's heads from its token to the other slots and to the words. */
+  function look(pair, { scroll = false } = {}) {
     chosen = pair;
     looks.replaceChildren();
+    const [first, last] = result.spans[pair] ?? [1, 0];
+    for (const word of talk.querySelectorAll("[data-word]")) word.classList.toggle("rr-tracking-marked", word.dataset.word >= first && word.dataset.word <= last);
+    const marked = talk.querySelector(".rr-tracking-marked");
+    if (scroll && marked) talk.scrollTop += marked.getBoundingClientRect().top - talk.getBoundingClientRect().top - talk.clientHeight / 2;
+    source.textContent = !pair ? "" : first <= last ? `${pair} is copied from the dialogue, where its words are marked.` : `${pair} is chosen from a list.`;
     if (!pair) return;
     const heads = result.attention.at(-1), from = data.pairs.indexOf(pair), count = data.pairs.length;
     const shares = range(heads[0].columns, (key) => sum(heads.map((head) => head.row(from)[key])) / heads.length);
@@ -95,7 +107,7 @@ live("tracking", ({ root, stage, data, weights, find }) => {
   const system = field("The system says", { value: "is there anything else ?" });
   const own = field("You answer", { placeholder: "i need a taxi to the hotel", note: "Enter to send", entered: write });
   stage.append(
-    make("div", { class: "rr-live-row" }, pick.element, back, next), talk, said, table, looks, cut.element, remarks,
+    make("div", { class: "rr-live-row" }, pick.element, back, next), talk, said, table, source, looks, cut.element, remarks,
     make("details", {}, make("summary", {}, "Write the next turn yourself"), make("div", { class: "rr-live-row" }, system.element, own.element, button("Send", () => write(own.value)))));
   shortcuts(root, { ArrowRight: () => go(step + 1), ArrowLeft: () => go(step - 1) });
   root.tracking = { go, write, open, state: () => result.state }; // for tests and for the browser's console

@@ -258,14 +258,14 @@ def sample(
 def score(
     model: Writer, source: Sized, answers: Int[Tensor, "B T"], *, start: int = 1, end: int = 2
 ) -> Float[Tensor, " B"]:
-    """Return the log-probability (nats) of given answers, each up to its end token; eq. 2.2.
+    """Compute the log-probability, in nats, of each answer up to and including its end token (eq. 2.2).
 
     Parameters
     ----------
     model
         See `Writer`.
     source : (B, S), or anything of length B that the model reads
-        What they answer.
+        The inputs that the answers belong to.
     answers : (B, T)
         Ids without the start.
     """

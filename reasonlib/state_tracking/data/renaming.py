@@ -1,8 +1,8 @@
-"""Give the places of training dialogues invented names and other areas, so that a tracker reads them.
+"""Augment training dialogues: places get invented names, and areas are exchanged.
 
-The simulated city has few places. A tracker that meets them often enough knows them by heart: it marks no
-other name, and finds no area in which no place lies. Replacing values in training is a known remedy (Xu and
-Hu 2018 drop them instead).
+The simulated city has few places. A tracker that sees them often memorises them: it then misses new names,
+and areas that have no place of that kind. Replacing values in training is a known remedy (Xu and Hu 2018 drop
+them instead).
 """
 
 import random

@@ -44,14 +44,14 @@ def anchors(
 
 
 class Match(NamedTuple):
-    """Which object each box stands for.
+    """How boxes are matched with objects.
 
     Attributes
     ----------
     object
-        Index of the object; of the nearest one where the box stands for no object.
+        Index of the object that each box overlaps most; it is given for boxes that match no object, too.
     positive, negative
-        Whether the box stands for that object, or for none. A box may be neither.
+        Whether the box matches that object, or counts as background. A box may be neither.
     """
 
     object: Int[Tensor, "... A"]
@@ -72,6 +72,8 @@ def match(
 
     Parameters
     ----------
+    boxes
+        Corners of the boxes.
     objects, present
         The boxes of the objects, and which of them are there.
     low, high

@@ -102,7 +102,7 @@ def ablations() -> plotting.Picture:
             "no context": "goal_dialogue/copying:no-context",
             "no recency": "goal_dialogue/copying:no-recency",
             "one round": "goal_dialogue/copying:one-round",
-            "no system turns": "goal_dialogue/copying:no-echo",
+            "no names from the system": "goal_dialogue/copying:no-echo",
         }
     )
 

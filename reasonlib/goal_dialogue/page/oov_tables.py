@@ -129,7 +129,7 @@ def losses() -> "pd.DataFrame":
         "no context": "no-context",
         "no recency": "no-recency",
         "one round": "one-round",
-        "no system turns": "no-echo",
+        "no names from the system": "no-echo",
         "ratings as names": "no-numbers",
     }
     groups = {

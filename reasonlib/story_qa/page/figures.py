@@ -24,7 +24,7 @@ __all__ = [
     "tasks",
 ]
 
-LEARNT_FROM = {"babi-10k": "10,000 released", "babi-1k": "1,000 released", "simulated": "simulated"}
+LEARNT_FROM = {"babi-10k": "10,000 (mixed)", "babi-1k": "1,000 released", "simulated": "simulated"}
 MOST_FACTS = 6  # six of the 20,000 released test questions need more
 
 

@@ -49,7 +49,7 @@ class BertConfig:
     width: int = 64  # D
     heads: int = 4  # H
     hidden: int = 256  # F
-    dropout: float = 0.0  # 0.1 in the source; every story is new, so there is nothing to memorise
+    dropout: float = 0.0  # 0.1 in the source; every story of pre-training is new
 
     def __post_init__(self) -> None:
         for name in ("vocabulary", "longest", "layers", "width", "heads", "hidden"):

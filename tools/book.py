@@ -27,6 +27,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 try:
     import fcntl
@@ -135,11 +136,16 @@ def contents_of(toc: str, only: Sequence[str]) -> str:
     """A table of contents with the first page and these pages alone, in their parts."""
     import yaml
 
+    def nested(entries: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        for entry in entries:
+            yield entry
+            yield from nested(entry.get("sections", []))
+
     book = yaml.safe_load(toc)
     for part in book["parts"]:
         part["chapters"] = [
             {key: entry[key] for key in ("file", "title") if key in entry}
-            for entry in part["chapters"]
+            for entry in nested(part["chapters"])
             if entry["file"].removeprefix("book/") in {*only, "glossary", "bibliography"}
         ]
     book["parts"] = [part for part in book["parts"] if part["chapters"]]

@@ -8,12 +8,20 @@ from __future__ import annotations
 
 import ast
 import html
+import inspect
 import re
 import sys
+from collections.abc import Iterator
+from dataclasses import is_dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
+from typing import get_type_hints
 
 from docutils import nodes
+from sphinx.ext.autodoc import AttributeDocumenter, DataDocumenter
+from sphinx.ext.autodoc.preserve_defaults import DefaultValue
+from sphinx.util.typing import stringify_annotation
 
 MODE = """
 <script>if (!localStorage.getItem("mode")) localStorage.setItem("mode", "auto");</script>
@@ -115,6 +123,27 @@ def _each(node: ast.stmt) -> list[ast.stmt]:
     return [node]
 
 
+def one_line(value: ast.expr) -> str | None:
+    """A value as its source has it; None if it is too long for a line."""
+    text = " ".join(ast.unparse(value).split())
+    return text if len(text) <= 90 else None
+
+
+@cache
+def written(module: str) -> dict[str, str | None]:
+    """The values that a module and its classes assign, in one line, under names such as ``Config.width``."""
+
+    def inside(body: list[ast.stmt], owner: str) -> Iterator[tuple[str, str | None]]:
+        for node in chain.from_iterable(map(_each, body)):
+            if isinstance(node, ast.ClassDef):
+                yield from inside(node.body, f"{owner}{node.name}.")
+            elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value:
+                for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                    yield owner + ast.unparse(target), one_line(node.value)
+
+    return dict(inside(ast.parse(inspect.getsource(sys.modules[module])).body, ""))
+
+
 def constants(root: Path, module: str) -> str:
     """Describe what autodoc passes over: constants, by the comment on their line, and graded exercises."""
     base = root.joinpath(*module.split("."))
@@ -136,11 +165,11 @@ def constants(root: Path, module: str) -> str:
     out = []
     for name in ast.literal_eval(made["__all__"].value) if "__all__" in made else ():
         if name in made:
-            value = " ".join(ast.unparse(made[name].value).split())
+            value = one_line(made[name].value)
             comment = lines[made[name].end_lineno - 1][made[name].end_col_offset :].strip()
             out += [
                 f"\n.. py:data:: {name}\n   :module: {module}",
-                *([f"   :value: {value}"] if len(value) <= 90 else []),
+                *([f"   :value: {value}"] if value else []),
                 "",
             ]
             out += [f"   {comment.lstrip('# ')}", ""] if comment.startswith("#") else []
@@ -209,18 +238,62 @@ def choose_member(app, what, name, obj, skip, options):
 def array_like() -> tuple[str, ...]:
     """How `numpy.typing.ArrayLike`, a union of a dozen types, comes out in each of Sphinx's spellings."""
     from numpy.typing import ArrayLike
-    from sphinx.util.typing import stringify_annotation
 
     return tuple(stringify_annotation(ArrayLike, mode) for mode in ("smart", "fully-qualified-except-typing"))
 
 
 def name_types(app, objtype, name, obj, options, args, retann):
-    """Write `ArrayLike` for the dozen types it stands for."""
+    """Write `ArrayLike` for the dozen types it stands for, and X for ``Annotated[X, ...]``."""
     annotations = app.env.temp_data.get("annotations", {}).get(name, {})
+    if any("Annotated[" in text for text in annotations.values()):  # beside the type, objects at addresses
+        plain = get_type_hints(obj)
+        annotations |= {key: stringify_annotation(plain[key], "smart") for key in annotations}
     for key, text in annotations.items():
         for spelling in array_like():
             text = text.replace(spelling, "ArrayLike")
         annotations[key] = text
+
+
+class FromSource:
+    """Print a value as its source has it; its ``repr`` may contain paths and addresses of this machine."""
+
+    def should_suppress_value_header(self) -> bool:
+        """Keep Sphinx from printing the ``repr``."""
+        return True
+
+    def add_directive_header(self, sig: str) -> None:
+        """Add the value if it fits a line."""
+        super().add_directive_header(sig)
+        text = written(self.modname).get(".".join(self.objpath))
+        if text and not (self.should_suppress_directive_header() or super().should_suppress_value_header()):
+            self.add_line(f"   :value: {text}", self.get_sourcename())
+
+
+class Constant(FromSource, DataDocumenter):
+    """A constant of a module."""
+
+
+class Attribute(FromSource, AttributeDocumenter):
+    """An attribute of a class."""
+
+
+def keep_defaults(app, obj, bound_method):
+    """Print the defaults of a generated constructor as the fields of its dataclass have them."""
+    path, _, name = getattr(obj, "__qualname__", "").rpartition(".")
+    owner = sys.modules.get(getattr(obj, "__module__", None))
+    for part in path.split("."):
+        owner = getattr(owner, part, None)
+    if name != "__init__" or not is_dataclass(owner) or not owner.__dataclass_params__.init:
+        return
+    homes = [base for base in owner.__mro__ if is_dataclass(base)]
+    signature = inspect.signature(obj)
+    parameters = []
+    for one in signature.parameters.values():
+        if one.default is not one.empty:
+            texts = (written(home.__module__).get(f"{home.__qualname__}.{one.name}") for home in homes)
+            one = one.replace(default=DefaultValue(next(filter(None, texts), "...")))
+        parameters.append(one)
+    obj.__signature__ = signature.replace(parameters=parameters)
 
 
 def setup(app):
@@ -228,6 +301,9 @@ def setup(app):
     app.connect("autodoc-process-docstring", keep_drawings, priority=400)
     app.connect("autodoc-skip-member", choose_member)
     app.connect("autodoc-process-signature", name_types, priority=900)
+    app.connect("autodoc-before-process-signature", keep_defaults)
+    app.add_autodocumenter(Constant, override=True)
+    app.add_autodocumenter(Attribute, override=True)
     app.add_config_value("colab_root", "", "html")
     app.add_config_value("reasonlib_repository", "", "env")
     app.connect("html-page-context", fix_page, priority=900)

@@ -215,6 +215,15 @@ def test_what_sphinx_keeps_of_a_page_is_that_page_alone(site):
     assert [path.stem for path in kept if path.stat().st_size > 20e6] == []
 
 
+def test_reference_pages_show_no_path_and_no_address_of_the_machine_that_built_them(site):
+    machine = rf"\b0x[0-9a-f]{{6,}}|PosixPath|WindowsPath|{re.escape(str(ROOT))}"
+    pages = sorted(site.glob("book/api/*.html"))
+    assert pages
+    for page in pages:
+        shown = html.document_fromstring(page.read_bytes(), parser=PARSER).text_content()
+        assert re.findall(f".*(?:{machine}).*", shown) == [], page.name
+
+
 def inventory(site: Path) -> set[str]:
     """Names described on API pages, from Sphinx's own list of them."""
     data = (site / "objects.inv").read_bytes()

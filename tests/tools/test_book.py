@@ -207,6 +207,27 @@ def test_a_site_that_was_broken_off_is_built_from_the_start(tmp_path, monkeypatc
     assert begun == [False, True, False]
 
 
+def test_a_preview_has_the_pages_named_also_those_below_another():
+    import yaml
+
+    import book
+
+    toc = """
+    format: jb-book
+    root: book/intro
+    parts:
+      - caption: Reference
+        chapters:
+          - file: book/glossary
+          - file: book/api/index
+            sections: [{file: book/api/nn}, {file: book/api/data}]
+      - caption: Topics
+        chapters: [{file: book/topic/one}]
+    """
+    (part,) = yaml.safe_load(book.contents_of(toc, ["api/nn"]))["parts"]
+    assert [each["file"] for each in part["chapters"]] == ["book/glossary", "book/api/nn"]
+
+
 @pytest.mark.parametrize(
     ("page", "port", "said"),
     [(False, 8000, "there is no site yet"), (True, 65536, "port must be between 0 and 65535, got 65536")],

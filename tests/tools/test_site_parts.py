@@ -1,10 +1,15 @@
-"""What the site's own Sphinx extensions make: icons and mathematics."""
+"""What the site's own Sphinx extensions make: icons, mathematics and reference pages."""
 
 import base64
 import io
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
+import reasonlib_book as book_pages
 import reasonlib_light as light
 import reasonlib_math as mathematics
 import reasonlib_numbers as numbers
@@ -94,3 +99,99 @@ def test_the_name_of_an_exercise_is_not_in_brackets(parts, text):
     title = nodes.title("", "", *map(nodes.Text, parts))
     numbers.unbracket(title)
     assert title.astext() == text
+
+
+HERE = Path(book_pages.__file__).parent
+DESCRIBED = ("shelves", "reasonlib.cli.data", "reasonlib.visual_iq.data.simulator_fit")
+MODULE = """
+\"\"\"A module.\"\"\"
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+__all__ = ["LONG", "PAIRS", "TABLE", "Config", "Shelf", "Wider", "command"]
+
+TABLE = Path(__file__).with_name("table.json")
+\"\"\"A path.\"\"\"
+
+LONG = {name: Path(__file__).with_name(name) for name in ("first", "second", "third", "fourth", "last")}
+\"\"\"Paths.\"\"\"
+
+PAIRS = dict[str, int]
+\"\"\"An alias.\"\"\"
+
+
+class Shelf:
+    \"\"\"A shelf.\"\"\"
+
+    room: object = object()
+    \"\"\"Room.\"\"\"
+
+
+@dataclass
+class Config:
+    \"\"\"A config.\"\"\"
+
+    path: Path = TABLE
+    make: object = len
+    names: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Wider(Config):
+    \"\"\"A wider config.\"\"\"
+
+    width: float = 1e-9
+
+
+def command(files: Annotated[list[Path], object()], by: list[Annotated[int, object()]] = []) -> None:
+    \"\"\"Do it.\"\"\"
+"""
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory):
+    """The text of a reference page. Sphinx changes the signatures it describes, so it has its own process."""
+    folder = tmp_path_factory.mktemp("reference")
+    (folder / "shelves.py").write_text(MODULE, encoding="utf-8")
+    blocks = [f".. automodule:: {name}\n   :members:\n" for name in DESCRIBED]
+    (folder / "index.rst").write_text("\n".join(["Reference\n=========\n", *blocks]), encoding="utf-8")
+    settings = {
+        "extensions": "sphinx.ext.autodoc,sphinx.ext.napoleon,reasonlib_book",
+        "autodoc_typehints": "description",
+        "autodoc_preserve_defaults": "1",
+    }
+    command = [sys.executable, "-m", "sphinx", "-q", "-C", "-b", "text"]
+    command += [word for name, value in settings.items() for word in ("-D", f"{name}={value}")]
+    paths = os.pathsep.join(map(str, (folder, HERE, HERE.parents[1])))
+    done = subprocess.run(
+        [*command, str(folder), str(folder / "out")],
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return (folder / "out" / "index.txt").read_text(encoding="utf-8")
+
+
+def test_reference_pages_print_values_and_types_as_the_source_has_them(reference):
+    lines = reference.splitlines()
+    for line in (
+        "shelves.TABLE = Path(__file__).with_name('table.json')",
+        "shelves.LONG",
+        "shelves.PAIRS",
+        "   room: object = object()",
+        "class shelves.Config(path=TABLE, make=len, names=field(default_factory=list))",
+        "class shelves.Wider(path=TABLE, make=len, names=field(default_factory=list), width=1e-09)",
+        "shelves.command(files, by=[])",
+    ):
+        assert line in lines, reference
+    plain = reference.replace("*", "")
+    assert "files (list[Path])" in plain and "by (list[int])" in plain, reference
+
+
+def test_reference_pages_show_no_path_and_no_address_of_this_machine(reference):
+    assert [name for name in DESCRIBED if f"{name}." not in reference] == []
+    assert re.findall(r".*(?:\b0x[0-9a-f]{4}|PosixPath|WindowsPath|<built-in|<class).*", reference) == []
+    assert str(HERE.parents[1]) not in reference

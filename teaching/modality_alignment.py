@@ -247,7 +247,7 @@ EDITION = {
             Mistake(
                 lambda context, question, answers: match(context, question, answers, order="cqaQA"),
                 "first what is read from the answer",
-                "the second LSTM has learnt one order",
+                "the second LSTM has learned one order",
             ),
             Mistake(
                 lambda context, question, answers: match(context, question, answers, axis=-2),

@@ -343,7 +343,7 @@ EDITION = {
                     "taxi-destination",
                 ),
                 "the tracker is right",
-                "what the tracker learnt to inherit",
+                "what the tracker learned to inherit",
             ),
             Mistake(
                 lambda: (

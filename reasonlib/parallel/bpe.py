@@ -1,6 +1,6 @@
-"""Byte-pair encoding of parallel text, learnt on its training part alone.
+"""Byte-pair encoding of parallel text, learned on its training part alone.
 
-Learnt and applied by `tokenizers <https://huggingface.co/docs/tokenizers>`_ on bytes: nothing is lost.
+Learned and applied by `tokenizers <https://huggingface.co/docs/tokenizers>`_ on bytes: nothing is lost.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""A definition written so that what it computes counts, and how it is spelt does not.
+"""A definition written so that what it computes counts, and how it is spelled does not.
 
     class Scale(Layer): ...  ->  ["ClassDef(bases=[", Definition("reasonlib.nn.sums", "Layer"), "],body=..."]
 

@@ -1,4 +1,4 @@
-"""What must be learnt: the heads solve small tasks, and a helper task carries over what its target lacks."""
+"""What must be learned: the heads solve small tasks, and a helper task carries over what its target lacks."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Training and measuring: what is learnt and what is not, the same each time, and kept on disk."""
+"""Training and measuring: what is learned and what is not, the same each time, and kept on disk."""
 
 from dataclasses import fields
 

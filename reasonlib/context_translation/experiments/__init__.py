@@ -17,7 +17,7 @@ SMALL: Mapping[str, Any] = {
     "width": 64, "layers": 2, "heads": 4, "hidden": 128, "dropout": 0.0,
     "batch": 64, "lr": 3e-3, "betas": [0.9, 0.98], "schedule": "linear", "warmup": 100, "clip": 1.0,
 }  # fmt: skip
-"""Sizes at which the simulated languages are learnt in minutes on one core."""
+"""Sizes at which the simulated languages are learned in minutes on one core."""
 
 SCALES: Mapping[str, Mapping[str, Any]] = {
     "smoke": {"documents": 12, "valid_size": 4, "test_size": 4, "epochs": 1, "warmup": 1},

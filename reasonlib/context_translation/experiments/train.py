@@ -116,7 +116,7 @@ def valid_loss(model: Translator, sentences: Sequence[EncodedSentence], *, size:
 def keep_helpful(
     sentences: Sequence[EncodedSentence], documents: Sequence[Document], *, share: float
 ) -> list[EncodedSentence]:
-    """Drop unhelpful sentences until `share` of them is left: they are learnt first, and need no context.
+    """Drop unhelpful sentences until `share` of them is left: they are learned first, and need no context.
 
     The sentences that are dropped stay context of others. Which they are does not depend on a seed.
     """

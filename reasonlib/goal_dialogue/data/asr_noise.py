@@ -164,7 +164,7 @@ def _near(word: str, rng: PortableRandom, lexicon: Sequence[str]) -> str:
 
 @lru_cache(maxsize=4096)
 def _close(word: str, lexicon: tuple[str, ...]) -> tuple[str, ...]:
-    """List up to four words that are spelt nearly alike."""
+    """List up to four words that are spelled nearly alike."""
     return tuple(match for match in get_close_matches(word, lexicon, n=5, cutoff=0.5) if match != word)[:4]
 
 

@@ -14,8 +14,8 @@ A response whose names are replaced by gaps is a *template*::
     what do you think of this option: resto_paris_cheap_thai_2stars    what do you think of this option: _
     here it is resto_paris_cheap_thai_2stars_phone                     here it is _
 
-A `Language` is what one training set teaches of this. It is learnt from dialogues alone: no list of entities,
-no types, no knowledge base. Words that are too rare count as names too, so every
+A `Language` is what one training set teaches of this. It is learned from dialogues alone: no list of
+entities, no types, no knowledge base. Words that are too rare count as names too, so every
 out-of-vocabulary word is one.
 """
 

@@ -178,7 +178,7 @@ def evidence(copier: Copier, example: Example, gap: int = 0) -> list[Evidence]:
 def rating_scores(copier: Copier, asked: Sequence[Example]) -> dict[int, float]:
     """Measure what each rating adds to a restaurant's score when an option is to be offered.
 
-    Nobody told the network that ratings are numbers; it learnt the order of eight words.
+    Nobody told the network that ratings are numbers; it learned the order of eight words.
 
     Parameters
     ----------

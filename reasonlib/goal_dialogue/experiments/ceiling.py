@@ -18,7 +18,7 @@ __all__ = ["CEILING", "Ceiling", "ceiling", "run_ceiling"]
 
 
 class Ceiling(NamedTuple):
-    """Which fractions of a set's responses can be learnt as a whole, or word by word.
+    """Which fractions of a set's responses can be learned as a whole, or word by word.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ def ceiling(split: Split, *, learnt: str = "train") -> dict[str, Ceiling]:
     Returns
     -------
     dict
-        For ``valid``, ``test`` and, where there is one, ``oov``; and ``train`` where that is not learnt.
+        For ``valid``, ``test`` and, where there is one, ``oov``; and ``train`` where that is not learned.
 
     Raises
     ------

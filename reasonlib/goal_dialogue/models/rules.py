@@ -147,7 +147,7 @@ class RestaurantRules:
 
 
 def fit_rules(split: Split) -> System:
-    """Give the rule-based system for a task; nothing is learnt but the names of entities."""
+    """Give the rule-based system for a task; nothing is learned but the names of entities."""
     if split.knowledge is None:
         return Dstc2Rules.of(split)
     return RestaurantRules(split.knowledge.types())

@@ -8,7 +8,7 @@
                                 keep silent, and what it returned joins the history
                   a response that calls for another: the system goes on, you keep silent
 
-In the dialogues that the systems learnt from, a request is changed before any restaurant is offered. So a
+In the dialogues that the systems learned from, a request is changed before any restaurant is offered. So a
 conversation stops after a call: a line changes the request, silence goes on to the first offer.
 """
 

@@ -1,12 +1,12 @@
 """The slots of a request, read from what a person types.
 
-The systems of this topic learnt the language of simulated users: small letters, no punctuation, one wish at a
-time. People type "Table 4 2 in Itallian place, not too pricey... actually 6". `hear` reads that::
+The systems of this topic learned the language of simulated users: small letters, no punctuation, one wish at
+a time. People type "Table 4 2 in Itallian place, not too pricey... actually 6". `hear` reads that::
 
     text --> words (small letters, no punctuation) --> names, numbers, prices, dishes --> Heard
                                                        one misspelt letter is forgiven in a name
 
-A later wish takes the place of an earlier one. Nothing is learnt here: it is a list of words, and rules.
+A later wish takes the place of an earlier one. Nothing is learned here: it is a list of words, and rules.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""A conversation for people: understands what they type, and speaks to the system in words that it learnt.
+"""A conversation for people: understands what they type, and speaks to the system in words that it learned.
 
 ::
 

@@ -45,7 +45,7 @@ def paragraphs() -> "pd.DataFrame":
 
 
 def paragraph_sources() -> "pd.DataFrame":
-    """The source's table 5.4: paragraph vectors learnt from the task, or from people's dialogues."""
+    """The source's table 5.4: paragraph vectors learned from the task, or from people's dialogues."""
     return _grid("Table 5.4: what paragraph vectors learn from")
 
 

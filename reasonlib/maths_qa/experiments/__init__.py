@@ -78,7 +78,7 @@ TWO_MODULES = _pretraining(
 
 ONE_MODULE = _pretraining(
     "one_module",
-    "One easy module, learnt in the page",
+    "One easy module, learned in the page",
     {
         "scratch": {"start": "scratch", "continued": False},
         "both": {"start": "both"},

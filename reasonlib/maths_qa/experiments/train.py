@@ -197,7 +197,7 @@ def accuracies(written: Sequence[str], problems: Encoded) -> dict[str, float]:
 
 
 def known_words(train: Encoded, problems: Encoded) -> np.ndarray:
-    """Mark the questions (N,) whose words all occur in training: of the others no rule could be learnt.
+    """Mark the questions (N,) whose words all occur in training: of the others no rule could be learned.
 
     A question for the *billions digit* is not marked where training asks for thousands at most.
     """

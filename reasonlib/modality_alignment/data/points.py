@@ -1,7 +1,7 @@
 """Two clouds of points that stand for two modalities, in one-to-one pairs (section 5.3.1).
 
 Class A is one Gaussian, class B an intricate mixture of Gaussians, both in 64 dimensions. The source pairs
-them at random: a pair can only be memorised, and nothing can be learnt about new pairs. With ``shared``
+them at random: a pair can only be memorised, and nothing can be learned about new pairs. With ``shared``
 above 0 a hidden cause moves both points of a pair, which is what real pairs have.
 
 Axes: N pairs, D dimensions, C components of the mixture.

@@ -46,7 +46,7 @@ class STAGEConfig:
     """
 
     vocabulary: int
-    embedding: int = 768  # of words; BERT's states in the source, learnt here
+    embedding: int = 768  # of words; BERT's states in the source, learned here
     features: int = 300  # D
     bridge: int = 300  # what words and regions are first mapped to
     width: int = 128  # H
@@ -139,7 +139,7 @@ class STAGE(nn.Module):
 
     Notes
     -----
-    Departures from the public code: words are learnt, not BERT's; in training the moment is the annotated
+    Departures from the public code: words are learned, not BERT's; in training the moment is the annotated
     one, without further proposals; captions, which the source adds, are joined as a third stream; frames
     count as frames even if nothing is seen or said in them, so all clips of a batch should have equally
     many. Otherwise both give the same logits.

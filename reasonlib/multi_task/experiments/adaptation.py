@@ -1,7 +1,7 @@
 """A new task with few labels: from MT-DNN's encoder or from the pre-trained one (figure 2).
 
 The new tasks, ``captions`` and ``science``, speak of plants and tools, which no task of the family shows.
-Each is learnt from 0.1, 1, 10 and 100 % of its examples.
+Each is learned from 0.1, 1, 10 and 100 % of its examples.
 
 ::
 
@@ -88,7 +88,7 @@ def adapt_to(
     together
         The system that joint training gave; None to start from the encoder.
     further
-        Name of a new task to other examples, on which the system that learnt all of it is measured, too.
+        Name of a new task to other examples, on which the system that learned all of it is measured, too.
     """
     settings = trial.settings
     recipe = recipe_of(settings)

@@ -10,10 +10,10 @@ from reasonlib.optimisation.models.network import Examples
 __all__ = ["LEARNT", "epochs_to_learn", "mean_loss", "row_name"]
 
 LEARNT = 0.1
-"""Nats an image: a training loss below this counts as learnt."""
+"""Nats an image: a training loss below this counts as learned."""
 
 NEVER = 1.0
-"""Epochs added to all there were, where it was not learnt."""
+"""Epochs added to all there were, where it was not learned."""
 
 
 def epochs_to_learn(history: Sequence[dict[str, float]], epochs: int) -> float:

@@ -171,7 +171,7 @@ def elu(x: Tensor, alpha: float = 1.0) -> Tensor:
 
 
 def pelu(x: Tensor, a: Tensor | float = 1.0, b: Tensor | float = 1.0) -> Tensor:
-    r"""`elu` of learnt shape whose two halves always meet (eq. 2.24, corrected; Trottier et al. 2016).
+    r"""`elu` of learned shape whose two halves always meet (eq. 2.24, corrected; Trottier et al. 2016).
 
     .. math:: \frac{a}{b}\,x \text{ if } x \ge 0, \qquad a\,(e^{x/b} - 1) \text{ if } x < 0
 

@@ -43,7 +43,7 @@ class Examples(NamedTuple):
 
 
 class Split(NamedTuple):
-    """What is learnt from, what decides, what is measured on."""
+    """What is learned from, what decides, what is measured on."""
 
     train: Examples
     valid: Examples

@@ -9,7 +9,7 @@ Yun (2022), chapter 2, "Tokenization" (what each way costs). https://arxiv.org/a
                       words        the [UNK]                       short, but what was never seen is lost
                       pieces       the_ light house_               in between, and nothing is lost
 
-Pieces are learnt with `tokenizers <https://huggingface.co/docs/tokenizers>`_; `merges` does the same by
+Pieces are learned with `tokenizers <https://huggingface.co/docs/tokenizers>`_; `merges` does the same by
 hand on a few words, to be read.
 """
 

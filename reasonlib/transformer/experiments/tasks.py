@@ -59,7 +59,7 @@ LENGTHS: Mapping[str, tuple[int, int]] = {
     "aloud": (10, 16),
     "fork": (2, 2),
 }
-"""Shortest and longest source a task is learnt on. Of bits there must be many, or all cases are seen."""
+"""Shortest and longest source a task is learned on. Of bits there must be many, or all cases are seen."""
 
 SIZES: Mapping[str, Mapping[str, Any]] = {
     "copy": {"layers": 1},
@@ -83,7 +83,7 @@ RECIPES: Mapping[str, Mapping[str, Any]] = {
     "aloud": {"steps": 500, "lr": 6e-3},
     "fork": {"steps": 400, "lr": 5e-3},
 }
-"""How a task is learnt in seconds, where that differs from `Recipe`."""
+"""How a task is learned in seconds, where that differs from `Recipe`."""
 
 
 class TaskBatch(NamedTuple):
@@ -148,7 +148,7 @@ def encode(examples: Sequence[Example], words: Vocabulary | None = None) -> Task
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """How a task is learnt.
+    """How a task is learned.
 
     Raises `ValueError` if a number is out of range.
     """

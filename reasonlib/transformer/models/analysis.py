@@ -30,7 +30,7 @@ def slope(weights: Float[Tensor, "*B N"]) -> Float[Tensor, "*B"]:
     r"""Give the size of the softmax's slope where it gave these weights.
 
     The Frobenius norm of its Jacobian, ``J = diag(p) - p p^T``: zero where one weight is one, so that nothing
-    is learnt there.
+    is learned there.
 
     >>> slope(torch.tensor([[0.5, 0.5], [1.0, 0.0]]))
     tensor([0.5000, 0.0000])

@@ -199,7 +199,7 @@ class Cloze(nn.Module):
 
     Notes
     -----
-    A task as a gap (Schick and Schütze 2021). What pre-training has learnt about words stands at the words,
+    A task as a gap (Schick and Schütze 2021). What pre-training has learned about words stands at the words,
     not at [CLS]; an answer read there starts from it.
     """
 

@@ -70,7 +70,7 @@ class Patches(NamedTuple):
     true : (R, 4)
         The boxes of the objects; of a proposal, its own.
     is_object : (R,)
-        1 for a box around an object, 0 for a proposal, of which only the type is learnt.
+        1 for a box around an object, 0 for a proposal, of which only the type is learned.
     types : (R, 7)
         Probabilities of the classes, as the head said before.
     """

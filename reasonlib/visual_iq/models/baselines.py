@@ -11,7 +11,7 @@ https://arxiv.org/abs/1903.02741 https://arxiv.org/abs/1512.03385 https://arxiv.
     ResNet    16 panels as 16 channels ── ResNet-18 ───── MLP ── 8 scores
 
 All three name the answer by its number: the weights of "candidate 3" know nothing of those of "candidate 5",
-so each has to be learnt by itself. `CandidateLSTM` and `BlindCNN` score every candidate with the same
+so each has to be learned by itself. `CandidateLSTM` and `BlindCNN` score every candidate with the same
 weights.
 
 Axes: B problems, P 16 panels, H x W pixels, C channels, F features, D width.

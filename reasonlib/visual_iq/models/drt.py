@@ -76,7 +76,7 @@ class DynamicResidualTree(nn.Module):
 
     Notes
     -----
-    The source maps fixed GloVe vectors of the names by a linear layer. Ours are learnt from scratch, and
+    The source maps fixed GloVe vectors of the names by a linear layer. Ours are learned from scratch, and
     could be the same: a table of 22 free vectors holds whatever such a map can give.
     """
 

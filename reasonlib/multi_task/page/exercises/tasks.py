@@ -56,7 +56,7 @@ def check_matthews(answer: Callable[..., Any], seed: int) -> None:
     )
     same = [1] * draw.randint(3, 6)
     constant = answer([*same, 1], [*same, 0])
-    expect_close(constant, 0.0, "whoever always answers 1 has learnt nothing: return 0")
+    expect_close(constant, 0.0, "whoever always answers 1 has learned nothing: return 0")
     expect_close(
         answer([1, 0, 1, 0], [0, 1, 0, 1]), -1.0, "when every answer is wrong, the correlation is -1"
     )

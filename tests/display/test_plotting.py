@@ -236,6 +236,22 @@ def test_what_the_bars_count_is_not_cut(unit):
     assert words.x0 >= 0 and words.x1 <= drawing.bbox.x1
 
 
+def test_long_labels_leave_half_of_the_width_to_the_bars_and_do_not_touch():
+    values = {
+        "a": 0.1,
+        "attention among slots is blocked by a mask": 0.2,
+        "the same model after a long run": 0.3,
+    }
+    drawing = plotting.bars(values, unit="accuracy", limits=(0, 1))
+    drawing.draw_without_rendering()
+    (axes,) = drawing.axes
+    assert axes.get_window_extent().width > 0.4 * drawing.bbox.width
+    labels = axes.get_yticklabels()
+    assert [" ".join(label.get_text().split()) for label in labels] == list(values)
+    for above, below in itertools.pairwise(label.get_window_extent() for label in labels):
+        assert above.y0 > below.y1
+
+
 def test_a_bar_of_zero_is_seen():
     [bar] = plotting.bars({"a": 0.0}, unit="accuracy", limits=(0, 1)).axes[0].patches
     assert bar.get_width() == 0 and bar.get_linewidth() >= 1 and bar.get_edgecolor()[3] == 1

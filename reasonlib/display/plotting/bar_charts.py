@@ -1,6 +1,7 @@
 """Bar charts: numbers, or runs with their interval, single or grouped."""
 
 from collections.abc import Mapping, Sequence
+from textwrap import fill
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -11,6 +12,8 @@ from reasonlib.display.plotting.style import INK, PALETTE, add_legend, figure, k
 
 __all__ = ["bars"]
 
+LETTERS = 28  # of a label in one line; half of the width is left for the bars
+
 
 def bars(
     values: Mapping[str, Any],
@@ -19,7 +22,7 @@ def bars(
     limits: tuple[float, float] | None = None,
     reference: tuple[str, float] | None = None,
 ) -> Figure:
-    """Draw horizontal bars, single or grouped.
+    """Draw horizontal bars, single or grouped; a long label takes several lines.
 
     Parameters
     ----------
@@ -45,9 +48,12 @@ def bars(
     if len(series) > len(PALETTE):
         raise ValueError(f"values must hold at most {len(PALETTE)} series to stay apart, got {len(series)}")
     labels = list(dict.fromkeys(label for group in series.values() for label in group))
+    wrapped = [fill(label, LETTERS, break_long_words=False) for label in labels]
+    lines = max((1 + label.count("\n") for label in wrapped), default=1)
     thick = 0.8 / len(series)
     with theme():
-        drawing, axes = figure(height=0.75 + len(labels) * max(0.24, 0.13 * len(series) + 0.08))
+        row_height = max(0.24, 0.13 * len(series) + 0.08, 0.16 * lines + 0.04)  # inches
+        drawing, axes = figure(height=0.75 + len(labels) * row_height)
         for number, ((name, group), colour) in enumerate(zip(series.items(), PALETTE, strict=False)):
             spreads = {
                 row: _as_spread(group[key]) for row, key in enumerate(labels) if group.get(key) is not None
@@ -60,7 +66,7 @@ def bars(
                     _print_mean(axes, spread, height, limits)
         if reference is not None:
             axes.axvline(reference[1], color=INK, linestyle=(0, (4, 2)), linewidth=1.2, label=reference[0])
-        axes.set_yticks(range(len(labels)), labels)
+        axes.set_yticks(range(len(labels)), wrapped)
         axes.set_ylim(len(labels) - 0.5, -0.5)
         axes.grid(visible=False, axis="y")
         axes.set_xlabel(unit)

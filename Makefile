@@ -16,7 +16,7 @@ export PYTHONUNBUFFERED := 1
 help:
 	@sed -n '1,2p' Makefile
 	@echo "#   make lint | types | unit | notebooks | site-tests   the parts of make test"
-	@echo "#   make test-all   also the slow tests, and every notebook in a kernel of its own   make newest | oldest   unit tests with other versions of the packages"
+	@echo "#   make test-all   also the slow tests, and every notebook in a kernel of its own   make newest | oldest   make unit with other versions of the packages; oldest needs Python 3.11"
 	@echo "#   make pdf   the book as _build/html/book.pdf, printed by Chromium"
 	@echo "#   make course [COURSE=folder]   the assignments as a course folder for nbgrader"
 	@echo "#   make slides   slides of every chapter   make edition   the teacher's edition: solutions, syllabus, rubrics"
@@ -66,7 +66,7 @@ oldest: WARNINGS := -W ignore::DeprecationWarning -W ignore::PendingDeprecationW
 
 newest oldest:
 	$(PYTHON) tools/env.py .venv-$@ $@
-	OMP_NUM_THREADS=1 .venv-$@/bin/python $(UNIT) $(WARNINGS)
+	OMP_NUM_THREADS=1 .venv-$@/bin/python $(UNIT) -m "not slow" $(WARNINGS)
 
 notebooks: $(STAMP)
 	$(PY) tools/notebooks.py check

@@ -29,6 +29,13 @@ def main(folder: str, versions: str = "locked") -> int:
             file=sys.stderr,
         )
         return 2
+    if versions == "oldest" and sys.version_info >= (3, 12):
+        print(
+            f"the oldest versions have no builds for Python {sys.version.split()[0]}: "
+            "try `make oldest PYTHON=python3.11`",
+            file=sys.stderr,
+        )
+        return 2
     start = time.monotonic()
     target = Path(folder).absolute()
     python = target / "bin" / "python"
@@ -45,14 +52,16 @@ def main(folder: str, versions: str = "locked") -> int:
             return 2
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     project = ["-e", f".[{EXTRAS}]"]
-    if versions == "oldest":
-        subprocess.run([*pip, "uv"], cwd=ROOT, check=True)
-        uv = [str(python), "-m", "uv", "pip", "install", "--quiet", "--python", str(python)]
-        command = [*uv, "--resolution", "lowest-direct", *project]
-    else:
-        command = [*pip, *(["-c", "constraints.txt"] if versions == "locked" else ["--upgrade"]), *project]
+    uv = [str(python), "-m", "uv", "pip", "install", "--quiet", "--python", str(python)]
+    commands = {
+        "locked": [[*pip, "-c", "constraints.txt", *project]],
+        "newest": [[*pip, "--upgrade", *project]],
+        "oldest": [[*pip, "uv"], [*uv, "--resolution", "lowest-direct", *project]],
+    }
     # an index that fails to answer for a moment looks to pip like a conflict: ask once more
-    if all(subprocess.run(command, cwd=ROOT).returncode for _ in range(2)):
+    if any(
+        all(subprocess.run(command, cwd=ROOT).returncode for _ in range(2)) for command in commands[versions]
+    ):
         print(
             "the installation failed twice: see the lines above, then run the same command again",
             file=sys.stderr,

@@ -1,8 +1,13 @@
-"""The lock, the benchmarks and the link check, as far as they go without a clock or a network."""
+"""The environment, the lock, the benchmarks, the link check, as far as they need no clock and no network."""
+
+import sys
+from types import SimpleNamespace
 
 import bench
+import env
 import links
 import lock
+import pytest
 from packaging.version import Version
 
 
@@ -12,6 +17,49 @@ def test_the_lock_reaches_what_the_project_asks_for_and_nothing_local():
     assert "reasonlib" not in found
     assert "pip" not in found
     assert all(Version(version).local is None for version in found.values())
+
+
+@pytest.fixture
+def make(tmp_path, monkeypatch):
+    """Make an environment with a made-up Python, whose every command ends alike."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").touch()
+
+    def make(versions, python, code):
+        run = []
+        this = SimpleNamespace(version_info=python, version=".".join(map(str, python)), stderr=sys.stderr)
+        monkeypatch.setattr(env, "sys", this)
+        monkeypatch.setattr(
+            env.subprocess,
+            "run",
+            lambda command, **_: run.append(command) or SimpleNamespace(returncode=code),
+        )
+        return env.main(str(tmp_path), versions), run, (tmp_path / ".reasonlib-env").exists()
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("versions", "python", "code", "said"),
+    [
+        ("latest", (3, 11), 2, "versions must be one of locked, newest, oldest, got 'latest'"),
+        ("locked", (3, 10), 2, "Python 3.11 or newer is needed, this is 3.10"),
+        ("oldest", (3, 12), 2, "no builds for Python 3.12: try `make oldest PYTHON=python3.11`"),
+        ("oldest", (3, 11), 1, "the installation failed twice"),
+        ("newest", (3, 13), 1, "the installation failed twice"),
+    ],
+)
+def test_an_environment_that_cannot_be_made_is_said(make, capsys, versions, python, code, said):
+    ended, run, made = make(versions, python, 1)
+    assert (ended, len(run), made) == (code, 2 if code == 1 else 0, False)
+    assert said in capsys.readouterr().err
+
+
+def test_the_oldest_versions_are_resolved_by_uv(make):
+    ended, run, made = make("oldest", (3, 11), 0)
+    assert ended == 0 and made
+    assert [command[-1] for command in run] == ["uv", f".[{env.EXTRAS}]"]
+    assert "lowest-direct" in run[1]
 
 
 def test_a_comparison_calls_both_ways_in_turn():

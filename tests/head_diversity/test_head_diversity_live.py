@@ -64,6 +64,7 @@ def trained(words, heads, mean):
         "cka": mean if heads > 1 else None,
         "svcca": mean if heads > 1 else None,
         "layers": [{"matrix": matrix, "curve": curve}] * 2,
+        "runs": 3,
     }
 
 

@@ -93,7 +93,7 @@ def bias() -> Picture:
         alt="Similarity of two independent clouds by the number of examples.",
         caption=f"Two independent clouds in {DIMENSIONS} dimensions: three measures and the formula "
         "D / (N + D), by the number of examples. The true similarity is 0. "
-        f"Means ({results.origin(found[counts[0]])}).",
+        f"Means ({results.together(map(results.origin, found.values()))}).",
     )
 
 

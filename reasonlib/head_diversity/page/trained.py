@@ -29,7 +29,7 @@ def described(experiment: str, row: str, control: str | None = None) -> dict[str
     dict
         ``words``, ``heads``, means over seeds of ``perplexity``, ``cka`` (debiased) and ``svcca``, and
         ``layers``: of each, in the run of the first seed, the ``matrix`` of debiased CKA and the ``curve`` of
-        SVCCA coefficients.
+        SVCCA coefficients; ``runs``, how many there are.
     """
     group = records.best(experiment, row, data="simulated")
     if group is None:
@@ -53,6 +53,7 @@ def described(experiment: str, row: str, control: str | None = None) -> dict[str
         "cka": mean("cka_debiased"),
         "svcca": mean("svcca"),
         "layers": layers,
+        "runs": len(group.records),
     }
 
 

@@ -92,6 +92,9 @@ def show_heads(
         Number of the model whose curve is drawn beside that of the chosen one.
     """
     first = next(iter(families))
+    runs = [model["runs"] for models in families.values() for model in models]
+    least, most = min(runs), max(runs)
+    number = f"{most} runs" if least == most else f"{least} to {most} runs"
     return shell.figure(
         "views",
         label="Choose a trained model and see how similar its heads are",
@@ -113,6 +116,6 @@ def show_heads(
                 for name, models in families.items()
             },
         },
-        about="Language models trained by the library; numbers are means over seeds, maps show one run.",
+        about=f"Language models trained by the library; numbers are means over {number}, maps show one run.",
         offer="With scripts you can choose other models.",
     )

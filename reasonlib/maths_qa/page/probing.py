@@ -26,7 +26,7 @@ PLACES = (
 )
 """Places of a digit, from the right, as the generator names them."""
 
-TRAINED = range(3, 6)  # digits of nearly all numbers in easy training questions; 2 and 6 are rare
+TRAINED = range(3, 6)  # digits of nearly all numbers in easy training questions; 1, 2 and 6 are rare
 
 
 def digit_questions(digits: int, count: int, *, seed: int = 0, place: int | None = None) -> list[Problem]:
@@ -74,7 +74,7 @@ def lengths(*, count: int = 60, seed: int = 0, digits: Sequence[int] = range(2, 
         alt="Exact match of the bundled models by the number of digits.",
         caption="One digit of a number: exact match of the bundled models by the length of the number, "
         f"{count} new questions for each length. Nearly all numbers of training have {TRAINED[0]} to "
-        f"{TRAINED[-1]} digits; a few have one digit more or one fewer.",
+        f"{TRAINED[-1]} digits; a few have fewer, or one digit more.",
     )
 
 

@@ -239,7 +239,7 @@ def test_what_the_bars_count_is_not_cut(unit):
 def test_long_labels_leave_half_of_the_width_to_the_bars_and_do_not_touch():
     values = {
         "a": 0.1,
-        "attention among slots is blocked by a mask": 0.2,
+        "encoder and decoder both pre-trained": 0.2,
         "the same model after a long run": 0.3,
     }
     drawing = plotting.bars(values, unit="accuracy", limits=(0, 1))
@@ -248,6 +248,7 @@ def test_long_labels_leave_half_of_the_width_to_the_bars_and_do_not_touch():
     assert axes.get_window_extent().width > 0.4 * drawing.bbox.width
     labels = axes.get_yticklabels()
     assert [" ".join(label.get_text().split()) for label in labels] == list(values)
+    assert "pre-trained" in labels[1].get_text()
     for above, below in itertools.pairwise(label.get_window_extent() for label in labels):
         assert above.y0 > below.y1
 

@@ -48,7 +48,7 @@ def bars(
     if len(series) > len(PALETTE):
         raise ValueError(f"values must hold at most {len(PALETTE)} series to stay apart, got {len(series)}")
     labels = list(dict.fromkeys(label for group in series.values() for label in group))
-    wrapped = [fill(label, LETTERS, break_long_words=False) for label in labels]
+    wrapped = [fill(label, LETTERS, break_long_words=False, break_on_hyphens=False) for label in labels]
     lines = max((1 + label.count("\n") for label in wrapped), default=1)
     thick = 0.8 / len(series)
     with theme():

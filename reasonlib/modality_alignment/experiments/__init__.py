@@ -55,7 +55,7 @@ EQUAL_COMPUTE = _points(
     {"infonce-short": POINT_ROWS["infonce"]},
     scales=extend_scales(POINT_SCALES, quick={"epochs": 3}, paper={"epochs": 3}),
 )
-"""A step with InfoNCE takes 2.6 times as long as one with CKA: 80 steps, warm-up included, not 220."""
+"""A step with InfoNCE takes up to 2.6 times as long as one with CKA: 80 steps, warm-up included, not 220."""
 
 BATCH_BIAS = Experiment(
     name="modality_alignment/batch_bias",

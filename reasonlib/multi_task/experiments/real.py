@@ -3,7 +3,7 @@
 ::
 
     measured on    the development part (RTE, CoLA, STS-B, SST-2), the test part (MRPC, WikiQA)
-    validated on   a tenth of the training part, 300 examples at most
+    validated on   a tenth of the training part at most, and `checked` examples at most
     trained on     the rest, `most` examples of a set at most, drawn by the seed
 
 WikiQA stands in for QNLI, whose training part is not available: it has 857 questions, QNLI 108,000 pairs. A

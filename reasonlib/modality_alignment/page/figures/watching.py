@@ -104,8 +104,8 @@ def guessed() -> Picture:
         + ", ".join(f"{share:.2f} overlap by {least}" for least, share in shares)
         + f"; mean overlap {mean.mean:.2f}.",
         caption="Released validation questions of TVQA+: the same moment is guessed for all, from the median "
-        f"start to the median end. Its mean overlap is {mean.mean:.2f}; moments last {length.mean:.1f} "
-        "seconds on average. Any model that finds moments should do better.",
+        f"start to the median end of these questions. Its mean overlap is {mean.mean:.2f}; moments last "
+        f"{length.mean:.1f} seconds on average. Any model that finds moments should do better.",
     )
 
 

@@ -239,7 +239,7 @@ def test_what_the_bars_count_is_not_cut(unit):
 def test_long_labels_leave_half_of_the_width_to_the_bars_and_do_not_touch():
     values = {
         "a": 0.1,
-        "encoder and decoder both pre-trained": 0.2,
+        "encoder and decoder pre-trained": 0.2,
         "the same model after a long run": 0.3,
     }
     drawing = plotting.bars(values, unit="accuracy", limits=(0, 1))

@@ -32,8 +32,8 @@ MOSTLY_HELPFUL: Mapping[str, Mapping[str, Any]] = {
 }
 """A quarter of the unhelpful sentences trains, so that nearly two in three training sentences are helpful.
 
-Chosen on 80 validation documents: HCE translates 0.83 of the helpful sentences right after 900 steps on all
-sentences, and 0.96 after 600 steps on these (one run each).
+Of the helpful sentences of 80 validation documents HCE translates 0.45 right after 400 steps on all
+sentences, 0.93 after 900; 0.78 after 400 steps on these, and 0.80 after 600 (one run each).
 """
 
 FAR: Mapping[str, Any] = {"distance": [1, 10], "sentences": 22, "helpful": 2 / 22}

@@ -174,7 +174,7 @@ def growth() -> Picture:
             axis.set_major_formatter(StrMethodFormatter("{x:g}"))
             axis.set_minor_formatter(NullFormatter())
         caption = (
-            "One sentence and its context on one core; axes are logarithmic. Left: time, right: memory. "
+            "One sentence and its context; axes are logarithmic. Left: processor time, right: memory. "
             f"What the context adds grows with these powers of N. Time: {', '.join(notes['seconds'])}. "
             f"Memory: {', '.join(notes['memory'])}. {results.together(origins).capitalize()}."
         )
@@ -217,7 +217,7 @@ def cached() -> Picture:
     return plotting.show(
         plotting.bars(values, unit="sentences a second, as a ratio to TwC", reference=("TwC", 1.0)),
         alt="Translation speed as a ratio to TwC, with and without a cache.",
-        caption="Documents with ten context sentences, translated on one processor core "
+        caption="Documents with ten context sentences, by processor time "
         f"({results.together(origins)}). Lines: 95 % intervals.",
     )
 

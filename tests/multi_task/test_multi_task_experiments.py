@@ -11,8 +11,8 @@ from reasonlib.multi_task.experiments.adaptation import adapted
 from reasonlib.multi_task.experiments.conflict import Step, Watched, conflict_loss, cosines, project
 from reasonlib.multi_task.experiments.train import MixedBatches, Recipe, build, evaluate, train
 from reasonlib.multi_task.models.multi_task import task_loss
-from reasonlib.multi_task.models.own_encoder import word_pieces
 from reasonlib.tracking.runner import run
+from reasonlib.training.word_pieces import word_pieces
 
 SMOKE = Recipe(lr=2e-3, epochs=1, batch=8, longest=64)
 

@@ -7,11 +7,13 @@ from typer.testing import CliRunner
 from reasonlib.cli import app
 from reasonlib.errors import UserError
 from reasonlib.state_tracking.data.cases import CASES
+from reasonlib.state_tracking.data.encoding import TurnTokens
 from reasonlib.state_tracking.data.ontology import PAIRS
+from reasonlib.state_tracking.data.simulator import simulate
 from reasonlib.state_tracking.experiments import EXPERIMENTS
 from reasonlib.state_tracking.experiments.cost import exponent
 from reasonlib.state_tracking.experiments.train import Recipe
-from reasonlib.state_tracking.models.encoder import load_encoder
+from reasonlib.state_tracking.models.encoder import load_encoder, new_encoder
 from reasonlib.state_tracking.models.pretrained import from_pretrained, save_tracker
 from reasonlib.state_tracking.page import figures
 from reasonlib.state_tracking.page.track import follow, read_dialogue
@@ -27,6 +29,7 @@ TURNS = [
 @pytest.mark.parametrize(("experiment", "rows"), [
     ("relations", ("merge-blocked", "split", "none", "three-way-gate", "truncated")),
     ("baselines", ("carry-over", "copy", "span")),
+    ("multiwoz", ("merge", "span", "copy")),
     ("cost", ("one-run", "one-run-a-pair")),
 ])  # fmt: skip
 def test_rows_run_at_smoke(experiment, rows):
@@ -66,12 +69,25 @@ def test_an_unknown_encoder_is_one_clear_line(tmp_path):
         load_encoder(tmp_path / "absent")
 
 
+def test_a_new_encoder_learns_its_words_from_the_dialogues():
+    dialogues = simulate(30, seed=1)
+    (encoder, tokenizer), (_, again) = (new_encoder(dialogues, 300, seed=0) for _ in range(2))
+    assert tokenizer.get_vocab() == again.get_vocab()
+    assert encoder.get_input_embeddings().num_embeddings == len(tokenizer) <= 300
+    tokens = TurnTokens(tokenizer)
+    for turn in dialogues[0].turns:
+        ids = tokens.utterance(turn.user)
+        assert tokenizer.unk_token_id not in ids and tokenizer.decode(ids[:-1]) == turn.user
+        assert ids[-1] == tokenizer.convert_tokens_to_ids("[SEPU]")
+
+
 def test_exponents():
     assert exponent((1, 2, 4), [3.0, 12.0, 48.0]) == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize(("call", "message"), [
     (lambda: Recipe(system="magic"), "system must be tracker, pairwise, span or copy, got 'magic'"),
+    (lambda: Recipe(pieces=300, scratch=True), "pieces of words make a new encoder: leave out encoder and scratch"),
     (lambda: Recipe(batch=0), "batch must be at least 1, got 0"),
     (lambda: Recipe(turns_per_dialogue=0), "turns_per_dialogue must be at least 1 or None, got 0"),
 ])  # fmt: skip

@@ -11,39 +11,9 @@ from reasonlib import training
 from reasonlib.multi_task.data.simulator import Text
 from reasonlib.multi_task.models.pretrain import PretrainingConfig, pretrain
 from reasonlib.training.encoders import EncoderConfig, small_encoder
-from reasonlib.training.masked_words import SPECIALS
+from reasonlib.training.word_pieces import word_pieces
 
-__all__ = ["OwnEncoder", "own_encoder", "word_pieces"]
-
-
-def word_pieces(texts: Sequence[str], size: int) -> Any:
-    """Learn a tokenizer of lower-case pieces of words by byte-pair encoding; ``▁`` begins a word.
-
-    The trainer of WordPiece gives other pieces in every run, so that no run could be repeated or resumed.
-
-    Parameters
-    ----------
-    texts
-        Sentences.
-    size
-        Pieces at most, special tokens included.
-
-    Returns
-    -------
-    transformers.PreTrainedTokenizerFast
-    """
-    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
-    from transformers import PreTrainedTokenizerFast
-
-    tokenizer = Tokenizer(models.BPE(unk_token="[UNK]", fuse_unk=True))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.BertPreTokenizer(), pre_tokenizers.Metaspace()]
-    )
-    trainer = trainers.BpeTrainer(vocab_size=size, special_tokens=list(SPECIALS), show_progress=False)
-    tokenizer.train_from_iterator(sorted(set(texts)), trainer)
-    names = {f"{token[1:-1].lower()}_token": token for token in SPECIALS[:5]}
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names)
+__all__ = ["OwnEncoder", "own_encoder"]
 
 
 class OwnEncoder(NamedTuple):

@@ -62,6 +62,7 @@ RELATIONS = _trackers(
         "from-scratch": {**SMALL, "layout": "merge", "scratch": True},
         "truncated": {**SMALL, "layout": "merge", "longest": 96},
     },
+    data=subset(DATA, "simulated", "simulated-unseen"),
 )
 
 BASELINES = _trackers(
@@ -74,6 +75,7 @@ BASELINES = _trackers(
         "closed": {**SMALL, "layout": "merge"},
         "span": {**SMALL, "layout": "merge", "system": "span"},
     },
+    data=subset(DATA, "simulated", "simulated-unseen"),
 )
 
 LONG: Mapping[str, Any] = {**SMALL, "layout": "merge", "system": "span", "curriculum_share": 0.2}
@@ -89,6 +91,34 @@ SPANS = _trackers(
     },
     scales=LONG_SCALES,
     data=subset(DATA, "simulated", "simulated-unseen"),
+)
+
+PIECES: Mapping[str, Any] = {**SMALL, "pieces": 4000, "curriculum_share": 0.1}
+
+MULTIWOZ = _trackers(
+    "multiwoz",
+    "Trackers that learn their words from MultiWOZ, with and without attention among slots (table 4.2)",
+    {
+        "merge": {**PIECES, "layout": "merge"},
+        "merge-blocked": {**PIECES, "layout": "merge", "blocked": True},
+        "none": {**PIECES, "layout": "none"},
+        "split": {**PIECES, "layout": "split"},
+        "split-blocked": {**PIECES, "layout": "split", "blocked": True},
+        "span": {**PIECES, "layout": "merge", "system": "span"},
+        "span-blocked": {**PIECES, "layout": "merge", "system": "span", "blocked": True},
+        "copy": {**PIECES, "system": "copy"},
+    },
+    scales=extend_scales(
+        SCALES,
+        paper={
+            "dialogues": 7904,
+            "turns_per_dialogue": None,
+            "valid_size": 100,
+            "test_size": 999,
+            "epochs": 2,
+        },
+    ),
+    data=subset(DATA, "multiwoz", "simulated"),
 )
 
 ENCODERS = _trackers(
@@ -130,8 +160,8 @@ PRETRAINED = _trackers(
         "merge-minilm": {
             "layout": "merge", "encoder": "sentence-transformers/all-MiniLM-L6-v2", "lr": 3e-4, "batch": 8,
         },
-        "merge-small": {**SMALL, "layout": "merge"},
-        "copy": {**SMALL, "system": "copy"},
+        "merge-small": {**SMALL, "pieces": 4000, "layout": "merge"},
+        "copy": {**SMALL, "pieces": 4000, "system": "copy"},
     },
     scales={
         **OWN_ENCODER,
@@ -169,4 +199,6 @@ BUNDLE = Experiment(
     run=_make,
 )
 
-EXPERIMENTS = {one.name: one for one in (RELATIONS, BASELINES, SPANS, ENCODERS, PRETRAINED, COST, BUNDLE)}
+EXPERIMENTS = {
+    one.name: one for one in (RELATIONS, BASELINES, SPANS, MULTIWOZ, ENCODERS, PRETRAINED, COST, BUNDLE)
+}

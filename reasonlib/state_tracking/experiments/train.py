@@ -28,7 +28,7 @@ from reasonlib.state_tracking.data.metrics import gate_scores, inherited_pairs, 
 from reasonlib.state_tracking.data.ontology import NONE
 from reasonlib.state_tracking.data.renaming import renamed
 from reasonlib.state_tracking.models.copying import CopyConfig, CopyTracker, copy_batch, copy_loss
-from reasonlib.state_tracking.models.encoder import DSCEncoder, load_encoder
+from reasonlib.state_tracking.models.encoder import DSCEncoder, load_encoder, new_encoder
 from reasonlib.state_tracking.models.span import SpanTracker, span_batch, span_loss
 from reasonlib.state_tracking.models.tracker import PairwiseTracker, Tracker, tracker_loss
 from reasonlib.tracking.experiment import Measured, Trial
@@ -56,6 +56,7 @@ class Recipe:
     system: str = "tracker"  # tracker | pairwise | span | copy
     encoder: str | None = None  # name or folder; None: the bundled one
     scratch: bool = False  # the bundled encoder's shape with random weights
+    pieces: int = 0  # words and pieces of words learned from the training dialogues; 0: the encoder's own
     layout: str = "merge"
     blocked: bool = False
     gate: str = "two"
@@ -84,6 +85,8 @@ class Recipe:
             raise ValueError(f"turns_per_dialogue must be at least 1 or None, got {self.turns_per_dialogue}")
         if not 0 <= self.curriculum_share < 1:
             raise ValueError(f"curriculum_share must be at least 0 and below 1, got {self.curriculum_share}")
+        if self.pieces and (self.encoder or self.scratch):
+            raise ValueError("pieces of words make a new encoder: leave out encoder and scratch")
         if not 0 <= self.renamed <= 1:
             raise ValueError(f"renamed must be between 0 and 1, got {self.renamed}")
 
@@ -127,15 +130,21 @@ def prepare(recipe: Recipe, splits: Splits, *, seed: int) -> tuple[Prepared, Tur
         Draws the new weights.
     """
     candidates = candidates_of(splits.train)
-    encoder, tokenizer = load_encoder(recipe.encoder)
+    if recipe.pieces:
+        encoder, tokenizer = new_encoder(splits.train, recipe.pieces, seed=seed)
+    else:
+        encoder, tokenizer = load_encoder(recipe.encoder)
     if recipe.scratch:
         encoder = small_encoder(EncoderConfig(), len(tokenizer), seed=seed)
     tokens = TurnTokens(tokenizer, recipe.longest)
     if recipe.system == "copy":
-        model: nn.Module = CopyTracker(CopyConfig(words=len(tokenizer)), seed=seed)
+        sizes = CopyConfig(words=len(tokenizer), longest=8 if recipe.pieces else 4)
+        model: nn.Module = CopyTracker(sizes, seed=seed)
         return Prepared(
             model, tokenizer, candidates, copy_loss,
-            lambda turns, dialogues: copy_batch(list(turns), _states(turns, dialogues), tokenizer),
+            lambda turns, dialogues: copy_batch(
+                list(turns), _states(turns, dialogues), tokenizer, longest=sizes.longest
+            ),
         ), tokens  # fmt: skip
     longest = recipe.longest or max(
         len(tokens.history(dialogue, len(dialogue.turns) - 1)[0])

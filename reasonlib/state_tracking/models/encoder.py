@@ -15,6 +15,7 @@ further row of zeros is the "position" of the DS tokens, so that the encoder's o
 Axes: B turns, T tokens of the dialogue, N DS tokens, L layers, H heads, D width, E width of the embeddings.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,11 +24,13 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from reasonlib.errors import UserError
+from reasonlib.state_tracking.data.example import Dialogue
 from reasonlib.state_tracking.data.ontology import DOMAINS, PAIRS, SLOTS, domain_of, slot_of
-from reasonlib.training.encoders import load_pretrained
+from reasonlib.training.encoders import EncoderConfig, load_pretrained, small_encoder
 from reasonlib.training.masked_words import SPECIALS
+from reasonlib.training.word_pieces import word_pieces
 
-__all__ = ["LAYOUTS", "DSCEncoder", "Encoded", "ds_mask", "load_encoder"]
+__all__ = ["LAYOUTS", "DSCEncoder", "Encoded", "ds_mask", "load_encoder", "new_encoder"]
 
 LAYOUTS = ("merge", "split", "none")
 BUNDLED = Path(__file__).parent.parent / "weights" / "encoder"
@@ -48,6 +51,26 @@ def load_encoder(name: str | Path | None = None) -> tuple[Any, Any]:
     if len(tokenizer) > encoder.get_input_embeddings().num_embeddings:
         encoder.resize_token_embeddings(len(tokenizer), mean_resizing=False)
     return encoder, tokenizer
+
+
+def new_encoder(dialogues: Iterable[Dialogue], pieces: int, *, seed: int) -> tuple[Any, Any]:
+    """Make a small encoder with random weights whose tokenizer is learned from dialogues.
+
+    The bundled encoder knows the words of the simulator alone; of real dialogues it reads most names, places
+    and times as unknown.
+
+    Parameters
+    ----------
+    dialogues
+        Of the training part.
+    pieces
+        Words and pieces of words at most, special tokens included.
+    seed
+        Draws the weights.
+    """
+    said = (text for one in dialogues for turn in one.turns for text in (turn.system, turn.user))
+    tokenizer = word_pieces(said, pieces, punctuation=False)
+    return small_encoder(EncoderConfig(), len(tokenizer), seed=seed), tokenizer
 
 
 def ds_mask(mask: Bool[Tensor, "B T"], tokens: int, *, blocked: bool = False) -> Float[Tensor, "B 1 S S"]:

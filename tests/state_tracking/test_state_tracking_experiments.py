@@ -87,7 +87,7 @@ def test_exponents():
 
 @pytest.mark.parametrize(("call", "message"), [
     (lambda: Recipe(system="magic"), "system must be tracker, pairwise, span or copy, got 'magic'"),
-    (lambda: Recipe(pieces=300, scratch=True), "pieces of words make a new encoder: leave out encoder and scratch"),
+    (lambda: Recipe(pieces=300, scratch=True), "pieces of words make a new encoder: leave out encoder"),
     (lambda: Recipe(batch=0), "batch must be at least 1, got 0"),
     (lambda: Recipe(turns_per_dialogue=0), "turns_per_dialogue must be at least 1 or None, got 0"),
 ])  # fmt: skip

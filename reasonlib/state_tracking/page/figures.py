@@ -195,18 +195,17 @@ def on_multiwoz() -> "pd.DataFrame":
     """List what trackers reach on MultiWOZ 2.1, a row each; those without a record are left out."""
     import pandas as pd
 
-    layouts = ("merge", "merge-blocked", "split", "split-blocked")
+    trained = ("merge", "merge-blocked", "split", "split-blocked", "none", "span", "span-blocked", "copy")
     rows = {}
-    for share, experiment, names in (
-        ("5,000 dialogues", "state_tracking/relations", (*layouts, "none")),
-        ("2,100 dialogues", "state_tracking/pretrained", ("merge-minilm", "merge-small", "copy")),
-        ("", "state_tracking/encoders", ("carry-over",)),
+    for experiment, names in (
+        ("state_tracking/multiwoz", trained),
+        ("state_tracking/pretrained", ("merge-minilm",)),
+        ("state_tracking/encoders", ("carry-over",)),
     ):
         for name in names:
             group = records.best(experiment, name, scale="paper", data="multiwoz")
             if group is not None:
-                label = f"{ROWS[name]}, {share}" if share else ROWS[name]
-                rows[label] = _scores(group, _SHOWN)
+                rows[ROWS[name]] = _scores(group, _SHOWN)
     return pd.DataFrame.from_dict(rows, orient="index")
 
 

@@ -33,7 +33,8 @@ TURNS = [
     ("cost", ("one-run", "one-run-a-pair")),
 ])  # fmt: skip
 def test_rows_run_at_smoke(experiment, rows):
-    for record in run(EXPERIMENTS[f"state_tracking/{experiment}"], rows=rows, scale="smoke", device="cpu"):
+    chosen = EXPERIMENTS[f"state_tracking/{experiment}"]
+    for record in run(chosen, rows=rows, scale="smoke", data="simulated", device="cpu"):
         assert all(value == value for value in record.metrics.values())
         if experiment != "cost":
             assert 0 <= record.metrics["joint_goal"] <= record.metrics["slot"] <= 1

@@ -162,7 +162,7 @@ ENCODERS = _trackers(
 
 PRETRAINED = _trackers(
     "pretrained",
-    "A sentence encoder pre-trained elsewhere, on a quarter of MultiWOZ",
+    "A sentence encoder pre-trained elsewhere, on two turns of each of 2,100 dialogues of MultiWOZ",
     {
         "merge-minilm": {
             "layout": "merge", "encoder": "sentence-transformers/all-MiniLM-L6-v2", "lr": 3e-4, "batch": 8,

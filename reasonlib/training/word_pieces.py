@@ -20,8 +20,8 @@ def word_pieces(texts: Iterable[str], size: int, *, punctuation: bool = True) ->
     size
         Pieces at most, special tokens included.
     punctuation
-        Whether punctuation marks are words of their own; if not, words are split at spaces alone, and decoded
-        tokens are what was read.
+        Whether punctuation marks are words of their own; if not, words are split at spaces alone, and
+        decoding gives back the text in lower case.
 
     Returns
     -------

@@ -138,6 +138,7 @@ def prepare(recipe: Recipe, splits: Splits, *, seed: int) -> tuple[Prepared, Tur
         encoder = small_encoder(EncoderConfig(), len(tokenizer), seed=seed)
     tokens = TurnTokens(tokenizer, recipe.longest)
     if recipe.system == "copy":
+        # a word may be several pieces
         sizes = CopyConfig(words=len(tokenizer), longest=8 if recipe.pieces else 4)
         model: nn.Module = CopyTracker(sizes, seed=seed)
         return Prepared(

@@ -15,9 +15,10 @@ import torch
 from reasonlib.display import live as shell
 from reasonlib.display.live.encoders import describe_encoder, trim_positions
 from reasonlib.display.plotting import Picture
-from reasonlib.state_tracking.data.example import Dialogue
+from reasonlib.state_tracking.data.example import Dialogue, Turn
 from reasonlib.state_tracking.data.ontology import PAIRS
 from reasonlib.state_tracking.data.simulator import SimulatorConfig, simulate
+from reasonlib.state_tracking.data.world import AREAS
 from reasonlib.state_tracking.models.pretrained import BundledTracker, from_pretrained
 from reasonlib.state_tracking.models.span import LONGEST_SPAN, OPEN
 
@@ -27,15 +28,25 @@ FOLDER = Path(__file__).parent
 LONGEST = 320  # positions that the page carries; an older beginning is dropped
 
 
+def offers_fit(turn: Turn) -> bool:
+    """Say whether every area that the system names is one that the user asked for, if any was."""
+    asked = {value for pair, value in turn.state.items() if pair.endswith("-area")}
+    return not asked or set(turn.system.split()) & set(AREAS) <= asked
+
+
 @lru_cache(maxsize=2)
 def chosen_dialogues(count: int = 4, *, seed: int = 30) -> tuple[Dialogue, ...]:
-    """Simulate short dialogues that end in a taxi between two places named before."""
+    """Simulate short dialogues that end in a taxi between two places named before.
+
+    The simulator may offer a place in another area than the user asked for; such dialogues are left out.
+    """
     chosen = []
     for dialogue in simulate(400, seed, SimulatorConfig(inherit=0.9, long=0.0)):
         origins = dialogue.turns[-1].origins
         taxi = [origins.get(f"taxi-{slot}") for slot in ("departure", "destination")]
         if len(dialogue.turns) <= 9 and all(o is not None and o.kind == "inherited" for o in taxi):
-            chosen.append(dialogue)
+            if all(offers_fit(turn) for turn in dialogue.turns):
+                chosen.append(dialogue)
     return tuple(chosen[:count])
 
 

@@ -1,6 +1,6 @@
 """Did a change of code change a number? Train both at smoke, and compare every metric bit for bit.
 
-    python tools/same_bits.py [--before COMMIT] [--experiment NAME ...] [--all-rows] [--again ROW ...]
+    python tools/same_bits.py [--before COMMIT] [--experiment NAME ...] [--all-rows] [--but ROW ...]
                                [--jobs N] [--why]
 
 A record keeps a fingerprint of all code that its number depends on, so whatever touches that code makes it
@@ -19,9 +19,8 @@ stale. Where the code was only rewritten (an argument renamed, a function split)
    made by the code of then count as made by the code of now. Commit that file.
 
 An experiment whose metrics differ is reported with the first of them, and the command fails; its records are
-stale: measure them again (`reasonlib run`), or find what changed. A change that is meant to alter some rows
-needs new records of these alone: measure them again, then name them behind `--again`; they are not compared,
-and the command fails where one of their records has not been made again.
+stale: measure them again (`reasonlib run`), or find what changed. If some rows were meant to change, name
+them behind `--but`: they are not compared, and their records stay stale until they are measured again.
 
 What was run is kept in `_run/same_bits`, so that a command that was stopped goes on when started again.
 `--jobs` is the number of experiments at a time; each takes two processes of one thread.
@@ -35,16 +34,13 @@ import json
 import os
 import re
 import sys
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trees import KEPT, ROOT, SameBitsError, Tree, at, git
-
-if TYPE_CHECKING:
-    from reasonlib.tracking.record import Record
 
 SEEDS = (0, 1)
 TIMES = re.compile(r"(^|[._])(\w*per_second|\w*seconds|\w*in_time)($|[._])")
@@ -131,26 +127,16 @@ def pairs(before: Tree, after: Tree, closures: tuple[Any, Any], wanted: list[str
         )
 
 
-def not_yet(records: Iterable[Record], code: str, rows: Container[str]) -> list[str]:
-    """Return the trials of `rows` that have a record, but none that was made by `code`."""
-    trials = {
-        (one.row, one.scale, one.data.name, one.seed, one.code == {"run": code})
-        for one in records
-        if one.row in rows
-    }
-    missing = sorted({trial[:-1] for trial in trials if not trial[-1]} - {t[:-1] for t in trials if t[-1]})
-    return [f"{row} at {scale} on {data}, seed {seed}" for row, scale, data, seed in missing]
-
-
-def chosen(pair: Pair, *, all_rows: bool) -> list[tuple[str, str]]:
+def chosen(pair: Pair, *, all_rows: bool, but: Container[str] = ()) -> list[tuple[str, str]]:
     """Choose rows and data: each setting, and each word, truth or nothing it can be, at least once."""
-    if not pair.rows or not pair.data:
+    shapes = {row: set(_shape(pair.settings[row])) for row in pair.rows if row not in but}
+    if not shapes or not pair.data:
         return []
     first, *others = pair.data
     if all_rows:
-        return [(row, data) for data in pair.data for row in pair.rows]
-    shapes = {row: set(_shape(pair.settings[row])) for row in pair.rows}
-    rows, left = [], set().union(*shapes.values())
+        return [(row, data) for data in pair.data for row in shapes]
+    rows: list[str] = []
+    left = set().union(*shapes.values())
     while left or not rows:
         row = max(shapes, key=lambda name: len(shapes[name] & left))
         rows.append(row)
@@ -180,21 +166,17 @@ class Finding:
     gone: set[str] = field(default_factory=set)
     new: set[str] = field(default_factory=set)
     different: list[str] = field(default_factory=list)
-    again: set[str] = field(default_factory=set)
     absent: dict[str, str] = field(default_factory=dict)  # data that cannot be had here, and why
     trials: list[str] = field(default_factory=list)
 
 
-def compare(pair: Pair, before: Tree, after: Tree, *, all_rows: bool, again: Container[str] = ()) -> Finding:
-    """Run an experiment in both trees and compare the metrics of all rows but those measured `again`."""
+def compare(pair: Pair, before: Tree, after: Tree, *, all_rows: bool, but: Container[str] = ()) -> Finding:
+    """Run an experiment in both trees and compare the metrics of all rows `but` some."""
     from reasonlib.tracking.renames import load
 
     renames = load(ROOT / "records")
     finding = Finding()
-    for row, data in chosen(pair, all_rows=all_rows):
-        if row in again:
-            finding.again.add(row)
-            continue
+    for row, data in chosen(pair, all_rows=all_rows, but=but):
         for seed in SEEDS:
             if data in finding.absent:
                 break
@@ -284,7 +266,6 @@ def evidence(pair: Pair, finding: Finding, before: Tree) -> str:
         ("metrics no longer measured", finding.gone),
         ("metrics measured since", finding.new),
         ("data that was not here", set(finding.absent)),
-        ("rows measured again, not compared", finding.again),
     ):
         if names:
             parts.append(f"{what}: {', '.join(sorted(names))}")
@@ -310,29 +291,20 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--experiment", nargs="+", default=[], metavar="NAME", help="only these")
     parser.add_argument("--all-rows", action="store_true", help="every row on every data set")
-    parser.add_argument(
-        "--again", nargs="+", default=[], metavar="ROW", help="rows that were measured again since"
-    )
+    parser.add_argument("--but", nargs="+", default=[], metavar="ROW", help="rows that were meant to change")
     parser.add_argument("--jobs", type=int, default=1, help="experiments at a time")
     parser.add_argument("--why", action="store_true", help="list what differs and run nothing")
     return parser.parse_args()
 
 
-def prove(
-    pair: Pair, before: Tree, after: Tree, known: Any, *, all_rows: bool, again: list[str]
-) -> tuple[bool, str]:
+def prove(pair: Pair, before: Tree, after: Tree, *, all_rows: bool, but: list[str]) -> tuple[bool, str]:
     """Run both trees; whether they agree, and the evidence or the first thing that stands against it."""
-    from reasonlib.tracking.record_files import read
-
     if pair.before == pair.after:
         return True, "the same code, fingerprinted otherwise"
-    finding = compare(pair, before, after, all_rows=all_rows, again=again)
+    finding = compare(pair, before, after, all_rows=all_rows, but=but)
     proof = evidence(pair, finding, before)
-    missing = not_yet(read(pair.name), known.same(pair.name, pair.after), again)
     if finding.different:
         return False, finding.different[0]
-    if missing:
-        return False, f"{missing[0]} has not been measured again"
     return bool(finding.compared), proof if finding.compared else f"nothing to compare: {proof}"
 
 
@@ -361,20 +333,31 @@ def main() -> int:
 
     def check(pair: Pair) -> None:
         then = {pair.before, *([pair.own] if pair.own else [])}
+        but = [row for row in pair.rows if row in asked.but]
         open_ = [
-            one for one in sorted(then) if known.same(pair.name, one) != known.same(pair.name, pair.after)
+            one
+            for one in sorted(then)
+            if any(
+                known.same(pair.name, row, one) != known.same(pair.name, row, pair.after)
+                for row in pair.rows
+                if row not in but
+            )
         ]
         if asked.why:
             said = ["same code"] if pair.before == pair.after else why(pair, closures, _runs(pair))
         elif not open_:
             said = ["same code" if pair.before == pair.after else "known to give the same bits"]
         else:
-            same, proof = prove(pair, before, after, known, all_rows=asked.all_rows, again=asked.again)
+            same, proof = prove(pair, before, after, all_rows=asked.all_rows, but=but)
             if not same:
                 failed.append(pair.name)
             for one in open_ if same else ():
                 line = equivalence.Equivalence(
-                    experiment=pair.name, before=one, after=pair.after, evidence=proof
+                    experiment=pair.name,
+                    before=one,
+                    after=pair.after,
+                    evidence=proof,
+                    but=", ".join(but),
                 )
                 equivalence.append(ROOT / "records", line)
             said = [proof if same else f"NOT THE SAME: {proof}"]

@@ -4,7 +4,8 @@
 
 `before` and `after` are fingerprints of one experiment's run function. A record that was made by the code of
 one of them counts as made by the other, and so on from line to line. ``tools/same_bits.py`` adds lines after
-it has trained both and compared every metric bit for bit.
+it has trained both and compared every metric bit for bit. Rows that were meant to change are named in `but`:
+for these the line says nothing, and their records stay stale until they are measured again.
 
 Records from before fingerprints followed references keep a hash for each of several modules; they are named
 in `before` by `key`.
@@ -12,6 +13,7 @@ in `before` by `key`.
 
 import json
 import os
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -36,6 +38,12 @@ class Equivalence:
     before: str
     after: str
     evidence: str
+    but: str = ""  # rows that it does not speak of, with commas between them
+
+    @property
+    def left_out(self) -> list[str]:
+        """Rows that it does not speak of."""
+        return self.but.split(", ") if self.but else []
 
 
 def key(code: Mapping[str, str], commit: str | None) -> str:
@@ -50,29 +58,41 @@ def key(code: Mapping[str, str], commit: str | None) -> str:
 
 
 class Equivalences:
-    """Sets of equal fingerprints, for each experiment apart; `same` names each set by one of its members."""
+    """Sets of equal fingerprints, for each row of an experiment; `same` names each by one of its members."""
 
     def __init__(self, lines: list[Equivalence], renames: Renames) -> None:
-        self._parents: dict[tuple[str, str], str] = {}
         self._renames = renames
+        self._lines: dict[str, list[Equivalence]] = defaultdict(list)
+        self._parents: dict[tuple[str, str], dict[str, str]] = {}
         for line in lines:
-            experiment = renames.experiment(line.experiment)
-            before, after = self.same(experiment, line.before), self.same(experiment, line.after)
-            if before != after:
-                self._parents[experiment, before] = after
+            self._lines[renames.experiment(line.experiment)].append(line)
 
-    def same(self, experiment: str, fingerprint: str) -> str:
-        """Return the one fingerprint that stands for all that are equal to this one."""
+    def same(self, experiment: str, row: str, fingerprint: str) -> str:
+        """Return the one fingerprint that stands for all that are equal to this one, for a row."""
         experiment = self._renames.experiment(experiment)
-        while (experiment, fingerprint) in self._parents:
-            fingerprint = self._parents[experiment, fingerprint]
-        return fingerprint
+        if (experiment, row) not in self._parents:
+            parents = self._parents[experiment, row] = {}
+            for line in self._lines[experiment]:
+                before, after = _last(parents, line.before), _last(parents, line.after)
+                if before != after and row not in [
+                    self._renames.row(experiment, one) for one in line.left_out
+                ]:
+                    parents[before] = after
+        return _last(self._parents[experiment, row], fingerprint)
 
-    def code(self, experiment: str, code: Mapping[str, str], commit: str | None) -> Mapping[str, str]:
+    def code(
+        self, experiment: str, row: str, code: Mapping[str, str], commit: str | None
+    ) -> Mapping[str, str]:
         """Return what a record's `code` reads as; unchanged if nothing is known of it."""
         name = key(code, commit)
-        same = self.same(experiment, name)
+        same = self.same(experiment, row, name)
         return {RUN: same} if same != name else code
+
+
+def _last(parents: Mapping[str, str], fingerprint: str) -> str:
+    while fingerprint in parents:
+        fingerprint = parents[fingerprint]
+    return fingerprint
 
 
 def load(folder: Path, renames: Renames) -> Equivalences:
@@ -99,7 +119,9 @@ def _load(file: Path, renames: Renames, mtime: int, size: int) -> Equivalences:
 def append(folder: Path, line: Equivalence) -> Path:
     """Append a line to the file of a folder of records, and return the file."""
     file = folder / FILE
-    text = json.dumps(asdict(line), ensure_ascii=False) + "\n"
+    text = (
+        json.dumps({name: value for name, value in asdict(line).items() if value}, ensure_ascii=False) + "\n"
+    )
     handle = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     try:
         os.write(handle, text.encode())

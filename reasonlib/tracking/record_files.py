@@ -150,7 +150,9 @@ def _read_file(file: Path, names: renames.Renames, same: equivalence.Equivalence
             values = json.loads(line, parse_constant=_refuse)
             with suppress(KeyError, TypeError, AttributeError):  # not a record, as from_json says better
                 values = names.apply(values)
-                values["code"] = same.code(values["experiment"], values["code"], values["commit"])
+                values["code"] = same.code(
+                    values["experiment"], values["row"], values["code"], values["commit"]
+                )
             record = Record.from_json(values, location=f"records/{experiment}.jsonl:{number}")
             if record.experiment != names.experiment(experiment):
                 raise ValueError(f"it belongs to experiment {record.experiment!r}")

@@ -65,13 +65,13 @@ def stale(record: Record, experiment: "Experiment | None" = None) -> str | None:
     return _stale(record, experiment, partial(_code, experiment))
 
 
-def _code(experiment: "Experiment") -> str:
-    """Return the fingerprint of what an experiment runs, or the older one known to give the same bits."""
-    return same_bits().same(experiment.name, fingerprint(experiment.run))
+def _code(experiment: "Experiment", row: str) -> str:
+    """Return the fingerprint of what an experiment runs, or the older one that gives this row the same."""
+    return same_bits().same(experiment.name, row, fingerprint(experiment.run))
 
 
-def _stale(record: Record, experiment: "Experiment", code: Callable[[], str]) -> str | None:
-    """Say what `stale` says; `code` is asked where nothing else made the record stale."""
+def _stale(record: Record, experiment: "Experiment", code: Callable[[str], str]) -> str | None:
+    """Say what `stale` says; `code` is asked for the row where nothing else made the record stale."""
     from reasonlib.tracking.experiment import settings
 
     if record.row not in experiment.rows:
@@ -92,7 +92,7 @@ def _stale(record: Record, experiment: "Experiment", code: Callable[[], str]) ->
         version = experiment.version(record.data.name)  # None: the files are not on this machine
         if version is not None and not _agree(version, record.data.version or ""):
             return f"data {record.data.name} was version {record.data.version}, is {version}"
-    return None if record.code.get(equivalence.RUN) == code() else "code changed"
+    return None if record.code.get(equivalence.RUN) == code(record.row) else "code changed"
 
 
 def _agree(version: str | None, other: str | None) -> bool:
@@ -229,7 +229,7 @@ def groups(
     if declared is None:
         matching = [_group(pile, None, stale) for pile in piles.values()]
     else:
-        code = cache(partial(_code, declared))  # one for all records
+        code = cache(partial(_code, declared))  # one for all records of a row
         matching = [
             _group(pile, declared, partial(_stale, experiment=declared, code=code)) for pile in piles.values()
         ]

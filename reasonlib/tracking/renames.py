@@ -62,6 +62,10 @@ class Renames:
         """Return the names an experiment had before, oldest rename first."""
         return [name for name in self._sections if name != experiment and self.experiment(name) == experiment]
 
+    def row(self, experiment: str, name: str) -> str:
+        """Return what a row is called today."""
+        return _renamed(name, self._section(experiment).rows)
+
     def apply(self, record: Mapping[str, Any]) -> dict[str, Any]:
         """Return a record, as JSON values of the right form, with today's names."""
         section = self._section(record["experiment"])

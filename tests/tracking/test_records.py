@@ -331,6 +331,20 @@ def test_records_of_equivalent_code_count_and_are_summarised_together(tmp_path, 
     assert records.stale(records.read("toy/sums")[1], EXPERIMENT) == "code changed"
 
 
+def test_records_of_rows_that_were_meant_to_change_stay_stale(tmp_path, monkeypatch):
+    monkeypatch.setenv("REASONLIB_RECORDS", str(tmp_path))
+    rows = list(EXPERIMENT.rows)
+    for row in rows:
+        records.append(record(row=row, code={"run": "1" * 16}))
+    now = fingerprint(EXPERIMENT.run)
+    line = Equivalence(
+        experiment="toy/sums", before="1" * 16, after=now, evidence="the same bits", but=", ".join(rows[1:])
+    )
+    equivalence.append(tmp_path, line)
+    found = {group.row: group.stale for group in records.groups(EXPERIMENT)}
+    assert found == {rows[0]: None, **dict.fromkeys(rows[1:], "code changed")}
+
+
 def test_a_line_that_is_no_equivalence_says_where(tmp_path, monkeypatch):
     monkeypatch.setenv("REASONLIB_RECORDS", str(tmp_path))
     (tmp_path / equivalence.FILE).write_text('{"experiment": "toy/sums"}\n')

@@ -223,6 +223,12 @@ def keep_drawings(app, what, name, obj, options, lines):
     lines[:end] = out
 
 
+def own_nodes(app, doctree):
+    """Make every node one of this page: one of an inner document keeps all that Sphinx has read."""
+    for node in doctree.findall():
+        node.document = doctree
+
+
 def choose_member(app, what, name, obj, skip, options):
     """Describe every public name of a module, a constant without words too; and once, where it is made."""
     here = app.env.temp_data.get("autodoc:module")
@@ -299,6 +305,7 @@ def keep_defaults(app, obj, bound_method):
 def setup(app):
     app.connect("source-read", list_modules)
     app.connect("autodoc-process-docstring", keep_drawings, priority=400)
+    app.connect("doctree-read", own_nodes)
     app.connect("autodoc-skip-member", choose_member)
     app.connect("autodoc-process-signature", name_types, priority=900)
     app.connect("autodoc-before-process-signature", keep_defaults)

@@ -120,8 +120,6 @@ class Parsed:
         found["classes"].append(kind)
         for pending in found.findall(nodes.pending):
             self.document.note_pending(pending)
-        for node in found.findall():  # theirs would keep the settings of Sphinx, all that was read so far
-            node.document = self.document
         return found
 
 

@@ -63,7 +63,7 @@ def test_steps_are_counted_from_where_a_walk_stays():
 
 
 def test_the_best_rate_is_near_the_one_of_theory():
-    rate = descent.best_rate("gradient descent", "ravine", 3, 200, 21, 0)
+    rate, _ = descent.best_rate("gradient descent", "ravine", 3, 200, 21, 0)
     assert 0.05 < rate < 2 / 25
 
 

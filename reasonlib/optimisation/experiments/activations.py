@@ -1,7 +1,8 @@
 """What the source says of activations, tried in networks that read handwritten digits.
 
 Each `run_...` measures one row of an experiment; see `reasonlib.optimisation.experiments`. Where rows are
-compared, each has its own rate: the best of a list, chosen on examples that are not those of the test.
+compared, each has its own rate: the best of those that were tried, chosen on other examples than those of
+the test.
 
 Axes: B examples, U units of a layer.
 """
@@ -9,16 +10,17 @@ Axes: B examples, U units of a layer.
 import math
 import time
 from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from reasonlib.optimisation.experiments.measures import epochs_to_learn, mean_loss
+from reasonlib.optimisation.experiments.measures import epochs_to_learn, mean_loss, try_rates
 from reasonlib.optimisation.models import optimisers
 from reasonlib.optimisation.models.activations import ACTIVATIONS, Maxout
 from reasonlib.optimisation.models.losses import cross_entropy
-from reasonlib.optimisation.models.network import Examples, Network, accuracy, digits, learn
+from reasonlib.optimisation.models.network import Examples, Network, Split, accuracy, digits, learn
 from reasonlib.tracking.experiment import Measured, Trial
 
 __all__ = [
@@ -46,25 +48,43 @@ def derivatives(model: Network, inputs: Tensor) -> list[Tensor]:
     return slopes
 
 
+class _Run(NamedTuple):
+    """A network trained at one rate: its loss on the digits that rates are chosen by, and passes to learn."""
+
+    loss: float
+    epochs: float
+    model: Network
+    history: list[dict[str, float]]
+
+
+def _trainer(trial: Trial, split: Split, **build: Any) -> Callable[[float], _Run]:
+    """Return a function that trains a network with momentum at a rate."""
+    settings = trial.settings
+
+    def train(rate: float) -> _Run:
+        model = Network(settings["activation"], seed=trial.seed, **build)
+        optimiser = optimisers.Momentum(rate=rate)
+        history = learn(model, split.train, optimiser, epochs=settings["epochs"], seed=trial.seed)
+        epochs = epochs_to_learn(history, settings["epochs"])
+        return _Run(mean_loss(model, split.valid), epochs, model, history)
+
+    return train
+
+
 def run_activation(trial: Trial) -> Measured:
     """Train a network with one activation, at the best of several rates."""
     settings = trial.settings
     split = digits(seed=trial.seed)
-    build = {"depth": settings.get("depth", 3), "dropout": settings.get("dropout", 0.0), "seed": trial.seed}
-    tried = []
-    for rate in settings["rates"]:
-        model = Network(settings["activation"], **build)
-        optimiser = optimisers.Momentum(rate=rate)
-        history = learn(model, split.train, optimiser, epochs=settings["epochs"], seed=trial.seed)
-        tried.append((mean_loss(model, split.valid), rate, model, history))
-    _, rate, model, history = min(tried, key=lambda run: math.inf if math.isnan(run[0]) else run[0])
+    train = _trainer(trial, split, depth=settings.get("depth", 3), dropout=settings.get("dropout", 0.0))
+    (rate, soonest), tried = try_rates(settings["rates"], train, lambda run: run.loss, lambda run: run.epochs)
+    _, _, model, history = tried[rate]
     with torch.no_grad():
         states = [state for _, state in model.hidden(split.train.inputs)]
     flat = [slope.abs().amax(0) for slope in derivatives(model, split.train.inputs)]
     return Measured(
         metrics={
             "accuracy": accuracy(model, split.test),
-            "epochs": min(epochs_to_learn(run[3], settings["epochs"]) for run in tried),
+            "epochs": tried[soonest].epochs,
             "gap": mean_loss(model, split.test) - mean_loss(model, split.train),
             "mean": sum(abs(float(state.mean())) for state in states) / len(states),
             "dead": float(torch.cat(flat).eq(0).float().mean()),
@@ -73,7 +93,7 @@ def run_activation(trial: Trial) -> Measured:
         },
         steps_done=len(history),
         steps_planned=len(history),
-        details={"loss": [round(epoch["loss"], 5) for epoch in history]},
+        details={"tried": list(tried), "loss": [round(epoch["loss"], 5) for epoch in history]},
     )
 
 
@@ -88,21 +108,19 @@ def run_depth(trial: Trial) -> Measured:
     """Send a gradient down a deep stack before training, then train the stack."""
     settings = trial.settings
     split = digits(seed=trial.seed)
-    build = {"depth": settings["depth"], "scaled": settings["scaled"], "seed": trial.seed}
-    norms = gradient_norms(Network(settings["activation"], **build), split.train)
-    best, done = 0.0, 0
-    for rate in settings["rates"]:
-        model = Network(settings["activation"], **build)
-        history = learn(
-            model, split.train, optimisers.Momentum(rate=rate), epochs=settings["epochs"], seed=trial.seed
-        )
-        done += len(history)
-        best = max(best, accuracy(model, split.valid))
+    build = {"depth": settings["depth"], "scaled": settings["scaled"]}
+    norms = gradient_norms(Network(settings["activation"], seed=trial.seed, **build), split.train)
+    (rate,), tried = try_rates(settings["rates"], _trainer(trial, split, **build), lambda run: run.loss)
+    _, _, model, history = tried[rate]
     return Measured(
-        metrics={"reach": math.log10(max(norms[0], 1e-30) / norms[-1]), "accuracy": best},
-        steps_done=done,
-        steps_planned=done,
-        details={"norms": norms},
+        metrics={
+            "reach": math.log10(max(norms[0], 1e-30) / norms[-1]),
+            "accuracy": accuracy(model, split.test),
+            "rate": rate,
+        },
+        steps_done=len(history),
+        steps_planned=len(history),
+        details={"tried": list(tried), "norms": norms},
     )
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from reasonlib.optimisation.experiments.measures import try_rates
 from reasonlib.optimisation.models import optimisers
 from reasonlib.optimisation.models.network import rates
 from reasonlib.optimisation.models.surfaces import SURFACES, Path, Surface, hills, minimise, ravine
@@ -82,15 +83,22 @@ def arrival(surface: Surface, path: Path) -> Tensor:
 
 
 @lru_cache(maxsize=64)
-def best_rate(name: str, surface: str, number: int, steps: int, choices: int, seed: int) -> float:
-    """Return the rate at which an optimiser arrives soonest on average, of `choices` from 0.0001 to 10."""
+def best_rate(
+    name: str, surface: str, number: int, steps: int, choices: int, seed: int
+) -> tuple[float, list[float]]:
+    """Return the rate at which an optimiser arrives soonest on average, and all that were tried.
+
+    The first `choices` are spread from 0.0001 to 10; further ones follow as `try_rates` says.
+    """
     ground = ARENA[surface]
     from_here = starts(ground, number, seed)
-    tried = {
-        rate: float(arrival(ground, minimise(ground, make(name, rate), start=from_here, steps=steps)).mean())
-        for rate in rates(1e-4, 10.0, choices)
-    }
-    return min(tried, key=lambda rate: tried[rate])
+
+    def steps_at(rate: float) -> float:
+        path = minimise(ground, make(name, rate), start=from_here, steps=steps)
+        return float(arrival(ground, path).mean())
+
+    (best,), tried = try_rates(rates(1e-4, 10.0, choices), steps_at, float)
+    return best, list(tried)
 
 
 def run_race(trial: Trial) -> Measured:
@@ -98,9 +106,9 @@ def run_race(trial: Trial) -> Measured:
     given = trial.settings
     surface = ARENA[trial.data]
     from_here = starts(surface, given["starts"], trial.seed)
-    rate = given.get("rate")
+    rate, tried = given.get("rate"), []
     if given.get("tune"):  # on other starts than those of the race
-        rate = best_rate(
+        rate, tried = best_rate(
             given["tune"], trial.data, given["starts"], given["steps"], given["choices"], trial.seed + 1000
         )
     path = minimise(surface, make(given["optimiser"], rate), start=from_here, steps=given["steps"])
@@ -119,6 +127,7 @@ def run_race(trial: Trial) -> Measured:
         metrics={**metrics, **({} if rate is None else {"rate": rate})},
         steps_done=given["steps"],
         steps_planned=given["steps"],
+        details={"tried": tried},
     )
 
 

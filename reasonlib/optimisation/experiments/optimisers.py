@@ -1,15 +1,15 @@
 """What the source says of optimisers, tried in a network that reads handwritten digits.
 
-Each optimiser has its own rate: the best of a list.
+Each optimiser has its own rate: the best of those that were tried.
 """
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
-from reasonlib.optimisation.experiments.measures import epochs_to_learn, mean_loss
+from reasonlib.optimisation.experiments.measures import epochs_to_learn, mean_loss, try_rates
 from reasonlib.optimisation.models import optimisers
 from reasonlib.optimisation.models.network import Network, accuracy, digits, learn, rates
 from reasonlib.tracking.experiment import Measured, Trial
@@ -36,18 +36,27 @@ def own_rate(optimiser: Any) -> float | None:
     return None
 
 
+class _Run(NamedTuple):
+    """A network trained at one rate: its loss on the training images, and the rates of single weights."""
+
+    loss: float
+    model: Network
+    history: list[dict[str, float]]
+    seen: dict[int, float]
+
+
 def run_network(trial: Trial) -> Measured:
     """Train a small network with one optimiser at the best of several rates."""
     settings = trial.settings
     split = digits(seed=trial.seed)
     low, high = settings["between"]
-    tried = []
-    for rate in rates(low, high, settings["rates"]):
+
+    def train(rate: float) -> _Run:
         model = Network("ReLU", depth=2, seed=trial.seed)
         optimiser = METHODS[settings["optimiser"]](rate=rate, **settings.get("options", {}))
         seen: dict[int, float] = {}
 
-        def look(number: int, optimiser: Any = optimiser, seen: dict[int, float] = seen) -> None:
+        def look(number: int) -> None:
             own = own_rate(optimiser)
             if own is not None:
                 seen[number] = own
@@ -55,13 +64,14 @@ def run_network(trial: Trial) -> Measured:
         history = learn(
             model, split.train, optimiser, epochs=settings["epochs"], seed=trial.seed, on_step=look
         )
-        tried.append((mean_loss(model, split.train), rate, model, history, seen))
-    loss, rate, model, history, seen = min(tried, key=lambda run: math.inf if math.isnan(run[0]) else run[0])
+        return _Run(mean_loss(model, split.train), model, history, seen)
+
+    (rate,), tried = try_rates(rates(low, high, settings["rates"]), train, lambda run: run.loss)
+    loss, model, history, seen = tried[rate]
     metrics = {
         "loss": loss,
         "log_loss": math.log10(max(loss, 1e-12)),
         "accuracy": accuracy(model, split.test),
-        "epochs": min(epochs_to_learn(run[3], settings["epochs"]) for run in tried),
         "rate": rate,
     }
     if seen:
@@ -73,6 +83,7 @@ def run_network(trial: Trial) -> Measured:
         steps_done=len(history),
         steps_planned=len(history),
         details={
+            "tried": list(tried),
             "loss": [round(epoch["loss"], 6) for epoch in history],
             "own_rate": [seen[number] for number in sorted(seen)][:: max(1, len(seen) // 40)],
         },

@@ -9,10 +9,11 @@ from reasonlib.display import plotting, results
 from reasonlib.optimisation.experiments import EXPERIMENTS, descent
 from reasonlib.optimisation.experiments import losses as loss_trials
 from reasonlib.optimisation.experiments.batches import moved_digits
+from reasonlib.optimisation.experiments.measures import try_rates
 from reasonlib.optimisation.models import losses, optimisers
 from reasonlib.optimisation.models.network import digits
 from reasonlib.optimisation.models.surfaces import SURFACES, minimise
-from reasonlib.tracking import claims, runner
+from reasonlib.tracking import claims, records, runner
 
 CLAIMS = claims.load("optimisation")
 SIDES = sorted(
@@ -65,6 +66,43 @@ def test_steps_are_counted_from_where_a_walk_stays():
 def test_the_best_rate_is_near_the_one_of_theory():
     rate, _ = descent.best_rate("gradient descent", "ravine", 3, 200, 21, 0)
     assert 0.05 < rate < 2 / 25
+
+
+def test_a_best_rate_has_others_on_both_sides():
+    (best,), tried = try_rates([1.0, 3.0, 9.0], lambda rate: abs(math.log(rate / 200)), float)
+    assert list(tried) == [1.0, 3.0, 9.0, 27.0, 81.0, 243.0, 729.0] and best == 243.0
+    both, tried = try_rates(
+        [4.0, 1.0, 2.0], lambda rate: rate, lambda rate: max(rate, 0.3), lambda rate: -min(rate, 7)
+    )
+    assert both == [0.25, 8.0] and (min(tried), max(tried)) == (0.125, 16.0)
+
+
+@pytest.mark.parametrize("score", [7.0, math.nan, math.inf])
+def test_where_all_rates_are_equal_one_further_is_tried(score):
+    assert try_rates([1.0, 2.0], lambda rate: score, float)[0] == [1.0]
+    assert list(try_rates([1.0, 2.0], lambda rate: score, float)[1]) == [0.5, 1.0, 2.0]
+
+
+def test_a_fixed_rate_is_the_only_one():
+    assert try_rates([1.0, 1.0], lambda rate: rate, float) == ([1.0], {1.0: 1.0})
+
+
+@pytest.mark.parametrize("word", ["race", "networks", "activations", "overfitting", "depth", "deep"])
+def test_no_rate_of_a_record_is_the_lowest_or_the_highest(word):
+    experiment = EXPERIMENTS[f"optimisation/{word}"]
+    best = {(one.row, one.data.name): one for one in reversed(records.groups(experiment))}
+    for (row, data), group in best.items():
+        for record in group.records:
+            tried = record.details.get("tried") or began_with(record.config)
+            if len(tried) > 1:
+                rate = record.metrics["rate"]
+                assert min(tried) < 0.999 * rate and 1.001 * rate < max(tried), (row, data, record.seed)
+
+
+def began_with(config):
+    """The rates of a record that went no further, and so does not list them."""
+    low, high = config.get("between", (1e-4, 10.0))
+    return config["rates"] if isinstance(config.get("rates"), list) else sorted({low, high})
 
 
 def test_pits_are_where_they_should_be():

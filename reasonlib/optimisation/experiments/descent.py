@@ -106,7 +106,8 @@ def run_race(trial: Trial) -> Measured:
     given = trial.settings
     surface = ARENA[trial.data]
     from_here = starts(surface, given["starts"], trial.seed)
-    rate, tried = given.get("rate"), []
+    rate = given.get("rate")
+    tried: list[float] = []
     if given.get("tune"):  # on other starts than those of the race
         rate, tried = best_rate(
             given["tune"], trial.data, given["starts"], given["steps"], given["choices"], trial.seed + 1000

@@ -22,7 +22,7 @@ from reasonlib.visual_iq.models.baselines import (
     side_after,
 )
 
-SIZE = 31  # pixels: the smallest that four convolutions leave anything of
+SIZE = 31  # pixels: the smallest of which four convolutions leave 2x2 cells
 
 
 @pytest.fixture(autouse=True)
@@ -70,9 +70,9 @@ def test_pictures_of_another_shape_are_refused():
         PanelCNN(size=30)
 
 
-@pytest.mark.parametrize("size", [31, 40, 63, 80, 160])
+@pytest.mark.parametrize("size", [31, 40, 62, 63, 80, 160])
 def test_the_side_that_convolutions_leave(size):
-    left = convolutions(1, 2)[:-1](torch.zeros(2, 1, size, size))
+    left = convolutions(1, 2, size)[:-1](torch.zeros(2, 1, size, size))
     assert left.shape[2:] == (side_after(size),) * 2
 
 
@@ -117,7 +117,7 @@ def test_the_cnn_in_plain_steps():
     model, images = unsettle(PanelCNN(3, 6, SIZE)), pictures(2)
     x = images.float()
     for convolution, norm in zip(model.backbone[0:12:3], model.backbone[1:12:3], strict=True):
-        x = functional.conv2d(x, convolution.weight, convolution.bias, stride=2)
+        x = functional.conv2d(x, convolution.weight, convolution.bias, stride=convolution.stride)
         mean, var = norm.running_mean[:, None, None], norm.running_var[:, None, None]
         x = (x - mean) / (var + 1e-5).sqrt() * norm.weight[:, None, None] + norm.bias[:, None, None]
         x = x.clamp(min=0)

@@ -7,7 +7,7 @@ from visual_iq.learning import learns
 from reasonlib.visual_iq.models.grid_reasoner import GridReasoner
 from reasonlib.visual_iq.models.reasoner import ReasonerConfig
 
-SIZE = 47  # two by two cells
+SIZE = 31  # two by two cells
 SMALL = {"width": 8, "hidden": 8, "entity_layers": 1, "panel_layers": 1, "output": 8}
 
 

@@ -8,6 +8,7 @@ Sources: Zhang et al. (2019b), section 4 and its published code (rate, batch, ep
 Axes: B problems, P 16 panels, H x W pixels, M 9 meta-targets.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Unpack
@@ -124,9 +125,12 @@ def run_pixels(trial: Trial) -> Measured:
     """Train one model on pictures of all configurations together and test it on each.
 
     Beside what `build` and `Recipe` take, its settings are ``problems`` of each configuration, 60 % to
-    learn from, and ``keep``, the memory of each `PixelSet` in MB.
+    learn from; ``keep``, the memory of each `PixelSet` in MB; and ``lr_limit``, the highest rate that a row
+    bears: with the rates of the short scales a ResNet answers with one constant. It and the rates of the
+    short scales were chosen on validation problems.
     """
-    settings = trial.settings
+    settings = {**trial.settings}
+    settings["lr"] = min(settings.get("lr", Recipe.lr), settings.get("lr_limit", math.inf))
     splits = datasets.load(trial.data, per_configuration=settings["problems"])
     pixels = {
         name: PixelSet(getattr(splits, name), settings["size"], settings["keep"]) for name in splits._fields
@@ -163,8 +167,8 @@ PIXELS = Experiment(
         "wren-notag-aux": {"model": "wren", "tags": False, "auxiliary": 10.0, "lr": 1e-4},
         "wren-tag-aux": {"model": "wren", "tags": True, "auxiliary": 10.0, "lr": 1e-4},
         "cnn": {"model": "cnn", "lr": 1e-4},
-        "resnet": {"model": "resnet", "lr": 1e-4},
-        "resnet-drt": {"model": "resnet-drt", "lr": 1e-4},
+        "resnet": {"model": "resnet", "lr": 1e-4, "lr_limit": 3e-4},
+        "resnet-drt": {"model": "resnet-drt", "lr": 1e-4, "lr_limit": 3e-4},
         "copinet": {"model": "copinet", "loss": "bce"},
         "copinet-ce": {"model": "copinet", "loss": "ce"},
         "copinet-no-inference": {"model": "copinet", "inference": False, "loss": "bce"},
@@ -172,7 +176,7 @@ PIXELS = Experiment(
         "copinet-no-contrast": {"model": "copinet", "inference": False, "contrast": False, "loss": "ce"},
         "cnn-reasoner": {"model": "grid-reasoner", "loss": "bce"},
         "blind-cnn": {"model": "blind-cnn"},
-        "blind-resnet": {"model": "blind-resnet", "lr": 1e-4},
+        "blind-resnet": {"model": "blind-resnet", "lr": 1e-4, "lr_limit": 3e-4},
     },
     scales={
         "smoke": {"problems": 20, "epochs": 1, "narrow": 16, "size": 40, "lr": 1e-3, "keep": 256},
@@ -187,9 +191,9 @@ FEW_EPOCHS = {  # passes over the problems: what some minutes on one processor c
     "lstm": 4,
     "wren": 4,
     "wren-notag-aux": 4,
-    "cnn": 20,
-    "resnet": 6,
-    "resnet-drt": 6,
+    "cnn": 40,
+    "resnet": 10,
+    "resnet-drt": 10,
     "copinet": 2,
     "cnn-reasoner": 3,
     "blind-cnn": 5,

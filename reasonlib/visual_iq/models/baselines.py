@@ -40,6 +40,7 @@ __all__ = [
     "convolutions",
     "initialise_convolutions",
     "side_after",
+    "strides",
 ]
 
 CANDIDATES = PANELS - CONTEXT
@@ -75,29 +76,41 @@ def as_panels(images: Shaped[Tensor, "B P H W"]) -> Float[Tensor, "B P H W"]:
     return images if images.is_floating_point() else images.float()
 
 
-def convolutions(channels: int, width: int) -> nn.Sequential:
-    """Four times: convolve 3x3 in steps of 2, normalise, ReLU. From 80x80 pixels 4x4 are left."""
+def strides(size: int) -> tuple[int, ...]:
+    """Steps of the four `convolutions`: 2 each, as published for 80 pixels; for fewer than 63, one step is 1.
+
+    Raises
+    ------
+    ValueError
+        If the picture is so small that less than 2x2 cells would be left.
+
+    >>> strides(80), strides(40)
+    ((2, 2, 2, 2), (2, 2, 1, 2))
+    """
+    if size < 31:
+        raise ValueError(f"size must be at least 31 pixels, got {size}")
+    return (2, 2, 2, 2) if size >= 63 else (2, 2, 1, 2)
+
+
+def convolutions(channels: int, width: int, size: int) -> nn.Sequential:
+    """Four times: convolve 3x3 in the steps of `strides`, normalise, ReLU.
+
+    Of 80x80 pixels 4x4 cells are left, of 40x40 pixels 3x3.
+    """
     layers: list[nn.Module] = []
-    for inputs in (channels, width, width, width):
-        layers += [nn.Conv2d(inputs, width, 3, stride=2), nn.BatchNorm2d(width), nn.ReLU()]
+    for inputs, stride in zip((channels, width, width, width), strides(size), strict=True):
+        layers += [nn.Conv2d(inputs, width, 3, stride=stride), nn.BatchNorm2d(width), nn.ReLU()]
     return nn.Sequential(*layers, nn.Flatten())
 
 
 def side_after(size: int) -> int:
     """Side of what `convolutions` leave of a picture.
 
-    Raises
-    ------
-    ValueError
-        If nothing is left.
-
-    >>> side_after(80)
-    4
+    >>> side_after(80), side_after(40)
+    (4, 3)
     """
-    if size < 31:
-        raise ValueError(f"size must be at least 31 pixels, got {size}")
-    for _ in range(4):
-        size = (size - 3) // 2 + 1
+    for stride in strides(size):
+        size = (size - 3) // stride + 1
     return size
 
 
@@ -190,7 +203,7 @@ class PanelLSTM(nn.Module):
 
     def __init__(self, width: int = 16, hidden: int = 96, size: int = 80) -> None:
         super().__init__()
-        self.backbone = convolutions(1, width)
+        self.backbone = convolutions(1, width, size)
         self.lstm = nn.LSTM(width * side_after(size) ** 2, hidden, batch_first=True)
         self.head = nn.Linear(hidden, CANDIDATES)
 
@@ -219,7 +232,7 @@ class CandidateLSTM(nn.Module):
 
     def __init__(self, width: int = 16, hidden: int = 96, size: int = 80) -> None:
         super().__init__()
-        self.backbone = convolutions(1, width)
+        self.backbone = convolutions(1, width, size)
         self.lstm = nn.LSTM(width * side_after(size) ** 2, hidden, batch_first=True)
         self.score = nn.Linear(hidden, 1)
 
@@ -251,7 +264,7 @@ class PanelCNN(nn.Module):
 
     def __init__(self, width: int = 32, hidden: int = 512, size: int = 80, dropout: float = 0.5) -> None:
         super().__init__()
-        self.backbone = convolutions(PANELS, width)
+        self.backbone = convolutions(PANELS, width, size)
         self.head = answer_head(width * side_after(size) ** 2, hidden, dropout)
 
     def forward(self, images: Shaped[Tensor, "B P H W"]) -> Scores:
@@ -330,7 +343,7 @@ class BlindCNN(nn.Module):
     def __init__(self, width: int = 64, hidden: int = 256, size: int = 80) -> None:
         super().__init__()
         self.backbone = nn.Sequential(
-            convolutions(1, width), nn.Linear(width * side_after(size) ** 2, hidden), nn.ReLU()
+            convolutions(1, width, size), nn.Linear(width * side_after(size) ** 2, hidden), nn.ReLU()
         )
         self.score = nn.Sequential(nn.Linear(hidden, hidden), nn.ReLU(), nn.Linear(hidden, 1))
 

@@ -116,7 +116,7 @@ class WReN(nn.Module):
     def __init__(self, config: WReNConfig) -> None:
         super().__init__()
         self.config = config
-        self.backbone = convolutions(1, config.width)
+        self.backbone = convolutions(1, config.width, config.size)
         features = config.width * side_after(config.size) ** 2
         self.embed = nn.Linear(features + 9 * config.tags, config.embedding)
         self.relate = Pairs(config.embedding, config.hidden)

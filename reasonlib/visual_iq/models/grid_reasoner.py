@@ -59,7 +59,7 @@ class GridReasoner(nn.Module):
         config = ReasonerConfig() if config is None else config
         generator = torch.Generator().manual_seed(seed)
         self.config = config
-        self.backbone = convolutions(1, channels, size)[:-1]  # without the last step, which makes the grid flat
+        self.backbone = convolutions(1, channels, size)[:-1]  # the last makes the grid flat
         self.streams = nn.Conv2d(channels, len(STREAMS) * config.width, 1)
         self.places = nn.Parameter(torch.empty(side_after(size) ** 2, config.width))
         nn.init.normal_(self.places, std=config.width**-0.5, generator=generator)

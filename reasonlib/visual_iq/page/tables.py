@@ -144,19 +144,20 @@ def small_models() -> pd.DataFrame:
     DataFrame
         A row for each model that was measured on one of the sets: its passes over the problems, what it
         solves of the three, and what was published of the method on two of them. Chance is 12.5. A dash
-        stands where nothing was measured or published.
+        stands where nothing was measured with today's code, or nothing was published.
     """
     published = {claim["id"]: claim["published"] for claim in claims.table("visual_iq")}
     lines: dict[str, dict[str, str]] = {}
     for row in SMALL_PIXELS.rows:
         on_raven = "visual_iq/ablation/cnn" if row == "cnn-reasoner" else f"visual_iq/{row}/overall"
-        groups = {
+        found = {
             name: records.best(SMALL_PIXELS.name, row, scale="paper", data=name) for name in DISTRACTORS
         }
-        shares = {name: group.summary("accuracy") for name, group in groups.items() if group}
+        groups = {name: group for name, group in found.items() if group and group.stale is None}
+        shares = {name: group.summary("accuracy") for name, group in groups.items()}
         if not shares:
             continue
-        passes = {str(group.records[-1].config["epochs"]) for group in groups.values() if group}
+        passes = {str(group.records[-1].config["epochs"]) for group in groups.values()}
         ours = {name: share.mean for name, share in shares.items() if share}
         lines[PIXEL_MODELS.get(row, row)] = {
             "passes": ", ".join(sorted(passes)),

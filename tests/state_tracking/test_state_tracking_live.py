@@ -123,6 +123,15 @@ def test_the_figure_opens_where_the_chapter_says(open_figure):
 
 
 @pytest.mark.browser
+def test_a_slot_stays_in_view_when_the_attention_is_cut(open_figure):
+    """Even if the turn does not fill it then, because an earlier turn already did."""
+    page = open_figure(live.tracking(start=3, turn=6, slot="restaurant-book day"))
+    page.get_by_label("Cut the attention among slots").check()
+    assert "restaurant-book day" not in page.locator(".rr-tracking [aria-live]").first.inner_text()
+    assert page.get_by_text("restaurant-book day attends to these slots").first.is_visible()
+
+
+@pytest.mark.browser
 def test_what_a_reader_types_is_read_as_the_dialogues_are_written(open_figure):
     page = open_figure(live.tracking())
     notes = page.locator(".rr-live-notes")

@@ -25,7 +25,8 @@ live("tracking", ({ root, stage, data, weights, find }) => {
     return tracked.get(key);
   }
 
-  function answer() {
+  /** Track the dialogue up to this turn and show the state; `stay` with the slot that was looked at, or go to one that the turn fills. */
+  function answer({ stay = false } = {}) {
     const shown = turns.slice(0, step);
     before = step > 1 ? trackOnce(shown.slice(0, -1)).state : {};
     const { result: now, ms } = timed(() => trackOnce(shown));
@@ -56,7 +57,8 @@ live("tracking", ({ root, stage, data, weights, find }) => {
     remark(remarks, [result.unknown.includes(true) && shown.at(-1)[1].split(" ").some((word) => word && !data.tokens.includes(word.toLowerCase()))
       && "Some words of this turn are not in the small tracker's vocabulary.",
     result.words.length === data.longest && `The tracker reads only the last ${data.longest} tokens of a dialogue, and this one is longer.`]);
-    look(changed.includes(chosen) ? chosen : changed.at(-1) ?? (chosen in result.state ? chosen : Object.keys(result.state).at(-1)));
+    const still = chosen in result.state;
+    look(changed.includes(chosen) || (stay && still) ? chosen : changed.at(-1) ?? (still ? chosen : Object.keys(result.state).at(-1)));
   }
 
   /** Where the value of a slot comes from, and the mean attention of the last layer's heads from its token to the other slots and to the words. */
@@ -103,7 +105,7 @@ live("tracking", ({ root, stage, data, weights, find }) => {
 
   const pick = menu("Dialogue", Object.fromEntries(data.dialogues.map((_, at) => [at, `Dialogue ${at + 1}`])), data.start, (number) => open(number));
   const back = button("Back", () => go(step - 1)), next = button("Next turn", () => go(step + 1), { main: true });
-  const cut = tick("Cut the attention among slots", false, answer);
+  const cut = tick("Cut the attention among slots", false, () => answer({ stay: true }));
   const system = field("The system says", { value: "is there anything else ?" });
   const own = field("You answer", { placeholder: "i need a taxi to the hotel", note: "Enter to send", entered: write });
   stage.append(

@@ -150,9 +150,7 @@ def small_models() -> pd.DataFrame:
     lines: dict[str, dict[str, str]] = {}
     for row in SMALL_PIXELS.rows:
         on_raven = "visual_iq/ablation/cnn" if row == "cnn-reasoner" else f"visual_iq/{row}/overall"
-        found = {
-            name: records.best(SMALL_PIXELS.name, row, scale="paper", data=name) for name in DISTRACTORS
-        }
+        found = {name: records.best(SMALL_PIXELS.name, row, scale="paper", data=name) for name in DISTRACTORS}
         groups = {name: group for name, group in found.items() if group and group.stale is None}
         shares = {name: group.summary("accuracy") for name, group in groups.items()}
         if not shares:

@@ -126,8 +126,8 @@ def run_pixels(trial: Trial) -> Measured:
 
     Beside what `build` and `Recipe` take, its settings are ``problems`` of each configuration, 60 % to
     learn from; ``keep``, the memory of each `PixelSet` in MB; and ``lr_limit``, the highest rate that a row
-    bears: with the rates of the short scales a ResNet answers with one constant. It and the rates of the
-    short scales were chosen on validation problems.
+    bears, chosen on validation problems: with the rates of the short scales a ResNet answers with one
+    constant.
     """
     settings = {**trial.settings}
     settings["lr"] = min(settings.get("lr", Recipe.lr), settings.get("lr_limit", math.inf))

@@ -25,6 +25,7 @@ class Section:
 
     name: str | None = None
     rows: Mapping[str, str] = field(default_factory=dict)
+    scales: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, str | None] = field(default_factory=dict)
     values: Mapping[str, Mapping[Any, Any]] = field(default_factory=dict)
     added: Mapping[str, Any] = field(default_factory=dict)
@@ -76,6 +77,7 @@ class Renames:
             **record,
             "experiment": self.experiment(record["experiment"]),
             "row": _renamed(record["row"], section.rows),
+            "scale": _renamed(record["scale"], section.scales),
             "data": data,
             "config": {**section.added, **_values(config, section.values)},
             "metrics": _keys(record["metrics"], section.metrics),

@@ -36,6 +36,7 @@ lab/walk:
 lab/stroll:
   name: lab/hike
   rows: {"qa*": "task-*"}
+  scales: {quick: paper}
   settings: {told: labels_weight, labels_weight: evidence_weight}
   values: {model: {n2n: memory-network}}
   added: {dropout: 0.0, only4: {}}
@@ -57,7 +58,8 @@ def folder(tmp_path):
 def test_an_old_record_reads_with_todays_names(folder):
     for name in ("lab/hike", "lab", None):
         (record,) = records.read(name, records=folder)
-        assert (record.experiment, record.row, record.data.name) == ("lab/hike", "task-7", "stories")
+        assert (record.experiment, record.row, record.scale) == ("lab/hike", "task-7", "paper")
+        assert record.data.name == "stories"
         assert record.metrics == {"ours.error": 0.25, "ours.error.qa7": 0.5}
         assert record.config == {
             "evidence_weight": 0.1,

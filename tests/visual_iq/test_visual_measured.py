@@ -25,30 +25,16 @@ def test_table_3_2_has_published_and_ours_of_every_method():
         assert all(kind.startswith("ours, ") for kind in kinds[1:])
 
 
-def test_a_baseline_at_a_processors_budget_is_called_small(monkeypatch):
-    best, found = records.best, records.best("visual_iq/pixels", "cnn", data="raven")
-
-    def small(experiment, row, **where):
-        mine = (experiment, row) == ("visual_iq/small-pixels", "cnn")
-        return found if mine else best(experiment, row, **where)
-
-    monkeypatch.setattr(tables.records, "best", small)
-    kinds = [kind for name, kind in tables.table_3_2().index if name == "CNN"]
-    assert kinds == ["published", "ours, small"]
-    line = tables.training_budgets().loc["CNN"]
-    assert (line["run"], line["passes"]) == ("small", str(found.records[-1].config["epochs"]))
-
-
-def test_small_models_stand_beside_what_was_published_of_them(monkeypatch):
-    table = tables.small_models()
+def test_models_on_pictures_stand_beside_what_was_published_of_them(monkeypatch):
+    table = tables.pixel_models()
     line = table.loc["CoPINet"]
     assert (line["RAVEN, published"], line["I-RAVEN, published"]) == ("91.4", "46.1")
     for name in ("RAVEN", "I-RAVEN", "RAVEN-FAIR"):
-        shares = [float(share) for share in table[f"{name}, small"] if share != "–"]
+        shares = [float(share) for share in table[f"{name}, ours"] if share != "–"]
         assert all(0 < share < 100 for share in shares)
     monkeypatch.setattr(tables.records, "best", lambda *_, **__: None)
     with pytest.raises(ValueError, match="reasonlib run"):
-        tables.small_models()
+        tables.pixel_models()
 
 
 def test_budgets_say_what_stands_behind_each_line_of_table_3_2():
@@ -57,7 +43,10 @@ def test_budgets_say_what_stands_behind_each_line_of_table_3_2():
     assert list(behind.index) == [*methods, "CoPINet's authors", "the source"]
     assert list(behind.loc["the source"]) == ["published", "400", "42,000", "tables", "–"]
     assert behind.loc["Proposed Model", "parameters"] == "115,937"
-    assert behind.loc["CoPINet", "sees"].endswith("px")
+    line, found = behind.loc["CoPINet"], records.best("visual_iq/pixels", "copinet", data="raven")
+    assert line["sees"].endswith("px")
+    assert line["scale, runs"] == f"{found.scale}, {len(found.records)}"
+    assert line["passes"] == str(found.records[-1].config["epochs"])
 
 
 def test_what_is_missed_leaves_out_what_was_not_measured():
@@ -98,7 +87,7 @@ def test_table_3_3_names_the_parts_as_the_source_does():
     table = tables.table_3_3()
     assert list(table.index) == ["CNN", *["detector"] * 4]
     assert list(table["published"]) == ["85.86", "86.19", "87.19", "97.10", "99.62"]
-    assert all(run.endswith(" passes") for run in table["our run"])
+    assert all(run.endswith(" passes") for run in table["our runs"])
     for claim in claims.load("visual_iq"):
         if claim.id in labels.ABLATIONS:
             without = {"neither": "no no", "no-entity": "no yes", "no-panel": "yes no"}

@@ -28,7 +28,7 @@ from reasonlib.visual_iq.experiments.metrics import accuracy_by_configuration
 from reasonlib.visual_iq.models.contrast import LOSSES, choice_loss
 from reasonlib.visual_iq.models.pixel_models import build, forward, predict_scores
 
-__all__ = ["EXPERIMENTS", "PIXELS", "SMALL_PIXELS", "Recipe", "evaluate", "run_pixels", "train"]
+__all__ = ["EXPERIMENTS", "PIXELS", "Recipe", "evaluate", "run_pixels", "train"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,57 +160,37 @@ def run_pixels(trial: Trial) -> Measured:
 PIXELS = Experiment(
     name="visual_iq/pixels",
     title="The baselines on pictures",
-    rows={
-        "lstm": {"model": "lstm", "lr": 1e-4},
-        "lstm-by-candidate": {"model": "lstm-by-candidate", "lr": 1e-4},
-        "wren": {"model": "wren", "tags": True, "auxiliary": 0.0, "lr": 1e-4},
-        "wren-notag-aux": {"model": "wren", "tags": False, "auxiliary": 10.0, "lr": 1e-4},
-        "wren-tag-aux": {"model": "wren", "tags": True, "auxiliary": 10.0, "lr": 1e-4},
-        "cnn": {"model": "cnn", "lr": 1e-4},
-        "resnet": {"model": "resnet", "lr": 1e-4, "lr_limit": 3e-4},
-        "resnet-drt": {"model": "resnet-drt", "lr": 1e-4, "lr_limit": 3e-4},
-        "copinet": {"model": "copinet", "loss": "bce"},
-        "copinet-ce": {"model": "copinet", "loss": "ce"},
-        "copinet-no-inference": {"model": "copinet", "inference": False, "loss": "bce"},
-        "copinet-no-inference-ce": {"model": "copinet", "inference": False, "loss": "ce"},
-        "copinet-no-contrast": {"model": "copinet", "inference": False, "contrast": False, "loss": "ce"},
-        "cnn-reasoner": {"model": "grid-reasoner", "loss": "bce"},
-        "blind-cnn": {"model": "blind-cnn"},
-        "blind-resnet": {"model": "blind-resnet", "lr": 1e-4, "lr_limit": 3e-4},
+    rows={  # the epochs are what some minutes on one processor core allow
+        "lstm": {"model": "lstm", "epochs": 4, "lr": 1e-4},
+        "lstm-by-candidate": {"model": "lstm-by-candidate", "epochs": 4, "lr": 1e-4},
+        "wren": {"model": "wren", "tags": True, "auxiliary": 0.0, "epochs": 4, "lr": 1e-4},
+        "wren-notag-aux": {"model": "wren", "tags": False, "auxiliary": 10.0, "epochs": 4, "lr": 1e-4},
+        "wren-tag-aux": {"model": "wren", "tags": True, "auxiliary": 10.0, "epochs": 4, "lr": 1e-4},
+        "cnn": {"model": "cnn", "epochs": 40, "lr": 1e-4},
+        "resnet": {"model": "resnet", "epochs": 10, "lr": 1e-4, "lr_limit": 3e-4},
+        "resnet-drt": {"model": "resnet-drt", "epochs": 10, "lr": 1e-4, "lr_limit": 3e-4},
+        "copinet": {"model": "copinet", "loss": "bce", "epochs": 2},
+        "copinet-ce": {"model": "copinet", "loss": "ce", "epochs": 2},
+        "copinet-no-inference": {"model": "copinet", "inference": False, "loss": "bce", "epochs": 2},
+        "copinet-no-inference-ce": {"model": "copinet", "inference": False, "loss": "ce", "epochs": 2},
+        "copinet-no-contrast": {
+            "model": "copinet",
+            "inference": False,
+            "contrast": False,
+            "loss": "ce",
+            "epochs": 2,
+        },
+        "cnn-reasoner": {"model": "grid-reasoner", "loss": "bce", "epochs": 3},
+        "blind-cnn": {"model": "blind-cnn", "epochs": 5},
+        "blind-resnet": {"model": "blind-resnet", "epochs": 5, "lr": 1e-4, "lr_limit": 3e-4},
     },
     scales={
         "smoke": {"problems": 20, "epochs": 1, "narrow": 16, "size": 40, "lr": 1e-3, "keep": 256},
-        "quick": {"problems": 1000, "epochs": 4, "narrow": 4, "size": 40, "lr": 3e-3, "keep": 512},
+        "quick": {"problems": 10_000, "narrow": 4, "size": 40, "lr": 1e-3, "keep": 2048},
         "paper": {"problems": 10_000, "epochs": 200, "narrow": 1, "size": 80, "keep": 8192},
     },
     data=datasets.KINDS,
     run=run_pixels,
 )
 
-FEW_EPOCHS = {  # passes over the problems: what some minutes on one processor core allow
-    "lstm": 4,
-    "wren": 4,
-    "wren-notag-aux": 4,
-    "cnn": 40,
-    "resnet": 10,
-    "resnet-drt": 10,
-    "copinet": 2,
-    "cnn-reasoner": 3,
-    "blind-cnn": 5,
-    "blind-resnet": 5,
-}
-
-SMALL_PIXELS = Experiment(
-    name="visual_iq/small-pixels",
-    title="The baselines with a small budget: a quarter of the width, 40 x 40 pixels, a few passes",
-    rows={row: {**PIXELS.rows[row], "epochs": epochs} for row, epochs in FEW_EPOCHS.items()},
-    scales={
-        "smoke": {"problems": 20, "epochs": 1, "narrow": 16, "size": 40, "lr": 1e-3, "keep": 256},
-        "quick": {"problems": 1000, "epochs": 1, "narrow": 4, "size": 40, "lr": 1e-3, "keep": 512},
-        "paper": {"problems": 10_000, "narrow": 4, "size": 40, "lr": 1e-3, "keep": 2048},
-    },
-    data=datasets.KINDS,
-    run=run_pixels,
-)
-
-EXPERIMENTS = (PIXELS, SMALL_PIXELS)
+EXPERIMENTS = (PIXELS,)

@@ -9,7 +9,7 @@ from reasonlib.tracking import records
 from reasonlib.visual_iq.data.datasets import ANSWER_SETS
 from reasonlib.visual_iq.data.distractors import DISTRACTORS
 from reasonlib.visual_iq.data.example import CONFIGURATIONS
-from reasonlib.visual_iq.experiments.pixels import SMALL_PIXELS
+from reasonlib.visual_iq.experiments.pixels import PIXELS
 from reasonlib.visual_iq.page.labels import PIXEL_MODELS
 
 __all__ = [
@@ -30,7 +30,7 @@ BY_LAYOUT = {one.title: f"accuracy_{one.title}" for one in CONFIGURATIONS}
 COMPARED = {
     "majority vote": "visual_iq/shortcut:vote",
     "reasoner, context hidden": "visual_iq/shortcut:blind",
-    "small CoPINet, pictures": "visual_iq/small-pixels:copinet",
+    "small CoPINet, pictures": "visual_iq/pixels:copinet",
     "reasoner, no panel encoder": "visual_iq/reasoner:no-panel",
     "reasoner": "visual_iq/reasoner:full",
     "row predictor": "visual_iq/relational:full",
@@ -172,33 +172,35 @@ def accuracy_on_other_sets(
 
 
 CURVES = ("blind-cnn", "cnn", "cnn-reasoner", "copinet", "resnet", "wren-notag-aux")
-"""Rows of ``visual_iq/small-pixels`` whose curves stay apart."""
+"""Rows of ``visual_iq/pixels`` whose curves stay apart."""
 
 
 def learning_curves(rows: Sequence[str] = CURVES, *, data: str = "raven") -> plotting.Picture:
-    """Draw what *small* models on pictures solve of the validation problems, after each pass.
+    """Draw what models on pictures solve of the validation problems, after each pass.
 
     Where a curve ends is where its budget ended. Of measured rows that are not drawn, the caption says it.
     """
     curves: dict[str, list[Any]] = {}
     others: list[str] = []
-    origins: dict[str, None] = {}
-    for row in SMALL_PIXELS.rows:
-        group = records.best(SMALL_PIXELS.name, row, scale="paper", data=data)
-        if group and (curve := group.records[-1].details.get("curve")):
-            name = PIXEL_MODELS.get(row, row)
-            origins[results.origin(group)] = None
-            if row in rows:
-                curves[name] = curve
-            else:
-                others.append(f"{name} {percentage(curve[-1]['accuracy'])} % after {len(curve)}")
+    origins: list[str] = []
+    for row, name in PIXEL_MODELS.items():
+        group = records.best(PIXELS.name, row, data=data)
+        runs = [run.details["curve"] for run in group.records if "curve" in run.details] if group else []
+        if not group or not runs:
+            continue
+        origins.append(results.origin(group))
+        if row in rows:
+            curves[name] = runs
+        else:
+            last = [run[-1]["accuracy"] for run in runs]
+            others.append(f"{name} {percentage(sum(last) / len(last))} % after {len(runs[0])}")
     if not curves:
-        raise UserError("no small model was measured; reasonlib run visual_iq/small-pixels --scale paper")
+        raise UserError("no model on pictures was measured; reasonlib run visual_iq/pixels")
     return plotting.show(
         plotting.learning_curve(curves, "accuracy", unit="share of problems solved; chance is 0.125"),
-        alt=f"Share of {ANSWER_SETS[data]}'s validation problems solved by small models on pictures, by pass",
-        caption="Share of validation problems solved by small models on pictures of 40 x 40 pixels; an epoch "
-        f"is a pass over all training problems ({'; '.join(origins)})."
+        alt=f"Share of {ANSWER_SETS[data]}'s validation problems solved by models on pictures, by pass",
+        caption="Share of validation problems solved by models on pictures of 40 x 40 pixels; an epoch "
+        f"is a pass over all training problems ({results.together(origins)})."
         + (f" Not drawn: {', '.join(others)}." if others else ""),
     )
 

@@ -19,7 +19,7 @@ PIXEL_MODELS = {
     "blind-cnn": "CNN, context hidden",
     "blind-resnet": "ResNet, context hidden",
 }
-"""From a row of ``visual_iq/small-pixels`` to what table 3.2 or 3.3 calls it; the last two see no context."""
+"""From a row of ``visual_iq/pixels`` to what table 3.2 or 3.3 calls it; the last two see no context."""
 
 
 ABLATIONS = {

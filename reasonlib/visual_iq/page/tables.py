@@ -12,7 +12,7 @@ from reasonlib.tracking import claims, records
 from reasonlib.visual_iq.data.datasets import ANSWER_SETS
 from reasonlib.visual_iq.data.distractors import DISTRACTORS
 from reasonlib.visual_iq.data.example import CONFIGURATIONS
-from reasonlib.visual_iq.experiments.pixels import PIXELS, SMALL_PIXELS
+from reasonlib.visual_iq.experiments.pixels import PIXELS
 from reasonlib.visual_iq.experiments.reasoners import AS_PUBLISHED
 from reasonlib.visual_iq.models import solvers
 from reasonlib.visual_iq.page.charts import BY_LAYOUT, passes_of, percentage
@@ -23,8 +23,8 @@ __all__ = [
     "human_accuracy",
     "i_raven_table",
     "pipeline_table",
+    "pixel_models",
     "relational_ablation",
-    "small_models",
     "table_3_2",
     "table_3_3",
     "training_budgets",
@@ -59,21 +59,13 @@ def _methods() -> dict[str, dict[str, dict[str, Any]]]:
     return methods
 
 
-def _run_behind(claim: Mapping[str, Any]) -> tuple[str, records.Group] | None:
-    """Find the run that answers for a cell, and what to call it: *small*, or its scale.
-
-    A model on pictures that was never run as published, but for longer than at ``quick`` by a small network
-    on small pictures, is answered for by that run.
-    """
-    name, row = claim["experiment"], claim["experiment_row"]
-    group = None
-    if name == "visual_iq/pixels" and claim["scale"] != "paper":
-        group = records.best("visual_iq/small-pixels", row, scale="paper", data="raven")
-    if group is not None:
-        return "small", group
+def _run_behind(claim: Mapping[str, Any]) -> records.Group | None:
+    """Find the runs that answer for a cell."""
     if not claim["scale"]:
         return None
-    return claim["scale"], results.best(name, row, scale=claim["scale"], data=claim["data"]["name"])
+    return results.best(
+        claim["experiment"], claim["experiment_row"], scale=claim["scale"], data=claim["data"]["name"]
+    )
 
 
 def table_3_2() -> pd.DataFrame:
@@ -82,18 +74,17 @@ def table_3_2() -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Two rows for each method, a column for each layout; the second row says which run ours come from:
-        its scale, or *small*; `training_budgets` says what that was. A dash stands where the copy at hand is
-        illegible, or nothing was measured.
+        Two rows for each method, a column for each layout; the second row says at which scale ours ran;
+        `training_budgets` says what that was. A dash stands where the copy at hand is illegible, or nothing
+        was measured.
     """
     columns = {"overall": "accuracy", **BY_LAYOUT}
     lines: dict[tuple[str, str], dict[str, str]] = {}
     for method, cells in _methods().items():
         lines[method, "published"] = {name: percentage(cells[name]["published"], 2) for name in columns}
-        if found := _run_behind(cells["overall"]):
-            kind, group = found
+        if group := _run_behind(cells["overall"]):
             summaries = {name: group.summary(metric) for name, metric in columns.items()}
-            lines[method, f"ours, {kind}"] = {
+            lines[method, f"ours, {group.scale}"] = {
                 name: percentage(summary.mean if summary else None, 2) for name, summary in summaries.items()
             }
     index = pd.MultiIndex.from_tuples(lines, names=["solved, %", ""])
@@ -106,16 +97,16 @@ def training_budgets() -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        For each method the run, its passes over the training problems, how many these were, the side of a
-        picture (*tables* where the model sees none) and the model's parameters. The last two lines are how
-        CoPINet's authors and the source trained theirs.
+        For each method the scale and the number of runs, the passes over the training problems, how many
+        these were, the side of a picture (*tables* where the model sees none) and the model's parameters. The
+        last two lines are how CoPINet's authors and the source trained theirs.
     """
 
     def line(run: str, config: Mapping[str, Any], parameters: float | None) -> dict[str, str]:
         each = config.get("problems", config.get("per_configuration"))
         size = config.get("size")
         return {
-            "run": run,
+            "scale, runs": run,
             "passes": str(config["epochs"]),
             "training problems": f"{len(CONFIGURATIONS) * each * 6 // 10:,}",
             "sees": f"{size}\N{NO-BREAK SPACE}px" if size else "tables",
@@ -124,47 +115,46 @@ def training_budgets() -> pd.DataFrame:
 
     lines = {}
     for method, cells in _methods().items():
-        if found := _run_behind(cells["overall"]):
-            kind, group = found
+        if group := _run_behind(cells["overall"]):
             one = group.records[-1]
             parameters = one.metrics.get("parameters")
             if one.config["model"] == "reasoner":
                 parameters = training.parameter_count(solvers.build(one.config))
-            lines[method] = line(kind, one.config, parameters)
+            lines[method] = line(f"{group.scale}, {len(group.records)}", one.config, parameters)
     lines["CoPINet's authors"] = line("published", PIXELS.scales["paper"], None)
     lines["the source"] = line("published", AS_PUBLISHED.scales["paper"], None)
     return pd.DataFrame(lines).T.rename_axis("method")
 
 
-def small_models() -> pd.DataFrame:
-    """List what the *small* models on pictures solve of each answer set when trained on it, in per cent.
+def pixel_models() -> pd.DataFrame:
+    """List what models on pictures solve of each answer set when trained on it, in per cent.
 
     Returns
     -------
     DataFrame
         A row for each model that was measured on one of the sets: its passes over the problems, what it
-        solves of the three, and what was published of the method on two of them. Chance is 12.5. A dash
-        stands where nothing was measured with today's code, or nothing was published.
+        solves of the three (mean of the runs), and what was published of the method on two of them. Chance is
+        12.5. A dash stands where nothing was measured with today's code, or nothing was published.
     """
     published = {claim["id"]: claim["published"] for claim in claims.table("visual_iq")}
     lines: dict[str, dict[str, str]] = {}
-    for row in SMALL_PIXELS.rows:
+    for row, model in PIXEL_MODELS.items():
         on_raven = "visual_iq/ablation/cnn" if row == "cnn-reasoner" else f"visual_iq/{row}/overall"
-        found = {name: records.best(SMALL_PIXELS.name, row, scale="paper", data=name) for name in DISTRACTORS}
+        found = {name: records.best(PIXELS.name, row, data=name) for name in DISTRACTORS}
         groups = {name: group for name, group in found.items() if group and group.stale is None}
         shares = {name: group.summary("accuracy") for name, group in groups.items()}
         if not shares:
             continue
         passes = {str(group.records[-1].config["epochs"]) for group in groups.values()}
         ours = {name: share.mean for name, share in shares.items() if share}
-        lines[PIXEL_MODELS.get(row, row)] = {
+        lines[model] = {
             "passes": ", ".join(sorted(passes)),
-            **{f"{ANSWER_SETS[name]}, small": percentage(ours.get(name)) for name in DISTRACTORS},
+            **{f"{ANSWER_SETS[name]}, ours": percentage(ours.get(name)) for name in DISTRACTORS},
             "RAVEN, published": percentage(published.get(on_raven)),
             "I-RAVEN, published": percentage(published.get(f"visual_iq/fair/{row}")),
         }
     if not lines:
-        raise UserError("no small model was measured; reasonlib run visual_iq/small-pixels --scale paper")
+        raise UserError("no model on pictures was measured; reasonlib run visual_iq/pixels")
     return pd.DataFrame(lines).T.rename_axis("solved, %")
 
 
@@ -202,8 +192,8 @@ def table_3_3() -> pd.DataFrame:
     lines = []
     for row in claims.table("visual_iq", ids=ABLATIONS):
         perception, entity, panel = ABLATIONS[row["id"]]
-        found = _run_behind(row)
-        summary = found[1].summary("accuracy") if found else None
+        group = _run_behind(row)
+        summary = group.summary("accuracy") if group else None
         lines.append(
             {
                 "perception": perception,
@@ -211,7 +201,7 @@ def table_3_3() -> pd.DataFrame:
                 "panel encoder": panel,
                 "published": percentage(row["published"], 2),
                 "ours": percentage(summary.mean if summary else None, 2),
-                "our run": f"{found[0]}, {passes_of(found[1])}" if found else "–",
+                "our runs": f"{group.scale}, {passes_of(group)}" if group else "–",
                 "verdict": row["verdict"],
             }
         )

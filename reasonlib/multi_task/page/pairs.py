@@ -43,7 +43,7 @@ def slide(system: BundledSystem | None = None) -> Picture:
         paraphrase = ask("paraphrase", first, second, system=system)
         wrong += inference.words != label
         sure = max(inference.scores)
-        cells = (first, second, label, f"{inference.words} ({sure:.0%})", paraphrase.words)
+        cells = (first, second, label, f"{inference.words} ({100 * sure:.0f} %)", paraphrase.words)
         rows.append("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>")
     heads = "".join(
         f"<th>{name}</th>" for name in ("premise", "hypothesis", "label", "inference head", "paraphrase head")
@@ -102,5 +102,5 @@ def phenomena(count: int = 60, *, system: BundledSystem | None = None) -> Pictur
         alt="Accuracy of the inference head: "
         + ", ".join(f"{name} {share:.2f}" for name, share in shares.items()),
         caption=f"The bundled model's inference head on {total} new pairs, by what decides their label. It "
-        f"is right on {right / total:.0%}. Each kind has about {count} pairs, so a few points mean nothing.",
+        f"is right on {100 * right / total:.0f} %. Each kind has about {count} pairs, so a few points mean nothing.",
     )

@@ -102,5 +102,6 @@ def phenomena(count: int = 60, *, system: BundledSystem | None = None) -> Pictur
         alt="Accuracy of the inference head: "
         + ", ".join(f"{name} {share:.2f}" for name, share in shares.items()),
         caption=f"The bundled model's inference head on {total} new pairs, by what decides their label. It "
-        f"is right on {100 * right / total:.0f} %. Each kind has about {count} pairs, so a few points mean nothing.",
+        f"is right on {100 * right / total:.0f} %. Each kind has about {count} pairs, so a few points mean "
+        "nothing.",
     )

@@ -43,7 +43,7 @@ def slide(system: BundledSystem | None = None) -> Picture:
         paraphrase = ask("paraphrase", first, second, system=system)
         wrong += inference.words != label
         sure = max(inference.scores)
-        cells = (first, second, label, f"{inference.words} ({sure:.0%})", paraphrase.words)
+        cells = (first, second, label, f"{inference.words} ({100 * sure:.0f} %)", paraphrase.words)
         rows.append("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>")
     heads = "".join(
         f"<th>{name}</th>" for name in ("premise", "hypothesis", "label", "inference head", "paraphrase head")
@@ -94,6 +94,7 @@ def phenomena(count: int = 60, *, system: BundledSystem | None = None) -> Pictur
     counts = by_phenomenon(count, system=system)
     shares = {PHENOMENA[name]: right / total for name, (right, total) in counts.items()}
     right, total = (sum(column) for column in zip(*counts.values(), strict=True))
+    totals = [pairs for _, pairs in counts.values()]
     made = len(TASKS["inference"].labels)
     return plotting.show(
         plotting.bars(
@@ -102,5 +103,6 @@ def phenomena(count: int = 60, *, system: BundledSystem | None = None) -> Pictur
         alt="Accuracy of the inference head: "
         + ", ".join(f"{name} {share:.2f}" for name, share in shares.items()),
         caption=f"The bundled model's inference head on {total} new pairs, by what decides their label. It "
-        f"is right on {right / total:.0%}. Each kind has about {count} pairs, so a few points mean nothing.",
+        f"is right on {100 * right / total:.0f} %. A kind has {min(totals)} to {max(totals)} pairs, so a few "
+        "points mean nothing.",
     )

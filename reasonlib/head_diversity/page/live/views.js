@@ -44,7 +44,7 @@ live("views", ({ root, stage, data, find }) => {
     const pairs = model.heads > 1, shown = (value) => (pairs && value !== null ? fixed(value) : "–");
     facts.replaceChildren(fact("CKA of two heads", shown(model.cka)), fact("SVCCA of two heads", shown(model.svcca)), fact("perplexity", model.perplexity.toFixed(2)));
     key.replaceChildren(swatch(0, false), ` ${model.words} `, ...(other === model ? [] : [swatch(1, false), ` ${other.words}`]));
-    said.replaceChildren(make("strong", {}, `${model.words}. `), pairs ? "Each field is the CKA of two heads: the stronger the colour, the more alike." : "One head has nothing to be compared with.");
+    said.replaceChildren(make("strong", {}, `${model.words}. `), pairs ? "Each cell is the CKA of two heads: the stronger the colour, the more alike." : "One head has nothing to be compared with.");
     root.views = { choose, state: () => ({ family, at, model, curve: curveOf(model) }) }; // for tests
   }
 

@@ -48,7 +48,7 @@ live("probing", ({ root, stage, data, weights, find }) => {
       spent += ms;
       if (!done) return;
       const all = [...fields.values()].flat(), right = all.filter((one) => one.text === one.right).length;
-      said.replaceChildren(make("strong", {}, percent(right / all.length)), ` of ${all.length} new questions right. Choose a field to read them.`);
+      said.replaceChildren(make("strong", {}, percent(right / all.length)), ` of ${all.length} new questions right. Choose a cell to read its questions.`);
       find("took").textContent = took(spent / all.length);
     }, { once: !wait });
   }

@@ -15,7 +15,7 @@ live("lying", ({ root, stage, data, find }) => {
    */
   function* compare(size, share) {
     const x = new Matrix(sizes.at(-1), size, new Float64Array(sizes.at(-1) * size)), y = new Matrix(x.rows, size, x.data.slice());
-    const compared = new Comparison(x, y), own = Math.sqrt(1 - share * share);
+    const compared = new Comparison(x, y), [common, own] = [Math.sqrt(share), Math.sqrt(1 - share)];
     for (const count of sizes) {
       while (compared.count < count) {
         for (let row = compared.count; row < compared.count + 4; row++) {
@@ -23,7 +23,7 @@ live("lying", ({ root, stage, data, find }) => {
           for (let at = row * size; at < (row + 1) * size; at++) {
             const radius = Math.sqrt(-2 * Math.log(1 - random.next())), angle = 2 * Math.PI * random.next();
             x.data[at] = radius * Math.cos(angle);
-            y.data[at] = share * x.data[at] + own * radius * Math.sin(angle);
+            y.data[at] = common * x.data[at] + own * radius * Math.sin(angle);
           }
         }
         yield;
@@ -64,7 +64,7 @@ live("lying", ({ root, stage, data, find }) => {
 
   const quarter = Math.log10(2) / 4 - 1e-9; // four steps double the number; rounding must not cut off the last one
   const width = new Slider("dimensions", { min: 2, max: 512, step: quarter, value: 64, log: true, say: (value) => String(Math.round(value)) }, measure);
-  const share = new Slider("what both have in common", { min: 0, max: 1, step: 0.05, value: 0, say: (value) => percent(value) }, measure);
+  const share = new Slider("what both have in common", { min: 0, max: 1, step: 0.05, value: 0, say: (value) => `${Math.round(100 * value)} %` }, measure);
   const again = button("Draw again", () => { seed += 1; measure(); }, { main: true });
   stage.append(make("div", { class: "rr-live-row" }, again, make("span", { class: "rr-live-key" }, swatch(0), " plain estimate  ", swatch(1), " unbiased estimate")),
     make("div", { class: "rr-live-sliders" }, width.element, share.element), plot.element, said);

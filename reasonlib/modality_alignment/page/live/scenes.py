@@ -88,7 +88,7 @@ def _accuracies(made: Mapping[str, Any]) -> str:
     """Say how often the model is right, by what a question needs; nothing where it was not measured."""
     names = {"video": "the video", "subtitle": "the subtitles", "both": "both"}
     shares = [
-        f"{made[f'accuracy.{need}']:.0%} ({words})"
+        f"{100 * made[f'accuracy.{need}']:.0f} % ({words})"
         for need, words in names.items()
         if f"accuracy.{need}" in made
     ]

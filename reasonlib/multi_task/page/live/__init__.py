@@ -59,6 +59,9 @@ PAIRS: tuple[tuple[str, tuple[str, str]], ...] = (
 )
 """Pairs of sentences to choose from: a name, and the two sentences."""
 
+REVISED = ("horse and pony", ("the adult loves the horse .", "the adult loves the pony ."))
+"""A pair for which the answer network changes its answer after the first step."""
+
 
 def weights_of(system: BundledSystem) -> dict[str, Any]:
     """Return the model's ``state_dict`` with as many positions as the page needs."""
@@ -166,7 +169,7 @@ def reasoning(system: BundledSystem | None = None) -> Picture:
         By default the bundled one.
     """
     system = from_pretrained() if system is None else system
-    pairs = [pair for pair in PAIRS if pair[0] != "question and answer"]
+    pairs = [REVISED, *(pair for pair in PAIRS if pair[0] != "question and answer")]
     data = describe_network(system) | {
         "pairs": [{"name": name, "texts": list(texts)} for name, texts in pairs]
     }

@@ -45,12 +45,12 @@ live("agreeing", ({ root, stage, data, find }) => {
     handles.forEach((handle) => handle.place());
     const [a, b] = result.gains[which], most = Math.max(0.5, ...Object.values(result.gains).flat().map(Math.abs));
     gains.replaceChildren(make("ol", { class: "rr-live-bars rr-agreeing-bars", "aria-label": "How fast each loss falls along the step" },
-      [a, b].map((gain, at) => make("li", {}, make("span", {}, `${names[at]}: its loss ${gain < -1e-9 ? "rises" : "falls"}`),
+      [a, b].map((gain, at) => make("li", {}, make("span", {}, `${names[at]}: its loss ${gain < -1e-9 ? "rises" : gain > 1e-9 ? "falls" : "stays"}`),
         make("span", { class: `rr-live-bar${gain < 0 ? " rr-agreeing-loss" : ""}`, style: `--share:${Math.abs(gain) / most}` }), make("span", {}, fixed(gain))))));
-    const hurt = names.filter((_, at) => result.gains.sum[at] < -1e-9);
+    const hurt = names.filter((_, at) => result.gains.sum[at] < -1e-9), idle = names.filter((_, at) => result.gains.sum[at] <= 1e-9);
     said.replaceChildren(make("strong", {}, `Cosine ${fixed(result.cosine)}. `),
       result.cosine >= 0 ? "The tasks agree: both steps are the same."
-        : hurt.length ? `The tasks conflict: the plain sum makes the loss of ${listed(hurt)} rise.` : "The tasks conflict, but the plain sum still serves both.");
+        : hurt.length ? `The tasks conflict: the plain sum makes the loss of ${listed(hurt)} rise.` : idle.length ? `The tasks conflict: the plain sum does nothing for ${listed(idle)}.` : "The tasks conflict, but the plain sum still serves both.");
     root.agreeing = { set, result };
   }
 

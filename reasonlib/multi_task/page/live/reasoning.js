@@ -13,6 +13,7 @@ live("reasoning", ({ root, stage, data, weights, find }) => {
     make("small", {}, shares[number].toFixed(2))));
 
   function show() {
+    if (!result) return;
     const { alpha, betas, steps, scores, row: { first: p, second: h } } = result;
     premise.replaceChildren(...shaded(p, betas[step]));
     hypothesis.replaceChildren(...shaded(h, alpha));
@@ -31,6 +32,8 @@ live("reasoning", ({ root, stage, data, weights, find }) => {
   function answer() {
     const texts = [first.value, second.value];
     if (!wordsIn(texts[0]).length || !wordsIn(texts[1]).length) {
+      result = null; // no old answer under new sentences
+      for (const part of [premise, hypothesis, said, answers]) part.replaceChildren();
       remark(remarks, ["Write a premise and a hypothesis."]);
       return;
     }

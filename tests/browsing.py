@@ -1,5 +1,6 @@
-"""A headless Chromium, and one page in it with all that it complained about or asked the network for."""
+"""What a figure holds; a headless Chromium, and a page in it with what it complained about or asked for."""
 
+import json
 import re
 from contextlib import contextmanager
 from pathlib import Path
@@ -80,6 +81,11 @@ def chromium():
             yield opened
     except NoChromium as error:
         pytest.skip(str(error))
+
+
+def data_of(figure):
+    """What the script of a live figure is given."""
+    return json.loads(re.search(r'<script type="application/json">(.*?)</script>', figure.html)[1])
 
 
 class Opened:

@@ -9,7 +9,7 @@ import torch
 from browsing import Opened, chromium
 from node import node_program
 
-pytest_plugins = ["cores"]
+pytest_plugins = ["cores", "toy_topic"]
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,8 +1,9 @@
-"""A topic of two experiments, for tests of claims: its file, its records."""
+"""A topic of three experiments, for tests of claims: its file, its records."""
 
 import sys
 import textwrap
-from contextlib import contextmanager
+
+import pytest
 
 import reasonlib
 from reasonlib.tracking import records
@@ -40,8 +41,8 @@ EXPERIMENTS = """
 """
 
 
-@contextmanager
-def toy_topic(tmp_path, monkeypatch):
+@pytest.fixture
+def topic(tmp_path, monkeypatch):
     """The topic reasonlib.toy_claims; gives a function that writes its claims.yaml."""
     folder = tmp_path / "topics" / "toy_claims"
     folder.mkdir(parents=True)

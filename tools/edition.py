@@ -31,6 +31,8 @@ from course import solutions
 from parts import hours, topic
 from reading import measure
 
+from reasonlib.grading.markup import inline
+
 TEACHING = ROOT / "teaching"
 TIMES = TEACHING / "times.json"
 PROJECT = "project"  # the rubric of a project that is no open exercise
@@ -205,11 +207,6 @@ def mock(folder: Path, chapter: str = "transformer/attention") -> list[Path]:
 
 
 # ---------------------------------------------------------------- pages
-
-
-def inline(text: str) -> str:
-    """Escape for HTML, with `code` between backticks."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
 
 
 def heading(page: Page) -> str:

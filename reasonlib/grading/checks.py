@@ -21,7 +21,6 @@ import functools
 import html
 import importlib
 import inspect
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +28,7 @@ from typing import Any
 from reasonlib.errors import UserError
 from reasonlib.grading.answers import StudentError, blame, is_own_raise, is_stub, source, stub
 from reasonlib.grading.expectations import Untouched, Wrong, expect, expect_close, expect_equal, guard
+from reasonlib.grading.markup import inline
 
 __all__ = [
     "Exercise",
@@ -103,7 +103,7 @@ class Result:
         kind = "passed" if self.passed else "untouched" if self.untouched else "failed"
         return (
             f'<style>{CSS}</style><div class="rr rr-check rr-{kind}" role="status">'
-            f"<strong>{self.mark} {_inline(self.title)}</strong>: {_inline(self.message)}</div>"
+            f"<strong>{self.mark} {inline(self.title)}</strong>: {inline(self.message)}</div>"
         )
 
 
@@ -365,16 +365,11 @@ def _points(number: int) -> str:
     return "1 point" if number == 1 else f"{number} points"
 
 
-def _inline(text: str) -> str:
-    """Escape for HTML, with `code` between backticks."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
-
-
 def _table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]], caption: str) -> str:
     top = "".join(f'<th scope="col">{head}</th>' for head in heads)
     body = "".join(
-        f'<tr><th scope="row">{_inline(row[0])}</th>'
-        + "".join(f"<td>{_inline(cell)}</td>" for cell in row[1:])
+        f'<tr><th scope="row">{inline(row[0])}</th>'
+        + "".join(f"<td>{inline(cell)}</td>" for cell in row[1:])
         + "</tr>"
         for row in rows
     )

@@ -1,9 +1,9 @@
 """A page of feedback for one notebook, which a teacher can send: one file that needs nothing else."""
 
 import html
-import re
 
 from reasonlib.grading.checks import Result
+from reasonlib.grading.markup import inline
 from reasonlib.grading.notebook import Graded
 
 __all__ = ["as_page"]
@@ -80,9 +80,9 @@ def _exercises(graded: Graded) -> str:
 
 def _exercise(result: Result) -> str:
     message = result.message.removeprefix("not started. ")
-    said = "" if result.passed else f"<p>{_inline(message[:1].upper() + message[1:])}</p>"
+    said = "" if result.passed else f"<p>{inline(message[:1].upper() + message[1:])}</p>"
     return (
-        f'<li class="{KINDS[result.mark]}"><div class="head"><h3>{_inline(result.title)}</h3>'
+        f'<li class="{KINDS[result.mark]}"><div class="head"><h3>{inline(result.title)}</h3>'
         f'<span class="points">{result.earned} of {result.points}</span></div>'
         f'<span class="state">{result.mark} {WORDS[result.mark]}</span>{said}</li>'
     )
@@ -94,7 +94,3 @@ def _cells(graded: Graded) -> str:
         return ""
     items = "".join(f'<li class="failed">{html.escape(line)}</li>' for line in graded.failed)
     return f"<h2>Cells that stopped with an error</h2><ol>{items}</ol>"
-
-
-def _inline(text: str) -> str:
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))

@@ -88,18 +88,23 @@ def concatenation(part, embedding, source, context):
     return stacked(part.encoder, embed(embedding, [*source, *(id for c in context for id in c)]))  # eq. 3.4
 
 
-def dat(part, embedding, source, context):
-    shared, last = list(part.encoder.layers)[:-1], part.encoder.layers[-1]
-    t = []
-    for number, sentence in enumerate(context):
-        x = embed(embedding, sentence)
-        for layer in [*shared, part.context_layer]:
-            x = encoder_layer(layer, x)
-        t.append(norm(part.context_end, x) + position(number, x.shape[1]))
+def gated_end(part, embedding, source, t):
+    """The encoder of the source, whose last layer attends to what was read of the context."""
+    *shared, last = part.encoder.layers
     x = embed(embedding, source)
     for layer in shared:
         x = encoder_layer(layer, x)
-    return norm(part.encoder.end, gated_layer(last, x, torch.cat(t)))
+    return norm(part.encoder.end, gated_layer(last, x, t))
+
+
+def dat(part, embedding, source, context):
+    t = []
+    for number, sentence in enumerate(context):
+        x = embed(embedding, sentence)
+        for layer in [*list(part.encoder.layers)[:-1], part.context_layer]:
+            x = encoder_layer(layer, x)
+        t.append(norm(part.context_end, x) + position(number, x.shape[1]))
+    return gated_end(part, embedding, source, torch.cat(t))
 
 
 def dct(part, embedding, source, context):
@@ -145,17 +150,13 @@ def pool(part, words):
 
 def hce(part, embedding, source, context):
     s = []
-    shared, last = list(part.encoder.layers)[:-1], part.encoder.layers[-1]
     for number, sentence in enumerate(context):
         x = embed(embedding, sentence)
         for layer in part.encoder.layers:
             x = encoder_layer(layer, x)  # eq. 3.14
         s.append(pool(part.pooling, norm(part.encoder.end, x)) + position(number, x.shape[1]))
     t = norm(part.upper.end, encoder_layer(part.upper.layer, torch.stack(s)))  # eq. 3.17
-    x = embed(embedding, source)
-    for layer in shared:
-        x = encoder_layer(layer, x)
-    return norm(part.encoder.end, gated_layer(last, x, t))
+    return gated_end(part, embedding, source, t)
 
 
 def hmce(part, embedding, source, context):

@@ -1,16 +1,12 @@
 """What any topic draws from records and claims: means and their origin, published numbers, no record."""
 
 import pytest
-from toy_topic import measured, toy_topic
+from toy_topic import measured
 
 from reasonlib.display import results
 from reasonlib.display.intervals import Spread
 
-
-@pytest.fixture(autouse=True)
-def topic(tmp_path, monkeypatch):
-    with toy_topic(tmp_path, monkeypatch) as write:
-        yield write
+pytestmark = pytest.mark.usefixtures("topic")
 
 
 def test_rows_with_records_are_summarised_over_seeds():

@@ -1,11 +1,8 @@
 """Memory networks to talk to in the page: the same responses and numbers as PyTorch, and played with."""
 
-import json
-import re
-
 import numpy as np
 import pytest
-from browsing import DESKTOP, OUTSIDE, TWO_VIEWS, Opened
+from browsing import DESKTOP, OUTSIDE, TWO_VIEWS, Opened, data_of
 
 from reasonlib.display import live
 from reasonlib.goal_dialogue.data.world import WORLD
@@ -34,10 +31,6 @@ def figure():
     return chat(NETWORKS)
 
 
-def data_of(figure):
-    return json.loads(re.search(r'<script type="application/json">(.*?)</script>', figure.html)[1])
-
-
 @pytest.mark.parametrize("name", NETWORKS)
 def test_the_same_responses_and_numbers_as_pytorch(javascript, figure, name):
     lines = [example["lines"] for example in examples((0, 3))] + [["rhea wants zither food", "in hanoi"]]
@@ -45,9 +38,7 @@ def test_the_same_responses_and_numbers_as_pytorch(javascript, figure, name):
     system = PageSystem(name, (WORLD.seen,))
     for said, spoken in zip(talks, lines, strict=True):
         talk = Conversation(system)
-        for line in spoken:
-            if line or talk.waiting:
-                talk.say(line)
+        talk.say_all(spoken)
         assert [one["text"] for one in said] == [one.text for one in talk.said]
         assert [one["remark"].removesuffix(" here") for one in said] == [one.remark for one in talk.said]
         history, turn = [], 0
@@ -99,14 +90,11 @@ def test_a_table_is_booked(browser, page):
     talk = Conversation(PageSystem("n2n", (WORLD.seen,)))
     with Live(browser, page, **DESKTOP) as opened:
         figure, field = opened.figure, opened.figure.get_by_role("textbox", name="You say")
-        for line in lines[:3]:
-            talk.say(line)
+        talk.say_all(lines)
         for line in lines[3:]:
             assert field.input_value() == line, "the next line of the example is offered"
             assert figure.get_by_role("button", name="Go on" if not line else "Say it").is_visible()
             field.press("Enter")
-            if line or talk.waiting:
-                talk.say(line)
         said = [one.text.replace("api_call", "query") for one in talk.said]
         remarks = [f"\n{one.remark}" if one.remark else "" for one in talk.said]
         assert opened.bubbles("bot") == [text + remark for text, remark in zip(said, remarks, strict=True)]

@@ -1,12 +1,10 @@
 """Taggers in the page: the same numbers as PyTorch, letter by letter, and played with."""
 
-import json
-import re
 from copy import deepcopy
 
 import numpy as np
 import pytest
-from browsing import DESKTOP, OUTSIDE, TWO_VIEWS, Opened
+from browsing import DESKTOP, OUTSIDE, TWO_VIEWS, Opened, data_of
 
 from reasonlib.display import live
 from reasonlib.goal_dialogue.models.pretrained import from_pretrained
@@ -20,10 +18,6 @@ ASKED = [*SENTENCES, "a", "O'Neill's Été-2026 <SILENCE> ~~", "resto_rome_cheap
 @pytest.fixture(scope="module")
 def figure():
     return letters()
-
-
-def data_of(figure):
-    return json.loads(re.search(r'<script type="application/json">(.*?)</script>', figure.html)[1])
 
 
 def rounded(name):

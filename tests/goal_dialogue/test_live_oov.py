@@ -1,11 +1,8 @@
 """The copying network beside N2N in the page: the same responses and numbers as PyTorch, and played with."""
 
-import json
-import re
-
 import numpy as np
 import pytest
-from browsing import DESKTOP, OUTSIDE, TWO_VIEWS, Opened
+from browsing import DESKTOP, OUTSIDE, TWO_VIEWS, Opened, data_of
 
 from reasonlib.display import live
 from reasonlib.goal_dialogue.models.pretrained import from_pretrained
@@ -28,10 +25,6 @@ def figure():
     return oov()
 
 
-def data_of(figure):
-    return json.loads(re.search(r'<script type="application/json">(.*?)</script>', figure.html)[1])
-
-
 def test_the_same_responses_and_numbers_as_pytorch(javascript, figure):
     lines = [
         examples((0,))[0]["lines"],
@@ -42,9 +35,7 @@ def test_the_same_responses_and_numbers_as_pytorch(javascript, figure):
     copier = from_pretrained("copying")
     for said, spoken in zip(talks, lines, strict=True):
         talk = Conversation(copier)
-        for line in spoken:
-            if line or talk.waiting:
-                talk.say(line)
+        talk.say_all(spoken)
         assert [one["text"] for one in said] == [one.text for one in talk.said]
         history, turn = [], 0
         for event in talk.dialogue().events:

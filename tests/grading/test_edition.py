@@ -1,14 +1,10 @@
 """Every exercise of every topic: the solution earns all, the stub and every wrong answer nothing."""
 
-from pathlib import Path
-
 import pytest
+from editions import EDITIONS
 
 from reasonlib.errors import UserError
 from reasonlib.grading import checks, edition
-
-FOLDER = Path(__file__).parents[2] / "teaching"
-EDITIONS = {path.stem: edition.load(path) for path in sorted(FOLDER.glob("*.py"))}
 
 
 @pytest.mark.parametrize("topic", EDITIONS)

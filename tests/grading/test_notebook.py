@@ -22,15 +22,14 @@ OWN = {"unsafe": not sandbox.is_available()}
 UNSAFE = ["--unsafe"] if OWN["unsafe"] else []
 
 START = "from reasonlib.story_qa.page import exercises"
-RIGHT = """
+WHERE = """
 def where(story, question):
     person = question.rstrip("?").split()[-1]
     for sentence in reversed(story):
         if sentence.split()[0] == person:
             return sentence.rstrip(".").split()[-1]
-
-exercises.check_where(where)
 """
+RIGHT = f"{WHERE}\nexercises.check_where(where)\n"
 STUB = """
 def position_weights(length, width):
     raise NotImplementedError
@@ -230,15 +229,9 @@ def test_forged_results_and_patched_checks_count_for_nothing(tmp_path):
 
 
 def test_an_answer_for_the_notebook_s_cases_alone_earns_nothing(tmp_path):
-    by_heart = """
+    by_heart = f"""
 from reasonlib.grading import edition
-
-def where(story, question):
-    person = question.rstrip("?").split()[-1]
-    for sentence in reversed(story):
-        if sentence.split()[0] == person:
-            return sentence.rstrip(".").split()[-1]
-
+{WHERE}
 where = edition.Replay(exercises.check_where, where).answer()
 print(exercises.check_where(where))
 """

@@ -2,16 +2,14 @@
 
 import queue
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from editions import EDITIONS
 
-from reasonlib.grading import checks, edition, remote, values
+from reasonlib.grading import checks, remote, values
 
-FOLDER = Path(__file__).parents[2] / "teaching"
-EDITIONS = {path.stem: edition.load(path) for path in sorted(FOLDER.glob("*.py"))}
 SLOW = {"two_hops", "vote", "border", "breaking_dialogue"}  # trains, or asks a thousand times
 
 

@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from drawing import draw
 from torch import nn
 
 from reasonlib.head_diversity.data.pairs import PairBatch
@@ -38,10 +39,6 @@ from reasonlib.head_diversity.models.regularisers import (
 )
 from reasonlib.head_diversity.models.translator import Translator, TranslatorConfig, translation_loss
 from reasonlib.nn import Encoder, TransformerConfig, decoding, hsic, svcca
-
-
-def draw(*shape, seed=0, **options):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64, **options)
 
 
 def language_model(heads=2, **options):

@@ -212,16 +212,21 @@ def test_bad_sizes(field, value, match):
         SolverConfig(**{field: value})
 
 
+def learn(model, batch, *, lr, steps):
+    """Take Adam's steps on one batch."""
+    optimiser = torch.optim.Adam(model.parameters(), lr)
+    for _ in range(steps):
+        optimiser.zero_grad()
+        answer_loss(model, batch).backward()
+        optimiser.step()
+
+
 def test_a_tiny_solver_learns_to_copy():
     torch.manual_seed(0)
     texts = [f"{number:03d}" for number in range(40)]
     batch = collate(problems(*((text, text) for text in texts)))
     solver = Solver(SolverConfig(width=32, layers=1, heads=2, hidden=64, norm="pre"), seed=0)
-    optimiser = torch.optim.Adam(solver.parameters(), 5e-3)
-    for _ in range(150):
-        optimiser.zero_grad()
-        answer_loss(solver, batch).backward()
-        optimiser.step()
+    learn(solver, batch, lr=5e-3, steps=150)
     assert sum(answer(solver, text).text == text for text in texts) >= 38
 
 
@@ -229,11 +234,7 @@ def test_the_lstm_writes_what_it_scores_and_learns():
     texts = ["12", "31", "23"]
     batch = collate(problems(*((text, text[0]) for text in texts)))
     model = LSTMSolver(24, seed=0)
-    optimiser = torch.optim.Adam(model.parameters(), 1e-2)
-    for _ in range(60):
-        optimiser.zero_grad()
-        answer_loss(model, batch).backward()
-        optimiser.step()
+    learn(model, batch, lr=1e-2, steps=60)
     encoded = Encoded.of(problems(*((text, "") for text in texts)))
     assert answer_all(model, encoded) == ["1", "3", "2"]
     model.eval()

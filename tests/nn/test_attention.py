@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from drawing import draw
 from torch import nn
 
 from reasonlib.nn import (
@@ -16,11 +17,6 @@ from reasonlib.nn import (
 )
 
 B, TQ, TK, D, H = 3, 4, 5, 12, 3
-
-
-def draw(*shape, seed=0, **options):
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(shape, generator=generator, dtype=torch.float64, **options)
 
 
 def mask_with_an_empty_row():

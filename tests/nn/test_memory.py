@@ -3,15 +3,11 @@
 import numpy as np
 import pytest
 import torch
+from drawing import draw
 
 from reasonlib.nn import Reading, masked_identity, masked_softmax, read, read_shared
 
 B, S, U, D = 4, 5, 6, 3
-
-
-def draw(*shape, seed=0, **options):
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(shape, generator=generator, dtype=torch.float64, **options)
 
 
 INDEX = torch.tensor([[0, 1, 2, 3, 4], [5, 5, 5, 0, 0], [1, 1, 2, 0, 0], [3, 0, 0, 0, 0]])

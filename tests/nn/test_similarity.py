@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from drawing import draw
 
 from reasonlib.nn import (
     MinibatchCKA,
@@ -40,10 +41,6 @@ SVCCA_PUBLISHED = {  # google/svcca (cca_core.py) on X and Y, reduced to a share
     0.9: [0.7464247521756844, 0.640686220166858, 0.6234936359722483, 0.5775259772796003, 0.09770072415000423],
     0.7: [0.7460839026910706, 0.607107949300338, 0.4861462747731308],
 }
-
-
-def draw(*shape, seed=0, **options):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64, **options)
 
 
 def rotation(width, seed=9):

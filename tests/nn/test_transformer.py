@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from drawing import draw
 from torch import nn
 from torch.nn import functional
 
@@ -28,10 +29,12 @@ BOTH = pytest.mark.parametrize("config", [CONFIG, PRE], ids=["post-norm", "pre-n
 
 TOKENS = torch.tensor([[4, 2, 9, 1, 3], [7, 7, 2, 0, 0], [5, 0, 0, 0, 0]])
 MEMORY_TOKENS = torch.tensor([[4, 2, 0, 0, 0, 0], [7, 7, 2, 5, 6, 1], [5, 1, 1, 0, 0, 0]])
-
-
-def draw(*shape, seed=0):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+TORCH_MASKS = {
+    "tgt_mask": ~causal_mask(T),
+    "tgt_key_padding_mask": TOKENS == 0,
+    "memory_key_padding_mask": MEMORY_TOKENS == 0,
+}
+"""What a decoder of `torch.nn` may not see."""
 
 
 def settled(module, seed=1):
@@ -45,6 +48,11 @@ def settled(module, seed=1):
             if isinstance(part, nn.LayerNorm):
                 part.weight += 1
     return module
+
+
+def ready(kind, config):
+    """A decoder or one of its layers, what it reads, and the memory that it attends to."""
+    return settled(kind(config)), draw(B, T, config.width), draw(B, S, config.width, seed=1)
 
 
 def copy_attention(theirs, ours):
@@ -126,27 +134,17 @@ def test_encoder_is_torchs(config):
 
 @BOTH
 def test_decoder_layer_is_torchs(config):
-    ours, x, memory = (
-        settled(DecoderLayer(config)),
-        draw(B, T, config.width),
-        draw(B, S, config.width, seed=1),
-    )
+    ours, x, memory = ready(DecoderLayer, config)
     theirs = torch_layer(nn.TransformerDecoderLayer, ours, config)
     torch.testing.assert_close(ours(x, memory).output, theirs(x, memory))
-    expected = theirs(
-        x,
-        memory,
-        tgt_mask=~causal_mask(T),
-        tgt_key_padding_mask=TOKENS == 0,
-        memory_key_padding_mask=MEMORY_TOKENS == 0,
-    )
+    expected = theirs(x, memory, **TORCH_MASKS)
     mask = causal_mask(T) & padding_mask(TOKENS)
     torch.testing.assert_close(ours(x, memory, mask, padding_mask(MEMORY_TOKENS)).output, expected)
 
 
 @BOTH
 def test_decoder_is_torchs(config):
-    ours, x, memory = settled(Decoder(config)), draw(B, T, config.width), draw(B, S, config.width, seed=1)
+    ours, x, memory = ready(Decoder, config)
     norm = torch_end(ours, config)
     theirs = nn.TransformerDecoder(
         torch_layer(nn.TransformerDecoderLayer, ours.layers[0], config), config.layers, norm
@@ -154,13 +152,7 @@ def test_decoder_is_torchs(config):
     theirs.layers = nn.ModuleList(
         torch_layer(nn.TransformerDecoderLayer, layer, config) for layer in ours.layers
     )
-    expected = theirs.eval()(
-        x,
-        memory,
-        tgt_mask=~causal_mask(T),
-        tgt_key_padding_mask=TOKENS == 0,
-        memory_key_padding_mask=MEMORY_TOKENS == 0,
-    )
+    expected = theirs.eval()(x, memory, **TORCH_MASKS)
     decoded = ours(x, memory, padding_mask(TOKENS), padding_mask(MEMORY_TOKENS))
     torch.testing.assert_close(decoded.output, expected)
 
@@ -233,7 +225,7 @@ def test_encoder_returns_all_it_did(config):
 
 @BOTH
 def test_decoder_returns_all_it_did(config):
-    decoder, x, memory = settled(Decoder(config)), draw(B, T, config.width), draw(B, S, config.width, seed=1)
+    decoder, x, memory = ready(Decoder, config)
     decoded = decoder(x, memory)
     assert len(decoded.states) == config.layers + 1
     assert len(decoded.attention) == len(decoded.memory_attention) == len(decoded.past) == config.layers
@@ -266,7 +258,7 @@ def test_padding_changes_nothing(config):
 
 @BOTH
 def test_the_future_leaks_nothing(config):
-    decoder, x, memory = settled(Decoder(config)), draw(B, T, config.width), draw(B, S, config.width, seed=1)
+    decoder, x, memory = ready(Decoder, config)
     before = decoder(x, memory).output
     x[:, 3:] = 1e3
     after = decoder(x, memory).output
@@ -276,7 +268,7 @@ def test_the_future_leaks_nothing(config):
 
 @BOTH
 def test_hidden_memory_leaks_nothing(config):
-    decoder, x, memory = settled(Decoder(config)), draw(B, T, config.width), draw(B, S, config.width, seed=1)
+    decoder, x, memory = ready(Decoder, config)
     mask = padding_mask(MEMORY_TOKENS)
     before = decoder(x, memory, memory_mask=mask).output
     after = decoder(x, memory.masked_fill(~mask.mT, 1e3), memory_mask=mask).output
@@ -320,7 +312,7 @@ def test_residual_of_nothing():
 @BOTH
 @pytest.mark.parametrize("steps", [(1, 1, 1, 1, 1), (2, 3), (4, 1)])
 def test_step_by_step_is_all_at_once(config, steps):
-    decoder, x, memory = settled(Decoder(config)), draw(B, T, config.width), draw(B, S, config.width, seed=1)
+    decoder, x, memory = ready(Decoder, config)
     mask, memory_mask = padding_mask(TOKENS), padding_mask(MEMORY_TOKENS)
     whole = decoder(x, memory, mask, memory_mask)
     past, done = None, 0
@@ -338,7 +330,7 @@ def test_step_by_step_is_all_at_once(config, steps):
 
 @BOTH
 def test_a_beam_selects_its_past(config):
-    decoder, x, memory = settled(Decoder(config)), draw(B, T, config.width), draw(B, S, config.width, seed=1)
+    decoder, x, memory = ready(Decoder, config)
     rows = torch.tensor([2, 2, 0])
     past = tuple(layer.select(rows) for layer in decoder(x[:, :3], memory).past)
     chosen = torch.cat((x[rows, :3], x[:, 3:4]), dim=1)
@@ -347,7 +339,7 @@ def test_a_beam_selects_its_past(config):
 
 
 def test_a_mask_that_forgets_the_past_is_refused():
-    decoder, x, memory = settled(Decoder(CONFIG)), draw(B, T, 12), draw(B, S, 12, seed=1)
+    decoder, x, memory = ready(Decoder, CONFIG)
     past = decoder(x[:, :3], memory).past
     with pytest.raises(ValueError, match="mask must cover 4 past and new tokens, got 1"):
         decoder(x[:, 3:4], memory, padding_mask(TOKENS[:, 3:4]), past=past)

@@ -23,6 +23,22 @@ def test_digits_are_split_once_and_for_all():
     torch.testing.assert_close(whole, torch.cat([part.inputs for part in other]).sum(1).sort().values)
 
 
+def compare_with_torch(ours, theirs, train, size, *, depth, width):
+    """Compare two equal networks, one trained by torch's optimiser; return the sizes of the batches."""
+    model, twin = (Network("tanh", depth=depth, width=width, seed=3) for _ in range(2))
+    learn(model, train, ours, batch_size=size, epochs=2, seed=5)
+    draw, descent, sizes = torch.Generator().manual_seed(5), theirs(twin.parameters()), set()
+    for _ in range(2):
+        for inputs, truths in network.minibatches(train, size, draw):
+            sizes.add(len(truths))
+            descent.zero_grad()
+            F.cross_entropy(twin(inputs), truths).backward()
+            descent.step()
+    for one, other in zip(model.parameters(), twin.parameters(), strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+    return sizes
+
+
 @pytest.mark.parametrize(
     ("ours", "theirs"),
     [
@@ -31,33 +47,14 @@ def test_digits_are_split_once_and_for_all():
     ],
 )
 def test_a_network_is_trained_as_torch_trains_it(ours, theirs):
-    train = digits().train
-    model, twin = (Network("tanh", depth=2, width=16, seed=3) for _ in range(2))
-    learn(model, train, ours(), epochs=2, seed=5)
-    draw, descent = torch.Generator().manual_seed(5), theirs(twin.parameters())
-    for _ in range(2):
-        for inputs, truths in network.minibatches(train, 32, draw):
-            descent.zero_grad()
-            F.cross_entropy(twin(inputs), truths).backward()
-            descent.step()
-    for one, other in zip(model.parameters(), twin.parameters(), strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+    compare_with_torch(ours(), theirs, digits().train, 32, depth=2, width=16)
 
 
 @pytest.mark.parametrize("size", [40, 8, 1], ids=["batch", "mini-batch", "stochastic"])
 def test_batch_mini_batch_and_stochastic_descent_are_torchs(size):
-    train = digits(40, 30).train
-    model, twin = (Network("tanh", depth=1, width=8, seed=3) for _ in range(2))
-    learn(model, train, optimisers.GradientDescent(rate=0.05), batch_size=size, epochs=2, seed=5)
-    draw, descent = torch.Generator().manual_seed(5), torch.optim.SGD(twin.parameters(), lr=0.05)
-    for _ in range(2):
-        for inputs, truths in network.minibatches(train, size, draw):
-            assert len(truths) == size
-            descent.zero_grad()
-            F.cross_entropy(twin(inputs), truths).backward()
-            descent.step()
-    for one, other in zip(model.parameters(), twin.parameters(), strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+    ours, train = optimisers.GradientDescent(rate=0.05), digits(40, 30).train
+    sizes = compare_with_torch(ours, lambda p: torch.optim.SGD(p, lr=0.05), train, size, depth=1, width=8)
+    assert sizes == {size}
 
 
 def test_the_same_seed_gives_the_same_network_and_dropout_too():

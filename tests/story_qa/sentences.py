@@ -1,4 +1,4 @@
-"""Stories of four tasks for readers of sentences, and the sizes of a tiny BERT."""
+"""Stories for readers of sentences, as they read them, and the sizes of a tiny BERT."""
 
 from transformers import BertConfig
 
@@ -6,11 +6,24 @@ from reasonlib.story_qa.data.masking import word_tokenizer
 from reasonlib.story_qa.data.simulator import simulate
 from reasonlib.story_qa.data.tokens import answer_classes, encode_sentences
 
+
+def tokenizer_of(examples):
+    """Return a tokenizer of the words in stories and questions."""
+    return word_tokenizer([text for one in examples for text in (*one.story, one.question)])
+
+
 EXAMPLES = [one for task in (1, 3, 8, 19) for one in simulate(task, 4, seed=3)]
-TOKENIZER = word_tokenizer([text for one in EXAMPLES for text in (*one.story, one.question)])
+TOKENIZER = tokenizer_of(EXAMPLES)
 ANSWERS = answer_classes(EXAMPLES)
 STORIES = encode_sentences(EXAMPLES, TOKENIZER, ANSWERS)
 SLOTS = 12
+
+
+def encode_parts(train, test):
+    """Encode both parts with the words and answers of the first; return those words and answers, too."""
+    tokenizer, answers = tokenizer_of(train), answer_classes(train)
+    learnt, held = (encode_sentences(part, tokenizer, answers) for part in (train, test))
+    return learnt, held, tokenizer, answers
 
 
 def tiny(tokenizer=TOKENIZER, **changes):

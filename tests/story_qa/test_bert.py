@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 import torch
+from story_qa.sentences import tokenizer_of
 from transformers import (
     BertConfig,
     BertForQuestionAnswering,
@@ -16,7 +17,6 @@ from transformers import (
 )
 
 from reasonlib.errors import UserError
-from reasonlib.story_qa.data.masking import word_tokenizer
 from reasonlib.story_qa.data.simulator import simulate
 from reasonlib.story_qa.data.tokens import Pair, StoryTokens, stack
 from reasonlib.story_qa.experiments import pretrain
@@ -24,7 +24,7 @@ from reasonlib.story_qa.models import bert
 from reasonlib.story_qa.models.bert import AnswerReader, SpanOutput, SpanReader, load_encoder
 
 EXAMPLES = [one for task in (1, 3, 8) for one in simulate(task, 5, seed=3)]
-TOKENIZER = word_tokenizer([text for one in EXAMPLES for text in (*one.story, one.question)])
+TOKENIZER = tokenizer_of(EXAMPLES)
 CLS, SEP = TOKENIZER.cls_token_id, TOKENIZER.sep_token_id
 SIZES = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 32}
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 import torch
 from rows import one_row_each
+from story_qa.sentences import tokenizer_of
 
 from reasonlib import data
 from reasonlib.errors import DataError
 from reasonlib.story_qa.data import corpus
 from reasonlib.story_qa.data.datasets import load, version
 from reasonlib.story_qa.data.example import TASKS
-from reasonlib.story_qa.data.masking import word_tokenizer
 from reasonlib.story_qa.data.simulator import simulate
 from reasonlib.story_qa.experiments import EXPERIMENTS, bundle, evidence, finetune, hibert, pretrain
 from reasonlib.story_qa.experiments.memory import FULL, build
@@ -41,10 +41,7 @@ def world(tmp_path_factory):
     corpus.path_of(root, 3, "train", "en-10k").unlink()
 
     encoder = root / "encoder"
-    told = [
-        text for task in TASKS for one in simulate(task, 30, seed=1) for text in (*one.story, one.question)
-    ]
-    tokenizer = word_tokenizer(told)
+    tokenizer = tokenizer_of(one for task in TASKS for one in simulate(task, 30, seed=1))
     size = pretrain.EncoderSize(layers=1, heads=2, width=8)
     pretrain.save_encoder(pretrain.new_model(size, len(tokenizer), seed=7), tokenizer, encoder)
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import torch
 from killing import rows, same, train_until_killed, weights
+from story_qa.sentences import tokenizer_of
 
 from reasonlib import training
 from reasonlib.errors import UserError
 from reasonlib.story_qa.data.example import Example
-from reasonlib.story_qa.data.masking import word_tokenizer
 from reasonlib.story_qa.data.simulator import simulate
 from reasonlib.story_qa.data.tokens import PairSet, StoryTokens, answer_classes
 from reasonlib.story_qa.experiments import pretrain
@@ -39,7 +39,7 @@ def stays(count, seed):
     ]
 
 
-TOKENIZER = word_tokenizer([text for one in stays(50, 0) for text in (*one.story, one.question)])
+TOKENIZER = tokenizer_of(stays(50, 0))
 
 
 def reader(answers=5, dropout=0.0, tokenizer=TOKENIZER):
@@ -107,7 +107,7 @@ def mixed():
         **{name: getattr(longest, name) for name in longest.__slots__} | {"story": longest.story * 8}
     )
     examples.append(endless)
-    tokenizer = word_tokenizer([text for one in examples for text in (*one.story, one.question)])
+    tokenizer = tokenizer_of(examples)
     model = reader(answers=8, tokenizer=tokenizer).eval()
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():

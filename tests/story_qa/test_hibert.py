@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from story_qa.sentences import ANSWERS, EXAMPLES, SLOTS, STORIES, TOKENIZER, tiny
+from killing import same, weights
+from story_qa.sentences import ANSWERS, EXAMPLES, SLOTS, STORIES, TOKENIZER, encode_parts, tiny
 from transformers import BertModel
 
 from reasonlib.story_qa.data.example import Example
-from reasonlib.story_qa.data.masking import word_tokenizer
-from reasonlib.story_qa.data.tokens import answer_classes, encode_sentences
+from reasonlib.story_qa.data.tokens import encode_sentences
 from reasonlib.story_qa.experiments.hibert import (
     HIBERT,
     SentenceRecipe,
@@ -223,10 +223,7 @@ def places(count, seed):
 
 
 def learn(checkpoint=None, epochs=8, minutes=None):
-    train, test = places(400, 0), places(100, 1)
-    tokenizer = word_tokenizer([text for one in train for text in (*one.story, one.question)])
-    answers = answer_classes(train)
-    learnt, held = (encode_sentences(part, tokenizer, answers) for part in (train, test))
+    learnt, held, tokenizer, answers = encode_parts(places(400, 0), places(100, 1))
     config = SentenceReaderConfig(answers=len(answers), steps=2, heads=2, hidden=32, slots=6)
     model = SentenceReader(hibert.reinitialise(bert(tokenizer, 1)), config, seed=0)
     recipe = SentenceRecipe(epochs=epochs, batch_size=32, lr=0.005, practice=0.1)
@@ -247,8 +244,7 @@ def test_an_interrupted_run_ends_where_a_whole_one_does(tmp_path):
     learn(tmp_path, epochs=2, minutes=0.0)
     resumed, _, history = learn(tmp_path, epochs=2)
     assert history.stopped == "finished"
-    for name, tensor in whole.state_dict().items():
-        assert torch.equal(tensor, resumed.state_dict()[name]), name
+    assert same(weights(whole), weights(resumed))
 
 
 def test_the_experiment_runs_and_measures(monkeypatch, tmp_path):

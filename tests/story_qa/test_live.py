@@ -1,13 +1,12 @@
 """The network in the page: the same numbers as PyTorch, and a figure that can be played with."""
 
 import base64
-import json
 import re
 
 import numpy as np
 import pytest
 import torch
-from browsing import OUTSIDE, PHONE, Opened
+from browsing import OUTSIDE, PHONE, Opened, data_of
 
 from reasonlib.display.live import LARGEST, code
 from reasonlib.display.plotting import Picture
@@ -64,8 +63,7 @@ def random_stories(count, longest=20):
 # Without a browser
 
 
-def test_a_figure_is_one_small_piece_that_asks_for_nothing():
-    figure = live()
+def test_a_figure_is_one_small_piece_that_asks_for_nothing(figure):
     assert isinstance(figure, Picture)
     page = figure._repr_html_()
     assert len(page.encode()) < LARGEST == 1_000_000
@@ -90,10 +88,6 @@ def test_the_first_answer_is_there_without_scripts():
     assert "✓ right" in static or f"✗ the story says: {expected.expected}" in static
     assert re.search(r"<form[^>]* hidden>", static) and "<noscript>" in static
     assert expected.text in figure.alt and "Hop 1 reads" in figure.alt
-
-
-def data_of(figure):
-    return json.loads(re.search(r'<script type="application/json">(.*?)</script>', figure.html)[1])
 
 
 def test_what_the_page_gets_is_the_network_in_16_bits():
@@ -219,10 +213,8 @@ RHEA = "Hey! I am Rhea. I love dancing. I am a resident of Singapore."
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory):
-    path = tmp_path_factory.mktemp("page") / "live.html"
-    live().save(path)
-    return path
+def figure():
+    return live()
 
 
 @pytest.mark.browser

@@ -1,12 +1,11 @@
 """The reader that marks its evidence, in the page: the same numbers as PyTorch, and played with."""
 
 import json
-import re
 
 import numpy as np
 import pytest
 import torch
-from browsing import DESKTOP, PHONE, Opened
+from browsing import DESKTOP, PHONE, Opened, data_of
 
 from reasonlib.display import live
 from reasonlib.story_qa.data.simulator import simulate
@@ -29,10 +28,6 @@ def rounded():
     state = live.round_weights(reader.model.state_dict())
     reader.model.load_state_dict(state)
     return reader
-
-
-def data_of(figure):
-    return json.loads(re.search(r'<script type="application/json">(.*?)</script>', figure.html)[1])
 
 
 def logits(reader, story, question):

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from story_qa.sentences import tokenizer_of
 
 from reasonlib import training
 from reasonlib.errors import UserError
 from reasonlib.story_qa.data.encoding import build_vocabulary, encode
-from reasonlib.story_qa.data.masking import word_tokenizer
 from reasonlib.story_qa.data.simulator import simulate
 from reasonlib.story_qa.data.tokens import StoryTokens, stack
 from reasonlib.story_qa.experiments.metrics import predict
@@ -126,7 +126,7 @@ def test_the_shipped_memory_network_answers_fresh_stories():
 
 @pytest.fixture(scope="module")
 def reader():
-    tokenizer = word_tokenizer([text for one in STORIES for text in (*one.story, one.question)])
+    tokenizer = tokenizer_of(STORIES)
     encoder = new_model(EncoderSize(layers=2, heads=2, width=16, longest=64), len(tokenizer)).bert
     answers = Vocabulary(["<unk>", "bathroom", "garden", "kitchen"])
     with training.seeded(5):

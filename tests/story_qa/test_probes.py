@@ -5,11 +5,11 @@ import re
 import numpy as np
 import pytest
 import torch
+from story_qa.sentences import tokenizer_of
 
 from reasonlib import training
 from reasonlib.errors import UserError
 from reasonlib.story_qa.data.example import Example
-from reasonlib.story_qa.data.masking import word_tokenizer
 from reasonlib.story_qa.data.simulator import simulate
 from reasonlib.story_qa.data.tokens import StoryTokens
 from reasonlib.story_qa.experiments import pretrain, probes
@@ -21,8 +21,7 @@ STORY = ("Mary went to the garden.", "John went to the office.")
 
 @pytest.fixture(scope="module")
 def made():
-    told = [sentence for one in simulate(1, 60, seed=1) for sentence in (*one.story, one.question)]
-    tokenizer = word_tokenizer(told)
+    tokenizer = tokenizer_of(simulate(1, 60, seed=1))
     size = pretrain.EncoderSize(layers=2, heads=2, width=16, longest=256)
     return pretrain.new_model(size, len(tokenizer)).bert, tokenizer
 

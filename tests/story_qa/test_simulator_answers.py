@@ -36,7 +36,9 @@ def where_is_person(story, question):
 
 
 def trail(story, thing):
-    """Places an object is known to have been at, and who has it; a holder is heard of by take or leave."""
+    """Places where an object is known to have been; its holder is heard of by take or leave."""
+    if not any(f"the {thing}" in sentence for sentence in story):
+        return []
     place, holder, seen, own = {}, None, [], {}
     for sentence in story:
         text = sentence[:-1]
@@ -58,15 +60,13 @@ def trail(story, thing):
 
 def where_is_object(story, question):
     thing = re.match(r"Where is the (\w+)\?", question)[1]
-    touched = any(f"the {thing}" in sentence for sentence in story)
-    seen = trail(story, thing) if touched else []
+    seen = trail(story, thing)
     return (seen[-1],) if seen else None
 
 
 def where_was_object(story, question):
     thing, place = re.match(r"Where was the (\w+) before the (\w+)\?", question).groups()
-    touched = any(f"the {thing}" in sentence for sentence in story)
-    seen = trail(story, thing) if touched else []
+    seen = trail(story, thing)
     visits = [i for i, one in enumerate(seen) if one == place and i and seen[i - 1] != place]
     return (seen[visits[-1] - 1],) if visits else None
 

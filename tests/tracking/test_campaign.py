@@ -3,25 +3,22 @@
 import threading
 
 import pytest
-import toy_topic
+from toy_topic import record
 
 from reasonlib.tracking import campaign, experiment, records, runner
 from reasonlib.tracking.session import session
 
-
-@pytest.fixture
-def topic(tmp_path, monkeypatch):
-    with toy_topic.toy_topic(tmp_path, monkeypatch):
-        yield "toy_claims"
+pytestmark = pytest.mark.usefixtures("topic")
+TOPIC = "toy_claims"
 
 
-def test_two_campaigns_at_once_record_every_trial_once(topic, tmp_path):
+def test_two_campaigns_at_once_record_every_trial_once(tmp_path):
     pytest.importorskip("fcntl")
     folders = {"records": tmp_path / "records", "checkpoints": tmp_path / "run", "device": "cpu"}
     ended = []
 
     def carry_out():
-        parts = campaign.plan(topic, seeds=(0, 1), records=folders["records"])
+        parts = campaign.plan(TOPIC, seeds=(0, 1), records=folders["records"])
         ended.append(campaign.carry_out(parts, **folders))
 
     threads = [threading.Thread(target=carry_out) for _ in range(3)]
@@ -32,13 +29,13 @@ def test_two_campaigns_at_once_record_every_trial_once(topic, tmp_path):
     assert len(ended) == 3
     for parts in ended:
         assert {part.state for part in parts} <= {"done", "there"}, [part.problem for part in parts]
-    written = [(r.experiment, r.row, r.seed) for r in records.read(topic, records=folders["records"])]
+    written = [(r.experiment, r.row, r.seed) for r in records.read(TOPIC, records=folders["records"])]
     assert len(written) == len(set(written)) == len(ended[0])
 
 
-def test_a_trial_that_another_process_runs_is_waited_for(topic, tmp_path):
+def test_a_trial_that_another_process_runs_is_waited_for(tmp_path):
     pytest.importorskip("fcntl")
-    part, *_ = campaign.plan(topic)
+    part, *_ = campaign.plan(TOPIC)
     (trial,) = runner.plan(
         experiment.find(part.experiment), rows=part.row, scale="quick", checkpoints=tmp_path / "run"
     )
@@ -59,7 +56,7 @@ def test_a_trial_that_another_process_runs_is_waited_for(topic, tmp_path):
         if len(states) == 3:  # the second part has ended; the first, which is busy, comes last
             go_on.set()
 
-    parts = campaign.plan(topic)[:2]
+    parts = campaign.plan(TOPIC)[:2]
     ended = campaign.carry_out(
         parts, records=tmp_path / "records", checkpoints=tmp_path / "run", on_change=changed, device="cpu"
     )
@@ -68,9 +65,9 @@ def test_a_trial_that_another_process_runs_is_waited_for(topic, tmp_path):
     assert states == ["running", "running", "done", "done"]
 
 
-def test_the_very_same_record_is_written_once(topic, tmp_path):
-    first = toy_topic.record()
-    again = toy_topic.record(when="2026-01-01T00:00:00.000+00:00")
+def test_the_very_same_record_is_written_once(tmp_path):
+    first = record()
+    again = record(when="2026-01-01T00:00:00.000+00:00")
     for one in (first, first, again, again, first):
         records.append(one, records=tmp_path)
-    assert records.read(topic, records=tmp_path) == [first, again]
+    assert records.read(TOPIC, records=tmp_path) == [first, again]

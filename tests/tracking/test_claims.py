@@ -4,18 +4,14 @@ import json
 from itertools import product
 
 import pytest
-from toy_topic import measured, toy_topic
+from toy_topic import measured
 
 from reasonlib.errors import UserError
 from reasonlib.tracking import claims
 from reasonlib.tracking.claims import table, verdicts
 from reasonlib.tracking.records import Steps
 
-
-@pytest.fixture(autouse=True)
-def topic(tmp_path, monkeypatch):
-    with toy_topic(tmp_path, monkeypatch) as write:
-        yield write
+pytestmark = pytest.mark.usefixtures("topic")
 
 
 LEVEL, ORDER, BOTH = "{}", "{order: [large above small]}", "{order: [large above small]} # both"

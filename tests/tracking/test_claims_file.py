@@ -4,7 +4,6 @@ import json
 import textwrap
 
 import pytest
-from toy_topic import toy_topic
 
 from reasonlib.errors import DataError, UserError
 from reasonlib.tracking import claims_file
@@ -12,11 +11,7 @@ from reasonlib.tracking.claims import verdicts
 from reasonlib.tracking.claims_file import load
 from reasonlib.tracking.published import Printed, Side
 
-
-@pytest.fixture(autouse=True)
-def topic(tmp_path, monkeypatch):
-    with toy_topic(tmp_path, monkeypatch) as write:
-        yield write
+pytestmark = pytest.mark.usefixtures("topic")
 
 
 FULL = """

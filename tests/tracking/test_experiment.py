@@ -288,19 +288,12 @@ def test_checkpoints_that_cannot_be_kept(tmp_path):
 # Fan-out
 
 
-@pytest.mark.parametrize(("jobs", "backend"), [(2, None), (2, "threading"), (1, "loky")])
+@pytest.mark.parametrize(("jobs", "backend"), [(2, None), (2, "threading"), (1, "loky"), (2, "dask")])
 def test_the_same_metrics_on_more_cores(jobs, backend, tmp_path):
+    if backend == "dask":
+        pytest.importorskip("distributed")
     alone = run(WALKS, seeds=range(3), device="cpu")
     spread = run(WALKS, seeds=range(3), device="cpu", jobs=jobs, backend=backend, records=tmp_path)
-    assert metrics(alone) == metrics(spread)
-    assert [(r.row, r.seed) for r in alone] == [(r.row, r.seed) for r in spread]
-    assert metrics(records.read("toy/walks", records=tmp_path)) == metrics(alone)
-
-
-def test_the_same_metrics_on_a_dask_cluster(tmp_path):
-    pytest.importorskip("distributed")
-    alone = run(WALKS, seeds=range(3), device="cpu")
-    spread = run(WALKS, seeds=range(3), device="cpu", jobs=2, backend="dask", records=tmp_path)
     assert metrics(alone) == metrics(spread)
     assert [(r.row, r.seed) for r in alone] == [(r.row, r.seed) for r in spread]
     assert metrics(records.read("toy/walks", records=tmp_path)) == metrics(alone)

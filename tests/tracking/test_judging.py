@@ -150,6 +150,12 @@ def test_a_tie_is_never_an_ordering(value):
             assert doubt([comparison]) == "a tie"
 
 
+def draw_sample(draw, counts, shared, **given):
+    """Some measurements of a system, with seeds that another system shares or without."""
+    values = tuple(0.5 + draw.normal(0.03 * draw.normal(), 0.01, size=draw.integers(*counts)))
+    return Sample(values=values, seeds=tuple(range(len(values))) if shared else (), **given)
+
+
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("examples", [None, 500])
 def test_a_straddling_interval_never_decides_and_swapping_sides_mirrors_the_verdict(shared, examples):
@@ -157,17 +163,8 @@ def test_a_straddling_interval_never_decides_and_swapping_sides_mirrors_the_verd
     other = {"reproduced": "supported", "contradicted": "challenged", "inconclusive": "inconclusive"}
     seen = set()
     for _ in range(200):
-        sides = [
-            Sample(
-                values=(
-                    values := tuple(0.5 + draw.normal(0.03 * draw.normal(), 0.01, size=draw.integers(1, 7)))
-                ),
-                seeds=tuple(range(len(values))) if shared else (),
-                examples=examples,
-                drawn=examples is not None,
-            )
-            for _ in range(2)
-        ]
+        given = {"examples": examples, "drawn": examples is not None}
+        sides = [draw_sample(draw, (1, 7), shared, **given) for _ in range(2)]
         there, back = difference(*sides), difference(*reversed(sides))
         if there.low is not None and there.low <= 0 <= there.high:
             assert verdict(there) == "inconclusive"
@@ -184,15 +181,7 @@ def test_what_is_close_enough_and_what_is_no_worse_never_decide_with_a_straddlin
     by = 0.02
     seen = {"near": set(), "no loss": set()}
     for _ in range(400):
-        one, other = (
-            Sample(
-                values=(
-                    values := tuple(0.5 + draw.normal(0.03 * draw.normal(), 0.01, size=draw.integers(3, 9)))
-                ),
-                seeds=tuple(range(len(values))) if shared else (),
-            )
-            for _ in range(2)
-        )
+        one, other = (draw_sample(draw, (3, 9), shared) for _ in range(2))
         near, kept = nearness(one, other, by=by), no_loss(one, other, by=by)
         assert verdict(near) == verdict(nearness(other, one, by=by))
         if verdict(near) == "contradicted":

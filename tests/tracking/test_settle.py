@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from toy_topic import measured, record, toy_topic
+from toy_topic import measured, record
 
 from reasonlib.errors import UserError
 from reasonlib.tracking import contributions, records, settle
@@ -13,11 +13,7 @@ from reasonlib.tracking.comparisons import Reader
 from reasonlib.tracking.records import Steps
 from reasonlib.tracking.settle import Run
 
-
-@pytest.fixture(autouse=True)
-def topic(tmp_path, monkeypatch):
-    with toy_topic(tmp_path, monkeypatch) as write:
-        yield write
+pytestmark = pytest.mark.usefixtures("topic")
 
 
 CLAIM = """

@@ -30,6 +30,11 @@ def loss(model, batch):
     return nn.functional.mse_loss(model(batch[0]), batch[1])
 
 
+def learn(**options):
+    """Fit a line by the recipe."""
+    return training.fit_recipe(nn.Linear(1, 1), batches, Recipe(), loss=loss, **options)
+
+
 def test_fields_of_the_same_name_are_taken_over_and_settings_come_last():
     config = training.training_config(Recipe(lr=0.2), warmup=3, seed=4)
     assert (config.epochs, config.lr, config.warmup, config.seed) == (2, 0.2, 3, 4)
@@ -38,47 +43,21 @@ def test_fields_of_the_same_name_are_taken_over_and_settings_come_last():
 
 def test_without_validation_the_loss_is_monitored_with_it_the_accuracy():
     settings = {"warmup": 0, "restore_best": True}
-    model = nn.Linear(1, 1)
-    history = training.fit_recipe(model, batches, Recipe(), loss=loss, settings=settings)
-    assert history.best is not None
+    assert learn(settings=settings).best is not None
     values = iter([0.25, 0.75])
-    history = training.fit_recipe(
-        nn.Linear(1, 1),
-        batches,
-        Recipe(),
-        loss=loss,
-        settings=settings,
-        validate=lambda model: {"accuracy": next(values)},
-    )
+    history = learn(settings=settings, validate=lambda model: {"accuracy": next(values)})
     assert [row["accuracy"] for row in history] == [0.25, 0.75]
     with pytest.raises(ValueError, match="monitor must be one of"):
-        training.fit_recipe(
-            nn.Linear(1, 1),
-            batches,
-            Recipe(),
-            loss=loss,
-            settings=settings,
-            validate=lambda model: {"error": 1.0},
-        )
+        learn(settings=settings, validate=lambda model: {"error": 1.0})
 
 
 def test_a_trial_gives_a_run_its_options(tmp_path):
     options = trial("toy/line:full", {}, seed=5, minutes=1.0, folder=tmp_path / "run").options
     seen = []
-    history = training.fit_recipe(
-        nn.Linear(1, 1),
-        batches,
-        Recipe(),
-        loss=loss,
-        settings={"warmup": 0},
-        on_epoch=seen.append,
-        **options,
-    )
+    history = learn(settings={"warmup": 0}, on_epoch=seen.append, **options)
     assert len(seen) == len(history) == 2
     assert (tmp_path / "run").is_dir()
-    again = training.fit_recipe(
-        nn.Linear(1, 1), batches, Recipe(), loss=loss, settings={"warmup": 0}, **options
-    )
+    again = learn(settings={"warmup": 0}, **options)
     assert again.resumed_from == 2
 
 

@@ -208,38 +208,8 @@ def test_differences_name_the_first_three_values(tmp_path):
         child.resumable(tmp_path, config=other)
 
 
-def test_a_shuffling_loader_resumes(tmp_path):
-    data = torch.utils.data.TensorDataset(torch.arange(12.0)[:, None])
-    loader = torch.utils.data.DataLoader(data, batch_size=3, shuffle=True)
-    config = TrainingConfig(epochs=3, lr=0.1, optimiser="sgd")
-
-    def run(stop, folder):
-        seen = []
-
-        def loss(model, batch):
-            if len(seen) == stop:
-                raise Stop
-            seen.append(batch[0].flatten().tolist())
-            return model(batch[0]).mean()
-
-        with seeded(0):
-            model = nn.Linear(1, 1)
-        fit(model, lambda epoch: loader, loss=loss, config=config, checkpoint=folder, save_every=1)
-        return seen, child.digest(model)
-
-    whole, weights = run(-1, None)
-    assert (
-        sorted(item for batch in whole[:4] for item in batch) == list(range(12)) and whole[:4] != whole[4:8]
-    )
-    with pytest.raises(Stop):
-        run(6, tmp_path)
-    assert run(-1, tmp_path) == (whole[6:], weights)
-
-
-@pytest.mark.parametrize("stop", [1, 3, 4, 5, 7])
-def test_batches_that_draw_as_they_go_resume(tmp_path, stop):
-    def batches(epoch):
-        return (torch.randn(2, 3) for _ in range(4))
+def check_resumes(make, batches, stop, folder):
+    """A run that stops at a batch goes on from it to the same weights; return the batches of a whole run."""
 
     def run(stop, folder):
         seen = []
@@ -251,14 +221,30 @@ def test_batches_that_draw_as_they_go_resume(tmp_path, stop):
             return model(batch).square().mean()
 
         with seeded(0):
-            model = nn.Sequential(nn.Dropout(0.5), nn.Linear(3, 1))
+            model = make()
         fit(model, batches, loss=loss, config=TrainingConfig(epochs=2), checkpoint=folder, save_every=1)
         return seen, child.digest(model)
 
     whole, weights = run(-1, None)
     with pytest.raises(Stop):
-        run(stop, tmp_path)
-    assert run(-1, tmp_path) == (whole[stop:], weights)
+        run(stop, folder)
+    assert run(-1, folder) == (whole[stop:], weights)
+    return whole
+
+
+def test_a_shuffling_loader_resumes(tmp_path):
+    loader = torch.utils.data.DataLoader(torch.arange(12.0)[:, None], batch_size=3, shuffle=True)
+    whole = check_resumes(lambda: nn.Linear(1, 1), lambda epoch: loader, 6, tmp_path)
+    first, second = ([item for batch in part for (item,) in batch] for part in (whole[:4], whole[4:]))
+    assert sorted(first) == sorted(second) == list(range(12)) and first != second
+
+
+@pytest.mark.parametrize("stop", [1, 3, 4, 5, 7])
+def test_batches_that_draw_as_they_go_resume(tmp_path, stop):
+    def make():
+        return nn.Sequential(nn.Dropout(0.5), nn.Linear(3, 1))
+
+    check_resumes(make, lambda epoch: (torch.randn(2, 3) for _ in range(4)), stop, tmp_path)
 
 
 def test_what_changes_with_time_is_told_again(tmp_path):

@@ -59,7 +59,7 @@ def test_records_of_other_code_do_not_count(folder, tmp_path, monkeypatch):
     table = figures.table("transformer/parts", {"whole": "copy"}, {"right": "token"})
     assert list(table.loc["whole"]) == ["–", 0, "not run"]
     assert "not run" not in figures.solved(["copy"], {"whole": ""}).html
-    assert "Not run: reasonlib run" in figures.few_labels({"a": "pre-trained"}, (50,)).html
+    assert "Not measured yet; the command is: " in figures.few_labels({"a": "pre-trained"}, (50,)).html
 
 
 def test_the_grid_says_what_was_not_taken_out(folder):
@@ -74,4 +74,4 @@ def test_labels_and_what_they_bring(folder):
     picture = figures.few_labels({"before": "pre-trained", "without": "from-scratch"}, (50, 200))
     (value,) = measured(folder, "pre-trained-200", "answers", "fine-tuning")
     assert f"{value:.3g} at labelled examples 200" in picture.alt and "smoke scale" in picture.html
-    assert "Not run" in figures.few_labels({"before": "pre-trained"}, (1000,)).html
+    assert "Not measured yet" in figures.few_labels({"before": "pre-trained"}, (1000,)).html

@@ -1,13 +1,12 @@
 """The encoder in the page: the same numbers as PyTorch, and a figure that can be played with."""
 
 import base64
-import json
 import re
 
 import numpy as np
 import pytest
 import torch
-from browsing import OUTSIDE, Opened
+from browsing import OUTSIDE, Opened, data_of
 
 from reasonlib.display.live import code
 from reasonlib.display.plotting import HEAT, Picture
@@ -56,8 +55,7 @@ ASKED = {
 # Without a browser
 
 
-def test_a_figure_is_one_small_piece_that_asks_for_nothing():
-    figure = live()
+def test_a_figure_is_one_small_piece_that_asks_for_nothing(figure):
     assert isinstance(figure, Picture)
     page = figure._repr_html_()
     assert len(page.encode()) < LARGEST == 500_000
@@ -66,10 +64,6 @@ def test_a_figure_is_one_small_piece_that_asks_for_nothing():
     assert "autoplay" not in page and "setInterval" not in page
     assert live().html == figure.html
     assert HEAT == "#2389d7" and "--heat:35 137 215" in figure.html
-
-
-def data_of(figure):
-    return json.loads(re.search(r'<script type="application/json">(.*?)</script>', figure.html)[1])
 
 
 def test_the_first_look_is_there_without_scripts():
@@ -204,10 +198,8 @@ class Live(Opened):
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory):
-    path = tmp_path_factory.mktemp("page") / "live.html"
-    live().save(path)
-    return path
+def figure():
+    return live()
 
 
 def check(opened, encoder, text, layer, head, row):

@@ -1,11 +1,10 @@
 """Attention step by step in the page: the same numbers as PyTorch, and a figure that can be played with."""
 
-import json
 import re
 
 import numpy as np
 import pytest
-from browsing import DESKTOP, OUTSIDE, TWO_VIEWS, Opened
+from browsing import DESKTOP, OUTSIDE, TWO_VIEWS, Opened, data_of
 
 from reasonlib.display import live
 from reasonlib.errors import UserError
@@ -26,10 +25,6 @@ def figure():
 def encoder():
     bundled = load_encoder()
     return bundled._replace(model=rounded(bundled.model))
-
-
-def data_of(figure):
-    return json.loads(re.search(r'<script type="application/json">(.*?)</script>', figure.html)[1])
 
 
 @pytest.mark.parametrize(("masked", "scaled"), [(False, True), (True, True), (False, False)])

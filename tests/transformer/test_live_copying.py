@@ -1,12 +1,9 @@
 """Models that copy a word in the page: the same letters and numbers as PyTorch, and a figure to play with."""
 
-import json
-import re
-
 import numpy as np
 import pytest
 import torch
-from browsing import DESKTOP, OUTSIDE, TWO_VIEWS, Opened
+from browsing import DESKTOP, OUTSIDE, TWO_VIEWS, Opened, data_of
 
 from reasonlib.display import live
 from reasonlib.nn import decoding
@@ -36,10 +33,6 @@ def models():
 @pytest.fixture(scope="module")
 def figure(models):
     return copying(models, order=ORDER)
-
-
-def data_of(figure):
-    return json.loads(re.search(r'<script type="application/json">(.*?)</script>', figure.html)[1])
 
 
 def test_the_same_letters_and_numbers_as_pytorch(javascript, figure, models):

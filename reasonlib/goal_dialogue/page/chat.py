@@ -159,6 +159,18 @@ class Conversation:
             user = SILENCE
         return tuple(self.said[began:])
 
+    def say_all(self, lines: Iterable[str]) -> None:
+        """Say lines that were written beforehand, whatever the system says.
+
+        Parameters
+        ----------
+        lines
+            What the user says. An empty one, silence, is passed over where the system does not wait for it.
+        """
+        for line in lines:
+            if line or self.waiting:
+                self.say(line)
+
     def dialogue(self) -> Dialogue:
         """Give what was said so far as a dialogue, with what the knowledge base returned last."""
         return Dialogue(task=5, events=(*self.events, *self.waiting))
@@ -270,21 +282,19 @@ def user_lines(dialogue: Dialogue) -> tuple[str, ...]:
 
 
 def replay(model: str, lines: Iterable[str], *, knowledge: KnowledgeBase | None = None) -> Conversation:
-    """Hold a conversation in which the user's lines are given beforehand, whatever the system says.
+    """Hold a conversation in which the user's lines are written beforehand.
 
     Parameters
     ----------
     model
         One of `MODELS`.
     lines
-        What the user says. An empty one, silence, is passed over where the system does not wait for it.
+        What the user says, as of `Conversation.say_all`.
     knowledge
         As for `Conversation`.
     """
     talk = open_conversation(model, knowledge=knowledge)
-    for line in lines:
-        if line or talk.waiting:
-            talk.say(line)
+    talk.say_all(lines)
     return talk
 
 

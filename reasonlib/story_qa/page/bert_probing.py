@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from reasonlib.display import plotting
 from reasonlib.story_qa.data.encoding import StorySet
 from reasonlib.story_qa.data.example import Example
@@ -19,7 +17,7 @@ from reasonlib.story_qa.data.simulator import simulate
 from reasonlib.story_qa.data.tokens import PairSet, StoryTokens
 from reasonlib.story_qa.experiments import probes
 from reasonlib.story_qa.experiments.finetune import accuracy, predict_answers
-from reasonlib.story_qa.experiments.metrics import attention_on_support, scores
+from reasonlib.story_qa.experiments.metrics import attention_on_support
 from reasonlib.story_qa.models.bert import AnswerReader
 from reasonlib.story_qa.page.figures import labels
 from reasonlib.training.vocabulary import Vocabulary
@@ -236,7 +234,7 @@ def changed_input(
 
     def share(change: Callable[[Example], Example]) -> float:
         changed = PairSet.encode([change(example) for example in examples], tokens, answers)
-        return scores(changed.task, predict_answers(reader, changed) == changed.answer)["accuracy"]
+        return accuracy(reader, changed)["accuracy"]
 
     return plotting.show(
         plotting.bars(
@@ -280,8 +278,7 @@ def longer_stories(
             replace(example, story=story, support=())
             for example, story in zip(examples, stories, strict=True)
         ]
-        asked = PairSet.encode(changed, tokens, answers)
-        return float(np.mean(predict_answers(reader, asked) == asked.answer))
+        return accuracy(reader, PairSet.encode(changed, tokens, answers))["accuracy"]
 
     guessed = share(() for _ in examples)
     lengths = {

@@ -53,11 +53,7 @@ def ask_memory(
     weights[:, len(sentences) - kept :] = answered.weights[0, :, :kept].cpu().numpy()[:, ::-1]
     told = (word for sentence in (*sentences, question) for word in words(sentence))
     unknown = [word for word in dict.fromkeys(told) if word not in vocabulary]
-    notes = [never_met(unknown)] if unknown else []
-    if absent := absent_names(sentences, question):
-        notes.append(f"the story does not mention {', '.join(absent)}")
-    if kept < len(sentences):
-        notes.append(f"it remembers the latest {kept} sentences and has forgotten those before")
+    notes = _notes(unknown, sentences, question, kept)
     return name_best(shares, vocabulary, question, sentences, weights, "hop", notes)
 
 
@@ -95,14 +91,8 @@ def ask_reader(reader: pretrained.PretrainedReader, sentences: Sequence[str], qu
         size = len(tokens.sentence(sentences[row]))
         weights[:, row] = heard[:, position : position + size].sum(1)
         position += size
-    notes = []
-    unknown = [
-        word
-        for word in dict.fromkeys(word for text in (*sentences, question) for word in words(text))
-        if tokenizer.unk_token_id in tokens.sentence(word)
-    ]
-    if unknown:
-        notes.append(never_met(unknown))
+    unknown = _unknown_words(tokens, (*sentences, question))
+    notes = [never_met(unknown)] if unknown else []
     if pair.dropped:
         first = "the first sentence" if pair.dropped == 1 else f"the first {pair.dropped} sentences"
         notes.append(f"the story is longer than the {longest} tokens it can read: {first} were left out")
@@ -138,14 +128,25 @@ def ask_evidence(reader: pretrained.PretrainedEvidence, sentences: Sequence[str]
     kept = min(len(sentences), model.config.slots)
     weights = np.zeros((1, len(sentences)))
     weights[0, len(sentences) - kept :] = read.needed[0, :kept].sigmoid().numpy()[::-1]
-    unknown = [
-        word
-        for word in dict.fromkeys(word for text in told for word in words(text))
-        if tokenizer.unk_token_id in tokens.sentence(word)
-    ]
+    unknown = _unknown_words(tokens, told)
+    notes = _notes(unknown, sentences, question, kept)
+    return name_best(read.logits[0].softmax(0), answers, question, sentences, weights, "mark", notes)
+
+
+def _notes(unknown: Sequence[str], sentences: Sequence[str], question: str, kept: int) -> list[str]:
+    """Say what a reader that remembers the latest `kept` sentences has never met, or has forgotten."""
     notes = [never_met(unknown)] if unknown else []
     if absent := absent_names(sentences, question):
         notes.append(f"the story does not mention {', '.join(absent)}")
     if kept < len(sentences):
         notes.append(f"it remembers the latest {kept} sentences and has forgotten those before")
-    return name_best(read.logits[0].softmax(0), answers, question, sentences, weights, "mark", notes)
+    return notes
+
+
+def _unknown_words(tokens: StoryTokens, texts: Sequence[str]) -> list[str]:
+    """List the words that a tokenizer does not know, each once."""
+    return [
+        word
+        for word in dict.fromkeys(word for text in texts for word in words(text))
+        if tokens.tokenizer.unk_token_id in tokens.sentence(word)
+    ]

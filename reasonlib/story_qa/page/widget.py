@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from reasonlib.display.widgets import Form, import_widgets
 from reasonlib.errors import UserError
-from reasonlib.story_qa.data.example import TASK_NAMES, Example
+from reasonlib.story_qa.data.example import Example
 from reasonlib.story_qa.page.ask import Answer, answer
+from reasonlib.story_qa.page.live.asking import some_stories, story_title
 
 if TYPE_CHECKING:
     from reasonlib.display.plotting import Picture
@@ -44,16 +45,12 @@ class Asker(Form):
         stories: Sequence[Example] | None = None,
     ) -> None:
         widgets = import_widgets("use reasonlib.story_qa.page.live, which needs no kernel")
-        if stories is None:
-            from reasonlib.story_qa.page.live.asking import some_stories
-
-            stories = some_stories()
-        self.stories = tuple(stories)
+        self.stories = tuple(some_stories() if stories is None else stories)
         self.ask_model = model if callable(model) else lambda story, question: answer(story, question, model)
         self.answered: Answer | None = None
         wide = widgets.Layout(width="100%", max_width="44rem")
         look: dict[str, Any] = {"layout": wide, "style": {"description_width": "5rem"}}
-        options = [(_title(item), number) for number, item in enumerate(self.stories)]
+        options = [(story_title(item), number) for number, item in enumerate(self.stories)]
         self.picker = widgets.Dropdown(
             options=[*options, ("Your own story", -1)],
             value=options[0][1] if options else -1,
@@ -110,8 +107,3 @@ class Asker(Form):
         from html import escape
 
         self.result.value = f"<p>{escape(shown)}</p>" if isinstance(shown, str) else shown._repr_html_()
-
-
-def _title(example: Example) -> str:
-    name = TASK_NAMES.get(example.task, "story")
-    return f"{name[0].upper()}{name[1:]}: {example.question}"

@@ -24,6 +24,15 @@ def _fresh(experiment: str, row: str, scale: str | None = None) -> records.Group
     return None if group is None or group.stale else group
 
 
+def _measured(
+    experiment: str, row: str, metric: str, scale: str | None = None
+) -> tuple[records.Group, records.Summary] | None:
+    """Return the records of a row and what they say of a metric, if they are fresh and have it."""
+    group = _fresh(experiment, row, scale)
+    summary = None if group is None else group.summary(metric)
+    return None if group is None or summary is None else (group, summary)
+
+
 def _cell(group: records.Group, metric: str, decimals: int) -> str:
     found = group.summary(metric)
     if found is None:
@@ -88,14 +97,12 @@ def bars(
     """
     drawn, groups = {}, []
     for name, row in rows.items():
-        group = _fresh(experiment, row)
-        found = None if group is None else group.summary(metric)
-        if group is not None and found is not None:
-            drawn[name] = spread(found)
+        if measured := _measured(experiment, row, metric):
+            group, summary = measured
+            drawn[name] = spread(summary)
             groups.append(group)
     if not groups:
-        said = f"Not run: reasonlib run {experiment}"
-        return plotting.Picture(f"<p>{said}</p>", alt=said)
+        return results.missing(experiment)
     return plotting.show(
         plotting.bars(drawn, unit=unit, limits=(0, 1)),
         alt=f"{subject}: {unit}",
@@ -122,16 +129,16 @@ def solved(
     for name, end in removed.items():
         cells = []
         for task in tasks:
-            group = _fresh(experiment, f"{task}{end}")
-            found = None if group is None else group.summary("exact")
-            if group is None or found is None:
+            measured = _measured(experiment, f"{task}{end}", "exact")
+            if measured is None:
                 cells.append('<td style="text-align:center">–</td>')
                 continue
+            group, summary = measured
             groups.append(group)
-            deviation = "" if found.sd is None else f"<br><small>± {found.sd:.2f}</small>"
+            deviation = "" if summary.sd is None else f"<br><small>± {summary.sd:.2f}</small>"
             cells.append(
-                f'<td style="text-align:center;background:rgba(35,137,215,{0.4 * found.mean:.2f})">'
-                f"{found.mean:.2f}{deviation}</td>"
+                f'<td style="text-align:center;background:rgba(35,137,215,{0.4 * summary.mean:.2f})">'
+                f"{summary.mean:.2f}{deviation}</td>"
             )
         lines.append(
             f'<tr><th scope="row" style="text-align:left">{html.escape(name)}</th>{"".join(cells)}</tr>'
@@ -171,18 +178,15 @@ def few_labels(
     for name, row in names.items():
         across, spreads = [], []
         for count in examples:
-            group = _fresh("transformer/fine-tuning", f"{row}-{count}", scale)
-            found = None if group is None else group.summary(metric)
-            if group is None or found is None:
-                continue
-            groups.append(group)
-            across.append(count)
-            spreads.append(spread(found))
+            if measured := _measured("transformer/fine-tuning", f"{row}-{count}", metric, scale):
+                group, summary = measured
+                groups.append(group)
+                across.append(count)
+                spreads.append(spread(summary))
         if across:
             series[name] = band(across, spreads)
     if not groups:
-        said = "Not run: reasonlib run transformer/fine-tuning"
-        return plotting.Picture(f"<p>{said}</p>", alt=said)
+        return results.missing("transformer/fine-tuning")
     counts = sorted(len(group.records) for group in groups)
     most = max(groups, key=lambda group: len(group.records))
     origin = results.origin(most)

@@ -76,6 +76,22 @@ def check_swish_slope(answer: Callable[..., Any], seed: int) -> None:
     )
 
 
+def _standard_normal() -> tuple[Tensor, Tensor]:
+    """Return numbers z from -8 to 8, and the share of a standard normal variable near each."""
+    z = torch.linspace(-8, 8, 4001, dtype=DOUBLE)
+    weight = torch.exp(-(z**2) / 2)
+    return z, weight / weight.sum()
+
+
+def _of_scaled(shape: Callable[[Tensor], Tensor], size: float, shift: float) -> Callable[[Tensor], Tensor]:
+    """Return the activation of ``size * x + shift``."""
+
+    def f(x: Tensor) -> Tensor:
+        return shape(size * x + shift)
+
+    return f
+
+
 @exercise(
     title="Keep the size of the signal",
     minutes=30,
@@ -88,17 +104,12 @@ def check_gain(answer: Callable[..., Any], seed: int) -> None:
     `f` takes a tensor. If `z` is normal with mean zero and variance one, ``gain(f) * f(z)`` has a mean square
     of one. Three digits are enough.
     """
-    z = torch.linspace(-8, 8, 4001, dtype=DOUBLE)
-    weight = torch.exp(-(z**2) / 2)
-    weight = weight / weight.sum()
+    z, weight = _standard_normal()
     size, shift = between(0.5, 2.0, 15, seed), between(-0.5, 0.5, 16, seed)
     activations = {"the ReLU": relu, "tanh": tanh, "the sigmoid": sigmoid, "softplus": softplus}
     got, square, mean = [], [], []
     for shape in activations.values():
-
-        def f(x: Tensor, shape: Callable[[Tensor], Tensor] = shape) -> Tensor:
-            return shape(size * x + shift)
-
+        f = _of_scaled(shape, size, shift)
         got.append(float(answer(f)))
         square.append(float((f(z) ** 2 * weight).sum()))
         mean.append(float((f(z) * weight).sum()))
@@ -131,14 +142,9 @@ def check_balanced(answer: Callable[..., Any], seed: int) -> None:
     and fall where `f` does. A hundredth of error is allowed.
     """
     size, shift = between(0.5, 2.0, 17, seed), between(-0.5, 0.5, 18, seed)
-    z = torch.linspace(-8, 8, 4001, dtype=DOUBLE)
-    weight = torch.exp(-(z**2) / 2)
-    weight = weight / weight.sum()
+    z, weight = _standard_normal()
     for name, shape in (("the ReLU", relu), ("softplus", softplus), ("ELU", elu), ("swish", swish)):
-
-        def f(x: Tensor, shape: Callable[[Tensor], Tensor] = shape) -> Tensor:
-            return shape(size * x + shift)
-
+        f = _of_scaled(shape, size, shift)
         made = answer(f)
         expect(callable(made), "return a function of a tensor, such as lambda x: ...")
         value = torch.as_tensor(made(z.clone()))

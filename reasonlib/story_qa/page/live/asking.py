@@ -12,7 +12,7 @@ from reasonlib.story_qa.data.example import TASK_NAMES, Example
 from reasonlib.story_qa.data.simulator import simulate
 from reasonlib.story_qa.page.ask import Answer
 
-__all__ = ["FOLDER", "asking", "some_stories"]
+__all__ = ["FOLDER", "asking", "some_stories", "story_title"]
 
 FOLDER = Path(__file__).parent
 
@@ -113,7 +113,7 @@ def _story(example: Example) -> Mapping[str, Any]:
 def _form(stories: Sequence[Example], words: Sequence[str]) -> str:
     """Write the controls; they stay hidden until the script runs."""
     options = "".join(
-        f'<option value="{number}">{html.escape(_title(example))}</option>'
+        f'<option value="{number}">{html.escape(story_title(example))}</option>'
         for number, example in enumerate(stories)
     )
     listed = html.escape(", ".join(words))
@@ -138,7 +138,8 @@ def _one_heading(table: str) -> str:
     return named if named == table else named.replace('<tr><th scope="col" class="rr-hop">1</th></tr>', "")
 
 
-def _title(example: Example) -> str:
+def story_title(example: Example) -> str:
+    """Name a story that can be picked by its task and its question."""
     name = TASK_NAMES.get(example.task, "story")
     return f"{name[0].upper()}{name[1:]}: {example.question}"
 

@@ -221,7 +221,7 @@ def rows(
     return plotting.show(
         plotting.bars(ordered, unit=unit, limits=(0, 1) if shares else None),
         alt=f"{unit} of the rows of {experiment}",
-        caption=f"{caption or experiment}: {origin(next(iter(chosen.values())))}.",
+        caption=f"{caption or experiment}: {together(map(origin, chosen.values()))}.",
     )
 
 

@@ -83,7 +83,9 @@ def expect_close(
     if mine.shape != right.shape:
         raise Wrong(f"{what} must have shape {right.shape}, got {mine.shape}")
     if np.isnan(mine).any() and not np.isnan(right).any():
-        raise Wrong(f"{what} holds NaN, which is not a number: look for 0/0, inf - inf or the logarithm of 0")
+        raise Wrong(
+            f"there is NaN in {what}, which is not a number: look for 0/0, inf - inf or the logarithm of 0"
+        )
     raise Wrong(f"{hint} (largest difference {np.nanmax(np.abs(mine - right)):.2g})")
 
 

@@ -109,7 +109,7 @@ def test_an_untouched_answer_fails_with_where_to_begin(answer):
             r"the weights are not the softmax of the scores \(largest difference",
         ),
         (lambda scores: torch.softmax(scores, -1)[None], r"the weights must have shape \(3,\), got \(1, 3\)"),
-        (lambda scores: torch.full((3,), torch.nan), "the weights holds NaN"),
+        (lambda scores: torch.full((3,), torch.nan), "there is NaN in the weights"),
         (lambda scores: "seven", "the weights must be numbers, got 'seven'"),
         (lambda: 1, "could not be used as the exercise asks. TypeError: .*positional argument"),
         (7, "could not be used as the exercise asks. TypeError: 'int' object is not callable"),

@@ -99,7 +99,7 @@ def helpful() -> Picture:
     right = plotting.show(
         plotting.bars(ours, unit="sentence accuracy, simulated languages", limits=(0, 1)),
         alt="Our sentence accuracy on helpful and on unhelpful sentences.",
-        caption="Left: the thesis's table 3.5. Right: our runs "
+        caption="First: the thesis's table 3.5. Second: our runs "
         f"({results.together(origins)}); lines are 95 % intervals.",
     )
     return plotting.beside(left, right)
@@ -123,7 +123,7 @@ def overall() -> Picture:
     right = plotting.show(
         plotting.bars(values, unit="BLEU, simulated languages", limits=(max(0, lowest - 10), 104)),
         alt="Our BLEU of the seven systems.",
-        caption=f"Left: the thesis's table 3.2, IWSLT 2017; the axis starts at 26. Right: our runs "
+        caption=f"First: the thesis's table 3.2, IWSLT 2017; the axis starts at 26. Second: our runs "
         f"({results.together(origins)}); lines are 95 % intervals.",
     )
     return plotting.beside(left, right)
@@ -174,7 +174,7 @@ def growth() -> Picture:
             axis.set_major_formatter(StrMethodFormatter("{x:g}"))
             axis.set_minor_formatter(NullFormatter())
         caption = (
-            "One sentence and its context; axes are logarithmic. Left: processor time, right: memory. "
+            "One sentence and its context; axes are logarithmic. First: processor time, second: memory. "
             f"What the context adds grows with these powers of N. Time: {', '.join(notes['seconds'])}. "
             f"Memory: {', '.join(notes['memory'])}. {results.together(origins).capitalize()}."
         )

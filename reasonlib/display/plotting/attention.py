@@ -21,8 +21,9 @@ def attention_map(
     *,
     titles: Sequence[str] | None = None,
     unit: str = "attention weight",
+    top: float = 1.0,
 ) -> Figure:
-    """Draw who attends to whom: a row a query, a column a key, the darker the stronger.
+    """Draw who attends to whom: a row a query, a column a key, the more colour the stronger.
 
     Parameters
     ----------
@@ -34,6 +35,8 @@ def attention_map(
         One a head; "head 1", "head 2" and so on when not given.
     unit
         What the shades count.
+    top
+        The weight of the full colour; a larger weight has it, too.
 
     Raises
     ------
@@ -52,7 +55,7 @@ def attention_map(
     names = titles or ([""] if heads == 1 else [f"head {head + 1}" for head in range(heads)])
     if len(names) != heads:
         raise ValueError(f"titles must name the {heads} heads, got {len(names)}")
-    drawing = _draw_maps(maps, names, queries, keys, unit)
+    drawing = _draw_maps(maps, names, queries, keys, unit, top)
     said = []
     for name, weight in zip(names, maps, strict=True):
         best = weight.argmax(axis=1)
@@ -177,7 +180,12 @@ def _in_words(
 
 
 def _draw_maps(
-    maps: NDArray[np.float64], names: Sequence[str], queries: Sequence[str], keys: Sequence[str], unit: str
+    maps: NDArray[np.float64],
+    names: Sequence[str],
+    queries: Sequence[str],
+    keys: Sequence[str],
+    unit: str,
+    top: float,
 ) -> Figure:
     """Draw maps of shape (H, Q, K); a single small one has its numbers printed in the cells."""
     heads = len(maps)
@@ -197,7 +205,7 @@ def _draw_maps(
             if head >= heads:
                 axes.set_visible(False)
                 continue
-            shown = axes.imshow(maps[head], cmap=ramp, vmin=0, vmax=1, interpolation="none", aspect="auto")
+            shown = axes.imshow(maps[head], cmap=ramp, vmin=0, vmax=top, interpolation="none", aspect="auto")
             axes.grid(visible=False)
             axes.set_title(names[head])
             axes.set_xticks(range(len(keys)), keys, rotation=90 if max(map(len, keys)) > 2 else 0)
@@ -209,7 +217,7 @@ def _draw_maps(
         if not printed:
             scale = drawing.colorbar(shown, ax=grid, location="bottom", fraction=0.05, aspect=30, pad=0.04)
             scale.set_label(unit)
-            scale.set_ticks([0, 0.5, 1])
+            scale.set_ticks([0, top / 2, top])
             scale.outline.set_linewidth(0.8)
     return drawing
 

@@ -1,6 +1,7 @@
 """Tables and pictures of the chapters on dialogue state tracking."""
 
 import html
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
@@ -307,10 +308,10 @@ def attention_among_slots(
     rows = [PAIRS.index(pair) for pair in drawn]
     weights = tracked.attention[layer].mean(0)[rows][:, rows].numpy()
     return plotting.show(
-        plotting.attention_map(weights, drawn, drawn),
+        plotting.attention_map(weights, drawn, drawn, top=math.ceil(10 * weights.max()) / 10),
         alt="Attention among slots: " + _strongest(drawn, weights),
         caption="Attention weights among slots. Row: the slot that attends; column: the slot it attends to. "
-        "Mean over the heads of the last layer.",
+        "Mean over the heads of the last layer; the scale ends near the largest weight.",
     )
 
 

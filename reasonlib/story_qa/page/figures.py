@@ -7,7 +7,7 @@ from ``records/story_qa``; each picture says at which scale and on which data it
 from typing import Any
 
 from reasonlib.display import plotting
-from reasonlib.display.results import best, origin
+from reasonlib.display.results import best, origin, together
 from reasonlib.story_qa.data.example import TASK_NAMES, TASKS
 from reasonlib.tracking import claims, records
 
@@ -73,12 +73,12 @@ def tasks(*rows: str, names: dict[str, str] | None = None, data: str | None = No
         group = best(experiment, name, data=data)
         result = {labels()[task]: group.summary(f"accuracy.qa{task}") for task in TASKS}
         series[(names or {}).get(row, name)] = {task: value.mean for task, value in result.items() if value}
-        origins.append(f"{(names or {}).get(row, name)}: {origin(group)}")
+        origins.append(f"{(names or {}).get(row, name)}, {origin(group)}")
     drawing = plotting.bars(series, unit="accuracy", limits=(0, 1))
     return plotting.show(
         drawing,
         alt="Accuracy on each of the twenty tasks for " + " and ".join(series),
-        caption="Accuracy by task. " + "; ".join(origins) + ".",
+        caption="Accuracy by task: " + "; ".join(origins) + ".",
     )
 
 
@@ -102,7 +102,7 @@ def facts(row: str = "story_qa/recipe:full", *, data: str | None = None) -> plot
     return plotting.show(
         plotting.bars(result, unit="accuracy", limits=(0, 1)),
         alt="Accuracy for questions that need one, two, three and more supporting facts",
-        caption=f"Accuracy by number of supporting facts. {origin(group)}.",
+        caption=f"Accuracy by number of supporting facts: {origin(group)}.",
     )
 
 
@@ -143,7 +143,7 @@ def baselines() -> plotting.Picture:
             limits=(0, 1),
         ),
         alt="Accuracy of three models without a memory and of the memory network",
-        caption=f"Accuracy with and without a memory. {origin(groups['memory network'])}.",
+        caption=f"Accuracy with and without a memory: {together(map(origin, groups.values()))}.",
     )
 
 

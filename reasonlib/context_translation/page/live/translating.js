@@ -11,6 +11,13 @@ live("translating", ({ root, stage, data, weights, find }) => {
   const picks = make("div", { class: "rr-live-row rr-translating-picks" });
 
   function answer({ compare = true } = {}) {
+    if (!sentence.value.trim()) {
+      result = null;
+      words.set([]);
+      said.replaceChildren();
+      looked.replaceChildren();
+      return remark(remarks, ["Write a sentence first."]);
+    }
     const { result: now, ms } = timed(() => translateInContext(model, data, sentence.value, contextLines()));
     before = compare ? result?.words ?? null : null;
     result = now;
@@ -26,7 +33,6 @@ live("translating", ({ root, stage, data, weights, find }) => {
           : before ? "The translation stays the same." : result.alone && result.alone.join(" ") !== result.words.join(" ")
             ? `Without the sentences before it would be: ${result.alone.join(" ")}` : "Shaded words need the sentences before.");
     remark(remarks, [
-      !sentence.value.trim() && "Write a sentence first.",
       result.unknown.length && `Not in the small translator's vocabulary: ${listed(few(result.unknown))}.`,
       [sentence.value, ...contextLines()].some((line) => splitWords(line).length > data.words) && `The figure reads the first ${data.words} words of a sentence only.`,
       contextLines().length > data.contexts && `The translator reads the last ${data.contexts} sentences only.`,

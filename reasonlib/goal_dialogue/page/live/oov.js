@@ -80,7 +80,7 @@ live("oov", ({ root, stage, data, weights, find }) => {
     rows.replaceChildren(...state.typed.flatMap(({ words, turns }) => [
       make("div", { class: "rr-oov-user" }, userBubble(words)),
       ...state.talks.map((talk, which) => make("div", { class: "rr-oov-said" }, talk.said.slice(at[which], (at[which] += turns[which])).map((one) => {
-        const number = talk.said.indexOf(one), shown = { ...one, remark: lacking(one.text) || one.remark };
+        const number = talk.said.indexOf(one), shown = { ...one, remark: lacking(one.text) || (one.found.length ? "" : one.remark) };
         if (which === 0 && one.gaps.length) {
           return [botBubble(shown, number === state.chosen, () => { state.chosen = number; draw(); }), factsFound(one.found)];
         }

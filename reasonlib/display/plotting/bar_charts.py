@@ -61,9 +61,8 @@ def bars(
             heights = [row - 0.4 + thick * (number + 0.5) for row in spreads]
             at = dict(zip(heights, spreads.values(), strict=True))
             _draw_series(axes, at, name, colour, thick)
-            for height, spread in at.items():
-                if len(series) == 1:
-                    _print_mean(axes, spread, height, limits)
+            if len(series) == 1:
+                _print_means(axes, at, limits)
         if reference is not None:
             axes.axvline(reference[1], color=INK, linestyle=(0, (4, 2)), linewidth=1.2, label=reference[0])
         axes.set_yticks(range(len(labels)), wrapped)
@@ -92,17 +91,34 @@ def _draw_series(axes: Axes, at: Mapping[float, Spread], name: str, colour: str,
             axes.errorbar(spread.mean, height, xerr=spread.half, color=INK, capsize=2, linewidth=1)
 
 
-def _print_mean(axes: Axes, spread: Spread, height: float, limits: tuple[float, float] | None) -> None:
-    """Print the number of a bar at its end, within the limits of the axis."""
-    end = spread.mean + (spread.half or 0)
-    axes.annotate(
-        f"{spread.mean:,.0f}" if abs(spread.mean) >= 1000 else f"{spread.mean:.3g}",
-        (end if limits is None else min(end, limits[1]), height),
-        xytext=(4, 0),
-        textcoords="offset points",
-        va="center",
-        fontsize=9,
-    )
+def _print_means(axes: Axes, at: Mapping[float, Spread], limits: tuple[float, float] | None) -> None:
+    """Print the number of each bar at its end, within the limits of the axis."""
+    numbers = _as_text([spread.mean for spread in at.values()])
+    for (height, spread), number in zip(at.items(), numbers, strict=True):
+        end = spread.mean + (spread.half or 0)
+        axes.annotate(
+            number,
+            (end if limits is None else min(end, limits[1]), height),
+            xytext=(4, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=9,
+        )
+
+
+def _as_text(numbers: Sequence[float]) -> list[str]:
+    """Write numbers with three digits, and with equally many decimals unless their sizes differ a lot.
+
+    >>> _as_text([0.68, 0.691, 0.0685]), _as_text([100.0, 97.31]), _as_text([19.2, 0.0685])
+    (['0.680', '0.691', '0.069'], ['100.0', '97.3'], ['19.2', '0.0685'])
+    """
+    shown = [f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}" for number in numbers]
+    largest = max(map(abs, numbers), default=0.0)
+    if not 0.001 <= largest < 1000 or any(0 < 100 * abs(number) < largest for number in numbers):
+        return shown
+    large = (text for number, text in zip(numbers, shown, strict=True) if 10 * abs(number) >= largest)
+    decimals = max(len(text.partition(".")[2]) for text in large)
+    return [f"{number:.{decimals}f}" for number in numbers]
 
 
 def _in_words(

@@ -118,6 +118,8 @@ def _as_text(numbers: Sequence[float]) -> list[str]:
         return shown
     large = (text for number, text in zip(numbers, shown, strict=True) if 10 * abs(number) >= largest)
     decimals = max(len(text.partition(".")[2]) for text in large)
+    while any(number and not float(f"{number:.{decimals}f}") for number in numbers):
+        decimals += 1
     return [f"{number:.{decimals}f}" for number in numbers]
 
 

@@ -361,7 +361,7 @@ def case_looks(case: Case) -> "pd.DataFrame":
         "share on its source slot",
         "share on all other slots",
     ]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(rows, columns=columns).set_index(["slot", "layer"])
 
 
 def _strongest(filled: Sequence[str], weights: np.ndarray) -> str:

@@ -202,8 +202,8 @@ def compare(pair: Pair, before: Tree, after: Tree, *, all_rows: bool, but: Conta
                 continue
             old = renames.apply(
                 {
-                    "experiment": pair.old_name, "row": row, "config": {}, "metrics": then["metrics"],
-                    "data": {"name": data, "kind": ""},
+                    "experiment": pair.old_name, "row": row, "scale": "smoke", "config": {},
+                    "metrics": then["metrics"], "data": {"name": data, "kind": ""},
                 }
             )["metrics"]  # fmt: skip
             new = now["metrics"]

@@ -87,5 +87,5 @@ def test_similar_sentences_are_drawn_with_their_cosine() -> None:
 @pytest.mark.parametrize("name", measured.__all__)
 def test_a_chart_of_records_names_its_runs(name: str) -> None:
     drawn = getattr(measured, name)()
-    assert re.search(r"[Pp]aper scale, dialog-babi \(released\), \d seeds?", drawn.html)
+    assert re.search(r"[Pp]aper scale, dialog-babi \(released\), (\d+ to )?\d+ seeds?", drawn.html)
     assert "share of" in drawn.alt

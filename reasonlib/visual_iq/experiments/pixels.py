@@ -160,7 +160,7 @@ def run_pixels(trial: Trial) -> Measured:
 PIXELS = Experiment(
     name="visual_iq/pixels",
     title="The baselines on pictures",
-    rows={  # the epochs are what some minutes on one processor core allow
+    rows={  # the epochs are those of the quick scale: what some minutes on one processor core allow
         "lstm": {"model": "lstm", "epochs": 4, "lr": 1e-4},
         "lstm-by-candidate": {"model": "lstm-by-candidate", "epochs": 4, "lr": 1e-4},
         "wren": {"model": "wren", "tags": True, "auxiliary": 0.0, "epochs": 4, "lr": 1e-4},

@@ -102,7 +102,7 @@ live("watching", ({ root, stage, data, weights, find }) => {
     answered = { shares, best, right, given, result };
     said.replaceChildren("The model answers ", make("strong", {}, asked.answers[best]), best === right ? ", which is right." : `. The right answer is ${asked.right}.`,
       ` This question needs ${asked.needs === "both" ? "the video and the subtitles" : `the ${asked.needs}`}.`);
-    list.replaceChildren(bars("How likely each answer is", asked.answers.map((text, each) => [text, shares[each], `${Math.round(100 * shares[each])} %`])));
+    list.replaceChildren(bars("How likely each answer is", asked.answers.map((text, each) => [text, shares[each], percent(shares[each])])));
     const words = used.includes("subtitle") ? result.subtitle[best].shares : null;
     let from = 0;
     subtitles.replaceChildren(...spoken.map((tokens) => {

@@ -53,7 +53,7 @@ def check_may_see(answer: Callable[..., Any], seed: int) -> None:
     for length in (4, 1, 5 + random.Random(seed).randint(0, 20)):
         got = torch.as_tensor(answer(length))
         right = torch.tril(torch.ones(length, length, dtype=torch.bool))
-        expect(got.dtype == torch.bool, f"return booleans, as a comparison such as `a <= b` gives them, got {got.dtype}")
+        expect(got.dtype == torch.bool, f"return booleans, as `a <= b` gives them, got {got.dtype}")
         expect(got.shape == (length, length), f"for {length} tokens the shape must be {(length, length)}")
         expect(
             length == 1 or not torch.equal(got, right.T),
@@ -68,7 +68,7 @@ def check_may_see(answer: Callable[..., Any], seed: int) -> None:
             "every token attends to every other: hide the tokens that come after that of the row",
         )
         row = next((row for row in range(length) if not torch.equal(got[row], right[row])), None)
-        expect(row is None, f"of {length} tokens, token {row} may attend to tokens 0 to {row} and to no other")
+        expect(row is None, f"of {length} tokens, token {row} may attend to tokens 0 to {row} and no other")
 
 
 @exercise(

@@ -46,7 +46,7 @@ def test_the_same_numbers_as_pytorch(javascript, figure, encoder, masked, scaled
 
 
 def test_the_static_picture_and_mistakes(figure):
-    assert "reads most “park” (0.88)" in figure.alt and "<svg" in figure.html.split("<script")[0]
+    assert "attends most to “park” (0.88)" in figure.alt and "<svg" in figure.html.split("<script")[0]
     page = figure._repr_html_()
     assert not OUTSIDE.search(page.split("<script>")[1]) and len(page.encode()) < 600_000
     with pytest.raises(ValueError, match="sentences must hold at least one sentence, got none"):

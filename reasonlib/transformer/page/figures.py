@@ -113,7 +113,7 @@ def bars(
 def solved(
     tasks: Sequence[str], removed: Mapping[str, str], *, experiment: str = "transformer/parts"
 ) -> plotting.Picture:
-    """Lay out every task with every part taken out of its model, the darker the more of it is solved.
+    """Lay out every task with every part taken out of its model; a stronger colour means more is solved.
 
     Parameters
     ----------

@@ -46,29 +46,29 @@ def check_attend(answer: Callable[..., Any], seed: int) -> None:
     title="A causal mask",
     minutes=5,
     points=1,
-    hint="Row i is token i; it may see column j where j is not later than i.",
+    hint="Row i is token i; it may attend to column j where j is not later than i.",
 )
 def check_may_see(answer: Callable[..., Any], seed: int) -> None:
-    """Check ``may_see(length)``: the causal mask of T tokens, True where a token may look, (T, T)."""
+    """Check ``may_see(length)``: the causal mask of T tokens, True where a token may attend, (T, T)."""
     for length in (4, 1, 5 + random.Random(seed).randint(0, 20)):
         got = torch.as_tensor(answer(length))
         right = torch.tril(torch.ones(length, length, dtype=torch.bool))
-        expect(got.dtype == torch.bool, f"return booleans, such as `scores <= limit`, got {got.dtype}")
+        expect(got.dtype == torch.bool, f"return booleans, as `a <= b` gives them, got {got.dtype}")
         expect(got.shape == (length, length), f"for {length} tokens the shape must be {(length, length)}")
         expect(
             length == 1 or not torch.equal(got, right.T),
-            "rows and columns are exchanged: token i may look back, not ahead",
+            "rows and columns are exchanged: token i may attend to earlier tokens, not to later ones",
         )
         expect(
             length == 1 or not torch.equal(got, right & ~torch.eye(length, dtype=torch.bool)),
-            "a token may see itself, or the first one would see nothing",
+            "a token may attend to itself, or the first one could attend to nothing",
         )
         expect(
             length == 1 or not bool(got.all()),
-            "every token sees every other: hide what comes later than the row",
+            "every token attends to every other: hide the tokens that come after that of the row",
         )
         row = next((row for row in range(length) if not torch.equal(got[row], right[row])), None)
-        expect(row is None, f"of {length} tokens, token {row} may look at tokens 0 to {row} and at no other")
+        expect(row is None, f"of {length} tokens, token {row} may attend to tokens 0 to {row} and no other")
 
 
 @exercise(

@@ -91,12 +91,13 @@ live("attention", ({ root, stage, data, weights, find }) => {
         cell.classList.toggle("rr-attention-chosen", other === head);
       });
     });
+    told(formula, state.scaled ? `query · key / √${data.width}` : "query · key");
     strip(mixture.firstChild, slice(joined, query), largest, 1);
     row.press(query);
     row.shade(own, query);
     if (state.pressed !== head) for (const [at, pick] of picks.entries()) pick.setAttribute("aria-pressed", at === head);
     state.pressed = head;
-    const best = topOf(own, 2).filter((at) => own[at] >= 0.05);
+    const best = topOf(own, 2).filter((at, index) => !index || own[at] >= 0.05); // the best is named even where all weights are small
     const parts = best.map((at, index) => `${percent(own[at])} ${index ? "" : "of its mixture "}from ${quoted(words[at])} (token ${at + 1})`);
     said.textContent = `Layer ${state.layer + 1}, head ${head + 1}: ${quoted(words[query])}, token ${query + 1}, takes ${listed(parts)}.`;
   }
@@ -144,11 +145,11 @@ live("attention", ({ root, stage, data, weights, find }) => {
     state.head = number;
     show();
   } }, String(number + 1)));
-  const table = make("tbody"), mixture = make("td", {}, bare()), lines = [], said = announcer(), remarks = make("ul", { class: "rr-live-notes" });
+  const table = make("tbody"), mixture = make("td", {}, bare()), lines = [], formula = make("small"), said = announcer(), remarks = make("ul", { class: "rr-live-notes" });
   const head = (...words) => make("th", { scope: "col" }, words);
   const grid = make("table", { class: "rr-live-table rr-attention-table" },
     make("thead", {}, make("tr", {},
-      head("Key"), head("1 Score", make("small", {}, "query · key")), head("2 Weight", make("small", {}, "softmax")),
+      head("Key"), head("1 Score", formula), head("2 Weight", make("small", {}, "softmax")),
       head("3 Value", make("small", {}, "weight × value")),
       make("th", { colspan: heads, scope: "colgroup" }, "Heads", make("small", { class: "rr-attention-heads" }, picks)))),
     table,

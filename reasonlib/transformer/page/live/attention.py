@@ -6,7 +6,7 @@ mixture of the values that these weights make. All heads stand side by side; a c
 denominator can be switched off and on.
 
 >>> attention()
-Layer ..., head ...: “[MASK]”, token ..., reads most ...
+Layer ..., head ...: “[MASK]”, token ..., attends most to ...
 """
 
 from collections.abc import Sequence
@@ -125,7 +125,7 @@ def attention(
     drawing = plotting.attention_map(seen.weights[head], seen.tokens, seen.tokens)
     best = seen.weights[head, query].argsort(descending=True)[:2].tolist()
     alt = (
-        f"Layer {layer + 1}, head {head + 1}: “{seen.tokens[query]}”, token {query + 1}, reads most "
+        f"Layer {layer + 1}, head {head + 1}: “{seen.tokens[query]}”, token {query + 1}, attends most to "
         + " and ".join(f"“{seen.tokens[at]}” ({seen.weights[head, query, at]:.2f})" for at in best)
         + "."
     )

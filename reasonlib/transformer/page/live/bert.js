@@ -1,4 +1,4 @@
-// A small BERT (Devlin et al. 2019) in the reader's browser: the sums of reasonlib/transformer/models/pretraining.py,
+// A small BERT (Devlin et al. 2019) in the reader's browser: the sums of reasonlib/transformer/models/bert.py,
 // one for one, on the weights that were trained there.
 
 const EPS = 1e-12; // of its layer norms

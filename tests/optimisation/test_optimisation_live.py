@@ -288,7 +288,7 @@ def test_drag_a_prediction_and_spoil_a_point(browser, path):
         figure.get_by_role("radio", name="A line through points").check()
         assert "The lines agree." in opened.said("losses")
         figure.get_by_role("button", name="Spoil one point").click()
-        assert re.search(r"moved the line of the squared error [\d.]+ away", opened.said("losses"))
+        assert re.search(r"line of the squared error is [\d.]+ away", opened.said("losses"))
         point = figure.get_by_role("slider", name="Point 9")
         for _ in range(3):
             point.press("Shift+ArrowUp")

@@ -168,7 +168,7 @@ def race(surface: Surface | str, optimisers: Mapping[str, Any], *, steps: int) -
         ground,
         optimisers,
         steps=steps,
-        alt=f"Paths of {len(optimisers)} optimisers on the {ground.title}.",
+        alt=f"Paths of {len(optimisers)} optimisers on one surface ({ground.title}).",
         caption=f"{ground.title}; {steps} steps each (the source's figure 2.22).",
     )
 

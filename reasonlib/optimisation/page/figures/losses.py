@@ -92,7 +92,7 @@ def focal_shares(*, epochs: int = 3, seed: int = 0) -> Picture:
                 )
                 said.append(
                     f"{name}, γ = {gamma:g}: the hardest tenth carries "
-                    f"{1 - float(share[int(0.9 * len(share)) - 1]):.0%} of the loss."
+                    f"{100 - 100 * float(share[int(0.9 * len(share)) - 1]):.0f} % of the loss."
                 )
             axes.set_title(name, fontsize=9.5)
             axes.set_xlabel("share of examples")
@@ -152,7 +152,8 @@ def overstep(rate: float = 0.9, steps: int = 40) -> Picture:
         plotting.lines(series, x="step", y="prediction; the target is 100"),
         alt="Descent on the absolute error reaches the target in equal steps and then jumps from side to "
         "side of it; descent on the squared error slows down and settles.",
-        caption="At a fixed rate, the absolute error never settles (the source's figure 2.8).",
+        caption=f"At a fixed rate (here {rate:g}), the absolute error never settles; the squared error does, "
+        f"here at {0.1 * rate:g} (the source's figure 2.8).",
     )
 
 
@@ -256,6 +257,6 @@ def interval(low: Fit, high: Fit, *, seed: int = 1, number: int = 300) -> Pictur
     return plotting.show(
         drawing,
         alt=f"Points whose spread grows to the right, and an interval that widens with them; it holds "
-        f"{float(inside):.0%} of the points",
+        f"{100 * float(inside):.0f} % of the points",
         caption="Two quantile losses make an interval for nine points in ten.",
     )

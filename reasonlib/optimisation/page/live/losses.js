@@ -49,8 +49,9 @@ function weighted(points, weights) {
 const meanLoss = (name, [a, b], points, settings) =>
   points.reduce((sum, [x, y]) => sum + REGRESSION[name](a + b * x - y, settings)[0], 0) / points.length;
 
-/** The line with the least mean loss. */
+/** The line with the least mean loss; null where all points stand one above the other. */
 function fitLine(name, points, settings) {
+  if (points.every(([x]) => x === points[0][0])) return null;
   if (name === "mse") return weighted(points, points.map(() => 1));
   if (name === "mae" || name === "quantile") {
     // Losses with a corner: one of the best lines goes through two of the points, so try all pairs.

@@ -43,10 +43,10 @@ live("race", ({ root, stage, data: { tracks, land } }) => {
   };
   const rate = new Slider("Rate η", { min: 0.0001, max: 1, step: 0.02, value: 0.01, log: true, note: "gradient descent, momentum, Nesterov" }, rerun);
   const momentum = new Slider("Momentum γ", { min: 0, max: 0.99, step: 0.01, value: 0.9, say: (at) => at.toFixed(2), note: "momentum, Nesterov" }, rerun);
-  const reach = new Slider("Step size α", { min: 0.001, max: 2, step: 0.02, value: 0.1, log: true, note: "Adagrad, Adam" }, rerun);
+  const reach = new Slider("Step size η", { min: 0.001, max: 2, step: 0.02, value: 0.1, log: true, note: "Adagrad, Adam" }, rerun);
   const epsilon = new Slider("ε", { min: 1e-8, max: 0.1, step: 0.05, value: 1e-6, log: true, note: "Adadelta, which has no rate" }, rerun);
   const brush = new Slider("Width of the brush", { min: 0.2, max: 1.2, step: 0.05, value: 0.5, say: (at) => at.toFixed(2) }, () => render());
-  const press = button("Raise here", () => dab(...state.start));
+  const press = button("Raise at the start", () => dab(...state.start));
   const undo = button("Undo", () => {
     state.bumps.pop();
     reshape();
@@ -332,7 +332,7 @@ live("race", ({ root, stage, data: { tracks, land } }) => {
         ["circle", { class: "rr-opt-brush", cx: map.X(x), cy: map.Y(y), r }]);
     }
     redo(map.inner, [...parts, ...heads]);
-    told(press, state.touch === "valley" ? "Dig here" : "Raise here");
+    told(press, state.touch === "valley" ? "Dig at the start" : "Raise at the start");
     press.disabled = !painting;
     pen.place();
 
@@ -342,10 +342,11 @@ live("race", ({ root, stage, data: { tracks, land } }) => {
     curve.logY = logs;
     curve.x = [0, steps()];
     if (logs) {
-      const least = Math.max(1e-8, Math.min(...every.filter((one) => one > 0)));
+      const lowest = Math.min(...every.filter((one) => one > 0)); // infinite where nothing is shown, or all began at the minimum
+      const least = Math.max(1e-8, Number.isFinite(lowest) ? lowest : 1e-3);
       curve.y = [10 ** Math.floor(Math.log10(least)), 10 ** Math.ceil(Math.log10(Math.max(first, least * 10) * 1.01))];
     } else {
-      const floor = Math.max(bottom, Math.min(...every)), most = Math.max(first, ...every.filter((one) => one < first + 0.4 * (top - bottom)));
+      const floor = Math.max(bottom, Math.min(first, ...every)), most = Math.max(first, ...every.filter((one) => one < first + 0.4 * (top - bottom)));
       curve.y = [floor - 0.04 * (most - floor || 1), most + 0.08 * (most - floor || 1)];
     }
     curve.axes();

@@ -277,7 +277,7 @@ live("saturation", ({ root, stage, data: { tries, momentum, width } }) => {
     const ratio = bottom.gradient / top.gradient, dead = layers.reduce((sum, one) => sum + one.dead, 0);
     const faint = ratio > 0 ? `The gradient at layer 1 is ${rounded(ratio)} of that at layer ${layers.length}.` : "No gradient reaches layer 1.";
     const most = layers[worst].saturated > 0.005 ? `Layer ${worst + 1} is the most saturated, with ${Math.round(100 * layers[worst].saturated)} % of its slopes.` : "No layer is saturated.";
-    const points = `${Math.round(100 * accuracy)} % of the points are right${accuracy < 0.6 ? ", about what guessing gives" : ""}.`;
+    const points = `${Math.round(100 * accuracy)} % of the points are right${Math.abs(accuracy - 0.5) < 0.1 ? ", about what guessing gives" : ""}.`;
     said.textContent = `${stack.steps ? `After ${plural(stack.steps, "step")} ${points} ` : ""}${faint} ${most}${dead ? ` ${dead} of ${layers.length * width} units are dead: no point moves them.` : ""}`;
   }
 

@@ -68,7 +68,7 @@ class Try:
 TRIES: dict[str, Try] = {
     "travels": Try(title="Saturation travels down a sigmoid stack", config=StackConfig()),
     "fades": Try(
-        title="Nothing is saturated, and yet the gradient fades",
+        title="Almost nothing is saturated, and yet the gradient fades",
         config=StackConfig(depth=12, scale=1.0, rate=0.5),
     ),
     "tanh": Try(

@@ -168,7 +168,7 @@ live("losses", ({ root, stage, data }) => {
       guess.element.style.display = apart ? "none" : "";
       told(play, state.playing ? "Pause" : "Let them descend");
       const error = state.at[0] - state.target;
-      if (!apart) return `The prediction is ${rounded(Math.abs(error))} too ${error < 0 ? "low" : "high"}. Gradient descent moves it against each slope.`;
+      if (!apart) return `The prediction is ${error ? `${rounded(Math.abs(error))} too ${error < 0 ? "low" : "high"}` : "exactly right"}. Gradient descent moves it against each slope.`;
       const off = (name) => rounded(Math.abs(state.at[names.indexOf(name)] - state.target));
       return `After ${state.step} ${state.step === 1 ? "step" : "steps"} at rate ${rate.value.toFixed(2)}: squared error is ${off("mse")} from the target, absolute error ${off("mae")}, Huber ${off("huber")}.`;
     }
@@ -219,7 +219,7 @@ live("losses", ({ root, stage, data }) => {
       const gap = Math.max(...plot.x.map((x) => Math.abs(a[0] + a[1] * x - b[0] - b[1] * x)));
       return gap < 0.8
         ? "The lines agree. Drag a point far away, or press “Spoil one point”."
-        : `One point has moved the line of the squared error ${rounded(gap)} away from that of the absolute error, at one end.`;
+        : `The line of the squared error is ${rounded(gap)} away from that of the absolute error, at one end.`;
     }
 
     const buttons = make("div", { class: "rr-opt-transport" }, outlier, straight);

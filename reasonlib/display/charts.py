@@ -6,7 +6,7 @@ for each run, and the verdict in words. The full tables stand on the results pag
 >>> ours = {"mean": 0.78, "sd": 0.01, "n": 5}
 >>> rows = [{"row": "3 hops", "published": 0.69, "ours": ours, "verdict": "not run"}]
 >>> print(comparison(rows).get_label())
-3 hops: published 0.69, ours 0.78, 95% interval 0.768 to 0.792 (5 runs), not run.
+3 hops: published 0.69, ours 0.78, 95 % interval 0.768 to 0.792 (5 runs), not run.
 """
 
 import textwrap
@@ -172,7 +172,7 @@ def _draw(axes: Any, height: int, row: Mapping[str, Any]) -> str:
     if ours is None:
         words.append("not measured")
     else:
-        said = "" if ends is None else f", 95% interval {ends[0]:.3g} to {ends[1]:.3g}"
+        said = "" if ends is None else f", 95 % interval {ends[0]:.3g} to {ends[1]:.3g}"
         words.append(f"ours {mean:.3g}{said}" + (f" ({n} run{'s' * (n != 1)})" if n else ""))
     return f"{', '.join(words)}, {_word(row)}."
 

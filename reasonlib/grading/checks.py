@@ -116,7 +116,7 @@ class Exercise:
     name
         What the student's function, class or value is called: ``check_read_once`` checks ``read_once``.
     title
-        A few words.
+        A few words, for lists and marks.
     minutes
         How long a student needs, roughly.
     points
@@ -260,14 +260,8 @@ def exercise(
 
     Parameters
     ----------
-    title
-        A few words, for lists and marks.
-    minutes
-        How long a student needs, roughly.
-    points
-        What it is worth.
-    hint
-        Where to begin; shown while the answer is untouched.
+    title, minutes, points, hint
+        As in `Exercise`.
 
     Raises
     ------

@@ -21,7 +21,7 @@ class CorpusScore(NamedTuple):
     signature
         How it was counted.
     margin
-        Half the width of its 95% interval over test sentences, by bootstrap; 0 if none was drawn.
+        Half the width of its 95 % interval over test sentences, by bootstrap; 0 if none was drawn.
     """
 
     score: float

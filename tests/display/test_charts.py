@@ -18,8 +18,8 @@ def test_every_number_is_said_in_words():
     ]
     said = charts.comparison(rows).get_label()
     assert said == (
-        "a: published 0.5, ours 0.6, 95% interval 0.441 to 0.759 (4 runs), not run. "
-        "b: no published number, ours 0.6, 95% interval 0.441 to 0.759 (4 runs), not run. "
+        "a: published 0.5, ours 0.6, 95 % interval 0.441 to 0.759 (4 runs), not run. "
+        "b: no published number, ours 0.6, 95 % interval 0.441 to 0.759 (4 runs), not run. "
         "c: published 0.5, not measured, not run. "
         "d: published 0.5, ours 0.7 (1 run), reproduced."
     )

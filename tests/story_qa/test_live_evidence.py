@@ -100,6 +100,28 @@ def test_pick_a_story_or_write_one_as_people_type(browser, page, rounded):
 
 
 @pytest.mark.browser
+def test_a_sentence_that_is_too_long_is_not_read(browser, page, rounded):
+    longest = len(rounded.model.places) - 1
+    too_long = f"It reads at most {longest} tokens of a sentence, and one of these has"
+    with Live(browser, page, **DESKTOP) as opened:
+        opened.part("own").evaluate("details => { details.open = true; }")
+        story, question = opened.part("story"), opened.part("question")
+        question.fill("Where is Mary?")
+        for words in (4000, longest):  # the full stop is a token, too
+            story.fill("Mary " + "moved " * (words - 1))
+            question.press("Enter")
+            assert opened.part("said").inner_text() == f"{too_long} {words + 1}."
+            assert opened.part("took").inner_text() == "" and opened.part("notes").inner_text() == ""
+        story.fill("Mary " + "moved " * (longest - 2))
+        question.press("Enter")
+        assert opened.part("said").locator("strong").inner_text()
+        question.fill("Where " + "is " * 4000 + "Mary?")
+        question.press("Enter")
+        assert opened.part("said").inner_text() == f"{too_long} 4003."
+        assert opened.complaints == []
+
+
+@pytest.mark.browser
 def test_on_a_phone_in_the_dark(browser, page):
     with Live(browser, page, color_scheme="dark", **PHONE) as opened:
         opened.figure.get_by_role("button", name="Ask").click()

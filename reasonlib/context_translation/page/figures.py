@@ -40,7 +40,7 @@ def kinds(documents: Sequence[Document]) -> Picture:
         alt="Kinds of sentences that need their context, as shares of all sentences.",
         caption=f"Kinds of sentences that need their context, in {len(documents)} simulated documents. "
         f"Possible translations of a sentence: {readings}. Without the context no system can "
-        f"get more than {ceiling:.0%} of the helpful sentences right, on average.",
+        f"get more than {100 * ceiling:.0f} % of the helpful sentences right, on average.",
     )
 
 

@@ -114,9 +114,8 @@ def hops(
     attention = weights[:, : len(sentences)]
     shown = [index for index in range(len(sentences)) if attention[:, index].max() >= least]
     left = len(sentences) - len(shown)
-    note = (f"Sentences left out, with less than {least:.0%} at every hop: {left}. " if left else "") + (
-        caption or ""
-    )
+    omitted = f"Sentences left out, with less than {100 * least:.0f} % at every hop: {left}. "
+    note = (omitted if left else "") + (caption or "")
     return plotting.memory_hops(
         [sentences[index] for index in shown],
         attention[:, shown],

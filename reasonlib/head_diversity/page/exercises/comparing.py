@@ -100,8 +100,14 @@ def check_same_to_cka(answer: Callable[..., Any]) -> None:
     similarity = float(cka(x, y))
     expect(similarity >= 0.99, f"linear CKA is {similarity:.3f}; make the shared directions larger")
     with_x, with_y = probe_accuracy(x, labels), probe_accuracy(y, labels)
-    expect(with_x >= PROBED[0], f"from x the probe is right for {with_x:.0%} of the labels; 95 % are needed")
-    expect(with_y <= PROBED[1], f"from y the probe is right for {with_y:.0%}: y still holds the label")
+    expect(
+        with_x >= PROBED[0],
+        f"from x the probe is right for {100 * with_x:.0f} % of the labels; 95 % are needed",
+    )
+    expect(
+        with_y <= PROBED[1],
+        f"from y the probe is right for {100 * with_y:.0f} %: y still holds the label",
+    )
 
 
 @exercise(

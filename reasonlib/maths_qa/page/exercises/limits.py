@@ -13,13 +13,12 @@ __all__ = ["check_longest_carry", "check_place_values", "check_short_sighted"]
 
 def longest_carry(first: int, second: int) -> int:
     """Return the length of the longest run of columns that carry when two whole numbers are added."""
-    longest = run = carry = 0
-    while first or second:
-        carry = (first % 10 + second % 10 + carry) // 10
-        run = run + 1 if carry else 0
-        longest = max(longest, run)
-        first, second = first // 10, second // 10
-    return longest
+    return _longest_run(_carries(first, second, chained=True))
+
+
+def _longest_run(columns: list[int]) -> int:
+    """Return the length of the longest run of ones."""
+    return max(map(len, "".join(map(str, columns)).split("0")))
 
 
 def _carries(first: int, second: int, *, chained: bool) -> list[int]:
@@ -57,15 +56,13 @@ def check_longest_carry(answer: Callable[..., Any], seed: int) -> None:
     for first, second in cases:
         right = longest_carry(first, second)
         columns = _carries(first, second, chained=True)
-        alone = "".join(map(str, _carries(first, second, chained=False)))
+        alone = _carries(first, second, chained=False)
         expect_equal(
             int(answer(first, second)),
             right,
             f"{first} + {second}: count the columns in a row that carry",
             wrong={
-                "a column can carry because of the carry that it gets": max(
-                    map(len, alone.split("0")), default=0
-                ),
+                "a column can carry because of the carry that it gets": _longest_run(alone),
                 "this is the number of all columns that carry; find the longest run": sum(columns),
                 "say how long the chain is, not whether there is one": int(any(columns)),
             },

@@ -8,7 +8,7 @@ function linesOf(text) {
   return numbered ? lines.filter((line) => !line.includes("\t")).map((line) => line.replace(/^\d+\s+/, "")) : lines;
 }
 
-/** Start a figure around a network that has columns, slots, tokens, words, unknown and answer. */
+/** Start a figure around a network that has columns, slots, tokens, words, unknown and answer, and longest if a sentence must be short. */
 function asking({ root, data, find }, network) {
   const [picker, story, question] = ["picker", "story", "question"].map(find);
   const [form, own, said, list, notes, time] = ["form", "own", "said", "bars", "notes", "took"].map(find);
@@ -82,7 +82,12 @@ function asking({ root, data, find }, network) {
       waiting(told.length ? "Type a question first." : "Write a story first: a sentence a line.");
       return;
     }
-    const { result: { probabilities, weights }, ms } = timed(() => network.answer(told.map(clean), clean(asked)));
+    const texts = told.map(clean), query = clean(asked), count = Math.max(...[...texts, query].map((text) => network.words(text).length));
+    if (count > network.longest) {
+      waiting(`It reads at most ${network.longest} tokens of a sentence, and one of these has ${count}.`);
+      return;
+    }
+    const { result: { probabilities, weights }, ms } = timed(() => network.answer(texts, query));
     const order = ranked(probabilities).filter((id) => !network.tokens[id].startsWith("<"));
     const name = (id) => network.tokens[id].replaceAll(",", ", ");
     const example = picked()?.question === asked ? picked() : null;

@@ -71,6 +71,7 @@ def evidence(
                 "heads": model.config.heads,
                 "steps": model.config.steps,
                 "slots": model.config.slots,
+                "longest": longest - 1,  # beside [CLS]
             },
             "words": words,
             "answers": reader.answers.tokens,

@@ -105,5 +105,6 @@ def check_continues(answer: Callable[..., Any], seed: int) -> None:
     expect(len(set(said)) > 1, f"the answer is always {said[0]}: that is right for half of the pairs")
     expect(
         share >= 0.85,
-        f"{share:.0%} of the answers are right; 85% are possible. Which words would a continuation share?",
+        f"{100 * share:.0f} % of the answers are right; 85 % are possible. "
+        "Which words would a continuation share?",
     )

@@ -142,7 +142,8 @@ def check_answer_set(answer: Callable[..., Any], seed: int) -> None:
     place, times = places.most_common(1)[0]
     expect(
         len(places) == len(again) and times < 0.3 * len(rights),
-        f"the right answer stands at place {place} in {times / len(rights):.0%} of your sets: draw the order",
+        f"the right answer stands at place {place} in {100 * times / len(rights):.0f} % of your sets: "
+        "draw the order",
     )
     for name, offset, count in zip(ATTRIBUTES, offsets, levels, strict=False):
         expect(

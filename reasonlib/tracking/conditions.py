@@ -81,7 +81,9 @@ def _end(table: Table, group: Group) -> Iterable[Condition]:
         steps = [record.steps for record in group.records if not record.steps.complete]
         share = min(step.done / max(step.planned, 1) for step in steps)
         yield Condition(
-            what="end", source="all steps", ours=f"stopped by its time budget after {share:.0%} of its steps"
+            what="end",
+            source="all steps",
+            ours=f"stopped by its time budget after {100 * share:.0f} % of its steps",
         )
     if "early" in stopped and table.ends != "early":
         yield Condition(what="end", source="all planned steps", ours="stopped early by its validation set")

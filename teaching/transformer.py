@@ -121,14 +121,14 @@ EDITION = {
             Mistake(lambda length: may_see(length).T, "exchanged", "rows look, columns are looked at"),
             Mistake(
                 lambda length: torch.arange(length)[:, None] > torch.arange(length),
-                "a token may see itself",
+                "a token may attend to itself",
                 "the softmax of an empty row is not a number",
             ),
             Mistake(lambda length: may_see(length).float(), "return booleans", "a mask is no weight"),
             Mistake(lambda length: may_see(4), "the shape must be", "right for four tokens alone"),
             Mistake(
                 lambda length: torch.ones(length, length, dtype=torch.bool),
-                "hide what comes later",
+                "hide the tokens that come after",
                 "a decoder that sees its answer learns to copy it",
             ),
         ],

@@ -10,7 +10,8 @@ import re
 
 from docutils import nodes
 
-HEAD = re.compile(r"<thead>\s*<tr[^>]*>(?P<columns>.*?)</tr>\s*<tr>(?P<index>.*?)</tr>\s*</thead>", re.DOTALL)
+ROW = r"<tr[^>]*>((?:(?!</tr>).)*)</tr>"
+HEAD = re.compile(rf"<thead>\s*{ROW}\s*{ROW}\s*</thead>", re.DOTALL)
 CELL = re.compile(r"<th>(.*?)</th>", re.DOTALL)
 
 
@@ -25,7 +26,7 @@ def join_headings(html: str) -> str:
 
 def _joined(head: re.Match[str]) -> str:
     """One row instead of the two, or the head as it is."""
-    rows = head["columns"], head["index"]
+    rows = head.groups()
     if any(CELL.sub("", row).strip() for row in rows):  # not written by pandas
         return head[0]
     columns, index = map(CELL.findall, rows)

@@ -41,6 +41,11 @@ def test_another_head_stays(table):
     assert join_headings(table._repr_html_()) == table._repr_html_()
 
 
+def test_each_of_several_tables_is_joined():
+    plain, named = TABLE._repr_html_(), TABLE.set_index("task")._repr_html_()
+    assert join_headings(plain + named) == plain + join_headings(named)
+
+
 def test_html_that_is_not_of_pandas_stays():
     head = '<thead><tr><th scope="col">a</th></tr><tr><th scope="col"></th></tr></thead>'
     assert join_headings(head) == head

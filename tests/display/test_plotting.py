@@ -228,7 +228,14 @@ def test_the_number_of_a_bar_is_never_in_powers_of_ten():
     assert [text.get_text() for text in drawing.axes[0].texts] == ["392,702", "8,500", "634", "0.123"]
 
 
-@pytest.mark.parametrize("unit", ["share solved", "share of answers with every token right"])
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "share solved",
+        "share of answers with every token right",
+        "share of new questions answered correctly after few labels",
+    ],
+)
 def test_what_the_bars_count_is_not_cut(unit):
     drawing = plotting.bars({"heads of width 8, without the root": 0.4}, unit=unit, limits=(0, 1))
     drawing.draw_without_rendering()

@@ -5,6 +5,7 @@ Text, axes and grid are drawn in `INK`, which the page shows in its own text col
 """
 
 import contextlib
+import textwrap
 from collections.abc import Iterator, Sequence
 from math import ceil
 from typing import Any
@@ -139,7 +140,12 @@ def add_legend(drawing: Figure, labels: Sequence[str], **style: Any) -> None:
 
 
 def keep_name_inside(drawing: Figure, axes: Axes) -> None:
-    """Let the name of the horizontal axis end where the axis ends, if centred it would leave the figure."""
-    drawing.draw_without_rendering()
-    if axes.xaxis.label.get_window_extent().x1 > drawing.bbox.x1:
-        axes.set_xlabel(axes.get_xlabel(), loc="right")
+    """Let the name of the horizontal axis end where the axis ends, or break it, lest it leave the figure."""
+    name = axes.get_xlabel()
+    broken = textwrap.fill(name, len(name) // 2 + 8)
+    for text, end in ((name, "center"), (name, "right"), (broken, "center"), (broken, "right")):
+        axes.set_xlabel(text, loc=end)
+        drawing.draw_without_rendering()
+        shown = axes.xaxis.label.get_window_extent()
+        if drawing.bbox.x0 <= shown.x0 and shown.x1 <= drawing.bbox.x1:
+            return

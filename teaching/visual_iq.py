@@ -481,7 +481,9 @@ EDITION = {
             Mistake(
                 lambda *a: border(*a, carriers=2), "four of the eight", "how an answer gives itself away"
             ),
-            Mistake(lambda *a: border(*a, alike=False), "share one wrong level", "what is most common is evidence"),
+            Mistake(
+                lambda *a: border(*a, alike=False), "share one wrong level", "what is most common is evidence"
+            ),
             Mistake(lambda problems, seed: border(problems, 0), "another seed", "a seed is an argument"),
             Mistake(one_square, "choices of three levels", "each problem draws anew"),
             Mistake(rows_repeat, "a column repeats", "a Latin square has columns, too"),

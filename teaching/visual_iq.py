@@ -58,7 +58,7 @@ def vote(candidates, *, angles=False):
     return int(agree.argmax()) if not angles else int(agree.argmin())
 
 
-def border(problems, seed, *, carriers=3):
+def border(problems, seed, *, carriers=3, alike=True):
     draw = np.random.default_rng(seed)
     levels = np.zeros((len(problems), 16), dtype=int)
     for one, target in enumerate(problems.target):
@@ -69,7 +69,7 @@ def border(problems, seed, *, carriers=3):
         levels[one, :8] = square[:8]
         levels[one, [8 + target, *(8 + others[:carriers])]] = square[8]
         wrong = [level for level in range(4) if level != square[8]]
-        levels[one, 8 + others[carriers:]] = draw.choice(wrong, 7 - carriers)
+        levels[one, 8 + others[carriers:]] = draw.choice(wrong, None if alike else 7 - carriers)
     return levels
 
 
@@ -299,7 +299,7 @@ def first_four(problems, seed):
     for one, target in enumerate(problems.target):
         right = levels[one, 8 + target]
         carry = [target, *[c for c in range(8) if c != target][:3]]
-        levels[one, 8:] = np.where(levels[one, 8:] == right, (right + 1) % 4, levels[one, 8:])
+        levels[one, 8:] = (right + 1) % 4
         levels[one, [8 + c for c in carry]] = right
     return levels
 
@@ -480,6 +480,9 @@ EDITION = {
         [
             Mistake(
                 lambda *a: border(*a, carriers=2), "four of the eight", "how an answer gives itself away"
+            ),
+            Mistake(
+                lambda *a: border(*a, alike=False), "share one wrong level", "what is most common is evidence"
             ),
             Mistake(lambda problems, seed: border(problems, 0), "another seed", "a seed is an argument"),
             Mistake(one_square, "choices of three levels", "each problem draws anew"),

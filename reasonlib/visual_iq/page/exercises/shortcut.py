@@ -191,8 +191,8 @@ def check_border(answer: Callable[..., Any], seed: int) -> None:
     Returns levels 0 to 3 as an array (N, 16), for context and candidates. The rule is *distribute three*:
     over the eight context panels and the right candidate each row holds the same three different levels,
     and so does each column. Every problem draws levels and order anew from ``seed``. Half of the eight
-    candidates carry the right level, and the right one is among them, so that the border alone never
-    gives the answer away.
+    candidates carry the right level, and the right one is among them; the other half carry one wrong level,
+    so that the border alone gives nothing away.
     """
     problems = some_problems("i-raven", seed=seed)
     got = np.asarray(answer(problems, 1))
@@ -213,6 +213,11 @@ def check_border(answer: Callable[..., Any], seed: int) -> None:
     carry = (got[:, CONTEXT:] == right[:, None]).sum(1)
     expect(
         bool((carry == 4).all()), "four of the eight candidates must carry the right level, in every problem"
+    )
+    wrong = np.sort(got[:, CONTEXT:] + 4 * (got[:, CONTEXT:] == right[:, None]), 1)[:, :4]
+    expect(
+        bool((wrong == wrong[:, :1]).all()),
+        "the other four candidates must share one wrong level: if they differ, the right level stands out",
     )
     expect(len({tuple(one) for one in rows[:, 0]}) == 4, "all four choices of three levels must occur")
     expect(

@@ -145,7 +145,9 @@ def _planned(planned: "Plan") -> "Table":
 def check_records(
     files: Annotated[
         list[Path],
-        typer.Argument(help="Files TOPIC/NAME.jsonl of records, or folders.", show_default=False, exists=True),
+        typer.Argument(
+            help="Files TOPIC/NAME.jsonl of records, or folders.", show_default=False, exists=True
+        ),
     ],
     against: Annotated[
         Path | None,

@@ -144,7 +144,10 @@ def _planned(planned: "Plan") -> "Table":
 
 def check_records(
     files: Annotated[
-        list[Path], typer.Argument(help="Files of records, or folders.", show_default=False, exists=True)
+        list[Path],
+        typer.Argument(
+            help="Files TOPIC/NAME.jsonl of records, or folders.", show_default=False, exists=True
+        ),
     ],
     against: Annotated[
         Path | None,
@@ -163,11 +166,12 @@ def check_records(
         print_json([report.to_json() for report in reports])
     for report in reports:
         for problem in report.problems:
-            say(f"error: {problem}")
+            say(f"error: {problem}" if report.file in problem else f"error: {report.file}: {problem}")
         for warning in report.warnings:
             say(f"warning: {warning}")
         if not as_json:
-            state = "good" if report.ok else f"{len(report.problems)} problems"
+            count = len(report.problems)
+            state = "good" if report.ok else f"{count} problem{'s' * (count != 1)}"
             typer.echo(f"{report.file}: {report.checked} records, {report.new} new: {state}")
     if not reports:
         raise UserError("there is no file of records there")

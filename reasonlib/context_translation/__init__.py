@@ -1,4 +1,4 @@
-"""Translation in context: seven systems that read the sentences before the one they translate.
+"""Translation in context: seven translators, of which six also read the preceding sentences.
 
 >>> from reasonlib import context_translation
 >>> document = context_translation.simulate(1, seed=3)[0]

@@ -61,7 +61,10 @@ def _module(topic: str | None) -> Any:
         module = part(name, "page.ask")
         if module is not None and (topic is not None or getattr(module, "NEEDS_STORY", True)):
             return module
-    raise UserError("no topic here has a model to ask" if topic is None else f"{topic} has no model to ask")
+    if topic is None:
+        raise UserError("no topic here has a model to ask")
+    others = ", ".join(name for name in topics() if part(name, "page.ask") is not None)
+    raise UserError(f"{topic} has no model to ask; these topics have: {others or 'none'}")
 
 
 def _story(story: str | None) -> str:
@@ -151,7 +154,7 @@ def _draw(answer: dict[str, Any]) -> None:
         hops = [hops]
     look = answer.get("look", "hop").capitalize()
     names = [look] if len(hops) == 1 else [f"{look} {number}" for number in range(1, len(hops) + 1)]
-    table = make_table("Sentence", *names)
+    table = make_table("Sentence" if any(" " in each for each in sentences) else "Word", *names)
     for index, sentence in enumerate(sentences):
         bars = [
             f"{'█' * round(8 * hop[index]):<8} {hop[index]:.2f}" if index < len(hop) else "" for hop in hops

@@ -145,7 +145,7 @@ class Conversation:
         if user == SILENCE.lower():
             user = ""
         if not user and not self.waiting:
-            raise UserError("say something, or nothing will happen")
+            raise UserError("nothing was said; say something")
         if not user:
             user = SILENCE
             self.events.extend(self.waiting)

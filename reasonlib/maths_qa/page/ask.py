@@ -69,5 +69,8 @@ def answer(story: str, question: str, model: str | None = None) -> Answer:
         confidence=written.probability,
         sentences=tuple(question[start:end] for start, end in words),
         weights=np.array([[looks[start:end].sum() for start, end in words]]),
-        notes=(f"a small model, trained on {', '.join(bundled.modules)}",),
+        notes=(
+            f"a small model, trained on {', '.join(bundled.modules)}; on a question of any other kind "
+            "the answer is a guess, however probable",
+        ),
     )

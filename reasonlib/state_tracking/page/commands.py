@@ -32,7 +32,10 @@ def track(
     elif dialogue is None:
         lines = sys.stdin.read().splitlines()
     elif dialogue.is_file():
-        lines = dialogue.read_text(encoding="utf-8").splitlines()
+        try:
+            lines = dialogue.read_text(encoding="utf-8").splitlines()
+        except UnicodeDecodeError as error:
+            raise UserError(f"{dialogue}: not UTF-8 text (byte {error.start})") from error
     else:
         raise UserError(f"there is no file {dialogue}")
     steps = list(follow(read_dialogue(lines)))

@@ -495,7 +495,8 @@ def test_mistakes_in_ask(tmp_path):
 
 def test_nobody_to_ask(topic):
     (topic / "page" / "ask.py").unlink()
-    assert "toy_cli has no model to ask" in mistake("ask", STORY, "--question", "a?", "--topic", "toy_cli")
+    said = mistake("ask", STORY, "--question", "a?", "--topic", "toy_cli")
+    assert "toy_cli has no model to ask; these topics have: none" in said
     assert "no topic here has a model to ask" in mistake("ask", STORY, "--question", "a?")
 
 

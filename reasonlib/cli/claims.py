@@ -166,7 +166,7 @@ def check_records(
         print_json([report.to_json() for report in reports])
     for report in reports:
         for problem in report.problems:
-            say(f"error: {problem}" if report.file in problem else f"error: {report.file}: {problem}")
+            say(f"error: {problem}")
         for warning in report.warnings:
             say(f"warning: {warning}")
         if not as_json:

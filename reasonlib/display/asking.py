@@ -154,7 +154,7 @@ def _draw(answer: dict[str, Any]) -> None:
         hops = [hops]
     look = answer.get("look", "hop").capitalize()
     names = [look] if len(hops) == 1 else [f"{look} {number}" for number in range(1, len(hops) + 1)]
-    table = make_table("Sentence" if any(" " in each for each in sentences) else "Word", *names)
+    table = make_table(answer.get("unit", "sentence").capitalize(), *names)
     for index, sentence in enumerate(sentences):
         bars = [
             f"{'█' * round(8 * hop[index]):<8} {hop[index]:.2f}" if index < len(hop) else "" for hop in hops

@@ -90,6 +90,9 @@ def check(file: Path | str, *, against: Path | str | None = None) -> Report:
     known = set(there)
     try:
         experiment = find(name)
+    except UserError as error:
+        return Report(file=str(file), checked=len(lines), new=0, problems=(*problems, f"{file}: {error}"))
+    try:
         everything = records.read(name, records=file.parent.parent)
     except (UserError, DataError) as error:
         return Report(file=str(file), checked=len(lines), new=0, problems=(*problems, str(error)))

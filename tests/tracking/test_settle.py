@@ -250,7 +250,8 @@ def test_duplicates_changed_lines_and_broken_files_are_problems(tmp_path):
     assert "this seed was run before, with other numbers" in rerun.problems[0]
     other = file.with_name("odes.jsonl")
     other.write_text("")
-    assert "there is no experiment 'toy_claims/odes'" in contributions.check(other).problems[0]
+    (problem,) = contributions.check(other).problems
+    assert problem.startswith(f"{other}: there is no experiment 'toy_claims/odes'")
 
 
 def test_a_share_outside_0_and_1_is_a_problem(topic, tmp_path):

@@ -7,8 +7,9 @@ Text, axes and grid are drawn in `INK`, which the page shows in its own text col
 import contextlib
 import textwrap
 from collections.abc import Iterator, Sequence
+from itertools import product
 from math import ceil
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib
 import seaborn
@@ -143,7 +144,8 @@ def keep_name_inside(drawing: Figure, axes: Axes) -> None:
     """Let the name of the horizontal axis end where the axis ends, or break it, lest it leave the figure."""
     name = axes.get_xlabel()
     broken = textwrap.fill(name, len(name) // 2 + 8)
-    for text, end in ((name, "center"), (name, "right"), (broken, "center"), (broken, "right")):
+    ends: tuple[Literal["center", "right"], ...] = ("center", "right")
+    for text, end in product((name, broken), ends):
         axes.set_xlabel(text, loc=end)
         drawing.draw_without_rendering()
         shown = axes.xaxis.label.get_window_extent()

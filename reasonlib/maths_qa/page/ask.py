@@ -31,6 +31,8 @@ class Answer:
         Attention to each of them: summed over its characters, mean over those of the answer.
     look
         What a row of `weights` is.
+    unit
+        What a column of `weights` is.
     notes
         What to know before trusting the answer.
     """
@@ -40,6 +42,7 @@ class Answer:
     sentences: tuple[str, ...]
     weights: Float[np.ndarray, "1 S"]
     look: str = "attention"
+    unit: str = "word"
     notes: tuple[str, ...] = ()
 
 

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from reasonlib.data.files import read_lines
 from reasonlib.display.terminal import Json, print_json, write
-from reasonlib.errors import UserError
 
 __all__ = ["COMMANDS", "track"]
 
@@ -31,13 +31,10 @@ def track(
         lines = say
     elif dialogue is None:
         lines = sys.stdin.read().splitlines()
-    elif dialogue.is_file():
-        try:
-            lines = dialogue.read_text(encoding="utf-8").splitlines()
-        except UnicodeDecodeError as error:
-            raise UserError(f"{dialogue}: not UTF-8 text (byte {error.start})") from error
     else:
-        raise UserError(f"there is no file {dialogue}")
+        lines = read_lines(
+            dialogue, missing="name a file with lines such as: user: i need a hotel", whole=False
+        )
     steps = list(follow(read_dialogue(lines)))
     if as_json:
         print_json([step._asdict() for step in steps])

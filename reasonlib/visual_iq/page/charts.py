@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reasonlib.display import plotting, results
+from reasonlib.display.intervals import Spread, spread
 from reasonlib.errors import UserError
 from reasonlib.tracking import records
 from reasonlib.visual_iq.data.datasets import ANSWER_SETS
@@ -103,7 +104,7 @@ def passes_of(group: records.Group) -> str:
 
 def accuracy_by_answer_set(compared: Mapping[str, str] = COMPARED) -> plotting.Picture:
     """Draw what each model solves of each answer set, each trained on that set."""
-    found: dict[str, dict[str, float]] = {ANSWER_SETS[name]: {} for name in DISTRACTORS}
+    found: dict[str, dict[str, Spread]] = {ANSWER_SETS[name]: {} for name in DISTRACTORS}
     origins: list[str] = []
     missing = False
     for label, row in compared.items():
@@ -113,7 +114,7 @@ def accuracy_by_answer_set(compared: Mapping[str, str] = COMPARED) -> plotting.P
             summary = group.summary("accuracy") if group else None
             missing |= summary is None
             if group and summary:
-                found[ANSWER_SETS[name]][label] = summary.mean
+                found[ANSWER_SETS[name]][label] = spread(summary)
                 named = f"{group.data.name} ({group.data.kind})"  # the legend names the sets
                 origins.append(results.origin(group).replace(named, group.data.kind))
     return plotting.show(
@@ -124,7 +125,7 @@ def accuracy_by_answer_set(compared: Mapping[str, str] = COMPARED) -> plotting.P
         ),
         alt="Share of test problems that each model solves on RAVEN, I-RAVEN and RAVEN-FAIR",
         caption="Share of test problems solved by models trained and tested on the same answer set "
-        f"({results.together(origins)}). Chance is 0.125."
+        f"({results.together(origins)}). Chance is 0.125. Lines: 95 % intervals of several runs."
         + (" Where a bar is missing, nothing was measured." if missing else ""),
     )
 

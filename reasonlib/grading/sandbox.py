@@ -5,7 +5,7 @@ system is mounted read-only, home folders and the folder of the notebooks are em
 written. Memory, processor time and file sizes are limited by the kernel; the output is cut, and the whole
 process group is ended when the time is up.
 
-In a container, where bubblewrap is usually refused its namespaces, an account of its own takes its place: the
+In a container, bubblewrap usually cannot create its namespaces, and a separate account takes its place: the
 code runs as a user that may write one scratch folder and read nothing private, the container itself has no
 network and no other files, and whatever that user still runs is ended (``teaching/Containerfile``).
 """

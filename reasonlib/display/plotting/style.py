@@ -141,7 +141,7 @@ def add_legend(drawing: Figure, labels: Sequence[str], **style: Any) -> None:
 
 
 def keep_name_inside(drawing: Figure, axes: Axes) -> None:
-    """Let the name of the horizontal axis end where the axis ends, or break it, lest it leave the figure."""
+    """Keep the label of the horizontal axis inside the figure: centred, right-aligned, or on two lines."""
     name = axes.get_xlabel()
     broken = textwrap.fill(name, len(name) // 2 + 8)
     ends: tuple[Literal["center", "right"], ...] = ("center", "right")

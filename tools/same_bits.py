@@ -107,7 +107,7 @@ def pairs(before: Tree, after: Tree, closures: tuple[Any, Any], wanted: list[str
             for kept, kind in then["data"].items():
                 record = renames.apply(
                     {
-                        "experiment": old_name, "row": row, "config": config, "metrics": {},
+                        "experiment": old_name, "scale": "smoke", "row": row, "config": config, "metrics": {},
                         "data": {"name": kept, "kind": kind},
                     }
                 )  # fmt: skip

@@ -51,6 +51,32 @@ def kept(tmp_path, monkeypatch):
     monkeypatch.setattr(same_bits, "KEPT", tmp_path)
 
 
+class Hashes:
+    """The code of a tree, its hash known."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def hash(self, run):
+        return self.value
+
+
+def tree(name, **rows):
+    experiment = {"run": "run", "fingerprint": None, "rows": rows, "data": {"made": "stand-in"}}
+    return trees.Tree(trees.ROOT, "abc", {name: experiment})
+
+
+def test_the_experiments_of_two_trees_are_paired():
+    before = tree("lab/walk", small={"width": 2}, gone={"width": 5})
+    after = tree("lab/walk", small={"width": 3}, new={"width": 5})
+    (paired,) = same_bits.pairs(before, after, (Hashes("1" * 64), Hashes("2" * 64)), [])
+    assert (paired.before, paired.after) == ("1" * 16, "2" * 16)
+    assert paired.rows == {"small": "small"}
+    assert paired.settings["small"] == {"width": 2}
+    assert paired.changed == {"small"}
+    assert paired.data == {"made": "made"}
+
+
 def test_rows_are_chosen_so_that_every_word_is_tried():
     assert same_bits.chosen(pair(), all_rows=False) == [
         ("small", "made"),

@@ -184,6 +184,6 @@ def check_third_task(answer: Callable[..., Any], seed: int) -> None:
     )
     expect(
         mean_cosine <= -0.1,
-        f"PCGrad's step does not raise the loss of the first task (cosine {mean_cosine:.2f}): find a gradient "
-        "that PCGrad turns against the first when it spares the second",
+        f"PCGrad's step does not raise the loss of the first task (cosine {mean_cosine:.2f}): find a "
+        "gradient that PCGrad turns against the first when it spares the second",
     )

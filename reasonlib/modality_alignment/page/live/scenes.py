@@ -101,9 +101,9 @@ def _table(scene: Scene) -> Picture:
         f"<tr><td>{caption(scene, slot)}</td><td>{line.speaker}: i {line.verb} the {line.shape}</td></tr>"
         for slot, line in enumerate(scene.lines)
     )
-    spoken = "; ".join(caption(scene, slot) for slot in range(len(scene.actors)))
+    description = "; ".join(caption(scene, slot) for slot in range(len(scene.actors)))
     return Picture(
         '<div class="rr-figure"><table><thead><tr><th>seen</th><th>said</th></tr></thead>'
         f"{rows}</table></div>",
-        alt=f"A scene of five objects: {spoken}. While each acts, somebody says what they want or fear.",
+        alt=f"A scene of five objects: {description}. While each acts, somebody says what they want or fear.",
     )

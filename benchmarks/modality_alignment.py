@@ -103,15 +103,15 @@ def comparisons():
             vocabulary=len(vocabulary), features=32, embedding=48, hidden=24, matched=24, dropout=0.0
         )
         batched, loop = TVQA_abc(config), Loop(config)
-        asked = f"{count} question{'s' * (count > 1)}"
+        noun = f"{count} question{'s' * (count > 1)}"
 
         yield (
-            f"match the subtitles of {asked} with five answers",
+            f"match the subtitles of {noun} with five answers",
             "a loop over the answers",
             *matching(TVQA_abc(config), batch),
         )
         yield (
-            f"read the matched subtitles of {asked} by LSTM",
+            f"read the matched subtitles of {noun} by LSTM",
             "a loop over the answers",
             *reading(TVQA_abc(config), batch),
         )
@@ -124,7 +124,7 @@ def comparisons():
             return run
 
         yield (
-            f"train TVQA_abc on {asked}, five answers at once",
+            f"train TVQA_abc on {noun}, five answers at once",
             "a loop over the answers",
             step(batched, lambda answered: answered.logits),
             step(loop, lambda logits: logits),

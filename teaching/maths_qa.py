@@ -57,13 +57,13 @@ def wrong_reason(digits=(7, 8, 9), each=300):
     for problem in (problem for size in digits for problem in digit_questions(size, each, seed=1)):
         if solve(model, problem.question).text != problem.answer:
             continue
-        number, place = (
+        number, digit_place = (
             problem.question.split()[-1][:-1],
             PLACES.index(problem.question[12:].split(" digit")[0]) + 1,
         )
         other = (int(problem.answer) + 1) % 9 + 1
-        at = len(number) - place
-        changed = problem.question.replace(number, f"{number[:at]}{other}{number[at + 1 :]}")
+        position = len(number) - digit_place
+        changed = problem.question.replace(number, f"{number[:position]}{other}{number[position + 1 :]}")
         if solve(model, changed).text == problem.answer:
             pairs.append((problem.question, changed))
         if len(pairs) == 3:
@@ -71,9 +71,9 @@ def wrong_reason(digits=(7, 8, 9), each=300):
     raise ValueError("the model reads every digit")
 
 
-def asked(place, *numbers):
+def digit_question(digit_place, *numbers):
     """Ask for one digit of several numbers."""
-    return tuple(f"What is the {place} digit of {number}?" for number in numbers)
+    return tuple(f"What is the {digit_place} digit of {number}?" for number in numbers)
 
 
 def mask(ids, dice, kinds, random_ids, mask_id):
@@ -141,10 +141,10 @@ def longest_without_chain(first, second):
 
 
 def place_values(text):
-    places, place = [], 0
+    places, digit_place = [], 0
     for character in reversed(text):
-        place = place + 1 if character.isdigit() else 0
-        places.append(place)
+        digit_place = digit_place + 1 if character.isdigit() else 0
+        places.append(digit_place)
     return places[::-1]
 
 
@@ -235,7 +235,7 @@ EDITION = {
         wrong_reason,
         [
             Mistake(
-                lambda: [asked("tens", 51, 61)] * 3,
+                lambda: [digit_question("tens", 51, 61)] * 3,
                 "three different pairs",
                 "one case three times is one case",
             ),
@@ -245,17 +245,17 @@ EDITION = {
                 "the check must know the right answers",
             ),
             Mistake(
-                lambda: [asked("units", n, n + 111) for n in (123, 234, 345)],
+                lambda: [digit_question("units", n, n + 111) for n in (123, 234, 345)],
                 "exactly one character",
                 "change one thing at a time",
             ),
             Mistake(
-                lambda: [asked("tens", n, n + 1) for n in (123, 234, 345)],
+                lambda: [digit_question("tens", n, n + 1) for n in (123, 234, 345)],
                 "the same right answer",
                 "the changed digit must be the one that matters",
             ),
             Mistake(
-                lambda: [asked("units", n, n + 1) for n in (1234, 2345, 3456)],
+                lambda: [digit_question("units", n, n + 1) for n in (1234, 2345, 3456)],
                 "not right|reads this digit",
                 "search with the model; a guess is no evidence",
             ),
@@ -349,7 +349,7 @@ EDITION = {
             Mistake(places_from_the_left, "from the right", "units stand at the end, at any length"),
             Mistake(places_going_on, "begins again", "each number has its own units"),
             Mistake(
-                lambda text: [max(place - 1, 0) for place in place_values(text)],
+                lambda text: [max(digit_place - 1, 0) for digit_place in place_values(text)],
                 "units are not 0",
                 "0 is for characters that are no digits",
             ),

@@ -132,12 +132,12 @@ def two_directions(count, width):
 
 
 def exchange(scene, speaker, streams=("actors", "lines")):
-    here = [line.speaker for line in scene.lines].index(speaker)
-    there = (here + 1) % len(scene.lines)
+    index = [line.speaker for line in scene.lines].index(speaker)
+    next_index = (index + 1) % len(scene.lines)
     changed = {}
     for name in streams:
         row = list(getattr(scene, name))
-        row[here], row[there] = row[there], row[here]
+        row[index], row[next_index] = row[next_index], row[index]
         changed[name] = tuple(row)
     return scene._replace(**changed)
 
@@ -181,7 +181,7 @@ def both_signs(aligned, plain):
 
 
 def single_runs(aligned, plain):
-    return sum(one > other for one in aligned for other in plain) / (len(aligned) * len(plain))
+    return sum(a > b for a in aligned for b in plain) / (len(aligned) * len(plain))
 
 
 EDITION = {

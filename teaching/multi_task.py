@@ -79,7 +79,7 @@ def fooling_pair():
                     continue
                 second = " ".join([*words[:number], other, *words[number + 1 :]])
                 wrong = [
-                    ask(task, example.first, second).words != said for task, said in TRUTHS[kind].items()
+                    ask(task, example.first, second).words != truth for task, truth in TRUTHS[kind].items()
                 ]
                 if sum(wrong) == 2:
                     return example.first, second
@@ -101,15 +101,15 @@ def exactly(alone, joint):
 
 
 def safe_weights(first, second):
-    product, one, two = first @ second, first @ first, second @ second
+    product, first_square, second_square = first @ second, first @ first, second @ second
     if product >= 0:
         return 0.0, 1.0
-    return float(-product / (one - product)), float(two / (two - product))
+    return float(-product / (first_square - product)), float(second_square / (second_square - product))
 
 
 def with_lengths(first, second):
-    product, one, two = first @ second, first.norm(), second.norm()
-    return float(-product / (one - product)), float(two / (two - product))
+    product, first_norm, second_norm = first @ second, first.norm(), second.norm()
+    return float(-product / (first_norm - product)), float(second_norm / (second_norm - product))
 
 
 def third_task(first, second, size=-10.0):

@@ -77,9 +77,9 @@ def extremes_two_a_turn(labels, errors):
 
 def order_gap(encode, tokens, words, *, exchanges=None, back=True, size=lambda gap: gap.abs().max()):
     plain, gaps = encode(tokens, words), []
-    for one, other in exchanges or combinations(range(len(tokens)), 2):
+    for i, j in exchanges or combinations(range(len(tokens)), 2):
         order = list(range(len(tokens)))
-        order[one], order[other] = other, one
+        order[i], order[j] = j, i
         outputs = encode(tokens[order], words)
         gaps.append((outputs[order] if back else outputs) - plain)
     return float(size(torch.stack(gaps)))
@@ -93,13 +93,13 @@ def ceiling(train, test, copied, *, pooled=False, substring=False, either=False,
         if value == "dontcare" and dontcare:
             return True
         on_list = value in values if pooled else (pair, value) in listed
-        said = value in text if substring else f" {value} " in f" {text} "
+        in_text = value in text if substring else f" {value} " in f" {text} "
         if pair in copied:
-            return said or (either and on_list)
+            return in_text or (either and on_list)
         return on_list
 
     right = [[possible(pair, value, text) for pair, value in state.items()] for text, state in test]
-    shares = [all(turn) for turn in right] if turns else [one for turn in right for one in turn]
+    shares = [all(turn) for turn in right] if turns else [reachable for turn in right for reachable in turn]
     return sum(shares) / len(shares)
 
 

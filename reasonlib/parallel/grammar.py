@@ -87,8 +87,8 @@ def _person(draw: np.random.Generator) -> tuple[str, str, Mention]:
 def _place(draw: np.random.Generator) -> tuple[str, str]:
     if draw.random() < 0.7:
         return "", ""
-    place = _pick(PLACES, draw)
-    return f" {place}", f"{PLACES[place]} "
+    phrase = _pick(PLACES, draw)
+    return f" {phrase}", f"{PLACES[phrase]} "
 
 
 def _past(stem: str, kind: str) -> str:
@@ -100,37 +100,37 @@ def _past(stem: str, kind: str) -> str:
 
 def _transitive(draw: np.random.Generator) -> Sentence:
     """``mary found the lamp .``"""  # noqa: D400
-    person, subject, who = _person(draw)
-    thing, target, what = _thing(draw)
+    person, subject, person_mention = _person(draw)
+    thing, target, thing_mention = _thing(draw)
     verb = _pick(TRANSITIVE, draw)
     stem = TRANSITIVE[verb]
     return Sentence(
         f"{person} {verb} {thing} .",
-        f"{subject} {target} {_past(stem, who.value)} .",
-        {"subject": who, "pronoun": what, "verb": Mention(verb, stem)},
+        f"{subject} {target} {_past(stem, person_mention.value)} .",
+        {"subject": person_mention, "pronoun": thing_mention, "verb": Mention(verb, stem)},
     )
 
 
 def _intransitive(draw: np.random.Generator) -> Sentence:
     """``mary slept at home .``"""  # noqa: D400
-    person, subject, who = _person(draw)
-    place, locative = _place(draw)
+    person, subject, person_mention = _person(draw)
+    adverbial, locative = _place(draw)
     verb = _pick(INTRANSITIVE, draw)
     return Sentence(
-        f"{person} {verb}{place} .",
-        f"{subject} {locative}{_past(INTRANSITIVE[verb], who.value)} .",
-        {"subject": who},
+        f"{person} {verb}{adverbial} .",
+        f"{subject} {locative}{_past(INTRANSITIVE[verb], person_mention.value)} .",
+        {"subject": person_mention},
     )
 
 
 def _copula(draw: np.random.Generator) -> Sentence:
     """``the lamp was old .``"""  # noqa: D400
-    thing, target, what = _thing(draw)
+    thing, target, thing_mention = _thing(draw)
     adjective = _pick(ADJECTIVES, draw)
     return Sentence(
         f"{thing} was {adjective} .",
-        f"{target} {ADJECTIVES[adjective]}{what.value} est{what.value} .",
-        {"pronoun": what},
+        f"{target} {ADJECTIVES[adjective]}{thing_mention.value} est{thing_mention.value} .",
+        {"pronoun": thing_mention},
     )
 
 
@@ -151,14 +151,14 @@ def _greeting(draw: np.random.Generator) -> Sentence:
 
 def _both(draw: np.random.Generator) -> Sentence:
     """``mary found the lamp and washed it .``: the pronoun refers within the sentence."""
-    person, subject, who = _person(draw)
-    thing, target, what = _thing(draw)
+    person, subject, person_mention = _person(draw)
+    thing, target, thing_mention = _thing(draw)
     first, second = _pick(TRANSITIVE, draw), _pick(TRANSITIVE, draw)
     return Sentence(
         f"{person} {first} {thing} and {second} it .",
-        f"{subject} {target} {_past(TRANSITIVE[first], who.value)} e {OBJECT_PRONOUNS[what.value]} "
-        f"{_past(TRANSITIVE[second], who.value)} .",
-        {"subject": who, "pronoun": what, "verb": Mention(second, TRANSITIVE[second])},
+        f"{subject} {target} {_past(TRANSITIVE[first], person_mention.value)} e "
+        f"{OBJECT_PRONOUNS[thing_mention.value]} {_past(TRANSITIVE[second], person_mention.value)} .",
+        {"subject": person_mention, "pronoun": thing_mention, "verb": Mention(second, TRANSITIVE[second])},
     )
 
 
@@ -196,12 +196,12 @@ def _pronoun(given: Mention, draw: np.random.Generator) -> Sentence:
         adjective = _pick(ADJECTIVES, draw)
         target = f"{pronoun} {ADJECTIVES[adjective]}{given.value} est{given.value} ."
         return Sentence(f"it was {adjective} .", target, {}, pronoun)
-    person, subject, who = _person(draw)
+    person, subject, person_mention = _person(draw)
     verb = _pick(TRANSITIVE, draw)
     return Sentence(
         f"{person} {verb} it .",
-        f"{subject} {pronoun} {_past(TRANSITIVE[verb], who.value)} .",
-        {"subject": who, "verb": Mention(verb, TRANSITIVE[verb])},
+        f"{subject} {pronoun} {_past(TRANSITIVE[verb], person_mention.value)} .",
+        {"subject": person_mention, "verb": Mention(verb, TRANSITIVE[verb])},
         pronoun,
     )
 
@@ -210,39 +210,42 @@ def _subject(given: Mention, draw: np.random.Generator) -> Sentence:
     """``then slept .`` or ``then found the lamp .``"""  # noqa: D400
     pronoun = PERSON_PRONOUNS[given.value]
     if draw.random() < 0.5:
-        place, locative = _place(draw)
+        adverbial, locative = _place(draw)
         verb = _pick(INTRANSITIVE, draw)
         target = f"pos {pronoun} {locative}{_past(INTRANSITIVE[verb], given.value)} ."
-        return Sentence(f"then {verb}{place} .", target, {}, pronoun)
-    thing, translated, what = _thing(draw)
+        return Sentence(f"then {verb}{adverbial} .", target, {}, pronoun)
+    thing, translated, thing_mention = _thing(draw)
     verb = _pick(TRANSITIVE, draw)
     return Sentence(
         f"then {verb} {thing} .",
         f"pos {pronoun} {translated} {_past(TRANSITIVE[verb], given.value)} .",
-        {"pronoun": what, "verb": Mention(verb, TRANSITIVE[verb])},
+        {"pronoun": thing_mention, "verb": Mention(verb, TRANSITIVE[verb])},
         pronoun,
     )
 
 
 def _verb(given: Mention, draw: np.random.Generator) -> Sentence:
     """``and paul the box .``"""  # noqa: D400
-    person, subject, who = _person(draw)
-    thing, target, what = _thing(draw)
-    verb = _past(given.value, who.value)
+    person, subject, person_mention = _person(draw)
+    thing, target, thing_mention = _thing(draw)
+    verb = _past(given.value, person_mention.value)
     return Sentence(
-        f"and {person} {thing} .", f"e {subject} {target} {verb} .", {"subject": who, "pronoun": what}, verb
+        f"and {person} {thing} .",
+        f"e {subject} {target} {verb} .",
+        {"subject": person_mention, "pronoun": thing_mention},
+        verb,
     )
 
 
 def _question(given: Mention, draw: np.random.Generator) -> Sentence:
     """``you found the lamp ?``"""  # noqa: D400
     pronoun, ending = POLITENESS[given.value]
-    thing, target, what = _thing(draw)
+    thing, target, thing_mention = _thing(draw)
     verb = _pick(TRANSITIVE, draw)
     return Sentence(
         f"you {verb} {thing} ?",
         f"{pronoun} {target} {TRANSITIVE[verb]}{ending} ?",
-        {"pronoun": what, "verb": Mention(verb, TRANSITIVE[verb])},
+        {"pronoun": thing_mention, "verb": Mention(verb, TRANSITIVE[verb])},
         pronoun,
     )
 

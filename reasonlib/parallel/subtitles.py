@@ -49,7 +49,7 @@ def read_srt(path: Path) -> list[Subtitle]:
     DataError
         If a block has no time stamp, ends before it starts, or comes before the one above it.
     """
-    found: list[Subtitle] = []
+    subtitles: list[Subtitle] = []
     lines = read_lines(path)
     number = 0
     while number < len(lines):
@@ -66,7 +66,7 @@ def read_srt(path: Path) -> list[Subtitle]:
             )
         h, m, s, ms, *last = (int(group) for group in match.groups())
         start, end = _milliseconds(h, m, s, ms), _milliseconds(*last)
-        if end <= start or (found and start < found[-1].start):
+        if end <= start or (subtitles and start < subtitles[-1].start):
             raise DataError(f"{path}, line {number + 1}: the times must rise")
         text = []
         number += 1
@@ -74,8 +74,8 @@ def read_srt(path: Path) -> list[Subtitle]:
             text.append(re.sub(r"<[^>]+>", "", lines[number]))
             number += 1
         if words := " ".join(" ".join(text).split()):
-            found.append(Subtitle(start, end, words))
-    return found
+            subtitles.append(Subtitle(start, end, words))
+    return subtitles
 
 
 def _milliseconds(hours: int, minutes: int, seconds: int, milliseconds: int) -> int:

@@ -35,7 +35,7 @@ def test_a_batch_by_hand():
 
 def test_no_context_and_cut_sentences():
     sentences = encode([DOCUMENT], TOKENS, context=0, longest=2)
-    assert [len(one.source) for one in sentences] == [2, 1, 2]
+    assert [len(sentence.source) for sentence in sentences] == [2, 1, 2]
     assert collate(sentences).context.shape == (3, 1, 1)
     with pytest.raises(ValueError, match="context must be at least 1, got 0"):
         collate(encode([DOCUMENT], TOKENS, context=1), context=0)

@@ -60,7 +60,7 @@ def test_unhelpful_sentences_are_dropped_as_context_of_others_they_stay():
     documents = simulate(40, seed=1)
     sentences = encode(documents, Words.of(texts(documents)))
     kept = keep_helpful(sentences, documents, share=0.25)
-    labels = [documents[n].pairs[position].helpful for n, position in (one.position for one in kept)]
+    labels = [documents[n].pairs[position].helpful for n, position in (encoded.position for encoded in kept)]
     assert sum(labels) == 120 and 0.15 * 280 < labels.count(False) < 0.35 * 280
     assert all(sentence in sentences for sentence in kept)
     assert keep_helpful(sentences, documents, share=1.0) == sentences

@@ -150,7 +150,7 @@ def test_a_cache_changes_nothing_and_encodes_each_sentence_once(system):
             assert (made is None) == (expected is None)
             if made is not None:
                 torch.testing.assert_close(made, expected)
-    distinct = {row for one in SENTENCES[:20] for row in one.context}
+    distinct = {row for sentence in SENTENCES[:20] for row in sentence.context}
     assert cached.misses == len(distinct) < cached.hits
     batch = collate(SENTENCES[4:9])
     assert decoding.greedy(cached, batch, longest=5).tokens.equal(

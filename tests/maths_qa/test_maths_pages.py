@@ -32,15 +32,15 @@ def test_the_input_row_restarts_at_the_answer():
     assert "[SOS]" in row.html and row.html.count("[M]") == 4
 
 
-@pytest.mark.parametrize(("digits", "place"), [(3, None), (4, 2), (9, 9)])
-def test_digit_questions_ask_for_the_digit_they_say(digits, place):
-    for problem in probing.digit_questions(digits, 5, place=place):
+@pytest.mark.parametrize(("digits", "digit_place"), [(3, None), (4, 2), (9, 9)])
+def test_digit_questions_ask_for_the_digit_they_say(digits, digit_place):
+    for problem in probing.digit_questions(digits, 5, digit_place=digit_place):
         number = problem.question[:-1].split()[-1]
         assert len(number) == digits and right_digit(problem.question) == problem.answer
-        if place is not None:
-            assert f" {probing.PLACES[place - 1]} digit" in problem.question
+        if digit_place is not None:
+            assert f" {probing.PLACES[digit_place - 1]} digit" in problem.question
     with pytest.raises(ValueError, match="a number has 1 to 9 digits and a place in it, got 3, 4"):
-        probing.digit_questions(3, 1, place=4)
+        probing.digit_questions(3, 1, digit_place=4)
 
 
 def test_only_questions_for_a_digit_have_a_right_digit():

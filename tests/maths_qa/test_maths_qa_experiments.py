@@ -52,7 +52,7 @@ def test_a_trial_resumes(tmp_path):
 def test_a_place_that_training_never_names_is_no_known_word():
     def asked(*places):
         fixed = {"answer": "9", "module": "m__m", "difficulty": "easy"}
-        texts = [f"What is the {place} digit of 5296?" for place in places]
+        texts = [f"What is the {digit_place} digit of 5296?" for digit_place in places]
         return Encoded.of([Problem(question=text, **fixed) for text in texts])
 
     train, harder = asked("tens", "ten thousands"), asked("thousands", "ten millions", "tens")

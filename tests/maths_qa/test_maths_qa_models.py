@@ -63,13 +63,13 @@ def test_the_solver_computes_what_torch_computes(norm, positions):
     solver = Solver(config, seed=3).eval()
     batch = collate(PAIRS)
     table, segments = solver.embedding.tokens.weight, solver.embedding.segments.weight
-    where = solver.embedding.positions.table
-    x = table[batch.question] + segments[0] + where[: batch.question.shape[1]]
+    position_table = solver.embedding.positions.table
+    x = table[batch.question] + segments[0] + position_table[: batch.question.shape[1]]
     hidden = batch.question == 0
     for layer in reference_layers(solver.encoder, config, decoder=False):
         x = layer(x, src_key_padding_mask=hidden)
     memory = solver.encoder.end(x)
-    x = table[batch.given] + segments[1] + where[: batch.given.shape[1]]
+    x = table[batch.given] + segments[1] + position_table[: batch.given.shape[1]]
     causal = nn.Transformer.generate_square_subsequent_mask(batch.given.shape[1])
     for layer in reference_layers(solver.decoder, config, decoder=True):
         x = layer(x, memory, tgt_mask=causal, memory_key_padding_mask=hidden)
@@ -86,9 +86,9 @@ def test_training_scores_what_the_layers_that_keep_their_attention_score(norm, s
     batch = collate(problems(("12 - 7", "5"), ("90 - 1", "89")) if same_length else PAIRS)
     present = batch.target != 0
     expected = torch.autograd.grad(solver(batch).logits[present].square().sum(), solver.parameters())
-    found = torch.autograd.grad(solver.scores(batch)[present].square().sum(), solver.parameters())
+    actual = torch.autograd.grad(solver.scores(batch)[present].square().sum(), solver.parameters())
     torch.testing.assert_close(solver.scores(batch)[present], solver(batch).logits[present])
-    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-4)
     joined = join(batch)
     x = filler.embedding(joined.tokens, joined.segments, joined.positions)
     kept = filler.encoder(x, padding_mask(joined.tokens)).output
@@ -98,8 +98,8 @@ def test_training_scores_what_the_layers_that_keep_their_attention_score(norm, s
 def test_a_question_alone_is_answered_as_in_a_batch():
     solver = Solver(TINY, seed=1).eval()
     together = solver(collate(PAIRS)).logits
-    for row, one in enumerate(PAIRS):
-        alone = solver(collate([one])).logits[0]
+    for row, pair in enumerate(PAIRS):
+        alone = solver(collate([pair])).logits[0]
         torch.testing.assert_close(together[row, : len(alone)], alone, rtol=1e-4, atol=1e-5)
 
 

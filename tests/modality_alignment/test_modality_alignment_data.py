@@ -384,8 +384,8 @@ def test_released_annotations_as_in_the_public_evaluation():
             image = f"{question.clip}_{question.identifier}_{box.frame}"
             annotated.setdefault(image, []).append(Detection(box.label, 1.0, box.box))
             for _ in range(draw.randint(0, 2)):
-                found = Detection(box.label, draw.random(), moved(draw, box.box, 20))
-                predicted.setdefault(image, []).append(found)
+                detection = Detection(box.label, draw.random(), moved(draw, box.box, 20))
+                predicted.setdefault(image, []).append(detection)
     assert len(questions) == 3017 and sum(map(len, annotated.values())) == 32_682
     shares = metrics.temporal_metrics(answered, questions)
     expected = {"accuracy": 0.608882996353994, "overlap": 0.5295869883067933, "joint": 0.353994033808419}

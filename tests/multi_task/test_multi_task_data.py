@@ -28,9 +28,9 @@ def test_the_same_seed_gives_the_same_examples_whatever_the_count(task):
 @pytest.mark.parametrize("task", TASKS)
 def test_labels_are_balanced_and_every_word_is_known(task):
     examples = simulate(task, 400, seed=1, relatedness=0.5)
-    known = set(words())
+    vocabulary = set(words())
     texts = [text for example in examples for pair in example.texts for text in pair if text]
-    assert {word for text in texts for word in text.split()} <= known
+    assert {word for text in texts for word in text.split()} <= vocabulary
     if TASKS[task].kind == "similarity":
         values = [example.label for example in examples]
         assert 0 <= min(values) < 2 and max(values) == 5 and np.std(values) > 1
@@ -85,8 +85,8 @@ def test_the_domain_of_later_tasks_is_their_own():
 def test_articles_fit_what_follows():
     assert sentence("a adult loves a oak".split()) == "an adult loves an oak ."
     speaker = Speaker(np.random.default_rng(0), {})
-    told = speaker.tell(Event(agent="person/adult", verb="buy", thing="plant/tree/oak"), passive=True)
-    assert "is bought by" in " ".join(told)
+    tokens = speaker.tell(Event(agent="person/adult", verb="buy", thing="plant/tree/oak"), passive=True)
+    assert "is bought by" in " ".join(tokens)
 
 
 def test_pretraining_texts_have_no_labels_and_known_words():

@@ -102,7 +102,7 @@ def test_the_conflict_loss_has_the_gradient_that_it_says(cure):
     model, tokenizer = build(Recipe(dropout=0.0, answer_dropout=0.0), [part.task for part in parts], seed=0)
     model.eval()
     mixed = [MixedBatches([p.task.name], [encode(p.train, tokenizer)], size=8, seed=0) for p in parts]
-    step = Step(tuple(next(one.epoch(0)) for one in mixed))
+    step = Step(tuple(next(sampler.epoch(0)) for sampler in mixed))
     shared = list(model.encoder.parameters())
     rows = []
     for batch in step.batches:

@@ -38,7 +38,9 @@ def test_the_page_computes_what_pytorch_computes(javascript, texts):
     assert not theirs["unknown"]
     system = rounded()
     for answer in ask_all(*texts, system=system):
-        own = next(one for one in theirs["answers"][answer.task] if not answer.of or one["of"] == answer.of)
+        own = next(
+            output for output in theirs["answers"][answer.task] if not answer.of or output["of"] == answer.of
+        )
         torch.testing.assert_close(
             torch.tensor(own["scores"]), torch.tensor(answer.scores), atol=1e-4, rtol=1e-3
         )

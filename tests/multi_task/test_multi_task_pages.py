@@ -28,7 +28,7 @@ class Group:
 def measured(monkeypatch):
     """Take what a test puts in for the records of a row."""
     groups = {}
-    monkeypatch.setattr(transfer.records, "best", lambda experiment, row, **where: groups.get(row))
+    monkeypatch.setattr(transfer.records, "best", lambda experiment, row, **filters: groups.get(row))
     monkeypatch.setattr(transfer.results, "origin", lambda group: "quick scale")
     return groups
 
@@ -36,8 +36,11 @@ def measured(monkeypatch):
 def test_a_share_that_was_not_measured_is_left_out(measured):
     assert "reasonlib run multi_task/adaptation" in transfer.adaptation().alt
     measured["bert"] = Group({"captions.accuracy_1": [0.3, 0.4], "captions.accuracy_100": [0.5]})
-    said = transfer.adaptation().alt
-    assert "captions, BERT from 35 to 50" in said and "science" not in said.partition("Measured")[2]
+    description = transfer.adaptation().alt
+    assert (
+        "captions, BERT from 35 to 50" in description
+        and "science" not in description.partition("Measured")[2]
+    )
     assert "500 examples each" in transfer.adaptation()._repr_html_()
 
 
@@ -78,7 +81,7 @@ def test_the_chapter_counts_the_gains_that_are_clear_of_zero():
     assert "the intervals of sixteen of its 42 numbers exclude zero" in chapter
     assert "the intervals of all gains and losses include zero" in chapter  # of the released sets
     simulated = transfer.matrix().alt.partition("Clear of zero: ")[2].rstrip(".").split(", ")
-    assert (len(simulated), sum(" helps " in one for one in simulated)) == (16, 14)
+    assert (len(simulated), sum(" helps " in effect for effect in simulated)) == (16, 14)
     assert released.transfer().alt.endswith("Clear of zero: none.")
 
 

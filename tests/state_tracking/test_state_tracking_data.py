@@ -131,9 +131,13 @@ def test_what_is_written_is_read(tmp_path):
     corpus.write(DIALOGUES[:5], tmp_path / "train.tsv")
     back = corpus.read_table(tmp_path / "train.tsv", clean=False)
     assert [d.name for d in back] == [d.name for d in DIALOGUES[:5]]
-    for ours, theirs in zip(DIALOGUES[:5], back, strict=True):
-        for one, other in zip(ours.turns, theirs.turns, strict=True):
-            assert (one.system, one.user, dict(one.state)) == (other.system, other.user, dict(other.state))
+    for expected, actual in zip(DIALOGUES[:5], back, strict=True):
+        for turn, read_turn in zip(expected.turns, actual.turns, strict=True):
+            assert (turn.system, turn.user, dict(turn.state)) == (
+                read_turn.system,
+                read_turn.user,
+                dict(read_turn.state),
+            )
 
 
 @pytest.mark.parametrize(("change", "message"), [
@@ -244,12 +248,12 @@ def test_a_long_history_loses_its_oldest_tokens():
 
 def test_some_turns_of_every_dialogue_are_drawn_by_the_seed():
     candidates = candidates_of(DIALOGUES)
-    every = {(one.dialogue, one.turn): one for one in encode(DIALOGUES, small_tokens(), candidates)}
+    every = {(turn.dialogue, turn.turn): turn for turn in encode(DIALOGUES, small_tokens(), candidates)}
     drawn = {seed: encode(DIALOGUES, small_tokens(), candidates, each=2, seed=seed) for seed in (0, 1)}
-    for one in drawn[0]:
-        assert one == every[one.dialogue, one.turn]  # the whole history, the whole state
+    for turn in drawn[0]:
+        assert turn == every[turn.dialogue, turn.turn]  # the whole history, the whole state
     turns = [len(dialogue.turns) for dialogue in DIALOGUES]
-    assert [sum(one.dialogue == k for one in drawn[0]) for k in range(len(turns))] == [
+    assert [sum(turn.dialogue == k for turn in drawn[0]) for k in range(len(turns))] == [
         min(2, n) for n in turns
     ]
     assert drawn[0] == encode(DIALOGUES, small_tokens(), candidates, each=2) != drawn[1]

@@ -49,18 +49,18 @@ def test_the_pairwise_design_trains():
 
 
 def test_the_same_seed_gives_the_same_record():
-    one, other = (
+    first, second = (
         run(EXPERIMENTS["state_tracking/relations"], rows="merge", scale="smoke", seeds=(3,), device="cpu")[0]
         for _ in range(2)
     )
-    assert one.metrics == other.metrics and one.details["curve"] == other.details["curve"]
+    assert first.metrics == second.metrics and first.details["curve"] == second.details["curve"]
 
 
 def test_claims_ask_for_rows_that_there_are():
-    found = claims.load("state_tracking")
-    tables = {claim.locator[1] if isinstance(claim.locator, tuple) else None for claim in found}
-    assert len(found) > 50 and tables
-    for claim in found:
+    loaded = claims.load("state_tracking")
+    tables = {claim.locator[1] if isinstance(claim.locator, tuple) else None for claim in loaded}
+    assert len(loaded) > 50 and tables
+    for claim in loaded:
         for side in claim.sides:
             assert side.row in EXPERIMENTS[side.experiment].rows
 

@@ -252,8 +252,8 @@ def test_spans(tokenizer, turns, candidates):
     states = [dict(DIALOGUES[t.dialogue].turns[t.turn].state) for t in turns[:5]]
     batch = span_batch(turns[:5], states, tokenizer)
     for row, (turn, state) in enumerate(zip(turns[:5], states, strict=True)):
-        for place, pair in enumerate(OPEN):
-            first, last = batch.starts[row, place].item(), batch.ends[row, place].item()
+        for slot, pair in enumerate(OPEN):
+            first, last = batch.starts[row, slot].item(), batch.ends[row, slot].item()
             if first >= 0:
                 assert tokenizer.decode(turn.tokens[first : last + 1]) == state[PAIRS[pair]]
     model = SpanTracker(make(len(tokenizer)), candidates)

@@ -66,7 +66,7 @@ def test_a_share_of_the_dialogues_is_renamed():
     assert renamed(DIALOGUES, 0.0, seed=0) == tuple(DIALOGUES)
     half = renamed(DIALOGUES, 0.5, seed=0)
     assert half == renamed(DIALOGUES, 0.5, seed=0) != renamed(DIALOGUES, 0.5, seed=1)
-    same = sum(one == other for one, other in zip(half, DIALOGUES, strict=True))
+    same = sum(dialogue == original for dialogue, original in zip(half, DIALOGUES, strict=True))
     assert 10 < same < 50
     with pytest.raises(ValueError, match="renamed must be between 0 and 1, got 2"):
         Recipe(renamed=2)

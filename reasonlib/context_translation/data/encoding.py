@@ -129,7 +129,9 @@ def encode(
     encoded = []
     for number, document in enumerate(documents):
         sources = {pair.source: tuple(tokens.encode(pair.source)[:longest]) for pair in document.pairs}
-        everything = tuple(one for pair in document.pairs for one in sources[pair.source]) if whole else ()
+        everything = (
+            tuple(token for pair in document.pairs for token in sources[pair.source]) if whole else ()
+        )
         for position, (pair, before) in enumerate(
             zip(document.pairs, contexts(document, context), strict=True)
         ):
@@ -191,7 +193,7 @@ def batches(
     seed, epoch
         Of the order.
     """
-    lengths = [len(one.source) + sum(map(len, one.context)) for one in sentences]
-    count = max(1, *(len(one.context) for one in sentences))
+    lengths = [len(sentence.source) + sum(map(len, sentence.context)) for sentence in sentences]
+    count = max(1, *(len(sentence.context) for sentence in sentences))
     for items in LengthBuckets(lengths, batch_size=size, seed=seed).plan(epoch):
         yield items, collate([sentences[item] for item in items], context=count)

@@ -129,4 +129,6 @@ BUNDLE = Experiment(
     run=make_bundle,
 )
 
-EXPERIMENTS = {one.name: one for one in (SIMULATED, CONTEXT_LENGTH, CORPUS, COST, BUNDLE)}
+EXPERIMENTS = {
+    experiment.name: experiment for experiment in (SIMULATED, CONTEXT_LENGTH, CORPUS, COST, BUNDLE)
+}

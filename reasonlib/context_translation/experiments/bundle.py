@@ -45,7 +45,7 @@ def make_bundle(trial: Trial) -> Measured:
     metrics, details = measure(trained, splits.test)
     if trial.scale == "paper" and trained.history.stopped == "finished":
         assert isinstance(trained.tokens, Words)
-        made = {name: round(value, 4) for name, value in metrics.items() if "." not in name}
+        bundle_metrics = {name: round(value, 4) for name, value in metrics.items() if "." not in name}
         path = WEIGHTS / f"{trial.row}.safetensors"
-        save_translator(trained.model, trained.tokens, {"seed": trial.seed, **made}, path)
+        save_translator(trained.model, trained.tokens, {"seed": trial.seed, **bundle_metrics}, path)
     return measured(trained.history, metrics, further=[first.history], examples=details["sentences"])

@@ -113,9 +113,9 @@ def _ratio(call: Callable[[], Any], other: Callable[[], Any], repeats: int) -> f
     """Return how many times faster `call` is than `other`: the best of several turns of each."""
     best = [math.inf, math.inf]
     for _ in range(repeats + 1):
-        for number, one in enumerate((call, other)):
+        for number, function in enumerate((call, other)):
             began = time.process_time()
-            one()
+            function()
             best[number] = min(best[number], time.process_time() - began)
     return best[1] / best[0]
 

@@ -129,9 +129,9 @@ def attention(
             assert label is not None
             back, present = label.distance - 1, batch.source[row].ne(0)
             spots = batch.context[row, back].eq(trained.tokens.encode(label.context_word)[0])
-            looked = all_words[row, :, back][:, spots].sum(1)[present]  # of each source token
+            weights = all_words[row, :, back][:, spots].sum(1)[present]  # of each source token
             total = all_sentences[row][present]  # (S, C)
-            shares.append(float((looked / total.sum(1).clamp(min=1e-9)).max()))
+            shares.append(float((weights / total.sum(1).clamp(min=1e-9)).max()))
             hits.append(int(total.sum(0).argmax()) == back)
     return {"attention.sentence": sum(hits) / len(hits), "attention.word": sum(shares) / len(shares)}
 

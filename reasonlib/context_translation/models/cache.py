@@ -62,8 +62,8 @@ class CachedTranslator:
         self.hits += sum(1 for row in rows if row) - len(new)
         if new:
             sentences = pad(new).to(context.device).unsqueeze(1)  # (N, 1, T)
-            made = self.model.encoder.encode_context(sentences, self.model.source)  # type: ignore[operator]
-            pooled = zip(new, made.vectors[:, 0], made.weights[:, 0], strict=True)
+            encoded = self.model.encoder.encode_context(sentences, self.model.source)  # type: ignore[operator]
+            pooled = zip(new, encoded.vectors[:, 0], encoded.weights[:, 0], strict=True)
             for row, vector, weights in pooled:
                 self._kept[row] = (vector, weights[: len(row)])
         # end excerpt

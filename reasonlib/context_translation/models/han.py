@@ -73,14 +73,14 @@ class HierarchicalAttention(nn.Module):
         # excerpt: han
         query = self.query_norm(x)  # h'
         # every source token attends to every sentence: (B * C, S, D)
-        asked = query.unsqueeze(1).expand(-1, count, -1, -1).flatten(0, 1)
+        queries = query.unsqueeze(1).expand(-1, count, -1, -1).flatten(0, 1)
         words = self.word_attention(
-            asked,
+            queries,
             context.flatten(0, 1),
             context.flatten(0, 1),
             present.flatten(0, 1).unsqueeze(1),
         )
-        e = self.word_norm(asked + self.feed_forward(words.output)).unflatten(
+        e = self.word_norm(queries + self.feed_forward(words.output)).unflatten(
             0,
             (batch, count),
         )  # eq. 3.11

@@ -208,8 +208,8 @@ class ContextDecoder(nn.Module):
         attention: list[MultiHeadAttended] = []
         kept: list[Past | ContextPast] = []
         for number, layer in enumerate(self.layers):
-            known = None if past is None else past[number]
-            decoded = layer(x, encoding.memory, seen, encoding.mask, known)
+            layer_past = None if past is None else past[number]
+            decoded = layer(x, encoding.memory, seen, encoding.mask, layer_past)
             x = decoded.output
             attention.append(decoded.memory_attention)
             kept.append(decoded.past)

@@ -157,8 +157,8 @@ class Translator(nn.Module):
         """Score the target of a batch."""
         encoding = self.encode(batch)
         decoded = self.decode(batch.given, encoding)
-        looked = None if self.training else _mean(decoded.attention)
-        return Translation(self.target.logits(decoded.output), encoding, looked)
+        attention = None if self.training else _mean(decoded.attention)
+        return Translation(self.target.logits(decoded.output), encoding, attention)
 
     def begin(self, batch: Batch) -> Progress:
         """Read the sentences once, ready to be translated token by token."""

@@ -88,8 +88,8 @@ def helpful() -> Picture:
     ours: dict[str, dict[str, Spread]] = {}
     origins: set[str] = set()
     for part in published:
-        ours[part], found = _simulated(f"sentence_accuracy_{part}", tuple(ROWS))
-        origins |= found
+        ours[part], new_origins = _simulated(f"sentence_accuracy_{part}", tuple(ROWS))
+        origins |= new_origins
     left = plotting.show(
         plotting.bars(published, unit="BLEU, English to Korean, as published"),
         alt="Published BLEU on helpful and on unhelpful sentences.",
@@ -154,14 +154,14 @@ def growth() -> Picture:
             continue
         details = [record.details for record in group.records]
         counts = [int(count) for count in details[0]["counts"]]
-        seconds = zip(*(one["seconds"]["sentences"] for one in details), strict=True)
-        time[_short(row)] = (counts, [1000 * sum(one) / len(one) for one in seconds])
+        seconds = zip(*(run["seconds"]["sentences"] for run in details), strict=True)
+        time[_short(row)] = (counts, [1000 * sum(durations) / len(durations) for durations in seconds])
         memory[_short(row)] = (counts, [kept / 1e6 for kept in details[0]["bytes"]["sentences"]])
         origins.add(results.origin(group))
-        for name, said in notes.items():
+        for name, exponents in notes.items():
             exponent = group.summary(f"{name}_exponent.sentences")
             if exponent is not None:
-                said.append(f"{_short(row)} {exponent.mean:.2f}")
+                exponents.append(f"{_short(row)} {exponent.mean:.2f}")
     if not time:
         return results.missing(COST)
     pictures = []
@@ -210,8 +210,8 @@ def cached() -> Picture:
         ("context read again", "uncached_speed_ratio"),
         ("context cached", "cached_speed_ratio"),
     ):
-        values[name], found = results.spreads([(COST, row) for row in rows], metric, names=rows)
-        origins |= found
+        values[name], new_origins = results.spreads([(COST, row) for row in rows], metric, names=rows)
+        origins |= new_origins
     if not values["context cached"]:
         return results.missing(COST)
     return plotting.show(

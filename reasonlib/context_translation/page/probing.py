@@ -135,11 +135,11 @@ def crowded(*, count: int = 200) -> Picture:
     for _ in range(count):
         first, second = (_one(lexicon.NAMES, draw)[0] for _ in range(2))
         other, (noun, (_, kind)) = _one(lexicon.THINGS, draw)[0], _one(lexicon.THINGS, draw)
-        found, sold = (_one(lexicon.TRANSITIVE, draw)[0] for _ in range(2))
+        first_verb, second_verb = (_one(lexicon.TRANSITIVE, draw)[0] for _ in range(2))
         adjective, stem = _one(lexicon.ADJECTIVES, draw)
         pronoun = lexicon.OBJECT_PRONOUNS[kind]
         pair = SentencePair(f"it was {adjective} .", f"{pronoun} {stem}{kind} est{kind} .")
-        before, last = f"{first} {found} the {other}", f"{second} {sold} the {noun} ."
+        before, last = f"{first} {first_verb} the {other}", f"{second} {second_verb} the {noun} ."
         cases["one noun"].append((pair, [last]))
         cases["two nouns, two sentences"].append((pair, [f"{before} .", last]))
         cases["two nouns, one sentence"].append((pair, [f"{before} and {last}"]))
@@ -156,8 +156,8 @@ def gate(*, count: int = 100) -> Picture:
     translator = from_pretrained()
     shares: dict[str, dict[str, list[float]]] = {"deciding word": {}, "other words": {}}
     for pair, before in _by_kind(count, CONTEXTS):
-        made = read_in_context(translator, pair.source, before)
-        for word, kept in zip(made.words, made.kept.tolist(), strict=True):
+        translation = read_in_context(translator, pair.source, before)
+        for word, kept in zip(translation.words, translation.kept.tolist(), strict=True):
             part = "deciding word" if word == _label(pair).word else "other words"
             shares[part].setdefault(_label(pair).kind, []).append(1 - kept)
     means = {
@@ -178,21 +178,21 @@ def looks(*, count: int = 200) -> Picture:
     hits: dict[str, list[bool]] = {"right sentence": [], "right word in it": []}
     chances: dict[str, list[float]] = {"right sentence": [], "right word in it": []}
     for pair, before in _by_kind(count, CONTEXTS):
-        made = read_in_context(translator, pair.source, before)
-        if len(made.context) < 2 or _label(pair).word not in made.words:
+        translation = read_in_context(translator, pair.source, before)
+        if len(translation.context) < 2 or _label(pair).word not in translation.words:
             continue
-        rows = made.attention[made.words.index(_label(pair).word)]
+        rows = translation.attention[translation.words.index(_label(pair).word)]
         right = len(rows) - _label(pair).distance
         totals = [float(row.sum()) for row in rows]
         hits["right sentence"].append(int(np.argmax(totals)) == right)
         hits["right word in it"].append(
-            made.context[right][int(rows[right].argmax())] == _label(pair).context_word
+            translation.context[right][int(rows[right].argmax())] == _label(pair).context_word
         )
         chances["right sentence"].append(1 / len(rows))
-        chances["right word in it"].append(1 / len(made.context[right]))
+        chances["right word in it"].append(1 / len(translation.context[right]))
     values: dict[str, Any] = {
-        "HCE": {name: float(np.mean(one)) for name, one in hits.items()},
-        "chance": {name: float(np.mean(one)) for name, one in chances.items()},
+        "HCE": {name: float(np.mean(outcomes)) for name, outcomes in hits.items()},
+        "chance": {name: float(np.mean(probabilities)) for name, probabilities in chances.items()},
     }
     return plotting.show(
         plotting.bars(values, unit="share of helpful sentences", limits=(0, 1)),

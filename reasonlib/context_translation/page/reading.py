@@ -75,10 +75,10 @@ def read_in_context(translator: BundledTranslator, sentence: str, context: Seque
     encoding = scored.encoding
     assert scored.attention is not None and encoding.words is not None and encoding.gate is not None
     looks = torch.einsum("us,sct->uct", scored.attention[0], encoding.words[0])
-    tokens, lengths = translator.tokens.vocabulary.tokens, [len(one) for one in encoded.context]
+    tokens, lengths = translator.tokens.vocabulary.tokens, [len(token_ids) for token_ids in encoded.context]
     return InContext(
         words=[tokens[number] for number in ids],
-        context=[[tokens[number] for number in one[1:]] for one in encoded.context[::-1]],
+        context=[[tokens[number] for number in token_ids[1:]] for token_ids in encoded.context[::-1]],
         attention=[[row[c, 1 : lengths[c]] for c in reversed(range(len(lengths)))] for row in looks],
         kept=scored.attention[0] @ encoding.gate[0].mean(-1),
     )

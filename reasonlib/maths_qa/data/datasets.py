@@ -104,9 +104,9 @@ def load(
         _draw(module, extrapolation, ("extrapolate",), _SEEDS["test"])
         for module in (extrapolation_of(modules) if extrapolation else ())
     ]
-    asked = {problem.question for problem in chain(*tests["valid"], *tests["test"], *harder)}
+    test_questions = {problem.question for problem in chain(*tests["valid"], *tests["test"], *harder)}
     drawn = [problem for module in modules for problem in _draw(module, train, levels, _SEEDS["train"])]
-    kept = [problem for problem in drawn if problem.question not in asked]
+    kept = [problem for problem in drawn if problem.question not in test_questions]
     return Splits(
         Encoded.of(kept),
         Encoded.of(list(chain(*tests["valid"]))),

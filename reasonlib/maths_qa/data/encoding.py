@@ -175,18 +175,18 @@ def join(batch: Batch) -> Joined:
     ([[22, 15, 22, 1, 24, 2]], [[0, 0, 0, 1, 1, 1]], [[0, 1, 2, 0, 1, 2]])
     """
     size, first = batch.question.shape
-    asked = (batch.question != PAD).sum(1)  # characters of each question
+    lengths = (batch.question != PAD).sum(1)  # characters of each question
     answer = torch.cat((batch.given[:, :1], batch.target), 1)  # [SOS], answer, [EOS]
     written = (answer != PAD).sum(1)
-    longest = int((asked + written).max())
+    longest = int((lengths + written).max())
     # excerpt: join
     column = torch.arange(longest).expand(size, -1)
-    segments = (column >= asked[:, None]).long()  # 0: question, 1: answer
+    segments = (column >= lengths[:, None]).long()  # 0: question, 1: answer
     # the positions restart where the answer begins
-    positions = torch.where(segments == 1, column - asked[:, None], column)
+    positions = torch.where(segments == 1, column - lengths[:, None], column)
     # end excerpt
     both = torch.cat((batch.question, answer), 1)
     source = torch.where(segments == 1, first + positions, positions)
-    inside = column < (asked + written)[:, None]
+    inside = column < (lengths + written)[:, None]
     tokens = both.gather(1, source.clamp(max=both.shape[1] - 1)).masked_fill(~inside, PAD)
     return Joined(tokens, segments * inside, positions * inside)

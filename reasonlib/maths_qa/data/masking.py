@@ -74,9 +74,10 @@ def mask_pairs(
     generator
         Source of the random draws.
     share
-        Probability that a character which may be asked for is asked for.
+        Probability that a character which may be asked for is chosen.
     rule
-        Shares of the asked characters that become [MASK], become a random character, and stay; they sum to 1.
+        Shares of the chosen characters that become [MASK], become a random character, and stay; they sum
+        to 1.
     which
         One of `WHICH`.
     """
@@ -86,15 +87,15 @@ def mask_pairs(
         raise ValueError(f"rule must be three shares that sum to 1, got {rule}")
     tokens = joined.tokens
     # excerpt: mask
-    asked = of_kind(joined, which)
-    asked &= torch.rand(tokens.shape, generator=generator) < share
+    chosen = of_kind(joined, which)
+    chosen &= torch.rand(tokens.shape, generator=generator) < share
     fate = torch.rand(tokens.shape, generator=generator)
     other = torch.randint(FIRST, SIZE, tokens.shape, generator=generator)
     # eight in ten become [MASK], one in ten a random character
-    hidden = asked & (fate < rule[0])
-    random = asked & (fate >= rule[0]) & (fate < rule[0] + rule[1])
+    hidden = chosen & (fate < rule[0])
+    random = chosen & (fate >= rule[0]) & (fate < rule[0] + rule[1])
     seen = torch.where(random, other, tokens.masked_fill(hidden, MASK))
-    # only what was asked for counts in the loss
-    labels = tokens.masked_fill(~asked, IGNORED)
+    # only the chosen characters count in the loss
+    labels = tokens.masked_fill(~chosen, IGNORED)
     # end excerpt
     return Masked(Joined(seen, joined.segments, joined.positions), labels)

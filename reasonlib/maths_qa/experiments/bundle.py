@@ -45,14 +45,14 @@ def make_bundle(trial: Trial) -> Measured:
     done = sum(stage.steps_done for stage in stages)
     if trial.scale == "paper" and done == planned:
         for name, model in models.items():
-            made: dict[str, Any] = {
+            metadata: dict[str, Any] = {
                 key.removeprefix(f"{name}."): round(value, 4)
                 for key, value in metrics.items()
                 if key.startswith("mlm" if name == "filler" else f"{name}.")
             }
             path = WEIGHTS / f"{name}.safetensors"
-            made |= {"seed": trial.seed, "tested": list(settings["tested"]), "train": len(splits.train)}
-            save_model(model, path, modules=splits.train.modules, made=made)
+            metadata |= {"seed": trial.seed, "tested": list(settings["tested"]), "train": len(splits.train)}
+            save_model(model, path, modules=splits.train.modules, made=metadata)
     curves = {
         name: [{key: row[key] for key in row if key not in ("seconds", "lr")} for row in stage]
         for name, stage in zip(models, stages, strict=True)

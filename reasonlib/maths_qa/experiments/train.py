@@ -153,7 +153,7 @@ def fine_tune(
         and ``extrapolation.known_words``, exact match on those of them that have no word of their own.
     """
     seed = options.get("seed", 0)
-    asked = recipe.steps if harder_after is None else harder_after
+    extrapolation_step = recipe.steps if harder_after is None else harder_after
     done = 0
 
     def count(epoch: int, rows: list[dict[str, float]]) -> None:
@@ -162,13 +162,13 @@ def fine_tune(
 
     def measure(model: Any) -> dict[str, float]:
         result = score(model, splits.test)
-        if splits.extrapolation is not None and done == asked:
+        if splits.extrapolation is not None and done == extrapolation_step:
             written = answer_all(model, splits.extrapolation)
             harder = accuracies(written, splits.extrapolation)
             result |= {name.replace("accuracy", "extrapolation", 1): share for name, share in harder.items()}
-            known = np.flatnonzero(known_words(splits.train, splits.extrapolation))
-            if len(known):
-                right = [written[item] == splits.extrapolation.answer(item) for item in known.tolist()]
+            items = np.flatnonzero(known_words(splits.train, splits.extrapolation))
+            if len(items):
+                right = [written[item] == splits.extrapolation.answer(item) for item in items.tolist()]
                 result["extrapolation.known_words"] = float(np.mean(right))
         return result
 
@@ -205,7 +205,7 @@ def known_words(train: Encoded, problems: Encoded) -> np.ndarray:
         [set(_WORD.findall(part.question(item))) for item in range(len(part))] for part in (train, problems)
     ]
     seen = set().union(*words[0])
-    return np.array([asked <= seen for asked in words[1]], dtype=bool)
+    return np.array([question_words <= seen for question_words in words[1]], dtype=bool)
 
 
 _WORD = re.compile(r"[a-z]{2,}", re.IGNORECASE)
@@ -232,9 +232,9 @@ def fill_accuracy(
     for start in range(0, len(problems), size):
         batch = problems.batch(np.arange(start, min(start + size, len(problems))))
         masked = mask_pairs(join(batch), generator=generator, share=share)
-        asked = masked.labels != IGNORED
-        labels = masked.labels[asked]
-        correct = (model(masked.seen)[asked].argmax(-1) == labels).numpy()
+        chosen = masked.labels != IGNORED
+        labels = masked.labels[chosen]
+        correct = (model(masked.seen)[chosen].argmax(-1) == labels).numpy()
         for kind, results in right.items():
             results.extend(correct[kinds[labels.numpy()] == kind].tolist())
     model.train(training_mode)

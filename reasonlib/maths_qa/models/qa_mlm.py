@@ -59,9 +59,9 @@ class MaskedModel(nn.Module):
 def masked_loss(model: MaskedModel, batch: Masked) -> Tensor:
     """Return the mean cross-entropy of the hidden characters (nats); zero where none is hidden."""
     # excerpt: masked loss
-    asked = batch.labels != IGNORED
-    states = model.encode(batch.seen)[asked]  # (M, D)
+    chosen = batch.labels != IGNORED
+    states = model.encode(batch.seen)[chosen]  # (M, D)
     logits = model.output(states)  # (M, V)
-    loss = functional.cross_entropy(logits, batch.labels[asked], reduction="sum")
+    loss = functional.cross_entropy(logits, batch.labels[chosen], reduction="sum")
     # end excerpt
-    return loss / torch.clamp(asked.sum(), min=1)
+    return loss / torch.clamp(chosen.sum(), min=1)

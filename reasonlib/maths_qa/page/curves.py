@@ -22,16 +22,16 @@ def by_steps() -> Picture:
     nine = {row: records.best(PRETRAINING, row, scale="paper") for row in ("scratch", "both")}
     few = {row: records.best(MAIN, row) for row in ("scratch", "both")}
     groups = few if None in nine.values() else nine
-    found = {row: group for row, group in groups.items() if group is not None}
-    if len(found) < 2:
+    available = {row: group for row, group in groups.items() if group is not None}
+    if len(available) < 2:
         return results.missing(MAIN)
-    curves = {row: [record.details["curve"] for record in group.records] for row, group in found.items()}
+    curves = {row: [record.details["curve"] for record in group.records] for row, group in available.items()}
     last = min(run[-1]["step"] for runs in curves.values() for run in runs)
     shared = [module for module in MODULES if f"accuracy.{module}" in curves["both"][0][-1]]
     modules = list(CURVES) if set(CURVES) <= set(shared) else shared[:9]
     columns = min(len(modules), 3 if len(modules) > 4 else 2)
     rows = -(-len(modules) // columns)
-    said = []
+    descriptions = []
     with plotting.theme():
         shape = {"rows": rows, "columns": columns, "sharex": True, "sharey": True}
         drawing, axes = plotting.figure(height=1.1 + 1.6 * rows, squeeze=False, **shape)
@@ -44,21 +44,21 @@ def by_steps() -> Picture:
                 ends.append(f"{ROWS[row]} {values.mean(0)[-1]:.2f}")
             panel.set_title(module_title(module), fontsize=9)
             panel.set_ylim(0, 1)
-            said.append(f"{module_title(module)} ends at {', '.join(ends)}.")
+            descriptions.append(f"{module_title(module)} ends at {', '.join(ends)}.")
         for panel in axes[-1]:
             panel.set_xlabel("fine-tuning steps")
         for panel in axes[:, 0]:
             panel.set_ylabel("exact match")
         handles, labels = axes[0, 0].get_legend_handles_labels()
         drawing.legend(handles, labels, loc="outside upper left", ncols=2)
-    drawing.set_label(" ".join(said))
-    origin = results.together(map(results.origin, found.values()))
+    drawing.set_label(" ".join(descriptions))
+    origin = results.together(map(results.origin, available.values()))
     published = modules == list(CURVES)
-    which = "the modules of the source's figure 5.6, in its rows" if published else "a panel for each module"
+    panels = "the modules of the source's figure 5.6, in its rows" if published else "a panel for each module"
     return plotting.show(
         drawing,
         alt="Learning curves by module, from scratch and pre-trained.",
-        caption=f"Exact match on test questions by steps of fine-tuning: {which}. Lines are means, "
+        caption=f"Exact match on test questions by steps of fine-tuning: {panels}. Lines are means, "
         f"bands ranges over seeds ({origin}).",
     )
 

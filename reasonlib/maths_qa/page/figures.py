@@ -100,9 +100,9 @@ def attention(question: str | None = None) -> Picture:
 
 def baselines() -> Picture:
     """Draw the Transformer beside systems that need less."""
-    wanted = [(BASELINES, "most-frequent"), (BASELINES, "symbolic"), (BASELINES, "lstm")]
+    simpler = [(BASELINES, "most-frequent"), (BASELINES, "symbolic"), (BASELINES, "lstm")]
     return _bars(
-        [*wanted, (PRETRAINING, "scratch"), (PRETRAINING, "both")],
+        [*simpler, (PRETRAINING, "scratch"), (PRETRAINING, "both")],
         "Exact match of the Transformer and of simpler systems on the same questions.",
     )
 
@@ -135,17 +135,17 @@ def kinds() -> Picture:
             published[_KIND_WORDS[kind]] = claim["published"]
     values: dict[str, dict[str, Any]] = {"the source": published}
     group = records.best(MAIN, "both")
-    said = "no runs of ours yet"
+    origin = "no runs of ours yet"
     if group is not None:
         metrics = {"digits": "mlm.number", "letters": "mlm.alphabet", "symbols": "mlm.symbols"}
         summaries = {name: group.summary(metric) for name, metric in metrics.items()}
         values["our runs"] = {name: spread(s) for name, s in summaries.items() if s is not None}
-        said = results.origin(group)
+        origin = results.origin(group)
     return plotting.show(
         plotting.bars(values, unit="share of hidden characters filled in correctly", limits=(0, 1)),
         alt="Share of hidden digits, letters and symbols that are filled in correctly.",
         caption="Hidden characters filled in correctly, on interpolation. The source: one run on 56 modules; "
-        f"ours: {said}; lines are 95 % intervals.",
+        f"ours: {origin}; lines are 95 % intervals.",
     )
 
 
@@ -159,7 +159,7 @@ def bill() -> Picture:
     series["stated by the source"] = (lengths, [0.6] * len(lengths))
     group = records.best(COMPUTE, "qa-mlm")
     timed = None if group is None else group.summary("seconds_ratio")
-    said = f" Timed on our model: {timed.mean:.2f} ({results.origin(group)})." if timed and group else ""
+    timing = f" Timed on our model: {timed.mean:.2f} ({results.origin(group)})." if timed and group else ""
     return plotting.show(
         plotting.lines(
             series,
@@ -169,7 +169,7 @@ def bill() -> Picture:
         ),
         alt="Multiplications of a QA-MLM step as a share of those of a fine-tuning step.",
         caption="Multiplications of a step of QA-MLM as a share of a step of fine-tuning, for the source's "
-        f"model (4 layers, width 512), with answers of 10 characters.{said}",
+        f"model (4 layers, width 512), with answers of 10 characters.{timing}",
     )
 
 

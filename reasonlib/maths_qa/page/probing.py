@@ -29,7 +29,9 @@ PLACES = (
 TRAINED = range(3, 6)  # digits of nearly all numbers in easy training questions; 1, 2 and 6 are rare
 
 
-def digit_questions(digits: int, count: int, *, seed: int = 0, place: int | None = None) -> list[Problem]:
+def digit_questions(
+    digits: int, count: int, *, seed: int = 0, digit_place: int | None = None
+) -> list[Problem]:
     """Draw questions for one digit of a number.
 
     Parameters
@@ -40,20 +42,22 @@ def digit_questions(digits: int, count: int, *, seed: int = 0, place: int | None
         How many questions.
     seed
         Seed of the random draws.
-    place
+    digit_place
         Which digit is asked for, 1 for units; by default any.
     """
-    if not 1 <= digits <= len(PLACES) or (place is not None and not 1 <= place <= digits):
-        raise ValueError(f"a number has 1 to {len(PLACES)} digits and a place in it, got {digits}, {place}")
-    draw = random.Random(f"{seed}:{digits}:{place}")
+    if not 1 <= digits <= len(PLACES) or (digit_place is not None and not 1 <= digit_place <= digits):
+        raise ValueError(
+            f"a number has 1 to {len(PLACES)} digits and a place in it, got {digits}, {digit_place}"
+        )
+    draw = random.Random(f"{seed}:{digits}:{digit_place}")
     problems = []
     for _ in range(count):
         number = str(draw.randrange(10 ** (digits - 1), 10**digits))
-        asked = place or draw.randint(1, digits)
+        chosen = digit_place or draw.randint(1, digits)
         problems.append(
             Problem(
-                question=f"What is the {PLACES[asked - 1]} digit of {number}?",
-                answer=number[-asked],
+                question=f"What is the {PLACES[chosen - 1]} digit of {number}?",
+                answer=number[-chosen],
                 module="numbers__place_value",
                 difficulty="interpolate",
             )

@@ -51,12 +51,12 @@ def input_row() -> Picture:
     )
     joined = join(collate([problem]))
     cells = {"character": [], "segment": [], "position": []}  # type: dict[str, list[str]]
-    for at, number in enumerate(joined.tokens[0].tolist()):
+    for position, number in enumerate(joined.tokens[0].tolist()):
         token = TOKENS[number].replace(" ", "␣")
-        hidden = at in HIDDEN
+        hidden = position in HIDDEN
         cells["character"].append(_cell("[M]" if hidden else token, shaded=hidden))
-        cells["segment"].append(_cell("QA"[int(joined.segments[0, at])]))
-        cells["position"].append(_cell(str(int(joined.positions[0, at]))))
+        cells["segment"].append(_cell("QA"[int(joined.segments[0, position])]))
+        cells["position"].append(_cell(str(int(joined.positions[0, position]))))
     rows = "".join(f"<tr><th>{name}</th>{''.join(row)}</tr>" for name, row in cells.items())
     return Picture(
         '<div class="rr rr-figure" style="overflow-x:auto" tabindex="0" role="region" aria-label="Input">'

@@ -116,8 +116,8 @@ def load_questions(
         phase_kinds = tuple(kind for kind in phase.kinds or kinds if not taught or KINDS[kind] in taught)
         if not phase_kinds:
             continue
-        asked = replace(config, kinds=phase_kinds)
-        drawn[f"phase-{number}"] = tuple(simulate(count, seed=_FIRST_PHASE + number, config=asked))
+        phase_config = replace(config, kinds=phase_kinds)
+        drawn[f"phase-{number}"] = tuple(simulate(count, seed=_FIRST_PHASE + number, config=phase_config))
         learnt += drawn[f"phase-{number}"]
     vocabulary = build_vocabulary(learnt)
     return vocabulary, {

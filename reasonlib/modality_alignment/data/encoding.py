@@ -113,18 +113,18 @@ def encode(
     ids = vocabulary.encode
     frames = max(1, max(len(each.frames) for each in questions))
     described = [each.captions for each in questions] if captions is None else captions
-    said = [[ids(_said(line).split()) for line in each.subtitles] for each in questions]
-    spoken = [_by_frame(each, lines, frames) for each, lines in zip(questions, said, strict=True)]
+    subtitles = [[ids(_said(line).split()) for line in each.subtitles] for each in questions]
+    spoken = [_by_frame(each, lines, frames) for each, lines in zip(questions, subtitles, strict=True)]
     worded = [[ids(text.split()) for text in texts] for texts in described]
-    asked = [ids(each.question.split()) for each in questions]
+    question_ids = [ids(each.question.split()) for each in questions]
     answers = [[ids(answer.split()) for answer in each.answers] for each in questions]
-    joined = _nested([[[*q, *a] for a in five] for q, five in zip(asked, answers, strict=True)])
+    joined = _nested([[[*q, *a] for a in five] for q, five in zip(question_ids, answers, strict=True)])
     regions, mask = _regions(questions, frames)
     return Batch(
-        question=_padded(asked),
+        question=_padded(question_ids),
         answers=_nested(answers),
         joined=joined,
-        subtitle=_padded([[*chain(*lines)] for lines in said]),
+        subtitle=_padded([[*chain(*lines)] for lines in subtitles]),
         subtitle_frames=_nested(spoken),
         captions=_padded(
             [[*chain(*(t for n, t in enumerate(texts) if t not in texts[:n]))] for texts in worded]

@@ -151,15 +151,15 @@ def _question(kind: str, number: int, seed: int, config: SimulatorConfig) -> Vid
 
 def _usual(scene: Scene, slot: int, kind: str) -> Scene:
     """Give the object that is asked about its usual colour, shape or motion; it swaps with whoever had it."""
-    asked = scene.actors[slot]
+    target = scene.actors[slot]
     usual = {
-        "colour": USUAL_COLOUR[asked.shape],
-        "shape": USUAL_SHAPE[asked.colour],
-        "motion": USUAL_MOTION[asked.shape],
+        "colour": USUAL_COLOUR[target.shape],
+        "shape": USUAL_SHAPE[target.colour],
+        "motion": USUAL_MOTION[target.shape],
     }
     if kind not in usual:
         return scene
-    old, new = getattr(asked, kind), usual[kind]
+    old, new = getattr(target, kind), usual[kind]
     swapped = {old: new, new: old}
     actors = []
     for actor in scene.actors:

@@ -30,8 +30,8 @@ def _shortest(question: VideoQuestion) -> int:
 
 
 def _overlapping(question: VideoQuestion) -> int:
-    asked = _words(question.question)
-    return int(np.argmax([len(asked & _words(a)) / max(1, len(_words(a))) for a in question.answers]))
+    words = _words(question.question)
+    return int(np.argmax([len(words & _words(a)) / max(1, len(_words(a))) for a in question.answers]))
 
 
 def _typical(question: VideoQuestion) -> int:

@@ -20,11 +20,11 @@ def make_bundle(trial: Trial) -> Measured:
     settings = trial.settings
     model, measured, vocabulary = fit_video_qa(trial)
     if trial.scale == "paper" and measured.steps_done == measured.steps_planned:
-        made: dict[str, Any] = {
+        metadata: dict[str, Any] = {
             name: round(value, 4) for name, value in measured.metrics.items() if "accuracy" in name
         }
-        made |= {name: settings[name] for name in ("train", "curriculum", "kinds", "lr", "batch_size")}
-        made |= {"seed": trial.seed, "tested": measured.examples}
+        metadata |= {name: settings[name] for name in ("train", "curriculum", "kinds", "lr", "batch_size")}
+        metadata |= {"seed": trial.seed, "tested": measured.examples}
         assert isinstance(model, TVQA_abc)
-        save_model(model, WEIGHTS / "tvqa-abc.safetensors", vocabulary=vocabulary, made=made)
+        save_model(model, WEIGHTS / "tvqa-abc.safetensors", vocabulary=vocabulary, made=metadata)
     return measured

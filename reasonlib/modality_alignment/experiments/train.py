@@ -274,8 +274,8 @@ def measure_alignment(
         rows = stream.states[x[:, 0], x[:, 1]], answered.text[y[:, 0], y[:, 1]]
         metrics[f"cka.{name}"] = float(cka(*rows))
         metrics[f"cka.{name}.debiased"] = float(cka(*rows, debiased=True))
-        found = retrieval(_mean(stream.states, stream.mask), text)
-        metrics |= {f"retrieval.{name}.{key}": value for key, value in found.items()}
+        scores = retrieval(_mean(stream.states, stream.mask), text)
+        metrics |= {f"retrieval.{name}.{key}": value for key, value in scores.items()}
     return metrics
 
 

@@ -220,9 +220,9 @@ class STAGE(nn.Module):
         # padding finds nothing
         pairs = mask[:, None, :, None] & text_mask[:, :, None, :, None]
         weights = masked_softmax(self.config.scale * cosines, pairs)
-        found = weights @ regions  # (B, A, F, T, H)
-        words = words.expand_as(found)
-        return self.guided(torch.cat((words, found, words * found), -1)), cosines
+        attended = weights @ regions  # (B, A, F, T, H)
+        words = words.expand_as(attended)
+        return self.guided(torch.cat((words, attended, words * attended), -1)), cosines
         # end excerpt
 
     def _frames(

@@ -13,11 +13,11 @@ __all__ = ["bundled", "by_need"]
 
 def bundled() -> pd.DataFrame:
     """Return the accuracy of the bundled model on new questions, by kind of question."""
-    made = from_pretrained().made
+    metrics = from_pretrained().made
     rows = [
-        (kind, NEEDS[KINDS[kind]], float(made[f"accuracy.{KINDS[kind]}.{kind}"]))
+        (kind, NEEDS[KINDS[kind]], float(metrics[f"accuracy.{KINDS[kind]}.{kind}"]))
         for kind in KINDS
-        if f"accuracy.{KINDS[kind]}.{kind}" in made
+        if f"accuracy.{KINDS[kind]}.{kind}" in metrics
     ]
     return (
         pd.DataFrame(rows, columns=["kind of question", "it needs", "accuracy"])

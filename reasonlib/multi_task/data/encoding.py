@@ -89,12 +89,12 @@ def encode(examples: Sequence[Example], tokenizer: Any, *, longest: int = 128) -
     """
     if longest < 8:
         raise ValueError(f"longest must be at least 8, got {longest}")
-    known: dict[str, list[int]] = {}
+    cached: dict[str, list[int]] = {}
 
     def ids(text: str) -> list[int]:
-        if text not in known:
-            known[text] = tokenizer(text, add_special_tokens=False)["input_ids"]
-        return known[text]
+        if text not in cached:
+            cached[text] = tokenizer(text, add_special_tokens=False)["input_ids"]
+        return cached[text]
 
     cls, sep = tokenizer.cls_token_id, tokenizer.sep_token_id
     encoded = []

@@ -111,13 +111,13 @@ class Speaker:
             passive = bool(self.draw.random() < 0.05)
         agent = self.phrase(event.agent, event.agent_adjective)
         thing = self.phrase(event.thing, event.thing_adjective)
-        place = self.place(event.place) if event.place else []
+        location = self.place(event.place) if event.place else []
         if passive:
             action = ["is", *(["not"] if event.negated else []), self.verb(event.verb, "participle"), "by"]
-            return [*thing, *action, *agent, *place]
+            return [*thing, *action, *agent, *location]
         if event.negated:
-            return [*agent, "does", "not", self.verb(event.verb, "base"), *thing, *place]
-        return [*agent, self.verb(event.verb, "third"), *thing, *place]
+            return [*agent, "does", "not", self.verb(event.verb, "base"), *thing, *location]
+        return [*agent, self.verb(event.verb, "third"), *thing, *location]
 
 
 def sentence(words: list[str], end: str = ".") -> str:

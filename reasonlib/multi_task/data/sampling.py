@@ -80,9 +80,9 @@ def plan(
     [0, 0, 0, 1]
     """
     total = max(sum(sizes), len(sizes))
-    wanted = shares(sizes, rule) * total
-    counts = np.maximum(1, np.floor(wanted)).astype(int)
-    rest = np.argsort(counts - wanted, kind="stable")  # those that lost most by rounding come first
+    expected = shares(sizes, rule) * total
+    counts = np.maximum(1, np.floor(expected)).astype(int)
+    rest = np.argsort(counts - expected, kind="stable")  # those that lost most by rounding come first
     for number in range(total - int(counts.sum())):
         counts[rest[number % len(rest)]] += 1
     while counts.sum() > total:

@@ -109,12 +109,12 @@ def simulate(
         raise ValueError(f"noise must be between 0 and 1, got {noise}")
     trades = dictionary(task, relatedness)
     domain = "garden" if task in LATER else "town"
-    made = []
+    simulated = []
     for number in range(examples):
         draw = np.random.default_rng((seed, zlib.crc32(task.encode()), number))
         texts, label, phenomenon = _MAKERS[task](draw, Speaker(draw, trades), domain)
-        made.append(_example(TASKS[task], texts, _noisy(TASKS[task], label, noise, draw), phenomenon))
-    return made
+        simulated.append(_example(TASKS[task], texts, _noisy(TASKS[task], label, noise, draw), phenomenon))
+    return simulated
 
 
 def _example(task: Task, texts: tuple[str, ...], label: int | float, phenomenon: str) -> Example:

@@ -235,8 +235,8 @@ def inference(draw: np.random.Generator, speaker: Speaker, domain: str) -> Made:
 def entailment(draw: np.random.Generator, speaker: Speaker, domain: str) -> Made:
     """Tell an event, and a second that follows or not."""
     label = (CONTRADICTION, NEUTRAL, ENTAILMENT, ENTAILMENT)[int(draw.integers(4))]
-    made = _pair(draw, speaker, domain, label)
-    return made._replace(label=int(label == ENTAILMENT))
+    pair = _pair(draw, speaker, domain, label)
+    return pair._replace(label=int(label == ENTAILMENT))
 
 
 def paraphrase(draw: np.random.Generator, speaker: Speaker, domain: str) -> Made:
@@ -261,12 +261,12 @@ def answers(draw: np.random.Generator, speaker: Speaker, domain: str) -> Made:
     something else.
     """
     event = draw_event(draw, domain=domain, place=1.0)
-    asked = pick(draw, ("who", "what", "where"))
+    question_word = pick(draw, ("who", "what", "where"))
     action = speaker.verb(event.verb, "base")
-    if asked == "who":
+    if question_word == "who":
         question = ["who", speaker.verb(event.verb, "third"), *speaker.phrase(event.thing, article="the")]
         parts: tuple[str, ...] = ("verb", "thing")
-    elif asked == "what":
+    elif question_word == "what":
         question = ["what", "does", *speaker.phrase(event.agent, article="the"), action]
         parts = ("agent", "verb")
     else:
@@ -286,17 +286,17 @@ def answers(draw: np.random.Generator, speaker: Speaker, domain: str) -> Made:
             if concept is None or (event.verb not in allowed_verbs(concept) and part == "thing"):
                 continue
             second = change(event, part, concept)
-        free = {"who": "agent", "what": "thing", "where": "place"}[asked]
+        free = {"who": "agent", "what": "thing", "where": "place"}[question_word]
         if free == "thing" and event.verb not in allowed_verbs(other.thing):
             continue
         second = change(second, free, getattr(other, free))
         if second.verb in allowed_verbs(second.thing):
             wrong.append(second)
     wrong += [draw_event(draw, domain=domain, place=1.0) for _ in range(CANDIDATES - 2)]
-    told = [event, *wrong]
+    events = [event, *wrong]
     order = [int(number) for number in draw.permutation(CANDIDATES)]
-    texts = tuple(sentence(speaker.tell(told[number])) for number in order)
-    return Made((sentence(question, "?"), *texts), order.index(0), asked)
+    texts = tuple(sentence(speaker.tell(events[number])) for number in order)
+    return Made((sentence(question, "?"), *texts), order.index(0), question_word)
 
 
 # Text without labels ----------------------------------------------------------------------------------------
@@ -321,5 +321,5 @@ def continued(draw: np.random.Generator, speaker: Speaker, event: Event) -> tupl
         )
         words = speaker.phrase(event.agent if person else event.thing, article="the")
         return first, sentence([*words, "is", speaker.adjective(adjective)])
-    asked = ["what", "does", *speaker.phrase(event.agent, article="the"), speaker.verb(event.verb, "base")]
-    return sentence(asked, "?"), first
+    question = ["what", "does", *speaker.phrase(event.agent, article="the"), speaker.verb(event.verb, "base")]
+    return sentence(question, "?"), first

@@ -60,8 +60,8 @@ def read_rows(
         row = Row(line.rstrip("\r").split("\t"))
         row.source = f"{path}, line {number}"
         if len(row) not in allowed and not (more and len(row) >= min(allowed)):
-            wanted = " or ".join(str(value) for value in allowed)
-            raise DataError(f"{row.source}: must have {wanted} columns, got {len(row)}: {line[:60]!r}")
+            expected = " or ".join(str(value) for value in allowed)
+            raise DataError(f"{row.source}: must have {expected} columns, got {len(row)}: {line[:60]!r}")
         count += 1
         yield row
     if not count:

@@ -51,7 +51,9 @@ def make_system(trial: Trial) -> Measured:
     trained = train_joint(trial)
     metrics = measure_all([trained] * len(splits), splits, recipe)
     if trial.scale == "paper" and trained.history.stopped == "finished":
-        made = {split.task.name: metrics[f"{split.task.name}.{split.task.metric}"] for split in splits}
-        made = {"seed": trial.seed, **{name: round(value, 4) for name, value in made.items()}}
-        save_system(trained.model, made, WEIGHTS / f"{trial.row}.safetensors")
+        test_metrics = {
+            split.task.name: metrics[f"{split.task.name}.{split.task.metric}"] for split in splits
+        }
+        test_metrics = {"seed": trial.seed, **{name: round(value, 4) for name, value in test_metrics.items()}}
+        save_system(trained.model, test_metrics, WEIGHTS / f"{trial.row}.safetensors")
     return joined([trained], metrics)

@@ -177,8 +177,8 @@ class _TaskBatches:
         return Step(tuple(self._batch(task, number) for task in range(len(self.tasks))))
 
     def _batch(self, task: int, number: int) -> Batch:
-        again, position = divmod(number, len(self.orders[task]))
-        items = self.orders[task].plan(again)[position]
+        epoch, position = divmod(number, len(self.orders[task]))
+        items = self.orders[task].plan(epoch)[position]
         return collate([self.examples[task][item] for item in items], self.tasks[task], padding=self.padding)
 
 

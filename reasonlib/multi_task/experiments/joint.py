@@ -89,8 +89,8 @@ def train_singles(
 def measure_all(trained: Sequence[Trained], splits: Sequence[Splits], recipe: Recipe) -> dict[str, float]:
     """Return every metric of every task on test, ``task.metric``, and ``mean``: of the tasks' own metrics."""
     metrics: dict[str, float] = {}
-    for one, split in zip(trained, splits, strict=True):
-        scores = evaluate(one.model, one.tokenizer, split.task, split.test, longest=recipe.longest)
+    for system, split in zip(trained, splits, strict=True):
+        scores = evaluate(system.model, system.tokenizer, split.task, split.test, longest=recipe.longest)
         metrics |= {f"{split.task.name}.{name}": value for name, value in scores.items()}
     main = [metrics[f"{split.task.name}.{split.task.metric}"] for split in splits]
     return {**metrics, "mean": sum(main) / len(main)}
@@ -100,7 +100,7 @@ def joined(
     trained: Sequence[Trained], metrics: Mapping[str, float], details: Mapping[str, Any] | None = None
 ) -> Measured:
     """Join metrics with the steps of several training runs."""
-    first, *further = (one.history for one in trained)
+    first, *further = (system.history for system in trained)
     return measured(first, metrics, further=further, details=details)
 
 

@@ -109,9 +109,9 @@ def load_real(name: str, *, most: int, checked: int, asked: int, seed: int) -> S
         checked, asked = checked // CANDIDATES, asked // CANDIDATES
     fixed = np.random.default_rng(0)
     order, chosen = fixed.permutation(len(examples)), fixed.permutation(len(test))[:asked]
-    held = min(checked, len(examples) // 10)
+    valid_count = min(checked, len(examples) // 10)
     draw = np.random.default_rng(seed + 1)
-    rest = draw.permutation(order[held:])
+    rest = draw.permutation(order[valid_count:])
     if ranking:
         train = tuple(_shorten(examples[number], draw) for number in rest[: max(1, most // CANDIDATES)])
     else:
@@ -119,7 +119,7 @@ def load_real(name: str, *, most: int, checked: int, asked: int, seed: int) -> S
     return Splits(
         TASKS[name],
         train,
-        tuple(examples[number] for number in order[:held]),
+        tuple(examples[number] for number in order[:valid_count]),
         tuple(test[number] for number in sorted(chosen)),
     )
 
@@ -175,8 +175,8 @@ def unlabelled(examples: Iterable[Example], *, most: int) -> tuple[list[Text], l
         follows = bool(draw.random() < 6 / 7)
         other = seconds[int(draw.integers(len(seconds)))]
         texts.append(Text(first, (second if follows else other) if second else None, follows))
-    held = min(200, len(texts) // 11)
-    return texts[held:], texts[:held]
+    unseen_count = min(200, len(texts) // 11)
+    return texts[unseen_count:], texts[:unseen_count]
 
 
 _SIZES = ("pieces", "passes", "width", "layers")

@@ -186,8 +186,8 @@ class MixedBatches:
         order = plan(self.sizes, rule=self.rule, seed=self.seed, epoch=epoch)
         done = [epoch * order.count(task) for task in range(len(self.tasks))]
         for task in order:
-            again, position = divmod(done[task], self.sizes[task])
-            items = self.buckets[task].plan(again)[position]
+            task_epoch, position = divmod(done[task], self.sizes[task])
+            items = self.buckets[task].plan(task_epoch)[position]
             done[task] += 1
             examples = [self.encoded[task][item] for item in items]
             yield collate(examples, self.tasks[task], padding=self.padding)

@@ -55,8 +55,8 @@ class _Lower:
                 self.kept.clear()
             self.network.to(tokens.device)
             further = {} if segments is None else {"token_type_ids": segments[None]}
-            made = self.network(input_ids=tokens[None], **further).last_hidden_state[0]
-            self.kept[key] = made.to(torch.bfloat16 if half else torch.float32)
+            hidden = self.network(input_ids=tokens[None], **further).last_hidden_state[0]
+            self.kept[key] = hidden.to(torch.bfloat16 if half else torch.float32)
         return self.kept[key]
 
 
@@ -113,8 +113,8 @@ class PartlyFrozen(nn.Module):
         states = pad_sequence(rows, batch_first=True)
         missing = input_ids.shape[1] - states.shape[1]
         states = nn.functional.pad(states, (0, 0, 0, missing))
-        made = self.upper(inputs_embeds=states, attention_mask=attention_mask)
-        return Encoded(made.last_hidden_state)
+        encoded = self.upper(inputs_embeds=states, attention_mask=attention_mask)
+        return Encoded(encoded.last_hidden_state)
 
 
 _frozen: dict[tuple[str, int], PartlyFrozen] = {}

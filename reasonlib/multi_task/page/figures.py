@@ -54,7 +54,7 @@ def sizes() -> Picture:
 
 
 def differences(
-    experiment: str, first: str, second: str, metrics: Sequence[str], **where: Any
+    experiment: str, first: str, second: str, metrics: Sequence[str], **filters: Any
 ) -> tuple[dict[str, Spread], str]:
     """Compute first less second, seed by seed, in points: mean and 95 % interval, and where they come from.
 
@@ -64,10 +64,10 @@ def differences(
         Which rows.
     metrics
         Of the records.
-    where
+    filters
         As of `reasonlib.tracking.records.best`.
     """
-    groups = [records.best(experiment, row, **where) for row in (first, second)]
+    groups = [records.best(experiment, row, **filters) for row in (first, second)]
     if groups[0] is None or groups[1] is None:
         return {}, ""
     by_seed = [{record.seed: record for record in group.records} for group in groups if group is not None]
@@ -179,7 +179,7 @@ def _rows(experiment: str, rows: Sequence[str], metrics: dict[str, str], unit: s
             origins |= recorded
     if not series:
         return results.missing(experiment)
-    spoken = "; ".join(
+    description = "; ".join(
         f"{label}: " + ", ".join(f"{row} {value.mean:.1f}" for row, value in values.items())
         for label, values in series.items()
     )
@@ -187,7 +187,7 @@ def _rows(experiment: str, rows: Sequence[str], metrics: dict[str, str], unit: s
     absent = [names[row] for row in rows if not any(names[row] in values for values in series.values())]
     missing = f" Not run yet: {'; '.join(absent)}." if absent else ""
     caption = f"{about} Lines: 95 % intervals ({results.together(origins)}).{missing}"
-    return plotting.show(drawing, alt=f"{about} {spoken}.", caption=caption)
+    return plotting.show(drawing, alt=f"{about} {description}.", caption=caption)
 
 
 def scratch() -> Picture:

@@ -95,10 +95,10 @@ def phenomena(count: int = 60, *, system: BundledSystem | None = None) -> Pictur
     shares = {PHENOMENA[name]: right / total for name, (right, total) in counts.items()}
     right, total = (sum(column) for column in zip(*counts.values(), strict=True))
     totals = [pairs for _, pairs in counts.values()]
-    made = len(TASKS["inference"].labels)
+    classes = len(TASKS["inference"].labels)
     return plotting.show(
         plotting.bars(
-            shares, unit="share of pairs answered right", limits=(0, 1), reference=("chance", 1 / made)
+            shares, unit="share of pairs answered right", limits=(0, 1), reference=("chance", 1 / classes)
         ),
         alt="Accuracy of the inference head: "
         + ", ".join(f"{name} {share:.2f}" for name, share in shares.items()),

@@ -43,18 +43,22 @@ def relation(first: str, second: str) -> str | None:
     >>> relation("champagne", "wine"), relation("wine", "tea"), relation("sad", "unhappy")
     ('general', 'excluded', 'synonym')
     """
-    one, other = concept_of(first), concept_of(second)
-    if one is None or other is None or first == second:
+    first_concept, second_concept = concept_of(first), concept_of(second)
+    if first_concept is None or second_concept is None or first == second:
         return None
-    if one == other:
+    if first_concept == second_concept:
         return "synonym"
-    if OPPOSITES.get(one) == other:
+    if OPPOSITES.get(first_concept) == second_concept:
         return "excluded"
-    if one not in NOUNS or other not in NOUNS or one.split("/")[0] != other.split("/")[0]:
+    if (
+        first_concept not in NOUNS
+        or second_concept not in NOUNS
+        or first_concept.split("/")[0] != second_concept.split("/")[0]
+    ):
         return None
-    if is_above(other, one):
+    if is_above(second_concept, first_concept):
         return "general"
-    return "special" if is_above(one, other) else "excluded"
+    return "special" if is_above(first_concept, second_concept) else "excluded"
 
 
 def changed_word(first: str, second: str) -> tuple[str, str] | None:
@@ -62,10 +66,10 @@ def changed_word(first: str, second: str) -> tuple[str, str] | None:
 
     ``a`` and ``an`` count as the same word.
     """
-    one, other = (
+    first_words, second_words = (
         ["a" if word == "an" else word for word in text.lower().split()] for text in (first, second)
     )
-    if len(one) != len(other):
+    if len(first_words) != len(second_words):
         return None
-    changes = [(a, b) for a, b in zip(one, other, strict=True) if a != b]
+    changes = [(a, b) for a, b in zip(first_words, second_words, strict=True) if a != b]
     return changes[0] if len(changes) == 1 else None

@@ -45,13 +45,13 @@ def gains() -> Picture:
             origins.add(origin)
     if not series:
         return results.missing(REAL)
-    said = "; ".join(
+    description = "; ".join(
         f"{encoder}: " + ", ".join(f"{name} {gain.mean:+.1f}" for name, gain in values.items())
         for encoder, values in series.items()
     )
     return plotting.show(
         plotting.bars(series, unit="points gained"),
-        alt=f"Measured gain of MT-DNN over ST-DNN in points: {said}.",
+        alt=f"Measured gain of MT-DNN over ST-DNN in points: {description}.",
         caption="Gain of MT-DNN, fine-tuned, over ST-DNN on six released sets, in points of their metrics, "
         f"with the encoder {' or '.join(series)} ({results.together(origins)}). Lines: 95 % intervals of "
         "the paired difference. MiniLM was itself trained on sentence pairs, paraphrases and inference among "
@@ -92,16 +92,16 @@ def adaptation() -> Picture:
                 if group is None:
                     continue
                 measured = {share: group.summary(f"{corpus}.accuracy_{share}") for share in shares}
-                found = {
+                accuracies = {
                     float(share): spread(value, factor=100)
                     for share, value in measured.items()
                     if value is not None
                 }
-                if not found:
+                if not accuracies:
                     continue
                 origins.add(results.origin(group))
                 counts.add(group.records[0].config["new"])
-                lines[f"{name}, {system}"] = band(list(found), list(found.values()))
+                lines[f"{name}, {system}"] = band(list(accuracies), list(accuracies.values()))
         if lines:
             curves[words] = lines
     if not curves:

@@ -141,12 +141,13 @@ def _dial(
         {task: line for task, (line, _) in curves.items()}, x=x, y="points gained", log=log
     )
     drawing.axes[0].axhline(0, color="0.5", linewidth=1, linestyle=":")
-    said = "; ".join(
-        f"{task} " + ", ".join(f"{gain:+.1f} at {at:g}" for at, gain in zip(line[0], line[1], strict=True))
+    description = "; ".join(
+        f"{task} "
+        + ", ".join(f"{gain:+.1f} at {value:g}" for value, gain in zip(line[0], line[1], strict=True))
         for task, (line, _) in curves.items()
     )
     caption = None if caption is None else caption.replace("{origin}", origin)
-    return plotting.show(drawing, alt=f"Points gained against {x}: {said}.", caption=caption), origin
+    return plotting.show(drawing, alt=f"Points gained against {x}: {description}.", caption=caption), origin
 
 
 def dials() -> Picture:
@@ -194,9 +195,9 @@ def noise() -> Picture:
 def adaptation() -> Picture:
     """Draw accuracy on new tasks against the share of examples: the source's figure 2, and ours."""
     theirs = results.published("multi_task/adaptation/")
-    at = [float(share) for share in SHARES]
+    x_values = [float(share) for share in SHARES]
     published: dict[str, tuple[list[float], ...]] = {
-        f"{name}, {label}": (at, [theirs[f"{key}/{row}/{share.replace('.', '-')}"] for share in SHARES])
+        f"{name}, {label}": (x_values, [theirs[f"{key}/{row}/{share.replace('.', '-')}"] for share in SHARES])
         for key, name in (("snli", "SNLI"), ("scitail", "SciTail"))
         for row, label in (("mt-dnn", "MT-DNN"), ("bert", "BERT"))
     }
@@ -237,7 +238,7 @@ def by_share(series: Mapping[str, tuple[list[float], ...]], kind: str, caption: 
     caption
         Under the picture.
     """
-    spoken = "; ".join(f"{name} from {y[0]:.0f} to {y[-1]:.0f}" for name, (_, y, *_) in series.items())
+    description = "; ".join(f"{name} from {y[0]:.0f} to {y[-1]:.0f}" for name, (_, y, *_) in series.items())
     return plotting.show(
         plotting.lines(
             series,
@@ -246,7 +247,7 @@ def by_share(series: Mapping[str, tuple[list[float], ...]], kind: str, caption: 
             limits=(30, 100),
             log=True,
         ),
-        alt=f"Accuracy against the share of examples, {kind}: {spoken}.",
+        alt=f"Accuracy against the share of examples, {kind}: {description}.",
         caption=caption,
     )
 

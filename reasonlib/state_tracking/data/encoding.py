@@ -189,12 +189,12 @@ def encode(
     if each is not None and each < 1:
         raise ValueError(f"each must be at least 1 or None, got {each}")
     encoded = []
-    for place, dialogue in enumerate(dialogues):
-        for number in _chosen(len(dialogue.turns), each, random.Random(f"{seed}:{place}")):
+    for dialogue_index, dialogue in enumerate(dialogues):
+        for number in _chosen(len(dialogue.turns), each, random.Random(f"{seed}:{dialogue_index}")):
             ids, roles, dropped = tokens.history(dialogue, number)
             state = dialogue.turns[number].state
             labels = [candidates.number(p, state.get(pair, NONE)) for p, pair in enumerate(PAIRS)]
-            encoded.append(EncodedTurn(ids, roles, labels, place, number, dropped))
+            encoded.append(EncodedTurn(ids, roles, labels, dialogue_index, number, dropped))
     return encoded
 
 

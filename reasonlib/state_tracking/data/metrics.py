@@ -44,17 +44,17 @@ def inherited_pairs(dialogue: Dialogue, turn: int) -> dict[str, str]:
     last = dialogue.turns[turn]
     if last.origins:
         return {pair: o.source for pair, o in last.origins.items() if o.source is not None}
-    found: dict[str, str] = {}
+    sources: dict[str, str] = {}
     before: State = {}
     for past in dialogue.turns[: turn + 1]:
-        for pair in list(found):
+        for pair in list(sources):
             if past.state.get(pair) != before.get(pair):
-                del found[pair]
+                del sources[pair]
         for pair, value in past.state.items():
             if before.get(pair) != value and (source := _reference(past, pair, value)):
-                found[pair] = source
+                sources[pair] = source
         before = past.state
-    return found
+    return sources
 
 
 def _reference(turn: Turn, pair: str, value: str) -> str | None:
@@ -118,26 +118,26 @@ def score(
     if not labels:
         raise ValueError("labels must hold at least one turn, got none")
     right = dict.fromkeys(PAIRS, 0)
-    joint = hits = asked = 0
+    joint = hits = inherited_count = 0
     f1 = 0.0
-    for number, (said, true) in enumerate(zip(predicted, labels, strict=True)):
+    for number, (pred, true) in enumerate(zip(predicted, labels, strict=True)):
         # excerpt: score
-        said, true = _clean(said), _clean(true)  # without pairs that are none
-        joint += said == true  # every pair right
-        f1 += turn_f1(said, true)
+        pred, true = _clean(pred), _clean(true)  # without pairs that are none
+        joint += pred == true  # every pair right
+        f1 += turn_f1(pred, true)
         for pair in PAIRS:
-            right[pair] += said.get(pair) == true.get(pair)
+            right[pair] += pred.get(pair) == true.get(pair)
         for pair in inherited[number] if inherited is not None else ():
-            asked += 1
-            hits += said.get(pair) == true.get(pair)
+            inherited_count += 1
+            hits += pred.get(pair) == true.get(pair)
         # end excerpt
     turns = len(labels)
     return Scores(
         joint_goal=joint / turns,
         slot=sum(right.values()) / (turns * len(PAIRS)),
         per_slot={pair: count / turns for pair, count in right.items()},
-        inherited=hits / asked if asked else None,
-        inherited_count=asked,
+        inherited=hits / inherited_count if inherited_count else None,
+        inherited_count=inherited_count,
         f1=f1 / turns,
         turns=turns,
     )
@@ -151,11 +151,11 @@ def turn_f1(predicted: State, labels: State) -> float:
     >>> round(turn_f1({"hotel-area": "north", "hotel-stars": "4"}, {"hotel-area": "north"}), 3)
     0.667
     """
-    said, true = set(_clean(predicted).items()), set(_clean(labels).items())
+    pred, true = set(_clean(predicted).items()), set(_clean(labels).items())
     if not true:
-        return float(not said)
-    right = len(said & true)
-    return 2 * right / (len(said) + len(true)) if right else 0.0
+        return float(not pred)
+    right = len(pred & true)
+    return 2 * right / (len(pred) + len(true)) if right else 0.0
 
 
 def gate_scores(predicted: Sequence[State], labels: Sequence[State]) -> dict[str, tuple[float, float]]:
@@ -164,12 +164,12 @@ def gate_scores(predicted: Sequence[State], labels: Sequence[State]) -> dict[str
     A class that is never predicted has precision 0; one that never occurs has recall 0.
     """
     counts = {kind: [0, 0, 0] for kind in (NONE, DONTCARE, "prediction")}  # right, predicted, true
-    for said, true in zip(predicted, labels, strict=True):
+    for pred, true in zip(predicted, labels, strict=True):
         for pair in PAIRS:
-            one, other = _kind(said.get(pair, NONE)), _kind(true.get(pair, NONE))
-            counts[one][1] += 1
-            counts[other][2] += 1
-            counts[one][0] += one == other
+            predicted_kind, true_kind = _kind(pred.get(pair, NONE)), _kind(true.get(pair, NONE))
+            counts[predicted_kind][1] += 1
+            counts[true_kind][2] += 1
+            counts[predicted_kind][0] += predicted_kind == true_kind
     return {kind: (r / max(p, 1), r / max(t, 1)) for kind, (r, p, t) in counts.items()}
 
 

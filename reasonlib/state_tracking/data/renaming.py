@@ -87,6 +87,6 @@ def _kept() -> frozenset[str]:
 def _name(draw: random.Random) -> str:
     words = []
     for _ in range(draw.choices((1, 2, 3), (1, 3, 1))[0]):
-        known = draw.random() < 0.7
-        words.append(draw.choice(NAME_WORDS) if known else "".join(draw.choices(_SYLLABLES, k=3)))
+        real_word = draw.random() < 0.7
+        words.append(draw.choice(NAME_WORDS) if real_word else "".join(draw.choices(_SYLLABLES, k=3)))
     return " ".join(words)

@@ -257,28 +257,28 @@ class _Talk:
     def _offer(self, domain: str, *, at_once: bool) -> bool:
         """Offer a place; return whether the user will take it in the turn that books it."""
         places = self.world.unseen[domain] if self.config.unseen else self.world.places[domain]
-        one, two, three = self.draw.sample(places, 3)
+        first, second, third = self.draw.sample(places, 3)
         pair = f"{domain}-name"
         if self.draw.random() < self.config.decline:
-            self._propose(one)
-            self.unfilled.append((pair, one.name))
+            self._propose(first)
+            self.unfilled.append((pair, first.name))
             self._say(self.draw.choice(REPLY["decline"]))
-            one = three
+            first = third
         if self.draw.random() >= self.config.offer:
-            self._propose(one)
-            self.unfilled.append((pair, one.name))
+            self._propose(first)
+            self.unfilled.append((pair, first.name))
             self._say("i will think about it , thanks .")
             return False
         if self.draw.random() < self.config.two_offers:
-            self.system = choose(self.draw, REPLY["two"], one.name, two.name)
-            which = self.draw.choice(("first", "second"))
-            taken, other = (one, two) if which == "first" else (two, one)
+            self.system = choose(self.draw, REPLY["two"], first.name, second.name)
+            choice = self.draw.choice(("first", "second"))
+            taken, other = (first, second) if choice == "first" else (second, first)
             self.unfilled.append((pair, other.name))
             self._fill(pair, taken.name, "offered")
-            self._say(self.draw.choice(REPLY[which]))
+            self._say(self.draw.choice(REPLY[choice]))
             return False
-        self._propose(one)
-        self._fill(pair, one.name, "offered")
+        self._propose(first)
+        self._fill(pair, first.name, "offered")
         if not at_once:
             self._say(self.draw.choice(REPLY["accept"]))
         return at_once
@@ -299,8 +299,8 @@ class _Talk:
             pair = self.draw.choice(pairs)
             options = [value for value in (self._value(pair) for _ in range(20)) if value != self.state[pair]]
             self._fill(pair, options[0], "changed")
-            said = constraint(self.draw, slot_of(pair), options[0])
-            self._say(f"{self.draw.choice(REPLY['change'])} {said} .")
+            phrase = constraint(self.draw, slot_of(pair), options[0])
+            self._say(f"{self.draw.choice(REPLY['change'])} {phrase} .")
             self.system = choose(self.draw, REPLY["booked"], self._code())
 
     def _train(self, domain: str) -> None:
@@ -319,7 +319,7 @@ class _Talk:
 
     def _taxi(self, domain: str) -> None:
         """Go between two settled places, both by reference or by name; alone, between two towns."""
-        ends = [f"{place}-name" for place in SEARCH if f"{place}-name" in self.state]
+        ends = [f"{settled}-name" for settled in SEARCH if f"{settled}-name" in self.state]
         self.draw.shuffle(ends)
         parts = []
         for slot, source in zip(("departure", "destination"), [*ends, None, None], strict=False):

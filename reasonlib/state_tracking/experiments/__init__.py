@@ -205,6 +205,16 @@ BUNDLE = Experiment(
 )
 
 EXPERIMENTS = {
-    one.name: one
-    for one in (RELATIONS, BASELINES, SPANS, MULTIWOZ, MULTIWOZ_LONG, ENCODERS, PRETRAINED, COST, BUNDLE)
+    experiment.name: experiment
+    for experiment in (
+        RELATIONS,
+        BASELINES,
+        SPANS,
+        MULTIWOZ,
+        MULTIWOZ_LONG,
+        ENCODERS,
+        PRETRAINED,
+        COST,
+        BUNDLE,
+    )
 }

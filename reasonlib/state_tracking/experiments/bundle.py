@@ -52,13 +52,16 @@ def make_encoder(trial: Trial) -> Measured:
 def masked_accuracy(model: torch.nn.Module, tokenizer: object, *, dialogues: int = 40) -> float:
     """Return the share of masked words that are guessed right, on dialogues of a seed that never trains."""
     tokens = TurnTokens(tokenizer)
-    texts = [tokens.history(one, len(one.turns) - 1)[0][-224:] for one in simulate(dialogues, seed=12)]
+    texts = [
+        tokens.history(dialogue, len(dialogue.turns) - 1)[0][-224:]
+        for dialogue in simulate(dialogues, seed=12)
+    ]
     generator = torch.Generator().manual_seed(0)
-    read, asked = mask_words(pad(texts), words=len(tokenizer), generator=generator)  # type: ignore[arg-type]
+    read, labels = mask_words(pad(texts), words=len(tokenizer), generator=generator)  # type: ignore[arg-type]
     mask = mask_of([len(text) for text in texts])
     guessed = model(input_ids=read, attention_mask=mask.long()).logits.argmax(2)
-    chosen = asked != UNSCORED
-    return float((guessed == asked)[chosen].float().mean())
+    chosen = labels != UNSCORED
+    return float((guessed == labels)[chosen].float().mean())
 
 
 def make_tracker(trial: Trial) -> Measured:
@@ -66,6 +69,6 @@ def make_tracker(trial: Trial) -> Measured:
     prepared, result = fit_tracker(trial)
     assert isinstance(prepared.model, SpanTracker)
     if trial.scale == "paper" and result.stopped == "finished":
-        made = {name: round(value, 4) for name, value in result.metrics.items() if "." not in name}
-        save_tracker(prepared.model, {"seed": trial.seed, **made})
+        test_metrics = {name: round(value, 4) for name, value in result.metrics.items() if "." not in name}
+        save_tracker(prepared.model, {"seed": trial.seed, **test_metrics})
     return result

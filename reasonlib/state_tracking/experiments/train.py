@@ -179,15 +179,15 @@ def predict(
     for items in LengthBuckets([len(turn.tokens) for turn in turns], batch_size=batch, seed=0).plan(0):
         chosen = [turns[item] for item in items]
         if isinstance(model, CopyTracker):
-            said = model.states(_moved(prepared.batch(chosen, dialogues), device), prepared.tokenizer)
+            batch_states = model.states(_moved(prepared.batch(chosen, dialogues), device), prepared.tokenizer)
         else:
             inputs = _moved(collate(chosen, prepared.tokenizer.pad_token_id), device)
             output = model(inputs.tokens, inputs.roles, inputs.mask)
             if isinstance(model, SpanTracker):
-                said = output.states(candidates, partial(_words, chosen, prepared.tokenizer))
+                batch_states = output.states(candidates, partial(_words, chosen, prepared.tokenizer))
             else:
-                said = [candidates.state(row) for row in output.numbers().tolist()]
-        for item, state in zip(items, said, strict=True):
+                batch_states = [candidates.state(row) for row in output.numbers().tolist()]
+        for item, state in zip(items, batch_states, strict=True):
             states[item] = state
     model.train(training_mode)
     return states
@@ -217,12 +217,12 @@ def measure(
     if scores.inherited is not None:
         metrics["inherited"] = scores.inherited
     counts = {kind: [0, 0] for kind in ORIGINS}
-    for said, turn in zip(predicted, turns, strict=True):
+    for state, turn in zip(predicted, turns, strict=True):
         true = dialogues[turn.dialogue].turns[turn.turn]
         for pair, origin in true.origins.items():
             if origin.turn == turn.turn:
                 counts[origin.kind][1] += 1
-                counts[origin.kind][0] += said.get(pair, NONE) == true.state[pair]
+                counts[origin.kind][0] += state.get(pair, NONE) == true.state[pair]
     metrics |= {f"filled.{kind}": right / count for kind, (right, count) in counts.items() if count}
     for kind, (precision, recall) in gate_scores(predicted, labels).items():
         metrics |= {f"gate.{kind}.precision": precision, f"gate.{kind}.recall": recall}
@@ -312,8 +312,8 @@ def fit_tracker(trial: Trial) -> tuple[Prepared, Measured]:
             yield prepared.batch([train[item] for item in items], dialogues)
 
     def validate(_: Any) -> dict[str, float]:
-        said = predict(prepared, valid, splits.valid)
-        scores = score(said, _states(valid, splits.valid))
+        states = predict(prepared, valid, splits.valid)
+        scores = score(states, _states(valid, splits.valid))
         return {"joint_goal": scores.joint_goal, "slot": scores.slot}
 
     settings = {
@@ -347,9 +347,9 @@ def run_carry(trial: Trial) -> Measured:
     """Predict at every turn the true state of the turn before: what a tracker must beat."""
     splits = load_splits(trial)
     predicted, turns = [], []
-    for place, dialogue in enumerate(splits.test):
+    for dialogue_index, dialogue in enumerate(splits.test):
         for number in range(len(dialogue.turns)):
             predicted.append(dict(dialogue.turns[number - 1].state) if number else {})
-            turns.append(EncodedTurn([], [], [], place, number, 0))
+            turns.append(EncodedTurn([], [], [], dialogue_index, number, 0))
     metrics, details = measure(predicted, turns, splits.test)
     return Measured(metrics=metrics, details=details)

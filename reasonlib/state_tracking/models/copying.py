@@ -137,9 +137,9 @@ class CopyTracker(nn.Module):
             make = torch.sigmoid(self.mix(torch.cat([query, context, word.view(batch, pairs, width)], 2)))
             own = make * (query @ self.words.weight.T).softmax(2)
             copied = (1 - make) * weights
-            said = own.scatter_add(2, tokens[:, None].expand(-1, pairs, -1), copied)  # (B, P, V)
-            written.append(said)
-            chosen = said.argmax(2) if values is None else values[:, :, step]
+            probs = own.scatter_add(2, tokens[:, None].expand(-1, pairs, -1), copied)  # (B, P, V)
+            written.append(probs)
+            chosen = probs.argmax(2) if values is None else values[:, :, step]
             word = self.words(chosen).view(-1, width)
         assert gates is not None
         return Written(gates, torch.stack(written, 2))
@@ -147,8 +147,8 @@ class CopyTracker(nn.Module):
     @torch.no_grad()
     def states(self, batch: CopyBatch, tokenizer: Any) -> list[dict[str, str]]:
         """Write the states of B turns as text."""
-        said = self(batch.tokens, batch.mask)
-        gates, words = said.gates.argmax(2).tolist(), said.words.argmax(3).tolist()
+        output = self(batch.tokens, batch.mask)
+        gates, words = output.gates.argmax(2).tolist(), output.words.argmax(3).tolist()
         end = tokenizer.sep_token_id
         states = []
         for kinds, values in zip(gates, words, strict=True):
@@ -180,9 +180,9 @@ def copy_batch(
 
 def copy_loss(model: CopyTracker, batch: CopyBatch) -> Float[Tensor, ""]:
     """Sum the losses of gates and words over the pairs, in nats a turn."""
-    said = model(batch.tokens, batch.mask, batch.values)
-    total = functional.cross_entropy(said.gates.flatten(0, 1), batch.gates.flatten(), reduction="sum")
-    words = said.words.clamp(min=1e-9).log()
+    output = model(batch.tokens, batch.mask, batch.values)
+    total = functional.cross_entropy(output.gates.flatten(0, 1), batch.gates.flatten(), reduction="sum")
+    words = output.words.clamp(min=1e-9).log()
     total = total + functional.nll_loss(
         words.flatten(0, 2), batch.values.flatten(), ignore_index=0, reduction="sum"
     )

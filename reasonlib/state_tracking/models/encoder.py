@@ -68,8 +68,8 @@ def new_encoder(dialogues: Iterable[Dialogue], pieces: int, *, seed: int) -> tup
     seed
         Draws the weights.
     """
-    said = (text for one in dialogues for turn in one.turns for text in (turn.system, turn.user))
-    tokenizer = word_pieces(said, pieces, punctuation=False)
+    texts = (text for dialogue in dialogues for turn in dialogue.turns for text in (turn.system, turn.user))
+    tokenizer = word_pieces(texts, pieces, punctuation=False)
     return small_encoder(EncoderConfig(), len(tokenizer), seed=seed), tokenizer
 
 
@@ -203,14 +203,14 @@ class DSCEncoder(nn.Module):
         count = len(ahead)
         # words and their types: none, system, user
         words = self.encoder.get_input_embeddings()(tokens)
-        spoken = torch.cat([torch.zeros_like(self.types[:1]), self.types[:2]])[roles]
+        types = torch.cat([torch.zeros_like(self.types[:1]), self.types[:2]])[roles]
         inputs = torch.cat(  # (B, N + T, E)
-            [ahead.expand(len(tokens), -1, -1), words + spoken],
+            [ahead.expand(len(tokens), -1, -1), words + types],
             1,
         )
-        there = torch.arange(tokens.shape[1], device=tokens.device) + self.first
+        indices = torch.arange(tokens.shape[1], device=tokens.device) + self.first
         # all DS tokens share one "position", a row of zeros
-        positions = torch.cat([there.new_full((count,), self.nowhere), there])
+        positions = torch.cat([indices.new_full((count,), self.nowhere), indices])
         # end excerpt
         output = self.encoder(
             inputs_embeds=inputs,

@@ -123,17 +123,17 @@ def pretrain(
             early = epoch < config.first * epochs
             size = config.window if early else int(draw.choice(config.windows))
             whole, positions, mask = _windows(texts, size, max(1, config.tokens // size), draw)
-            read, asked = mask_words(whole, words=len(tokenizer), share=config.share, generator=generator)
-            yield MaskedBatch(read, asked, mask, positions)
+            read, labels = mask_words(whole, words=len(tokenizer), share=config.share, generator=generator)
+            yield MaskedBatch(read, labels, mask, positions)
 
     def loss(model: Any, batch: MaskedBatch) -> Tensor:
         encoded = model.albert(
             input_ids=batch.tokens, attention_mask=batch.mask.long(), position_ids=batch.positions
         )
-        asked = batch.words != UNSCORED
-        logits = model.predictions(encoded.last_hidden_state[asked])  # only where a word is predicted
-        total = functional.cross_entropy(logits, batch.words[asked], reduction="sum")
-        return total / asked.sum().clamp(min=1)
+        masked = batch.words != UNSCORED
+        logits = model.predictions(encoded.last_hidden_state[masked])  # only where a word is predicted
+        total = functional.cross_entropy(logits, batch.words[masked], reduction="sum")
+        return total / masked.sum().clamp(min=1)
 
     settings = {
         **training.ADAMW_LINEAR,

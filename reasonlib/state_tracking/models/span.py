@@ -194,10 +194,10 @@ def span_batch(
         values = [state.get(pair, NONE) for pair in PAIRS]
         gates.append([0 if v == NONE else 1 if v == DONTCARE else 2 for v in values])
         row = [(UNSCORED, UNSCORED)] * len(OPEN)
-        for place, pair in enumerate(OPEN):
+        for slot, pair in enumerate(OPEN):
             if gates[-1][pair] == 2:
                 words = tokenizer(values[pair], add_special_tokens=False)["input_ids"]
-                row[place] = find_span(turn.tokens, words)
+                row[slot] = find_span(turn.tokens, words)
         spans.append(row)
     both = torch.tensor(spans)
     return SpanBatch(collate(turns, padding), torch.tensor(gates), both[..., 0], both[..., 1])
@@ -206,13 +206,13 @@ def span_batch(
 def span_loss(model: SpanTracker, batch: SpanBatch) -> Float[Tensor, ""]:
     """Sum the losses of gates, classifiers and pointers over the pairs, in nats a turn."""
     turns = batch.turns
-    said = model(turns.tokens, turns.roles, turns.mask)
+    output = model(turns.tokens, turns.roles, turns.mask)
     closed = [p for p in range(len(PAIRS)) if p not in OPEN]
-    total = functional.cross_entropy(said.gates.flatten(0, 1), batch.gates.flatten(), reduction="sum")
+    total = functional.cross_entropy(output.gates.flatten(0, 1), batch.gates.flatten(), reduction="sum")
     labels = turns.labels[:, closed]
-    values = said.values[:, closed].flatten(0, 1)
+    values = output.values[:, closed].flatten(0, 1)
     total = total + functional.cross_entropy(values, labels.flatten(), ignore_index=UNSCORED, reduction="sum")
-    for logits, places in ((said.starts, batch.starts), (said.ends, batch.ends)):
+    for logits, places in ((output.starts, batch.starts), (output.ends, batch.ends)):
         total = total + functional.cross_entropy(
             logits.flatten(0, 1), places.flatten(), ignore_index=UNSCORED, reduction="sum"
         )

@@ -74,11 +74,11 @@ def hidden_by_joint_goal(
     joint, slot = [], []
     labels = [dict(turn.state) for dialogue in simulate(count, seed=4) for turn in dialogue.turns]
     for rate in rates:
-        said = [
+        predicted = [
             {pair: value if draw.random() >= rate else "wrong" for pair, value in state.items()}
             for state in labels
         ]
-        scores = score(said, labels)
+        scores = score(predicted, labels)
         joint.append(scores.joint_goal)
         slot.append(scores.slot)
     drawing = plotting.lines(
@@ -333,8 +333,8 @@ def case_states(case: Case) -> "pd.DataFrame":
     for pair in sorted({*case.state, *(pair for state in states.values() for pair in state)}):
         label = case.state.get(pair, "none")
         source = f" (from {case.inferred[pair]})" if pair in case.inferred else ""
-        said = [state.get(pair, "none") for state in states.values()]
-        rows[pair] = [label + source, *(value if value == label else f"{value} ✗" for value in said)]
+        values = [state.get(pair, "none") for state in states.values()]
+        rows[pair] = [label + source, *(value if value == label else f"{value} ✗" for value in values)]
     return pd.DataFrame.from_dict(rows, orient="index", columns=["label", *states])
 
 

@@ -54,13 +54,15 @@ def read_dialogue(lines: Sequence[str]) -> list[tuple[str, str]]:
 def follow(turns: Sequence[tuple[str, str]], tracker: BundledTracker | None = None) -> Iterator[Step]:
     """Track a dialogue turn by turn."""
     tracker = tracker or from_pretrained()
-    known = tracker.tokenizer.get_vocab()
+    vocabulary = tracker.tokenizer.get_vocab()
     before: dict[str, str] = {}
     spread = [(_apart(system), _apart(user)) for system, user in turns]
     for number in range(1, len(spread) + 1):
         state = tracker.track(spread[:number]).state
         changed = {pair: value for pair, value in state.items() if before.get(pair) != value}
-        unknown = tuple(word for text in spread[number - 1] for word in text.split() if word not in known)
+        unknown = tuple(
+            word for text in spread[number - 1] for word in text.split() if word not in vocabulary
+        )
         yield Step(number, changed, state, unknown)
         before = state
 

@@ -81,7 +81,7 @@ def check_contrastive(answer: Callable[..., Any], seed: int) -> None:
     means = [sum(a) / len(a) > sum(b) / len(b) for a, b in zip(right, wrong, strict=True)]
     ties = [sum(a) >= sum(b) for a, b in zip(right, wrong, strict=True)]
     expect_close(
-        answer([list(one) for one in right], [list(one) for one in wrong]),
+        answer([list(sentence) for sentence in right], [list(sentence) for sentence in wrong]),
         sum(sums) / len(sums),
         "compare the sums of the two sentences, item by item",
         wrong={
@@ -99,9 +99,9 @@ def kept_neighbours(translations: Sequence[str], references: Sequence[str]) -> f
     kept = total = 0
     for translation, reference in zip(translations, references, strict=True):
         if translation != reference:
-            here, there = (list(pairwise(text.split())) for text in (translation, reference))
-            kept += sum(pair in there for pair in here)
-            total += len(here)
+            pairs, reference_pairs = (list(pairwise(text.split())) for text in (translation, reference))
+            kept += sum(pair in reference_pairs for pair in pairs)
+            total += len(pairs)
     return kept / max(total, 1)
 
 
@@ -129,17 +129,17 @@ def check_lower_bleu(answer: Callable[..., Any], seed: int) -> None:
         isinstance(returned, (list, tuple)) and len(returned) == len(references),
         f"return a list with one translation for each of the {len(references)} references",
     )
-    written = [str(one) for one in returned]
-    for one, right, contrast in zip(written, references, contrasts, strict=True):
+    written = [str(translation) for translation in returned]
+    for translation, right, contrast in zip(written, references, contrasts, strict=True):
         expect(
-            contrast is None or one == right,
+            contrast is None or translation == right,
             f"“{right}” has a contrast, so it is helpful: B must translate it as the reference does",
         )
         expect(
-            sorted(one.split()) == sorted(right.split()),
-            f"“{one}” does not have the words of its reference “{right}”: change only their order",
+            sorted(translation.split()) == sorted(right.split()),
+            f"“{translation}” does not have the words of its reference “{right}”: change only their order",
         )
-    wrong = sum(one != right for one, right in zip(written, references, strict=True))
+    wrong = sum(translation != right for translation, right in zip(written, references, strict=True))
     helpful = sum(contrast is not None for contrast in contrasts)
     expect(
         wrong > 0, "every sentence of B is right, so its BLEU is 100: spoil some sentences without a contrast"
@@ -149,14 +149,14 @@ def check_lower_bleu(answer: Callable[..., Any], seed: int) -> None:
         f"{wrong} sentences of B are wrong; two thirds of the {helpful} of A allow {2 * helpful // 3}",
     )
     scores = [bleu(some, references, tokenize="none").score for some in (first, written)]
-    said = f"BLEU is {scores[0]:.1f} for A and {scores[1]:.1f} for B"
+    message = f"BLEU is {scores[0]:.1f} for A and {scores[1]:.1f} for B"
     expect(
         scores[1] < scores[0] or kept_neighbours(written, references) < 0.2,
-        f"{said}: too many words keep their neighbour, so too many n-grams match; reverse whole sentences",
+        f"{message}: too many words keep their neighbour, so too many n-grams match; reverse whole sentences",
     )
     expect(
         scores[1] < scores[0],
-        f"{said}: spoil as many sentences as you may, and choose the longest, which have the most n-grams",
+        f"{message}: spoil as many sentences as you may, and choose the longest, which have the most n-grams",
     )
 
 
@@ -188,7 +188,7 @@ def check_fooling_document(answer: Callable[..., Any]) -> None:
     unknown = sorted(word for word in words if not knows(translator, word))
     expect(not unknown, f"the translator does not know {', '.join(unknown[:3])}: use words of the simulator")
     expect(len(longer) == len(context) + 1, "the longer context has exactly one sentence more")
-    shorter = any(longer[:at] + longer[at + 1 :] == context for at in range(len(longer)))
+    shorter = any(longer[:index] + longer[index + 1 :] == context for index in range(len(longer)))
     expect(shorter, "take the first context and put one sentence into it; change nothing else")
     expect(longer[-1] == context[-1], "put the sentence in further back: the nearest sentence must stay")
     expect(len(longer) <= CONTEXTS, f"the translator reads {CONTEXTS} sentences at most")

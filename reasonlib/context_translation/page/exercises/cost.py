@@ -111,7 +111,7 @@ def check_growth(answer: Callable[..., Any], seed: int) -> None:
             ).slope,
         },
     )
-    for system, said in {
+    for system, hint in {
         "concatenation": "with a term in N and one in N squared the exponent is between 1 and 2",
         "hce": "almost all pairs of HCE are in proportion to N, so the exponent is close to 1",
     }.items():
@@ -121,5 +121,5 @@ def check_growth(answer: Callable[..., Any], seed: int) -> None:
         expect_close(
             answer(list(sizes), list(compared)),
             growth_exponent(sizes, compared),
-            f"these are the pairs of {system}: {said}; fit one line to all differences",
+            f"these are the pairs of {system}: {hint}; fit one line to all differences",
         )

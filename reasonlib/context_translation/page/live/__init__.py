@@ -102,13 +102,13 @@ def translations(translator: BundledTranslator, case: dict[str, Any]) -> Picture
         for lines, text in zip(case["contexts"], written, strict=True)
     )
     head = f"<th>before</th><th>translation of “{html.escape(case['source'])}”</th>"
-    said = "; ".join(
+    description = "; ".join(
         f"after “{' '.join(lines) or 'nothing'}” it is “{text}”"
         for lines, text in zip(case["contexts"], written, strict=True)
     )
     return Picture(
         f'<div class="rr-figure"><table><thead><tr>{head}</tr></thead>{rows}</table></div>',
-        alt=f"The translation of “{case['source']}” depends on the sentence before: {said}.",
+        alt=f"The translation of “{case['source']}” depends on the sentence before: {description}.",
     )
 
 

@@ -103,7 +103,7 @@ def check_place_values(answer: Callable[..., Any], seed: int) -> None:
         for position in reversed(range(len(text))):
             count += digits[position]
             behind[position] = count if digits[position] else 0
-        returned = [int(place) for place in answer(text)]
+        returned = [int(digit_place) for digit_place in answer(text)]
         expect(len(returned) == len(text), f"one number for each of the {len(text)} characters of {text!r}")
         expect_equal(
             returned,
@@ -113,7 +113,7 @@ def check_place_values(answer: Callable[..., Any], seed: int) -> None:
                 "count from the right: units are 1, tens 2": left if left != right else None,
                 "every number begins again at 1": behind if behind != right else None,
                 "units are 1 and everything else is 0: units are not 0": [
-                    max(place - 1, 0) for place in right
+                    max(digit_place - 1, 0) for digit_place in right
                 ],
                 "say the place of a digit, not whether it is one": digits if digits != right else None,
             },

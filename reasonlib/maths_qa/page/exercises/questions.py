@@ -126,8 +126,8 @@ def right_digit(question: str) -> str | None:
     match = re.fullmatch(rf"What is the ({'|'.join(PLACES)}) digit of (\d+)\?", question)
     if match is None:
         return None
-    place, number = PLACES.index(match[1]) + 1, match[2]
-    return number[-place] if place <= len(number) else None
+    digit_place, number = PLACES.index(match[1]) + 1, match[2]
+    return number[-digit_place] if digit_place <= len(number) else None
 
 
 @exercise(
@@ -161,7 +161,8 @@ def check_wrong_reason(answer: Callable[..., Any]) -> None:
         expect(expected != other, f"{question!r} and {changed!r} have the same right answer")
         written = solve(model, question).text
         expect(written == expected, f"the model answers {question!r} with {written!r}: not right")
-        again = solve(model, changed).text
+        changed_answer = solve(model, changed).text
         expect(
-            again == written, f"the answer to {changed!r} is {again!r}, a new one: the model reads this digit"
+            changed_answer == written,
+            f"the answer to {changed!r} is {changed_answer!r}, a new one: the model reads this digit",
         )

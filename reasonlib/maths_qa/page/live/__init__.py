@@ -113,7 +113,9 @@ def probing(solvers: Mapping[str, BundledSolver] | None = None) -> Picture:
     """Put a map into the page: accuracy by the length of a number and by the digit asked for."""
     solvers = solvers or {name: from_pretrained(name) for name in BUNDLED}
     first = next(iter(solvers.values()))
-    problems = [digit_questions(digits, 1, seed=SEED, place=place)[0] for digits, place in STILL]
+    problems = [
+        digit_questions(digits, 1, seed=SEED, digit_place=digit_place)[0] for digits, digit_place in STILL
+    ]
     return shell.figure(
         "probing",
         label="Which digits does the model find?",
@@ -140,21 +142,21 @@ def _pack(bundled: BundledSolver | BundledFiller) -> dict[str, Any]:
 def _answers(solvers: Mapping[str, BundledSolver], problems: Sequence[Problem]) -> Picture:
     """Write the answers of solvers to some questions as a table."""
     head = "".join(f"<th>{html.escape(NAMES[name])}</th>" for name in solvers)
-    rows, said = [], []
+    rows, descriptions = [], []
     for problem in problems:
         written = {name: answer(solver.model, problem.question).text for name, solver in solvers.items()}
         cells = "".join(f"<td>{html.escape(text)}</td>" for text in written.values())
         rows.append(
             f"<tr><td>{html.escape(problem.question)}</td><td>{html.escape(problem.answer)}</td>{cells}</tr>"
         )
-        said.append(
+        descriptions.append(
             f"“{problem.question}” is {problem.answer}; "
             + ", ".join(f"{NAMES[name]} {text}" for name, text in written.items())
         )
     return Picture(
         '<div class="rr-figure"><table><thead><tr><th>question</th><th>right answer</th>'
         f"{head}</tr></thead>{''.join(rows)}</table></div>",
-        alt=f"Questions with their right answers and those of the models. {'. '.join(said)}.",
+        alt=f"Questions with their right answers and those of the models. {'. '.join(descriptions)}.",
     )
 
 
@@ -163,21 +165,21 @@ def _filled(filler: BundledFiller, problem: Problem) -> Picture:
     """Write a question with every fourth character hidden, and what the model fills in."""
     joined = join(collate([problem]))
     tokens = joined.tokens.clone()
-    places = [at for at in range(0, tokens.shape[1], 4) if int(tokens[0, at]) >= FIRST]
-    tokens[0, places] = MASK
+    hidden = [position for position in range(0, tokens.shape[1], 4) if int(tokens[0, position]) >= FIRST]
+    tokens[0, hidden] = MASK
     guessed = filler.model(Joined(tokens, joined.segments, joined.positions)).argmax(-1)[0].tolist()
     shown, written = [], []
-    for at, number in enumerate(joined.tokens[0].tolist()):
+    for position, number in enumerate(joined.tokens[0].tolist()):
         if number < FIRST:  # [SOS] and [EOS]
             shown.append(" → " if number == START else "")
             written.append(shown[-1])
             continue
-        text = html.escape(TOKENS[guessed[at] if at in places else number])
-        shown.append(f"<u>{text}</u>" if at in places else text)
-        written.append("_" if at in places else TOKENS[number])
-    right = sum(guessed[at] == int(joined.tokens[0, at]) for at in places)
+        text = html.escape(TOKENS[guessed[position] if position in hidden else number])
+        shown.append(f"<u>{text}</u>" if position in hidden else text)
+        written.append("_" if position in hidden else TOKENS[number])
+    right = sum(guessed[position] == int(joined.tokens[0, position]) for position in hidden)
     return Picture(
         f'<div class="rr-figure"><p><code>{"".join(shown)}</code></p></div>',
-        alt=f"“{''.join(written)}” with {len(places)} characters hidden, of which the model fills in "
+        alt=f"“{''.join(written)}” with {len(hidden)} characters hidden, of which the model fills in "
         f"{right} right.",
     )

@@ -28,9 +28,9 @@ def check_lying_batch(answer: Callable[..., Any], seed: int) -> None:
     of the second are shuffled, and the unbiased estimate is below 0.3.
     """
     draw = torch.Generator().manual_seed(seed)
-    got = answer(torch.Generator().manual_seed(seed + 17))
-    expect(isinstance(got, (tuple, list)) and len(got) == 2, "return two tensors")
-    x, y = (torch.as_tensor(each, dtype=torch.float64) for each in got)
+    returned = answer(torch.Generator().manual_seed(seed + 17))
+    expect(isinstance(returned, (tuple, list)) and len(returned) == 2, "return two tensors")
+    x, y = (torch.as_tensor(each, dtype=torch.float64) for each in returned)
     expect(x.ndim == y.ndim == 2 and len(x) == len(y), "both must be matrices with equally many rows")
     expect(16 <= len(x) <= 64, f"16 to 64 rows are asked for, got {len(x)}")
     for each in (x, y):
@@ -128,7 +128,7 @@ def _runs(draw: random.Random) -> tuple[list[int], list[int], dict[str, float]]:
         "a loss of this size is no gain: leave the sign as it is": sum(abs(each) >= gain for each in divided)
         / count,
         "divide all runs anew into two groups, and compare means; do not compare single runs": sum(
-            one > other for one in aligned for other in plain
+            a > b for a in aligned for b in plain
         )
         / 16,
     }

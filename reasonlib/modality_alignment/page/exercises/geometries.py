@@ -160,8 +160,8 @@ def check_rotation(answer: Callable[..., Any], seed: int) -> None:
         matrix.shape == (6, 6), f"12 pairs in six dimensions: return shape (6, 6), got {tuple(matrix.shape)}"
     )
     similar = functional.normalize(cloud[12:] @ matrix, dim=1) @ functional.normalize(turned[12:], dim=1).T
-    found = int((similar.argmax(1) == torch.arange(200)).sum())
-    expect(found == 200, f"after your rotation only {found} of 200 held-out words find their own frame")
+    correct = int((similar.argmax(1) == torch.arange(200)).sum())
+    expect(correct == 200, f"after your rotation only {correct} of 200 held-out words find their own frame")
 
 
 @exercise(
@@ -180,9 +180,9 @@ def check_collapse(answer: Callable[..., Any], seed: int) -> None:
     for least in (50, 120):
         count = least + int(torch.randint(70, (1,), generator=draw))
         width = int(torch.randint(2, 10, (1,), generator=draw))
-        got = answer(count, width)
-        expect(isinstance(got, Tensor), "return one tensor")
-        rows = got.to(torch.float64)
+        returned = answer(count, width)
+        expect(isinstance(returned, Tensor), "return one tensor")
+        rows = returned.to(torch.float64)
         expect(rows.shape == (count, width), f"the shape must be {(count, width)}, got {tuple(rows.shape)}")
         expect(
             rows.isfinite().all(), "every number must be finite: a column of equal numbers has no variance"

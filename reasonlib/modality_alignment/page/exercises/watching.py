@@ -82,9 +82,9 @@ def check_ask_about_video(answer: Callable[..., Any], seed: int) -> None:
     for number, scene in enumerate(scenes):
         question, answers, right = _asked(answer(scene, random.Random(seed + number)))
         other = Scene(scene.actors, scenes[number - 1].lines)
-        again = _asked(answer(other, random.Random(seed + number)))
+        repeated = _asked(answer(other, random.Random(seed + number)))
         expect(
-            again == (question, answers, right),
+            repeated == (question, answers, right),
             "with other subtitles, your question or its answer changes: the subtitles must not matter",
         )
         once_more = _asked(answer(scene, random.Random(seed + 1000 + number)))
@@ -100,20 +100,20 @@ def check_ask_about_video(answer: Callable[..., Any], seed: int) -> None:
         "the right answer mostly stands in one place: put the answers in random order",
     )
     guessed = sum(counts.most_common(1)[0][1] for counts in rights.values() if sum(counts.values()) > 1)
-    asked = sum(sum(counts.values()) for counts in rights.values() if sum(counts.values()) > 1)
+    total = sum(sum(counts.values()) for counts in rights.values() if sum(counts.values()) > 1)
     expect(
-        asked > 0.5 * len(scenes),
+        total > 0.5 * len(scenes),
         "nearly every question is asked once: ask in words that fit many scenes",
     )
     expect(
-        guessed < 0.5 * asked,
+        guessed < 0.5 * total,
         "whoever knows your questions can guess the answer without the video: the words give it away",
     )
     shown = Counter(each for answers, _ in offered for each in answers)
     chosen = Counter(right for _, right in offered)
-    found = sum(_likeliest(answers, right, shown, chosen) == right for answers, right in offered)
+    correct = sum(_likeliest(answers, right, shown, chosen) == right for answers, right in offered)
     expect(
-        found < 0.5 * len(scenes),
+        correct < 0.5 * len(scenes),
         "the other four answers are seldom right, which gives the answer away: offer what fits other scenes",
     )
 
@@ -127,10 +127,13 @@ def _likeliest(answers: list[str], right: str, shown: Counter[str], chosen: Coun
     return max(answers, key=share)
 
 
-def _asked(got: Any) -> tuple[str, list[str], int]:
+def _asked(returned: Any) -> tuple[str, list[str], int]:
     """Check the form of what came back."""
-    expect(isinstance(got, (tuple, list)) and len(got) == 3, "return a question, five answers and an index")
-    question, answers, right = got
+    expect(
+        isinstance(returned, (tuple, list)) and len(returned) == 3,
+        "return a question, five answers and an index",
+    )
+    question, answers, right = returned
     expect(isinstance(question, str) and question.strip(), "the question must be text")
     expect(
         isinstance(answers, (tuple, list)) and all(isinstance(each, str) for each in answers),
@@ -166,8 +169,8 @@ def check_second_scene(answer: Callable[..., Any], seed: int) -> None:
                 len(other.actors) == len(other.lines) == len(scene.lines),
                 "your scene must have five objects and five lines",
             )
-            spoken = sum(each.speaker == speaker for each in other.lines)
-            expect(spoken == 1, f"{speaker} must speak one line of your scene, and speaks {spoken}")
+            count = sum(each.speaker == speaker for each in other.lines)
+            expect(count == 1, f"{speaker} must speak one line of your scene, and speaks {count}")
             _expect_contradiction(scene, other, speaker)
 
 

@@ -11,9 +11,9 @@ from reasonlib.modality_alignment.page.figures.aligning import (
 from reasonlib.modality_alignment.page.figures.geometries import (
     curves,
     ends,
-    found,
     maps,
     points,
+    retrieval,
     seen_and_new,
     seen_and_new_with_cause,
 )
@@ -36,7 +36,6 @@ __all__ = [
     "cka_table",
     "curves",
     "ends",
-    "found",
     "giveaways",
     "guessed",
     "leaks",
@@ -45,6 +44,7 @@ __all__ = [
     "moments",
     "points",
     "published_accuracy",
+    "retrieval",
     "seen_and_new",
     "seen_and_new_with_cause",
     "streams",

@@ -89,13 +89,13 @@ def cka_table() -> Picture:
         kinds[kind]: {ROWS[row]: theirs[f"{row}/{kind}"] for row in rows if f"{row}/{kind}" in theirs}
         for kind in kinds
     }
-    spoken = "; ".join(
+    description = "; ".join(
         f"{kind}: " + ", ".join(f"{row} {value:.2f}" for row, value in values.items())
         for kind, values in series.items()
     )
     left = plotting.show(
         plotting.bars(series, unit="CKA with question and answers, published", limits=(0, 1)),
-        alt=f"Published CKA with question and answers. {spoken}.",
+        alt=f"Published CKA with question and answers. {description}.",
     )
     ours = {kinds[kind]: _of_both_systems(rows, f"cka.{RECORDED[kind]}") for kind in kinds}
     right = grouped(
@@ -128,10 +128,12 @@ def bias() -> Picture:
             series[label] = band([float(size) for size in values], list(values.values()))
     if not series:
         return results.missing(BIAS)
-    spoken = "; ".join(f"{name} from {line[1][0]:.2f} to {line[1][-1]:.2f}" for name, line in series.items())
+    description = "; ".join(
+        f"{name} from {line[1][0]:.2f} to {line[1][-1]:.2f}" for name, line in series.items()
+    )
     return plotting.show(
         plotting.lines(series, x="examples in the batch", y="CKA of shuffled rows", log=True),
-        alt=f"CKA of shuffled representations from the smallest to the largest batch: {spoken}.",
+        alt=f"CKA of shuffled representations from the smallest to the largest batch: {description}.",
         caption="CKA of two trained representations, in batches of the size that training used. The rows of "
         "one representation are shuffled, so the right value is 0. "
         f"Bands: 95 % intervals ({results.together(origins)}).",

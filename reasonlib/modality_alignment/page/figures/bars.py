@@ -34,14 +34,14 @@ def grouped(
     if not shown:
         return results.missing(experiment)
     origins = set().union(*(origins for _, origins in series.values()))
-    spoken = "; ".join(
+    description = "; ".join(
         f"{label}: " + ", ".join(f"{row} {value.mean:.2f}" for row, value in values.items())
         for label, values in shown.items()
     )
     bars = shown if len(shown) > 1 else next(iter(shown.values()))
     return plotting.show(
         plotting.bars(bars, unit=unit, **look),
-        alt=f"{about} {spoken}.",
+        alt=f"{about} {description}.",
         caption=f"{about} Lines: 95 % intervals ({results.together(origins)}).",
     )
 

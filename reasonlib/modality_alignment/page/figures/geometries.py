@@ -12,7 +12,7 @@ from reasonlib.modality_alignment.page.figures.bars import grouped, measured
 from reasonlib.modality_alignment.page.labels import ROWS
 from reasonlib.tracking import records
 
-__all__ = ["curves", "ends", "found", "maps", "points", "seen_and_new", "seen_and_new_with_cause"]
+__all__ = ["curves", "ends", "maps", "points", "retrieval", "seen_and_new", "seen_and_new_with_cause"]
 
 POINTS, SHARED = "modality_alignment/points", "modality_alignment/shared_points"
 OBJECTIVES = ("cosine", "cka", "both", "both-cold", "both-rbf", "infonce")
@@ -30,8 +30,8 @@ def curves(runs: Iterable[Any] | None = None) -> Picture:
     if not drawn:
         return results.missing(POINTS)
     counts = sorted({len(each) for each in drawn.values()})
-    spoken = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
-    origin = "one run each" if counts == [1] else f"means of {spoken} runs with 95 % intervals"
+    run_count = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
+    origin = "one run each" if counts == [1] else f"means of {run_count} runs with 95 % intervals"
     pictures = []
     for metric, title in (("cosine", "mean cosine similarity"), ("cka", "CKA")):
         series = {
@@ -58,8 +58,8 @@ CLASSES = {"a": ("blue", "o"), "b": ("orange", "s")}
 def _maps(row: str) -> Mapping[str, Any]:
     """Return the recorded t-SNE maps of a row: of the data, and of the representations after epochs."""
     group = records.best(POINTS, row)
-    found = [] if group is None else [each for each in group.records if each.details.get("tsne")]
-    return found[0].details["tsne"] if found else {}
+    with_maps = [] if group is None else [each for each in group.records if each.details.get("tsne")]
+    return with_maps[0].details["tsne"] if with_maps else {}
 
 
 def _scatter(plot: Any, cloud: Mapping[str, Any], size: float) -> None:
@@ -125,7 +125,7 @@ def ends() -> Picture:
     )
 
 
-def found() -> Picture:
+def retrieval() -> Picture:
     """Draw how many wrong points are nearer than the partner, for random pairs and for those with a cause."""
     series = {
         "random pairs, as in the source": measured(POINTS, OBJECTIVES, "rank.held_out"),
@@ -153,8 +153,8 @@ def seen_and_new(experiment: str = POINTS) -> Picture:
         series = {
             label: measured(experiment, OBJECTIVES, f"{metric}{ending}") for label, ending in ends_.items()
         }
-        what = "CKA" if metric == "cka.debiased" else "retrieval among 1,000 pairs (low is good)"
-        pictures.append(grouped(series, experiment, unit, f"{about}: {what}.", **look))
+        measure = "CKA" if metric == "cka.debiased" else "retrieval among 1,000 pairs (low is good)"
+        pictures.append(grouped(series, experiment, unit, f"{about}: {measure}.", **look))
     return plotting.beside(*pictures)
 
 

@@ -91,8 +91,8 @@ def guessed() -> Picture:
     if group is None:
         return results.missing(RULES)
     tenths = [tenth / 10 for tenth in range(1, 10)]
-    found = {least: group.summary(f"recall@{least}") for least in tenths}
-    shares = [(least, summary.mean) for least, summary in found.items() if summary is not None]
+    summaries = {least: group.summary(f"recall@{least}") for least in tenths}
+    shares = [(least, summary.mean) for least, summary in summaries.items() if summary is not None]
     mean, length = group.summary("overlap"), group.summary("seconds.span")
     if not shares or mean is None or length is None:
         return results.missing(RULES)

@@ -90,7 +90,7 @@ def _trained(drawn: Clouds) -> Picture:
         with plotting.theme():
             drawing, axes = plotting.figure(height=3.2)
             for number, name in enumerate(CONCEPTS):
-                chosen = [at for at, concept in enumerate(drawn.concepts) if concept == number]
+                chosen = [index for index, concept in enumerate(drawn.concepts) if concept == number]
                 look = {"color": plotting.PALETTE[number], "linestyle": "none"}
                 axes.plot(*words[chosen].T.numpy(), marker="o", label=name, **look)
                 axes.plot(*frames[chosen].T.numpy(), marker="s", fillstyle="none", **look)
@@ -127,12 +127,14 @@ def _independent(width: int) -> Picture:
     series: dict[str, tuple[list[int], list[float]]] = {"plain": ([], []), "unbiased": ([], [])}
     for count in BATCHES:
         x, y = (torch.randn(count, width, generator=draw, dtype=torch.float64) for _ in range(2))
-        for name, (at, values) in series.items():
-            at.append(count)
+        for name, (sizes, values) in series.items():
+            sizes.append(count)
             values.append(float(cka(x, y, debiased=name == "unbiased")))
-    spoken = "; ".join(f"{name} from {line[1][0]:.2f} to {line[1][-1]:.2f}" for name, line in series.items())
+    description = "; ".join(
+        f"{name} from {line[1][0]:.2f} to {line[1][-1]:.2f}" for name, line in series.items()
+    )
     return plotting.show(
         plotting.lines(series, x="examples in the batch", y="CKA of independent clouds", log=True),
         alt=f"CKA of two independent clouds in {width} dimensions, {BATCHES[0]} to {BATCHES[-1]} examples: "
-        f"{spoken}.",
+        f"{description}.",
     )

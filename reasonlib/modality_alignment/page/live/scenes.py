@@ -84,13 +84,13 @@ def watching(reader: BundledAnswerer | None = None) -> Picture:
     )
 
 
-def _accuracies(made: Mapping[str, Any]) -> str:
+def _accuracies(metadata: Mapping[str, Any]) -> str:
     """Say how often the model is right, by what a question needs; nothing where it was not measured."""
     names = {"video": "the video", "subtitle": "the subtitles", "both": "both"}
     shares = [
-        f"{100 * made[f'accuracy.{need}']:.0f} % ({words})"
+        f"{100 * metadata[f'accuracy.{need}']:.0f} % ({words})"
         for need, words in names.items()
-        if f"accuracy.{need}" in made
+        if f"accuracy.{need}" in metadata
     ]
     return f" Right on new questions, by what they need: {', '.join(shares)}." if shares else ""
 
@@ -101,9 +101,9 @@ def _table(scene: Scene) -> Picture:
         f"<tr><td>{caption(scene, slot)}</td><td>{line.speaker}: i {line.verb} the {line.shape}</td></tr>"
         for slot, line in enumerate(scene.lines)
     )
-    spoken = "; ".join(caption(scene, slot) for slot in range(len(scene.actors)))
+    description = "; ".join(caption(scene, slot) for slot in range(len(scene.actors)))
     return Picture(
         '<div class="rr-figure"><table><thead><tr><th>seen</th><th>said</th></tr></thead>'
         f"{rows}</table></div>",
-        alt=f"A scene of five objects: {spoken}. While each acts, somebody says what they want or fear.",
+        alt=f"A scene of five objects: {description}. While each acts, somebody says what they want or fear.",
     )

@@ -150,8 +150,8 @@ def check_fooling_pair(answer: Callable[..., Any]) -> None:
         isinstance(returned, (tuple, list)) and len(returned) == 2, "return two sentences: (first, second)"
     )
     first, second = (str(text).lower() for text in returned)
-    known = from_pretrained().tokenizer.get_vocab()
-    unknown = sorted({word for text in (first, second) for word in text.split() if word not in known})
+    vocabulary = from_pretrained().tokenizer.get_vocab()
+    unknown = sorted({word for text in (first, second) for word in text.split() if word not in vocabulary})
     expect(not unknown, f"the model does not know {', '.join(unknown[:3])}: use words of the small world")
     expect(len(first.split()) >= 5, "write whole sentences, such as “a man sips a wine .”")
     expect("not" not in first.split(), "leave out “not”: it turns around what follows from what")
@@ -165,5 +165,5 @@ def check_fooling_pair(answer: Callable[..., Any]) -> None:
     truths = TRUTHS[kind or "synonym"]
     given = {task: ask(task, first, second).words for task in truths}
     wrong = [task for task, truth in truths.items() if given[task] != truth]
-    said = "; ".join(f"{task} says {given[task]}, right is {truth}" for task, truth in truths.items())
-    expect(len(wrong) == 2, f"{len(wrong)} of the three heads are wrong, and it should be two. {said}")
+    answers = "; ".join(f"{task} says {given[task]}, right is {truth}" for task, truth in truths.items())
+    expect(len(wrong) == 2, f"{len(wrong)} of the three heads are wrong, and it should be two. {answers}")

@@ -88,8 +88,8 @@ def check_safe_weights(answer: Callable[..., Any], seed: int) -> None:
     size = 2 + torch.rand(1, generator=draw, dtype=torch.float64)
     second = size * (0.6 * side / side.norm() - 0.8 * first / first.norm()) * first.norm()
     low, high = safe_weights(first, second)
-    product, one, two = float(first @ second), float(first.norm()), float(second.norm())
-    cosine = product / (one * two)
+    product, first_norm, second_norm = float(first @ second), float(first.norm()), float(second.norm())
+    cosine = product / (first_norm * second_norm)
 
     def ends(first: Tensor, second: Tensor) -> list[float]:
         returned = answer(first.float(), second.float())
@@ -107,8 +107,8 @@ def check_safe_weights(answer: Callable[..., Any], seed: int) -> None:
             "the least weight comes first, then the greatest": [high, low],
             "w is the weight of the first gradient, 1 - w that of the second": [1 - high, 1 - low],
             "use the squared lengths of the gradients, not their lengths": [
-                -product / (one - product),
-                two / (two - product),
+                -product / (first_norm - product),
+                second_norm / (second_norm - product),
             ],
             "the lengths of the gradients matter: do not scale them to length 1": [
                 -cosine / (1 - cosine),
@@ -162,8 +162,8 @@ def check_third_task(answer: Callable[..., Any], seed: int) -> None:
     )
     expect(third.isfinite().all() and third.norm() > 0, "the third gradient must be finite and not zero")
 
-    def cosine(one: Tensor, other: Tensor) -> float:
-        return float(one @ other / (one.norm() * other.norm()).clamp(min=1e-12))
+    def cosine(a: Tensor, b: Tensor) -> float:
+        return float(a @ b / (a.norm() * b.norm()).clamp(min=1e-12))
 
     def with_first(third: Tensor) -> float:
         return cosine(first, conflict.project(torch.stack([first, second, third])).mean(0))
@@ -176,14 +176,14 @@ def check_third_task(answer: Callable[..., Any], seed: int) -> None:
         cosine(second, third) < 0,
         "your gradient does not conflict with the second, so PCGrad leaves it as it is: let it conflict",
     )
-    found = with_first(third)
+    mean_cosine = with_first(third)
     expect(
-        found <= -0.1 or with_first(1000 * third) > -0.1,
-        f"the direction is right, but your gradient is too short to decide the mean (cosine {found:.2f}): "
-        "make it longer",
+        mean_cosine <= -0.1 or with_first(1000 * third) > -0.1,
+        f"the direction is right, but your gradient is too short to decide the mean (cosine "
+        f"{mean_cosine:.2f}): make it longer",
     )
     expect(
-        found <= -0.1,
-        f"PCGrad's step does not raise the loss of the first task (cosine {found:.2f}): find a gradient that "
-        "PCGrad turns against the first when it spares the second",
+        mean_cosine <= -0.1,
+        f"PCGrad's step does not raise the loss of the first task (cosine {mean_cosine:.2f}): find a "
+        "gradient that PCGrad turns against the first when it spares the second",
     )

@@ -39,7 +39,7 @@ def check_matthews(answer: Callable[..., Any], seed: int) -> None:
     counts[0, 1] = draw.randint(8, 11)
     pairs = [pair for pair, count in counts.items() for _ in range(count)]
     draw.shuffle(pairs)
-    predicted, labels = [said for said, _ in pairs], [right for _, right in pairs]
+    predicted, labels = [prediction for prediction, _ in pairs], [right for _, right in pairs]
     tp, tn, fp, fn = confusion(predicted, labels)
     below = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
     expect_close(
@@ -139,7 +139,7 @@ def check_luck(answer: Callable[..., Any], seed: int) -> None:
     both, neither = draw.randint(60, 80), draw.randint(15, 25)
     pairs = [(0, 1)] * gained + [(1, 0)] * lost + [(1, 1)] * both + [(0, 0)] * neither
     draw.shuffle(pairs)
-    alone, joint = [one for one, _ in pairs], [other for _, other in pairs]
+    alone, joint = [outcome for outcome, _ in pairs], [outcome for _, outcome in pairs]
     right = at_least(gained, gained + lost)
     expect_close(
         answer(list(alone), list(joint)),

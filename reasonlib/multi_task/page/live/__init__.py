@@ -89,11 +89,11 @@ def still(system: BundledSystem, first: str, second: str) -> Picture:
         f"<td>{html.escape(f'{answer.of}: ' if answer.of else '')}{html.escape(answer.words)}</td></tr>"
         for answer in answers
     )
-    spoken = "; ".join(f"{a.task}{f' of the {a.of}' if a.of else ''}: {a.words}" for a in answers)
+    description = "; ".join(f"{a.task}{f' of the {a.of}' if a.of else ''}: {a.words}" for a in answers)
     return Picture(
         f'<div class="rr-figure"><p>{html.escape(first)}<br>{html.escape(second)}</p>'
         f"<table><thead><tr><th>head</th><th>asks</th><th>answer</th></tr></thead>{rows}</table></div>",
-        alt=f"What all heads answer to “{first}” and “{second}”: {spoken}.",
+        alt=f"What all heads answer to “{first}” and “{second}”: {description}.",
     )
 
 
@@ -105,13 +105,13 @@ def known_words(system: BundledSystem) -> list[str]:
 def measured(system: BundledSystem) -> str:
     """Say how well the heads did on test examples when the model was made."""
     metrics = {"matthews": "Matthews correlation", "pearson": "Pearson correlation"}
-    said = [
+    scores = [
         f"{name} {float(system.made[name]):.2f}"
         + (f" ({metrics[task.metric]})" if task.metric in metrics else "")
         for name, task in system.model.tasks.items()
         if name in system.made
     ]
-    return f"On new examples: {', '.join(said)}." if said else ""
+    return f"On new examples: {', '.join(scores)}." if scores else ""
 
 
 def _answering(

@@ -143,5 +143,5 @@ def check_breaking_dialogue(answer: Callable[..., Any]) -> None:
 
 
 def _states(tracker: Any, turns: Sequence[Sequence[str]]) -> tuple[dict[str, str], dict[str, str]]:
-    said = [(str(system), str(user)) for system, user in turns]
-    return tracker.track(said[:-1]).state, tracker.track(said).state
+    utterances = [(str(system), str(user)) for system, user in turns]
+    return tracker.track(utterances[:-1]).state, tracker.track(utterances).state

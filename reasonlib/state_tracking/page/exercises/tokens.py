@@ -118,9 +118,9 @@ def _gaps(
 ) -> torch.Tensor:
     """Return the differences (exchanges, N, D) that each exchange of two of N tokens makes."""
     plain, gaps = encode(tokens, words), []
-    for one, other in combinations(range(len(tokens)), 2):
+    for i, j in combinations(range(len(tokens)), 2):
         order = list(range(len(tokens)))
-        order[one], order[other] = other, one
+        order[i], order[j] = j, i
         outputs = encode(tokens[order], words)
         gaps.append((outputs[order] if back else outputs) - plain)
     return torch.stack(gaps)
@@ -216,16 +216,16 @@ def _ceiling(
 
     def within_reach(pair: str, value: str, text: str) -> bool:
         on_list = value in values if pooled else (pair, value) in listed
-        said = f" {value} " in f" {text} " if whole else value in text
+        in_text = f" {value} " in f" {text} " if whole else value in text
         if not run:
-            said = set(value.split()) <= set(text.split())
+            in_text = set(value.split()) <= set(text.split())
         if value == DONTCARE and dontcare:
             return True
         if pair in copied:
-            return said or (either and on_list)
+            return in_text or (either and on_list)
         return on_list
 
     right = [[within_reach(pair, value, text) for pair, value in state.items()] for text, state in test]
     if not turns:
-        return float(np.mean([one for turn in right for one in turn]))
+        return float(np.mean([reachable for turn in right for reachable in turn]))
     return float(np.mean([all(turn) for turn in right]))

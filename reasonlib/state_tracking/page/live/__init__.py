@@ -30,8 +30,8 @@ LONGEST = 320  # positions that the page carries; an older beginning is dropped
 
 def offers_fit(turn: Turn) -> bool:
     """Say whether every area that the system names is one that the user asked for, if any was."""
-    asked = {value for pair, value in turn.state.items() if pair.endswith("-area")}
-    return not asked or set(turn.system.split()) & set(AREAS) <= asked
+    areas = {value for pair, value in turn.state.items() if pair.endswith("-area")}
+    return not areas or set(turn.system.split()) & set(AREAS) <= areas
 
 
 @lru_cache(maxsize=2)
@@ -72,9 +72,9 @@ def state_table(dialogue: Dialogue, states: Sequence[dict[str, str]]) -> Picture
     before: dict[str, str] = {}
     for turn, state in zip(dialogue.turns, states, strict=True):
         new = [f"{pair} = {value}" for pair, value in state.items() if before.get(pair) != value]
-        said = f"<b>system</b> {html.escape(turn.system)}<br>" if turn.system else ""
-        said += f"<b>user</b> {html.escape(turn.user)}"
-        rows.append(f"<tr><td>{said}</td><td>{html.escape('; '.join(new)) or '(no change)'}</td></tr>")
+        cell = f"<b>system</b> {html.escape(turn.system)}<br>" if turn.system else ""
+        cell += f"<b>user</b> {html.escape(turn.user)}"
+        rows.append(f"<tr><td>{cell}</td><td>{html.escape('; '.join(new)) or '(no change)'}</td></tr>")
         before = state
     last = "; ".join(f"{pair} {value}" for pair, value in before.items())
     table = (
@@ -121,14 +121,14 @@ def tracking(
         raise ValueError("dialogues must hold at least one dialogue, got none")
     if not 0 <= start < len(dialogues):
         raise ValueError(f"start must be from 0 to {len(dialogues) - 1}, got {start}")
-    spoken = [[[said.system, said.user] for said in dialogue.turns] for dialogue in dialogues]
-    first = [(system, user) for system, user in spoken[start]]
+    utterances = [[[exchange.system, exchange.user] for exchange in dialogue.turns] for dialogue in dialogues]
+    first = [(system, user) for system, user in utterances[start]]
     if not 1 <= turn <= len(first):
         raise ValueError(f"turn must be from 1 to {len(first)}, got {turn}")
     if slot is not None and slot not in PAIRS:
         raise ValueError(f"slot must be a domain-slot pair such as {PAIRS[0]}, got {slot}")
     states = [tracker.track(first[: count + 1]).state for count in range(len(first))]
-    data = describe_network(tracker) | {"dialogues": spoken, "start": start, "turn": turn, "slot": slot}
+    data = describe_network(tracker) | {"dialogues": utterances, "start": start, "turn": turn, "slot": slot}
     return shell.figure(
         "tracking",
         label="Follow a dialogue and watch the state fill in",

@@ -24,11 +24,11 @@ def vote() -> Picture:
     """
     model = Vote(VoteConfig(length=len(DIGITS)))
     state = {"weight": torch.ones(1, len(DIGITS)), "bias": model.bias.detach()[None]}
-    said = f"The digits {' '.join(map(str, DIGITS))}: the vote says 1."
+    description = f"The digits {' '.join(map(str, DIGITS))}: the vote says 1."
     return live.figure(
         "vote",
         label="Change the digits and see the vote",
-        static=Picture(f"<p>{said}</p>", alt=said),
+        static=Picture(f"<p>{description}</p>", alt=description),
         scripts=SCRIPTS,
         data={"digits": DIGITS},
         models={"vote": live.pack_weights(state)},

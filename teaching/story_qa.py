@@ -22,7 +22,7 @@ def position_weights(words, width):
     return (1 - word) - unit * (1 - 2 * word)
 
 
-def where(story, question):
+def find_location(story, question):
     person = words(question)[-1]
     return next(words(sentence)[-1] for sentence in reversed(story) if person in words(sentence))
 
@@ -95,7 +95,7 @@ def last_sentence(story, question):
 
 
 def unstripped(story, question):
-    return where(story, question) + "."
+    return find_location(story, question) + "."
 
 
 def every_row(sentences, encode):
@@ -207,8 +207,8 @@ EDITION = {
             ),
         ],
     ),
-    "where": Solved(
-        where,
+    "find_location": Solved(
+        find_location,
         [
             Mistake(first_mention, "people move on", "the latest mention counts"),
             Mistake(last_sentence, "look for the name", "whose place it is"),

@@ -83,9 +83,9 @@ def predict(
     order = np.argsort(stories.lengths[chosen], kind="stable")
     for start in range(0, len(order), size):
         indices = order[start : start + size]
-        answered = model(stories.batch(chosen[indices], slots=slots).to(device))
-        answers[indices] = answered.logits.argmax(1).cpu().numpy()
-        attention = answered.weights.cpu().numpy()
+        output = model(stories.batch(chosen[indices], slots=slots).to(device))
+        answers[indices] = output.logits.argmax(1).cpu().numpy()
+        attention = output.weights.cpu().numpy()
         for row, position in enumerate(indices):
             kept = min(int(stories.lengths[chosen[position]]), slots)
             weights[position] = attention[row, :, :kept][:, ::-1]

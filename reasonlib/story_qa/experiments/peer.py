@@ -197,15 +197,15 @@ def run_peer(trial: Trial) -> Measured:
             seconds = time.process_time() - clock
         if name == "warm":  # what the first call in a process makes is made
             continue
-        tried, best = (
+        test_result, best = (
             evaluate_restarts(model, test),
             kept(evaluate_restarts(model, train), evaluate_restarts(model, valid)),
         )
         rate = starts * history.steps_done * recipe.batch_size / seconds
-        metrics |= {f"{name}.error": float(tried.error[best]), f"{name}.rate": rate}
+        metrics |= {f"{name}.error": float(test_result.error[best]), f"{name}.rate": rate}
         metrics |= {f"{name}.speed": rate / metrics["port.rate"]}
         steps += history.steps_done
-    metrics["together.mean_error"] = float(tried.error.mean())
+    metrics["together.mean_error"] = float(test_result.error.mean())
     return Measured(metrics=metrics, steps_done=steps, steps_planned=steps)
 
 

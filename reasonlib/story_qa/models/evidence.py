@@ -193,8 +193,8 @@ class EvidenceReader(nn.Module):
             hidden, weights = self.layer(hidden + ages + self.step[number], bias)
             if attention:
                 kept.append(weights)
-        ended = self.end(hidden)
+        normed = self.end(hidden)
         attention_weights = torch.stack(kept, dim=1) if attention else None
         return EvidenceReaderOutput(
-            self.answer(ended[:, 0]), self.mark(ended[:, 1:]).squeeze(-1), attention_weights
+            self.answer(normed[:, 0]), self.mark(normed[:, 1:]).squeeze(-1), attention_weights
         )

@@ -24,10 +24,10 @@ __all__ = [
     "MOST_WEIGHTS",
     "ONE_HOP_MARK",
     "PASS_MARK",
+    "check_find_location",
     "check_position_weights",
     "check_read_once",
     "check_two_hops",
-    "check_where",
     "two_facts",
 ]
 
@@ -132,17 +132,17 @@ def check_position_weights(answer: Callable[..., Any], seed: int) -> None:
     points=3,
     hint="Who is asked about? Walk through the story from its end until that name comes up.",
 )
-def check_where(answer: Callable[..., Any], seed: int) -> None:
-    """Check ``where(story, question)``: the place at which the person of a question of task 1 is now.
+def check_find_location(answer: Callable[..., Any], seed: int) -> None:
+    """Check ``find_location(story, question)``: the place at which the person of a question of task 1 is now.
 
     ``story`` is a tuple of sentences, oldest first. The answer is one word such as ``"kitchen"``.
     """
     for example in simulate(1, 400, seed=20_001 + seed):
         sentences = [words(sentence) for sentence in example.story]
         person = words(example.question)[-1]
-        seen = [sentence[-1] for sentence in sentences if sentence[0] == person]
+        rooms = [sentence[-1] for sentence in sentences if sentence[0] == person]
         right = example.answer[0]
-        if seen[0] == sentences[-1][-1] != right:
+        if rooms[0] == sentences[-1][-1] != right:
             continue  # two mistakes of one result: the next story tells them apart
         result = answer(example.story, example.question)
         shown = f"asked {example.question!r} after {' '.join(example.story[-4:])!r}"
@@ -154,7 +154,7 @@ def check_where(answer: Callable[..., Any], seed: int) -> None:
             f"{shown}, the answer is {right!r}",
             wrong={
                 f"{shown}, you gave the first place of {person.title()}: people move on, so the latest "
-                "sentence with the name counts": seen[0],
+                "sentence with the name counts": rooms[0],
                 f"{shown}, you gave the place of the last sentence, whoever it is about: look for the name": (
                     sentences[-1][-1]
                 ),

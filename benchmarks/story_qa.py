@@ -39,8 +39,8 @@ STARTS = 10  # networks that differ in their first weights; the source trains as
 def dense(stories, items, slots):
     """Word numbers of every memory and question of a batch: (B, S, W), (B, W) and the classes (B,)."""
     encoded = [
-        [stories.vocabulary.encode(words(each)) for each in (*one.story[-slots:][::-1], one.question)]
-        for one in (stories.examples[item] for item in items)
+        [stories.vocabulary.encode(words(each)) for each in (*example.story[-slots:][::-1], example.question)]
+        for example in (stories.examples[item] for item in items)
     ]
     longest = max(len(sentence) for each in encoded for sentence in each)
     story = torch.zeros(len(encoded), max(len(each) for each in encoded) - 1, longest, dtype=torch.long)
@@ -69,13 +69,13 @@ def answer(model, story, question):
 
     tying, slots = model.tying, story.shape[1]
     empty = (story == 0).all(-1)
-    made = {}
+    embedded = {}
     for table in {*tying.keys, *tying.values}:
-        made[table] = embed(story, table) + model.ages[table, :slots]
+        embedded[table] = embed(story, table) + model.ages[table, :slots]
     state = embed(question, tying.query)
     for key, value in zip(tying.keys, tying.values, strict=True):
-        scores = torch.einsum("bsd,bd->bs", made[key], state).masked_fill(empty, -torch.inf)
-        state = state + torch.einsum("bs,bsd->bd", scores.softmax(1), made[value])
+        scores = torch.einsum("bsd,bd->bs", embedded[key], state).masked_fill(empty, -torch.inf)
+        state = state + torch.einsum("bs,bsd->bd", scores.softmax(1), embedded[value])
     return state @ model.words[tying.answer].T
 
 
@@ -83,33 +83,33 @@ def train(model, batches, forward):
     optimiser = torch.optim.SGD(model.parameters(), lr=1e-4)
 
     def epoch():
-        for batch, wanted in batches:
+        for batch, labels in batches:
             optimiser.zero_grad()
-            functional.cross_entropy(forward(model, batch), wanted).backward()
+            functional.cross_entropy(forward(model, batch), labels).backward()
             optimiser.step()
 
     return epoch
 
 
 def networks():
-    for what, tasks, width, slots, size in (
+    for name, tasks, width, slots, size in (
         ("task 1, width 20, batches of 32", (1,), 20, 50, 32),
         ("all tasks, width 50, batches of 128", TASKS, 50, 130, 128),
     ):
-        examples = [one for task in tasks for one in simulate(task, 512 // len(tasks), seed=1)]
+        examples = [example for task in tasks for example in simulate(task, 512 // len(tasks), seed=1)]
         stories = encode(examples, build_vocabulary(examples))
         ranks = np.argsort(stories.lengths, kind="stable")
-        plan = [ranks[at : at + size] for at in range(0, len(ranks) - size + 1, size)]
+        plan = [ranks[start : start + size] for start in range(0, len(ranks) - size + 1, size)]
         model = MemoryNetwork(MemoryConfig(vocabulary=len(stories.vocabulary), width=width, slots=slots))
         shared = [(batch, batch.answer) for batch in (stories.batch(items, slots=slots) for items in plan)]
         plain = [dense(stories, items, slots) for items in plan]
-        plain = [((story, question), wanted) for story, question, wanted in plain]
+        plain = [((story, question), labels) for story, question, labels in plain]
         for (batch, _), (each, _) in zip(shared, plain, strict=True):  # both are the same network
             torch.testing.assert_close(model(batch).logits, answer(model, *each), atol=1e-4, rtol=1e-4)
         count = size * len(plan)
         ours = Timed(train(deepcopy(model), shared, lambda model, batch: model(batch).logits), count)
         theirs = Timed(train(deepcopy(model), plain, lambda model, batch: answer(model, *batch)), count)
-        yield f"train: {what}", "a vector for every memory", ours, theirs
+        yield f"train: {name}", "a vector for every memory", ours, theirs
         print_rates("questions", ours=ours, other=theirs)
 
 
@@ -117,26 +117,29 @@ def networks():
 
 
 def building():
-    examples = [one for task in TASKS for one in simulate(task, 100, seed=1)]
+    examples = [example for task in TASKS for example in simulate(task, 100, seed=1)]
     stories = encode(examples, build_vocabulary(examples))
-    plan = [range(at, at + 32) for at in range(0, len(stories) - 31, 32)]
+    plan = [range(start, start + 32) for start in range(0, len(stories) - 31, 32)]
     slots, longest = 50, 16
-    known = {}
-    for one in examples:
-        for sentence in (*one.story, one.question):
-            numbers = stories.vocabulary.encode(words(sentence))
-            known[sentence] = np.pad(numbers, (0, longest - len(numbers)))
-    told = [
-        np.array([known[each] for each in one.story[-slots:][::-1]]).reshape(-1, longest) for one in examples
+    padded = {}
+    for example in examples:
+        for sentence in (*example.story, example.question):
+            ids = stories.vocabulary.encode(words(sentence))
+            padded[sentence] = np.pad(ids, (0, longest - len(ids)))
+    memories = [
+        np.array([padded[each] for each in example.story[-slots:][::-1]]).reshape(-1, longest)
+        for example in examples
     ]
-    asked = np.array([known[one.question] for one in examples])
+    questions = np.array([padded[example.question] for example in examples])
 
     def copied():
         for items in plan:
-            story = np.zeros((len(items), max(len(told[item]) for item in items), longest), dtype=np.int64)
+            story = np.zeros(
+                (len(items), max(len(memories[item]) for item in items), longest), dtype=np.int64
+            )
             for row, item in enumerate(items):
-                story[row, : len(told[item])] = told[item]
-            torch.from_numpy(story), torch.from_numpy(asked[items.start : items.stop])
+                story[row, : len(memories[item])] = memories[item]
+            torch.from_numpy(story), torch.from_numpy(questions[items.start : items.stop])
             torch.from_numpy(stories.answer[items.start : items.stop])
 
     ours = Timed(lambda: [stories.batch(items, slots=slots) for items in plan], 32 * len(plan))
@@ -165,20 +168,20 @@ def telling():
 def task_files(task, folder):
     """The released files of a task, or simulated ones where the release is not at hand."""
     try:
-        told = data.locate(corpus.CORPORA["babi"])
-        return [corpus.path_of(told, task, split, "en") for split in ("train", "test")]
+        corpus_folder = data.locate(corpus.CORPORA["babi"])
+        return [corpus.path_of(corpus_folder, task, split, "en") for split in ("train", "test")]
     except data.DataError:
-        made = []
+        paths = []
         for split, seed in (("train", 1), ("test", 2)):
-            made.append(Path(folder) / f"qa{task}_{split}.txt")
-            made[-1].write_text(corpus.dumps(simulate(task, 1000, seed=seed)))
-        return made
+            paths.append(Path(folder) / f"qa{task}_{split}.txt")
+            paths[-1].write_text(corpus.dumps(simulate(task, 1000, seed=seed)))
+        return paths
 
 
-def ours(examples, held, port):
+def ours(examples, valid_size, port):
     """Functions that train our networks for some epochs, with the questions and networks of each."""
     vocabulary = build_vocabulary(examples)
-    stories, valid = encode(examples[:-held], vocabulary), encode(examples[-held:], vocabulary)
+    stories, valid = encode(examples[:-valid_size], vocabulary), encode(examples[-valid_size:], vocabulary)
     sizes = {"vocabulary": len(vocabulary), "width": port.width, "hops": port.hops, "slots": port.slots}
     model = MemoryNetwork(MemoryConfig(**sizes))
     recipe = Recipe(epochs=EPOCHS, batch_size=port.batch, noise=0.1)
@@ -189,15 +192,19 @@ def ours(examples, held, port):
         lambda: learn(model, stories, recipe, valid=valid, progress=False),
     )
 
-    ordered = encode_ordered(examples[:-held], vocabulary, port.width)
-    asked = encode_ordered(examples[-held:], vocabulary, port.width, like=ordered)
+    ordered_train = encode_ordered(examples[:-valid_size], vocabulary, port.width)
+    ordered_valid = encode_ordered(examples[-valid_size:], vocabulary, port.width, like=ordered_train)
     plan = RestartsRecipe(epochs=EPOCHS, batch_size=port.batch, linear_start=0.0)
     for starts in (1, STARTS):
         models = Restarts(RestartsConfig(restarts=starts, **sizes))
 
         def train(models=models):
             train_restarts(
-                models, ordered, plan, progress=False, on_epoch=lambda row: evaluate_restarts(models, asked)
+                models,
+                ordered_train,
+                plan,
+                progress=False,
+                on_epoch=lambda row: evaluate_restarts(models, ordered_valid),
             )
 
         drawn = len(stories) // port.batch * port.batch  # the few that fill no batch are left out
@@ -205,13 +212,13 @@ def ours(examples, held, port):
 
 
 def peers(folder):
-    with tempfile.TemporaryDirectory() as made:
+    with tempfile.TemporaryDirectory() as temporary:
         for task in PEER_TASKS:
-            files = task_files(task, made)
+            files = task_files(task, temporary)
             examples = corpus.read_file(files[0], task)
-            held = len(examples) // 10  # the last tenth of the questions, in both
+            valid_size = len(examples) // 10  # the last tenth of the questions, in both
             with PeerNetwork(folder, files[:1], files[1:]) as port:
-                for what, questions, count, call in ours(examples, held, port):
+                for name, questions, count, call in ours(examples, valid_size, port):
                     mine = Timed(call, count * EPOCHS * questions)
                     theirs = Timed(
                         lambda port=port, count=count: sum(port.train(EPOCHS) for _ in range(count)),
@@ -219,7 +226,7 @@ def peers(folder):
                         returns_seconds=True,
                     )
                     yield (
-                        f"task {task}, width {port.width}: {what}",
+                        f"task {task}, width {port.width}: {name}",
                         "vinhkhuc/MemN2N-babi-python",
                         mine,
                         theirs,

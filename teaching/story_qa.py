@@ -17,12 +17,12 @@ def read_once(query, keys, values):
 
 
 def position_weights(words, width):
-    place = torch.arange(1, words + 1)[:, None] / words
+    word = torch.arange(1, words + 1)[:, None] / words
     unit = torch.arange(1, width + 1) / width
-    return (1 - place) - unit * (1 - 2 * place)
+    return (1 - word) - unit * (1 - 2 * word)
 
 
-def where(story, question):
+def find_location(story, question):
     person = words(question)[-1]
     return next(words(sentence)[-1] for sentence in reversed(story) if person in words(sentence))
 
@@ -45,8 +45,8 @@ def two_hops(vocabulary, hops, *, width=30, slots=8, temporal=True, linear_start
 
 def encode_once(sentences, encode):
     rows = [tuple(row) for row in sentences.tolist()]
-    places = {row: at for at, row in enumerate(dict.fromkeys(rows))}
-    return encode(torch.tensor(list(places)))[[places[row] for row in rows]]
+    index_of = {row: index for index, row in enumerate(dict.fromkeys(rows))}
+    return encode(torch.tensor(list(index_of)))[[index_of[row] for row in rows]]
 
 
 def agreement(marks, needed, filled):
@@ -78,9 +78,9 @@ def mix(weights, values):
 
 def counted(words_from, units_from):
     def wrong(words, width):
-        place = torch.arange(words_from, words + words_from)[:, None] / words
+        word = torch.arange(words_from, words + words_from)[:, None] / words
         unit = torch.arange(units_from, width + units_from) / width
-        return (1 - place) - unit * (1 - 2 * place)
+        return (1 - word) - unit * (1 - 2 * word)
 
     return wrong
 
@@ -95,7 +95,7 @@ def last_sentence(story, question):
 
 
 def unstripped(story, question):
-    return where(story, question) + "."
+    return find_location(story, question) + "."
 
 
 def every_row(sentences, encode):
@@ -107,13 +107,13 @@ def row_by_row(sentences, encode):
 
 
 def neighbours_only(sentences, encode):
-    distinct, places = sentences.unique_consecutive(dim=0, return_inverse=True)
-    return encode(distinct)[places]
+    distinct, inverse = sentences.unique_consecutive(dim=0, return_inverse=True)
+    return encode(distinct)[inverse]
 
 
 def bags_of_words(sentences, encode):
-    distinct, places = sentences.sort(1).values.unique(dim=0, return_inverse=True)
-    return encode(distinct)[places]
+    distinct, inverse = sentences.sort(1).values.unique(dim=0, return_inverse=True)
+    return encode(distinct)[inverse]
 
 
 def never_looked_up(sentences, encode):
@@ -121,8 +121,8 @@ def never_looked_up(sentences, encode):
 
 
 def in_another_order(sentences, encode):
-    distinct, places = sentences.unique(dim=0, return_inverse=True)
-    return encode(distinct)[places.flip(0)]
+    distinct, inverse = sentences.unique(dim=0, return_inverse=True)
+    return encode(distinct)[inverse.flip(0)]
 
 
 def padding_too(marks, needed, filled):
@@ -207,8 +207,8 @@ EDITION = {
             ),
         ],
     ),
-    "where": Solved(
-        where,
+    "find_location": Solved(
+        find_location,
         [
             Mistake(first_mention, "people move on", "the latest mention counts"),
             Mistake(last_sentence, "look for the name", "whose place it is"),

@@ -22,14 +22,14 @@ OWN = {"unsafe": not sandbox.is_available()}
 UNSAFE = ["--unsafe"] if OWN["unsafe"] else []
 
 START = "from reasonlib.story_qa.page import exercises"
-WHERE = """
-def where(story, question):
+FIND_LOCATION = """
+def find_location(story, question):
     person = question.rstrip("?").split()[-1]
     for sentence in reversed(story):
         if sentence.split()[0] == person:
             return sentence.rstrip(".").split()[-1]
 """
-RIGHT = f"{WHERE}\nexercises.check_where(where)\n"
+RIGHT = f"{FIND_LOCATION}\nexercises.check_find_location(find_location)\n"
 STUB = """
 def position_weights(length, width):
     raise NotImplementedError
@@ -72,8 +72,8 @@ def test_answers_stubs_and_failing_cells(tmp_path):
         tmp_path, START, "%pip install nothing\n!ls", "1 / 0", RIGHT, STUB, "print('noise')", "%%bash\nexit 1"
     )
     graded = graded_alone(path)
-    assert list(graded.report.results) == ["where", "position_weights"]
-    assert graded.report.results["where"].passed
+    assert list(graded.report.results) == ["find_location", "position_weights"]
+    assert graded.report.results["find_location"].passed
     assert graded.report.results["position_weights"].untouched
     assert (graded.report.points, graded.report.possible) == (3, 5)
     division, bash = graded.failed
@@ -99,7 +99,10 @@ def test_a_chapter_is_graded_at_smoke_and_its_own_names_do_not_stand_for_answers
 
 
 def test_what_stopped_is_blamed_on_the_student_s_line(tmp_path):
-    answer = "def where(story, question):\n    return story[10_000]\n\nexercises.check_where(where)"
+    answer = (
+        "def find_location(story, question):\n    return story[10_000]\n\n"
+        "exercises.check_find_location(find_location)"
+    )
     (result,) = graded_alone(handed_in(tmp_path, START, answer)).report.results.values()
     assert "your code stopped at its line 2, `return story[10_000]`: IndexError" in result.message
 
@@ -108,7 +111,7 @@ def test_what_stopped_is_blamed_on_the_student_s_line(tmp_path):
     ("cells", "message"),
     [
         ((START, "x = 1"), "holds no exercise"),
-        (("exercises.check_where(where)",), "holds no exercise"),
+        (("exercises.check_find_location(find_location)",), "holds no exercise"),
         (
             (START, "exercises.check_flight(flight)"),
             "topic 'story_qa' has no exercise 'flight'; it has agreement",
@@ -131,7 +134,7 @@ def test_what_cannot_be_graded_is_one_line(tmp_path, cells, message):
 )
 def test_a_cell_that_ends_the_process_costs_that_cell_alone(tmp_path, cell):
     graded = notebook.grade_notebook(handed_in(tmp_path, START, cell, RIGHT), **OWN)
-    assert graded.report.results["where"].passed
+    assert graded.report.results["find_location"].passed
     assert graded.failed[0].startswith("code cell 2: the code ended the process")
 
 
@@ -152,13 +155,15 @@ def test_a_cell_that_ends_the_process_costs_that_cell_alone(tmp_path, cell):
 )
 def test_what_one_cell_does_costs_no_other_cell_its_grade(tmp_path, cell):
     path = handed_in(tmp_path, START, cell, "%%time\n" + RIGHT.lstrip())
-    assert notebook.grade_notebook(path, seconds=2, **OWN).report.results["where"].passed
+    assert notebook.grade_notebook(path, seconds=2, **OWN).report.results["find_location"].passed
 
 
 def test_no_process_of_a_notebook_outlives_its_grading(tmp_path):
     cell = "import subprocess\nsubprocess.Popen(['sleep', '4321.5'], start_new_session=False)"
     assert (
-        notebook.grade_notebook(handed_in(tmp_path, START, cell, RIGHT), **OWN).report.results["where"].passed
+        notebook.grade_notebook(handed_in(tmp_path, START, cell, RIGHT), **OWN)
+        .report.results["find_location"]
+        .passed
     )
     assert not [path for path in Path("/proc").glob("[0-9]*/cmdline") if b"4321.5" in _content(path)]
 
@@ -176,7 +181,7 @@ def test_nothing_is_written_through_a_link_that_a_notebook_left(tmp_path):
     cell = "import os\nos.remove('job.json')\n"
     cell += f"os.symlink({str(target)!r}, 'job.json')\nos._exit(0)"
     graded = notebook.grade_notebook(handed_in(tmp_path, START, cell, RIGHT), **OWN)
-    assert graded.report.results["where"].passed and target.read_text() == "the teacher's"
+    assert graded.report.results["find_location"].passed and target.read_text() == "the teacher's"
 
 
 def test_output_is_cut(tmp_path):
@@ -191,10 +196,10 @@ def test_output_is_cut(tmp_path):
 
 def test_a_loop_without_end_in_an_answer_costs_that_exercise_alone(tmp_path):
     answer = "def position_weights(length, width):\n    while True: pass\n\n"
-    path = handed_in(tmp_path, START, answer + "position_weights; exercises.check_where", RIGHT)
+    path = handed_in(tmp_path, START, answer + "position_weights; exercises.check_find_location", RIGHT)
     pristine = handed_in(tmp_path, START, RIGHT, STUB, name="pristine.ipynb")
     graded = notebook.grade_notebook(path, seconds=2, assignment=pristine, **OWN)
-    assert graded.report.results["where"].passed
+    assert graded.report.results["find_location"].passed
     assert "not done after 2 s" in graded.report.results["position_weights"].message
 
 
@@ -207,16 +212,16 @@ class Passed:
 
 checks.Exercise.__call__ = lambda self, answer, **named: Passed()
 checks.expect_equal = checks.expect = checks.expect_close = lambda *given, **named: None
-exercises.check_where = lambda answer: Passed()
+exercises.check_find_location = lambda answer: Passed()
 import json, os, sys
 for number in range(3, 12):
     try:
-        line = {"kind": "result", "name": "where", "passed": True, "points": 1000}
+        line = {"kind": "result", "name": "find_location", "passed": True, "points": 1000}
         os.write(number, ("\\n" + json.dumps(line) + "\\n").encode())
     except OSError:
         pass
 
-def where(story, question):
+def find_location(story, question):
     return "kitchen"
 """
 
@@ -225,21 +230,23 @@ def test_forged_results_and_patched_checks_count_for_nothing(tmp_path):
     pristine = handed_in(tmp_path, START, RIGHT, STUB, name="pristine.ipynb")
     graded = notebook.grade_notebook(handed_in(tmp_path, START, FORGED), assignment=pristine, **OWN)
     assert (graded.report.points, graded.report.possible) == (0, 5)
-    assert "the answer is" in graded.report.results["where"].message
+    assert "the answer is" in graded.report.results["find_location"].message
 
 
 def test_an_answer_for_the_notebook_s_cases_alone_earns_nothing(tmp_path):
     by_heart = f"""
 from reasonlib.grading import edition
-{WHERE}
-where = edition.Replay(exercises.check_where, where).answer()
-print(exercises.check_where(where))
+{FIND_LOCATION}
+find_location = edition.Replay(exercises.check_find_location, find_location).answer()
+print(exercises.check_find_location(find_location))
 """
     pristine = handed_in(tmp_path, START, RIGHT, name="pristine.ipynb")
     path = handed_in(tmp_path, START, by_heart)
-    assert not notebook.grade_notebook(path, assignment=pristine, **OWN).report.results["where"].passed
+    assert (
+        not notebook.grade_notebook(path, assignment=pristine, **OWN).report.results["find_location"].passed
+    )
     again = notebook.grade_notebook(path, assignment=pristine, seed=0, **OWN)
-    assert again.report.results["where"].passed
+    assert again.report.results["find_location"].passed
 
 
 def test_an_answer_that_ends_the_process_costs_that_exercise_alone(tmp_path):
@@ -247,7 +254,7 @@ def test_an_answer_that_ends_the_process_costs_that_exercise_alone(tmp_path):
     pristine = handed_in(tmp_path, START, STUB, RIGHT, name="pristine.ipynb")
     path = handed_in(tmp_path, START, answer, RIGHT)
     graded = notebook.grade_notebook(path, assignment=pristine, **OWN)
-    assert graded.report.results["where"].passed
+    assert graded.report.results["find_location"].passed
     assert "ended the process" in graded.report.results["position_weights"].message
 
 
@@ -283,7 +290,7 @@ assert os.getppid() in (0, 1, 2), "other processes"
 """
     with listener:
         graded = notebook.grade_notebook(handed_in(tmp_path, START, spy, RIGHT))
-    assert graded.report.results["where"].passed and graded.failed == ()
+    assert graded.report.results["find_location"].passed and graded.failed == ()
     assert not (tmp_path / "forged.txt").exists()
 
 
@@ -389,8 +396,8 @@ def test_a_notebook_out_of_time_is_listed_with_the_reason(tmp_path):
 
 
 def test_named_exercises_alone():
-    report = checks.grade("story_qa", {}, names=["where", "best_span"])
-    assert list(report.results) == ["where", "best_span"]
+    report = checks.grade("story_qa", {}, names=["find_location", "best_span"])
+    assert list(report.results) == ["find_location", "best_span"]
     assert {one.name for one in checks.exercises("story_qa")} == set(checks.grade("story_qa", {}).results)
     with pytest.raises(UserError, match=r"topic 'story_qa' has no exercise 'fly'; it has "):
         checks.grade("story_qa", {}, names=["fly"])
@@ -420,7 +427,7 @@ def test_csv_feedback_and_what_could_not_be_graded(tmp_path):
     first, second = json.loads(done.stdout)
     assert "cannot be read" in first["problem"] and second["points"] == 3
     head, one, two = table.read_text().splitlines()
-    assert head == "student,notebook,points,possible,where,problem"
+    assert head == "student,notebook,points,possible,find_location,problem"
     assert "cannot be read" in one and ",3,3,3" in two
     assert "3 of 3 points" in (pages / "ada.html").read_text()
     assert "Not graded" in (pages / "absent.html").read_text()

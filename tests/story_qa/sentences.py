@@ -9,10 +9,10 @@ from reasonlib.story_qa.data.tokens import answer_classes, encode_sentences
 
 def tokenizer_of(examples):
     """Return a tokenizer of the words in stories and questions."""
-    return word_tokenizer([text for one in examples for text in (*one.story, one.question)])
+    return word_tokenizer([text for example in examples for text in (*example.story, example.question)])
 
 
-EXAMPLES = [one for task in (1, 3, 8, 19) for one in simulate(task, 4, seed=3)]
+EXAMPLES = [example for task in (1, 3, 8, 19) for example in simulate(task, 4, seed=3)]
 TOKENIZER = tokenizer_of(EXAMPLES)
 ANSWERS = answer_classes(EXAMPLES)
 STORIES = encode_sentences(EXAMPLES, TOKENIZER, ANSWERS)
@@ -22,8 +22,8 @@ SLOTS = 12
 def encode_parts(train, test):
     """Encode both parts with the words and answers of the first; return those words and answers, too."""
     tokenizer, answers = tokenizer_of(train), answer_classes(train)
-    learnt, held = (encode_sentences(part, tokenizer, answers) for part in (train, test))
-    return learnt, held, tokenizer, answers
+    train_set, test_set = (encode_sentences(part, tokenizer, answers) for part in (train, test))
+    return train_set, test_set, tokenizer, answers
 
 
 def tiny(tokenizer=TOKENIZER, **changes):

@@ -62,9 +62,9 @@ def test_sentences(text, expected):
 
 
 def test_a_simulated_story_is_read_from_its_file():
-    told = simulate(1, 2, seed=3)
-    assert told[0].group == told[1].group
-    assert split_sentences(dumps(told)) == list(told[1].story)
+    examples = simulate(1, 2, seed=3)
+    assert examples[0].group == examples[1].group
+    assert split_sentences(dumps(examples)) == list(examples[1].story)
     with pytest.raises(UserError, match="a second story begins at line 3 of the text"):
         split_sentences("1 Mary is here.\n2 John left.\n1 Mary is there.")
 
@@ -73,16 +73,20 @@ def test_a_simulated_story_is_read_from_its_file():
 
 
 def test_the_shipped_network_answers_and_says_where_it_looked():
-    found = answer(STORY, "Where is the milk?")
-    assert found.text == "garden" and str(found) == "garden"
-    assert found.sentences == ("Mary took the milk.", "John went to the office.", "Mary moved to the garden.")
-    assert found.weights.shape == (3, 3) and found.look == "hop"
-    np.testing.assert_allclose(found.weights.sum(1), 1, atol=1e-5)
-    assert {0, 2} <= set(found.weights.argmax(1).tolist())
-    assert found.others[0] == ("garden", found.confidence) and len(found.others) == 5
-    shares = [share for _, share in found.others]
+    result = answer(STORY, "Where is the milk?")
+    assert result.text == "garden" and str(result) == "garden"
+    assert result.sentences == (
+        "Mary took the milk.",
+        "John went to the office.",
+        "Mary moved to the garden.",
+    )
+    assert result.weights.shape == (3, 3) and result.look == "hop"
+    np.testing.assert_allclose(result.weights.sum(1), 1, atol=1e-5)
+    assert {0, 2} <= set(result.weights.argmax(1).tolist())
+    assert result.others[0] == ("garden", result.confidence) and len(result.others) == 5
+    shares = [share for _, share in result.others]
     assert shares == sorted(shares, reverse=True) and sum(shares) <= 1 + 1e-6
-    assert found.notes == () and found.support is None and found.expected is None
+    assert result.notes == () and result.support is None and result.expected is None
 
 
 @pytest.mark.parametrize(
@@ -99,8 +103,8 @@ def test_the_shipped_network_answers_and_says_where_it_looked():
     ],
 )
 def test_questions_as_people_type_them(question, text, note):
-    found = answer(STORY, question)
-    assert found.text == text and found.notes == ((note,) if note else ())
+    result = answer(STORY, question)
+    assert result.text == text and result.notes == ((note,) if note else ())
 
 
 def test_what_is_no_english_is_said():
@@ -126,26 +130,26 @@ def network(**settings):
 def test_the_same_answer_and_weights_as_in_evaluation(encoding):
     stories, vocabulary, model = network(slots=60)
     answers, weights = predict(model, encode(stories, vocabulary, encoding))
-    for one, word, looked in zip(stories, answers, weights, strict=True):
-        found = ask_memory(model, vocabulary, one.story, one.question, encoding=encoding)
-        assert found.text == vocabulary.token_of(int(word)) or word < 2, "<pad> and <unk> are no answers"
-        np.testing.assert_allclose(found.weights, looked, atol=1e-6)
+    for example, word, attention in zip(stories, answers, weights, strict=True):
+        result = ask_memory(model, vocabulary, example.story, example.question, encoding=encoding)
+        assert result.text == vocabulary.token_of(int(word)) or word < 2, "<pad> and <unk> are no answers"
+        np.testing.assert_allclose(result.weights, attention, atol=1e-6)
 
 
 def test_a_story_that_does_not_fit_into_memory():
     stories, vocabulary, model = network(slots=4)
-    one = max(stories, key=lambda one: len(one.story))
-    found = ask_memory(model, vocabulary, one.story, one.question)
-    assert found.notes == ("it remembers the latest 4 sentences and has forgotten those before",)
-    assert (found.weights[:, :-4] == 0).all() and found.weights.shape == (3, len(one.story))
-    short = ask_memory(model, vocabulary, one.story[-4:], one.question)
-    assert found.text == short.text and short.notes == ()
-    np.testing.assert_allclose(found.weights[:, -4:], short.weights, atol=1e-6)
+    example = max(stories, key=lambda example: len(example.story))
+    result = ask_memory(model, vocabulary, example.story, example.question)
+    assert result.notes == ("it remembers the latest 4 sentences and has forgotten those before",)
+    assert (result.weights[:, :-4] == 0).all() and result.weights.shape == (3, len(example.story))
+    short = ask_memory(model, vocabulary, example.story[-4:], example.question)
+    assert result.text == short.text and short.notes == ()
+    np.testing.assert_allclose(result.weights[:, -4:], short.weights, atol=1e-6)
 
 
 def test_words_it_does_not_know_are_named_once():
-    found = answer("Rhea loves the milk. Rhea went to the garden.", "Where is Rhea's milk?")
-    assert found.notes == (
+    result = answer("Rhea loves the milk. Rhea went to the garden.", "Where is Rhea's milk?")
+    assert result.notes == (
         "it has never met these words, so the answer may mean nothing: rhea, loves, rhea's",
     )
     assert (
@@ -168,11 +172,11 @@ def test_lists_are_told_with_spaces():
 
 
 def test_a_picture_marks_what_is_known():
-    one = simulate(1, 3, seed=8)[2]
-    found = answer(" ".join(one.story), one.question).labelled(one)
-    assert found.support == one.support and found.expected == one.answer[0]
-    shown = found.picture()
-    assert "needed" in shown.html and one.question in shown.alt and "Hop 3 reads" in shown.alt
+    example = simulate(1, 3, seed=8)[2]
+    result = answer(" ".join(example.story), example.question).labelled(example)
+    assert result.support == example.support and result.expected == example.answer[0]
+    shown = result.picture()
+    assert "needed" in shown.html and example.question in shown.alt and "Hop 3 reads" in shown.alt
     noted = answer("Bob went to the garden.", "Where is Bob?")
     assert "It has never met this word" in noted._repr_html_() and "needed" not in noted.picture().html
 
@@ -191,9 +195,9 @@ def test_a_picture_marks_what_is_known():
     ],
 )
 def test_a_name_that_the_story_has_not_is_told(model, question, notes):
-    found = answer("Mary took the apple. Mary went to the garden.", question, model)
-    assert len(found.notes) == len(notes)
-    assert all(note.startswith(start) for note, start in zip(found.notes, notes, strict=True))
+    result = answer("Mary took the apple. Mary went to the garden.", question, model)
+    assert len(result.notes) == len(notes)
+    assert all(note.startswith(start) for note, start in zip(result.notes, notes, strict=True))
 
 
 # Mistakes
@@ -221,11 +225,11 @@ def test_a_mistake_is_one_clear_line(story, question, model, message):
 def test_a_name_is_looked_up_on_the_hub_once(monkeypatch):
     import huggingface_hub
 
-    asked = []
+    requested = []
 
     class Hub:
         def model_info(self, name, timeout):
-            asked.append(name)
+            requested.append(name)
             raise ConnectionError("no network here")
 
     monkeypatch.setattr(huggingface_hub, "HfApi", Hub)
@@ -233,7 +237,7 @@ def test_a_name_is_looked_up_on_the_hub_once(monkeypatch):
         UserError, match="org/reader: there is no such folder, and the hub or its cache has no"
     ):
         answer(STORY, "Where?", "org/reader")
-    assert asked == ["org/reader"]
+    assert requested == ["org/reader"]
 
 
 # The fine-tuned encoder
@@ -250,33 +254,33 @@ def reader():
 
 
 def test_the_encoder_answers_with_the_attention_of_each_layer(reader):
-    found = ask_reader(reader, split_sentences(STORY), "Where is the milk?")
-    assert found.text in reader.answers and len(found.others) == 3
-    assert found.look == "layer" and found.weights.shape == (2, 3) and found.notes == ()
-    assert (found.weights > 0).all() and (found.weights.sum(1) < 1).all(), "the question is looked at too"
-    assert "Weight at layer" in found.picture().html
+    result = ask_reader(reader, split_sentences(STORY), "Where is the milk?")
+    assert result.text in reader.answers and len(result.others) == 3
+    assert result.look == "layer" and result.weights.shape == (2, 3) and result.notes == ()
+    assert (result.weights > 0).all() and (result.weights.sum(1) < 1).all(), "the question is looked at too"
+    assert "Weight at layer" in result.picture().html
 
     # by hand: the attention of [CLS] on the second sentence, in the first layer
     tokenizer, encoder = reader.tokenizer, reader.model.encoder
-    parts = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in found.sentences]
-    asked = tokenizer("Where is the milk?", add_special_tokens=False)["input_ids"]
-    marks = [tokenizer.cls_token_id, *asked, tokenizer.sep_token_id]
+    parts = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in result.sentences]
+    question_ids = tokenizer("Where is the milk?", add_special_tokens=False)["input_ids"]
+    marks = [tokenizer.cls_token_id, *question_ids, tokenizer.sep_token_id]
     ids = torch.tensor([[*marks, *(token for part in parts for token in part), tokenizer.sep_token_id]])
     segments = (torch.arange(ids.shape[1]) >= len(marks)).long()[None]
     with torch.no_grad():
         heads = encoder(input_ids=ids, token_type_ids=segments, output_attentions=True).attentions[0]
     begin = len(marks) + len(parts[0])
     expected = heads[0, :, 0, begin : begin + len(parts[1])].sum(-1).mean()
-    assert found.weights[0, 1] == pytest.approx(float(expected), abs=1e-6)
+    assert result.weights[0, 1] == pytest.approx(float(expected), abs=1e-6)
 
 
 def test_the_encoder_says_what_it_left_out_and_what_it_does_not_know(reader):
     long = ["Mary took the milk."] * 9
-    found = ask_reader(reader, long, "Where is the milk?")
-    assert found.notes == (
+    result = ask_reader(reader, long, "Where is the milk?")
+    assert result.notes == (
         "the story is longer than the 40 tokens it can read: the first 3 sentences were left out",
     )
-    assert (found.weights[:, :3] == 0).all() and (found.weights[:, 3:] > 0).all()
+    assert (result.weights[:, :3] == 0).all() and (result.weights[:, 3:] > 0).all()
     assert ask_reader(reader, ["Rhea took the milk."], "Where?").notes[0].endswith(": rhea")
     with pytest.raises(UserError, match="question must fit into 40 tokens, got 50; ask a shorter question"):
         ask_reader(reader, ["Mary took the milk."], "milk " * 50)
@@ -334,29 +338,29 @@ def finder(tmp_path_factory):
 
 
 def test_an_extractive_reader_points_at_the_answer(finder):
-    found = answer(
+    result = answer(
         "Nothing is here. Gold silver coin lies here. Nothing.", "Where is the treasure?", str(finder)
     )
-    assert found.text == "Gold silver coin" and found.look == "pointer" and found.notes == ()
-    assert found.weights.shape == (1, 3) and found.weights.argmax() == 1
-    assert found.weights.sum() == pytest.approx(1) and 0.5 < found.confidence <= 1
-    assert found.others == (("Gold silver coin", found.confidence),)
+    assert result.text == "Gold silver coin" and result.look == "pointer" and result.notes == ()
+    assert result.weights.shape == (1, 3) and result.weights.argmax() == 1
+    assert result.weights.sum() == pytest.approx(1) and 0.5 < result.confidence <= 1
+    assert result.others == (("Gold silver coin", result.confidence),)
 
 
-@pytest.mark.parametrize("place", [0, 3, 6, 20, 39, 40])
-def test_a_long_story_is_read_through_windows_that_overlap(finder, place):
-    story = [*TREASURE[:place], "Here lies gold coin.", *TREASURE[place:]]
-    found = answer(" ".join(story), "Where is the treasure?", str(finder))
-    assert found.text == "gold coin" and found.weights.argmax() == place
+@pytest.mark.parametrize("position", [0, 3, 6, 20, 39, 40])
+def test_a_long_story_is_read_through_windows_that_overlap(finder, position):
+    story = [*TREASURE[:position], "Here lies gold coin.", *TREASURE[position:]]
+    result = answer(" ".join(story), "Where is the treasure?", str(finder))
+    assert result.text == "gold coin" and result.weights.argmax() == position
     assert re.fullmatch(
-        r"the story is longer than 48 tokens: it was read through \d+ windows", found.notes[0]
+        r"the story is longer than 48 tokens: it was read through \d+ windows", result.notes[0]
     )
-    assert found.weights.sum() == pytest.approx(1)
+    assert result.weights.sum() == pytest.approx(1)
 
 
 def test_the_question_is_no_part_of_the_answer(finder):
-    found = answer("Nothing is here.", "Where is the gold coin?", str(finder))
-    assert "gold" not in found.text and found.text in "Nothing is here."
+    result = answer("Nothing is here.", "Where is the gold coin?", str(finder))
+    assert "gold" not in result.text and result.text in "Nothing is here."
     with pytest.raises(UserError, match="the question leaves no room for the story in 48 tokens"):
         answer("Nothing is here.", "gold " * 40, str(finder))
 
@@ -368,8 +372,8 @@ def test_a_reader_that_finds_no_answer_likelier_says_so(finder):
     try:
         with torch.no_grad():
             words[tokenizer.cls_token_id] = torch.tensor([1.0, 1.0, 0, 0, 0, 0, 0, 0])
-        found = ask_span(model, tokenizer, ["Nothing is here."], "Where?")
-        assert found.notes == ("the model finds it more probable that the story does not say",)
+        result = ask_span(model, tokenizer, ["Nothing is here."], "Where?")
+        assert result.notes == ("the model finds it more probable that the story does not say",)
     finally:
         with torch.no_grad():
             words.copy_(kept)
@@ -398,9 +402,9 @@ def test_the_command_answers_and_draws(tmp_path):
     file.write_text(STORY.replace("Mary", "Rhea"))
     result = call(file, "--question", "Where is the milk?")
     assert "note: it has never met this word, so the answer may mean nothing: rhea\n" in result.stdout
-    (told,) = json.loads(call("-", "--question", "Where is the milk?", "--json", text=STORY).stdout)
-    assert told["answer"] == "garden" and told["look"] == "hop" and told["notes"] == []
-    assert np.shape(told["weights"]) == (3, 3) and told["others"][0] == ["garden", told["confidence"]]
+    (record,) = json.loads(call("-", "--question", "Where is the milk?", "--json", text=STORY).stdout)
+    assert record["answer"] == "garden" and record["look"] == "hop" and record["notes"] == []
+    assert np.shape(record["weights"]) == (3, 3) and record["others"][0] == ["garden", record["confidence"]]
 
 
 def test_the_command_tells_a_mistake_in_one_line():
@@ -418,6 +422,6 @@ def test_the_command_tells_a_mistake_in_one_line():
 )
 @pytest.mark.parametrize(("question", "expected"), RHEA_ASKED.items())
 def test_the_four_questions_of_the_source(question, expected):
-    found = answer(RHEA, question, os.environ["REASONLIB_QA_MODEL"])
-    assert isinstance(found, Answer)
-    assert expected in found.text.lower().strip(" .")
+    result = answer(RHEA, question, os.environ["REASONLIB_QA_MODEL"])
+    assert isinstance(result, Answer)
+    assert expected in result.text.lower().strip(" .")

@@ -13,7 +13,7 @@ from reasonlib.story_qa.models.baselines import BagOfWords, MostFrequent, StoryL
 from reasonlib.training.batching import pad
 
 
-def asked(question, *answer):
+def example_of(question, *answer):
     return Example(task=1, story=("Mary is here.",), question=question, answer=answer, support=(), group=0)
 
 
@@ -23,26 +23,26 @@ def asked(question, *answer):
 def test_the_commonest_answer_to_each_form_of_question():
     counted = MostFrequent.fit(
         [
-            asked("Where is Mary?", "park"),
-            asked("Where is John?", "park"),
-            asked("Where is Mary?", "hall"),
-            asked("How many objects is Mary carrying?", "two"),
+            example_of("Where is Mary?", "park"),
+            example_of("Where is John?", "park"),
+            example_of("Where is Mary?", "hall"),
+            example_of("How many objects is Mary carrying?", "two"),
         ]
     )
-    assert counted.answer(asked("Where is Sandra?", "?")) == "park"
-    assert counted.answer(asked("How many apples are there?", "?")) == "two"
-    assert counted.answer(asked("Who gave the milk?", "?")) == "park"  # the commonest of all
-    assert counted.answer(asked("WHERE IS john?", "?")) == "park"
+    assert counted.answer(example_of("Where is Sandra?", "?")) == "park"
+    assert counted.answer(example_of("How many apples are there?", "?")) == "two"
+    assert counted.answer(example_of("Who gave the milk?", "?")) == "park"  # the commonest of all
+    assert counted.answer(example_of("WHERE IS john?", "?")) == "park"
 
 
 def test_equal_counts_are_settled_by_the_alphabet():
-    examples = [asked("Where is Mary?", place) for place in ("park", "hall", "attic", "hall", "attic")]
+    examples = [example_of("Where is Mary?", answer) for answer in ("park", "hall", "attic", "hall", "attic")]
     for order in (examples, examples[::-1]):
         assert MostFrequent.fit(order).answers == {"where is": "attic"}
 
 
 def test_a_list_is_answered_as_a_whole():
-    counted = MostFrequent.fit([asked("What is Mary carrying?", "milk", "apple")])
+    counted = MostFrequent.fit([example_of("What is Mary carrying?", "milk", "apple")])
     assert counted.otherwise == "milk,apple"
 
 
@@ -51,7 +51,7 @@ def test_a_list_is_answered_as_a_whole():
 
 @pytest.fixture(scope="module")
 def bags():
-    examples = [one for task in (1, 2) for one in simulate(task, 6, seed=0)]
+    examples = [example for task in (1, 2) for example in simulate(task, 6, seed=0)]
     return encode(examples, build_vocabulary(examples), "bag")
 
 
@@ -61,12 +61,14 @@ def test_a_bag_of_words_counts_every_word_of_story_and_question(bags):
     logits = model(batch)
     assert logits.shape == (len(bags), len(bags.vocabulary))
     for row, example in enumerate(bags.examples):
-        told, question = torch.zeros(len(bags.vocabulary)), torch.zeros(len(bags.vocabulary))
+        story_counts, question_counts = torch.zeros(len(bags.vocabulary)), torch.zeros(len(bags.vocabulary))
         for word in bags.vocabulary.encode([w for text in example.story for w in words(text)]):
-            told[word] += 1
+            story_counts[word] += 1
         for word in bags.vocabulary.encode(words(example.question)):
-            question[word] += 1
-        hidden = torch.cat([(1 + told).log(), question]) @ model.hidden.weight.T + model.hidden.bias
+            question_counts[word] += 1
+        hidden = (
+            torch.cat([(1 + story_counts).log(), question_counts]) @ model.hidden.weight.T + model.hidden.bias
+        )
         expected = hidden.clamp(min=0) @ model.answer.weight.T + model.answer.bias
         torch.testing.assert_close(logits[row], expected)
 
@@ -119,11 +121,11 @@ def test_an_lstm_in_its_equations():
 def test_padding_does_not_reach_an_lstm():
     torch.manual_seed(0)
     model = StoryLSTM(vocabulary=11, width=6)
-    one = torch.tensor([[3, 4, 0, 0], [5, 6, 7, 8]])
-    other = torch.tensor([[3, 4, 9, 2], [5, 6, 7, 8]])
+    padded = torch.tensor([[3, 4, 0, 0], [5, 6, 7, 8]])
+    changed = torch.tensor([[3, 4, 9, 2], [5, 6, 7, 8]])
     lengths = torch.tensor([2, 4])
-    assert torch.equal(model(one, lengths), model(other, lengths))
-    assert not torch.equal(model(one, torch.tensor([4, 4])), model(other, torch.tensor([4, 4])))
+    assert torch.equal(model(padded, lengths), model(changed, lengths))
+    assert not torch.equal(model(padded, torch.tensor([4, 4])), model(changed, torch.tensor([4, 4])))
 
 
 def test_the_null_word_is_zero_and_stays_zero():

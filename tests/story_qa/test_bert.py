@@ -23,7 +23,7 @@ from reasonlib.story_qa.experiments import pretrain
 from reasonlib.story_qa.models import bert
 from reasonlib.story_qa.models.bert import AnswerReader, SpanOutput, SpanReader, load_encoder
 
-EXAMPLES = [one for task in (1, 3, 8) for one in simulate(task, 5, seed=3)]
+EXAMPLES = [example for task in (1, 3, 8) for example in simulate(task, 5, seed=3)]
 TOKENIZER = tokenizer_of(EXAMPLES)
 CLS, SEP = TOKENIZER.cls_token_id, TOKENIZER.sep_token_id
 SIZES = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 32}
@@ -43,7 +43,7 @@ def encoder():
 @pytest.fixture
 def batch():
     tokens = StoryTokens(TOKENIZER)
-    return stack([tokens.pair(one.question, one.story[-6:]) for one in EXAMPLES[:8]])
+    return stack([tokens.pair(example.question, example.story[-6:]) for example in EXAMPLES[:8]])
 
 
 # Pairs
@@ -69,20 +69,20 @@ def test_the_transformers_tokenizer_packs_the_same_pair():
         tokenizer_object=TOKENIZER.backend_tokenizer, **TOKENIZER.special_tokens_map
     )
     peer.backend_tokenizer.post_processor = BertProcessing(("[SEP]", SEP), ("[CLS]", CLS))
-    for one in EXAMPLES[:3]:
-        theirs = peer(one.question, " ".join(one.story), return_token_type_ids=True)
-        ours = StoryTokens(TOKENIZER).pair(one.question, one.story)
+    for example in EXAMPLES[:3]:
+        theirs = peer(example.question, " ".join(example.story), return_token_type_ids=True)
+        ours = StoryTokens(TOKENIZER).pair(example.question, example.story)
         assert theirs["input_ids"] == ours.tokens and theirs["token_type_ids"] == ours.segments
 
 
 def test_a_story_longer_than_512_tokens_drops_its_oldest_sentences_and_says_how_many():
-    story = [f"Mary went to the {place}." for place in ("garden", "kitchen") for _ in range(60)]
+    story = [f"Mary went to the {room}." for room in ("garden", "kitchen") for _ in range(60)]
     tokens = StoryTokens(TOKENIZER)
-    each = len(tokens.sentence(story[0]))
-    assert each * len(story) > 512
+    sentence_length = len(tokens.sentence(story[0]))
+    assert sentence_length * len(story) > 512
     pair = tokens.pair("Where is Mary?", story)
-    kept = (512 - 3 - 4) // each
-    assert pair.dropped == 120 - kept and 512 - each < len(pair.tokens) <= 512
+    kept = (512 - 3 - 4) // sentence_length
+    assert pair.dropped == 120 - kept and 512 - sentence_length < len(pair.tokens) <= 512
     assert pair.tokens == tokens.pair("Where is Mary?", story[-kept:]).tokens
     assert tokens.pair("Where is Mary?", story[-kept:]).dropped == 0
 
@@ -116,22 +116,22 @@ def test_a_question_alone_may_not_fit():
 
 
 def test_each_sentence_is_tokenised_once():
-    asked = []
+    tokenised = []
 
     class Counting:
         cls_token_id, sep_token_id = CLS, SEP
 
         def __call__(self, text, **options):
-            asked.append(text)
+            tokenised.append(text)
             return TOKENIZER(text, **options)
 
     tokens = StoryTokens(Counting())
-    for one in EXAMPLES:
-        tokens.pair(one.question, one.story)
+    for example in EXAMPLES:
+        tokens.pair(example.question, example.story)
     assert (
-        len(asked)
-        == len(set(asked))
-        == len({text for one in EXAMPLES for text in (*one.story, one.question)})
+        len(tokenised)
+        == len(set(tokenised))
+        == len({text for example in EXAMPLES for text in (*example.story, example.question)})
     )
 
 
@@ -267,9 +267,9 @@ def tiny_pretraining():
 def test_an_encoder_comes_back_from_its_folder(folder, batch, monkeypatch):
     encoder, tokenizer = load_encoder(folder)
     assert next(encoder.parameters()).dtype == torch.float32  # half precision on disk only
-    for one in EXAMPLES:
-        assert StoryTokens(tokenizer).pair(one.question, one.story) == StoryTokens(TOKENIZER).pair(
-            one.question, one.story
+    for example in EXAMPLES:
+        assert StoryTokens(tokenizer).pair(example.question, example.story) == StoryTokens(TOKENIZER).pair(
+            example.question, example.story
         )
     before = AnswerReader(tiny_pretraining().bert, answers=3).eval()
     after = AnswerReader(encoder, answers=3).eval()

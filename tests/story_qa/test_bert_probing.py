@@ -71,8 +71,8 @@ def test_a_gap_is_filled_where_it_is(encoder, tokens):
     pair = tokens.pair(" ".join(sentences[:3]), sentences[3:])
     names = tokens.tokenizer.convert_ids_to_tokens(pair.tokens)
     board = [
-        probes.MaskedWord(place, name, guess if place == names.index("went") else ())
-        for place, name in enumerate(names)
+        probes.MaskedWord(index, name, guess if index == names.index("went") else ())
+        for index, name in enumerate(names)
         if name.isalpha()
     ]
     assert bert_probing.gap_guesses(board, tokens, sentences, {0: 1}) == ["went     hallway 0.50"]

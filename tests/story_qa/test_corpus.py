@@ -58,8 +58,8 @@ def test_supporting_ids_count_questions_and_positions_do_not(tmp_path):
 def test_list_answers_and_the_order_of_supports_are_kept():
     (listed,) = corpus.parse(TASK_8.splitlines(), "here", task=8)
     assert listed.answer == ("milk", "apple")
-    deduced, again = corpus.parse(TASK_15.splitlines(), "here", task=15)
-    assert deduced.support == (1, 0) and again == deduced
+    deduced, repeated = corpus.parse(TASK_15.splitlines(), "here", task=15)
+    assert deduced.support == (1, 0) and repeated == deduced
 
 
 def test_line_ends_of_other_systems_are_read():
@@ -79,9 +79,9 @@ def test_simulated_stories_survive_the_text_format(tmp_path, task):
     examples = simulate(task, 60, seed=3)
     path = tmp_path / f"qa{task}_train.txt"
     corpus.write(examples, path)
-    again = corpus.read_file(path)
-    assert again == examples
-    assert corpus.dumps(again) == path.read_text()
+    round_trip = corpus.read_file(path)
+    assert round_trip == examples
+    assert corpus.dumps(round_trip) == path.read_text()
 
 
 @pytest.mark.parametrize(
@@ -186,10 +186,12 @@ def test_mistakes_in_what_to_read(tmp_path, arguments, message):
 
 
 def test_writing_refuses_questions_that_disagree_about_their_story():
-    one, two = simulate(1, 2, seed=0)
-    other = Example(**{**{name: getattr(two, name) for name in Example.__slots__}, "story": two.story[1:]})
+    first, second = simulate(1, 2, seed=0)
+    other = Example(
+        **{**{name: getattr(second, name) for name in Example.__slots__}, "story": second.story[1:]}
+    )
     with pytest.raises(ValueError, match="questions of story 0 disagree about its first 2 sentences"):
-        corpus.dumps([one, other])
+        corpus.dumps([first, other])
 
 
 def test_stories_of_several_tasks_are_kept_apart():
@@ -208,7 +210,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "replace", fails)
     with pytest.raises(OSError, match="disk full"):
         corpus.write(simulate(1, 5), path)
-    assert path.read_text() == "before" and [one.name for one in tmp_path.iterdir()] == ["qa1_x.txt"]
+    assert path.read_text() == "before" and [file.name for file in tmp_path.iterdir()] == ["qa1_x.txt"]
 
 
 def test_the_registered_archives():

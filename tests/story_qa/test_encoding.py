@@ -16,14 +16,14 @@ JOHN = "John went to the hallway."
 BACK = "Mary went to the garden."
 
 
-def example(*story, question="Where is Mary?", answer=("garden",), support=(0,), task=1, group=0):
+def make_example(*story, question="Where is Mary?", answer=("garden",), support=(0,), task=1, group=0):
     return Example(task=task, story=story, question=question, answer=answer, support=support, group=group)
 
 
 @pytest.fixture(scope="module")
 def mixed():
     """Forty questions of four tasks: stories of 2 to 100 sentences, lists and paths among the answers."""
-    return [one for task in (1, 3, 8, 19) for one in simulate(task, 10, seed=5)]
+    return [example for task in (1, 3, 8, 19) for example in simulate(task, 10, seed=5)]
 
 
 @pytest.fixture(scope="module")
@@ -31,12 +31,12 @@ def stories(mixed):
     return encode(mixed, build_vocabulary(mixed))
 
 
-def told(stories, batch):
+def rows_in_slots(stories, batch):
     """Give the rows of `stories.bags` that each question's filled slots hold, latest first."""
-    known = {row.numpy().tobytes(): place for place, row in enumerate(stories.bags)}
-    rows = [known[row.numpy().tobytes()] for row in batch.sentences]
+    row_of = {row.numpy().tobytes(): index for index, row in enumerate(stories.bags)}
+    rows = [row_of[row.numpy().tobytes()] for row in batch.sentences]
     return [
-        [rows[place] for place in slots[filled].tolist()]
+        [rows[index] for index in slots[filled].tolist()]
         for slots, filled in zip(batch.story, batch.filled, strict=True)
     ]
 
@@ -48,9 +48,9 @@ def test_every_word_and_every_answer_has_an_id(mixed):
     vocabulary = build_vocabulary(mixed)
     first, rest = vocabulary.tokens[:2], vocabulary.tokens[2:]
     assert first == ("<pad>", "<unk>") and list(rest) == sorted(rest)
-    for one in mixed:
-        assert answer_token(one.answer) in vocabulary
-        assert all(word in vocabulary for text in (*one.story, one.question) for word in words(text))
+    for example in mixed:
+        assert answer_token(example.answer) in vocabulary
+        assert all(word in vocabulary for text in (*example.story, example.question) for word in words(text))
     assert any("," in token for token in vocabulary.tokens)  # a list is one class
 
 
@@ -59,8 +59,8 @@ def test_ids_do_not_depend_on_order_or_counts(mixed):
 
 
 def test_an_unknown_word_and_an_unknown_answer_are_unk():
-    vocabulary = build_vocabulary([example(MARY, answer=("bathroom",))])
-    stories = encode([example(JOHN, answer=("kitchen",))], vocabulary)
+    vocabulary = build_vocabulary([make_example(MARY, answer=("bathroom",))])
+    stories = encode([make_example(JOHN, answer=("kitchen",))], vocabulary)
     assert stories.answer.tolist() == [1]
     assert stories.bags[0, 0].nonzero().flatten().tolist() == sorted(
         set(vocabulary.encode(words(JOHN)[:-1]))
@@ -92,9 +92,9 @@ def test_two_matrix_products_are_the_position_encoding(width):
 
 
 def test_a_bag_forgets_the_order_and_a_position_encoding_does_not():
-    one, other = [[2, 3, 4]], [[4, 3, 2]]
-    assert torch.equal(sentence_bags(one, 6, "bag"), sentence_bags(other, 6, "bag"))
-    assert not torch.equal(sentence_bags(one, 6), sentence_bags(other, 6))
+    forward, backward = [[2, 3, 4]], [[4, 3, 2]]
+    assert torch.equal(sentence_bags(forward, 6, "bag"), sentence_bags(backward, 6, "bag"))
+    assert not torch.equal(sentence_bags(forward, 6), sentence_bags(backward, 6))
 
 
 @pytest.mark.parametrize("encoding", ["position", "bag"])
@@ -108,20 +108,20 @@ def test_an_unknown_encoding():
     with pytest.raises(ValueError, match="encoding must be one of position, bag, got 'order'"):
         sentence_bags([[1]], 3, "order")
     with pytest.raises(ValueError, match="encoding must be one of position, bag, got 'order'"):
-        encode([example(MARY)], build_vocabulary([example(MARY)]), "order")
+        encode([make_example(MARY)], build_vocabulary([make_example(MARY)]), "order")
 
 
 def test_no_examples():
     with pytest.raises(ValueError, match="examples must hold at least one question, got none"):
-        encode([], build_vocabulary([example(MARY)]))
+        encode([], build_vocabulary([make_example(MARY)]))
 
 
 # Sets of stories
 
 
 def test_each_distinct_sentence_is_one_row():
-    one, two = example(MARY, JOHN), example(JOHN, BACK, answer=("hallway",))
-    stories = encode([one, two], build_vocabulary([one, two]))
+    first, second = make_example(MARY, JOHN), make_example(JOHN, BACK, answer=("hallway",))
+    stories = encode([first, second], build_vocabulary([first, second]))
     assert stories.flat.tolist() == [0, 1, 1, 2] and stories.starts.tolist() == [0, 2, 4]
     assert stories.question.tolist() == [3, 3]
     assert stories.bags.shape == (4, 2, len(stories.vocabulary)) and stories.bags.dtype == torch.float32
@@ -130,13 +130,15 @@ def test_each_distinct_sentence_is_one_row():
 
 
 def test_the_set_says_what_the_examples_say(mixed, stories):
-    texts = list(dict.fromkeys(text for one in mixed for text in one.story))
-    texts += [one.question for one in mixed if one.question not in texts]
+    texts = list(dict.fromkeys(text for example in mixed for text in example.story))
+    texts += [example.question for example in mixed if example.question not in texts]
     rows = encode(mixed, stories.vocabulary).bags
     assert len(rows) == len(dict.fromkeys(texts))
-    for number, one in enumerate(mixed):
+    for number, example in enumerate(mixed):
         mine = stories.flat[stories.starts[number] : stories.starts[number + 1]]
-        alone = sentence_bags([stories.vocabulary.encode(words(text)) for text in one.story], rows.shape[2])
+        alone = sentence_bags(
+            [stories.vocabulary.encode(words(text)) for text in example.story], rows.shape[2]
+        )
         assert torch.equal(stories.bags[torch.from_numpy(mine)], alone)
 
 
@@ -151,7 +153,7 @@ def test_slot_zero_holds_the_latest_sentence(mixed, stories):
     assert batch.filled.sum(1).tolist() == lengths.tolist()
     for row, item in enumerate(items):
         expected = stories.flat[stories.starts[item] : stories.starts[item + 1]][::-1]
-        assert told(stories, batch)[row] == expected.tolist()
+        assert rows_in_slots(stories, batch)[row] == expected.tolist()
         assert torch.equal(batch.sentences[batch.question[row]], stories.bags[stories.question[item]])
     assert batch.answer.tolist() == stories.answer[items].tolist()
 
@@ -169,11 +171,11 @@ def test_the_latest_sentences_are_kept(stories, slots):
     assert batch.story.shape[1] == slots
     for row, item in enumerate(items):
         story = stories.flat[stories.starts[item] : stories.starts[item + 1]]
-        assert told(stories, batch)[row] == story[::-1][:slots].tolist()
+        assert rows_in_slots(stories, batch)[row] == story[::-1][:slots].tolist()
 
 
 def test_a_question_without_a_story_has_an_empty_memory():
-    both = [example(answer=("garden",), support=()), example(MARY)]
+    both = [make_example(answer=("garden",), support=()), make_example(MARY)]
     stories = encode(both, build_vocabulary(both))
     batch = stories.batch([0], slots=5)
     assert batch.filled.tolist() == [[False]] and len(batch.sentences) == 1
@@ -183,12 +185,12 @@ def test_a_question_without_a_story_has_an_empty_memory():
 def test_noise_keeps_every_sentence_and_its_order(stories):
     rng = np.random.default_rng(0)
     items = np.arange(len(stories))
-    still = told(stories, stories.batch(items, slots=150))
+    still = rows_in_slots(stories, stories.batch(items, slots=150))
     lengths = stories.lengths
     blanks = []
     for _ in range(20):
         batch = stories.batch(items, slots=150, noise=0.1, rng=rng)
-        assert told(stories, batch) == still
+        assert rows_in_slots(stories, batch) == still
         last = np.array([int(row.nonzero().max()) for row in batch.filled])
         blanks.append(last + 1 - lengths)  # slots by which the oldest sentence seems older
     shift = np.stack(blanks)
@@ -206,34 +208,34 @@ def test_noise_does_not_push_sentences_out_of_a_full_memory(stories):
 
 
 def test_the_same_draws_make_the_same_batch(stories):
-    one, other = (
+    first, second = (
         stories.batch([3, 4, 39], slots=150, noise=0.5, rng=np.random.default_rng(7)) for _ in range(2)
     )
-    for name in one.__dataclass_fields__:
-        assert torch.equal(getattr(one, name), getattr(other, name))
+    for name in first.__dataclass_fields__:
+        assert torch.equal(getattr(first, name), getattr(second, name))
 
 
 @pytest.mark.parametrize(
-    ("asked", "message"),
+    ("options", "message"),
     [
         ({"slots": 0}, "slots must be at least 1, got 0"),
         ({"slots": 5, "noise": -0.1}, "noise must be at least 0, got -0.1"),
         ({"slots": 5, "noise": 0.1}, "noise draws random numbers: give it an rng"),
     ],
 )
-def test_bad_batches(stories, asked, message):
+def test_bad_batches(stories, options, message):
     with pytest.raises(ValueError, match=message):
-        stories.batch([0], **asked)
+        stories.batch([0], **options)
 
 
 def test_slices_for_several_processes_are_the_whole(stories):
     batch = stories.batch(range(5), slots=10)
-    slices = [split_batch(batch, index, 2) for index in range(2)]
-    assert [batch_weight(one) for one in slices] == [3.0, 2.0]
-    for one in slices:
-        assert torch.equal(one.sentences, batch.sentences)
+    shards = [split_batch(batch, index, 2) for index in range(2)]
+    assert [batch_weight(shard) for shard in shards] == [3.0, 2.0]
+    for shard in shards:
+        assert torch.equal(shard.sentences, batch.sentences)
     for name in ("story", "filled", "question", "answer"):
-        rows = torch.cat([getattr(one, name) for one in slices])
+        rows = torch.cat([getattr(shard, name) for shard in shards])
         whole = getattr(batch, name)
         assert sorted(map(str, rows.tolist())) == sorted(map(str, whole.tolist()))
     assert len(split_batch(stories.batch([0], slots=10), 1, 2)) == 0
@@ -245,7 +247,7 @@ def test_a_batch_moves_as_a_whole(stories):
 
 
 def test_an_answer_of_several_words_is_scored_as_a_whole():
-    both = [example(MARY, answer=("milk", "apple")), example(MARY, answer=("milk",))]
+    both = [make_example(MARY, answer=("milk", "apple")), make_example(MARY, answer=("milk",))]
     stories = encode(both, build_vocabulary(both))
     assert stories.vocabulary.decode(stories.answer) == ["milk,apple", "milk"]
     assert stories.examples == tuple(both)

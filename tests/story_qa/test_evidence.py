@@ -54,15 +54,17 @@ def test_a_mark_stands_on_every_needed_sentence_that_is_not_forgotten():
         STORIES, range(len(STORIES)), slots=SLOTS, noise=0.5, rng=np.random.default_rng(0)
     )
     assert (~marked.filled[:, 0]).any(), "there must be empty slots among the sentences"
-    for row, one in enumerate(EXAMPLES):
-        kept = {one.story[number] for number in one.support if number >= len(one.story) - SLOTS}
-        found = marked.story[row][marked.needed[row] > 0]
-        told = [marked.sentences[number] for number in found]
-        expected = encode_sentences([replace(one, story=tuple(kept), support=())], TOKENIZER, ANSWERS)
-        assert {tuple(row[row > 0].tolist()) for row in told} == {
+    for row, example in enumerate(EXAMPLES):
+        kept = {example.story[number] for number in example.support if number >= len(example.story) - SLOTS}
+        needed_ids = marked.story[row][marked.needed[row] > 0]
+        needed_sentences = [marked.sentences[number] for number in needed_ids]
+        expected = encode_sentences([replace(example, story=tuple(kept), support=())], TOKENIZER, ANSWERS)
+        assert {tuple(row[row > 0].tolist()) for row in needed_sentences} == {
             tuple(row[row > 0].tolist()) for row in expected.bags[: len(kept)]
         }
-        assert len(told) == sum(number >= len(one.story) - SLOTS for number in one.support)
+        assert len(needed_sentences) == sum(
+            number >= len(example.story) - SLOTS for number in example.support
+        )
 
 
 def test_batches_are_cut_and_moved_with_their_marks(batch):
@@ -83,13 +85,14 @@ def test_the_loss_weighs_needed_and_other_sentences_alike(batch):
 
 def test_marks_are_counted_over_all_sentences():
     sure = [
-        np.array([float(n in one.support) for n in range(len(one.story))]) * 0.8 + 0.1 for one in EXAMPLES
+        np.array([float(n in example.support) for n in range(len(example.story))]) * 0.8 + 0.1
+        for example in EXAMPLES
     ]
     assert evidence_scores(STORIES, sure) == {"marks.precision": 1.0, "marks.recall": 1.0}
-    every = [np.ones(len(one.story)) for one in EXAMPLES]
-    needed = sum(len(one.support) for one in EXAMPLES)
-    found = evidence_scores(STORIES, every)
-    assert found["marks.recall"] == 1 and found["marks.precision"] == needed / sum(STORIES.lengths)
+    every = [np.ones(len(example.story)) for example in EXAMPLES]
+    needed = sum(len(example.support) for example in EXAMPLES)
+    result = evidence_scores(STORIES, every)
+    assert result["marks.recall"] == 1 and result["marks.precision"] == needed / sum(STORIES.lengths)
 
 
 # What it sees
@@ -140,18 +143,18 @@ def test_an_answer_depends_neither_on_the_batch_nor_on_empty_slots(batch):
 def test_a_question_without_a_story_is_read_alone():
     model = reader()
     alone = encode_sentences([replace(EXAMPLES[0], story=(), support=())], TOKENIZER, ANSWERS)
-    looked = model(alone.batch([0], slots=SLOTS), attention=True).attention
-    assert (looked[0, :, :, 0, 0] == 1).all()
+    attention = model(alone.batch([0], slots=SLOTS), attention=True).attention
+    assert (attention[0, :, :, 0, 0] == 1).all()
 
 
 @torch.no_grad()
 def test_words_are_told_apart_by_their_place():
     model = reader()
-    one, other = (
+    example, swapped = (
         replace(EXAMPLES[0], story=(sentence,), support=())
         for sentence in ("The garden is north of the office.", "The office is north of the garden.")
     )
-    both = encode_sentences([one, other], TOKENIZER, ANSWERS)
+    both = encode_sentences([example, swapped], TOKENIZER, ANSWERS)
     first, second = model.sentences(both.bags[:2])
     assert (first - second).abs().max() > 0.05
 
@@ -159,38 +162,40 @@ def test_words_are_told_apart_by_their_place():
 # Learning
 
 
-def places(count, seed):
+def location_examples(count, seed):
     """Three people, three places: only the sentence about the one asked for is needed."""
     draw = np.random.default_rng(seed)
     examples = []
     for number in range(count):
-        who = draw.permutation(["Mary", "John", "Daniel", "Sandra"])[:3]
-        where = draw.permutation(["kitchen", "garden", "office", "hallway"])[:3]
-        asked = int(draw.integers(3))
-        story = tuple(f"{one} went to the {place}." for one, place in zip(who, where, strict=True))
-        question, answer = f"Where is {who[asked]}?", (str(where[asked]),)
+        people = draw.permutation(["Mary", "John", "Daniel", "Sandra"])[:3]
+        rooms = draw.permutation(["kitchen", "garden", "office", "hallway"])[:3]
+        index = int(draw.integers(3))
+        story = tuple(f"{person} went to the {room}." for person, room in zip(people, rooms, strict=True))
+        question, answer = f"Where is {people[index]}?", (str(rooms[index]),)
         examples.append(
-            Example(task=1, story=story, question=question, answer=answer, support=(asked,), group=number)
+            Example(task=1, story=story, question=question, answer=answer, support=(index,), group=number)
         )
     return examples
 
 
 def learn(epochs=10, checkpoint=None, minutes=None):
-    learnt, held, tokenizer, answers = encode_parts(places(640, 0), places(100, 1))
+    train_set, valid_set, tokenizer, answers = encode_parts(
+        location_examples(640, 0), location_examples(100, 1)
+    )
     model = reader(answers, tokenizer)
     recipe = EvidenceRecipe(epochs=epochs, batch_size=16, lr=0.01, practice=0.1)
     history = train_evidence(
-        model, learnt, recipe, valid=held, checkpoint=checkpoint, minutes=minutes, progress=False
+        model, train_set, recipe, valid=valid_set, checkpoint=checkpoint, minutes=minutes, progress=False
     )
-    return model, held, history
+    return model, valid_set, history
 
 
 def test_it_learns_to_answer_and_to_mark():
-    model, held, history = learn()
+    model, valid_set, history = learn()
     assert history[-1]["accuracy"] > 0.9
-    assert (predict_answers(model, held) == held.answer).mean() == history[-1]["accuracy"]
-    found = evidence_scores(held, predict_evidence(model, held))
-    assert found["marks.precision"] > 0.9 and found["marks.recall"] > 0.9
+    assert (predict_answers(model, valid_set) == valid_set.answer).mean() == history[-1]["accuracy"]
+    result = evidence_scores(valid_set, predict_evidence(model, valid_set))
+    assert result["marks.precision"] > 0.9 and result["marks.recall"] > 0.9
 
 
 def test_an_interrupted_run_ends_where_a_whole_one_does(tmp_path):
@@ -229,19 +234,19 @@ def test_the_reader_of_a_run_can_be_bundled(monkeypatch, tmp_path):
 def test_it_comes_back_and_answers(tmp_path):
     model = reader()
     folder = pretrained.save_evidence(model, TOKENIZER, ANSWERS, tmp_path / "evidence", {"by": "a test"})
-    found = pretrained.load_evidence(folder)
-    assert found.answers == ANSWERS and found.made == {"by": "a test"} and not found.model.training
-    one = max(EXAMPLES, key=lambda one: len(one.story))
-    said = ask.ask_evidence(found, one.story, one.question)
-    assert said.look == "mark" and said.weights.shape == (1, len(one.story))
-    assert (said.weights[0, :-SLOTS] == 0).all() and (said.weights[0, -SLOTS:] > 0).all()
-    chances = predict_evidence(found.model, encode_sentences([one], TOKENIZER, ANSWERS))[0]
-    np.testing.assert_allclose(said.weights[0], chances, atol=1e-6)
-    assert said.notes == (f"it remembers the latest {SLOTS} sentences and has forgotten those before",)
-    assert "Weight at mark" in said.picture().html
-    assert ask.ask_evidence(found, ["Rhea left."], "Where?").notes[0].endswith("nothing: rhea")
+    loaded = pretrained.load_evidence(folder)
+    assert loaded.answers == ANSWERS and loaded.made == {"by": "a test"} and not loaded.model.training
+    example = max(EXAMPLES, key=lambda example: len(example.story))
+    result = ask.ask_evidence(loaded, example.story, example.question)
+    assert result.look == "mark" and result.weights.shape == (1, len(example.story))
+    assert (result.weights[0, :-SLOTS] == 0).all() and (result.weights[0, -SLOTS:] > 0).all()
+    chances = predict_evidence(loaded.model, encode_sentences([example], TOKENIZER, ANSWERS))[0]
+    np.testing.assert_allclose(result.weights[0], chances, atol=1e-6)
+    assert result.notes == (f"it remembers the latest {SLOTS} sentences and has forgotten those before",)
+    assert "Weight at mark" in result.picture().html
+    assert ask.ask_evidence(loaded, ["Rhea left."], "Where?").notes[0].endswith("nothing: rhea")
     with pytest.raises(UserError, match="a sentence must fit into 40 tokens, got 51; make it shorter"):
-        ask.ask_evidence(found, ["Mary left."], "milk " * 50)
+        ask.ask_evidence(loaded, ["Mary left."], "milk " * 50)
 
 
 def test_a_folder_that_is_no_reader_is_refused(tmp_path):
@@ -257,5 +262,5 @@ def test_what_ships_is_small_and_reads():
     assert sum(path.stat().st_size for path in pretrained.EVIDENCE.iterdir()) < 5_000_000
     assert pretrained.load_evidence().made, "it must say how it was made"
     story = "Brian is a swan. Lily is a lion. Greg is a swan. Greg is green. Lily is white."
-    said = ask.answer(story, "What color is Brian?", "bert")
-    assert said.text == "green" and set(np.flatnonzero(said.weights[0] > 0.5)) == {0, 2, 3}
+    result = ask.answer(story, "What color is Brian?", "bert")
+    assert result.text == "green" and set(np.flatnonzero(result.weights[0] > 0.5)) == {0, 2, 3}

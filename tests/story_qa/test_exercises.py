@@ -10,7 +10,7 @@ ALL = checks.exercises("story_qa")
 
 
 def test_hints_are_sentences_that_differ():
-    hints = [one.hint for one in ALL]
+    hints = [exercise.hint for exercise in ALL]
     assert len(set(hints)) == len(hints)
 
 
@@ -26,6 +26,6 @@ def test_stories_of_two_facts_are_short_and_of_their_seed():
 def test_every_check_says_what_it_asks_for():
     chapters = Path(exercises.__file__).parent.glob("*.py")
     bodies = [node for path in chapters for node in ast.parse(path.read_text(encoding="utf-8")).body]
-    said = {node.name: ast.get_docstring(node) for node in bodies if isinstance(node, ast.FunctionDef)}
-    for one in ALL:
-        assert f"``{one.name}(" in said[f"check_{one.name}"]
+    docstrings = {node.name: ast.get_docstring(node) for node in bodies if isinstance(node, ast.FunctionDef)}
+    for exercise in ALL:
+        assert f"``{exercise.name}(" in docstrings[f"check_{exercise.name}"]

@@ -34,14 +34,14 @@ def world(tmp_path_factory):
     root = tmp_path_factory.mktemp("data")
     for size, count in (("en", 30), ("en-10k", 40)):
         for task in TASKS:
-            for split, asked, seed in (("train", count, 11), ("test", 12, 12)):
+            for split, questions, seed in (("train", count, 11), ("test", 12, 12)):
                 path = corpus.path_of(root / corpus.FOLDER, task, split, size)
                 path.parent.mkdir(parents=True, exist_ok=True)
-                corpus.write(simulate(task, asked, seed=seed), path)
+                corpus.write(simulate(task, questions, seed=seed), path)
     corpus.path_of(root, 3, "train", "en-10k").unlink()
 
     encoder = root / "encoder"
-    tokenizer = tokenizer_of(one for task in TASKS for one in simulate(task, 30, seed=1))
+    tokenizer = tokenizer_of(example for task in TASKS for example in simulate(task, 30, seed=1))
     size = pretrain.EncoderSize(layers=1, heads=2, width=8)
     pretrain.save_encoder(pretrain.new_model(size, len(tokenizer), seed=7), tokenizer, encoder)
 
@@ -63,15 +63,15 @@ def world(tmp_path_factory):
 @pytest.fixture(scope="module")
 def smoke(world):
     """Run a row once, the first time it is asked for; give its record."""
-    known = {}
+    cache = {}
 
     def record(name, row, source="simulated"):
         source = source if source in EXPERIMENTS[name].data else "babi-10k"
-        if (name, row, source) not in known:
-            (known[name, row, source],) = run(
+        if (name, row, source) not in cache:
+            (cache[name, row, source],) = run(
                 EXPERIMENTS[name], rows=row, scale="smoke", data=source, device="cpu"
             )
-        return known[name, row, source]
+        return cache[name, row, source]
 
     return record
 
@@ -85,17 +85,19 @@ def measured(record):
 
 
 def test_names_of_experiments_are_their_keys():
-    assert all(name == one.name and name.startswith("story_qa/") for name, one in EXPERIMENTS.items())
+    assert all(
+        name == definition.name and name.startswith("story_qa/") for name, definition in EXPERIMENTS.items()
+    )
     assert experiment.experiments("story_qa") == EXPERIMENTS
-    assert all(set(one.scales) == {"smoke", "quick", "paper"} for one in EXPERIMENTS.values())
+    assert all(set(definition.scales) == {"smoke", "quick", "paper"} for definition in EXPERIMENTS.values())
 
 
 def test_the_joint_table_has_the_source_s_widths_and_hops():
     rows = EXPERIMENTS["story_qa/joint"].rows
-    sizes = {row: (one["width"], one["hops"]) for row, one in rows.items()}
+    sizes = {row: (settings["width"], settings["hops"]) for row, settings in rows.items()}
     assert sizes == {f"d{width}-n{hops}": (width, hops) for width in (20, 50, 100) for hops in (3, 6)}
-    same = [{k: v for k, v in one.items() if k not in ("width", "hops")} for one in rows.values()]
-    assert all(one == same[0] for one in same)
+    same = [{k: v for k, v in settings.items() if k not in ("width", "hops")} for settings in rows.values()]
+    assert all(settings == same[0] for settings in same)
     assert (same[0]["lr"], same[0]["clip"], same[0]["optimiser"]) == (0.01, 40.0, "sgd")
     paper = EXPERIMENTS["story_qa/joint"].scales["paper"]
     assert (paper["epochs"], paper["halve_every"], paper["questions"]) == (100, 25, 10000)
@@ -156,9 +158,9 @@ def test_released_splits(world, name, size, count):
 
 def test_the_missing_file_of_task_three_is_made_up_for(world):
     splits = load("babi-10k", 10000, 1000, (3,))
-    learnt = set(splits.train + splits.valid)
+    train_set = set(splits.train + splits.valid)
     released = set(corpus.read(world, 3, "train", "en"))
-    assert released <= learnt and len(splits.train + splits.valid) == 9000 + 30
+    assert released <= train_set and len(splits.train + splits.valid) == 9000 + 30
     assert splits.test == tuple(corpus.read(world, 3, "test", "en-10k"))
 
 
@@ -285,11 +287,11 @@ TWO = replace(EXPERIMENTS["story_qa/joint"], name="story_qa/two", scales={
 
 
 def test_the_same_seed_gives_the_same_metrics():
-    one, other, third = (
+    first, second, third = (
         run(TWO, rows="d20-n3", scale="smoke", seeds=seed, device="cpu")[0] for seed in (0, 0, 1)
     )
-    assert measured(one) == measured(other) and one.details == other.details
-    assert one.details != third.details
+    assert measured(first) == measured(second) and first.details == second.details
+    assert first.details != third.details
 
 
 @pytest.mark.parametrize(
@@ -326,8 +328,8 @@ def test_a_dask_cluster_gives_the_metrics_of_one_core(smoke, tmp_path):
     for record in spread:
         assert measured(record) == measured(smoke("story_qa/joint", record.row))
     kept = records.read("story_qa/joint", records=tmp_path)
-    assert sorted(map(str, (measured(one) for one in kept))) == sorted(
-        map(str, (measured(one) for one in spread))
+    assert sorted(map(str, (measured(record) for record in kept))) == sorted(
+        map(str, (measured(record) for record in spread))
     )
 
 
@@ -349,23 +351,23 @@ def test_every_claim_names_something_that_is_measured(smoke, claim):
 
 def test_records_on_disk_answer_the_claims(smoke, tmp_path):
     """Smoke never answers; three runs at quick do, under other conditions: the data stand in."""
-    one = EXPERIMENTS["story_qa/joint"]
-    joint = [claim for claim in CLAIMS if claim.row and claim.experiment == one.name]
+    definition = EXPERIMENTS["story_qa/joint"]
+    joint = [claim for claim in CLAIMS if claim.row and claim.experiment == definition.name]
     assert len(joint) >= 6 and all(claim.published for claim in joint)
-    for row in one.rows:
-        records.append(smoke(one.name, row), records=tmp_path)
+    for row in definition.rows:
+        records.append(smoke(definition.name, row), records=tmp_path)
     assert {verdict.ours for verdict in claims.verdicts(records=tmp_path, claims=joint)} == {None}
-    for claim, apart in zip(joint, (0.0, 0.5) * len(joint), strict=False):
-        record = smoke(one.name, claim.row)
-        config = experiment.settings(one, claim.row, "quick")
-        metrics = {**record.metrics, claim.metric: claim.published - apart}
+    for claim, gap in zip(joint, (0.0, 0.5) * len(joint), strict=False):
+        record = smoke(definition.name, claim.row)
+        config = experiment.settings(definition, claim.row, "quick")
+        metrics = {**record.metrics, claim.metric: claim.published - gap}
         for seed in range(3):
             quick = replace(record, scale="quick", config=config, metrics=metrics, seed=seed)
             records.append(quick, records=tmp_path)
         (verdict,) = claims.verdicts(records=tmp_path, claims=[claim])
-        assert verdict.ours.mean == pytest.approx(claim.published - apart)
+        assert verdict.ours.mean == pytest.approx(claim.published - gap)
         assert (verdict.scale, verdict.kind, verdict.stale) == ("quick", "stand-in", None)
-        assert verdict.verdict == ("challenged" if apart else "supported")
+        assert verdict.verdict == ("challenged" if gap else "supported")
         assert {"data", "scale"} <= {condition.what for condition in verdict.conditions}
 
 

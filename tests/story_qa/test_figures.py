@@ -45,14 +45,16 @@ def test_the_readers_of_sentences_stand_beside_each_other_with_their_runs():
 def test_the_public_network_stands_beside_ours_on_each_task_and_on_all(monkeypatch):
     from types import SimpleNamespace
 
-    told = {
-        f"{who}.{what}": 0.125 for who in ("port", "one", "together") for what in ("error", "rate", "speed")
+    values = {
+        f"{side}.{metric}": 0.125
+        for side in ("port", "one", "together")
+        for metric in ("error", "rate", "speed")
     }
 
     def best(experiment, row, *, scale=None):
         if row == "qa20":  # not measured
             return None
-        metrics = {k: v for k, v in told.items() if experiment == "story_qa/peer" or "together" not in k}
+        metrics = {k: v for k, v in values.items() if experiment == "story_qa/peer" or "together" not in k}
         return SimpleNamespace(
             scale="quick",
             records=[SimpleNamespace(config={"epochs": 9})],

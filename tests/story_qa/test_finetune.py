@@ -29,13 +29,13 @@ def stays(count, seed):
     return [
         Example(
             task=1,
-            story=(f"{who} went to the {place}.",),
-            question=f"Where is {who}?",
-            answer=(place,),
+            story=(f"{person} went to the {room}.",),
+            question=f"Where is {person}?",
+            answer=(room,),
             support=(0,),
             group=number,
         )
-        for number, (who, place) in enumerate(moves)
+        for number, (person, room) in enumerate(moves)
     ]
 
 
@@ -57,22 +57,28 @@ def pairs(examples, classes=None, tokenizer=TOKENIZER):
 
 
 def test_the_classes_are_the_answers_of_the_training_set():
-    examples = [one for task in (1, 8) for one in simulate(task, 30, seed=0)]
+    examples = [example for task in (1, 8) for example in simulate(task, 30, seed=0)]
     classes = answer_classes(examples)
     assert classes.tokens[0] == "<unk>" and list(classes.tokens[1:]) == sorted(set(classes.tokens[1:]))
-    assert set(classes.tokens[1:]) == {",".join(one.answer) for one in examples}
+    assert set(classes.tokens[1:]) == {",".join(example.answer) for example in examples}
     assert classes.encode(["never said"]) == [0]
 
 
 def test_a_set_of_pairs_says_what_the_examples_say():
     examples = stays(20, 1)
-    found = pairs(examples)
-    assert len(found) == 20 and found.task.tolist() == [1] * 20 and found.padding == TOKENIZER.pad_token_id
-    assert [answer_classes(examples).tokens[a] for a in found.answer] == [one.answer[0] for one in examples]
-    assert found.lengths == [len(pair.tokens) for pair in found.pairs]
-    batch = found.batch([3, 17])
-    assert len(batch) == 2 and batch.answer.tolist() == found.answer[[3, 17]].tolist()
-    assert batch.pairs.tokens[0, : found.lengths[3]].tolist() == found.pairs[3].tokens
+    pair_set = pairs(examples)
+    assert (
+        len(pair_set) == 20
+        and pair_set.task.tolist() == [1] * 20
+        and pair_set.padding == TOKENIZER.pad_token_id
+    )
+    assert [answer_classes(examples).tokens[a] for a in pair_set.answer] == [
+        example.answer[0] for example in examples
+    ]
+    assert pair_set.lengths == [len(pair.tokens) for pair in pair_set.pairs]
+    batch = pair_set.batch([3, 17])
+    assert len(batch) == 2 and batch.answer.tolist() == pair_set.answer[[3, 17]].tolist()
+    assert batch.pairs.tokens[0, : pair_set.lengths[3]].tolist() == pair_set.pairs[3].tokens
     assert batch_weight(batch) == 2 and len(split_batch(batch, 0, 2)) == 1
     assert batch.to("meta").answer.device.type == "meta"
 
@@ -101,8 +107,8 @@ def test_bad_fine_tuning(values, message):
 @pytest.fixture(scope="module")
 def mixed():
     """Stories of very different lengths, one of them longer than the encoder's 512 tokens."""
-    examples = [one for task in (1, 3) for one in simulate(task, 6, seed=3)]
-    longest = max(examples, key=lambda one: len(one.story))
+    examples = [example for task in (1, 3) for example in simulate(task, 6, seed=3)]
+    longest = max(examples, key=lambda example: len(example.story))
     endless = Example(
         **{name: getattr(longest, name) for name in longest.__slots__} | {"story": longest.story * 8}
     )
@@ -118,26 +124,26 @@ def mixed():
 
 
 def test_answers_come_in_the_order_of_the_questions(mixed):
-    found, model = mixed
-    assert found.pairs[-1].dropped > 0 and max(found.lengths) <= 512
-    answers = predict_answers(model, found)
+    pair_set, model = mixed
+    assert pair_set.pairs[-1].dropped > 0 and max(pair_set.lengths) <= 512
+    answers = predict_answers(model, pair_set)
     assert answers.shape == (13,) and len(set(answers.tolist())) > 1
     for item in range(13):
-        assert answers[item] == model(found.batch([item]).pairs).logits.argmax()
-    assert predict_answers(model, found, tokens=1).tolist() == answers.tolist()  # one question a batch
+        assert answers[item] == model(pair_set.batch([item]).pairs).logits.argmax()
+    assert predict_answers(model, pair_set, tokens=1).tolist() == answers.tolist()  # one question a batch
 
 
 def test_accuracy_is_averaged_over_tasks(mixed):
-    found, model = mixed
-    right = predict_answers(model, found) == found.answer
-    measured = accuracy(model, found)
+    pair_set, model = mixed
+    right = predict_answers(model, pair_set) == pair_set.answer
+    measured = accuracy(model, pair_set)
     assert measured["accuracy.qa1"] == right[:6].mean() and measured["accuracy.qa3"] == right[6:].mean()
     assert measured["accuracy"] == pytest.approx((right[:6].mean() + right[6:].mean()) / 2)
 
 
 def test_reading_answers_draws_nothing_and_keeps_no_gradient():
-    found, model = pairs(stays(10, 0)), reader(dropout=0.9).train()
-    assert predict_answers(model, found).tolist() == predict_answers(model, found).tolist()
+    pair_set, model = pairs(stays(10, 0)), reader(dropout=0.9).train()
+    assert predict_answers(model, pair_set).tolist() == predict_answers(model, pair_set).tolist()
     assert all(parameter.grad is None for parameter in model.parameters())
 
 
@@ -149,21 +155,25 @@ HOW = FineTuningRecipe(epochs=3, tokens=512, lr=0.01)
 def test_a_tiny_bert_learns_to_read_and_not_to_guess():
     train, unseen = stays(200, 0), stays(100, 1)
     classes = answer_classes(train)
-    reached = {}
-    for told in (True, False):
+    accuracies = {}
+    for with_story in (True, False):
         parts = [
-            examples if told else [Example(**{**asdict(one), "story": ()}) for one in examples]
+            examples if with_story else [Example(**{**asdict(example), "story": ()}) for example in examples]
             for examples in (train, unseen)
         ]
-        learnt, test = (pairs(part, classes) for part in parts)
+        train_pairs, test_pairs = (pairs(part, classes) for part in parts)
         model = reader()
         history = fine_tune(
-            model, learnt, FineTuningRecipe(epochs=8, tokens=512, lr=0.01), valid=test, progress=False
+            model,
+            train_pairs,
+            FineTuningRecipe(epochs=8, tokens=512, lr=0.01),
+            valid=test_pairs,
+            progress=False,
         )
-        reached[told] = history[-1]["accuracy"]
-        assert history[-1]["accuracy"] == accuracy(model, test)["accuracy"]
-    assert reached[True] > 0.95
-    assert reached[False] < 0.5  # the question alone does not tell the place
+        accuracies[with_story] = history[-1]["accuracy"]
+        assert history[-1]["accuracy"] == accuracy(model, test_pairs)["accuracy"]
+    assert accuracies[True] > 0.95
+    assert accuracies[False] < 0.5  # the question alone does not tell the place
 
 
 def asdict(example):
@@ -177,9 +187,9 @@ def trained(seed=0, **options):
 
 
 def test_the_same_seeds_give_the_same_bits():
-    one, other = trained(), trained()
-    assert same(one[0], other[0]) and rows(one[1]) == rows(other[1])
-    assert not same(one[0], trained(seed=1)[0])
+    first, second = trained(), trained()
+    assert same(first[0], second[0]) and rows(first[1]) == rows(second[1])
+    assert not same(first[0], trained(seed=1)[0])
 
 
 def test_a_killed_run_resumes_to_the_same_bits(tmp_path, monkeypatch):
@@ -204,7 +214,7 @@ def test_the_rate_rises_and_falls():
 
 def test_a_batch_holds_no_more_tokens_than_asked(monkeypatch):
     sizes = []
-    found, model = pairs(stays(40, 0)), reader()
+    pair_set, model = pairs(stays(40, 0)), reader()
     forward = model.forward
 
     def measure(batch, **options):
@@ -212,8 +222,8 @@ def test_a_batch_holds_no_more_tokens_than_asked(monkeypatch):
         return forward(batch, **options)
 
     monkeypatch.setattr(model, "forward", measure)
-    fine_tune(model, found, FineTuningRecipe(epochs=1, tokens=100), progress=False)
+    fine_tune(model, pair_set, FineTuningRecipe(epochs=1, tokens=100), progress=False)
     assert max(sizes) <= 100 and len(sizes) > 4
     sizes.clear()
-    fine_tune(model, found, FineTuningRecipe(epochs=1, tokens=1), progress=False)
+    fine_tune(model, pair_set, FineTuningRecipe(epochs=1, tokens=1), progress=False)
     assert len(sizes) == 40  # a pair longer than the limit is a batch of its own

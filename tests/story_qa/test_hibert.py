@@ -44,13 +44,13 @@ def batch():
 
 
 def test_every_distinct_sentence_is_one_row_that_begins_with_cls():
-    sentences = {sentence for one in EXAMPLES for sentence in (*one.story, one.question)}
+    sentences = {sentence for example in EXAMPLES for sentence in (*example.story, example.question)}
     assert len(STORIES.bags) == len(sentences)
     assert (STORIES.bags[:, 0] == TOKENIZER.cls_token_id).all()
 
 
 def test_the_rows_of_a_question_spell_its_story():
-    number, one = 7, EXAMPLES[7]
+    number, example = 7, EXAMPLES[7]
 
     def spelt(row):
         return [int(token) for token in STORIES.bags[row] if token][1:]
@@ -59,9 +59,9 @@ def test_the_rows_of_a_question_spell_its_story():
         return TOKENIZER(text, add_special_tokens=False)["input_ids"]
 
     rows = STORIES.flat[STORIES.starts[number] : STORIES.starts[number + 1]]
-    assert [spelt(row) for row in rows] == [ids(sentence) for sentence in one.story]
-    assert spelt(STORIES.question[number]) == ids(one.question)
-    assert ANSWERS.decode([int(STORIES.answer[number])]) == [",".join(one.answer)]
+    assert [spelt(row) for row in rows] == [ids(sentence) for sentence in example.story]
+    assert spelt(STORIES.question[number]) == ids(example.question)
+    assert ANSWERS.decode([int(STORIES.answer[number])]) == [",".join(example.answer)]
 
 
 def test_a_tokenizer_that_pads_otherwise_is_refused():
@@ -101,10 +101,10 @@ def test_the_lowest_layers_are_those_of_the_whole_encoder():
 
 def test_a_fresh_encoder_has_the_size_and_none_of_the_weights():
     old = bert()
-    new, again = hibert.reinitialise(old, seed=1), hibert.reinitialise(old, seed=1)
+    new, repeated = hibert.reinitialise(old, seed=1), hibert.reinitialise(old, seed=1)
     word = "embeddings.word_embeddings.weight"
     assert new.state_dict()[word].shape == old.state_dict()[word].shape
-    assert torch.equal(new.state_dict()[word], again.state_dict()[word])
+    assert torch.equal(new.state_dict()[word], repeated.state_dict()[word])
     assert not torch.equal(new.state_dict()[word], old.state_dict()[word])
     assert 0.05 < float(new.state_dict()[word].std()) < 0.15
     assert old.config.initializer_range == 0.3  # the old one is left alone
@@ -146,15 +146,15 @@ def test_what_stands_in_an_empty_slot_is_never_seen(batch):
 @torch.no_grad()
 def test_order_matters_and_forgotten_sentences_do_not():
     model = reader()
-    one = next(one for one in EXAMPLES if len(one.story) > SLOTS + 1)
+    example = next(example for example in EXAMPLES if len(example.story) > SLOTS + 1)
 
     def logits(story):
-        example = replace(one, story=tuple(story), support=())
-        return model(encode_sentences([example], TOKENIZER, ANSWERS).batch([0], slots=SLOTS)).logits
+        changed = replace(example, story=tuple(story), support=())
+        return model(encode_sentences([changed], TOKENIZER, ANSWERS).batch([0], slots=SLOTS)).logits
 
-    whole = logits(one.story)
-    torch.testing.assert_close(logits(one.story[-SLOTS:]), whole, atol=1e-5, rtol=1e-4)
-    assert (logits(one.story[-SLOTS:][::-1]) - whole).abs().max() > 1e-4
+    whole = logits(example.story)
+    torch.testing.assert_close(logits(example.story[-SLOTS:]), whole, atol=1e-5, rtol=1e-4)
+    assert (logits(example.story[-SLOTS:][::-1]) - whole).abs().max() > 1e-4
 
 
 def test_shared_layers_hold_the_weights_of_one():
@@ -209,34 +209,36 @@ def test_a_recipe_out_of_range_is_refused(changes, message):
 # Learning
 
 
-def places(count, seed):
+def location_examples(count, seed):
     """Stories of one sentence: the only place in it is the answer."""
     draw = random.Random(seed)
     examples = []
     for number in range(count):
-        who, where = draw.choice(("Mary", "John")), draw.choice(("kitchen", "garden", "office", "hallway"))
-        story, question = (f"{who} went to the {where}.",), f"Where is {who}?"
+        person, room = draw.choice(("Mary", "John")), draw.choice(("kitchen", "garden", "office", "hallway"))
+        story, question = (f"{person} went to the {room}.",), f"Where is {person}?"
         examples.append(
-            Example(task=1, story=story, question=question, answer=(where,), support=(0,), group=number)
+            Example(task=1, story=story, question=question, answer=(room,), support=(0,), group=number)
         )
     return examples
 
 
 def learn(checkpoint=None, epochs=8, minutes=None):
-    learnt, held, tokenizer, answers = encode_parts(places(400, 0), places(100, 1))
+    train_set, valid_set, tokenizer, answers = encode_parts(
+        location_examples(400, 0), location_examples(100, 1)
+    )
     config = SentenceReaderConfig(answers=len(answers), steps=2, heads=2, hidden=32, slots=6)
     model = SentenceReader(hibert.reinitialise(bert(tokenizer, 1)), config, seed=0)
     recipe = SentenceRecipe(epochs=epochs, batch_size=32, lr=0.005, practice=0.1)
     history = train_reader(
-        model, learnt, recipe, valid=held, checkpoint=checkpoint, minutes=minutes, progress=False
+        model, train_set, recipe, valid=valid_set, checkpoint=checkpoint, minutes=minutes, progress=False
     )
-    return model, held, history
+    return model, valid_set, history
 
 
 def test_it_learns_to_name_the_place():
-    model, held, history = learn()
+    model, valid_set, history = learn()
     assert history[-1]["accuracy"] > 0.95
-    assert (predict_answers(model, held) == held.answer).mean() == history[-1]["accuracy"]
+    assert (predict_answers(model, valid_set) == valid_set.answer).mean() == history[-1]["accuracy"]
 
 
 def test_an_interrupted_run_ends_where_a_whole_one_does(tmp_path):

@@ -52,12 +52,13 @@ def rounded(model):
 
 def random_stories(count, longest=20):
     rng = np.random.default_rng(11)
-    known = [word for word in WORDS if word.isalpha()] + ["rhea", "O'Neill", "42"]
+    vocabulary = [word for word in WORDS if word.isalpha()] + ["rhea", "O'Neill", "42"]
     for _ in range(count):
         sentences = [
-            " ".join(rng.choice(known, rng.integers(1, 8))) + "." for _ in range(rng.integers(1, longest + 1))
+            " ".join(rng.choice(vocabulary, rng.integers(1, 8))) + "."
+            for _ in range(rng.integers(1, longest + 1))
         ]
-        yield sentences, " ".join(rng.choice(known, rng.integers(1, 6))) + "?"
+        yield sentences, " ".join(rng.choice(vocabulary, rng.integers(1, 6))) + "?"
 
 
 # Without a browser
@@ -134,8 +135,8 @@ def test_mistakes():
 
 def test_the_stories_offered_are_short_and_of_many_tasks():
     stories = some_stories()
-    assert stories == some_stories() and len({one.task for one in stories}) == len(stories) >= 10
-    assert all(len(one.story) <= 9 for one in stories)
+    assert stories == some_stories() and len({example.task for example in stories}) == len(stories) >= 10
+    assert all(len(example.story) <= 9 for example in stories)
     assert some_stories((3,), longest=4)[0].task == 3
 
 
@@ -146,30 +147,32 @@ def test_the_stories_offered_are_short_and_of_many_tasks():
 def answers(javascript):
     """A function that asks a figure's own network."""
 
-    def ask(figure, asked):
+    def ask(figure, questions):
         body = """const network = new MemoryNetwork(new Weights(given.models.network), given.data.network);
         return given.asked.map((one) => network.answer(...one));"""
-        return javascript(code(*SCRIPTS), body, {**data_of(figure), "asked": asked})
+        return javascript(code(*SCRIPTS), body, {**data_of(figure), "asked": questions})
 
     return ask
 
 
-def compare(found, model, vocabulary, encoding, asked):
-    for (story, question), ours in zip(asked, found, strict=True):
+def compare(results, model, vocabulary, encoding, questions):
+    for (story, question), ours in zip(questions, results, strict=True):
         theirs = ask_memory(model, vocabulary, story, question, encoding=encoding)
         np.testing.assert_allclose(ours["weights"], theirs.weights, atol=1e-4)
-        place = 2 + int(np.argmax(ours["logits"][2:]))  # <pad> and <unk> are no answers
-        assert vocabulary.token_of(place).replace(",", ", ") == theirs.text
-        assert ours["probabilities"][place] == pytest.approx(theirs.confidence, abs=1e-4)
+        index = 2 + int(np.argmax(ours["logits"][2:]))  # <pad> and <unk> are no answers
+        assert vocabulary.token_of(index).replace(",", ", ") == theirs.text
+        assert ours["probabilities"][index] == pytest.approx(theirs.confidence, abs=1e-4)
 
 
 def logits(model, vocabulary, encoding, story, question):
     from reasonlib.story_qa.data.encoding import encode
 
-    one = Example(task=0, story=tuple(story), question=question, answer=(), support=(), group=0)
+    example = Example(task=0, story=tuple(story), question=question, answer=(), support=(), group=0)
     with torch.no_grad():
         return (
-            model(encode([one], vocabulary, encoding).batch([0], slots=model.config.slots)).logits[0].numpy()
+            model(encode([example], vocabulary, encoding).batch([0], slots=model.config.slots))
+            .logits[0]
+            .numpy()
         )
 
 
@@ -177,26 +180,28 @@ def logits(model, vocabulary, encoding, story, question):
 def test_the_same_numbers_as_pytorch(answers, name):
     model, vocabulary, encoding = network(**NETWORKS[name])
     figure = live(model, vocabulary, stories=STORIES, encoding=encoding)
-    asked = list(random_stories(20))
-    found = answers(figure, asked)
+    questions = list(random_stories(20))
+    results = answers(figure, questions)
     exact = rounded(model)
-    theirs = [logits(exact, vocabulary, encoding, *one) for one in asked]
-    worst = max(np.abs(np.subtract(a["logits"], b)).max() for a, b in zip(found, theirs, strict=True))
-    assert max(np.abs(one).max() for one in theirs) > 0.5, "the comparison must be of numbers that differ"
+    theirs = [logits(exact, vocabulary, encoding, *pair) for pair in questions]
+    worst = max(np.abs(np.subtract(a["logits"], b)).max() for a, b in zip(results, theirs, strict=True))
+    assert max(np.abs(row).max() for row in theirs) > 0.5, "the comparison must be of numbers that differ"
     assert worst < 1e-3
-    compare(found, exact, vocabulary, encoding, asked)
+    compare(results, exact, vocabulary, encoding, questions)
 
 
 def test_the_shipped_network_gives_the_same_numbers(answers):
     model, vocabulary, encoding, _ = load_memory()
-    asked = [(one.story, one.question) for task in (2, 5, 15, 19) for one in simulate(task, 5, seed=77)]
-    found = answers(live(), asked)
+    questions = [
+        (example.story, example.question) for task in (2, 5, 15, 19) for example in simulate(task, 5, seed=77)
+    ]
+    results = answers(live(), questions)
     worst = max(
-        np.abs(np.subtract(ours["logits"], logits(rounded(model), vocabulary, encoding, *one))).max()
-        for ours, one in zip(found, asked, strict=True)
+        np.abs(np.subtract(ours["logits"], logits(rounded(model), vocabulary, encoding, *pair))).max()
+        for ours, pair in zip(results, questions, strict=True)
     )
     assert worst < 1e-3
-    compare(found, rounded(model), vocabulary, encoding, asked)
+    compare(results, rounded(model), vocabulary, encoding, questions)
 
 
 # The figure, played with
@@ -222,26 +227,28 @@ def test_pick_a_story_and_ask(browser, page):
     model, vocabulary, encoding, _ = load_memory()
     with Live(browser, page) as opened:
         assert opened.part("said").locator("strong").is_visible(), "the first story's answer stands there"
-        for number, one in list(enumerate(some_stories()))[:4]:
+        for number, example in list(enumerate(some_stories()))[:4]:
             opened.figure.get_by_role("combobox", name="Story").select_option(str(number))
             assert opened.part("said").inner_text() == "What would you answer? Then press Ask."
-            assert opened.rows() == [[f"{n}. {s}", "", "", ""] for n, s in enumerate(one.story, start=1)]
+            assert opened.rows() == [[f"{n}. {s}", "", "", ""] for n, s in enumerate(example.story, start=1)]
             assert opened.figure.locator(".rr-needed").count() == 0, "no answer is given away"
             opened.figure.get_by_role("button", name="Ask").click()
-            found = ask_memory(model, vocabulary, one.story, one.question, encoding=encoding).labelled(one)
-            said = opened.part("said").inner_text().split("\n")
-            right = "✓ right" if found.text == found.expected else f"✗ the story says: {found.expected}"
-            assert said == [one.question, found.text, right]
+            result = ask_memory(
+                model, vocabulary, example.story, example.question, encoding=encoding
+            ).labelled(example)
+            lines = opened.part("said").inner_text().split("\n")
+            right = "✓ right" if result.text == result.expected else f"✗ the story says: {result.expected}"
+            assert lines == [example.question, result.text, right]
             bars = opened.part("bars").locator("li")
             assert bars.count() == 5
-            assert bars.first.inner_text().split("\n") == [found.text, f"{found.confidence:.2f}"]
+            assert bars.first.inner_text().split("\n") == [result.text, f"{result.confidence:.2f}"]
             drawn = [[float(cell) for cell in row[1:]] for row in opened.rows()]
-            np.testing.assert_allclose(drawn, found.weights.T, atol=0.0051)
-            assert opened.figure.locator(".rr-needed").count() == len(one.support)
+            np.testing.assert_allclose(drawn, result.weights.T, atol=0.0051)
+            assert opened.figure.locator(".rr-needed").count() == len(example.support)
             assert "Hop 3 reads sentence" in opened.figure.locator(".rr-hops").get_attribute("aria-label")
-            told = opened.part("took").inner_text()
-            assert re.fullmatch(r"Answered in your browser in (less than 1|\d+) ms\.", told)
-            print(told)
+            message = opened.part("took").inner_text()
+            assert re.fullmatch(r"Answered in your browser in (less than 1|\d+) ms\.", message)
+            print(message)
         assert opened.complaints == []
 
 
@@ -308,10 +315,10 @@ def test_the_page_cuts_sentences_as_the_library_does(browser, page):
 def test_a_story_longer_than_memory(browser, tmp_path):
     model, vocabulary, encoding = network(**NETWORKS["few-slots"])
     live(model, vocabulary, stories=STORIES, encoding=encoding).save(tmp_path / "live.html")
-    told = [f"Mary went to the {place}." for place in ("kitchen", "garden", "office", "hallway") * 2]
+    story = [f"Mary went to the {room}." for room in ("kitchen", "garden", "office", "hallway") * 2]
     with Live(browser, tmp_path / "live.html") as opened:
         opened.part("own").evaluate("details => { details.open = true; }")
-        opened.part("story").fill("\n".join(told))
+        opened.part("story").fill("\n".join(story))
         opened.part("question").fill("Where is Mary?")
         opened.part("question").press("Enter")
         note = "It remembers the latest 6 sentences and has forgotten those before."
@@ -323,9 +330,11 @@ def test_a_story_longer_than_memory(browser, tmp_path):
 @pytest.mark.browser
 def test_two_figures_on_one_page_do_not_meet(browser, tmp_path):
     model, vocabulary, _ = network()
-    one, other = live(model, vocabulary, stories=STORIES), live()
+    first, second = live(model, vocabulary, stories=STORIES), live()
     text = "<!doctype html><title>Two</title><meta charset=utf-8>"
-    (tmp_path / "two.html").write_text(text + one._repr_html_() + other._repr_html_() + one._repr_html_())
+    (tmp_path / "two.html").write_text(
+        text + first._repr_html_() + second._repr_html_() + first._repr_html_()
+    )
     with Live(browser, tmp_path / "two.html") as opened:
         figures = opened.page.locator(".rr-live")
         assert figures.count() == 3 == opened.page.locator(".rr-live[data-ready]").count()

@@ -39,11 +39,15 @@ def logits(reader, story, question):
         return reader.model(batch).logits[0].numpy()
 
 
-ASKED = [
-    *[(list(one.story), one.question) for task in (1, 5, 7, 15, 19) for one in simulate(task, 3, seed=77)],
+QUESTIONS = [
+    *[
+        (list(example.story), example.question)
+        for task in (1, 5, 7, 15, 19)
+        for example in simulate(task, 3, seed=77)
+    ],
     (["Rhea took 3 zithers, quickly!", "Mary's gone."], "Where's O'Neill?"),
     (["Mary is here."], "Where is Mary?"),
-    ([f"Mary went to the {place}." for place in ("kitchen", "garden", "office") * 45], "Where is Mary?"),
+    ([f"Mary went to the {room}." for room in ("kitchen", "garden", "office") * 45], "Where is Mary?"),
 ]
 
 
@@ -51,8 +55,8 @@ def test_the_same_numbers_as_pytorch(javascript, figure, rounded):
     body = """const weights = new Weights(given.models.reader);
     const reader = new EvidenceReader(weights, given.data.network);
     return given.asked.map((one) => reader.answer(...one));"""
-    found = javascript(live.code(*SCRIPTS), body, {**data_of(figure), "asked": ASKED})
-    for ours, (story, question) in zip(found, ASKED, strict=True):
+    results = javascript(live.code(*SCRIPTS), body, {**data_of(figure), "asked": QUESTIONS})
+    for ours, (story, question) in zip(results, QUESTIONS, strict=True):
         theirs = ask_evidence(rounded, story, question)
         np.testing.assert_allclose(ours["logits"], logits(rounded, story, question), atol=2e-3)
         np.testing.assert_allclose(ours["weights"], theirs.weights, atol=1e-3)
@@ -62,7 +66,8 @@ def test_the_same_numbers_as_pytorch(javascript, figure, rounded):
 
 def test_its_stories_are_others_than_those_of_the_memory_network(figure):
     stories = [
-        {tuple(one["story"]) for one in data_of(picture)["data"]["stories"]} for picture in (figure, memory())
+        {tuple(story["story"]) for story in data_of(picture)["data"]["stories"]}
+        for picture in (figure, memory())
     ]
     assert len(stories[0]) >= 10 and not stories[0] & stories[1]
     assert len(figure._repr_html_().encode()) < live.LARGEST

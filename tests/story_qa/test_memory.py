@@ -122,19 +122,19 @@ def test_the_defaults_are_the_source_s():
 
 @pytest.mark.parametrize(("share", "linear"), [(0.0, 0), (0.5, 2), (1.0, 4)])
 def test_linear_start_is_a_share_of_the_epochs_and_never_of_the_measurements(small, share, linear):
-    said = []
+    calls = []
 
     class Overheard(MemoryNetwork):
         def forward(self, batch, *, linear=False):
-            said.append((self.training, linear))
+            calls.append((self.training, linear))
             return super().forward(batch, linear=linear)
 
     model = Overheard(MemoryConfig(vocabulary=len(small[0].vocabulary), **SMALL))
     recipe = Recipe(epochs=4, batch_size=80, linear_start=share)
     learn(model, small[0], recipe, valid=small[1], progress=False)
-    assert [flag for training_now, flag in said if training_now] == [True] * linear + [False] * (4 - linear)
-    assert not any(flag for training_now, flag in said if not training_now)
-    assert any(not training_now for training_now, _ in said)
+    assert [flag for training_now, flag in calls if training_now] == [True] * linear + [False] * (4 - linear)
+    assert not any(flag for training_now, flag in calls if not training_now)
+    assert any(not training_now for training_now, _ in calls)
 
 
 @pytest.mark.parametrize(
@@ -165,11 +165,11 @@ NOISY = Recipe(epochs=4, batch_size=16, optimiser="adam", lr=0.01, noise=0.5, li
 
 
 def test_the_same_seeds_give_the_same_bits(small):
-    one, other = trained(small, NOISY, valid=small[1]), trained(small, NOISY, valid=small[1])
-    assert same(weights(one[0]), weights(other[0]))
-    assert one[1].column("loss") == other[1].column("loss")
-    assert not same(weights(one[0]), weights(trained(small, NOISY, seed=1)[0]))
-    assert not same(weights(one[0]), weights(trained(small, NOISY, first=1)[0]))
+    first, second = trained(small, NOISY, valid=small[1]), trained(small, NOISY, valid=small[1])
+    assert same(weights(first[0]), weights(second[0]))
+    assert first[1].column("loss") == second[1].column("loss")
+    assert not same(weights(first[0]), weights(trained(small, NOISY, seed=1)[0]))
+    assert not same(weights(first[0]), weights(trained(small, NOISY, first=1)[0]))
 
 
 def test_the_noise_is_drawn_anew_in_every_epoch(small):
@@ -182,7 +182,7 @@ def test_the_noise_is_drawn_anew_in_every_epoch(small):
 
     model = Shown(MemoryConfig(vocabulary=len(small[0].vocabulary), **SMALL))
     learn(model, small[0], Recipe(epochs=3, batch_size=80, noise=1.0), progress=False)
-    assert len({tuple(one) for one in seen}) == 3
+    assert len({tuple(counts) for counts in seen}) == 3
 
 
 def test_a_killed_run_resumes_to_the_same_bits(small, tmp_path, monkeypatch):

@@ -14,7 +14,7 @@ from reasonlib.story_qa.data.example import words
 from reasonlib.story_qa.data.simulator import simulate
 from reasonlib.story_qa.models.memory_network import MemoryConfig, MemoryNetwork, Tying, averaged_scores
 
-EXAMPLES = [one for task in (1, 4, 15) for one in simulate(task, 4, seed=2)]
+EXAMPLES = [example for task in (1, 4, 15) for example in simulate(task, 4, seed=2)]
 VOCABULARY = build_vocabulary(EXAMPLES)
 SLOTS = 8  # fewer than the longest story has
 
@@ -62,7 +62,7 @@ def answered_in_numpy(example, parameters, *, encoding, tying, hops, temporal, m
         ages = [(0, 1)] * hops
     memories = example.story[::-1][:SLOTS]
     u = sentence(example.question, question)
-    looked = []
+    attention = []
     for hop in range(hops):
         m = np.array([sentence(text, inputs[hop]) for text in memories])
         c = np.array([sentence(text, outputs[hop]) for text in memories])
@@ -71,12 +71,12 @@ def answered_in_numpy(example, parameters, *, encoding, tying, hops, temporal, m
             m, c = m + t_a, c + t_c
         match = m @ u
         p = match / len(memories) if linear else np.exp(match) / np.exp(match).sum()
-        looked.append(p)
+        attention.append(p)
         u = (parameters["between.weight"] @ u if mapped else u) + p @ c
         if not linear:
             first = round(width * (1 - rectified))
             u[first:] = np.maximum(u[first:], 0)
-    return final @ u, np.array(looked)
+    return final @ u, np.array(attention)
 
 
 SETTINGS = [
@@ -100,10 +100,12 @@ def test_the_equations_in_numpy(tying, encoding, temporal, mapped, rectified, ho
     with torch.no_grad():
         answered = model(batch_of(encoding), linear=linear)
     for row, example in enumerate(EXAMPLES):
-        logits, looked = answered_in_numpy(example, parameters, encoding=encoding, linear=linear, **setting)
+        logits, attention = answered_in_numpy(
+            example, parameters, encoding=encoding, linear=linear, **setting
+        )
         np.testing.assert_allclose(answered.logits[row], logits, atol=1e-5)
-        np.testing.assert_allclose(answered.weights[row, :, : looked.shape[1]], looked, atol=1e-6)
-        assert not answered.weights[row, :, looked.shape[1] :].any()
+        np.testing.assert_allclose(answered.weights[row, :, : attention.shape[1]], attention, atol=1e-6)
+        assert not answered.weights[row, :, attention.shape[1] :].any()
 
 
 def test_gradients_flow_to_every_parameter():
@@ -157,11 +159,11 @@ def test_bad_sizes(changes, message):
 
 def test_the_first_weights_are_drawn_from_the_seed_alone():
     torch.manual_seed(1)
-    one = network(seed=3).state_dict()
+    first = network(seed=3).state_dict()
     torch.manual_seed(2)
-    other, third = network(seed=3).state_dict(), network(seed=4).state_dict()
-    assert all(torch.equal(one[name], other[name]) for name in one)
-    assert not any(torch.equal(one[name], third[name]) for name in one)
+    second, third = network(seed=3).state_dict(), network(seed=4).state_dict()
+    assert all(torch.equal(first[name], second[name]) for name in first)
+    assert not any(torch.equal(first[name], third[name]) for name in first)
 
 
 def test_the_first_weights_have_the_spread_of_the_source():
@@ -216,12 +218,12 @@ def test_without_temporal_encoding_the_order_of_sentences_does_not_matter():
 
 def test_a_bag_of_words_cannot_tell_who_stands_where():
     """In task 4 'What is north of the hall?' and 'What is the hall north of?' differ in their order alone."""
-    (one,) = [e for e in EXAMPLES if e.task == 4][:1]
-    place = one.question.rstrip("?").split()
-    assert place[:2] == ["What", "is"]
-    turned = " ".join([*place[:2], *place[4:], *place[2:4]]) + "?"
-    assert sorted(words(turned)) == sorted(words(one.question)) and turned != one.question
-    pair = [one, replace(one, question=turned)]
+    (example,) = [e for e in EXAMPLES if e.task == 4][:1]
+    question_words = example.question.rstrip("?").split()
+    assert question_words[:2] == ["What", "is"]
+    turned = " ".join([*question_words[:2], *question_words[4:], *question_words[2:4]]) + "?"
+    assert sorted(words(turned)) == sorted(words(example.question)) and turned != example.question
+    pair = [example, replace(example, question=turned)]
     for encoding, alike in (("bag", True), ("position", False)):
         batch = stories(encoding, pair).batch([0, 1], slots=SLOTS)
         logits = network(init_std=0.5).float()(batch).logits

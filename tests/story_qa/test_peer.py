@@ -20,8 +20,8 @@ class BabiConfig:
         self.train_config = {"in_dim": 8, "sz": 10}
 
 class BabiConfigJoint(BabiConfig):
-    def __init__(self, *told):
-        super().__init__(*told)
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
         self.train_config["in_dim"] = 12
 """,
     "util.py": """
@@ -59,7 +59,7 @@ def stand_in(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def told(tmp_path, monkeypatch):
+def corpus_files(tmp_path, monkeypatch):
     for task in TASKS:
         for split, count, seed in (("train", 80, 11), ("test", 40, 12)):
             for size in ("en", "en-10k"):  # a tree that is whole; only task 1 of the small set is read
@@ -72,8 +72,8 @@ def told(tmp_path, monkeypatch):
     version.cache_clear()
 
 
-def test_the_other_network_is_trained_and_tested_in_its_own_process(stand_in, told):
-    with PeerNetwork(checkout(), *told) as port:
+def test_the_other_network_is_trained_and_tested_in_its_own_process(stand_in, corpus_files):
+    with PeerNetwork(checkout(), *corpus_files) as port:
         assert (port.width, port.hops, port.batch, port.slots, port.questions) == (8, 3, 32, 10, 72)
         assert port.train(4) > 0
         assert port.errors() == [pytest.approx(0.0044)]  # 40 questions
@@ -82,31 +82,31 @@ def test_the_other_network_is_trained_and_tested_in_its_own_process(stand_in, to
     assert port.process.returncode == 0
 
 
-def test_several_tasks_are_learnt_at_once_and_tested_one_by_one(stand_in, told):
-    (learnt,), (asked,) = told
-    asked = [asked, corpus.path_of(learnt.parents[1], 2, "test", "en")]
+def test_several_tasks_are_learnt_at_once_and_tested_one_by_one(stand_in, corpus_files):
+    (train_file,), (test_file,) = corpus_files
+    test_files = [test_file, corpus.path_of(train_file.parents[1], 2, "test", "en")]
     with PeerNetwork(
-        checkout(), [learnt, corpus.path_of(learnt.parents[1], 2, "train", "en")], asked
+        checkout(), [train_file, corpus.path_of(train_file.parents[1], 2, "train", "en")], test_files
     ) as port:
         assert (port.width, port.questions) == (12, 73)  # nine tenths of 80 and 2
         assert port.train(3, linear=1) > 0
         assert port.errors() == [pytest.approx(0.1034), pytest.approx(0.10302)]
 
 
-def test_both_are_measured_in_one_run(stand_in, told):
+def test_both_are_measured_in_one_run(stand_in, corpus_files):
     threads = torch.get_num_threads()
     (record,) = run(EXPERIMENTS["story_qa/peer"], rows="qa1", scale="smoke", device="cpu")
     metrics = record.metrics
     assert metrics["port.error"] == pytest.approx(0.1054)  # 1 of 6 epochs without the softmax
-    assert {f"{who}.{what}" for who in ("one", "together") for what in ("error", "rate", "speed")} < set(
-        metrics
-    )
+    assert {
+        f"{side}.{metric}" for side in ("one", "together") for metric in ("error", "rate", "speed")
+    } < set(metrics)
     assert 0 <= metrics["together.error"] <= 1 and metrics["together.speed"] > 0
     assert record.steps.done == record.steps.planned == 2 * 6 * 1  # two trainings, 72 questions an epoch
     assert torch.get_num_threads() == threads
 
 
-def test_both_are_measured_on_all_tasks_in_one_run(stand_in, told):
+def test_both_are_measured_on_all_tasks_in_one_run(stand_in, corpus_files):
     (record,) = run(EXPERIMENTS["story_qa/peer-joint"], scale="smoke", device="cpu")
     metrics = record.metrics
     assert metrics["port.error.qa1"] == pytest.approx(0.1014)  # two epochs, one of them without the softmax
@@ -118,7 +118,7 @@ def test_both_are_measured_on_all_tasks_in_one_run(stand_in, told):
 
 
 @pytest.mark.parametrize("value", [None, "", "nowhere"])
-def test_without_a_checkout_it_says_what_is_needed(told, monkeypatch, value):
+def test_without_a_checkout_it_says_what_is_needed(corpus_files, monkeypatch, value):
     monkeypatch.delenv(VARIABLE, raising=False)
     if value is not None:
         monkeypatch.setenv(VARIABLE, value)
@@ -127,7 +127,7 @@ def test_without_a_checkout_it_says_what_is_needed(told, monkeypatch, value):
     assert "\n" not in str(caught.value)
 
 
-def test_a_checkout_that_does_not_run_is_named(stand_in, told):
+def test_a_checkout_that_does_not_run_is_named(stand_in, corpus_files):
     (stand_in / "util.py").write_text("raise SystemExit")
     with pytest.raises(UserError, match="ended early"):
-        PeerNetwork(checkout(), *told)
+        PeerNetwork(checkout(), *corpus_files)

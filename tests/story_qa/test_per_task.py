@@ -23,8 +23,8 @@ from reasonlib.story_qa.models.memory_gradient import loss_with_gradient
 from reasonlib.story_qa.models.restarts import Restarts, RestartsConfig, softmax_with_empty
 
 
-def sets(task, count, width=20, asked=100):
-    parts = simulate(task, count, seed=1), simulate(task, asked, seed=2)
+def sets(task, count, width=20, test_size=100):
+    parts = simulate(task, count, seed=1), simulate(task, test_size, seed=2)
     vocabulary = build_vocabulary([*parts[0], *parts[1]])
     train = encode_ordered(parts[0], vocabulary, width)
     return train, encode_ordered(parts[1], vocabulary, width, like=train)
@@ -38,30 +38,30 @@ def networks(stories, seed=0, **sizes):
 # Against a transcription that makes every memory a vector
 
 
-def weight(place, unit, longest, width):
-    """The released code's weight of word `place` at `unit`, both counted from one."""
-    return 1 + 4 * (unit - (width + 1) / 2) * (place - (longest + 1) / 2) / (width * longest)
+def weight(position, unit, longest, width):
+    """The released code's weight of the word at `position` and `unit`, both counted from one."""
+    return 1 + 4 * (unit - (width + 1) / 2) * (position - (longest + 1) / 2) / (width * longest)
 
 
 def embedded(sentence, table, longest):
     """One sentence as the weighed sum of its words' rows."""
     width = table.shape[1]
     total = torch.zeros(width)
-    for place, word in enumerate(sentence, start=1):
+    for position, word in enumerate(sentence, start=1):
         for unit in range(1, width + 1):
-            total[unit - 1] += weight(place, unit, longest, width) * table[word, unit - 1]
+            total[unit - 1] += weight(position, unit, longest, width) * table[word, unit - 1]
     return total
 
 
 def answered(model, restart, stories, item, longest, linear):
     """Scores of one question by one restart, memory by memory, empty places included."""
-    tables, ages, places = model.words[:, restart], model.ages[:, restart], model.config.slots
-    one = stories.examples[item]
-    story = [stories.vocabulary.encode(words(sentence)) for sentence in reversed(one.story)][:places]
-    state = embedded(stories.vocabulary.encode(words(one.question)), tables[0], longest)
+    tables, ages, slots = model.words[:, restart], model.ages[:, restart], model.config.slots
+    example = stories.examples[item]
+    story = [stories.vocabulary.encode(words(sentence)) for sentence in reversed(example.story)][:slots]
+    state = embedded(stories.vocabulary.encode(words(example.question)), tables[0], longest)
     for hop in range(model.config.hops):
-        keys = torch.zeros(places, len(state))
-        values = torch.zeros(places, len(state))
+        keys = torch.zeros(slots, len(state))
+        values = torch.zeros(slots, len(state))
         for age, sentence in enumerate(story):
             keys[age] = embedded(sentence, tables[hop], longest) + ages[hop, age]
             values[age] = embedded(sentence, tables[hop + 1], longest) + ages[hop + 1, age]
@@ -74,24 +74,26 @@ def answered(model, restart, stories, item, longest, linear):
 def test_every_restart_is_the_network_of_the_released_code(linear):
     stories, _ = sets(1, 12, width=6)
     model = networks(stories, width=6, hops=2, restarts=2, init_std=0.5)
-    longest = 1 + max(len(words(s)) for one in stories.examples for s in (*one.story, one.question))
+    longest = 1 + max(
+        len(words(s)) for example in stories.examples for s in (*example.story, example.question)
+    )
     logits = model(stories.batch([2, 7], slots=12), linear=linear)
     assert logits.shape == (2, 2, len(stories.vocabulary))
     for restart in range(2):
         for row, item in enumerate((2, 7)):
-            want = answered(model, restart, stories, item, longest, linear)
-            torch.testing.assert_close(logits[restart, row], want, atol=1e-4, rtol=1e-4)
+            expected = answered(model, restart, stories, item, longest, linear)
+            torch.testing.assert_close(logits[restart, row], expected, atol=1e-4, rtol=1e-4)
 
 
 def test_order_bags_are_the_weights_of_the_formula():
     bags = position_bags_as_released([[3, 1, 3], [2]], 5, width=4, longest=7)
     units = torch.arange(1, 5) / 4
-    got = bags[:, 0, :, None] + units * bags[:, 1, :, None]  # (U, V, D)
-    want = torch.zeros(2, 5, 4)
+    result = bags[:, 0, :, None] + units * bags[:, 1, :, None]  # (U, V, D)
+    expected = torch.zeros(2, 5, 4)
     for row, sentence in enumerate(([3, 1, 3], [2])):
-        for place, word in enumerate(sentence, start=1):
-            want[row, word] += torch.tensor([weight(place, unit, 7, 4) for unit in range(1, 5)])
-    torch.testing.assert_close(got, want)
+        for position, word in enumerate(sentence, start=1):
+            expected[row, word] += torch.tensor([weight(position, unit, 7, 4) for unit in range(1, 5)])
+    torch.testing.assert_close(result, expected)
 
 
 def test_sentences_keep_their_rows_and_the_null_symbol_its_zero():
@@ -129,12 +131,17 @@ def test_the_gradient_by_hand_is_that_of_the_network(places, hops, linear):
     batch = stories.batch(range(20, 45), slots=places, noise=0.2, rng=np.random.default_rng(0))
     batch = replace(batch, sentences=batch.sentences.double())
     logits = model(batch, linear=linear)
-    each = torch.stack([functional.cross_entropy(one, batch.answer) for one in logits]) * 32
+    losses = (
+        torch.stack([functional.cross_entropy(restart_logits, batch.answer) for restart_logits in logits])
+        * 32
+    )
     loss = loss_with_gradient(model.words, model.ages, batch, tying=model.tying, linear=linear, size=32)
-    torch.testing.assert_close(loss, each.sum())
-    want = torch.autograd.grad(each.sum(), [model.words, model.ages])
-    for got, wanted in zip(torch.autograd.grad(3 * loss, [model.words, model.ages]), want, strict=True):
-        torch.testing.assert_close(got, 3 * wanted, atol=1e-6, rtol=1e-5)
+    torch.testing.assert_close(loss, losses.sum())
+    expected_gradients = torch.autograd.grad(losses.sum(), [model.words, model.ages])
+    for gradient, expected in zip(
+        torch.autograd.grad(3 * loss, [model.words, model.ages]), expected_gradients, strict=True
+    ):
+        torch.testing.assert_close(gradient, 3 * expected, atol=1e-6, rtol=1e-5)
 
 
 def test_the_gradient_by_hand_is_cut_table_by_table_and_start_by_start():
@@ -158,14 +165,14 @@ def test_the_gradient_by_hand_is_cut_table_by_table_and_start_by_start():
 def test_restarts_do_not_touch_each_other():
     train, _ = sets(1, 80)
     recipe = RestartsRecipe(epochs=4, halve_every=2, clip=0.5)
-    together, one = networks(train), networks(train)
+    together, alone = networks(train), networks(train)
     with torch.no_grad():
-        for parameter in one.parameters():
+        for parameter in alone.parameters():
             parameter[:, 1:] = 0.0  # other companions
-    for model in (together, one):
+    for model in (together, alone):
         train_restarts(model, train, recipe, progress=False)
-    torch.testing.assert_close(one.words[:, 0], together.words[:, 0], atol=1e-6, rtol=1e-5)
-    torch.testing.assert_close(one.ages[:, 0], together.ages[:, 0], atol=1e-6, rtol=1e-5)
+    torch.testing.assert_close(alone.words[:, 0], together.words[:, 0], atol=1e-6, rtol=1e-5)
+    torch.testing.assert_close(alone.ages[:, 0], together.ages[:, 0], atol=1e-6, rtol=1e-5)
 
 
 def test_one_that_diverges_leaves_the_others_alone():
@@ -173,8 +180,8 @@ def test_one_that_diverges_leaves_the_others_alone():
     model, sound = networks(train), networks(train)
     with torch.no_grad():
         model.words[:, 1] = 1e30
-    for one in (model, sound):
-        history = train_restarts(one, train, RestartsRecipe(epochs=3), progress=False)
+    for network in (model, sound):
+        history = train_restarts(network, train, RestartsRecipe(epochs=3), progress=False)
     assert history.stopped == "finished"
     tried = evaluate_restarts(model, train)
     assert not np.isfinite(tried.loss[1]) and np.isfinite(tried.loss[[0, 2]]).all()
@@ -249,7 +256,7 @@ def test_training_error_then_validation_error_then_loss():
 
 
 def test_asking_counts_every_question_once():
-    train, test = sets(1, 40, asked=30)
+    train, test = sets(1, 40, test_size=30)
     model = networks(train, slots=5)
     whole, pieces = evaluate_restarts(model, test), evaluate_restarts(model, test, size=7)
     np.testing.assert_allclose(whole.error, pieces.error)

@@ -46,11 +46,13 @@ def test_ids_do_not_depend_on_the_order_of_the_text():
 
 
 def test_every_word_of_the_twenty_tasks_is_known():
-    examples = [one for task in TASKS for one in simulate(task, 20, seed=0)]
+    examples = [example for task in TASKS for example in simulate(task, 20, seed=0)]
     stories = tell_with_answers(examples)
     tokenizer = word_tokenizer([text for story in stories for text in story])
     assert tokenizer.unk_token_id not in {
-        token for one in examples for token in tokenizer(one.question + " ".join(one.story))["input_ids"]
+        token
+        for example in examples
+        for token in tokenizer(example.question + " ".join(example.story))["input_ids"]
     }
 
 
@@ -58,18 +60,18 @@ def test_every_word_of_the_twenty_tasks_is_known():
 
 
 def test_a_story_is_told_with_its_questions_where_they_were_asked():
-    def asked(story, answer, group=0):
+    def example(story, answer, group=0):
         return Example(task=8, story=story, question="What has Mary?", answer=answer, support=(), group=group)
 
-    told = tell_with_answers(
+    result = tell_with_answers(
         [
-            asked(("A.", "B."), ("milk",)),
-            asked(("A.", "B."), ("milk", "apple")),
-            asked(("A.", "B.", "C."), ("nothing",)),
-            asked(("D.",), ("ball",), group=1),
+            example(("A.", "B."), ("milk",)),
+            example(("A.", "B."), ("milk", "apple")),
+            example(("A.", "B.", "C."), ("nothing",)),
+            example(("D.",), ("ball",), group=1),
         ]
     )
-    assert told == [
+    assert result == [
         ("A.", "B.", "What has Mary? milk.", "What has Mary? milk apple.", "C.", "What has Mary? nothing."),
         ("D.", "What has Mary? ball."),
     ]
@@ -80,24 +82,24 @@ def test_a_story_is_told_with_its_questions_where_they_were_asked():
 
 @pytest.fixture(scope="module")
 def stories():
-    return [one for task in (1, 15) for one in simulate(task, stories=300, seed=2)]
+    return [example for task in (1, 15) for example in simulate(task, stories=300, seed=2)]
 
 
 def test_half_of_the_pairs_continue(stories):
-    told = tell_with_answers(stories)
+    texts = tell_with_answers(stories)
     pairs = next_sentence_pairs(stories, random.Random(0))
-    assert len(pairs) == len(told) == 600
+    assert len(pairs) == len(texts) == 600
     assert 250 < sum(continues for _, _, continues in pairs) < 350  # four standard deviations
-    ends = {story[cut:]: 0 for story in told for cut in range(1, len(story))}
-    for story in told:
+    ends = {story[cut:]: 0 for story in texts for cut in range(1, len(story))}
+    for story in texts:
         for cut in range(1, len(story)):
             ends[story[cut:]] += 1
     alike = 0
-    for story, (first, second, continues) in zip(told, pairs, strict=True):
-        place = next(cut for cut in range(1, len(story)) if " ".join(story[:cut]) == first)
+    for story, (first, second, continues) in zip(texts, pairs, strict=True):
+        position = next(cut for cut in range(1, len(story)) if " ".join(story[:cut]) == first)
         if continues:
-            assert second == story[place:]
-        elif second == story[place:]:  # a question that ends two stories
+            assert second == story[position:]
+        elif second == story[position:]:  # a question that ends two stories
             alike += 1
             assert ends[second] > 1
         else:
@@ -126,8 +128,8 @@ def test_a_part_has_its_longest_length():
 
 
 def test_the_same_draws_make_the_same_pairs(stories):
-    one, other, third = (next_sentence_pairs(stories, random.Random(seed)) for seed in (3, 3, 4))
-    assert one == other != third
+    first, second, third = (next_sentence_pairs(stories, random.Random(seed)) for seed in (3, 3, 4))
+    assert first == second != third
 
 
 def test_one_story_has_no_other():
@@ -144,15 +146,15 @@ RULE = {"specials": 5, "mask": 4, "words": 100}
 def test_fifteen_per_cent_are_asked_and_hidden_by_80_10_10():
     tokens = torch.randint(0, 100, (400, 500), generator=torch.Generator().manual_seed(0))
     hidden, labels = mask_tokens(tokens, **RULE, generator=torch.Generator().manual_seed(1))
-    marks, asked = tokens < 5, labels != -100
-    assert not (asked & marks).any() and torch.equal(hidden[~asked], tokens[~asked])
-    assert torch.equal(labels[asked], tokens[asked])
+    marks, selected = tokens < 5, labels != -100
+    assert not (selected & marks).any() and torch.equal(hidden[~selected], tokens[~selected])
+    assert torch.equal(labels[selected], tokens[selected])
     words = int((~marks).sum())
-    assert asked.sum() / words == pytest.approx(0.15, abs=0.005)
-    masked = asked & (hidden == 4)
-    kept = asked & (hidden == tokens)
-    other = asked & ~masked & ~kept
-    share = {name: float(part.sum() / asked.sum()) for name, part in
+    assert selected.sum() / words == pytest.approx(0.15, abs=0.005)
+    masked = selected & (hidden == 4)
+    kept = selected & (hidden == tokens)
+    other = selected & ~masked & ~kept
+    share = {name: float(part.sum() / selected.sum()) for name, part in
              (("masked", masked), ("kept", kept), ("other", other))}  # fmt: skip
     assert share["masked"] == pytest.approx(0.8, abs=0.01)
     assert share["kept"] == pytest.approx(0.1 + 0.1 / 95, abs=0.01)  # a random word may be the word itself
@@ -176,8 +178,10 @@ def test_a_share_is_between_none_and_all(share):
 
 def test_the_same_generator_hides_the_same_words():
     tokens = torch.arange(100).reshape(2, 50)
-    one, other = (mask_tokens(tokens, **RULE, generator=torch.Generator().manual_seed(2)) for _ in range(2))
-    assert torch.equal(one[0], other[0]) and torch.equal(one[1], other[1])
+    first, second = (
+        mask_tokens(tokens, **RULE, generator=torch.Generator().manual_seed(2)) for _ in range(2)
+    )
+    assert torch.equal(first[0], second[0]) and torch.equal(first[1], second[1])
     assert torch.equal(tokens, torch.arange(100).reshape(2, 50))  # the tokens themselves stay
 
 
@@ -260,10 +264,10 @@ def test_the_loss_is_the_sum_of_both_heads(monkeypatch):
 
 
 def test_the_same_seeds_give_the_same_bits():
-    one, other = trained(), trained()
-    assert same(weights(one[0]), weights(other[0])) and rows(one[1]) == rows(other[1])
-    assert not same(weights(one[0]), weights(trained(seed=1)[0]))
-    assert one[1].steps_done == 30 and len(one[1]) == 10
+    first, second = trained(), trained()
+    assert same(weights(first[0]), weights(second[0])) and rows(first[1]) == rows(second[1])
+    assert not same(weights(first[0]), weights(trained(seed=1)[0]))
+    assert first[1].steps_done == 30 and len(first[1]) == 10
 
 
 def test_a_killed_run_resumes_to_the_same_bits(tmp_path, monkeypatch):
@@ -277,14 +281,14 @@ def test_a_killed_run_resumes_to_the_same_bits(tmp_path, monkeypatch):
 
 
 def test_rounds_of_stories_follow_one_another():
-    asked = []
+    requested = []
 
     def examples(number):
-        asked.append(number)
+        requested.append(number)
         return simulated(number)
 
     pretrain(new_model(SIZE, len(TOKENIZER)), TOKENIZER, examples, HOW, progress=False)
-    assert len(asked) == len(set(asked)) > 10  # no epoch sees another's stories
+    assert len(requested) == len(set(requested)) > 10  # no epoch sees another's stories
 
 
 @pytest.mark.parametrize(
@@ -312,7 +316,7 @@ def test_an_encoder_is_kept_in_half_precision(tmp_path):
 
 def test_the_first_weights_are_drawn_from_the_seed_alone():
     torch.manual_seed(1)
-    one = weights(new_model(SIZE, 40, seed=5))
+    first = weights(new_model(SIZE, 40, seed=5))
     torch.manual_seed(2)
-    other, third = weights(new_model(SIZE, 40, seed=5)), weights(new_model(SIZE, 40, seed=6))
-    assert same(one, other) and not same(one, third)
+    second, third = weights(new_model(SIZE, 40, seed=5)), weights(new_model(SIZE, 40, seed=6))
+    assert same(first, second) and not same(first, third)

@@ -45,18 +45,18 @@ def network(**settings):
 def test_a_memory_network_comes_back(tmp_path, settings, half):
     model = network(**settings)
     path = pretrained.save_memory(model, WORDS, tmp_path / "m.safetensors", MADE, half, encoding="bag")
-    found = pretrained.load_memory(path)
-    assert found.model.config == model.config and found.vocabulary == WORDS
-    assert (found.encoding, found.made) == ("bag", MADE)
+    loaded = pretrained.load_memory(path)
+    assert loaded.model.config == model.config and loaded.vocabulary == WORDS
+    assert (loaded.encoding, loaded.made) == ("bag", MADE)
     stored = {tensor.dtype for tensor in load_weights(path).values()}
     assert stored == {torch.float16 if half else torch.float32}
     for name, tensor in model.state_dict().items():
         expected = tensor.half().float() if half else tensor
-        assert found.model.state_dict()[name].dtype == torch.float32
-        torch.testing.assert_close(found.model.state_dict()[name], expected, rtol=0, atol=0)
-    model.load_state_dict(found.model.state_dict())
+        assert loaded.model.state_dict()[name].dtype == torch.float32
+        torch.testing.assert_close(loaded.model.state_dict()[name], expected, rtol=0, atol=0)
+    model.load_state_dict(loaded.model.state_dict())
     stories = encode(STORIES, WORDS, "bag")
-    assert (predict(model, stories)[0] == predict(found.model, stories)[0]).all()
+    assert (predict(model, stories)[0] == predict(loaded.model, stories)[0]).all()
 
 
 def test_what_is_saved_must_fit_together(tmp_path):
@@ -111,13 +111,13 @@ def test_a_memory_network_with_damaged_metadata_is_refused(tmp_path, change, wor
 
 
 def test_the_shipped_memory_network_answers_fresh_stories():
-    found = pretrained.load_memory()
+    loaded = pretrained.load_memory()
     assert pretrained.MEMORY.stat().st_size < 5_000_000
-    assert found.made, "it must say how it was made"
-    assert set(load_weights(pretrained.MEMORY)) == set(found.model.state_dict())
+    assert loaded.made, "it must say how it was made"
+    assert set(load_weights(pretrained.MEMORY)) == set(loaded.model.state_dict())
     for task, bar in {1: 0.9, 4: 0.7, 6: 0.7, 12: 0.9, 20: 0.9}.items():
-        stories = encode(simulate(task, 100, seed=1234), found.vocabulary, found.encoding)
-        right = (predict(found.model, stories)[0] == stories.answer).mean()
+        stories = encode(simulate(task, 100, seed=1234), loaded.vocabulary, loaded.encoding)
+        right = (predict(loaded.model, stories)[0] == stories.answer).mean()
         assert right > bar, f"task {task}: {right:.2f}"
 
 
@@ -137,11 +137,13 @@ def test_a_reader_comes_back(tmp_path, reader):
     model, tokenizer, answers = reader
     folder = pretrained.save_reader(model, tokenizer, answers, tmp_path / "reader", MADE)
     assert [path.name for path in tmp_path.iterdir()] == ["reader"], "no draft is left behind"
-    found = pretrained.load_reader(folder)
-    assert found.answers == answers and found.made == MADE and not found.model.training
-    pairs = stack([StoryTokens(found.tokenizer).pair(one.question, one.story) for one in STORIES[:4]])
+    loaded = pretrained.load_reader(folder)
+    assert loaded.answers == answers and loaded.made == MADE and not loaded.model.training
+    pairs = stack(
+        [StoryTokens(loaded.tokenizer).pair(example.question, example.story) for example in STORIES[:4]]
+    )
     with torch.no_grad():
-        ours, theirs = model(pairs).logits, found.model(pairs).logits
+        ours, theirs = model(pairs).logits, loaded.model(pairs).logits
     torch.testing.assert_close(ours, theirs, rtol=1e-2, atol=1e-2)  # 16 bits
 
 

@@ -42,39 +42,39 @@ WORDS = 156  # of all twenty tasks together
 
 
 @pytest.fixture(scope="module", params=TASKS)
-def told(request):
+def simulated(request):
     return request.param, simulate(request.param, 3000, seed=1)
 
 
-def test_close_to_the_released_set(told):
-    task, examples = told
+def test_close_to_the_released_set(simulated):
+    task, examples = simulated
     words, story, support, kinds, majority = RELEASED[task]
-    found = statistics(examples)
-    assert found["vocabulary"] == words
-    assert found["story_mean"] == pytest.approx(story, rel=0.12)
-    assert found["support_mean"] == pytest.approx(support, rel=0.06)
-    assert 0.8 * kinds <= found["answers"] <= kinds  # lists of three objects, and "three", are rare
-    assert found["majority"] == pytest.approx(majority, abs=0.035)
+    measured = statistics(examples)
+    assert measured["vocabulary"] == words
+    assert measured["story_mean"] == pytest.approx(story, rel=0.12)
+    assert measured["support_mean"] == pytest.approx(support, rel=0.06)
+    assert 0.8 * kinds <= measured["answers"] <= kinds  # lists of three objects, and "three", are rare
+    assert measured["majority"] == pytest.approx(majority, abs=0.035)
 
 
 def test_the_words_of_all_tasks_together():
     assert len(vocabulary(example for task in TASKS for example in simulate(task, 1000, seed=2))) == WORDS
 
 
-def test_examples_are_well_formed(told):
-    task, examples = told
+def test_examples_are_well_formed(simulated):
+    task, examples = simulated
     groups = [example.group for example in examples]
     assert groups == sorted(groups) and set(groups) == set(range(groups[-1] + 1))
     for example in examples:
         assert example.task == task
-        assert example.question.endswith("?") and all(one.endswith(".") for one in example.story)
+        assert example.question.endswith("?") and all(sentence.endswith(".") for sentence in example.story)
         assert example.answer and all(example.answer)
         assert example.support and len(set(example.support)) == len(example.support)
-        assert all(0 <= place < len(example.story) for place in example.support)
+        assert all(0 <= index < len(example.story) for index in example.support)
 
 
-def test_questions_of_a_story_share_its_sentences(told):
-    task, examples = told
+def test_questions_of_a_story_share_its_sentences(simulated):
+    task, examples = simulated
     stories = {}
     for example in examples:
         before = stories.setdefault(example.group, [])
@@ -123,7 +123,7 @@ def test_hashes_of_strings_do_not_matter():
 def test_seeds_and_tasks_differ():
     assert simulate(1, 20, seed=0) == simulate(1, 20, seed=0)
     assert simulate(1, 20, seed=0) != simulate(1, 20, seed=1)
-    people = {task: [one.question for one in simulate(task, 40, seed=0)] for task in (11, 13)}
+    people = {task: [example.question for example in simulate(task, 40, seed=0)] for task in (11, 13)}
     assert people[11] != people[13]
 
 
@@ -140,8 +140,8 @@ def test_sets_of_different_seeds_share_no_story(task):
 
 @pytest.mark.parametrize(("task", "stories"), [(4, 1920), (17, 5760)])
 def test_small_worlds_are_told_completely(task, stories):
-    told = {example.story for example in simulate(task, stories=4 * stories)}
-    assert 0.9 * stories < len(told) <= stories
+    distinct = {example.story for example in simulate(task, stories=4 * stories)}
+    assert 0.9 * stories < len(distinct) <= stories
 
 
 def test_a_longer_set_starts_with_the_shorter_one():
@@ -181,44 +181,44 @@ def test_yes_and_no_are_as_likely():
 
 def test_nobody_moves_to_where_they_are():
     for example in simulate(1, stories=100, seed=1)[4::5]:
-        place = {}
+        location = {}
         for sentence in example.story:
             person, room = re.match(r"(\w+) .* to the (\w+)\.", sentence).groups()
-            assert place.get(person) != room
-            place[person] = room
+            assert location.get(person) != room
+            location[person] = room
 
 
 def test_only_what_is_held_is_left_or_given_and_only_to_somebody_near():
     for task in (3, 5, 7, 8):
         for example in simulate(task, stories=100, seed=1)[4::5]:
-            holder, place = {}, {}
+            holder, location = {}, {}
             for sentence in example.story:
                 words = sentence[:-1].split()
                 person, thing = (
                     words[0],
-                    next((one for one in words if one in ("apple", "football", "milk")), None),
+                    next((word for word in words if word in ("apple", "football", "milk")), None),
                 )
                 if thing is None:
-                    place[person] = words[-1]
+                    location[person] = words[-1]
                 elif re.search(r"picked up|got|grabbed|took", sentence):
                     assert thing not in holder
                     holder[thing] = person
                 else:
                     assert holder.pop(thing) == person
-                    if found := re.search(r" to (\w+)\.", sentence):
-                        holder[thing] = found[1]
-                        assert found[1] != person
-                        if person in place and found[1] in place:
-                            assert place[person] == place[found[1]]
+                    if match := re.search(r" to (\w+)\.", sentence):
+                        holder[thing] = match[1]
+                        assert match[1] != person
+                        if person in location and match[1] in location:
+                            assert location[person] == location[match[1]]
 
 
 def test_either_names_two_places():
     seen = 0
     for example in simulate(10, 500, seed=1):
         for sentence in example.story:
-            if found := re.search(r"either in the (\w+) or the (\w+)\.", sentence):
+            if match := re.search(r"either in the (\w+) or the (\w+)\.", sentence):
                 seen += 1
-                assert found[1] != found[2]
+                assert match[1] != match[2]
     assert seen
 
 
@@ -233,21 +233,21 @@ def test_times_are_told_out_of_order_but_fill_the_day_in_order():
     times = ("yesterday", "this morning", "this afternoon", "this evening")
     backwards = 0
     for example in simulate(14, 500, seed=1):
-        told = {}
+        reported = {}
         for sentence in example.story:
             text = sentence.lower()
-            time = next(i for i, one in enumerate(times) if one in text)
-            person = next(one for one in ("bill", "fred", "julie", "mary") if f"{one} " in text)
-            backwards += any(time < before for before in told.get(person, ()))
-            told.setdefault(person, []).append(time)
-        assert all(sorted(one) == list(range(len(one))) for one in told.values())
+            time = next(i for i, phrase in enumerate(times) if phrase in text)
+            person = next(name for name in ("bill", "fred", "julie", "mary") if f"{name} " in text)
+            backwards += any(time < before for before in reported.get(person, ()))
+            reported.setdefault(person, []).append(time)
+        assert all(sorted(order) == list(range(len(order))) for order in reported.values())
     assert backwards
 
 
 def test_paths_never_turn_back():
     opposite = {"n": "s", "s": "n", "e": "w", "w": "e"}
     paths = {example.answer for example in simulate(19, 500, seed=1)}
-    assert len(paths) == 12 and all(two != opposite[one] for one, two in paths)
+    assert len(paths) == 12 and all(second != opposite[first] for first, second in paths)
 
 
 def test_motives_lead_to_places_and_things():

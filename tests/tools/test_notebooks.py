@@ -180,8 +180,8 @@ def test_the_template_of_a_chapter_makes_a_notebook():
 
 ANSWERED = CHAPTER.replace("# Made up", "# Made up\n\n## Exercises").replace(
     "answer = None\n```\n\n```{exercise-end}",
-    "def where(story, question):\n    raise NotImplementedError\n\n\n"
-    "exercises.check_where(where)\n```\n\n```{exercise-end}",
+    "def find_location(story, question):\n    raise NotImplementedError\n\n\n"
+    "exercises.check_find_location(find_location)\n```\n\n```{exercise-end}",
 )
 
 
@@ -197,9 +197,9 @@ def test_an_assignment_holds_the_exercises_alone(exercised):
     text = "\n".join(cell.source for cell in made.cells)
     assert "# Exercises: Made up" in text
     assert f"{Address.read().site}book/story_qa/made-up.html" in text
-    assert "| Answer by rule | `where` | 3 | 20 |" in text
+    assert "| Answer by rule | `find_location` | 3 | 20 |" in text
     assert "secret" not in text and "for the page" not in text
-    assert 'names = [\n    "where",\n]\nchecks.grade("story_qa", globals(), names=names)' in text
+    assert 'names = [\n    "find_location",\n]\nchecks.grade("story_qa", globals(), names=names)' in text
     assert not any(cell.get("outputs") for cell in made.cells)
     again = conversion.assignment(exercised, conversion.Book(site="https://site/", raw="https://raw/"))
     assert notebooks.written(again) == notebooks.written(made)
@@ -210,7 +210,7 @@ def test_a_chapter_without_exercises_has_no_assignment(page):
 
 
 def test_a_check_of_another_name_is_said(exercised):
-    exercised.__dict__["text"] = ANSWERED.replace("check_where", "check_whence")
+    exercised.__dict__["text"] = ANSWERED.replace("check_find_location", "check_whence")
     with pytest.raises(conversion.OutOfStep, match="topic story_qa has no exercise 'whence'"):
         conversion.assignment(exercised, conversion.Book(site="https://site/", raw="https://raw/"))
 

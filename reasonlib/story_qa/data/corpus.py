@@ -139,12 +139,12 @@ def parse(lines: Iterable[str], name: str, task: int) -> list[Example]:
     previous, group, number, pending = 0, -1, 0, False
     for number, raw in enumerate(lines, start=1):
         line = raw.rstrip("\r\n")
-        where = f"{name}, line {number}"
-        identity, text = _numbered(line, where)
+        location = f"{name}, line {number}"
+        identity, text = _numbered(line, location)
         if identity == 1:
             if pending:
                 raise DataError(
-                    f"{where}: a new story starts, but the one before it ends without a question; "
+                    f"{location}: a new story starts, but the one before it ends without a question; "
                     "add the question or remove the sentences after the last one"
                 )
             sentences, position = [], {}
@@ -152,20 +152,20 @@ def parse(lines: Iterable[str], name: str, task: int) -> list[Example]:
         elif identity != previous + 1:
             expected = f"{previous + 1} or 1" if previous else "1"
             raise DataError(
-                f"{where}: ID {identity} is out of sequence, expected {expected}; "
+                f"{location}: ID {identity} is out of sequence, expected {expected}; "
                 "number the lines of a story from 1"
             )
         previous = identity
         if "\t" not in text:
             if text.rstrip().endswith("?"):
                 raise DataError(
-                    f"{where}: question without an answer; write 'question?<tab>answer<tab>supporting IDs'"
+                    f"{location}: question without an answer; write 'question?<tab>answer<tab>supporting IDs'"
                 )
             position[identity] = len(sentences)
             sentences.append(text.rstrip())
             pending = True
             continue
-        question, answer, support = _question(text, where, position)
+        question, answer, support = _question(text, location, position)
         examples.append(
             Example(
                 task=task,

@@ -53,15 +53,15 @@ def load(name: str, questions: int = 1000, asked: int = 1000, tasks: tuple[int, 
     parts: dict[str, list[Example]] = {"train": [], "valid": [], "test": []}
     for task in tasks:
         if name == "simulated":
-            learnt = simulate(task, questions, seed=1)
+            train = simulate(task, questions, seed=1)
             test = simulate(task, asked, seed=2)
         else:
             folder, size = data.locate(CORPORA["babi"]), RELEASED_SIZES[name]
-            learnt = _released(folder, task, size)[:questions]
+            train = _released(folder, task, size)[:questions]
             test = read(folder, task, "test", size)[:asked]
-        held_out = max(1, len(learnt) // 10)
-        parts["train"] += learnt[:-held_out]
-        parts["valid"] += learnt[-held_out:]
+        held_out = max(1, len(train) // 10)
+        parts["train"] += train[:-held_out]
+        parts["valid"] += train[-held_out:]
         parts["test"] += test
     return Splits(*(tuple(part) for part in parts.values()))
 

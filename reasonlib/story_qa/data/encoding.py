@@ -276,8 +276,8 @@ def encode_ordered(
 
 def _sentences(examples: Sequence[Example]) -> list[str]:
     """List every sentence and question once, in the order of `tensors.encode`."""
-    told = dict.fromkeys(sentence for one in examples for sentence in one.story)
-    return list(told | dict.fromkeys(one.question for one in examples))
+    sentences = dict.fromkeys(sentence for example in examples for sentence in example.story)
+    return list(sentences | dict.fromkeys(example.question for example in examples))
 
 
 @dataclass(frozen=True)

@@ -47,8 +47,10 @@ def word_tokenizer(sentences: Sequence[str]) -> Any:
     from transformers import PreTrainedTokenizerFast
 
     split = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Punctuation()])
-    known = sorted({piece for text in set(sentences) for piece, _ in split.pre_tokenize_str(text.lower())})
-    ids = {token: number for number, token in enumerate([*SPECIALS, *known])}
+    vocabulary = sorted(
+        {piece for text in set(sentences) for piece, _ in split.pre_tokenize_str(text.lower())}
+    )
+    ids = {token: number for number, token in enumerate([*SPECIALS, *vocabulary])}
     tokenizer = Tokenizer(models.WordLevel(ids, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.Lowercase()
     tokenizer.pre_tokenizer = split
@@ -73,13 +75,13 @@ def tell_with_answers(examples: Sequence[Example]) -> list[tuple[str, ...]]:
         The sentences of each story, "Where is Mary? garden." among them.
     """
     stories: dict[tuple[int, int], list[str]] = {}
-    heard: dict[tuple[int, int], int] = {}
+    lengths: dict[tuple[int, int], int] = {}
     for example in examples:
         key = (example.task, example.group)
-        told = stories.setdefault(key, [])
-        told += example.story[heard.get(key, 0) :]
-        heard[key] = len(example.story)
-        told.append(f"{example.question} {' '.join(example.answer)}.")
+        sentences = stories.setdefault(key, [])
+        sentences += example.story[lengths.get(key, 0) :]
+        lengths[key] = len(example.story)
+        sentences.append(f"{example.question} {' '.join(example.answer)}.")
     return [tuple(story) for story in stories.values()]
 
 
@@ -107,15 +109,15 @@ def next_sentence_pairs(
     ValueError
         If there are fewer than two stories to cut.
     """
-    told = [story for story in tell_with_answers(examples) if len(story) > 1]
-    if len(told) < 2:
-        raise ValueError(f"examples must hold at least two stories, got {len(told)}")
-    cuts = [draw.randrange(1, len(story)) for story in told]
+    stories = [story for story in tell_with_answers(examples) if len(story) > 1]
+    if len(stories) < 2:
+        raise ValueError(f"examples must hold at least two stories, got {len(stories)}")
+    cuts = [draw.randrange(1, len(story)) for story in stories]
     pairs = []
-    for position, (story, cut) in enumerate(zip(told, cuts, strict=True)):
+    for position, (story, cut) in enumerate(zip(stories, cuts, strict=True)):
         continues = draw.random() < 0.5
-        other = (position + draw.randrange(1, len(told))) % len(told)
-        second = story[cut:] if continues else told[other][cuts[other] :]
+        other = (position + draw.randrange(1, len(stories))) % len(stories)
+        second = story[cut:] if continues else stories[other][cuts[other] :]
         pairs.append((" ".join(story[:cut][-longest:]), second[:longest], continues))
     return pairs
 
@@ -185,16 +187,16 @@ def mask_tokens(
     if not 0 < share < 1:
         raise ValueError(f"share must be between 0 and 1, got {share}")
     # excerpt: mask tokens
-    asked = (  # 15 % of the words; ids below specials are no words
+    selected = (  # 15 % of the words; ids below specials are no words
         torch.rand(tokens.shape, generator=generator) < share
     ) & (tokens >= specials)
     fate = torch.rand(tokens.shape, generator=generator)
     other = torch.randint(specials, words, tokens.shape, generator=generator)
     hidden = torch.where(  # 80 %: [MASK]
-        asked & (fate < 0.8), torch.full_like(tokens, mask), tokens
+        selected & (fate < 0.8), torch.full_like(tokens, mask), tokens
     )
     hidden = torch.where(  # 10 %: a random word; the other 10 % stay
-        asked & (fate >= 0.8) & (fate < 0.9), other, hidden
+        selected & (fate >= 0.8) & (fate < 0.9), other, hidden
     )
-    return hidden, torch.where(asked, tokens, torch.full_like(tokens, UNSCORED))
+    return hidden, torch.where(selected, tokens, torch.full_like(tokens, UNSCORED))
     # end excerpt

@@ -19,8 +19,8 @@ def vocabulary(examples: Iterable[Example]) -> set[str]:
     result: set[str] = set()
     previous: tuple[str, ...] = ()
     for example in examples:
-        told = len(previous)
-        sentences.update(example.story[told:] if example.story[:told] == previous else example.story)
+        start = len(previous)
+        sentences.update(example.story[start:] if example.story[:start] == previous else example.story)
         previous = example.story
         sentences.add(example.question)
         result.update(word.lower() for word in example.answer)

@@ -89,11 +89,11 @@ class StoryTokens:
             If the question alone does not fit.
         """
         # excerpt: pack
-        asked = self.sentence(question)
-        room = self.longest - len(asked) - 3  # tokens left for the story
+        question_ids = self.sentence(question)
+        room = self.longest - len(question_ids) - 3  # tokens left for the story
         # end excerpt
         if room < 0:
-            raise ValueError(f"question must fit into {self.longest} tokens, got {len(asked)}")
+            raise ValueError(f"question must fit into {self.longest} tokens, got {len(question_ids)}")
         # excerpt: pack
         kept: list[list[int]] = []
         for sentence in reversed(story):  # the latest sentence first
@@ -102,12 +102,12 @@ class StoryTokens:
                 break
             kept.append(ids)
             room -= len(ids)
-        told = [token for ids in reversed(kept) for token in ids]
-        mark = self.tokenizer.sep_token_id
-        tokens = [self.tokenizer.cls_token_id, *asked, mark, *told, mark]
+        story_ids = [token for ids in reversed(kept) for token in ids]
+        sep = self.tokenizer.sep_token_id
+        tokens = [self.tokenizer.cls_token_id, *question_ids, sep, *story_ids, sep]
         return Pair(
             tokens,
-            [0] * (len(asked) + 2) + [1] * (len(told) + 1),  # segments
+            [0] * (len(question_ids) + 2) + [1] * (len(story_ids) + 1),  # segments
             len(story) - len(kept),  # sentences dropped
         )
         # end excerpt

@@ -79,21 +79,21 @@ def _bag(trial: Trial, splits: Splits) -> tuple[nn.Module, Any, Any, int]:
 
 def _lstm(trial: Trial, splits: Splits) -> tuple[nn.Module, Any, Any, int]:
     vocabulary = build_vocabulary((*splits.train, *splits.valid, *splits.test))
-    known: dict[str, list[int]] = {}
+    token_ids: dict[str, list[int]] = {}
 
     def tokens(example: Example) -> list[int]:
-        told: list[int] = []
+        ids: list[int] = []
         for sentence in (*example.story, example.question):
-            if sentence not in known:
-                known[sentence] = vocabulary.encode(words(sentence))
-            told += known[sentence]
-        return told
+            if sentence not in token_ids:
+                token_ids[sentence] = vocabulary.encode(words(sentence))
+            ids += token_ids[sentence]
+        return ids
 
     def answers(examples: tuple[Example, ...]) -> np.ndarray:
         return np.asarray(vocabulary.encode([answer_token(example.answer) for example in examples]))
 
     train, test = [tokens(example) for example in splits.train], [tokens(example) for example in splits.test]
-    wanted, gold = answers(splits.train), answers(splits.test)
+    train_labels, test_labels = answers(splits.train), answers(splits.test)
     with training.seeded(trial.seed):
         model = StoryLSTM(len(vocabulary), trial.settings["width"])
     buckets = LengthBuckets([len(row) for row in train], batch_size=128, seed=trial.seed)
@@ -104,12 +104,12 @@ def _lstm(trial: Trial, splits: Splits) -> tuple[nn.Module, Any, Any, int]:
 
     def batches(epoch: int) -> Any:
         for items in buckets.plan(epoch):
-            yield batch(train, items), torch.from_numpy(wanted[items]).to(trial.device)
+            yield batch(train, items), torch.from_numpy(train_labels[items]).to(trial.device)
 
     def answer() -> np.ndarray:
         right = np.zeros(len(test), dtype=bool)
         for items in LengthBuckets([len(row) for row in test], batch_size=256).plan(0):
-            right[items] = model(*batch(test, items)).argmax(1).cpu().numpy() == gold[items]
+            right[items] = model(*batch(test, items)).argmax(1).cpu().numpy() == test_labels[items]
         return right
 
     return model, batches, answer, len(buckets)

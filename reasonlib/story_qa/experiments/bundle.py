@@ -63,9 +63,9 @@ def _memory(trial: Trial) -> Measured:
     )
     metrics = measure(model, sets["test"])
     if trial.scale == "paper" and history.stopped == "finished":
-        made = _made(trial, history, metrics)
+        provenance = _made(trial, history, metrics)
         pretrained.save_memory(
-            model, sets["train"].vocabulary, pretrained.MEMORY, made, encoding=settings["encoding"]
+            model, sets["train"].vocabulary, pretrained.MEMORY, provenance, encoding=settings["encoding"]
         )
     return measured(history, metrics, curve=("epoch", "loss"))
 
@@ -111,8 +111,8 @@ def _reader(trial: Trial) -> Measured:
     )
     metrics = scores(test.task, finetune.predict_answers(model, test) == test.answer)
     if trial.scale == "paper" and history.stopped == "finished":
-        made = _made(trial, history, metrics)
-        pretrained.save_reader(model.cpu(), tokenizer, answers, pretrained.READER, made)
+        provenance = _made(trial, history, metrics)
+        pretrained.save_reader(model.cpu(), tokenizer, answers, pretrained.READER, provenance)
     return measured(history, metrics, curve=("epoch", "loss"))
 
 

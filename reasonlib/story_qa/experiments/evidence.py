@@ -107,7 +107,7 @@ def predict_evidence(model: EvidenceReader, stories: StorySet, *, size: int = 25
 
 def evidence_scores(stories: StorySet, chances: Sequence[np.ndarray]) -> dict[str, float]:
     """Compare the marks with the labels: of all marked sentences how many are needed, and the reverse."""
-    marked = np.concatenate([one > 0.5 for one in chances])
+    marked = np.concatenate([chance > 0.5 for chance in chances])
     needed = np.zeros(len(marked), dtype=bool)
     for start, example in zip(stories.starts, stories.examples, strict=False):
         needed[[int(start) + sentence for sentence in example.support]] = True

@@ -96,10 +96,10 @@ def sample_questions(tasks: np.ndarray, shares: Mapping[int, float], rng: np.ran
     chosen: list[np.ndarray] = []
     ends = np.round(np.cumsum([shares[task] for task in sorted(shares)]) * len(tasks)).astype(int)
     ends[-1] = len(tasks)
-    for task, wanted in zip(sorted(shares), np.diff(ends, prepend=0), strict=True):
+    for task, count in zip(sorted(shares), np.diff(ends, prepend=0), strict=True):
         own = np.flatnonzero(tasks == task)
-        rounds = [rng.permutation(own) for _ in range(-(-int(wanted) // len(own)))]
-        chosen += [np.concatenate(rounds)[:wanted]] if rounds else []
+        rounds = [rng.permutation(own) for _ in range(-(-int(count) // len(own)))]
+        chosen += [np.concatenate(rounds)[:count]] if rounds else []
     return np.concatenate(chosen)
 
 

@@ -82,13 +82,13 @@ def predict(
     device = model.words.device
     order = np.argsort(stories.lengths[chosen], kind="stable")
     for start in range(0, len(order), size):
-        places = order[start : start + size]
-        answered = model(stories.batch(chosen[places], slots=slots).to(device))
-        answers[places] = answered.logits.argmax(1).cpu().numpy()
-        looked = answered.weights.cpu().numpy()
-        for row, position in enumerate(places):
+        indices = order[start : start + size]
+        output = model(stories.batch(chosen[indices], slots=slots).to(device))
+        answers[indices] = output.logits.argmax(1).cpu().numpy()
+        attention = output.weights.cpu().numpy()
+        for row, position in enumerate(indices):
             kept = min(int(stories.lengths[chosen[position]]), slots)
-            weights[position] = looked[row, :, :kept][:, ::-1]
+            weights[position] = attention[row, :, :kept][:, ::-1]
     return answers, weights
 
 
@@ -110,16 +110,16 @@ def attention_on_support(examples: Sequence[Example], weights: Sequence[np.ndarr
         ``support.chance``: the weight that looking everywhere alike would put on them.
     """
     result, weight, chance = [], [], []
-    for example, looked in zip(examples, weights, strict=True):
-        forgotten = len(example.story) - looked.shape[1]
+    for example, attention in zip(examples, weights, strict=True):
+        forgotten = len(example.story) - attention.shape[1]
         support = {position - forgotten for position in example.support}
         in_memory = [position for position in support if position >= 0]
-        if not support or not looked.size:
+        if not support or not attention.size:
             continue
-        top = set(looked.argmax(1).tolist())
+        top = set(attention.argmax(1).tolist())
         result.append(sum(position in top for position in support) / len(support))
-        weight.append(float(looked[:, in_memory].sum(1).mean()))
-        chance.append(len(in_memory) / looked.shape[1])
+        weight.append(float(attention[:, in_memory].sum(1).mean()))
+        chance.append(len(in_memory) / attention.shape[1])
     if not result:
         return {}
     return {

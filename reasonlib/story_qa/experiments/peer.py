@@ -168,17 +168,19 @@ def run_peer(trial: Trial) -> Measured:
     """
     settings, folder = trial.settings, data.locate(CORPORA["babi"])
     recipe = RestartsRecipe(epochs=settings["epochs"], halve_every=settings["halve_every"])
-    learnt, asked = (read(folder, settings["task"], split, "en") for split in ("train", "test"))
+    train_examples, test_examples = (
+        read(folder, settings["task"], split, "en") for split in ("train", "test")
+    )
     files = ([path_of(folder, settings["task"], split, "en")] for split in ("train", "test"))
     with PeerNetwork(checkout(), *files, seed=trial.seed) as port:
         rate, errors = trained(port, recipe.epochs - settings["port_linear"], settings["port_linear"])
         metrics = {"port.error": errors[0], "port.rate": rate}
 
-    held_out, vocabulary = len(learnt) // 10, build_vocabulary((*learnt, *asked))
+    held_out, vocabulary = len(train_examples) // 10, build_vocabulary((*train_examples, *test_examples))
     width = settings["width"]
-    train = encode_ordered(learnt[:-held_out], vocabulary, width)
-    valid = encode_ordered(learnt[-held_out:], vocabulary, width, like=train)
-    test = encode_ordered(asked, vocabulary, width, like=train)
+    train = encode_ordered(train_examples[:-held_out], vocabulary, width)
+    valid = encode_ordered(train_examples[-held_out:], vocabulary, width, like=train)
+    test = encode_ordered(test_examples, vocabulary, width, like=train)
     slots = min(50, math.ceil((1 + recipe.noise) * int(train.lengths.max())))  # room for the empty ones
     steps = 0
     for name, starts in (("warm", 1), ("one", 1), ("together", settings["restarts"])):
@@ -195,15 +197,15 @@ def run_peer(trial: Trial) -> Measured:
             seconds = time.process_time() - clock
         if name == "warm":  # what the first call in a process makes is made
             continue
-        tried, best = (
+        test_result, best = (
             evaluate_restarts(model, test),
             kept(evaluate_restarts(model, train), evaluate_restarts(model, valid)),
         )
         rate = starts * history.steps_done * recipe.batch_size / seconds
-        metrics |= {f"{name}.error": float(tried.error[best]), f"{name}.rate": rate}
+        metrics |= {f"{name}.error": float(test_result.error[best]), f"{name}.rate": rate}
         metrics |= {f"{name}.speed": rate / metrics["port.rate"]}
         steps += history.steps_done
-    metrics["together.mean_error"] = float(tried.error.mean())
+    metrics["together.mean_error"] = float(test_result.error.mean())
     return Measured(metrics=metrics, steps_done=steps, steps_planned=steps)
 
 
@@ -257,10 +259,14 @@ def run_peer_joint(trial: Trial) -> Measured:
         clock = time.process_time()
         history = learn(model, sets["train"], recipe, valid=sets["valid"], seed=trial.seed, progress=False)
         seconds = time.process_time() - clock
-    told = accuracy(model, sets["test"])
+    result = accuracy(model, sets["test"])
     rate = len(sets["train"]) * len(history) / seconds
-    metrics |= {"one.error": 1 - told["accuracy"], "one.rate": rate, "one.speed": rate / metrics["port.rate"]}
-    metrics |= {f"one.error.qa{task}": 1 - told[f"accuracy.qa{task}"] for task in tasks}
+    metrics |= {
+        "one.error": 1 - result["accuracy"],
+        "one.rate": rate,
+        "one.speed": rate / metrics["port.rate"],
+    }
+    metrics |= {f"one.error.qa{task}": 1 - result[f"accuracy.qa{task}"] for task in tasks}
     return Measured(metrics=metrics, steps_done=history.steps_done, steps_planned=history.steps_planned)
 
 

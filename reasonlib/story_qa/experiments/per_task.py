@@ -140,8 +140,8 @@ def train_restarts(
 
 def _losses(logits: Float[Tensor, "R B V"], answer: Tensor) -> Float[Tensor, "R B"]:
     """Cross entropy of every answer of every restart, in nats."""
-    wanted = answer.expand(len(logits), -1)
-    return functional.cross_entropy(logits.flatten(0, 1), wanted.flatten(), reduction="none").view_as(wanted)
+    labels = answer.expand(len(logits), -1)
+    return functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="none").view_as(labels)
 
 
 # Which one is kept ------------------------------------------------------------------------------------------
@@ -225,14 +225,16 @@ def run_alone(trial: Trial) -> Measured:
             checkpoint=trial.folder and trial.folder / f"qa{task}",
             progress=trial.progress,
         )
-        learnt, held_out, asked = (evaluate_restarts(model, part) for part in (train, valid, test))
-        best = kept(learnt, held_out)
-        errors[task] = float(asked.error[best])
+        train_result, valid_result, test_result = (
+            evaluate_restarts(model, part) for part in (train, valid, test)
+        )
+        best = kept(train_result, valid_result)
+        errors[task] = float(test_result.error[best])
         details[f"qa{task}"] = {
             "kept": best,
-            "train": learnt.error.tolist(),
-            "valid": held_out.error.tolist(),
-            "test": asked.error.tolist(),
+            "train": train_result.error.tolist(),
+            "valid": valid_result.error.tolist(),
+            "test": test_result.error.tolist(),
         }
         done, planned = done + history.steps_done, planned + history.steps_planned
         ends.append(history.stopped)

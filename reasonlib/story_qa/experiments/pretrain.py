@@ -174,14 +174,14 @@ def _loss(model: nn.Module, batch: MaskedBatch) -> Tensor:
         token_type_ids=batch.pairs.segments,
         attention_mask=batch.pairs.mask.long(),
     )
-    asked = (batch.words != UNSCORED).sum().clamp(min=1)  # a small batch may hide no word at all
+    count = (batch.words != UNSCORED).sum().clamp(min=1)  # a small batch may hide no word at all
     masked = functional.cross_entropy(
         output.prediction_logits.flatten(0, 1),
         batch.words.flatten(),
         ignore_index=UNSCORED,
         reduction="sum",
     )
-    return masked / asked + functional.cross_entropy(output.seq_relationship_logits, batch.continues)
+    return masked / count + functional.cross_entropy(output.seq_relationship_logits, batch.continues)
 
 
 def save_encoder(model: Any, tokenizer: Any, folder: Path) -> None:

@@ -133,8 +133,8 @@ def pretraining_logits(
         output = model(
             input_ids=batch.tokens, token_type_ids=batch.segments, attention_mask=batch.mask.long()
         )
-        spoken = output.prediction_logits.log_softmax(-1)
-        words += [row[: len(pair.tokens)] for row, pair in zip(spoken, some, strict=True)]
+        log_probabilities = output.prediction_logits.log_softmax(-1)
+        words += [row[: len(pair.tokens)] for row, pair in zip(log_probabilities, some, strict=True)]
         follows.append(output.seq_relationship_logits)
     return words, torch.cat(follows) if follows else torch.empty(0, 2)
 
@@ -158,8 +158,8 @@ def predict_masked_words(
     words, _ = pretraining_logits(model, tokenizer, pairs)
     marks = sorted(set(tokenizer.all_special_ids))
     result = []
-    for spoken, position in zip(words, places, strict=True):
-        shares = spoken[position].exp()
+    for log_probabilities, position in zip(words, places, strict=True):
+        shares = log_probabilities[position].exp()
         shares[marks] = 0.0
         best = (shares / shares.sum()).topk(top)
         named = tokenizer.convert_ids_to_tokens(best.indices.tolist())
@@ -283,14 +283,14 @@ def attention_by_sentence(
     result: list[np.ndarray] = [np.empty(0)] * len(pairs)
     for start in range(0, len(order), size):
         some = order[start : start + size]
-        batch = stack([pairs[place] for place in some], tokens.tokenizer.pad_token_id or 0)
+        batch = stack([pairs[index] for index in some], tokens.tokenizer.pad_token_id or 0)
         attention = model(batch, attention=True).attention
-        heard = attention[:, :, :, 0].mean(2).numpy()  # (B, L, H, T, T) -> (B, L, T)
-        for row, place in enumerate(some):
-            kept = examples[place].story[pairs[place].dropped :]
+        cls_attention = attention[:, :, :, 0].mean(2).numpy()  # (B, L, H, T, T) -> (B, L, T)
+        for row, index in enumerate(some):
+            kept = examples[index].story[pairs[index].dropped :]
             lengths = [len(tokens.sentence(sentence)) for sentence in kept]
-            first = pairs[place].segments.index(1)
+            first = pairs[index].segments.index(1)
             edges = first + np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(int)
-            summed = np.add.reduceat(heard[row, :, : first + sum(lengths)], edges, axis=1)  # (L, S)
-            result[place] = summed / summed.sum(1, keepdims=True)
+            summed = np.add.reduceat(cls_attention[row, :, : first + sum(lengths)], edges, axis=1)  # (L, S)
+            result[index] = summed / summed.sum(1, keepdims=True)
     return result

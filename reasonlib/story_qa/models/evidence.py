@@ -85,9 +85,9 @@ class ComparingLayer(nn.Module):
 
     def bias(self, told: Bool[Tensor, "B T"]) -> Float[Tensor, "B H T T"]:
         """Score each distance; what is hidden gets less than any score can make good, empty slots least."""
-        here = torch.arange(told.shape[1], device=told.device)
-        apart = here[:, None] - here + self.distance.shape[1] // 2
-        bias = self.distance[:, apart].masked_fill(torch.eye(len(here), device=told.device) > 0, -1e8)
+        positions = torch.arange(told.shape[1], device=told.device)
+        offsets = positions[:, None] - positions + self.distance.shape[1] // 2
+        bias = self.distance[:, offsets].masked_fill(torch.eye(len(positions), device=told.device) > 0, -1e8)
         return bias.masked_fill(~told[:, None, None], -1e9)  # so that a question alone looks at itself
 
     def forward(
@@ -96,12 +96,12 @@ class ComparingLayer(nn.Module):
         """Return the new vectors, and where each head of each vector looked."""
         # excerpt: comparing layer
         inner = self.before_attention(x)
-        known = self.attention.project(inner, inner)  # keys and values
+        projected = self.attention.project(inner, inner)  # keys and values
         query = self.attention.split(self.attention.query(inner))  # (B, H, T, C)
-        scores = query @ known.keys.transpose(-2, -1) / math.sqrt(query.shape[-1])
+        scores = query @ projected.keys.transpose(-2, -1) / math.sqrt(query.shape[-1])
         weights = (scores + bias).softmax(-1)  # the bias hides a sentence from itself
         x = x + self.attention.output(  # (B, H, T, C) -> (B, T, D)
-            (weights @ known.values).transpose(1, 2).flatten(2)
+            (weights @ projected.values).transpose(1, 2).flatten(2)
         )
         return x + self.feed_forward(self.before_feeding(x)), weights
         # end excerpt
@@ -184,15 +184,17 @@ class EvidenceReader(nn.Module):
             Whether to keep the weights.
         """
         places = torch.cat([batch.question[:, None], batch.story], dim=1)  # (B, S + 1)
-        told = torch.cat([batch.filled.new_ones(len(places), 1), batch.filled], dim=1)
+        mask = torch.cat([batch.filled.new_ones(len(places), 1), batch.filled], dim=1)
         kinds = self.kind[(torch.arange(places.shape[1], device=places.device) > 0).long()]
         hidden = functional.embedding(places, self.sentences(batch.sentences)) + kinds
-        ages, bias = self.ages[: places.shape[1]], self.layer.bias(told)
+        ages, bias = self.ages[: places.shape[1]], self.layer.bias(mask)
         kept = []
         for number in range(self.config.steps):
             hidden, weights = self.layer(hidden + ages + self.step[number], bias)
             if attention:
                 kept.append(weights)
-        ended = self.end(hidden)
-        looked = torch.stack(kept, dim=1) if attention else None
-        return EvidenceReaderOutput(self.answer(ended[:, 0]), self.mark(ended[:, 1:]).squeeze(-1), looked)
+        normed = self.end(hidden)
+        attention_weights = torch.stack(kept, dim=1) if attention else None
+        return EvidenceReaderOutput(
+            self.answer(normed[:, 0]), self.mark(normed[:, 1:]).squeeze(-1), attention_weights
+        )

@@ -183,7 +183,7 @@ class SentenceReader(nn.Module):
         """
         # excerpt: read sentences
         places = torch.cat([batch.question[:, None], batch.story], dim=1)  # (B, S + 1)
-        told = torch.cat(  # True where there is a sentence
+        mask = torch.cat(  # True where there is a sentence
             [batch.filled.new_ones(len(places), 1), batch.filled], dim=1
         )
         kinds = self.kind[  # 0: the question, 1: a sentence
@@ -195,9 +195,9 @@ class SentenceReader(nn.Module):
         weights = []
         for number in range(self.config.steps):
             layer = self.layers[0 if self.config.shared else number]
-            hidden, looked = layer(hidden + ages + self.step[number], told[:, None])
+            hidden, attn = layer(hidden + ages + self.step[number], mask[:, None])
             if attention:
-                weights.append(looked.weights)
+                weights.append(attn.weights)
         logits = self.answer(self.end(hidden[:, 0]))  # vector 0: the question
         # end excerpt
         return SentenceReaderOutput(logits, hidden, torch.stack(weights, dim=1) if attention else None)
@@ -233,6 +233,6 @@ def reinitialise(encoder: Any, *, seed: int = 0, init_std: float = 0.1) -> Any:
     """
     config = type(encoder.config).from_dict({**encoder.config.to_dict(), "initializer_range": init_std})
     with training.seeded(seed):
-        made = type(encoder)(config)
-    made.pooler = None
-    return made
+        reinitialised = type(encoder)(config)
+    reinitialised.pooler = None
+    return reinitialised

@@ -194,8 +194,8 @@ class _Loss(torch.autograd.Function):
         clip: float,
     ) -> Tensor:
         restarts, vocabulary, width = words.shape[1:]
-        asked, slots = batch.story.shape
-        scale = size / asked
+        questions, slots = batch.story.shape
+        scale = size / questions
         bags = batch.sentences.flatten(1)  # (U, 2V): P beside Q
         unit = torch.arange(1, width + 1, dtype=words.dtype, device=words.device) / width
         embedded = bags @ torch.cat([words, words * unit], dim=2)  # (T, R, U, D)
@@ -208,7 +208,7 @@ class _Loss(torch.autograd.Function):
         losses = log_probabilities.gather(2, answer).sum((1, 2)) * -scale
 
         logit_gradient = log_probabilities.exp_()
-        minus_one = logit_gradient.new_full((1, 1, 1), -1.0).expand(restarts, asked, 1)
+        minus_one = logit_gradient.new_full((1, 1, 1), -1.0).expand(restarts, questions, 1)
         logit_gradient.scatter_add_(2, answer, minus_one).mul_(scale)
         state_gradient = torch.bmm(logit_gradient, answers)
         gradient = memory.gradient(hops, state_gradient, batch.question, tying.query)

@@ -131,6 +131,6 @@ def _is_name(word: str) -> bool:
 
 def absent_names(sentences: Sequence[str], question: str) -> list[str]:
     """Give the names in a question that its story has not: these models always answer something."""
-    told = {word for sentence in sentences for word in words(sentence)}
-    asked = (re.sub(r"('s)?\W*$", "", word) for word in question.split()[1:] if _is_name(word))
-    return [name for name in dict.fromkeys(asked) if words(name) and not told.issuperset(words(name))]
+    story_words = {word for sentence in sentences for word in words(sentence)}
+    names = (re.sub(r"('s)?\W*$", "", word) for word in question.split()[1:] if _is_name(word))
+    return [name for name in dict.fromkeys(names) if words(name) and not story_words.issuperset(words(name))]

@@ -55,10 +55,10 @@ def answer(story: str, question: str, model: str | None = None) -> Answer:
     network = _memory()
     sentences, question, notes = as_read(sentences, question, network.vocabulary.tokens)
     if model == "bert":
-        found = ask_evidence(_evidence(), sentences, question)
+        result = ask_evidence(_evidence(), sentences, question)
     else:
-        found = ask_memory(network.model, network.vocabulary, sentences, question, encoding=network.encoding)
-    return replace(found, notes=(*notes, *found.notes))
+        result = ask_memory(network.model, network.vocabulary, sentences, question, encoding=network.encoding)
+    return replace(result, notes=(*notes, *result.notes))
 
 
 @lru_cache(maxsize=1)

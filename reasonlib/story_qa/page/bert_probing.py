@@ -104,10 +104,10 @@ def guesses_by_kind(model: Any, tokens: StoryTokens, *, stories: int) -> plottin
     words: Counter[str] = Counter()
     for story in tell_with_answers(simulate(1, stories=stories, seed=55_000)):
         pair = tokens.pair(" ".join(story[:7]), story[7:])
-        spelt = tokens.tokenizer.convert_ids_to_tokens(pair.tokens)
+        token_names = tokens.tokenizer.convert_ids_to_tokens(pair.tokens)
         for hidden in probes.mask_each_word(model, tokens.tokenizer, pair, top=1):
             kind = next((kind for kind, group in KINDS.items() if hidden.word in group), "place")
-            if spelt[hidden.place - 1] == "?":
+            if token_names[hidden.place - 1] == "?":
                 kind = "answer"
             kinds[kind] += 1
             right[kind] += hidden.guesses[0].word == hidden.word

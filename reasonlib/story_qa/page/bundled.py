@@ -45,14 +45,14 @@ def ask_memory(
         How its sentences were encoded in training.
     """
     example = Example(task=0, story=tuple(sentences), question=question, answer=(), support=(), group=0)
-    asked = encode([example], vocabulary, encoding)
-    answered = model(asked.batch([0], slots=model.config.slots).to(model.words.device))
-    shares = answered.logits[0].softmax(0).cpu()
+    encoded = encode([example], vocabulary, encoding)
+    output = model(encoded.batch([0], slots=model.config.slots).to(model.words.device))
+    shares = output.logits[0].softmax(0).cpu()
     kept = min(len(sentences), model.config.slots)
     weights = np.zeros((model.config.hops, len(sentences)))
-    weights[:, len(sentences) - kept :] = answered.weights[0, :, :kept].cpu().numpy()[:, ::-1]
-    told = (word for sentence in (*sentences, question) for word in words(sentence))
-    unknown = [word for word in dict.fromkeys(told) if word not in vocabulary]
+    weights[:, len(sentences) - kept :] = output.weights[0, :, :kept].cpu().numpy()[:, ::-1]
+    all_words = (word for sentence in (*sentences, question) for word in words(sentence))
+    unknown = [word for word in dict.fromkeys(all_words) if word not in vocabulary]
     notes = _notes(unknown, sentences, question, kept)
     return name_best(shares, vocabulary, question, sentences, weights, "hop", notes)
 
@@ -83,20 +83,21 @@ def ask_reader(reader: pretrained.PretrainedReader, sentences: Sequence[str], qu
     except ValueError as error:
         raise UserError(f"{error}; ask a shorter question") from error
     model.encoder.set_attn_implementation("eager")  # the only one that gives its weights
-    read = model(stack([pair], tokenizer.pad_token_id or 0), attention=True)
-    heard = read.attention[0, :, :, 0].mean(1).cpu().numpy()  # (L, T): how [CLS] looks in each layer
-    weights = np.zeros((len(heard), len(sentences)))
+    output = model(stack([pair], tokenizer.pad_token_id or 0), attention=True)
+    # how [CLS] looks in each layer, (L, T)
+    cls_attention = output.attention[0, :, :, 0].mean(1).cpu().numpy()
+    weights = np.zeros((len(cls_attention), len(sentences)))
     position = len(tokens.sentence(question)) + 2
     for row in range(pair.dropped, len(sentences)):
         size = len(tokens.sentence(sentences[row]))
-        weights[:, row] = heard[:, position : position + size].sum(1)
+        weights[:, row] = cls_attention[:, position : position + size].sum(1)
         position += size
     unknown = _unknown_words(tokens, (*sentences, question))
     notes = [never_met(unknown)] if unknown else []
     if pair.dropped:
         first = "the first sentence" if pair.dropped == 1 else f"the first {pair.dropped} sentences"
         notes.append(f"the story is longer than the {longest} tokens it can read: {first} were left out")
-    return name_best(read.logits[0].softmax(0).cpu(), answers, question, sentences, weights, "layer", notes)
+    return name_best(output.logits[0].softmax(0).cpu(), answers, question, sentences, weights, "layer", notes)
 
 
 @torch.no_grad()
@@ -118,19 +119,19 @@ def ask_evidence(reader: pretrained.PretrainedEvidence, sentences: Sequence[str]
         If a sentence has more words than the encoder has places for.
     """
     model, tokenizer, answers, _ = reader
-    told = (*sentences, question)
+    texts = (*sentences, question)
     tokens, longest = StoryTokens(tokenizer), model.encoder.config.max_position_embeddings
-    for text in told:
+    for text in texts:
         if (count := len(tokens.sentence(text)) + 1) > longest:
             raise UserError(f"a sentence must fit into {longest} tokens, got {count}; make it shorter")
     example = Example(task=0, story=tuple(sentences), question=question, answer=(), support=(), group=0)
-    read = model(encode_sentences([example], tokenizer, answers).batch([0], slots=model.config.slots))
+    output = model(encode_sentences([example], tokenizer, answers).batch([0], slots=model.config.slots))
     kept = min(len(sentences), model.config.slots)
     weights = np.zeros((1, len(sentences)))
-    weights[0, len(sentences) - kept :] = read.needed[0, :kept].sigmoid().numpy()[::-1]
-    unknown = _unknown_words(tokens, told)
+    weights[0, len(sentences) - kept :] = output.needed[0, :kept].sigmoid().numpy()[::-1]
+    unknown = _unknown_words(tokens, texts)
     notes = _notes(unknown, sentences, question, kept)
-    return name_best(read.logits[0].softmax(0), answers, question, sentences, weights, "mark", notes)
+    return name_best(output.logits[0].softmax(0), answers, question, sentences, weights, "mark", notes)
 
 
 def _notes(unknown: Sequence[str], sentences: Sequence[str], question: str, kept: int) -> list[str]:

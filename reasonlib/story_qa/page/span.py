@@ -108,25 +108,25 @@ def load_span_reader(name: str) -> tuple[Any, Any]:
     """Load a model for extractive question answering with its tokenizer."""
     from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
-    there = Path(name).expanduser()
-    if there.exists() and not there.is_dir():
+    folder = Path(name).expanduser()
+    if folder.exists() and not folder.is_dir():
         raise UserError(f"{name} is a file; give the folder of a model")
     try:
         with quiet():
-            here = there.is_dir() or not _on_hub(name)  # then nothing is asked of the network
-            source = str(there) if there.is_dir() else name
-            tokenizer = AutoTokenizer.from_pretrained(source, local_files_only=here)
+            local_only = folder.is_dir() or not _on_hub(name)  # then nothing is asked of the network
+            source = str(folder) if folder.is_dir() else name
+            tokenizer = AutoTokenizer.from_pretrained(source, local_files_only=local_only)
             model, report = AutoModelForQuestionAnswering.from_pretrained(
-                source, local_files_only=here, output_loading_info=True
+                source, local_files_only=local_only, output_loading_info=True
             )
     except UserError:
         raise
     except (OSError, ValueError, KeyError) as error:
-        where = (
-            "the folder holds" if there.is_dir() else "there is no such folder, and the hub or its cache has"
+        reason = (
+            "the folder holds" if folder.is_dir() else "there is no such folder, and the hub or its cache has"
         )
         raise UserError(
-            f"{name}: {where} no model that could be loaded; give bert, a folder with config.json, "
+            f"{name}: {reason} no model that could be loaded; give bert, a folder with config.json, "
             "weights and tokenizer, or while online a name on the Hugging Face hub"
         ) from error
     if any("qa_outputs" in key for key in report["missing_keys"]):

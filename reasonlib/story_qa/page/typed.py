@@ -55,7 +55,7 @@ def split_sentences(text: str) -> list[str]:
 
 
 def as_read(
-    sentences: Sequence[str], question: str, known: Collection[str]
+    sentences: Sequence[str], question: str, vocabulary: Collection[str]
 ) -> tuple[list[str], str, list[str]]:
     """Bring a story and a question to the letters and words of the bundled models.
 
@@ -63,7 +63,7 @@ def as_read(
     ----------
     sentences, question
         As they were typed.
-    known
+    vocabulary
         The words that the model has met.
 
     Returns
@@ -79,34 +79,37 @@ def as_read(
     read = [readable(text) for text in (*sentences, question)]
     if not words(read[-1].text):
         raise UserError("the question has no word in Latin letters; this model reads English alone")
-    *told, asked = (CONTRACTED.sub(r"\1 is", text.text) for text in read)
-    told = [text for text in told if words(text)]
-    if not told:
+    *clean_sentences, clean_question = (CONTRACTED.sub(r"\1 is", text.text) for text in read)
+    clean_sentences = [text for text in clean_sentences if words(text)]
+    if not clean_sentences:
         raise UserError("the story has no word in Latin letters; this model reads English alone")
-    if asked.isupper():
-        asked = asked.capitalize()  # capitals mark no name where everything is one
+    if clean_question.isupper():
+        clean_question = clean_question.capitalize()  # capitals mark no name where everything is one
     notes = []
     for left_out in ([sign for text in read for sign in text.symbols], [w for t in read for w in t.foreign]):
         if left_out:
             notes.append(f"it cannot read {listed(left_out)}, which is left out")
-    met = {word for text in told for word in words(text)}
-    otherwise = {}
-    for word in dict.fromkeys(word for text in (*told, asked) for word in words(text)):
-        if word not in known and (name := nearest(word, met & {*known}, shortest=3) or nearest(word, known)):
-            otherwise[word] = name
-    for word, name in otherwise.items():
-        swap = re.compile(rf"\b{re.escape(word)}\b", re.I)
-        told, asked = [_swap(swap, name, text) for text in told], _swap(swap, name, asked)
+    story_words = {word for text in clean_sentences for word in words(text)}
+    replacements = {}
+    for word in dict.fromkeys(word for text in (*clean_sentences, clean_question) for word in words(text)):
+        if word not in vocabulary and (
+            name := nearest(word, story_words & {*vocabulary}, shortest=3) or nearest(word, vocabulary)
+        ):
+            replacements[word] = name
+    for word, name in replacements.items():
+        pattern = re.compile(rf"\b{re.escape(word)}\b", re.I)
+        clean_sentences = [_swap(pattern, name, text) for text in clean_sentences]
+        clean_question = _swap(pattern, name, clean_question)
         notes.append(f"{word} is read as {name}")
-    return told, asked, notes
+    return clean_sentences, clean_question, notes
 
 
 def _swap(pattern: re.Pattern[str], name: str, text: str) -> str:
-    return pattern.sub(lambda found: name.capitalize() if found[0][0].isupper() else name, text)
+    return pattern.sub(lambda match: name.capitalize() if match[0][0].isupper() else name, text)
 
 
-def _end_of_sentence(found: re.Match[str]) -> str:
-    return found[0] if found[1].lower() in TITLES else found[1] + "\n"
+def _end_of_sentence(match: re.Match[str]) -> str:
+    return match[0] if match[1].lower() in TITLES else match[1] + "\n"
 
 
 def listed(texts: Sequence[str]) -> str:

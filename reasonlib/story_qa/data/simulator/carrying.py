@@ -140,8 +140,8 @@ class World:
         self.given[item] = self.gifts[person, receiver] = number
         self.handled[person].append((number, item))
         self.handled[receiver].append((number, item))
-        who, whom = self.people[person], self.people[receiver]
-        self.sentences.append(f"{who} {pick(self.draw, GAVE)} the {OBJECTS[item]} to {whom}.")
+        name, receiver_name = self.people[person], self.people[receiver]
+        self.sentences.append(f"{name} {pick(self.draw, GAVE)} the {OBJECTS[item]} to {receiver_name}.")
         return GIVE, person, item, receiver
 
     def _gift(self) -> tuple[int, int, int] | None:
@@ -247,15 +247,15 @@ def _who_gave(world: World) -> Question | None:
     item = pick(world.draw, candidates)
     sentence = world.given[item]
     _, giver, _, receiver = world.facts[sentence]
-    who, what, whom = world.people[giver], OBJECTS[item], world.people[receiver]
+    giver_name, object_name, receiver_name = world.people[giver], OBJECTS[item], world.people[receiver]
     forms = [
-        (f"Who gave the {what} to {whom}?", who),
-        (f"Who gave the {what}?", who),
-        (f"Who received the {what}?", whom),
-        (f"Who did {who} give the {what} to?", whom),
+        (f"Who gave the {object_name} to {receiver_name}?", giver_name),
+        (f"Who gave the {object_name}?", giver_name),
+        (f"Who received the {object_name}?", receiver_name),
+        (f"Who did {giver_name} give the {object_name} to?", receiver_name),
     ]
     if world.gifts[giver, receiver] == sentence:  # else the answer would be what was given after it
-        forms += 2 * [(f"What did {who} give to {whom}?", what)]
+        forms += 2 * [(f"What did {giver_name} give to {receiver_name}?", object_name)]
     question, answer = pick(world.draw, forms)
     return Question(len(world.facts), question, (answer,), (sentence,))
 

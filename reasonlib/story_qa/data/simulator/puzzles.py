@@ -142,8 +142,8 @@ def task_17(draw: Draw) -> SimulatedStory:
     questions = []
     for _ in range(8):
         subject = int(draw() * 2)
-        here, there = STEPS[ways[subject]], STEPS[ways[1 - subject]]
-        dx, dy = here[0] - there[0], here[1] - there[1]
+        own_step, other_step = STEPS[ways[subject]], STEPS[ways[1 - subject]]
+        dx, dy = own_step[0] - other_step[0], own_step[1] - other_step[1]
         true = [way for way in range(4) if dx * STEPS[way][0] + dy * STEPS[way][1] > 0]
         yes = draw() < 0.5
         way = pick(draw, true if yes else [way for way in range(4) if way not in true])
@@ -241,17 +241,17 @@ def task_20(draw: Draw) -> SimulatedStory:
         if not able:
             return SimulatedStory(sentences, questions)
         person = pick(draw, able)
-        who, (feeling, room, thing) = TEAM[person], motive[person]
+        name, (feeling, room, thing) = TEAM[person], motive[person]
         if done[person] == 0:
             felt[person] = len(sentences)
-            sentences.append(f"{who} is {feeling}.")
-            question, answer = f"Where will {who.lower()} go?", room
+            sentences.append(f"{name} is {feeling}.")
+            question, answer = f"Where will {name.lower()} go?", room
         elif done[person] == 1:
-            sentences.append(f"{who} {pick(draw, WENT)} to the {room}.")
-            question, answer = f"Why did {who.lower()} go to the {room}?", feeling
+            sentences.append(f"{name} {pick(draw, WENT)} to the {room}.")
+            question, answer = f"Why did {name.lower()} go to the {room}?", feeling
         else:
             free.remove(thing)
-            sentences.append(f"{who} {pick(draw, TOOK)} the {thing} there.")
-            question, answer = f"Why did {who.lower()} get the {thing}?", feeling
+            sentences.append(f"{name} {pick(draw, TOOK)} the {thing} there.")
+            question, answer = f"Why did {name.lower()} get the {thing}?", feeling
         done[person] += 1
         questions.append(Question(len(sentences), question, (answer,), (felt[person],)))

@@ -43,25 +43,27 @@ def task_9(draw: Draw) -> SimulatedStory:
     while len(questions) < QUESTIONS:
         for _ in range(2):
             person = int(draw() * 4)
-            who, before = FAMILY[person], location[person]
+            name, before = FAMILY[person], location[person]
             room = location[person] = other(draw, 6, before)
             kind = int(draw() * 8)
             if kind < 4:
-                sentence = f"{who} {pick(draw, WENT)} to the {HOME[room]}."
+                sentence = f"{name} {pick(draw, WENT)} to the {HOME[room]}."
             elif kind < 6:
-                sentence = f"{who} is in the {HOME[room]}."
+                sentence = f"{name} is in the {HOME[room]}."
             else:
-                sentence = f"{who} is {'not' if kind < 7 else 'no longer'} in the {HOME[before]}."
+                sentence = f"{name} is {'not' if kind < 7 else 'no longer'} in the {HOME[before]}."
             latest[person] = (len(sentences), room, True) if kind < 6 else (len(sentences), before, False)
             sentences.append(sentence)
             facts.append(person)
         person = pick(draw, facts[-WINDOW:])
-        support_sentence, room, there = latest[person]
-        if there:
-            question, _, there = _is_in(draw, FAMILY[person], HOME, room)
+        support_sentence, room, present = latest[person]
+        if present:
+            question, _, present = _is_in(draw, FAMILY[person], HOME, room)
         else:
             question = f"Is {FAMILY[person]} in the {HOME[room]}?"
-        questions.append(Question(len(sentences), question, ("yes" if there else "no",), (support_sentence,)))
+        questions.append(
+            Question(len(sentences), question, ("yes" if present else "no",), (support_sentence,))
+        )
     return SimulatedStory(sentences, questions)
 
 
@@ -81,19 +83,19 @@ def task_10(draw: Draw) -> SimulatedStory:
     while len(questions) < QUESTIONS:
         for _ in range(2):
             person = int(draw() * 4)
-            who = CLASSMATES[person]
+            name = CLASSMATES[person]
             room = location[person] = other(draw, 6, location[person])
             kind = int(draw() * 4)
             can_be: tuple[int, ...] = (room,)
             if kind < 2:
-                sentence = f"{who} {pick(draw, WENT)} to the {TOWN[room]}."
+                sentence = f"{name} {pick(draw, WENT)} to the {TOWN[room]}."
             elif kind < 3:
-                sentence = f"{who} is in the {TOWN[room]}."
+                sentence = f"{name} is in the {TOWN[room]}."
             else:
                 can_be = (room, other(draw, 6, room))
                 if draw() < 0.5:
                     can_be = can_be[::-1]
-                sentence = f"{who} is either in the {TOWN[can_be[0]]} or the {TOWN[can_be[1]]}."
+                sentence = f"{name} is either in the {TOWN[can_be[0]]} or the {TOWN[can_be[1]]}."
             latest[person] = (len(sentences), can_be)
             sentences.append(sentence)
             facts.append(person)
@@ -124,13 +126,13 @@ def _followed(draw: Draw, pairs: bool) -> SimulatedStory:
     questions: list[Question] = []
     while len(questions) < QUESTIONS:
         people, room = _movers(draw, location, pairs)
-        then = other(draw, 6, room)
+        next_room = other(draw, 6, room)
         for person in people:
-            location[person] = then
-            latest[person] = (len(sentences) + 1, then)
+            location[person] = next_room
+            latest[person] = (len(sentences) + 1, next_room)
         pronoun = "they" if pairs else PRONOUNS[FAMILY[people[0]]]
         sentences.append(f"{_names(people)} {pick(draw, WENT)} to the {HOME[room]}.")
-        sentences.append(f"{pick(draw, THEN)} {pronoun} {pick(draw, WENT)} to the {HOME[then]}.")
+        sentences.append(f"{pick(draw, THEN)} {pronoun} {pick(draw, WENT)} to the {HOME[next_room]}.")
         facts += 2 * people
         person = pick(draw, facts[-WINDOW:])
         second, room = latest[person]

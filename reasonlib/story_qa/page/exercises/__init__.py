@@ -9,10 +9,10 @@ from reasonlib.story_qa.page.exercises.memory import (
     MOST_WEIGHTS,
     ONE_HOP_MARK,
     PASS_MARK,
+    check_find_location,
     check_position_weights,
     check_read_once,
     check_two_hops,
-    check_where,
     two_facts,
 )
 
@@ -24,9 +24,9 @@ __all__ = [
     "check_agreement",
     "check_best_span",
     "check_encode_once",
+    "check_find_location",
     "check_position_weights",
     "check_read_once",
     "check_two_hops",
-    "check_where",
     "two_facts",
 ]

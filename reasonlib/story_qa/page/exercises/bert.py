@@ -35,9 +35,9 @@ def check_encode_once(answer: Callable[..., Any], seed: int) -> None:
         return words[torch.arange(length), sentences].sum(-2)
 
     for _ in range(20):
-        known = torch.randint(1, count, (6, length), generator=draw)
-        known = torch.cat([known, known.flip(1)])  # the same words in another order
-        sentences = known[torch.randint(0, len(known), (40,), generator=draw)]
+        pool = torch.randint(1, count, (6, length), generator=draw)
+        pool = torch.cat([pool, pool.flip(1)])  # the same words in another order
+        sentences = pool[torch.randint(0, len(pool), (40,), generator=draw)]
         distinct = sentences.unique(dim=0)
         calls: list[Tensor] = []
 
@@ -49,7 +49,7 @@ def check_encode_once(answer: Callable[..., Any], seed: int) -> None:
             calls.append(rows.clone())
             return vectors(rows)
 
-        got = answer(sentences.clone(), encode)
+        result = answer(sentences.clone(), encode)
         expect(bool(calls), "`encode` was never called: it turns sentences into vectors")
         expect(
             len(calls) == 1,
@@ -66,7 +66,7 @@ def check_encode_once(answer: Callable[..., Any], seed: int) -> None:
             "same words in another order differ",
         )
         expect_close(
-            got,
+            result,
             vectors(sentences),
             "each row of the result must be the vector of the sentence in the same row",
             wrong={
@@ -104,12 +104,12 @@ def check_agreement(answer: Callable[..., Any], seed: int) -> None:
         marked = (marks > 0.5) & filled
         both = float((marked & needed).sum())
         right = (both / max(1, int(marked.sum())), both / max(1, int(needed.sum())))
-        got = answer(marks.clone(), needed.clone(), filled.clone())
+        result = answer(marks.clone(), needed.clone(), filled.clone())
         expect(
-            isinstance(got, (tuple, list, Tensor)) and len(got) == 2,
+            isinstance(result, (tuple, list, Tensor)) and len(result) == 2,
             "return two numbers: `return precision, recall`",
         )
-        numbers = [float(number) for number in got]
+        numbers = [float(number) for number in result]
         expect(
             not any(math.isnan(number) for number in numbers),
             "nothing is marked here, and you divided by 0: precision is then 0",
@@ -159,12 +159,12 @@ def check_best_span(answer: Callable[..., Any], seed: int) -> None:
             (begin, stop) for begin in range(length) for stop in range(begin, min(begin + longest, length))
         ]
         right = max(spans, key=lambda span: (start[span[0]] + end[span[1]]).item())
-        got = answer(start.clone(), end.clone(), longest)
+        result = answer(start.clone(), end.clone(), longest)
         expect(
-            isinstance(got, (tuple, list, Tensor)) and len(got) == 2,
+            isinstance(result, (tuple, list, Tensor)) and len(result) == 2,
             "return two positions, the first and the last token of the span: `return first, last`",
         )
-        begin, stop = (int(position) for position in got)
+        begin, stop = (int(position) for position in result)
         expect(
             0 <= begin < length and 0 <= stop < length,
             f"({begin}, {stop}) does not lie within {length} tokens",

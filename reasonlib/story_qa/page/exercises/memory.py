@@ -24,10 +24,10 @@ __all__ = [
     "MOST_WEIGHTS",
     "ONE_HOP_MARK",
     "PASS_MARK",
+    "check_find_location",
     "check_position_weights",
     "check_read_once",
     "check_two_hops",
-    "check_where",
     "two_facts",
 ]
 
@@ -52,12 +52,12 @@ def check_read_once(answer: Callable[..., Any], seed: int) -> None:
     query = torch.randn(3, 4, generator=draw)
     keys, values = torch.randn(2, 3, 5, 4, generator=draw).unbind(0)
     right = read(query, keys, values)
-    got = answer(query.clone(), keys.clone(), values.clone())
+    result = answer(query.clone(), keys.clone(), values.clone())
     expect(
-        isinstance(got, (tuple, list)) and len(got) == 2,
+        isinstance(result, (tuple, list)) and len(result) == 2,
         "return two things, the output and the weights: `return output, weights`",
     )
-    output, weights = got
+    output, weights = result
     expect_close(
         weights,
         right.weights,
@@ -132,31 +132,31 @@ def check_position_weights(answer: Callable[..., Any], seed: int) -> None:
     points=3,
     hint="Who is asked about? Walk through the story from its end until that name comes up.",
 )
-def check_where(answer: Callable[..., Any], seed: int) -> None:
-    """Check ``where(story, question)``: the place at which the person of a question of task 1 is now.
+def check_find_location(answer: Callable[..., Any], seed: int) -> None:
+    """Check ``find_location(story, question)``: the place at which the person of a question of task 1 is now.
 
     ``story`` is a tuple of sentences, oldest first. The answer is one word such as ``"kitchen"``.
     """
     for example in simulate(1, 400, seed=20_001 + seed):
-        told = [words(sentence) for sentence in example.story]
+        sentences = [words(sentence) for sentence in example.story]
         person = words(example.question)[-1]
-        seen = [sentence[-1] for sentence in told if sentence[0] == person]
+        rooms = [sentence[-1] for sentence in sentences if sentence[0] == person]
         right = example.answer[0]
-        if seen[0] == told[-1][-1] != right:
+        if rooms[0] == sentences[-1][-1] != right:
             continue  # two mistakes of one result: the next story tells them apart
-        got = answer(example.story, example.question)
+        result = answer(example.story, example.question)
         shown = f"asked {example.question!r} after {' '.join(example.story[-4:])!r}"
-        if isinstance(got, str) and got != right and got.strip(" .").lower() == right:
-            expect(False, f"give one lower-case word without its full stop, {right!r} and not {got!r}")
+        if isinstance(result, str) and result != right and result.strip(" .").lower() == right:
+            expect(False, f"give one lower-case word without its full stop, {right!r} and not {result!r}")
         expect_equal(
-            got,
+            result,
             right,
             f"{shown}, the answer is {right!r}",
             wrong={
                 f"{shown}, you gave the first place of {person.title()}: people move on, so the latest "
-                "sentence with the name counts": seen[0],
+                "sentence with the name counts": rooms[0],
                 f"{shown}, you gave the place of the last sentence, whoever it is about: look for the name": (
-                    told[-1][-1]
+                    sentences[-1][-1]
                 ),
             },
         )

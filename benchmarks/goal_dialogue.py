@@ -78,9 +78,9 @@ def sums(task):
 
 DRIVER = """
 import os, sys, time
-said = os.fdopen(os.dup(1), "w")
+output = os.fdopen(os.dup(1), "w")
 sys.stdout = open(os.devnull, "w")
-folder, told, *sizes = sys.argv[1:]
+folder, data_folder, *sizes = sys.argv[1:]
 task, batch, width, hops, slots, steps, before = map(int, sizes)
 sys.path.insert(0, folder)
 from itertools import chain
@@ -91,11 +91,11 @@ torch.manual_seed(0)
 np.random.seed(0)
 from data_utils import load_candidates, load_dialog_task, vectorize_candidates, vectorize_data
 from memn2n_pytorch import MemN2NDialog
-candidates, numbers = load_candidates(told, task)
-train, test, valid = load_dialog_task(told, task, numbers, False)
+candidates, numbers = load_candidates(data_folder, task)
+train, test, valid = load_dialog_task(data_folder, task, numbers, False)
 seen = train + test + valid
 words = set(chain.from_iterable(list(chain.from_iterable(s)) + q for s, q, a in seen))
-words = {word: place + 1 for place, word in enumerate(sorted(words | set(chain.from_iterable(candidates))))}
+words = {word: index + 1 for index, word in enumerate(sorted(words | set(chain.from_iterable(candidates))))}
 longest = max(map(len, chain(chain.from_iterable(s for s, _, _ in seen), (q for _, q, _ in seen))))
 embedded = vectorize_candidates(candidates, words, max(map(len, candidates)))
 model = MemN2NDialog(batch, len(words) + 1, len(candidates), longest, width, embedded, hops=hops)
@@ -106,26 +106,26 @@ def fit(steps):
         end = start + batch
         model.batch_fit(*(torch.from_numpy(np.stack(part[start:end])) for part in (S, Q, A)))
 fit(before)
-print("ready", file=said, flush=True)
+print("ready", file=output, flush=True)
 for _ in sys.stdin:
     clock = time.process_time()
     fit(steps)
-    print(time.process_time() - clock, file=said, flush=True)
+    print(time.process_time() - clock, file=output, flush=True)
 """
 
 
 class Peer:
     """The other implementation in a process of its own; a call trains it for some steps."""
 
-    def __init__(self, folder, told, task):
-        one = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    def __init__(self, folder, data_folder, task):
+        thread_limits = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
         sizes = map(str, (task, BATCH, WIDTH, HOPS, SLOTS, STEPS, BEFORE))
         self.process = subprocess.Popen(
-            [sys.executable, "-c", DRIVER, str(folder), str(told), *sizes],
+            [sys.executable, "-c", DRIVER, str(folder), str(data_folder), *sizes],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=os.environ | one,
+            env=os.environ | thread_limits,
         )
         self.answer()
 
@@ -147,14 +147,14 @@ class Peer:
         self.process.wait()
 
 
-def released(made):
+def released(temp_folder):
     """Name the set to train on, and the folder with its files; simulated where the release is not at hand."""
     try:
         return "dialog-babi", corpus.locate()
     except data.DataError:
         for task in TASKS:
-            corpus.write_split(datasets.load("simulated", task, dialogues=200), made)
-        return "simulated", Path(made)
+            corpus.write_split(datasets.load("simulated", task, dialogues=200), temp_folder)
+        return "simulated", Path(temp_folder)
 
 
 def say_total(passes):
@@ -164,7 +164,7 @@ def say_total(passes):
     ratios = {}
     for name in ("clock", "processor"):
         ours, theirs = (
-            sum(turns * median(getattr(sides[place], name)) for turns, *sides in passes) for place in (0, 1)
+            sum(turns * median(getattr(sides[side], name)) for turns, *sides in passes) for side in (0, 1)
         )
         ratios[name] = theirs / ours
     print(
@@ -177,8 +177,8 @@ def comparisons():
     torch.set_num_threads(1)
     folder = os.environ.get("REASONLIB_PEER_DIALOGUE")
     passes = []
-    with tempfile.TemporaryDirectory() as made:
-        name, told = released(made)
+    with tempfile.TemporaryDirectory() as temp_folder:
+        name, data_folder = released(temp_folder)
         for task in TASKS:
             split = datasets.load(name, task, dialogues=None if name == "dialog-babi" else 200)
             encoded = encode_split(split)
@@ -186,12 +186,12 @@ def comparisons():
                 yield from sums(encoded)
             if not folder:
                 continue
-            peer = Peer(folder, told, task)
+            peer = Peer(folder, data_folder, task)
             try:
                 ours = Timed(trainer(encoded), STEPS * BATCH)
                 theirs = Timed(peer, STEPS * BATCH, returns_seconds=True)
-                what = f"{STEPS} steps of task {task}, {HOPS} hops, width {WIDTH}, batches of {BATCH}"
-                yield what, "dehuachen/chatbot_memn2n_pytorch", ours, theirs
+                label = f"{STEPS} steps of task {task}, {HOPS} hops, width {WIDTH}, batches of {BATCH}"
+                yield label, "dehuachen/chatbot_memn2n_pytorch", ours, theirs
                 print_rates("turns", ours=ours, other=theirs)
                 passes.append((len(encoded.train), ours, theirs))
             finally:

@@ -8,25 +8,25 @@ from reasonlib.goal_dialogue.page import exercises
 from reasonlib.grading.edition import Mistake, Solved
 
 
-def next_question(known):
+def next_question(slots):
     for slot, question in (
         ("cuisine", exercises.CUISINE),
         ("location", exercises.PLACE),
         ("number", exercises.NUMBER),
         ("price", exercises.PRICE),
     ):
-        if slot not in known:
+        if slot not in slots:
             return question
     return exercises.LOOK
 
 
 def match_feature(dialogue, candidate, types, *, split=str.split):
-    heard = {word for sentence in dialogue for word in split(sentence)}
-    found = {}
+    dialogue_words = {word for sentence in dialogue for word in split(sentence)}
+    counts = {}
     for word in candidate.split():
-        if word in types and word in heard:
-            found[types[word]] = found.get(types[word], 0) + 1
-    return found
+        if word in types and word in dialogue_words:
+            counts[types[word]] = counts.get(types[word], 0) + 1
+    return counts
 
 
 def gate(state, output, weight, bias, *, open_takes="output"):
@@ -44,25 +44,25 @@ def break_tagger(tag, word, *, puts_in=True):
     return next((each for each in tries if each != word and tag(each) != tag(word)), "")
 
 
-def template(response, said, common, *, whole=True):
-    heard = {word for sentence in said for word in sentence.split()} - common
-    text = " ".join(said)
+def template(response, sentences, common, *, whole=True):
+    dialogue_names = {word for sentence in sentences for word in sentence.split()} - common
+    text = " ".join(sentences)
     words, names = [], []
     for word in response.split():
-        known = word in heard if whole else word in text and word not in common
-        words.append("_" if known else word)
-        names += [word] if known else []
+        is_name = word in dialogue_names if whole else word in text and word not in common
+        words.append("_" if is_name else word)
+        names += [word] if is_name else []
     return " ".join(words), names
 
 
-def most_alike(said, candidates, weight, *, normed=True):
-    def alike(candidate):
+def most_alike(query, candidates, weight, *, normed=True):
+    def cosine(candidate):
         words = set(candidate.split())
         length = sum(weight.get(word, 0) ** 2 for word in words) ** 0.5 if normed else 1
-        shared = sum(weight.get(word, 0) ** 2 for word in words & set(said.split()))
+        shared = sum(weight.get(word, 0) ** 2 for word in words & set(query.split()))
         return shared / length if length else 0
 
-    return max(candidates, key=alike)
+    return max(candidates, key=cosine)
 
 
 def tie(keys, values, fresh, z, *, printed=False):
@@ -81,8 +81,8 @@ def beside(words, tags, A, T):
 
 
 def bound(training, test):
-    said = {word for response in training for word in response.split()}
-    return sum(said.issuperset(response.split()) for response in test) / len(test)
+    train_words = {word for response in training for word in response.split()}
+    return sum(train_words.issuperset(response.split()) for response in test) / len(test)
 
 
 def describe(mentions, names, count):
@@ -90,31 +90,31 @@ def describe(mentions, names, count):
 
 
 def assigned(mentions, names, count):
-    found = mentions.new_zeros(count, mentions.shape[1])
+    descriptions = mentions.new_zeros(count, mentions.shape[1])
     for mention, name in zip(mentions, names, strict=True):
-        found[name] = mention
-    return found
+        descriptions[name] = mention
+    return descriptions
 
 
 def whole_dialogues(right):
     return sum(map(all, right)) / len(right)
 
 
-def by_word_count(said, candidates, weight):
-    def alike(candidate):
+def by_word_count(query, candidates, weight):
+    def score(candidate):
         words = candidate.split()
-        return sum(weight.get(word, 0) ** 2 for word in set(words) & set(said.split())) / len(words) ** 0.5
+        return sum(weight.get(word, 0) ** 2 for word in set(words) & set(query.split())) / len(words) ** 0.5
 
-    return max(candidates, key=alike)
+    return max(candidates, key=score)
 
 
-def squared_norm(said, candidates, weight):
-    def alike(candidate):
+def squared_norm(query, candidates, weight):
+    def score(candidate):
         words = set(candidate.split())
         length = sum(weight.get(word, 0) ** 2 for word in words)
-        return sum(weight.get(word, 0) ** 2 for word in words & set(said.split())) / (length or 1)
+        return sum(weight.get(word, 0) ** 2 for word in words & set(query.split())) / (length or 1)
 
-    return max(candidates, key=alike)
+    return max(candidates, key=score)
 
 
 def match_once(dialogue, candidate, types):
@@ -122,12 +122,12 @@ def match_once(dialogue, candidate, types):
 
 
 def match_parts(dialogue, candidate, types):
-    heard = " ".join(dialogue)
-    found = {}
+    text = " ".join(dialogue)
+    counts = {}
     for word in candidate.split():
-        if word in types and word in heard:
-            found[types[word]] = found.get(types[word], 0) + 1
-    return found
+        if word in types and word in text:
+            counts[types[word]] = counts.get(types[word], 0) + 1
+    return counts
 
 
 def by_heart(tag, word):
@@ -150,10 +150,10 @@ def at_the_end(tag, word):
 
 
 def first_mention(mentions, names, count):
-    found = mentions.new_zeros(count, mentions.shape[1])
+    descriptions = mentions.new_zeros(count, mentions.shape[1])
     for mention, name in reversed(list(zip(mentions, names, strict=True))):
-        found[name] = mention
-    return found
+        descriptions[name] = mention
+    return descriptions
 
 
 def ungated_lstm(x, h, cell, W, b):
@@ -165,25 +165,25 @@ EDITION = {
     "next_question": Solved(
         next_question,
         [
-            Mistake(lambda known: exercises.CUISINE, "the cuisine is known", "a policy depends on the state"),
+            Mistake(lambda slots: exercises.CUISINE, "the cuisine is known", "a policy depends on the state"),
             Mistake(
-                lambda known: (
-                    list(exercises.QUESTIONS.values())[len(known)] if len(known) < 4 else exercises.LOOK
+                lambda slots: (
+                    list(exercises.QUESTIONS.values())[len(slots)] if len(slots) < 4 else exercises.LOOK
                 ),
                 "the price came first",
                 "how many slots are known is not which",
             ),
             Mistake(
-                lambda known: (
-                    next_question({**known, "price": known.pop("price", "")})
-                    if "price" in known
-                    else next_question(known)
+                lambda slots: (
+                    next_question({**slots, "price": slots.pop("price", "")})
+                    if "price" in slots
+                    else next_question(slots)
                 ),
                 "leave the dictionary as it was",
                 "arguments belong to the caller",
             ),
             Mistake(
-                lambda known: next((q for s, q in exercises.QUESTIONS.items() if s not in known), None),
+                lambda slots: next((q for s, q in exercises.QUESTIONS.items() if s not in slots), None),
                 "return",
                 "the last case is easily forgotten",
             ),
@@ -212,7 +212,7 @@ EDITION = {
                 by_word_count, "not the number of words|adds no length|divide by its", "length in weights"
             ),
             Mistake(squared_norm, "root of the summed squares", "a cosine divides by a root"),
-            Mistake(lambda said, candidates, weight: candidates[0], "after", "the first wins ties alone"),
+            Mistake(lambda query, candidates, weight: candidates[0], "after", "the first wins ties alone"),
         ],
     ),
     "match_feature": Solved(
@@ -318,7 +318,9 @@ EDITION = {
     "template": Solved(
         template,
         [
-            Mistake(lambda response, said, common: (response, []), "all four were said", "what a gap is"),
+            Mistake(
+                lambda response, sentences, common: (response, []), "all four were said", "what a gap is"
+            ),
             Mistake(
                 lambda r, s, common: template(r, s, set()), "they are common", "why common words are listed"
             ),
@@ -339,7 +341,7 @@ EDITION = {
         bound,
         [
             Mistake(
-                lambda training, test: sum(one in training for one in test) / len(test),
+                lambda training, test: sum(response in training for response in test) / len(test),
                 "words may come from several",
                 "a generator is not a retriever",
             ),

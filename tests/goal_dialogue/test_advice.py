@@ -11,11 +11,11 @@ from reasonlib.goal_dialogue.data.world import SLOTS
 def test_fifty_dialogues_whose_responses_are_candidates(task):
     split = advice.make_split(task)
     assert (len(split.train), len(split.valid), len(split.test), len(split.oov)) == (30, 10, 10, 0)
-    told = [*split.train, *split.valid, *split.test]
-    known = set(split.candidates)
-    assert len(known) == len(split.candidates)
-    assert all(turn.bot in known for one in told for turn in one.turns)
-    assert parse(dumps(told).split("\n"), "here", task, candidates=known) == told
+    dialogues = [*split.train, *split.valid, *split.test]
+    candidates = set(split.candidates)
+    assert len(candidates) == len(split.candidates)
+    assert all(turn.bot in candidates for dialogue in dialogues for turn in dialogue.turns)
+    assert parse(dumps(dialogues).split("\n"), "here", task, candidates=candidates) == dialogues
     assert advice.make_split(task) == split != advice.make_split(task, seed=1)
 
 
@@ -23,11 +23,11 @@ def test_calls_hold_what_the_child_said_and_people_are_offered_best_first():
     split = advice.make_split(5)
     types = {value: slot for slot, values in advice.VALUES.items() for value in values}
     for dialogue in split.train:
-        wanted = {}
+        slots = {}
         for turn in dialogue.turns:
-            wanted |= {types[word]: word for word in turn.user.split() if word in types}
+            slots |= {types[word]: word for word in turn.user.split() if word in types}
             if turn.bot.startswith("api_call"):
-                assert turn.bot.split()[1:] == [wanted[slot] for slot in SLOTS]
+                assert turn.bot.split()[1:] == [slots[slot] for slot in SLOTS]
         offered = [turn.bot.split()[-1] for turn in dialogue.turns if turn.bot.startswith(advice.OFFER)]
         ratings = [int(split.knowledge.facts[name]["R_rating"]) for name in offered]
         assert ratings == sorted(ratings, reverse=True) and ratings

@@ -63,9 +63,9 @@ def test_the_published_numbers_are_the_ceiling(task: int) -> None:
         split = datasets.load("dialog-babi", task)
     except DataError:
         pytest.skip("the released set is not on this machine")
-    for part, found in ceiling(split).items():
+    for part, bound in ceiling(split).items():
         if part != "valid":
-            assert 100 * found.words == pytest.approx(PUBLISHED[task, part], abs=0.1)
+            assert 100 * bound.words == pytest.approx(PUBLISHED[task, part], abs=0.1)
 
 
 FACTS = tuple(Fact(f"r{rating}", "R_rating", str(rating)) for rating in (2, 7, 5))
@@ -87,11 +87,11 @@ def test_options_are_ranked_and_struck_off() -> None:
 
 def test_turns_are_grouped_by_template() -> None:
     language = Language(words=("try", "hi"), names=(), templates=(("try", None), ("hi",)))
-    asked = [
+    test_set = [
         Example(task=3, history=(), user="", response=r, dialogue=0, turn=0)
         for r in ("try a", "try b", "hi", "so")
     ]
-    groups = by_template(asked, ["try b", "try b", "hi", "hi"], language)
+    groups = by_template(test_set, ["try b", "try b", "hi", "hi"], language)
     assert [tuple(group[:3]) for group in groups] == [("try _", 2, 0.5), ("hi", 1, 1.0), ("so", 1, 0.0)]
     assert groups[0].wrong == "try b" and groups[0].chance is None
 
@@ -99,25 +99,26 @@ def test_turns_are_grouped_by_template() -> None:
 def test_evidence_adds_up_to_the_odds() -> None:
     copier = offering()
     example = next(
-        one
-        for one in examples(datasets.load("simulated", 3, dialogues=60).oov)
-        if one.response.startswith("what do you think")
+        example
+        for example in examples(datasets.load("simulated", 3, dialogues=60).oov)
+        if example.response.startswith("what do you think")
     )
-    said = copier.ask(example)
-    assert said.template == "what do you think of this option: _"
+    response = copier.ask(example)
+    assert response.template == "what do you think of this option: _"
     total: dict[str, float] = {}
-    for one in evidence(copier, example):
-        total[one.name] = total.get(one.name, 0.0) + one.score
-    (first, p), (second, q) = said.names[0][:2]
+    for mention in evidence(copier, example):
+        total[mention.name] = total.get(mention.name, 0.0) + mention.score
+    (first, p), (second, q) = response.names[0][:2]
     assert total[first] - total[second] == pytest.approx(math.log(p / q), abs=1e-3)
     with pytest.raises(ValueError, match="gap must be below 1, the gaps of 'what do you think"):
         evidence(copier, example, gap=1)
 
 
 def test_the_order_of_ratings_is_learnt() -> None:
-    asked = list(examples(datasets.load("simulated", 3, dialogues=60).oov[:12]))
-    scores = rating_scores(offering(), asked)
-    low, high = [scores[one] for one in scores if one <= 3], [scores[one] for one in scores if one >= 6]
+    test_set = list(examples(datasets.load("simulated", 3, dialogues=60).oov[:12]))
+    scores = rating_scores(offering(), test_set)
+    low = [scores[rating] for rating in scores if rating <= 3]
+    high = [scores[rating] for rating in scores if rating >= 6]
     assert max(low) < min(high)
     with pytest.raises(ValueError, match="asked must hold a turn at which an option is offered"):
-        rating_scores(offering(), asked[:1])
+        rating_scores(offering(), test_set[:1])

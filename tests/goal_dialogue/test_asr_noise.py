@@ -16,17 +16,17 @@ from reasonlib.goal_dialogue.data.world import WORLD, PortableRandom
 def test_only_what_the_user_says_changes(forty):
     loud = add_asr_noise_to_split(forty, seed=1)
     assert loud.candidates == forty.candidates and loud.knowledge == forty.knowledge
-    changed = said = 0
+    changed = total = 0
     for name in ("train", "valid", "test", "oov"):
-        for one, other in zip(getattr(forty, name), getattr(loud, name), strict=True):
-            assert len(one.events) == len(other.events)
-            for before, after in zip(one.events, other.events, strict=True):
+        for clean, noisy in zip(getattr(forty, name), getattr(loud, name), strict=True):
+            assert len(clean.events) == len(noisy.events)
+            for before, after in zip(clean.events, noisy.events, strict=True):
                 if isinstance(before, Turn) and before.user != SILENCE:
                     assert after.bot == before.bot and after.user
-                    said, changed = said + 1, changed + (after.user != before.user)
+                    total, changed = total + 1, changed + (after.user != before.user)
                 else:
                     assert after == before
-    assert changed > said / 3
+    assert changed > total / 3
 
 
 def test_noise_repeats_and_can_be_turned_off(forty):
@@ -44,10 +44,10 @@ def test_more_errors_are_more_errors(forty):
     def rate(**rates):
         pairs = zip(forty.train, add_asr_noise(forty.train, **rates), strict=True)
         errors = [
-            word_error_rate(one.user, other.user)
+            word_error_rate(clean.user, noisy.user)
             for before, after in pairs
-            for one, other in zip(before.turns, after.turns, strict=True)
-            if one.user != SILENCE
+            for clean, noisy in zip(before.turns, after.turns, strict=True)
+            if clean.user != SILENCE
         ]
         return sum(errors) / len(errors)
 
@@ -59,7 +59,10 @@ def test_no_unseen_name_is_misheard_into_training(forty):
     loud = add_asr_noise_to_split(forty, seed=5, errors=0.5)
     unseen = {*WORLD.unseen.cuisines, *WORLD.unseen.locations}
     heard_words = {
-        word for one in (*loud.train, *loud.valid) for turn in one.turns for word in turn.user.split()
+        word
+        for dialogue in (*loud.train, *loud.valid)
+        for turn in dialogue.turns
+        for word in turn.user.split()
     }
     assert not heard_words & unseen
 
@@ -71,11 +74,11 @@ def test_a_sentence_is_never_lost_whole():
 
 
 @pytest.mark.parametrize(
-    ("said", "other", "rate"),
+    ("reference", "hypothesis", "rate"),
     [("a b c", "a b c", 0), ("a b c d", "a x c", 0.5), ("a", "b c", 2), ("", "a", 1)],
 )
-def test_word_errors_count_changes(said, other, rate):
-    assert word_error_rate(said, other) == rate
+def test_word_errors_count_changes(reference, hypothesis, rate):
+    assert word_error_rate(reference, hypothesis) == rate
 
 
 def test_a_rate_is_a_probability():

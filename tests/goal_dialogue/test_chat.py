@@ -22,24 +22,24 @@ def test_rules_lead_to_a_proposal():
     talk = open_conversation("rules")
     for line in ("hello", f"may i have a table in {goal.location}", f"with {goal.cuisine} food", goal.number):
         talk.say(line)
-    said = talk.say(f"{goal.price} please")
-    assert [one.text for one in said] == ["ok let me look into some options for you", goal.call]
-    assert talk.waiting == said[1].found and {fact.relation for fact in said[1].found} >= {
+    replies = talk.say(f"{goal.price} please")
+    assert [reply.text for reply in replies] == ["ok let me look into some options for you", goal.call]
+    assert talk.waiting == replies[1].facts and {fact.relation for fact in replies[1].facts} >= {
         "R_rating",
         "R_phone",
     }
     offer = talk.say()
     facts = [event for event in talk.events if isinstance(event, Fact)]
-    assert tuple(facts) == said[1].found and not talk.waiting
+    assert tuple(facts) == replies[1].facts and not talk.waiting
     ratings = {fact.subject: int(fact.value) for fact in facts if fact.relation == "R_rating"}
     best = max(ratings, key=ratings.__getitem__)
-    assert [one.text for one in offer] == [f"what do you think of this option: {best}"]
+    assert [reply.text for reply in offer] == [f"what do you think of this option: {best}"]
     assert not offer[0].remark
 
 
 def test_a_request_can_be_changed_before_the_first_offer():
     first, *_ = goals = list(restaurants_by_goal(make_knowledge(WORLD)))
-    second = next(one for one in goals if one.price != first.price and one[:3] == first[:3])
+    second = next(goal for goal in goals if goal.price != first.price and goal[:3] == first[:3])
     request = f"may i have a table in {first.location} with {first.cuisine} food for {first.number}"
     talk = replay(
         "rules",
@@ -51,13 +51,13 @@ def test_a_request_can_be_changed_before_the_first_offer():
             "<silence>",
         ),
     )
-    texts = [one.text for one in talk.said]
+    texts = [reply.text for reply in talk.replies]
     assert [text for text in texts if text.startswith("api_call")] == [first.call, second.call]
-    found = {event.subject for event in talk.events if isinstance(event, Fact)}
-    assert found == set(
+    restaurants = {event.subject for event in talk.events if isinstance(event, Fact)}
+    assert restaurants == set(
         restaurants_by_goal(make_knowledge(WORLD))[second]
     )  # those of the first call were never heard
-    assert texts[-1].split()[-1] in found
+    assert texts[-1].split()[-1] in restaurants
 
 
 def test_lines_of_a_dialogue_book_its_table():
@@ -69,21 +69,21 @@ def test_lines_of_a_dialogue_book_its_table():
 
 def test_the_network_that_copies_understands_other_words_than_those_of_the_released_users():
     talk = replay("copying", ("hello", "a table for two in bombay please", "british", "cheap please", ""))
-    call, offer = [one.text for one in talk.said][-2:]
+    call, offer = [reply.text for reply in talk.replies][-2:]
     assert call == "api_call british bombay two cheap"
-    found = {
+    restaurant_of = {
         event.value: event.subject for event in talk.events if getattr(event, "relation", "") == "R_rating"
     }
-    assert offer.split()[-1] == found[max(found, key=int)]
+    assert offer.split()[-1] == restaurant_of[max(restaurant_of, key=int)]
 
 
 class Dreamer:
-    said = iter(
+    answers = iter(
         ("api_call thai atlantis two cheap", "what do you think of this option: nowhere", "here it is x")
     )
 
     def answer(self, examples):
-        return [next(self.said) for _ in examples]
+        return [next(self.answers) for _ in examples]
 
 
 def test_what_a_listener_would_object_is_remarked():
@@ -101,7 +101,7 @@ def test_what_a_listener_would_object_is_remarked():
 )
 def test_what_a_system_looked_at_is_drawn(model, shown):
     talk = replay(model, ("hello", "may i have a table in paris"))
-    picture = talk.picture(talk.said[1])
+    picture = talk.picture(talk.replies[1])
     assert shown in picture.html if shown else picture is None
     assert talk.show(opened=True).html.count("<details open>") == bool(shown)
 
@@ -110,8 +110,8 @@ def test_a_call_that_finds_nothing_ends_the_turn():
     talk = open_conversation("rules")
     for line in ("hello", "a table in paris for two please", "with thai food"):
         talk.say(line)
-    said = talk.say("cheap")
-    assert said[-1].text == "api_call thai paris two cheap" and not said[-1].found
+    replies = talk.say("cheap")
+    assert replies[-1].text == "api_call thai paris two cheap" and not replies[-1].facts
 
 
 class Parrot:
@@ -128,7 +128,7 @@ def test_a_system_that_never_stops_is_stopped():
 @pytest.mark.parametrize("model", MODELS)
 def test_every_model_says_hello(model):
     talk = open_conversation(model)
-    assert [one.text for one in talk.say("hello")] == ["hello what can i help you with today"]
+    assert [reply.text for reply in talk.say("hello")] == ["hello what can i help you with today"]
     assert talk.dialogue().turns == (Turn("hello", "hello what can i help you with today"),)
 
 
@@ -136,8 +136,8 @@ def test_a_network_tells_where_it_looked():
     talk = open_conversation("n2n")
     talk.say("hello")
     (first, *_) = talk.say("may i have a table in paris")
-    assert first.looked and first.looked[0][1] >= first.looked[-1][1] > 0
-    assert all(sentence.startswith(("user: ", "system: ")) for sentence, _ in first.looked)
+    assert first.attention and first.attention[0][1] >= first.attention[-1][1] > 0
+    assert all(sentence.startswith(("user: ", "system: ")) for sentence, _ in first.attention)
 
 
 def test_mistakes_are_told():
@@ -160,8 +160,8 @@ def test_a_damaged_file_is_told(tmp_path):
 
 
 def test_from_the_command_line():
-    asked = [part for line in LINES[:2] for part in ("--say", line)]
-    done = CliRunner().invoke(app, ["chat", "goal_dialogue", "--model", "rules", *asked, "--json"])
+    options = [part for line in LINES[:2] for part in ("--say", line)]
+    done = CliRunner().invoke(app, ["chat", "goal_dialogue", "--model", "rules", *options, "--json"])
     assert done.exit_code == 0
     assert json.loads(done.output)[1]["system"] == ["i'm on it", "any preference on a type of cuisine"]
     read = CliRunner().invoke(app, ["chat", "--model", "rules"], input="hello\n\n")
@@ -198,7 +198,7 @@ def test_the_widget_understands_what_the_command_line_understands():
     form.button.click()
     done = CliRunner().invoke(app, ["chat", "--model", "rules", "--json", "--say", line])
     (turn,) = json.loads(done.output)
-    assert turn["system"][-1] == "api_call italian rome four cheap" == form.conversation.said[-1].text
+    assert turn["system"][-1] == "api_call italian rome four cheap" == form.conversation.replies[-1].text
     assert "Understood: " in form.hint.value and "italian" in form.hint.value
     form = Talker("rules")
     form.line.value = "A table in Tromsø"

@@ -24,20 +24,20 @@ from reasonlib.goal_dialogue.models.copying import CopyConfig, CopyNetwork
 from reasonlib.goal_dialogue.models.pretrained import from_pretrained, save_copier
 
 
-def told(*events: Event) -> Dialogue:
+def make_dialogue(*events: Event) -> Dialogue:
     return Dialogue(task=5, events=events)
 
 
 TRAIN = tuple(
-    told(
+    make_dialogue(
         Turn("hi", "hello"),
-        Turn(f"book {place} please", f"call {place}"),
-        Fact(f"resto_{place}", "R_rating", rating),
-        Fact(f"resto_{place}", "R_phone", f"phone_{place}"),
-        Turn("<SILENCE>", f"try resto_{place}"),
-        Turn("its phone please", f"here phone_{place}"),
+        Turn(f"book {city} please", f"call {city}"),
+        Fact(f"resto_{city}", "R_rating", rating),
+        Fact(f"resto_{city}", "R_phone", f"phone_{city}"),
+        Turn("<SILENCE>", f"try resto_{city}"),
+        Turn("its phone please", f"here phone_{city}"),
     )
-    for place, rating in (("rome", "1"), ("paris", "2"), ("london", "1"), ("bombay", "2"), ("madrid", "1"))
+    for city, rating in (("rome", "1"), ("paris", "2"), ("london", "1"), ("bombay", "2"), ("madrid", "1"))
 )
 
 
@@ -72,14 +72,14 @@ def renamed(dialogue: Dialogue, names: dict[str, str]) -> Dialogue:
     def change(text: str) -> str:
         return " ".join(names.get(word, word) for word in text.split())
 
-    def event(one: Event) -> Event:
-        if isinstance(one, Turn):
-            return Turn(change(one.user), change(one.bot))
-        if isinstance(one, Fact):
-            return Fact(change(one.subject), one.relation, change(one.value))
-        return Note(change(one.text))
+    def rename_event(event: Event) -> Event:
+        if isinstance(event, Turn):
+            return Turn(change(event.user), change(event.bot))
+        if isinstance(event, Fact):
+            return Fact(change(event.subject), event.relation, change(event.value))
+        return Note(change(event.text))
 
-    return dataclasses.replace(dialogue, events=tuple(map(event, dialogue.events)))
+    return dataclasses.replace(dialogue, events=tuple(map(rename_event, dialogue.events)))
 
 
 # What a name is ---------------------------------------------------------------------------------------------
@@ -94,7 +94,9 @@ def test_a_language_is_learnt_from_what_is_repeated_and_stored() -> None:
 
 
 def test_an_echo_that_never_varies_is_a_word() -> None:
-    always = [told(Turn("a table please", f"which kind of a table for {name}")) for name in ("x", "y")]
+    always = [
+        make_dialogue(Turn("a table please", f"which kind of a table for {name}")) for name in ("x", "y")
+    ]
     assert {"a", "table"} <= set(learn_language(always).words)
 
 
@@ -127,7 +129,7 @@ def test_nothing_to_learn_from() -> None:
     with pytest.raises(ValueError, match="dialogues must hold at least one dialogue, got none"):
         learn_language([])
     with pytest.raises(ValueError, match="dialogues must hold at least one turn, got none"):
-        encode([told()], learn_language(TRAIN))
+        encode([make_dialogue()], learn_language(TRAIN))
     with pytest.raises(ValueError, match="candidates must hold at least one response, got none"):
         Candidates.make([], learn_language(TRAIN))
     with pytest.raises(ValueError, match="radius must be at least 0, got -1"):
@@ -163,8 +165,8 @@ def test_renaming_changes_nothing() -> None:
     language = copier.language
     words = {
         word
-        for one in dialogues
-        for event in one.events
+        for dialogue in dialogues
+        for event in dialogue.events
         for text in (
             (event.user, event.bot) if isinstance(event, Turn) else (event.subject, event.value)  # type: ignore[union-attr]
         )
@@ -172,14 +174,16 @@ def test_renaming_changes_nothing() -> None:
     }
     new = {word: f"{word[::-1]}!" for word in words - language.known}
     assert len(new) > 10
-    before, after = (copier.encode(some) for some in (dialogues, [renamed(one, new) for one in dialogues]))
+    before, after = (
+        copier.encode(some) for some in (dialogues, [renamed(dialogue, new) for dialogue in dialogues])
+    )
     for name in Batch.__dataclass_fields__:
         if name != "identity":
             first, second = (getattr(some.batch(range(len(some)), slots=9), name) for some in (before, after))
             assert torch.equal(first, second), name
-    assert [new.get(one.text.split()[-1], one.text.split()[-1]) for one in copier.generate(before)] == [
-        one.text.split()[-1] for one in copier.generate(after)
-    ]
+    assert [
+        new.get(response.text.split()[-1], response.text.split()[-1]) for response in copier.generate(before)
+    ] == [response.text.split()[-1] for response in copier.generate(after)]
 
 
 # Mathematics ------------------------------------------------------------------------------------------------
@@ -189,8 +193,8 @@ def test_parity_with_the_equations() -> None:
     copier, batch = small()
     model = copier.model
     with torch.no_grad():
-        spoken = model(batch)
-        likelihood = model.likelihood(spoken, batch.template[:, None], batch.fillers[:, None])[:, 0]
+        output = model(batch)
+        likelihood = model.likelihood(output, batch.template[:, None], batch.fillers[:, None])[:, 0]
     weight = {name: value.detach().double().numpy() for name, value in model.named_parameters()}
 
     def softmax(scores: np.ndarray) -> np.ndarray:
@@ -221,14 +225,14 @@ def test_parity_with_the_equations() -> None:
                     content += x @ weight["offset"][offset] if np.ndim(x) else 0.0
                 new[name] += np.maximum(content, 0)
             d = new
-        heard = np.flatnonzero(batch.heard[row].numpy())
+        name_ids = np.flatnonzero(batch.heard[row].numpy())
         template = int(batch.template[row, 0])
         expected = np.log(chances[template])
         for gap in range(copier.language.gaps[template]):
             number = int(model.first[template]) + gap
-            share = softmax(d[heard] @ (weight["gap"][number] + u @ weight["ask"]))
-            expected += np.log(share[list(heard).index(int(batch.fillers[row, 0, gap]))])
-            np.testing.assert_allclose(spoken.names[row, number].exp()[heard], share, atol=1e-5)
+            share = softmax(d[name_ids] @ (weight["gap"][number] + u @ weight["ask"]))
+            expected += np.log(share[list(name_ids).index(int(batch.fillers[row, 0, gap]))])
+            np.testing.assert_allclose(output.names[row, number].exp()[name_ids], share, atol=1e-5)
         assert float(likelihood[row]) == pytest.approx(expected, abs=1e-4)
 
 
@@ -250,8 +254,8 @@ def test_what_is_padded_or_hidden_leaks_nothing() -> None:
     assert torch.equal(whole.templates, other.templates)
     assert torch.equal(whole.names, other.names)
     assert torch.isfinite(whole.names).all()
-    heard = batch.heard.unsqueeze(1).expand_as(whole.names)
-    assert (whole.names[~heard] == torch.finfo(torch.float32).min).all()
+    name_mask = batch.heard.unsqueeze(1).expand_as(whole.names)
+    assert (whole.names[~name_mask] == torch.finfo(torch.float32).min).all()
     some = batch.heard.any(1)
     torch.testing.assert_close(whole.names.exp().sum(-1)[some], torch.ones_like(whole.names[some, :, 0]))
     assert (whole.evidence.masked_select(empty.unsqueeze(1)) == 0).all()
@@ -260,16 +264,16 @@ def test_what_is_padded_or_hidden_leaks_nothing() -> None:
 def test_chances_of_all_responses_sum_to_one() -> None:
     copier, batch = small()
     with torch.no_grad():
-        spoken = copier.model(batch)
+        output = copier.model(batch)
     last = len(batch) - 1
     ways = [
         (template, filler)
         for template, gaps in enumerate(copier.language.gaps)
         for filler in (range(1, batch.heard.shape[1]) if gaps else [0])
     ]
-    template = torch.tensor([[[one] for one, _ in ways]])
+    template = torch.tensor([[[template_id] for template_id, _ in ways]])
     fillers = torch.tensor([[[[name]] for _, name in ways]])
-    row = type(spoken)(*(part[last : last + 1] for part in spoken[:4]), spoken.readings)
+    row = type(output)(*(part[last : last + 1] for part in output[:4]), output.readings)
     assert copier.model.likelihood(row, template, fillers).exp().sum().item() == pytest.approx(1, abs=1e-5)
     several = torch.tensor([[[0, 0, -1]]])  # the same way twice, and none: twice the chance
     twice = copier.model.likelihood(row, several, torch.ones(1, 1, 3, 1, dtype=torch.long))
@@ -284,7 +288,7 @@ def test_the_best_candidate_is_what_it_says_freely() -> None:
     copier, parts = trained()
     turns = parts["test"].take(range(40))
     free = copier.generate(turns)
-    assert copier.choose(turns) == [one.text for one in free] == list(turns.responses)
+    assert copier.choose(turns) == [response.text for response in free] == list(turns.responses)
     texts = copier.candidates.texts  # type: ignore[union-attr]
     for items, scores in copier.scores(turns):
         for item, row in zip(items, scores, strict=True):
@@ -295,17 +299,22 @@ def test_the_best_candidate_is_what_it_says_freely() -> None:
 
 def test_it_answers_examples_as_any_system_does() -> None:
     copier = trained()[0]
-    asked = list(examples(datasets.load("simulated", 4, dialogues=80).oov[:5]))
-    assert metrics.score_answers(asked, copier.answer(asked)) == {"per_response": 1.0, "per_dialogue": 1.0}
-    assert dataclasses.replace(copier, candidates=None).answer(asked) == [one.response for one in asked]
-    said = copier.ask(asked[-1])
-    assert said.text == asked[-1].response and said.template == "here it is _"
-    assert said.names[0][0][0] == said.text.split()[-1] and said.names[0][0][1] > 0.5
+    test_set = list(examples(datasets.load("simulated", 4, dialogues=80).oov[:5]))
+    assert metrics.score_answers(test_set, copier.answer(test_set)) == {
+        "per_response": 1.0,
+        "per_dialogue": 1.0,
+    }
+    assert dataclasses.replace(copier, candidates=None).answer(test_set) == [
+        example.response for example in test_set
+    ]
+    response = copier.ask(test_set[-1])
+    assert response.text == test_set[-1].response and response.template == "here it is _"
+    assert response.names[0][0][0] == response.text.split()[-1] and response.names[0][0][1] > 0.5
 
 
 def test_it_has_words_before_any_name_was_heard() -> None:
     copier = small(seed=3)[0]
-    turns = copier.encode([told(Turn("hi", "hello"))])
+    turns = copier.encode([make_dialogue(Turn("hi", "hello"))])
     assert copier.generate(turns)[0].text == "hello"
 
 
@@ -328,9 +337,9 @@ def test_without_company_a_phone_is_no_address() -> None:
 def test_same_seed_same_bits_and_a_round_trip(tmp_path) -> None:  # type: ignore[no-untyped-def]
     runs = []
     for _ in range(2):
-        one, parts = build_copier(datasets.load("simulated", 5, dialogues=4), {"width": 8}, seed=1)
-        train_copier(one, parts, CopyRecipe(epochs=1), seed=1, progress=False)
-        runs.append(one.model.state_dict())
+        copier, parts = build_copier(datasets.load("simulated", 5, dialogues=4), {"width": 8}, seed=1)
+        train_copier(copier, parts, CopyRecipe(epochs=1), seed=1, progress=False)
+        runs.append(copier.model.state_dict())
     assert all(torch.equal(value, runs[1][name]) for name, value in runs[0].items())
     first, parts = trained()
     path = save_copier(first, tmp_path / "copying.safetensors", {"seed": 0}, half=False)
@@ -373,7 +382,7 @@ def test_files_that_hold_no_network(tmp_path) -> None:  # type: ignore[no-untype
 def test_the_shipped_network_books_a_table_in_a_town_it_never_heard_of() -> None:
     copier = from_pretrained("copying")
     turns = copier.encode(datasets.load("simulated", 5, dialogues=6).oov[:3])
-    assert [one.text for one in copier.generate(turns)] == list(turns.responses)
+    assert [response.text for response in copier.generate(turns)] == list(turns.responses)
     assert copier.made is not None and "ship-copying" in copier.made["command"]
 
 

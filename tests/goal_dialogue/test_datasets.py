@@ -13,7 +13,7 @@ def test_simulated_sets_are_loaded_once_at_the_size_asked_for():
     assert load("simulated", 2, dialogues=7, seed=4) is split
     assert split == make_split(2, dialogues=7, seed=4)
     loud = load("simulated-noisy", 2, dialogues=7, seed=4)
-    assert [len(one.turns) for one in loud.oov] == [len(one.turns) for one in split.oov]
+    assert [len(dialogue.turns) for dialogue in loud.oov] == [len(dialogue.turns) for dialogue in split.oov]
     assert loud.train != split.train
     small = load("advice", 3)
     assert len(small.train) + len(small.valid) + len(small.test) == 50

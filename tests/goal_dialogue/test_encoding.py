@@ -29,15 +29,15 @@ CANDIDATES = ("hello", "i'm on it", "never said")
 def spelled(turns, vocabulary, batch):
     """Read a batch back: the memory and the question of each turn, as text."""
     groups = batch.sentences.words
-    told = [
+    sentences = [
         " ".join(vocabulary.decode(groups.members[start:end].tolist()))
         for start, end in zip(groups.starts[:-1], groups.starts[1:], strict=True)
     ]
     memory = [
-        [told[row] for row, there in zip(rows, filled, strict=True) if there]
+        [sentences[row] for row, is_filled in zip(rows, filled, strict=True) if is_filled]
         for rows, filled in zip(batch.memory.tolist(), batch.filled.tolist(), strict=True)
     ]
-    return memory, [told[row] for row in batch.question.tolist()]
+    return memory, [sentences[row] for row in batch.question.tolist()]
 
 
 def test_a_dialogue_becomes_memories_with_marks():
@@ -103,7 +103,7 @@ def test_sums_of_rows_and_their_gradients_are_those_of_a_loop():
 def test_a_set_notes_the_entities_of_question_and_memory():
     types = {"8": "rating", "paris": "location", "rome": "location"}
     vocabulary = build_vocabulary([DIALOGUE], CANDIDATES)
-    numbers = {entity: place for place, entity in enumerate(types)}
+    numbers = {entity: index for index, entity in enumerate(types)}
     turns = encode([DIALOGUE], vocabulary, CANDIDATES, entities=numbers)
     assert turns.batch([0, 1, 2], slots=50).mentioned.tolist() == [[0, 0, 0], [0, 1, 0], [1, 1, 0]]
     assert turns.batch([2], slots=2).mentioned.tolist() == [[1, 0, 0]]  # what is forgotten is not matched
@@ -119,10 +119,10 @@ def test_match_features_score_only_shared_entities_of_a_type():
     )
     cuisine, location = match.types.detach()
     state = torch.tensor([[1.0, 2.0], [3.0, -1.0]])
-    found = match(state, torch.tensor([[0.0, 1.0], [1.0, 1.0]])).detach()
+    scores = match(state, torch.tensor([[0.0, 1.0], [1.0, 1.0]])).detach()
     thai, rome = state @ cuisine, state @ location
-    wanted = [[thai[0], 2 * thai[0], 0.0], [thai[1] + rome[1], 2 * thai[1], 0.0]]
-    torch.testing.assert_close(found, torch.tensor(wanted))
+    expected = [[thai[0], 2 * thai[0], 0.0], [thai[1] + rome[1], 2 * thai[1], 0.0]]
+    torch.testing.assert_close(scores, torch.tensor(expected))
 
 
 def test_types_come_from_the_knowledge_base_and_leave_restaurants_out():

@@ -10,7 +10,7 @@ from reasonlib.goal_dialogue.experiments.tasks import TaskResult, run_tasks
 from reasonlib.tracking import claims, runner
 from reasonlib.tracking.experiment import Measured, Trial
 
-TABLES = {name.partition("/")[2]: one for name, one in EXPERIMENTS.items()}
+TABLES = {name.partition("/")[2]: experiment for name, experiment in EXPERIMENTS.items()}
 
 
 @pytest.mark.parametrize(
@@ -30,10 +30,10 @@ def test_rows_run_and_measure_both_sets(word, rows):
     table = TABLES[word]
     for record in runner.run(table, rows=rows, scale="smoke", data="simulated", device="cpu"):
         (task,) = table.scales["smoke"]["tasks"]
-        wanted = {f"task{task}", f"oov{task}", "average", "oov"}
-        wanted |= {f"dialogue.{name}" for name in wanted}
-        assert wanted <= record.metrics.keys()
-        assert all(0 <= record.metrics[name] <= 1 for name in wanted)
+        names = {f"task{task}", f"oov{task}", "average", "oov"}
+        names |= {f"dialogue.{name}" for name in names}
+        assert names <= record.metrics.keys()
+        assert all(0 <= record.metrics[name] <= 1 for name in names)
 
 
 def test_every_claim_names_a_row_and_every_row_settings_of_its_own():
@@ -48,7 +48,7 @@ def test_every_claim_names_a_row_and_every_row_settings_of_its_own():
 
 
 def trial(**changes):
-    made = {
+    defaults = {
         "experiment": "goal_dialogue/networks",
         "row": "n2n",
         "scale": "smoke",
@@ -57,7 +57,7 @@ def trial(**changes):
         "kind": "simulated",
         "settings": {"network": "n2n", "tasks": [1, 4, 6], "dialogues": 4, "epochs": 2, "only4": {"hops": 1}},
     }
-    return Trial(**(made | changes))
+    return Trial(**(defaults | changes))
 
 
 def test_each_task_has_its_settings_and_the_means_leave_task_6_out():
@@ -68,26 +68,26 @@ def test_each_task_has_its_settings_and_the_means_leave_task_6_out():
         scores = {"per_response": job.task / 10, "per_dialogue": 0.0}
         return TaskResult(scores={"test": scores})
 
-    found = run_tasks(trial(), run)
+    measured = run_tasks(trial(), run)
     assert seen == [(1, None), (4, 1)]  # no task 6 among simulated dialogues
-    assert isinstance(found, Measured) and found.metrics["average"] == pytest.approx(0.25)
-    assert "oov" not in found.metrics and found.metrics["task4"] == 0.4
+    assert isinstance(measured, Measured) and measured.metrics["average"] == pytest.approx(0.25)
+    assert "oov" not in measured.metrics and measured.metrics["task4"] == 0.4
 
 
 def test_a_spent_budget_says_so_and_a_run_goes_on_where_it_stopped(tmp_path):
     spent = run_networks(trial(minutes=0.0, folder=tmp_path / "a"))
     assert spent.stopped == "minutes" and spent.metrics == {}
     whole = run_networks(trial(folder=tmp_path / "b"))
-    again = run_networks(trial(folder=tmp_path / "b"))
+    resumed = run_networks(trial(folder=tmp_path / "b"))
     plain = run_networks(trial())
     same = {name for name in whole.metrics if name != "turns_per_second"}
-    assert {name: again.metrics[name] for name in same} == {name: plain.metrics[name] for name in same}
-    assert again.steps_done == plain.steps_done
+    assert {name: resumed.metrics[name] for name in same} == {name: plain.metrics[name] for name in same}
+    assert resumed.steps_done == plain.steps_done
 
 
 def test_the_same_trial_gives_the_same_numbers_and_another_seed_others():
     settings = {"network": "un2n", "match": True, "tasks": [1], "dialogues": 6, "epochs": 2}
-    one, again, other = (
+    first, second, other = (
         run_networks(trial(settings=settings, seed=seed)).details["curves"] for seed in (0, 0, 1)
     )
-    assert one == again and one != other
+    assert first == second and first != other

@@ -60,11 +60,11 @@ def test_a_turn_is_shown_as_memory_question_and_candidates():
 
 
 def test_pictures_behind_one_another_open_on_the_first():
-    one, two = (plotting.Picture(f"<p>{name}</p>", alt=name) for name in ("left", "right"))
-    both = figures.choose({"a": one, "b": two}, legend="Which?")
+    left, right = (plotting.Picture(f"<p>{name}</p>", alt=name) for name in ("left", "right"))
+    both = figures.choose({"a": left, "b": right}, legend="Which?")
     assert both.html.count(" checked") == 1 and both.html.index(" checked") < both.html.index(">a</label>")
     assert both.alt == "Which? a: left b: right"
-    assert both.html == figures.choose({"a": one, "b": two}, legend="Which?").html
+    assert both.html == figures.choose({"a": left, "b": right}, legend="Which?").html
     with pytest.raises(ValueError, match="pictures must hold at least one, got none"):
         figures.choose({}, legend="Which?")
 
@@ -104,7 +104,7 @@ def test_contradicted_cells_stand_under_the_reason_they_share(monkeypatch):
         row("C, 1. Task", verdict="reproduced"),
         row("D, 1. Task", experiment="other"),
     ]
-    monkeypatch.setattr(claims, "table", lambda *names, **where: rows)
+    monkeypatch.setattr(claims, "table", lambda *names, **filters: rows)
     shown = figures.objections("Table 1", "e")
     assert (
         "<li>A, match, ours lower: 1. Task; 2. Task<br>A, match, ours higher: average<br>"

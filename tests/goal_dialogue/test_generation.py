@@ -7,11 +7,11 @@ from reasonlib.tracking import experiment, runner
 
 def test_it_is_measured_with_candidates_and_without():
     (record,) = runner.run("goal_dialogue/speaking", scale="smoke", data="simulated", device="cpu")
-    found = record.metrics
+    metrics = record.metrics
     for name in ("task1", "oov1", "average", "oov", "sayable.task1", "sayable.oov1"):
-        assert 0 <= found[name] <= 1
-    assert found["free.average"] == found["free.task1"] <= found["sayable.task1"]
-    assert found["free.oov"] == found["free.oov1"] <= found["sayable.oov1"]
+        assert 0 <= metrics[name] <= 1
+    assert metrics["free.average"] == metrics["free.task1"] <= metrics["sayable.task1"]
+    assert metrics["free.oov"] == metrics["free.oov1"] <= metrics["sayable.oov1"]
 
 
 def test_a_network_to_ship_is_written_at_paper_from_released_dialogues_alone(tmp_path, monkeypatch):
@@ -35,8 +35,8 @@ def test_a_network_to_ship_is_written_at_paper_from_released_dialogues_alone(tmp
         ("paper", "stand-in", True),
         ("paper", "released", False),
     ):
-        found = ship(scale, kind, reworded=reworded).metrics
-        assert {"task5", "oov5", "free.task5", "reworded.task5", "reworded.oov5"} <= found.keys()
+        metrics = ship(scale, kind, reworded=reworded).metrics
+        assert {"task5", "oov5", "free.task5", "reworded.task5", "reworded.oov5"} <= metrics.keys()
         assert not path.exists()
     measured = ship("paper", "released")
     copier = pretrained.from_pretrained(path)

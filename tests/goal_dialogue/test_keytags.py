@@ -47,9 +47,9 @@ def test_ktn2n_is_the_transcription(split, task, tagged):
     model, numbered, _ = build_keytags(CONFIG, task, tagged, seed=4)
     dialogue = split.test[0]
     turn = len(dialogue.turns) - 1
-    heard = []
-    for number, said in enumerate(dialogue.turns[:turn]):
-        heard += [(said.user, ("$u", f"#{number}")), (said.bot, ("$r", f"#{number}"))]
+    memory = []
+    for number, turn_before in enumerate(dialogue.turns[:turn]):
+        memory += [(turn_before.user, ("$u", f"#{number}")), (turn_before.bot, ("$r", f"#{number}"))]
     item = int(np.flatnonzero((numbered.test.dialogue == 0) & (numbered.test.turn == turn))[0])
     with torch.no_grad():
         answered = model(numbered.test.batch([item], slots=20))
@@ -70,8 +70,8 @@ def test_ktn2n_is_the_transcription(split, task, tagged):
     q_t = sum(t[number] for number in z(user))  # eq. 4.8
     q_emb = tables[2][bag(task, user)].sum(0)  # eq. 4.10; the query's own table, as layer-wise tying has it
     u = np.concatenate([q_emb, q_t])  # eq. 4.11
-    m = np.stack([embed(tables[0], text, marks) for text, marks in heard])  # eq. 4.9, 4.12, 4.13
-    c = np.stack([embed(tables[1], text, marks) for text, marks in heard])
+    m = np.stack([embed(tables[0], text, marks) for text, marks in memory])  # eq. 4.9, 4.12, 4.13
+    c = np.stack([embed(tables[1], text, marks) for text, marks in memory])
     for hop in range(CONFIG.hops):
         p = softmax(m @ u)
         np.testing.assert_allclose(answered.weights[0, hop, : len(p)].numpy(), p, rtol=1e-4)
@@ -89,8 +89,8 @@ def test_every_variant_is_what_the_text_says(split, task, tagged, encoder):
     )
     row = next(r for r in range(len(numbered.train.text)) if numbered.train.text[r] == text)
     turns = numbered.train
-    place = int(np.flatnonzero(turns.question == row)[0])
-    batch = turns.batch([place], slots=20)
+    index = int(np.flatnonzero(turns.question == row)[0])
+    batch = turns.batch([index], slots=20)
     given = model.encoder(batch.sentences, [0])[0][batch.question[0]].detach().numpy()
     words = common[text].split()
     x = np.stack([model.encoder.words.tables[0].detach().numpy()[task.vocabulary.id_of(w)] for w in words])
@@ -142,12 +142,12 @@ def test_sets_keep_their_turns_and_new_texts_find_their_tags(split, task, tagged
         np.testing.assert_array_equal(turns.memory, before.memory)
     fresh = datasets.load("simulated", 1, dialogues=8, seed=7).test
     other = encode(fresh, task.vocabulary, task.candidates)
-    known = len(texts.numbers)
-    again = texts.of_turns(other)
-    assert len(model.encoder.counts) == len(texts.numbers) > known
+    count = len(texts.numbers)
+    numbered_turns = texts.of_turns(other)
+    assert len(model.encoder.counts) == len(texts.numbers) > count
     newest = tagged([list(texts.numbers)[-1].split()])[0]
     assert model.encoder.counts[-1].tolist() == [float(newest.count(n)) for n in range(len(TAGS))]
-    assert model(again.batch([0, 5], slots=20)).logits.isfinite().all()
+    assert model(numbered_turns.batch([0, 5], slots=20)).logits.isfinite().all()
 
 
 def test_it_learns_and_repeats(task, tagged):

@@ -41,7 +41,7 @@ def test_the_record_says_what_was_measured():
 
 
 @pytest.mark.parametrize(
-    ("line", "asked", "slots"),
+    ("line", "requested_slot", "slots"),
     [
         ("4", "number", {"number": "four"}),
         ("Four.", "number", {"number": "four"}),
@@ -54,13 +54,13 @@ def test_the_record_says_what_was_measured():
         ("ROME, not Paris", "", {"location": "rome"}),
     ],
 )
-def test_what_is_heard(line, asked, slots):
-    heard = hear(line, TYPES, asked=asked)
-    assert heard.slots == slots and not heard.lacking
+def test_what_is_heard(line, requested_slot, slots):
+    parsed = hear(line, TYPES, requested_slot=requested_slot)
+    assert parsed.slots == slots and not parsed.lacking
 
 
 @pytest.mark.parametrize(
-    ("line", "asked", "lacking"),
+    ("line", "requested_slot", "lacking"),
     [
         ("a table in Tromso", "", {"location": "Tromso"}),
         ("Berlin please", "location", {"location": "Berlin"}),
@@ -68,8 +68,8 @@ def test_what_is_heard(line, asked, slots):
         ("martian", "cuisine", {"cuisine": "martian"}),
     ],
 )
-def test_what_is_lacking(line, asked, lacking):
-    assert hear(line, TYPES, asked=asked).lacking == lacking
+def test_what_is_lacking(line, requested_slot, lacking):
+    assert hear(line, TYPES, requested_slot=requested_slot).lacking == lacking
 
 
 def test_words_without_punctuation():
@@ -82,8 +82,8 @@ def test_what_the_knowledge_base_lacks_is_said_before_anything_is_looked_up():
     (first, *_) = talk.say("British food in Berlin for 5, cheap")
     assert "no restaurant in Berlin; there is bombay" in first.remark
     assert "no table for 5; there is two" in first.remark
-    (again,) = talk.say("Oslo?")
-    assert again.text == "where should it be" and "no restaurant in Oslo" in again.remark
+    (reply,) = talk.say("Oslo?")
+    assert reply.text == "where should it be" and "no restaurant in Oslo" in reply.remark
     talk.say("London")
     assert talk.say("six")[-1].text == "api_call british london six cheap"
 

@@ -36,26 +36,28 @@ def test_the_same_responses_and_numbers_as_pytorch(javascript, figure, name):
     lines = [example["lines"] for example in examples((0, 3))] + [["rhea wants zither food", "in hanoi"]]
     talks = javascript(live.code(*SCRIPTS), TALK, {**data_of(figure), "name": name, "lines": lines})
     system = PageSystem(name, (WORLD.seen,))
-    for said, spoken in zip(talks, lines, strict=True):
+    for replies, user_lines in zip(talks, lines, strict=True):
         talk = Conversation(system)
-        talk.say_all(spoken)
-        assert [one["text"] for one in said] == [one.text for one in talk.said]
-        assert [one["remark"].removesuffix(" here") for one in said] == [one.remark for one in talk.said]
+        talk.say_all(user_lines)
+        assert [reply["text"] for reply in replies] == [reply.text for reply in talk.replies]
+        assert [reply["remark"].removesuffix(" here") for reply in replies] == [
+            reply.remark for reply in talk.replies
+        ]
         history, turn = [], 0
         for event in talk.dialogue().events:
             if not hasattr(event, "bot"):
                 history.append(event)
                 continue
             answered = system.ask([talk._example(history, event.user)])
-            np.testing.assert_allclose(said[turn]["logits"], answered.logits[0], atol=2e-3, rtol=1e-4)
+            np.testing.assert_allclose(replies[turn]["logits"], answered.logits[0], atol=2e-3, rtol=1e-4)
             if history:
-                shown = np.array(said[turn]["weights"])
+                shown = np.array(replies[turn]["weights"])
                 np.testing.assert_allclose(shown, answered.weights[0, :, : shown.shape[1]], atol=1e-3)
             if answered.gates is not None:
-                np.testing.assert_allclose(said[turn]["gates"], answered.gates[0], atol=1e-3)
+                np.testing.assert_allclose(replies[turn]["gates"], answered.gates[0], atol=1e-3)
             history.append(event)
             turn += 1
-        assert turn == len(said)
+        assert turn == len(replies)
 
 
 def test_a_bit_less_of_each_weight_changes_few_responses():
@@ -70,7 +72,7 @@ def test_the_figure_is_small_and_asks_for_nothing(figure):
     page = figure._repr_html_()
     assert len(page.encode()) < live.LARGEST and not OUTSIDE.search(page.split("<script>")[1])
     assert "System: hello what can i help you with today" in figure.alt
-    titles = [[one["title"] for one in data_of(each)["data"]["examples"]] for each in (chat(), figure)]
+    titles = [[entry["title"] for entry in data_of(each)["data"]["examples"]] for each in (chat(), figure)]
     assert titles[0] == titles[1], "two chapters name other dialogues"
     with pytest.raises(ValueError, match=r"names must be some of n2n, gn2n, un2n, got \['copying'\]"):
         chat(("copying",))
@@ -95,9 +97,9 @@ def test_a_table_is_booked(browser, page):
             assert field.input_value() == line, "the next line of the example is offered"
             assert figure.get_by_role("button", name="Go on" if not line else "Say it").is_visible()
             field.press("Enter")
-        said = [one.text.replace("api_call", "query") for one in talk.said]
-        remarks = [f"\n{one.remark}" if one.remark else "" for one in talk.said]
-        assert opened.bubbles("bot") == [text + remark for text, remark in zip(said, remarks, strict=True)]
+        texts = [reply.text.replace("api_call", "query") for reply in talk.replies]
+        remarks = [f"\n{reply.remark}" if reply.remark else "" for reply in talk.replies]
+        assert opened.bubbles("bot") == [text + remark for text, remark in zip(texts, remarks, strict=True)]
         assert any("phone" in text or "address" in text for text in opened.bubbles("bot"))
         figure.locator(".rr-chat-bot").nth(1).click()
         assert "Before it said i'm on it" in opened.part("asked").inner_text()
@@ -120,11 +122,11 @@ def test_what_people_type(browser, page):
         for line in ("Hello!!", "I’d like a table in ROME, Italian food, for 4 people; cheap. Zither?"):
             field.fill(line)
             field.press("Enter")
-        heard = "i'd like a table in rome italian food for four people cheap zither"
-        assert opened.bubbles("user")[1] == heard.replace("four", "4"), "as it was typed"
+        plain = "i'd like a table in rome italian food for four people cheap zither"
+        assert opened.bubbles("user")[1] == plain.replace("four", "4"), "as it was typed"
         assert figure.locator(".rr-live-unknown").all_inner_texts() == ["zither"]
         state = figure.evaluate("root => root.chat.state.talk.events.map((event) => event.user)")
-        assert state[1] == heard, "as the network reads it"
+        assert state[1] == plain, "as the network reads it"
         assert opened.complaints == []
 
 

@@ -30,19 +30,19 @@ def rounded(name):
 def test_the_same_numbers_as_pytorch(javascript, figure, name):
     body = """const tagger = new Tagger(new Weights(given.models[given.name]), given.data);
     return given.asked.map((words) => tagger.tag(words).map((shares) => [...shares]));"""
-    asked = [sentence.split() for sentence in ASKED]
-    found = javascript(live.code(*SCRIPTS), body, {**data_of(figure), "name": name, "asked": asked})
+    sentences = [sentence.split() for sentence in ASKED]
+    results = javascript(live.code(*SCRIPTS), body, {**data_of(figure), "name": name, "asked": sentences})
     tagger = rounded(name)
-    for words, shares in zip(asked, found, strict=True):
+    for words, shares in zip(sentences, results, strict=True):
         np.testing.assert_allclose(shares, tag_shares(tagger, words), atol=1e-3)
 
 
 def test_a_word_letter_by_letter(javascript, figure):
     body = """const tagger = new Tagger(new Weights(given.models.letters), given.data);
     return tagger.growing("blarfish_2").map((shares) => [...shares]);"""
-    found = javascript(live.code(*SCRIPTS), body, data_of(figure))
+    shares = javascript(live.code(*SCRIPTS), body, data_of(figure))
     prefixes = ["blarfish_2"[:end] for end in range(1, 11)]
-    np.testing.assert_allclose(found, tag_shares(rounded("letters"), prefixes), atol=1e-3)
+    np.testing.assert_allclose(shares, tag_shares(rounded("letters"), prefixes), atol=1e-3)
 
 
 def test_the_figure_is_small_and_mistakes_are_named(figure):
@@ -67,7 +67,7 @@ def test_invent_a_name(browser, page):
         assert [row[0] for row in rows] == words
         for name, column in (("letters", 1), ("context", 2)):
             shares = tag_shares(rounded(name), words)
-            best = [f"{TAGS[int(one.argmax()) + 1]} {float(one.max()):.2f}" for one in shares]
+            best = [f"{TAGS[int(probs.argmax()) + 1]} {float(probs.max()):.2f}" for probs in shares]
             assert [row[column] for row in rows] == best
         assert rows[1][2].startswith("location")
         figure.get_by_role("button", name="grumpleton").click()

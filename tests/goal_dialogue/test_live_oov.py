@@ -33,15 +33,15 @@ def test_the_same_responses_and_numbers_as_pytorch(javascript, figure):
     ]
     talks = javascript(live.code(*SCRIPTS), TALK, {**data_of(figure), "lines": lines})
     copier = from_pretrained("copying")
-    for said, spoken in zip(talks, lines, strict=True):
+    for replies, user_lines in zip(talks, lines, strict=True):
         talk = Conversation(copier)
-        talk.say_all(spoken)
-        assert [one["text"] for one in said] == [one.text for one in talk.said]
+        talk.say_all(user_lines)
+        assert [reply["text"] for reply in replies] == [reply.text for reply in talk.replies]
         history, turn = [], 0
         for event in talk.dialogue().events:
             if hasattr(event, "bot"):
                 response = copier.ask(talk._example(history, event.user))
-                gaps = said[turn]["gaps"]
+                gaps = replies[turn]["gaps"]
                 assert [gap["names"][0][0] for gap in gaps] == [names[0][0] for names in response.names]
                 for gap, names in zip(gaps, response.names, strict=True):
                     shares = [share for _, share in names]
@@ -59,7 +59,7 @@ def test_the_figure_is_small_and_asks_for_nothing(figure):
 class Live(Opened):
     prefix = "rr-oov"
 
-    def said(self):
+    def texts(self):
         script = "root => root.oov.state.talks.map((talk) => talk.said.map((one) => one.text))"
         return self.ask(script)
 
@@ -70,7 +70,7 @@ def test_invented_names_are_copied_and_n2n_must_choose_others(browser, page):
         figure = opened.figure
         figure.get_by_role("textbox", name="An invented city").fill("New Zork!")
         figure.get_by_role("textbox", name="An invented cuisine").fill("cloud-soup")
-        copied, chosen = opened.said()
+        copied, chosen = opened.texts()
         assert copied[-1] == "api_call cloud-soup new_zork four cheap"
         assert chosen[-1].startswith("api_call ") and "zork" not in chosen[-1]
         assert "you asked for new_zork and cloud-soup" in figure.inner_text()
@@ -84,12 +84,12 @@ def test_invented_names_are_copied_and_n2n_must_choose_others(browser, page):
         for line in LINES[4:]:
             assert field.input_value() == line
             field.press("Enter")
-        copied, _ = opened.said()
+        copied, _ = opened.texts()
         offers = [text for text in copied if text.startswith("what do you think")]
         assert [offer[-6] for offer in offers] == ["7", "4"], "the best rated first"
         assert "here it is resto_new_zork_cheap_cloud-soup_4stars_address" in copied
         figure.get_by_role("button", name="Begin again").click()
-        assert opened.said() == [[], []]
+        assert opened.texts() == [[], []]
         assert opened.complaints == []
 
 
@@ -98,7 +98,7 @@ def test_odd_names_and_lines(browser, page):
     with Live(browser, page, **DESKTOP) as opened:
         figure = opened.figure
         figure.get_by_role("textbox", name="An invented city").fill("")
-        assert opened.said()[0][-1] == "api_call martian rome four cheap"
+        assert opened.texts()[0][-1] == "api_call martian rome four cheap"
         figure.get_by_role("textbox", name="An invented city").fill("please")
         field = figure.get_by_role("textbox", name="You say")
         for line in ("...", "?!", "zork " * 60, "4"):

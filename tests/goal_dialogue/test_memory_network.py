@@ -57,13 +57,13 @@ TYPES = {
 
 def encoded(slots_types=None):
     vocabulary = build_vocabulary(DIALOGUES, CANDIDATES)
-    entities = None if slots_types is None else {name: place for place, name in enumerate(slots_types)}
+    entities = None if slots_types is None else {name: index for index, name in enumerate(slots_types)}
     turns = encode(DIALOGUES, vocabulary, CANDIDATES, entities=entities)
-    bags = make_bags((words(one) for one in CANDIDATES), vocabulary)
+    bags = make_bags((words(candidate) for candidate in CANDIDATES), vocabulary)
     return EncodedTask(vocabulary, CANDIDATES, bags, slots_types or {}, turns, turns, turns, None)
 
 
-def made(network, hops=3, match=False, seed=1, init_std=0.5):
+def build_network(network, hops=3, match=False, seed=1, init_std=0.5):
     task = encoded(TYPES if match else None)
     config = NetworkConfig(network=network, width=6, hops=hops, slots=50, match=match, init_std=init_std)
     return build(config, task, seed=seed), task
@@ -78,23 +78,23 @@ def sigmoid(value):
     return 1 / (1 + np.exp(-value))
 
 
-def said(task, turn, slots=50):
+def bags_of(task, turn, slots=50):
     """Bag (V,) of the question and bags (S, V) of the memory of one turn, from the dialogues' text."""
     vocabulary, count = task.vocabulary, 0
     for dialogue in DIALOGUES:
-        memory, place = [], 0
+        memory, turn_index = [], 0
         for event in dialogue.events:
             if isinstance(event, Turn):
                 if count == turn:
                     return bag(vocabulary, event.user), np.array(
                         [bag(vocabulary, line) for line in memory[-slots:]]
                     ).reshape(-1, len(vocabulary))
-                memory += [f"{event.user} $u #{place}", f"{event.bot} $r #{place}"]
-                count, place = count + 1, place + 1
+                memory += [f"{event.user} $u #{turn_index}", f"{event.bot} $r #{turn_index}"]
+                count, turn_index = count + 1, turn_index + 1
             elif isinstance(event, Fact):
-                memory.append(f"{event.subject} {event.relation} {event.value} $r #{place}")
+                memory.append(f"{event.subject} {event.relation} {event.value} $r #{turn_index}")
             else:
-                memory.append(f"{event.text} $r #{place}")
+                memory.append(f"{event.text} $r #{turn_index}")
     raise IndexError(turn)
 
 
@@ -112,9 +112,9 @@ def numbers(model):
 def by_hand(network, model, task, turn):
     """Scores of every candidate at one turn, from equations 3.1 to 3.5 and 3.10 to 3.16 as printed."""
     own, hops = numbers(model), len(model.order)
-    tables = [own[f"encoder.tables.{place}"] for place in range(len(model.encoder.tables))]
-    question, memory = said(task, turn)
-    candidates = np.array([bag(task.vocabulary, one) for one in CANDIDATES])
+    tables = [own[f"encoder.tables.{index}"] for index in range(len(model.encoder.tables))]
+    question, memory = bags_of(task, turn)
+    candidates = np.array([bag(task.vocabulary, candidate) for candidate in CANDIDATES])
     z = None
     if network == "un2n":
         a, c = [tables[0]], [tables[1]]
@@ -122,9 +122,9 @@ def by_hand(network, model, task, turn):
         w, b = own["tying.story.weight_ih_l0"], own["tying.story.bias_ih_l0"]
         r, d = own["tying.story.weight_hh_l0"], own["tying.story.bias_hh_l0"]
         for sentence in memory @ tables[0]:  # a GRU, eq. 3.14
-            told, kept = np.split(w @ sentence + b, 3), np.split(r @ hidden + d, 3)
-            reset, update = sigmoid(told[0] + kept[0]), sigmoid(told[1] + kept[1])
-            hidden = (1 - update) * np.tanh(told[2] + reset * kept[2]) + update * hidden
+            from_input, from_hidden = np.split(w @ sentence + b, 3), np.split(r @ hidden + d, 3)
+            reset, update = sigmoid(from_input[0] + from_hidden[0]), sigmoid(from_input[1] + from_hidden[1])
+            hidden = (1 - update) * np.tanh(from_input[2] + reset * from_hidden[2]) + update * hidden
         z = sigmoid(own["tying.gate.weight"] @ np.concatenate([u, hidden]) + own["tying.gate.bias"])  # 3.15
         for hop in range(1, hops):
             a.append(a[-1] * z + c[-1] * (1 - z))  # 3.12
@@ -141,8 +141,8 @@ def by_hand(network, model, task, turn):
         else:
             o = np.zeros(6)
         if network.startswith("gn2n"):
-            place = model.order[hop]
-            gate = sigmoid(own[f"steps.{place}.weight"] @ u + own[f"steps.{place}.bias"])  # 3.10
+            index = model.order[hop]
+            gate = sigmoid(own[f"steps.{index}.weight"] @ u + own[f"steps.{index}.bias"])  # 3.10
             u = o * gate + u * (1 - gate)  # 3.11
         elif network == "un2n":
             u = o + (own["steps.0.map"] * (1 - z)) @ u  # 3.16: z scales the columns of G
@@ -156,7 +156,7 @@ def by_hand(network, model, task, turn):
 @pytest.mark.parametrize("network", NETWORKS)
 @pytest.mark.parametrize("hops", [1, 3])
 def test_a_network_computes_its_equations(network, hops):
-    model, task = made(network, hops)
+    model, task = build_network(network, hops)
     with torch.no_grad():  # so that no special value hides a term
         for name, value in model.named_parameters():
             if "map" in name or "bias" in name:
@@ -168,23 +168,23 @@ def test_a_network_computes_its_equations(network, hops):
 
 
 def test_match_features_add_a_word_for_each_type_that_is_shared():
-    model, task = made("n2n", match=True)
+    model, task = build_network("n2n", match=True)
     batch = task.train.batch([2, 3], slots=50)
     plain = replace_match(model, None)(batch).logits
     state = final_state(model, batch)
     names, worth = model.match.names, model.match.types
-    for row, told in enumerate(["paris thai", "paris thai resto_a"]):
-        for place, candidate in enumerate(CANDIDATES):
-            kinds = [TYPES[word] for word in candidate.split() if word in TYPES and word in told.split()]
+    for row, text in enumerate(["paris thai", "paris thai resto_a"]):
+        for column, candidate in enumerate(CANDIDATES):
+            kinds = [TYPES[word] for word in candidate.split() if word in TYPES and word in text.split()]
             extra = sum((state[row] @ worth[names.index(kind)] for kind in kinds), torch.zeros(()))
-            torch.testing.assert_close(model(batch).logits[row, place], plain[row, place] + extra)
+            torch.testing.assert_close(model(batch).logits[row, column], plain[row, column] + extra)
 
 
 def replace_match(model, match):
     copy = MemoryNetwork(
         encoder=model.encoder,
         tying=model.tying,
-        steps=[model.steps[place] for place in model.order],
+        steps=[model.steps[index] for index in model.order],
         answers=model.answers,
         match=match,
     )
@@ -194,14 +194,14 @@ def replace_match(model, match):
 def final_state(model, batch):
     readings = model(batch).readings
     state = model.encoder(batch.sentences, [model.tying.query])[0][batch.question]
-    for place, reading in zip(model.order, readings, strict=True):
-        state = model.steps[place](state, reading.output, None).state
+    for index, reading in zip(model.order, readings, strict=True):
+        state = model.steps[index](state, reading.output, None).state
     return state
 
 
 @pytest.mark.parametrize("network", NETWORKS)
 def test_empty_slots_and_what_lies_outside_the_window_change_nothing(network):
-    model, task = made(network)
+    model, task = build_network(network)
     alone = [model(task.train.batch([turn], slots=50)).logits for turn in range(len(task.train))]
     together = model(task.train.batch(range(len(task.train)), slots=50))
     torch.testing.assert_close(together.logits, torch.cat(alone))
@@ -211,8 +211,8 @@ def test_empty_slots_and_what_lies_outside_the_window_change_nothing(network):
     assert (together.weights[first] == 0).all()
 
     batch = task.train.batch([2], slots=2)
-    told = [Turn("never heard", "never said"), *DIALOGUES[0].events[1:]]
-    other = encode([Dialogue(task=1, events=tuple(told))], task.vocabulary, CANDIDATES)
+    events = [Turn("never heard", "never said"), *DIALOGUES[0].events[1:]]
+    other = encode([Dialogue(task=1, events=tuple(events))], task.vocabulary, CANDIDATES)
     torch.testing.assert_close(model(batch).logits, model(other.batch([2], slots=2)).logits)
     assert not torch.allclose(model(batch).logits, alone[2])
 
@@ -235,8 +235,8 @@ def test_a_fixed_gating_vector_is_adjacent_or_layerwise_tying(fixed):
     if fixed:  # z = 1: the first A and C at every hop, and nothing carried over
         same = BagOfWordsEncoder(len(task.vocabulary), 4, 6, generator=draw)
         with torch.no_grad():
-            for place, table in enumerate((0, 1, 0, 1)):  # A, C, B = A, W = C
-                same.tables[place].copy_(words.tables[table])
+            for index, table in enumerate((0, 1, 0, 1)):  # A, C, B = A, W = C
+                same.tables[index].copy_(words.tables[table])
         step = Linear(6)
         torch.nn.init.zeros_(step.map)
         plain = assemble(Layerwise(3), [step] * 3, same, task.bags)
@@ -246,7 +246,7 @@ def test_a_fixed_gating_vector_is_adjacent_or_layerwise_tying(fixed):
 
 
 def test_gates_of_one_half_halve_the_adjacent_update():
-    model, task = made("gn2n-adjacent", hops=1)
+    model, task = build_network("gn2n-adjacent", hops=1)
     with torch.no_grad():
         model.steps[0].weight.zero_()
     batch = task.train.batch(range(len(task.train)), slots=50)
@@ -260,17 +260,17 @@ def test_gates_of_one_half_halve_the_adjacent_update():
 
 def test_gates_are_returned_with_their_axes():
     for network, count in (("gn2n", 3), ("gn2n-shared", 3), ("un2n", 1)):
-        model, task = made(network)
+        model, task = build_network(network)
         answered = model(task.train.batch([0, 1], slots=50))
         assert answered.gates.shape == (2, count, 6)
         assert answered.weights.shape[:2] == (2, 3)
-    assert made("n2n")[0](task.train.batch([0, 1], slots=50)).gates is None
-    assert len(made("gn2n-shared")[0].steps) == 1 and len(made("gn2n")[0].steps) == 3
+    assert build_network("n2n")[0](task.train.batch([0, 1], slots=50)).gates is None
+    assert len(build_network("gn2n-shared")[0].steps) == 1 and len(build_network("gn2n")[0].steps) == 3
 
 
 def test_the_seed_decides_the_first_weights():
-    first, again, other = (numbers(made("un2n", seed=seed)[0]) for seed in (1, 1, 2))
-    assert all((first[name] == again[name]).all() for name in first)
+    first, second, other = (numbers(build_network("un2n", seed=seed)[0]) for seed in (1, 1, 2))
+    assert all((first[name] == second[name]).all() for name in first)
     assert any((first[name] != other[name]).any() for name in first)
 
 
@@ -281,7 +281,7 @@ def test_bad_sizes_are_refused():
         NetworkConfig(hops=0)
     with pytest.raises(ValueError, match="types must name at least one entity, got none"):
         Match(CANDIDATES, {}, 4, generator=torch.Generator())
-    model, _ = made("n2n", match=True)
+    model, _ = build_network("n2n", match=True)
     batch = replace(encoded(TYPES).train.batch([0], slots=5), mentioned=None)
     with pytest.raises(ValueError, match="match features need turns encoded with entities"):
         model(batch)

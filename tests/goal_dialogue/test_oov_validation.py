@@ -12,17 +12,17 @@ from reasonlib.tracking import runner
 SPLIT = datasets.load("simulated", 5, dialogues=12)
 
 
-def said(dialogues):
-    sentences = (line for one in dialogues for event in memory_lines(one) for line in event)
+def words_in(dialogues):
+    sentences = (line for dialogue in dialogues for event in memory_lines(dialogue) for line in event)
     return {word for text, _, _ in sentences for word in words(text)}
 
 
 def test_each_name_is_exchanged_for_one_of_its_type_that_training_does_not_say():
-    found, types, heard = name_exchanges(SPLIT), SPLIT.knowledge.types(), said(SPLIT.train)
-    assert 6 < len(found) == len(set(found.values())) <= 10
-    for old, new in found.items():
+    exchanges, types, train_words = name_exchanges(SPLIT), SPLIT.knowledge.types(), words_in(SPLIT.train)
+    assert 6 < len(exchanges) == len(set(exchanges.values())) <= 10
+    for old, new in exchanges.items():
         assert types[old] == types[new] in ("cuisine", "location")
-        assert old in heard and new not in heard
+        assert old in train_words and new not in train_words
 
 
 def test_renaming_by_hand():
@@ -42,8 +42,10 @@ def test_renaming_by_hand():
 def test_renamed_dialogues_keep_no_exchanged_name_and_as_many_turns():
     names = name_exchanges(SPLIT)
     renamed = rename(SPLIT.valid, names)
-    assert not said(renamed) & names.keys() and said(renamed) & set(names.values())
-    assert [len(one.events) for one in renamed] == [len(one.events) for one in SPLIT.valid]
+    assert not words_in(renamed) & names.keys() and words_in(renamed) & set(names.values())
+    assert [len(dialogue.events) for dialogue in renamed] == [
+        len(dialogue.events) for dialogue in SPLIT.valid
+    ]
 
 
 def test_a_set_without_a_knowledge_base_has_no_unheard_names():

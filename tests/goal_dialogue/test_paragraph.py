@@ -111,11 +111,11 @@ def test_the_network_reads_one_fixed_vector_a_sentence():
     want = torch.stack([w[row].sum(0) for row in rows]) @ u
     torch.testing.assert_close(answered.logits[0, :50], want, rtol=1e-4, atol=1e-5)
 
-    known = len(texts.numbers)
+    count = len(texts.numbers)
     fresh = encode(datasets.load("simulated", 1, dialogues=6, seed=9).test, task.vocabulary, task.candidates)
-    again = texts.of_turns(fresh)
-    assert len(model.encoder.vectors) == len(texts.numbers) > known
-    assert predict(model, again).shape == (len(again),)
+    numbered_turns = texts.of_turns(fresh)
+    assert len(model.encoder.vectors) == len(texts.numbers) > count
+    assert predict(model, numbered_turns).shape == (len(numbered_turns),)
 
     recipe = Recipe(epochs=6, lr=0.02, patience=None)
     history = train_network(model, numbered, recipe, progress=False)

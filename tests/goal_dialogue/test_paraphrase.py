@@ -15,8 +15,8 @@ from reasonlib.goal_dialogue.data.world import PortableRandom
 
 def test_every_simulated_sentence_is_understood_and_keeps_what_it_names(forty):
     types, rng = forty.knowledge.types(), PortableRandom("test")
-    said = {turn.user for one in forty.train for turn in one.turns} - {SILENCE}
-    for text in sorted(said):
+    sentences = {turn.user for dialogue in forty.train for turn in dialogue.turns} - {SILENCE}
+    for text in sorted(sentences):
         others = {paraphrase_sentence(text, rng) for _ in range(20)}
         assert len(others) > 3, text
         names = sorted(word for word in text.split() if word in types)
@@ -28,7 +28,9 @@ def test_what_the_system_says_and_finds_stays(forty):
     changed = 0
     pairs = zip(forty.train, paraphrase_dialogues(forty.train, sure=0), strict=True)
     for before, after in (
-        (a, b) for one, other in pairs for a, b in zip(one.events, other.events, strict=True)
+        (a, b)
+        for original, paraphrase in pairs
+        for a, b in zip(original.events, paraphrase.events, strict=True)
     ):
         if isinstance(before, Turn) and before.user != SILENCE:
             assert after.bot == before.bot
@@ -52,10 +54,10 @@ def test_a_settled_user_asks_at_once_for_what_they_end_up_with(forty):
         calls = [turn.bot for turn in dialogue.turns if turn.bot.startswith("api_call")]
         calm = without_updates(dialogue)
         assert [turn.bot for turn in calm.turns if turn.bot.startswith("api_call")] == calls[-1:]
-        said = {word for turn in calm.turns for word in turn.user.split()}
-        assert said.issuperset(calls[-1].split()[1:])
-        assert [one for one in calm.events if isinstance(one, Fact)] == [
-            one for one in dialogue.events if isinstance(one, Fact)
+        user_words = {word for turn in calm.turns for word in turn.user.split()}
+        assert user_words.issuperset(calls[-1].split()[1:])
+        assert [event for event in calm.events if isinstance(event, Fact)] == [
+            event for event in dialogue.events if isinstance(event, Fact)
         ]
         assert without_updates(calm) == calm
 

@@ -13,21 +13,31 @@ from reasonlib.goal_dialogue.models.retrieval import TYPE_WEIGHT, fit_nearest_ne
 
 
 def a_split(train, candidates, knowledge=None, test=()):
-    told = [Dialogue(task=1, events=tuple(events)) for events in train]
-    asked = [Dialogue(task=1, events=tuple(events)) for events in test]
+    train_set = [Dialogue(task=1, events=tuple(events)) for events in train]
+    test_set = [Dialogue(task=1, events=tuple(events)) for events in test]
     return Split(
-        task=1, train=told, valid=told, test=asked, oov=(), candidates=candidates, knowledge=knowledge
+        task=1,
+        train=train_set,
+        valid=train_set,
+        test=test_set,
+        oov=(),
+        candidates=candidates,
+        knowledge=knowledge,
     )
 
 
 def by_hand(split, example, *, history, match):
     """Score every candidate by the definition, one word at a time."""
-    said = lambda one: [*(words_of(one.history) if history else ()), *one.user.split()]  # noqa: E731
-    texts = [one.split() for one in split.candidates] + [said(one) for one in examples(split.train)]
-    known = {word for text in texts for word in text}
-    idf = {word: math.log((1 + len(texts)) / (1 + sum(word in text for text in texts))) + 1 for word in known}
+    words_in = lambda turn: [*(words_of(turn.history) if history else ()), *turn.user.split()]  # noqa: E731
+    texts = [candidate.split() for candidate in split.candidates]
+    texts += [words_in(turn) for turn in examples(split.train)]
+    vocabulary = {word for text in texts for word in text}
+    idf = {
+        word: math.log((1 + len(texts)) / (1 + sum(word in text for text in texts))) + 1
+        for word in vocabulary
+    }
     vector = lambda text: {word: count * idf[word] for word, count in Counter(text).items() if word in idf}  # noqa: E731
-    asked = vector(said(example))
+    query = vector(words_in(example))
     types = entity_types(split) if match else {}
     everything = {*words_of(example.history), *example.user.split()}
     scores = []
@@ -35,7 +45,7 @@ def by_hand(split, example, *, history, match):
         other = vector(candidate.split())
         kinds = {types[word] for word in candidate.split() if word in types and word in everything}
         shared = TYPE_WEIGHT**2 * len(kinds)
-        product = sum(asked.get(word, 0) * weight for word, weight in other.items()) + shared
+        product = sum(query.get(word, 0) * weight for word, weight in other.items()) + shared
         scores.append(product / math.sqrt(sum(weight**2 for weight in other.values()) + shared))
     return scores
 
@@ -44,14 +54,14 @@ def by_hand(split, example, *, history, match):
 @pytest.mark.parametrize("match", (False, True))
 def test_tfidf_is_its_definition(history, match):
     whole = make_split(5, dialogues=3)
-    names = {event.subject for one in whole.train for event in one.events if isinstance(event, Fact)}
-    near = [one for one in whole.candidates if any(name in one for name in names) or "resto" not in one]
+    names = {event.subject for talk in whole.train for event in talk.events if isinstance(event, Fact)}
+    near = [text for text in whole.candidates if any(name in text for name in names) or "resto" not in text]
     split = Split(
         task=5, train=whole.train, valid=(), test=(), oov=(), candidates=near[:120], knowledge=whole.knowledge
     )
-    asked = list(examples(whole.test))[::4]
-    answers = fit_tfidf(split, history=history, match=match).answer(asked)
-    for example, answer in zip(asked, answers, strict=True):
+    test_set = list(examples(whole.test))[::4]
+    answers = fit_tfidf(split, history=history, match=match).answer(test_set)
+    for example, answer in zip(test_set, answers, strict=True):
         scores = by_hand(split, example, history=history, match=match)
         assert scores[split.candidates.index(answer)] == pytest.approx(max(scores), abs=1e-9)
 
@@ -81,6 +91,6 @@ def test_nearest_neighbour_takes_the_commonest_answer_of_the_most_similar_user()
 def test_neighbours_hardly_suffer_from_calls_they_never_saw_but_never_make_one():
     split = make_split(1, dialogues=60)
     system = fit_nearest_neighbour(split)
-    told = {turn.bot for one in split.train for turn in one.turns}
-    assert set(system.answer(list(examples(split.oov)))) <= told
+    train_responses = {turn.bot for dialogue in split.train for turn in dialogue.turns}
+    assert set(system.answer(list(examples(split.oov)))) <= train_responses
     assert 0.4 < evaluate(system, split.test)["per_response"] < 0.85

@@ -40,28 +40,28 @@ def test_rules_are_right_every_time(task, part):
 def test_rules_read_the_history_and_not_the_order_of_training():
     split = make_split(5, dialogues=5)
     system = fit_rules(split)
-    asked = list(examples(split.test))
-    assert system.answer(asked[::-1]) == system.answer(asked)[::-1]
+    test_set = list(examples(split.test))
+    assert system.answer(test_set[::-1]) == system.answer(test_set)[::-1]
 
 
 def test_rules_of_the_town_ask_call_name_and_tell():
-    told = parse(TOWN.splitlines(), "here", 6)
+    dialogues = parse(TOWN.splitlines(), "here", 6)
     calls = ("api_call italian R_location cheap", "api_call swedish R_location R_price")
-    split = Split(task=6, train=told, valid=(), test=(), oov=(), candidates=calls, knowledge=None)
+    split = Split(task=6, train=dialogues, valid=(), test=(), oov=(), candidates=calls, knowledge=None)
     system = fit_rules(split)
     assert isinstance(system, Dstc2Rules) and system.foods == {"italian", "swedish"}
     assert system.served == {"italian"}
-    assert evaluate(system, told)["per_dialogue"] == 1.0
+    assert evaluate(system, dialogues)["per_dialogue"] == 1.0
 
 
 def test_accuracy_counts_responses_and_whole_dialogues():
-    told = [
+    dialogues = [
         Dialogue(task=1, events=(Turn("a", "b"), Turn("c", "d"))),
         Dialogue(task=1, events=(Turn("a", "b"),)),
     ]
-    asked = list(examples(told))
-    assert score_answers(asked, ["b", "x", "b"]) == {"per_response": 2 / 3, "per_dialogue": 0.5}
+    turns = list(examples(dialogues))
+    assert score_answers(turns, ["b", "x", "b"]) == {"per_response": 2 / 3, "per_dialogue": 0.5}
     with pytest.raises(ValueError, match="one for each of 3 examples, got 1"):
-        score_answers(asked, ["b"])
+        score_answers(turns, ["b"])
     with pytest.raises(ValueError, match="at least one response"):
         score_answers([], [])

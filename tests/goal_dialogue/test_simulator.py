@@ -33,13 +33,13 @@ def words(dialogues):
 @pytest.mark.parametrize("task", TASKS)
 def test_every_response_is_a_candidate_and_every_fact_is_known(splits, task):
     split = splits[task]
-    known = set(split.candidates)
-    assert len(known) == len(split.candidates) == 4212  # as released
+    candidates = set(split.candidates)
+    assert len(candidates) == len(split.candidates) == 4212  # as released
     for name in SPLITS:
         for dialogue in getattr(split, name):
-            assert all(turn.bot in known for turn in dialogue.turns)
+            assert all(turn.bot in candidates for turn in dialogue.turns)
             facts = [event for event in dialogue.events if isinstance(event, Fact)]
-            assert all(split.knowledge.facts[one.subject][one.relation] == one.value for one in facts)
+            assert all(split.knowledge.facts[fact.subject][fact.relation] == fact.value for fact in facts)
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -47,8 +47,8 @@ def test_nothing_of_the_unseen_half_is_heard_in_training(splits, task):
     split = splits[task]
     unseen = {*WORLD.unseen.cuisines, *WORLD.unseen.locations}
     unseen |= {name for name, values in split.knowledge.facts.items() if values["R_location"] in unseen}
-    heard = words([*split.train, *split.valid, *split.test])
-    assert not heard & unseen
+    train_words = words([*split.train, *split.valid, *split.test])
+    assert not train_words & unseen
     seen = {*WORLD.seen.cuisines, *WORLD.seen.locations}
     assert not words(split.oov) & seen and words(split.oov) & unseen
 
@@ -57,23 +57,25 @@ def test_training_and_test_want_different_things(splits):
     for task in (1, 2, 5):
         first = {
             name: {
-                next(turn.bot for turn in one.turns if turn.bot.startswith("api_call"))
-                for one in getattr(splits[task], name)
+                next(turn.bot for turn in dialogue.turns if turn.bot.startswith("api_call"))
+                for dialogue in getattr(splits[task], name)
             }
             for name in SPLITS
         }
         assert not first["train"] & (first["valid"] | first["test"])
     for task in (3, 4):
-        named = {name: {one.events[0].subject for one in getattr(splits[task], name)} for name in SPLITS}
+        named = {
+            name: {dialogue.events[0].subject for dialogue in getattr(splits[task], name)} for name in SPLITS
+        }
         assert not named["train"] & (named["valid"] | named["test"])
 
 
 def test_options_are_shown_best_first_and_the_taken_one_is_asked_about(splits):
     for dialogue in (*splits[3].train, *splits[5].train):
         rating = {
-            one.subject: int(one.value)
-            for one in dialogue.events
-            if getattr(one, "relation", "") == "R_rating"
+            event.subject: int(event.value)
+            for event in dialogue.events
+            if getattr(event, "relation", "") == "R_rating"
         }
         shown = [turn.bot.split()[-1] for turn in dialogue.turns if turn.bot.startswith("what do you")]
         ranked = sorted(rating, key=rating.__getitem__, reverse=True)
@@ -87,25 +89,25 @@ def test_options_are_shown_best_first_and_the_taken_one_is_asked_about(splits):
 def test_the_last_call_holds_what_the_user_last_said(splits):
     types = splits[5].knowledge.types()
     for dialogue in (*splits[1].oov, *splits[2].train, *splits[5].test):
-        wanted = {}
+        goal = {}
         for turn in dialogue.turns:
-            wanted |= {types[word]: word for word in turn.user.split() if word in types}
+            goal |= {types[word]: word for word in turn.user.split() if word in types}
             if turn.bot.startswith("api_call"):
-                slots = (wanted[slot] for slot in ("cuisine", "location", "number", "price"))
+                slots = (goal[slot] for slot in ("cuisine", "location", "number", "price"))
                 assert turn.user == SILENCE and turn.bot.split()[1:] == list(slots)
 
 
 def test_the_results_of_a_call_stand_between_it_and_the_first_option(splits):
-    found = restaurants_by_goal(splits[5].knowledge)
+    restaurants = restaurants_by_goal(splits[5].knowledge)
     for dialogue in splits[5].train:
-        places = [place for place, event in enumerate(dialogue.events) if isinstance(event, Fact)]
-        assert places == list(range(places[0], places[-1] + 1))
-        before, after = dialogue.events[places[0] - 1], dialogue.events[places[-1] + 1]
+        positions = [position for position, event in enumerate(dialogue.events) if isinstance(event, Fact)]
+        assert positions == list(range(positions[0], positions[-1] + 1))
+        before, after = dialogue.events[positions[0] - 1], dialogue.events[positions[-1] + 1]
         assert isinstance(before, Turn) and before.bot.startswith("api_call")
         assert isinstance(after, Turn) and after.bot.startswith("what do you think")
         cuisine, location, number, price = before.bot.split()[1:]
         names = {event.subject for event in dialogue.events if isinstance(event, Fact)}
-        assert names == set(found[cuisine, location, number, price])
+        assert names == set(restaurants[cuisine, location, number, price])
 
 
 def test_the_same_seed_gives_the_same_bytes_on_every_machine():
@@ -148,9 +150,9 @@ def test_the_knowledge_base_has_the_released_shape():
 
 def test_a_dialogue_never_says_the_same_slot_twice_before_a_call(splits):
     for dialogue in splits[1].train:
-        asked = [turn.bot for turn in dialogue.turns]
-        assert len(set(asked)) == len(asked)
-        assert all(one != other for one, other in pairwise(asked))
+        responses = [turn.bot for turn in dialogue.turns]
+        assert len(set(responses)) == len(responses)
+        assert all(response != next_response for response, next_response in pairwise(responses))
 
 
 @pytest.mark.parametrize(

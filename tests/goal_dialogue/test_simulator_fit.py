@@ -19,7 +19,7 @@ def test_entities_give_way_to_types_and_wishes_are_cut_apart():
 def test_counts_of_a_task_are_those_of_its_rules():
     split = make_split(3, dialogues=80)
     counted = describe(split.train, split.knowledge.types())
-    assert counted.dialogues == 80 and counted.turns == sum(len(one.turns) for one in split.train)
+    assert counted.dialogues == 80 and counted.turns == sum(len(dialogue.turns) for dialogue in split.train)
     assert set(counted.responses) <= {*FIXED, "what do you think of this option: <restaurant>"}
     assert min(counted.found) >= 3 and 0 not in counted.offered and counted.facts % 7 == 0
     assert sum(counted.lengths.values()) == 80
@@ -27,13 +27,13 @@ def test_counts_of_a_task_are_those_of_its_rules():
 
 
 def test_two_seeds_differ_by_chance_and_two_tasks_by_more():
-    one, other = (make_split(1, dialogues=150, seed=seed) for seed in (1, 2))
-    types = one.knowledge.types()
-    near = compare(describe(one.train, types), describe(other.train, types))
+    first, second = (make_split(1, dialogues=150, seed=seed) for seed in (1, 2))
+    types = first.knowledge.types()
+    near = compare(describe(first.train, types), describe(second.train, types))
     assert near.only_first == near.only_second == () and near.responses < 0.05 and near.phrases < 0.15
-    far = compare(describe(one.train, types), describe(make_split(2, dialogues=50).train, types))
+    far = compare(describe(first.train, types), describe(make_split(2, dialogues=50).train, types))
     assert "you're welcome" in far.only_second and far.responses > 0.3
-    same = compare(describe(one.train, types), describe(one.train, types))
+    same = compare(describe(first.train, types), describe(first.train, types))
     assert same.responses == same.phrases == same.lengths == same.found == same.offered == 0
 
 

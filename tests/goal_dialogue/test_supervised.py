@@ -22,9 +22,11 @@ def test_scores_are_the_product_of_two_sums(split):
     (example,) = list(examples(split.train))[1:2]
     model, encode = system.model, system.vocabulary.encode
     state = model.inputs[encode(example.user.split())].sum(dim=0)
-    wanted = [state @ model.outputs[encode(one.split())].sum(dim=0) for one in split.candidates[:50]]
+    expected = [
+        state @ model.outputs[encode(candidate.split())].sum(dim=0) for candidate in split.candidates[:50]
+    ]
     scores = system.scores(system.encode([example]))[0, :50]
-    torch.testing.assert_close(scores, torch.stack(wanted))
+    torch.testing.assert_close(scores, torch.stack(expected))
 
 
 def test_training_learns_greetings_but_not_a_number_it_never_saw(split):
@@ -34,20 +36,21 @@ def test_training_learns_greetings_but_not_a_number_it_never_saw(split):
     before = evaluate(untrained, split.test)["per_response"]
     system, curve = fit_supervised(split, SupervisedRecipe(epochs=5, negatives=50))
     after = evaluate(system, split.test)["per_response"]
-    known = sum(not turn.bot.startswith("here") for one in split.test for turn in one.turns)
-    turns = sum(len(one.turns) for one in split.test)
+    known_turns = sum(not turn.bot.startswith("here") for dialogue in split.test for turn in dialogue.turns)
+    turns = sum(len(dialogue.turns) for dialogue in split.test)
     assert before < 0.1 and len(curve) == 5
-    assert known / turns - 0.02 <= after <= known / turns + 0.05  # phones of other restaurants are new words
+    share = known_turns / turns
+    assert share - 0.02 <= after <= share + 0.05  # phones of other restaurants are new words
 
 
 def test_the_same_seed_gives_the_same_tables(split):
     small = make_split(1, dialogues=8)
-    one, other, third = (
+    first, second, third = (
         fit_supervised(small, SupervisedRecipe(epochs=1), match=True, seed=seed)[0] for seed in (1, 1, 2)
     )
-    assert torch.equal(one.model.outputs, other.model.outputs)
-    assert not torch.equal(one.model.outputs, third.model.outputs)
-    assert one.history
+    assert torch.equal(first.model.outputs, second.model.outputs)
+    assert not torch.equal(first.model.outputs, third.model.outputs)
+    assert first.history
 
 
 def test_settings_are_checked():

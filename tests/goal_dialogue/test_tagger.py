@@ -65,8 +65,8 @@ def test_cell_is_the_printed_one_and_torch_s():
     x, h, cell = rng.normal(size=wide), rng.normal(size=hidden), rng.normal(size=hidden)
     ours = {f"W_{gate}": torch.tensor(matrix) for gate, matrix in w.items()}
     ours |= {f"b_{gate}": torch.tensor(b_f if gate == "f" else b_i) for gate in "fico"}
-    got = lstm_step(torch.tensor(x)[None], (torch.tensor(h)[None], torch.tensor(cell)[None]), ours)
-    for tensor, number in zip(got, printed_cell(x, h, cell, w, b_f, b_i), strict=True):
+    output = lstm_step(torch.tensor(x)[None], (torch.tensor(h)[None], torch.tensor(cell)[None]), ours)
+    for tensor, number in zip(output, printed_cell(x, h, cell, w, b_f, b_i), strict=True):
         np.testing.assert_allclose(tensor[0].numpy(), number, rtol=1e-12)
 
     theirs = nn.LSTMCell(
@@ -79,7 +79,7 @@ def test_cell_is_the_printed_one_and_torch_s():
         theirs.bias_ih.copy_(torch.cat([ours[f"b_{gate}"] for gate in order]))
         theirs.bias_hh.zero_()
         torch.testing.assert_close(
-            theirs(torch.tensor(x)[None], (torch.tensor(h)[None], torch.tensor(cell)[None])), got
+            theirs(torch.tensor(x)[None], (torch.tensor(h)[None], torch.tensor(cell)[None])), output
         )
 
 
@@ -95,8 +95,8 @@ def test_a_word_s_vector_is_that_of_the_cells_run_by_hand():
                 w_x, w_h = getattr(lstm, f"weight_ih_l0{side}"), getattr(lstm, f"weight_hh_l0{side}")
                 bias = getattr(lstm, f"bias_ih_l0{side}") + getattr(lstm, f"bias_hh_l0{side}")
                 weights = {}
-                for place, gate in enumerate("ifco"):
-                    cut = slice(16 * place, 16 * (place + 1))
+                for index, gate in enumerate("ifco"):
+                    cut = slice(16 * index, 16 * (index + 1))
                     weights[f"W_{gate}"] = torch.cat([w_h[cut], w_x[cut]], dim=1)
                     weights[f"b_{gate}"] = bias[cut]
                 state = torch.zeros(1, 16), torch.zeros(1, 16)
@@ -116,7 +116,7 @@ def made_up_order(share=0.5) -> tuple[TaggerData, dict[str, int]]:
         vowel = str(rng.choice(list("aeiou")))
         words[vowel + body], words[body + vowel] = CUISINE, LOCATION
     names = sorted(words)
-    seen = [name for place, name in enumerate(names) if place % 3]
+    seen = [name for index, name in enumerate(names) if index % 3]
     data = TaggerData(
         patterns=((CUISINE,), (LOCATION,)),
         chance=np.array([0.5, 0.5]),
@@ -187,14 +187,14 @@ def without_restaurants(data: TaggerData) -> TaggerData:
 
 
 def test_lessons_come_from_the_known_half_alone(split):
-    known = training_entities(split).types()
+    train_types = training_entities(split).types()
     heard = {word for sentence in count_sentences(split.train) for word in sentence}
     everything = split.knowledge.types()
-    assert 0 < len(known) < len(everything)
-    assert {w for w in known if known[w] in ("cuisine", "location")} <= heard
+    assert 0 < len(train_types) < len(everything)
+    assert {w for w in train_types if train_types[w] in ("cuisine", "location")} <= heard
     unseen = {word for sentence in count_sentences(split.oov) for word in sentence} - heard
     cuisines = {word for word in unseen if everything.get(word) == "cuisine"}
-    assert cuisines and not cuisines & set(known)
+    assert cuisines and not cuisines & set(train_types)
     for alone in (True, False):
         data = collect_tagger_data(split, alone=alone)
         assert not cuisines & {name for names in data.entities.values() for name in names}
@@ -257,8 +257,8 @@ def test_mistakes_of_the_user_are_named():
 
 
 def test_taggers_by_name(split):
-    everything, known = split.knowledge.types(), training_entities(split).types()
-    new = next(word for word, kind in everything.items() if kind == "cuisine" and word not in known)
+    everything, train_types = split.knowledge.types(), training_entities(split).types()
+    new = next(word for word, kind in everything.items() if kind == "cuisine" and word not in train_types)
     assert make_tagger(split, "look-up")([[new]]) == [(NONE,)]
     assert make_tagger(split, "look-up-all")([[new]]) == [(CUISINE,)]
     for name in ("letters", "letters-all", "context"):

@@ -29,10 +29,10 @@ def letters(**settings):
 
 
 def test_a_row_measures_seen_and_unseen_words_apart():
-    found = run_taggers(letters())
-    assert {"cuisine.seen", "cuisine.unseen", "location.unseen", "seen", "unseen"} <= set(found.metrics)
-    assert all(0 <= share <= 1 for share in found.metrics.values())
-    assert found.steps_done == 3
+    measured = run_taggers(letters())
+    assert {"cuisine.seen", "cuisine.unseen", "location.unseen", "seen", "unseen"} <= set(measured.metrics)
+    assert all(0 <= share <= 1 for share in measured.metrics.values())
+    assert measured.steps_done == 3
     everything = run_taggers(letters(entities="all", steps=1)).metrics
     assert "cuisine.unseen" not in everything and "cuisine.seen" in everything
 
@@ -41,10 +41,10 @@ def test_a_row_measures_seen_and_unseen_words_apart():
 def test_what_is_read_is_what_was_written(tmp_path, kind):
     tagger = kind(SMALL, seed=2)
     path = save_tagger(tagger, tmp_path / "tagger.safetensors", made="here", half=False)
-    again = from_pretrained(path)
-    assert type(again) is kind
+    loaded = from_pretrained(path)
+    assert type(loaded) is kind
     spelled = encode_characters([["in", "seoul"]])
-    assert torch.equal(again(spelled), tagger(spelled))
+    assert torch.equal(loaded(spelled), tagger(spelled))
 
 
 def test_files_that_are_no_taggers_are_named(tmp_path):
@@ -66,14 +66,14 @@ def test_the_shipped_taggers_know_what_they_were_taught():
 
     def share(name, dialogues, kinds):
         sentences = list(count_sentences(dialogues))
-        wanted = [TAGS.index(kind) for kind in kinds]
+        kept_tags = [TAGS.index(kind) for kind in kinds]
         pairs = [
             (right, given)
             for truth, guess in zip(
                 look_up(types, sentences), tag(from_pretrained(f"tagger-{name}"), sentences), strict=True
             )
             for right, given in zip(truth, guess, strict=True)
-            if right in wanted
+            if right in kept_tags
         ]
         return sum(right == given for right, given in pairs) / len(pairs)
 

@@ -33,23 +33,26 @@ def orders(count, seed):
         Dialogue(
             task=1,
             events=(
-                Turn(f"i want {one} food", "where should it be"),
-                Turn(f"in {two}", f"api_call {one} {two}"),
+                Turn(f"i want {cuisine} food", "where should it be"),
+                Turn(f"in {city}", f"api_call {cuisine} {city}"),
             ),
         )
-        for one, two in drawn
+        for cuisine, city in drawn
     ]
 
 
-CANDIDATES = ("where should it be", *(f"api_call {one} {two}" for one in CUISINES for two in PLACES))
+CANDIDATES = (
+    "where should it be",
+    *(f"api_call {cuisine} {city}" for cuisine in CUISINES for city in PLACES),
+)
 
 
 def encoded():
     train, test = orders(120, 0), orders(40, 1)
     vocabulary = build_vocabulary(train, CANDIDATES)
-    turns, held = (encode(part, vocabulary, CANDIDATES) for part in (train, test))
-    bags = make_bags((words(one) for one in CANDIDATES), vocabulary)
-    return EncodedTask(vocabulary, CANDIDATES, bags, {}, turns, held, held, None), test
+    turns, test_turns = (encode(part, vocabulary, CANDIDATES) for part in (train, test))
+    bags = make_bags((words(candidate) for candidate in CANDIDATES), vocabulary)
+    return EncodedTask(vocabulary, CANDIDATES, bags, {}, turns, test_turns, test_turns, None), test
 
 
 RECIPE = Recipe(epochs=25, batch_size=16, lr=0.01)
@@ -78,13 +81,13 @@ def test_gated_and_unified_networks_learn_too(network):
 
 def test_match_features_answer_with_words_training_never_heard():
     split = datasets.load("simulated", 4, dialogues=50)
-    found = {}
+    accuracy = {}
     for match in (False, True):
         task = encode_split(split, types=entity_types(split) if match else None)
         model = build(NetworkConfig(hops=1, width=16, match=match), task, seed=0)
         train_network(model, task, Recipe(epochs=10, batch_size=16, lr=0.02), seed=0, progress=False)
-        found[match] = evaluate_network(model, task.oov)["per_response"]
-    assert found[True] > 0.9 > 0.7 > found[False]
+        accuracy[match] = evaluate_network(model, task.oov)["per_response"]
+    assert accuracy[True] > 0.9 > 0.7 > accuracy[False]
 
 
 def test_a_killed_run_ends_with_the_same_weights(tmp_path):
@@ -115,11 +118,11 @@ def test_losses_by_hand():
 def test_accuracy_is_that_of_every_other_system():
     model, task, test, _ = trained(slots=0, recipe=Recipe(epochs=3, batch_size=16, lr=0.01))
     system = MemoryNetworkSystem(model, task)
-    asked = list(examples(test))
-    assert system.answer(asked) == [CANDIDATES[place] for place in predict(model, task.test)]
+    test_set = list(examples(test))
+    assert system.answer(test_set) == [CANDIDATES[index] for index in predict(model, task.test)]
     assert metrics.evaluate(system, test) == pytest.approx(evaluate_network(model, task.test))
-    one = Example(task=1, history=(), user="i want thai food", response="", dialogue=0, turn=0)
-    assert system.ask([one]).logits.shape == (1, len(CANDIDATES))
+    example = Example(task=1, history=(), user="i want thai food", response="", dialogue=0, turn=0)
+    assert system.ask([example]).logits.shape == (1, len(CANDIDATES))
 
 
 def test_bad_recipes_are_refused():

@@ -14,9 +14,9 @@ from reasonlib.goal_dialogue.models.word2vec import initialise_word_tables, trai
 PLACES, FOODS = ("rome", "paris", "madrid", "london"), ("thai", "french", "indian", "spanish")
 CORPUS = [
     sentence.split()
-    for place, food in zip(PLACES, FOODS, strict=True)
+    for city, food in zip(PLACES, FOODS, strict=True)
     for verb in ("go", "travel", "fly")
-    for sentence in (f"we {verb} to {place} by train", f"they eat {verb} {food} dishes at home")
+    for sentence in (f"we {verb} to {city} by train", f"they eat {verb} {food} dishes at home")
 ]
 
 
@@ -32,8 +32,8 @@ def test_words_with_the_same_neighbours_are_near(skip_gram):
     alike = np.mean([unit[a] @ unit[b] for a in PLACES for b in PLACES if a != b])
     apart = np.mean([unit[a] @ unit[b] for a in PLACES for b in FOODS])
     assert alike > apart + 0.3
-    again = train_word2vec(reversed(CORPUS), 16, skip_gram=skip_gram, window=2, epochs=300, seed=1)
-    assert all((again[word] == vector).all() for word, vector in vectors.items())
+    retrained = train_word2vec(reversed(CORPUS), 16, skip_gram=skip_gram, window=2, epochs=300, seed=1)
+    assert all((retrained[word] == vector).all() for word, vector in vectors.items())
 
 
 def test_every_table_starts_from_the_vectors(task):
@@ -53,8 +53,8 @@ def test_a_spread_scales_them(task):
     model = build(NetworkConfig(width=8, hops=1), task, seed=0)
     vectors = train_word2vec([*CORPUS, ["hi", "hello", "in", "please"]], 8, epochs=20)
     initialise_word_tables(model, task.vocabulary, vectors, init_std=0.1)
-    known = [row for row, word in enumerate(task.vocabulary.tokens) if word in vectors]
-    np.testing.assert_allclose(model.encoder.tables[0][known].std().item(), 0.1, rtol=1e-4)
+    rows = [row for row, word in enumerate(task.vocabulary.tokens) if word in vectors]
+    np.testing.assert_allclose(model.encoder.tables[0][rows].std().item(), 0.1, rtol=1e-4)
 
 
 def test_mistakes_are_named(task):

@@ -14,8 +14,8 @@ def talk(*pairs: tuple[str, str], task: int = 4) -> Dialogue:
 
 
 def test_a_dialogue_is_renamed_throughout() -> None:
-    made = talk(("thai in rome", "rome then"), ("", "api_call thai rome six cheap"), task=1)
-    renamed = oov_tables.renamed(made)
+    dialogue = talk(("thai in rome", "rome then"), ("", "api_call thai rome six cheap"), task=1)
+    renamed = oov_tables.renamed(dialogue)
     assert [(turn.user, turn.bot) for turn in renamed.turns] == [
         ("bla0 in bla1", "bla1 then"),
         ("", "api_call bla0 bla1 six cheap"),

@@ -144,12 +144,12 @@ def _tell(
     yield Turn(rng.choice(GREETINGS), HELLO)
     named = rng.shuffled(SLOTS)[: 4 if task == 2 else rng.randrange(4)]
     yield Turn(" ".join([rng.choice(OPENINGS), *(_say(rng, WISHES, first, slot) for slot in named)]), I_SEE)
-    said = SILENCE
+    user = SILENCE
     for slot in SLOTS:
         if slot not in named:
-            yield Turn(said, ASK[slot])
-            said = _say(rng, ANSWERS, first, slot)
-    yield Turn(said, LOOK)
+            yield Turn(user, ASK[slot])
+            user = _say(rng, ANSWERS, first, slot)
+    yield Turn(user, LOOK)
     if task != 3:
         yield Turn(SILENCE, first.call)
     if changed:

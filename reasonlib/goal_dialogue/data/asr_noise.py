@@ -202,8 +202,8 @@ def add_asr_noise(
     rng, lexicon = PortableRandom(f"noise {seed}"), tuple(lexicon)
 
     def near(text: str) -> str:
-        said = add_disfluencies(text, rng, rate=speech) if speech else text
-        return recognise(said, rng, rate=errors, lexicon=lexicon) if errors else said
+        spoken = add_disfluencies(text, rng, rate=speech) if speech else text
+        return recognise(spoken, rng, rate=errors, lexicon=lexicon) if errors else spoken
 
     def changed(event: Event) -> Event:
         if isinstance(event, Turn) and event.user not in ("", SILENCE):

@@ -58,7 +58,7 @@ class _Writer:
         """Encode a line; return its row in the table of sentences."""
         ids = self.vocabulary.encode((MARKS[speaker], *words))
         stored = (True, False, True) if speaker == "fact" else (False,) * len(words)
-        unknown = [which == self.unknown for which in ids[1:]]
+        unknown = [word_id == self.unknown for word_id in ids[1:]]
         names = [0]
         for word, is_stored, is_unknown in zip(words, stored, unknown, strict=True):
             names.append(self.names.setdefault(word, len(self.names) + 1) if is_stored or is_unknown else 0)
@@ -138,8 +138,8 @@ def encode(
             if isinstance(event, Turn):
                 before = len(writer.lines)
                 question = writer.line("user", event.user.split())
-                heard = len(writer.mentions), len(writer.names)
-                turns.append((first[0], before, first[1], *heard, question, number, writer.turn))
+                counts = len(writer.mentions), len(writer.names)
+                turns.append((first[0], before, first[1], *counts, question, number, writer.turn))
                 responses.append(event.bot)
                 if event.bot not in derived:
                     derived[event.bot] = language.derive(event.bot)

@@ -256,10 +256,10 @@ class MentionSet:
             for way, (number, names) in enumerate(each):
                 template[row, way] = number
                 fillers[row, way, : len(names)] = names
-        heard = np.zeros((len(items), int(turns[:, 4].max()) + 1), dtype=bool)
-        np.put_along_axis(heard, name, True, axis=1)
-        heard[:, 0] = False
-        identity = np.zeros(heard.shape, dtype=np.int64)
+        name_mask = np.zeros((len(items), int(turns[:, 4].max()) + 1), dtype=bool)
+        np.put_along_axis(name_mask, name, True, axis=1)
+        name_mask[:, 0] = False
+        identity = np.zeros(name_mask.shape, dtype=np.int64)
         for row, (dialogue, count) in enumerate(turns[:, [6, 4]]):
             identity[row, 1 : count + 1] = self.identity[dialogue][:count]
         used, (memory, question) = _compact(len(self.sentences), memory * filled, turns[:, 5])
@@ -274,7 +274,7 @@ class MentionSet:
             name=torch.from_numpy(name),
             age=torch.from_numpy((turns[:, 7:8] - turn) * present),
             beside=torch.from_numpy(self.beside[index] * present[:, :, None]),
-            heard=torch.from_numpy(heard),
+            heard=torch.from_numpy(name_mask),
             identity=torch.from_numpy(identity),
             template=torch.from_numpy(template),
             fillers=torch.from_numpy(fillers),

@@ -209,12 +209,12 @@ def without_updates(dialogue: Dialogue) -> Dialogue:
         return dialogue
     first, last = dialogue.events[calls[0]], dialogue.events[calls[-1]]
     assert isinstance(first, Turn) and isinstance(last, Turn)
-    wanted = dict(zip(first.bot.split(), last.bot.split(), strict=True))
+    replacements = dict(zip(first.bot.split(), last.bot.split(), strict=True))
 
     def at_once(event: Event) -> Event:
         if not isinstance(event, Turn):
             return event
-        return Turn(" ".join(wanted.get(word, word) for word in event.user.split()), event.bot)
+        return Turn(" ".join(replacements.get(word, word) for word in event.user.split()), event.bot)
 
     before = map(at_once, dialogue.events[: calls[0]])
     after = dialogue.events[calls[-1] + 1 :]

@@ -134,12 +134,12 @@ def _request(rng: PortableRandom, goal: Goal, given: int) -> Moves:
     named = rng.shuffled(SLOTS)[:given]
     request = [rng.choice(REQUESTS), *(_wish(rng, goal, slot) for slot in named)]
     yield Turn(" ".join(request), "i'm on it")
-    said = SILENCE
+    user = SILENCE
     for slot in SLOTS:
         if slot not in named:
-            yield Turn(said, QUESTIONS[slot])
-            said = rng.choice(ANSWERS[slot]).format(getattr(goal, slot))
-    yield Turn(said, "ok let me look into some options for you")
+            yield Turn(user, QUESTIONS[slot])
+            user = rng.choice(ANSWERS[slot]).format(getattr(goal, slot))
+    yield Turn(user, "ok let me look into some options for you")
 
 
 def _call(goal: Goal) -> Moves:

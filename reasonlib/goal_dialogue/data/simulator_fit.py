@@ -95,9 +95,9 @@ def describe(dialogues: Sequence[Dialogue], types: Mapping[str, str]) -> Statist
     if not dialogues:
         raise ValueError("describe needs at least one dialogue, got none")
     responses: Counter[str] = Counter()
-    said: Counter[str] = Counter()
+    phrase_counts: Counter[str] = Counter()
     lengths: Counter[int] = Counter()
-    found: Counter[int] = Counter()
+    restaurant_counts: Counter[int] = Counter()
     offered: Counter[int] = Counter()
     turns = facts = silences = 0
     for dialogue in dialogues:
@@ -114,9 +114,9 @@ def describe(dialogues: Sequence[Dialogue], types: Mapping[str, str]) -> Statist
                 responses[response] += 1
                 options += response.endswith(" <restaurant>")
                 if event.user != SILENCE:
-                    said.update(phrases(event.user, types))
+                    phrase_counts.update(phrases(event.user, types))
         lengths[len(dialogue.turns)] += 1
-        found[len(names)] += 1
+        restaurant_counts[len(names)] += 1
         offered[options] += 1
     return Statistics(
         dialogues=len(dialogues),
@@ -125,8 +125,8 @@ def describe(dialogues: Sequence[Dialogue], types: Mapping[str, str]) -> Statist
         lengths=dict(sorted(lengths.items())),
         silences=silences,
         responses=dict(responses.most_common()),
-        phrases=dict(said.most_common()),
-        found=dict(sorted(found.items())),
+        phrases=dict(phrase_counts.most_common()),
+        found=dict(sorted(restaurant_counts.items())),
         offered=dict(sorted(offered.items())),
     )
 

@@ -108,16 +108,14 @@ class Language:
         tuple of Derivation
             Empty for a response that no template fits.
         """
-        spoken = response.split()
+        words = response.split()
         derivations = []
         for (length, *gaps), templates in self._by_frame.items():
-            if length != len(spoken) or any(spoken[position] in self.known for position in gaps):
+            if length != len(words) or any(words[position] in self.known for position in gaps):
                 continue
-            number = templates.get(
-                tuple(word for position, word in enumerate(spoken) if position not in gaps)
-            )
+            number = templates.get(tuple(word for position, word in enumerate(words) if position not in gaps))
             if number is not None:
-                derivations.append(Derivation(number, tuple(spoken[position] for position in gaps)))
+                derivations.append(Derivation(number, tuple(words[position] for position in gaps)))
         return tuple(sorted(derivations))
 
     def write(self, template: int, fillers: Sequence[str] | None = None) -> str:
@@ -176,37 +174,37 @@ def learn_language(
         if not 0 <= share <= 1:
             raise ValueError(f"{name} must be between 0 and 1, got {share}")
     uses, echoes, spread = Counter[str](), Counter[str](), Counter[str]()
-    spoken: set[str] = set()
-    stored: set[str] = set()
+    turn_words: set[str] = set()
+    fact_words: set[str] = set()
     responses: list[tuple[tuple[str, ...], frozenset[str]]] = []
     count = 0
     for dialogue in dialogues:
         count += 1
-        heard: set[str] = set()
+        seen_words: set[str] = set()
         for event in dialogue.events:
             for speaker, words in event_lines(event):
                 if speaker == "system":
-                    responses.append((words, frozenset(word for word in words if word in heard)))
+                    responses.append((words, frozenset(word for word in words if word in seen_words)))
                     uses.update(words)
-                    echoes.update(word for word in words if word in heard)
-                heard.update(words)
+                    echoes.update(word for word in words if word in seen_words)
+                seen_words.update(words)
                 if isinstance(event, Fact):
-                    stored.update((event.subject, event.value))
+                    fact_words.update((event.subject, event.value))
                 else:
-                    spoken.update(words)
-        spread.update(heard)
+                    turn_words.update(words)
+        spread.update(seen_words)
     if not count:
         raise ValueError("dialogues must hold at least one dialogue, got none")
     echoed = {word for word in uses if echoes[word] >= repeated * uses[word]}
-    names = _exchanged(responses, echoed) | (spoken & stored)
+    names = _exchanged(responses, echoed) | (turn_words & fact_words)
     common_words = {
         word
         for word, dialogues_with in spread.items()
         if word not in names and dialogues_with >= common * count and (numbers or not word.isdecimal())
     }
     templates = Counter(
-        tuple(None if word in heard_before and word in names else word for word in response)
-        for response, heard_before in responses
+        tuple(None if word in seen_before and word in names else word for word in response)
+        for response, seen_before in responses
     )
     return Language(
         words=tuple(sorted(common_words)),
@@ -220,8 +218,8 @@ def learn_language(
 def _exchanged(responses: Iterable[tuple[tuple[str, ...], frozenset[str]]], echoed: set[str]) -> set[str]:
     """Keep those echoed words that stand where another one stands in an otherwise equal response."""
     seen: dict[tuple[Template, int], set[str]] = defaultdict(set)
-    for response, heard in responses:
-        frame = tuple(None if word in echoed and word in heard else word for word in response)
+    for response, seen_before in responses:
+        frame = tuple(None if word in echoed and word in seen_before else word for word in response)
         for position, word in enumerate(response):
             if frame[position] is None:
                 seen[frame, position].add(word)

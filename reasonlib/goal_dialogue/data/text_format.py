@@ -270,12 +270,12 @@ def read_candidates(path: str | os.PathLike[str]) -> tuple[str, ...]:
     # The released file of task 6 has no line end after its last response.
     for number, line in enumerate(read_lines(path, missing=FETCH_HINT, whole=False), start=1):
         head, space, text = line.partition(" ")
-        at = f"{path}, line {number}"
+        source = f"{path}, line {number}"
         if not (head.isascii() and head.isdigit() and space and text.strip()) or "\t" in text:
-            raise DataError(f"{at}: expected '1 response', got {excerpt(line)}; write a response a line")
+            raise DataError(f"{source}: expected '1 response', got {excerpt(line)}; write a response a line")
         if text in line_of:
             raise DataError(
-                f"{at}: {excerpt(text)} is already on line {line_of[text]}; remove one of the two"
+                f"{source}: {excerpt(text)} is already on line {line_of[text]}; remove one of the two"
             )
         line_of[text] = number
     if not line_of:
@@ -296,29 +296,29 @@ def read_knowledge(path: str | os.PathLike[str]) -> KnowledgeBase:
     facts: dict[str, dict[str, str]] = {}
     seen: dict[tuple[str, str], int] = {}
     for number, line in enumerate(read_lines(path, missing=FETCH_HINT), start=1):
-        at = f"{path}, line {number}"
+        source = f"{path}, line {number}"
         words = line.replace("\t", " ").split(" ")
         if len(words) != 4 or not all(words) or not (words[0].isascii() and words[0].isdigit()):
             raise DataError(
-                f"{at}: expected '1 subject relation<tab>value', got {excerpt(line)}; write a fact a line"
+                f"{source}: expected '1 subject relation<tab>value', got {excerpt(line)}; write a fact a line"
             )
         _, subject, relation, value = words
         if relation not in RELATIONS:
-            raise DataError(f"{at}: unknown relation {relation!r}; use one of {', '.join(RELATIONS)}")
+            raise DataError(f"{source}: unknown relation {relation!r}; use one of {', '.join(RELATIONS)}")
         values = facts.setdefault(subject, {})
         if values.setdefault(relation, value) != value:
             raise DataError(
-                f"{at}: {subject} has {relation} {value!r}, but {values[relation]!r} on line "
+                f"{source}: {subject} has {relation} {value!r}, but {values[relation]!r} on line "
                 f"{seen[subject, relation]}; remove the wrong one"
             )
         seen.setdefault((subject, relation), number)
     if not facts:
         raise DataError(f"{path}: the file holds no fact; {_AGAIN}")
     for subject, values in facts.items():
-        lacking = [relation for relation in RELATIONS if relation not in values]
-        if lacking:
+        missing = [relation for relation in RELATIONS if relation not in values]
+        if missing:
             last = max(seen[subject, relation] for relation in values)
-            raise DataError(f"{path}, line {last}: {subject} has no {lacking[0]}; add the fact")
+            raise DataError(f"{path}, line {last}: {subject} has no {missing[0]}; add the fact")
     return KnowledgeBase(facts=facts)
 
 

@@ -59,6 +59,8 @@ class TextIndex:
         if self.marks:
             span = turns.words[turns.starts[row] : turns.starts[row + 1]]
             last = self.vocabulary.decode(span[-2:].tolist())
-            said = text.split()[-2:]
-            text = " ".join([text, *(token for token in last if token[:1] in "$#" and token not in said)])
+            text_words = text.split()[-2:]
+            text = " ".join(
+                [text, *(token for token in last if token[:1] in "$#" and token not in text_words)]
+            )
         return self.numbers.setdefault(text, len(self.numbers))

@@ -161,14 +161,14 @@ def evidence(copier: Copier, example: Example, gap: int = 0) -> list[Evidence]:
     turns = copier.encode([Dialogue(task=example.task, events=(*example.history, Turn(example.user, "")))])
     turns = turns.take([len(turns) - 1])
     with torch.no_grad():
-        spoken = copier.model(turns.batch([0], slots=copier.model.config.slots))
-    template = int(spoken.templates[0].argmax())
+        output = copier.model(turns.batch([0], slots=copier.model.config.slots))
+    template = int(output.templates[0].argmax())
     gaps = copier.language.gaps[template]
     if not 0 <= gap < gaps:
         raise ValueError(
             f"gap must be below {gaps}, the gaps of {copier.language.write(template)!r}, got {gap}"
         )
-    scores = spoken.evidence[0, int(copier.model.first[template]) + gap].tolist()
+    scores = output.evidence[0, int(copier.model.first[template]) + gap].tolist()
     return [
         Evidence(name, window, score)
         for (name, window), score in zip(turns.windows_of(0), scores, strict=True)

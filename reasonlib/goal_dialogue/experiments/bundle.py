@@ -85,8 +85,13 @@ def run_bundle_copying(trial: Trial) -> Measured:
     bundled = settings["reworded"] and trial.kind == "released"
     if trial.scale == "paper" and bundled and history.stopped == "finished":
         command = f"reasonlib run {trial.experiment} --scale paper --data {trial.data} --seed {trial.seed}"
-        made = {"command": command, "data": f"{trial.data}, task 5", "steps": history.steps_done, **metrics}
-        pretrained.save_copier(copier, pretrained.path_of("copying"), made)
+        metadata = {
+            "command": command,
+            "data": f"{trial.data}, task 5",
+            "steps": history.steps_done,
+            **metrics,
+        }
+        pretrained.save_copier(copier, pretrained.path_of("copying"), metadata)
     return measured(history, metrics)
 
 

@@ -59,8 +59,8 @@ def ceiling(split: Split, *, learnt: str = "train") -> dict[str, Ceiling]:
     if learnt not in ("train", "valid"):
         raise ValueError(f"learnt must be train or valid, got {learnt!r}")
     responses = {turn.bot for dialogue in parts[learnt] for turn in dialogue.turns}
-    spoken = {word for response in responses for word in response.split()}
-    heard = spoken | _heard(parts[learnt])
+    response_words = {word for response in responses for word in response.split()}
+    dialogue_words = response_words | _heard(parts[learnt])
     ceilings = {}
     for name, dialogues in parts.items():
         if name == learnt or not dialogues:
@@ -68,8 +68,9 @@ def ceiling(split: Split, *, learnt: str = "train") -> dict[str, Ceiling]:
         set_responses = [turn.bot for dialogue in dialogues for turn in dialogue.turns]
         ceilings[name] = Ceiling(
             verbatim=sum(response in responses for response in set_responses) / len(set_responses),
-            words=sum(spoken.issuperset(response.split()) for response in set_responses) / len(set_responses),
-            names=sum(not heard.issuperset(response.split()) for response in set_responses)
+            words=sum(response_words.issuperset(response.split()) for response in set_responses)
+            / len(set_responses),
+            names=sum(not dialogue_words.issuperset(response.split()) for response in set_responses)
             / len(set_responses),
         )
     return ceilings

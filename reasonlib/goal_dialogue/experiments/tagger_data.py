@@ -138,8 +138,8 @@ class TaggerData:
             Share of the names that are made up.
         """
         sentences, tags = [], []
-        for which in rng.choice(len(self.patterns), size=count, p=self.chance):
-            pattern = self.patterns[which]
+        for index in rng.choice(len(self.patterns), size=count, p=self.chance):
+            pattern = self.patterns[index]
             sentences.append([self._name(slot, rng, made_up) for slot in pattern])
             tags.append([slot if isinstance(slot, int) else NONE for slot in pattern])
         return TaggedBatch(encode_characters(sentences), pad(tags))

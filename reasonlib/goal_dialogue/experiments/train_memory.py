@@ -26,8 +26,8 @@ def hinge(logits: Tensor, response: Tensor) -> Tensor:
 
     Turns whose response is -1 count nothing.
     """
-    asked = response >= 0
-    logits, response = logits[asked], response[asked].unsqueeze(1)
+    mask = response >= 0
+    logits, response = logits[mask], response[mask].unsqueeze(1)
     right = logits.gather(1, response).squeeze(1)
     wrong = logits.scatter(1, response, -torch.inf).amax(1)
     return (1 - right + wrong).relu().mean()

@@ -223,15 +223,15 @@ class CopyNetwork(nn.Module):
         state, readings = self.listen(batch)
         described, mentions = self.describe(batch)
         # excerpt: point
-        asked = self.gap + (state @ self.ask).unsqueeze(1)  # (B, Q, D)
-        scores = asked @ described.transpose(1, 2)  # (B, Q, E)
+        query = self.gap + (state @ self.ask).unsqueeze(1)  # (B, Q, D)
+        scores = query @ described.transpose(1, 2)  # (B, Q, E)
         # end excerpt
         lowest = torch.finfo(scores.dtype).min
         names = scores.masked_fill(~batch.heard.unsqueeze(1), lowest).log_softmax(-1)
         return CopyNetworkOutput(
             (state @ self.template.T).log_softmax(-1),
             names.masked_fill(~batch.heard.unsqueeze(1), lowest),
-            asked,
+            query,
             mentions,
             readings,
         )

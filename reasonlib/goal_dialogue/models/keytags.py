@@ -169,7 +169,9 @@ class SentenceTag(nn.Module):
         tables = tuple(tables)
         greatest = self.greatest[sentences.text]
         words = self.words(sentences, tables)
-        return tuple(said + self.tags[table][greatest] for said, table in zip(words, tables, strict=True))
+        return tuple(
+            vectors + self.tags[table][greatest] for vectors, table in zip(words, tables, strict=True)
+        )
 
 
 class MultipliedTags(nn.Module):

@@ -123,8 +123,8 @@ class Candidates(nn.Module):
         vectors = encoder(self.candidates, self.tables)  # T of (C, D)
         if tied.shares is None:
             return state @ vectors[0].T
-        asked = torch.cat([share * state for share in tied.shares], dim=1)
-        return asked @ torch.cat(vectors, dim=1).T
+        queries = torch.cat([share * state for share in tied.shares], dim=1)
+        return queries @ torch.cat(vectors, dim=1).T
 
 
 class MemoryNetworkOutput(NamedTuple):

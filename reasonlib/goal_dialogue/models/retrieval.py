@@ -138,22 +138,22 @@ class TfIdf:
         """Give the candidate with the largest cosine; of several the first."""
         squares = np.asarray(self.weighed.multiply(self.weighed).sum(axis=1)).ravel()  # (C,)
         squares = np.maximum(squares, 1e-12)
-        places: dict[tuple[str, ...], int] = {}  # what was said -> its row; many inputs occur often
+        row_of: dict[tuple[str, ...], int] = {}  # input text -> its row; many inputs occur often
         entities: list[frozenset[str]] = []
         rows: list[int] = []
         for example in examples:
             words = _said(example, self.history)
             matched = frozenset(words_of(example.history)).union(words) & self.types.keys()
             key = (*sorted(words), "", *sorted(matched))
-            if key not in places:
+            if key not in row_of:
                 entities.append(matched)
-            rows.append(places.setdefault(key, len(places)))
-        texts = [list(key[: key.index("")]) for key in places]
+            rows.append(row_of.setdefault(key, len(row_of)))
+        texts = [list(key[: key.index("")]) for key in row_of]
         best = np.empty(len(texts), dtype=int)
         for start in range(0, len(texts), 256):
             # excerpt: tf-idf
-            asked = self.weigh.transform(self.counter.transform(texts[start : start + 256]))
-            scores = (asked @ self.weighed.T).toarray()  # (B, C)
+            queries = self.weigh.transform(self.counter.transform(texts[start : start + 256]))
+            scores = (queries @ self.weighed.T).toarray()  # (B, C)
             if not self.types:
                 # the length of the input is the same for all candidates: it is left out
                 best[start : start + 256] = (scores / np.sqrt(squares)).argmax(axis=1)
@@ -166,10 +166,10 @@ class TfIdf:
 
     def _matched(self, said: frozenset[str]) -> np.ndarray:
         """Product of the words for types of input and candidate, which is also their share of its length."""
-        places = sorted(self.column[word] for word in said)
-        if not places:
+        columns = sorted(self.column[word] for word in said)
+        if not columns:
             return np.zeros(len(self.candidates))
-        matched = (self.contains[:, places] @ self.of_type[places]) > 0  # (C, T)
+        matched = (self.contains[:, columns] @ self.of_type[columns]) > 0  # (C, T)
         return TYPE_WEIGHT**2 * matched.sum(axis=1)
 
 

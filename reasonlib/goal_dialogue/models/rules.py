@@ -106,19 +106,19 @@ class RestaurantRules:
     def respond(self, example: Example) -> str:
         """Apply the first rule that fits."""
         # excerpt: rules
-        state, said = self.state(example), example.user
+        state, user = self.state(example), example.user
         if not state.last:
             return HELLO
-        if said == SILENCE:
+        if user == SILENCE:
             return self._go_on(state)
-        words = set(said.split(" "))
+        words = set(user.split(" "))
         if state.last in ASK.values():
             return self._next_question(state)
         if words & {"table", "reservation"}:
             return BOOK if state.chosen else ON_IT
-        if said.startswith(("instead could it be", "actually i would prefer")):
+        if user.startswith(("instead could it be", "actually i would prefer")):
             return MORE
-        if said == "no":
+        if user == "no":
             return LOOK
         if state.last.startswith(OFFER):
             refused = words & {"no", "else"}

@@ -190,26 +190,26 @@ class Dstc2Rules:
 
     def respond(self, example: Example) -> str:
         """Apply the first rule that fits."""
-        state, said = self.state(example), example.user
+        state, user = self.state(example), example.user
         if not state.last:
             return DSTC2_HELLO
-        if said == SILENCE and state.last.startswith("api_call"):
+        if user == SILENCE and state.last.startswith("api_call"):
             return self._found(state)
-        if _BYE.search(said):
+        if _BYE.search(user):
             return " you are welcome"
         restaurant = state.named[-1] if state.named else ""
         if restaurant:
             for detail, pattern in _DETAILS:
-                if pattern.search(said):
+                if pattern.search(user):
                     return self._detail(restaurant, detail)
-            asked = tuple(slot for slot, pattern in _QUESTIONS.items() if pattern.search(said))
-            if asked and not state.new:
-                return self._describe(state, restaurant, asked)
-            if _OTHER.search(said) and not state.new:
+            requested = tuple(slot for slot, pattern in _QUESTIONS.items() if pattern.search(user))
+            if requested and not state.new:
+                return self._describe(state, restaurant, requested)
+            if _OTHER.search(user) and not state.new:
                 return self._found(state)
         if state.new:
             return self._act(state)
-        if said == SILENCE and restaurant:
+        if user == SILENCE and restaurant:
             return _OPENING[()].format(name=restaurant)
         return self._repeat(state)
 
@@ -241,9 +241,9 @@ class Dstc2Rules:
         food = state.wishes.get("food")
         if food is not None and food != ANY and food not in self.served:
             return f"I'm sorry but there is no restaurant serving {food} food"
-        lacking = [slot for slot in DSTC2_ASK if slot not in state.wishes and slot not in state.asked]
-        if lacking and (food is None or food == ANY) and not state.named:
-            first = "area" if set(state.wishes) == {"price"} and "area" in lacking else lacking[0]
+        missing = [slot for slot in DSTC2_ASK if slot not in state.wishes and slot not in state.asked]
+        if missing and (food is None or food == ANY) and not state.named:
+            first = "area" if set(state.wishes) == {"price"} and "area" in missing else missing[0]
             return DSTC2_ASK[first]
         return self._call(state)
 

@@ -43,7 +43,7 @@ GOES_ON = (
 
 LONGEST = 6  # responses in a row
 
-OFFER, TOLD = "what do you think of this option", "here it is"
+OFFER, DETAIL = "what do you think of this option", "here it is"
 """How an offer begins, and how a phone number or an address is given."""
 
 
@@ -54,9 +54,9 @@ class SystemReply(NamedTuple):
     ----------
     text
         The response.
-    found
-        Facts that the knowledge base returned; empty unless it was asked.
-    looked
+    facts
+        What the knowledge base returned; empty unless it was queried.
+    attention
         The sentences the last hop of a memory network read most, each with its share; empty for others.
     remark
         What a listener who knows the restaurants found would object; empty where there is nothing.
@@ -65,8 +65,8 @@ class SystemReply(NamedTuple):
     """
 
     text: str
-    found: tuple[Fact, ...]
-    looked: tuple[tuple[str, float], ...]
+    facts: tuple[Fact, ...]
+    attention: tuple[tuple[str, float], ...]
     remark: str = ""
     turn: int = 0
 
@@ -114,7 +114,7 @@ class Conversation:
     ----------
     events
         What happened so far.
-    said
+    replies
         What the system said, turn after turn.
     waiting
         What the last API call found, as long as the request may still be changed; empty otherwise.
@@ -124,7 +124,7 @@ class Conversation:
         self.system = system
         self.knowledge = knowledge or _knowledge()
         self.events: list[Event] = []
-        self.said: list[SystemReply] = []
+        self.replies: list[SystemReply] = []
         self.waiting: tuple[Fact, ...] = ()
 
     def say(self, text: str = "") -> tuple[SystemReply, ...]:
@@ -150,14 +150,14 @@ class Conversation:
             user = SILENCE
             self.events.extend(self.waiting)
         self.waiting = ()
-        began = len(self.said)
-        while len(self.said) - began < LONGEST:
+        began = len(self.replies)
+        while len(self.replies) - began < LONGEST:
             reply = self._answer(user)
-            self.said.append(reply)
+            self.replies.append(reply)
             if reply.text not in GOES_ON:
                 break
             user = SILENCE
-        return tuple(self.said[began:])
+        return tuple(self.replies[began:])
 
     def say_all(self, lines: Iterable[str]) -> None:
         """Say lines that were written beforehand, whatever the system says.
@@ -175,7 +175,7 @@ class Conversation:
         """Give what was said so far as a dialogue, with what the knowledge base returned last."""
         return Dialogue(task=5, events=(*self.events, *self.waiting))
 
-    def picture(self, said: SystemReply) -> "Picture | None":
+    def picture(self, reply: SystemReply) -> "Picture | None":
         """Draw what the system looked at before it said this.
 
         Returns
@@ -186,9 +186,9 @@ class Conversation:
         from reasonlib.goal_dialogue.page import figures
 
         indices = [index for index, event in enumerate(self.events) if isinstance(event, Turn)]
-        example = self._example(self.events[: indices[said.turn]], self.dialogue().turns[said.turn].user)
+        example = self._example(self.events[: indices[reply.turn]], self.dialogue().turns[reply.turn].user)
         if example.history and (weights := self._weights(example)) is not None:
-            return figures.hops(example, weights, answer=said.text, least=0.05)
+            return figures.hops(example, weights, answer=reply.text, least=0.05)
         copier: Any = self.system
         return figures.gaps(copier, example) if hasattr(copier, "language") else None
 
@@ -205,12 +205,12 @@ class Conversation:
         from reasonlib.goal_dialogue.page.figures import conversation
 
         pictures = {
-            reply.turn: picture for reply in self.said if (picture := self.picture(reply)) is not None
+            reply.turn: picture for reply in self.replies if (picture := self.picture(reply)) is not None
         }
         return conversation(
             self.dialogue(),
             looks=pictures,
-            remarks={reply.turn: reply.remark for reply in self.said if reply.remark},
+            remarks={reply.turn: reply.remark for reply in self.replies if reply.remark},
             opened=max(pictures, default=None) if opened else None,
             caption=caption,
         )
@@ -222,10 +222,10 @@ class Conversation:
     def _answer(self, user: str) -> SystemReply:
         example = self._example(self.events, user)
         (text,) = self.system.answer([example])
-        looked, remark = self._looked(example), self._remark(text)
+        attention, remark = self._attention(example), self._remark(text)
         self.events.append(Turn(user, text))
         self.waiting = tuple(self._look_up(text))
-        return SystemReply(text, self.waiting, looked, remark, example.turn)
+        return SystemReply(text, self.waiting, attention, remark, example.turn)
 
     def _look_up(self, text: str) -> list[Fact]:
         words = text.split()
@@ -243,8 +243,8 @@ class Conversation:
         facts = [event for event in self.events if isinstance(event, Fact)]
         if text.startswith(OFFER) and last not in {fact.subject for fact in facts}:
             return "none of those that were found"
-        if text.startswith(TOLD):
-            offered = [reply.text.split()[-1] for reply in self.said if reply.text.startswith(OFFER)][-1:]
+        if text.startswith(DETAIL):
+            offered = [reply.text.split()[-1] for reply in self.replies if reply.text.startswith(OFFER)][-1:]
             if last not in {fact.value for fact in facts if fact.subject in offered}:
                 return "not of the restaurant that was offered last"
         return ""
@@ -257,7 +257,7 @@ class Conversation:
             return None
         return ask([example]).weights[0].numpy()
 
-    def _looked(self, example: Example, most: int = 3) -> tuple[tuple[str, float], ...]:
+    def _attention(self, example: Example, most: int = 3) -> tuple[tuple[str, float], ...]:
         weights = self._weights(example)
         if weights is None:
             return ()
@@ -316,9 +316,9 @@ def open_conversation(model: str | None = None, *, knowledge: KnowledgeBase | No
     Examples
     --------
     >>> talk = open_conversation("rules")
-    >>> [one.text for one in talk.say("hello")]
+    >>> [reply.text for reply in talk.say("hello")]
     ['hello what can i help you with today']
-    >>> [one.text for one in talk.say("can you replay a table in paris")]
+    >>> [reply.text for reply in talk.say("can you replay a table in paris")]
     ["i'm on it", 'any preference on a type of cuisine']
     """
     name = model or next(iter(MODELS))

@@ -74,15 +74,15 @@ def _lines(is_waiting: Callable[[], bool]) -> Iterator[str]:
 
 def _draw(reply: Any) -> None:
     write(reply.text)
-    if reply.found:
-        names = list(dict.fromkeys(fact.subject for fact in reply.found))
+    if reply.facts:
+        names = list(dict.fromkeys(fact.subject for fact in reply.facts))
         write(f"  ({len(names)} found: {', '.join(names)})")
         write("  (change your mind now, or say nothing to hear an offer)")
     elif reply.text.startswith("api_call"):
         write("  (no restaurant found: ask for another one)")
     if reply.remark:
         write(f"  (but: {reply.remark})")
-    for sentence, weight in reply.looked:
+    for sentence, weight in reply.attention:
         write(f"  {weight:.2f}  {sentence}")
 
 

@@ -201,14 +201,14 @@ def cell() -> Picture:
         _arrow(axes, (4.8, 5.9), (7.5, 5.9), blue)
         axes.text(7.6, 5.9, "$C_t$", fontsize=10, va="center")
         axes.plot([1.8, 7.0], [0.7, 0.7], color=INK, linewidth=1.3, linestyle="-")
-        for x, name, what in (
+        for x, name, label in (
             (2.2, "$f_t$", "forget"),
             (3.8, r"$\tilde C_t$", "update"),
             (5.1, "$i_t$", "add"),
             (6.9, "$o_t$", "output"),
         ):
             _arrow(axes, (x, 0.7), (x, 1.4))
-            _box(axes, x, 2.1, 1.15, 1.3, f"{name}\n{what}", orange)
+            _box(axes, x, 2.1, 1.15, 1.3, f"{name}\n{label}", orange)
         _arrow(axes, (2.2, 2.8), (2.2, 5.55), orange)
         _ball(axes, 4.5, 4.0, "×", orange)
         _arrow(axes, (3.8, 2.8), (4.3, 3.75), orange)

@@ -133,7 +133,7 @@ def plain_words(text: str) -> str:
     return " ".join(word for word in words if any(map(str.isalnum, word)))
 
 
-def hear(text: str, types: Mapping[str, str], *, asked: str = "") -> Heard:
+def hear(text: str, types: Mapping[str, str], *, requested_slot: str = "") -> Heard:
     """Read the wishes off a line.
 
     Parameters
@@ -142,7 +142,7 @@ def hear(text: str, types: Mapping[str, str], *, asked: str = "") -> Heard:
         A line that somebody typed.
     types
         Entity to type, as `KnowledgeBase.types` gives it.
-    asked
+    requested_slot
         The slot that the system asked for last; a bare "4" answers it.
     """
     typed = readable(text)
@@ -158,10 +158,10 @@ def hear(text: str, types: Mapping[str, str], *, asked: str = "") -> Heard:
     lacking: dict[str, str] = {}
     _hear_names(words, types, names, slots, lacking)
     _hear_price(line, words, names, slots)
-    _hear_number(TIMES.sub(" ", line), names, slots, lacking, asked=asked)
-    if "location" not in slots and (city := _other_city(text, words, names, asked=asked)):
+    _hear_number(TIMES.sub(" ", line), names, slots, lacking, requested_slot=requested_slot)
+    if "location" not in slots and (city := _other_city(text, words, names, requested_slot=requested_slot)):
         lacking["location"] = city
-    if asked == "cuisine" and not slots and not lacking and len(words) <= 3:
+    if requested_slot == "cuisine" and not slots and not lacking and len(words) <= 3:
         rest = [word for word in words if word not in COMMON and word not in ("cuisine", "preference")]
         if rest:
             lacking["cuisine"] = " ".join(rest)
@@ -176,7 +176,7 @@ def _hear_names(
     lacking: dict[str, str],
 ) -> None:
     """Find cuisines and locations: by name, by dish, or with one letter wrong."""
-    wanted = {name: types[name] for name in names if types[name] in ("cuisine", "location")}
+    type_of = {name: types[name] for name in names if types[name] in ("cuisine", "location")}
     before = ""
     for word in words:
         word = word.removesuffix("'s")
@@ -184,10 +184,10 @@ def _hear_names(
             before = word
             continue
         before = word
-        name = word if word in wanted else DISH_OF.get(word, "") or _misspelt(word, wanted)
-        if name in wanted:
-            slots[wanted[name]] = name
-            lacking.pop(wanted[name], None)
+        name = word if word in type_of else DISH_OF.get(word, "") or _misspelt(word, type_of)
+        if name in type_of:
+            slots[type_of[name]] = name
+            lacking.pop(type_of[name], None)
         elif word in OTHER_CUISINES:
             lacking["cuisine"] = word
             slots.pop("cuisine", None)
@@ -195,33 +195,33 @@ def _hear_names(
 
 def _hear_price(line: str, words: list[str], names: set[str], slots: dict[str, str]) -> None:
     """Find the price: the last word or phrase that says one."""
-    found: list[tuple[int, str]] = []
+    matches: list[tuple[int, str]] = []
     taken = line
     for pattern, price in PRICE_PHRASES.items():
         for match in re.finditer(pattern, taken):
-            found.append((match.start(), price))
+            matches.append((match.start(), price))
             taken = taken[: match.start()] + "_" * len(match[0]) + taken[match.end() :]
-    at = 0
+    start = 0
     for word in taken.split():
-        at = taken.index(word, at)
+        start = taken.index(word, start)
         price = PRICE_OF.get(word, "") or PRICE_OF.get(_misspelt(word, PRICE_OF), "")
         verb = word == "fancy" and re.search(r"\b(i|we|you) fancy\b", taken)  # "I fancy a curry"
         if price and not verb:
-            found.append((at, price))
-        at += len(word)
-    found = [pair for pair in found if pair[1]]
-    if found and max(found)[1] in names:
-        slots["price"] = max(found)[1]
+            matches.append((start, price))
+        start += len(word)
+    matches = [pair for pair in matches if pair[1]]
+    if matches and max(matches)[1] in names:
+        slots["price"] = max(matches)[1]
 
 
 def _hear_number(
-    line: str, names: set[str], slots: dict[str, str], lacking: dict[str, str], *, asked: str
+    line: str, names: set[str], slots: dict[str, str], lacking: dict[str, str], *, requested_slot: str
 ) -> None:
     """Find how many people: the last number that counts them."""
     number = rf"(\d{{1,3}}|{'|'.join(NUMBERS)}|foru|fuor|tow|eigth|eihgt)"
     people = r"(people|peoples|persons?|pers|ppl|pax|guests?|friends|adults|diners|seats|of us|of them)"
     line = re.sub(rf"\b(\d{{1,3}}){people}\b", r"\1 \2", line)  # "8ppl"
-    found: list[tuple[int, int]] = []
+    matches: list[tuple[int, int]] = []
     typos = {"foru": 4, "fuor": 4, "tow": 2, "eigth": 8, "eihgt": 8}
 
     def count(text: str) -> int:
@@ -240,26 +240,26 @@ def _hear_number(
                 continue
             if match[0].startswith("4 ") and more == 0 and following[:1] == ["people"]:
                 continue
-            found.append((match.start(1), count(match[1]) + more))
+            matches.append((match.start(1), count(match[1]) + more))
     for match in re.finditer(
         r"\b(?:my|a) (?:wife|husband|girlfriend|boyfriend|gf|bf|partner|fiancee?)\b|\ba couple\b", line
     ):
         if not re.search(r"\b(kids|children|friends|parents)\b", line):
-            found.append((match.start(), 2))
+            matches.append((match.start(), 2))
     larger = [
-        (at, value)
-        for at, value in found
-        if re.search(r"\b(with|my) \S+ (friends|colleagues|mates|others?)", line[max(0, at - 5) :])
+        (start, value)
+        for start, value in matches
+        if re.search(r"\b(with|my) \S+ (friends|colleagues|mates|others?)", line[max(0, start - 5) :])
     ]
-    plain = [pair for pair in found if pair not in larger]
-    found = plain if plain and larger else found
-    if not found:
+    plain = [pair for pair in matches if pair not in larger]
+    matches = plain if plain and larger else matches
+    if not matches:
         bare = [match for match in re.finditer(rf"\b{number}\b", line) if match[1] != "one"]
-        if bare and (asked == "number" or len(line.split()) <= 12 or bare[-1][1].isalpha()):
-            found = [(bare[-1].start(), count(bare[-1][1]))]
-    if not found:
+        if bare and (requested_slot == "number" or len(line.split()) <= 12 or bare[-1][1].isalpha()):
+            matches = [(bare[-1].start(), count(bare[-1][1]))]
+    if not matches:
         return
-    value = max(found)[1]
+    value = max(matches)[1]
     name = WORD_OF.get(value, "")
     if name in names:
         slots["number"] = name
@@ -267,14 +267,14 @@ def _hear_number(
         lacking["number"] = str(value)
 
 
-def _other_city(text: str, words: list[str], names: set[str], *, asked: str) -> str:
+def _other_city(text: str, words: list[str], names: set[str], *, requested_slot: str) -> str:
     """Name the place that was asked for and is no location of the knowledge base; empty if there is none."""
-    known = COMMON | names | set(PRICE_OF) | set(DISH_OF) | OTHER_CUISINES | set(NUMBERS)
-    known |= {"cuisine", "cuisines", "dishes", "dining", "table's", "moderat"}
+    known_words = COMMON | names | set(PRICE_OF) | set(DISH_OF) | OTHER_CUISINES | set(NUMBERS)
+    known_words |= {"cuisine", "cuisines", "dishes", "dining", "table's", "moderat"}
     for position, word in enumerate(words[:-1]):
         if (
             word not in ("in", "near", "at")
-            or words[position + 1] in known
+            or words[position + 1] in known_words
             or words[position + 1][:1].isdigit()
         ):
             if word == "in" and words[position + 1] == "new" and len(words) > position + 2:
@@ -282,8 +282,8 @@ def _other_city(text: str, words: list[str], names: set[str], *, asked: str) -> 
             continue
         city = [words[position + 1]]
         return " ".join(part.capitalize() for part in city)
-    if asked == "location":
-        rest = [word for word in words if word not in known]
+    if requested_slot == "location":
+        rest = [word for word in words if word not in known_words]
         if rest and len(words) <= 4:
             return " ".join(word.capitalize() for word in rest)
     return ""

@@ -76,7 +76,7 @@ def tell(listener: "Listener", line: str, *, as_typed: bool = False) -> Understo
     if as_typed:
         return Understood(listener.conversation.say(line), {})
     replies = listener.say(line)
-    return Understood(replies, dict(listener.heard.slots))
+    return Understood(replies, dict(listener.parsed.slots))
 
 
 class Listener:
@@ -91,7 +91,7 @@ class Listener:
     ----------
     wishes
         What was understood so far, by slot.
-    heard
+    parsed
         What was understood of the last line.
     """
 
@@ -99,7 +99,7 @@ class Listener:
         self.conversation = conversation
         self.types: Mapping[str, str] = conversation.knowledge.types()
         self.wishes: dict[str, str] = {}
-        self.heard = Heard()
+        self.parsed = Heard()
 
     @property
     def waiting(self) -> bool:
@@ -120,51 +120,53 @@ class Listener:
         UserError
             If nothing is said and the system does not wait.
         """
-        last, asked = self._last(), QUESTIONS.get(self._last(), "")
+        last, requested_slot = self._last(), QUESTIONS.get(self._last(), "")
         if not text.strip() or text.strip().lower() == SILENCE.lower():
-            self.heard = Heard()
+            self.parsed = Heard()
             return self.conversation.say(text)
-        self.heard = heard = hear(text, self.types, asked=asked)
-        if not heard.words:
-            other = f"; {', '.join(heard.unread)} cannot be read" if heard.unread else ""
+        self.parsed = parsed = hear(text, self.types, requested_slot=requested_slot)
+        if not parsed.words:
+            other = f"; {', '.join(parsed.unread)} cannot be read" if parsed.unread else ""
             raise UserError(f"say it in words, please; there was none in that line{other}")
-        changed = {slot: value for slot, value in heard.slots.items() if self.wishes.get(slot) != value}
-        self.wishes.update(heard.slots)
-        for slot in heard.lacking:
+        changed = {slot: value for slot, value in parsed.slots.items() if self.wishes.get(slot) != value}
+        self.wishes.update(parsed.slots)
+        for slot in parsed.lacking:
             self.wishes.pop(slot, None)
-        remark = self._lacking(heard)
-        if heard.lacking and not heard.slots and asked:
+        remark = self._lacking(parsed)
+        if parsed.lacking and not parsed.slots and requested_slot:
             return (SystemReply(last, (), (), remark, len(self.dialogue().turns)),)  # the same question again
-        said = list(self._speak(heard, changed, asked))
-        said += self._pursue()
-        if remark and said:
-            said[0] = said[0]._replace(remark="; ".join(filter(None, (remark, said[0].remark))))
-        return tuple(said)
+        replies = list(self._speak(parsed, changed, requested_slot))
+        replies += self._pursue()
+        if remark and replies:
+            replies[0] = replies[0]._replace(remark="; ".join(filter(None, (remark, replies[0].remark))))
+        return tuple(replies)
 
     def _last(self) -> str:
-        return self.conversation.said[-1].text if self.conversation.said else ""
+        return self.conversation.replies[-1].text if self.conversation.replies else ""
 
-    def _speak(self, heard: Heard, changed: Mapping[str, str], asked: str) -> tuple[SystemReply, ...]:
+    def _speak(
+        self, parsed: Heard, changed: Mapping[str, str], requested_slot: str
+    ) -> tuple[SystemReply, ...]:
         """Say a line in the system's own words; a line without a wish is passed on as it is."""
-        starts = not self._is_requested() and not asked and WANTS & set(heard.words.split())
-        if not heard.slots and not heard.lacking and not starts:
-            return self.conversation.say(heard.words)
-        if asked in heard.slots:
-            return self.conversation.say(ANSWERS[asked].format(heard.slots[asked]))
-        if asked:
+        starts = not self._is_requested() and not requested_slot and WANTS & set(parsed.words.split())
+        if not parsed.slots and not parsed.lacking and not starts:
+            return self.conversation.say(parsed.words)
+        if requested_slot in parsed.slots:
+            return self.conversation.say(ANSWERS[requested_slot].format(parsed.slots[requested_slot]))
+        if requested_slot:
             return ()  # the wish is kept; the question is still open
         last = self._last()
         if last.startswith("api_call") or last == ANYTHING_ELSE:
             return ()
         if self._is_requested():
-            return self.conversation.say(heard.words)
+            return self.conversation.say(parsed.words)
         if not last:
             self.conversation.say(GREETING)
-        return self.conversation.say(" ".join([REQUEST, *self._spoken(heard.slots)]))
+        return self.conversation.say(" ".join([REQUEST, *self._spoken(parsed.slots)]))
 
     def _pursue(self) -> list[SystemReply]:
         """Answer for the user what was given already, and correct a call that is not what was wished for."""
-        said: list[SystemReply] = []
+        replies: list[SystemReply] = []
         answered: set[str] = set()
         for _ in range(MOST):
             last = self._last()
@@ -173,20 +175,20 @@ class Listener:
                 if slot not in self.wishes or slot in answered:
                     break
                 answered.add(slot)
-                said += self.conversation.say(ANSWERS[slot].format(self.wishes[slot]))
+                replies += self.conversation.say(ANSWERS[slot].format(self.wishes[slot]))
             elif last.startswith("api_call") or last == ANYTHING_ELSE:
                 wrong = self._differing()
                 if wrong and wrong[0] not in answered:
                     answered.add(wrong[0])
                     wish = WISHES[wrong[0]].format(self.wishes[wrong[0]])
-                    said += self.conversation.say(UPDATE.format(wish))
+                    replies += self.conversation.say(UPDATE.format(wish))
                 elif last == ANYTHING_ELSE and answered:
-                    said += self.conversation.say("no")
+                    replies += self.conversation.say("no")
                 else:
                     break
             else:
                 break
-        return said
+        return replies
 
     def _differing(self) -> list[str]:
         """List the slots in which the last request, with its updates, is not what was wished for."""
@@ -206,13 +208,13 @@ class Listener:
     def _spoken(self, slots: Mapping[str, str]) -> list[str]:
         return [WISHES[slot].format(slots[slot]) for slot in SLOTS if slot in slots]
 
-    def _lacking(self, heard: Heard) -> str:
+    def _lacking(self, parsed: Heard) -> str:
         """Say what the knowledge base lacks, and what it has."""
-        parts = [f"{', '.join(heard.unread)} cannot be read"] if heard.unread else []
-        for slot, word in heard.lacking.items():
+        parts = [f"{', '.join(parsed.unread)} cannot be read"] if parsed.unread else []
+        for slot, word in parsed.lacking.items():
             names = [name for name, kind in self.types.items() if kind == slot]
-            what = {"number": f"table for {word}", "location": f"restaurant in {word}"}.get(
+            description = {"number": f"table for {word}", "location": f"restaurant in {word}"}.get(
                 slot, f"{word} food"
             )
-            parts.append(f"there is no {what}; there is {', '.join(names[:-1])} and {names[-1]}")
+            parts.append(f"there is no {description}; there is {', '.join(names[:-1])} and {names[-1]}")
         return ". ".join(parts)

@@ -59,7 +59,7 @@ def unsaid(splits: Iterable[Split]) -> "pd.DataFrame":
 
     rows = []
     for split in splits:
-        said = {word for talk in split.train for turn in talk.turns for word in turn.bot.split()}
+        train_words = {word for talk in split.train for turn in talk.turns for word in turn.bot.split()}
         language = learn_language(split.train)
         for talk in split.test:
             for turn in talk.turns:
@@ -69,14 +69,14 @@ def unsaid(splits: Iterable[Split]) -> "pd.DataFrame":
                         "task": talk.task,
                         "response": language.write(ways[0].template) if ways else turn.bot,
                         "turns": 1,
-                        "with a new word": not said.issuperset(turn.bot.split()),
+                        "with a new word": not train_words.issuperset(turn.bot.split()),
                     }
                 )
     counts = pd.DataFrame(rows).groupby(["task", "response"]).sum()
     return counts.sort_values(["task", "with a new word", "turns"], ascending=[True, False, False])
 
 
-def ranks(asked: Sequence[Example], answers: Sequence[str]) -> "pd.DataFrame":
+def ranks(examples: Sequence[Example], answers: Sequence[str]) -> "pd.DataFrame":
     """Set the share of right offers beside that of a random pick, by the rank of the right restaurant."""
     import pandas as pd
 
@@ -87,7 +87,7 @@ def ranks(asked: Sequence[Example], answers: Sequence[str]) -> "pd.DataFrame":
             "right": group.right,
             "by chance": group.chance,
         }
-        for group in analysis.by_rank(asked, answers)
+        for group in analysis.by_rank(examples, answers)
     ]
     return pd.DataFrame(lines).set_index("rank of the right one").round(3)
 
@@ -106,10 +106,10 @@ def moves(split: Split, task: Any, moved: np.ndarray) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    said = {word for talk in split.train for turn in talk.turns for word in turn.bot.split()}
+    train_words = {word for talk in split.train for turn in talk.turns for word in turn.bot.split()}
     words = {word for candidate in task.candidates for word in candidate.split()}
     lines = {}
-    for label, chosen in (("in a training response", words & said), ("in none", words - said)):
+    for label, chosen in (("in a training response", words & train_words), ("in none", words - train_words)):
         steps = moved[[task.vocabulary.id_of(word) for word in sorted(chosen)]]
         each = np.linalg.norm(steps, axis=1).mean()
         lines[label] = {
@@ -166,15 +166,15 @@ def accuracy(copier: Any, parts: Mapping[str, Any]) -> "pd.DataFrame":
     return pd.DataFrame(measured).T.rename(columns=columns).round(3)
 
 
-def mentions(copier: Any, asked: Example) -> "pd.DataFrame":
+def mentions(copier: Any, example: Example) -> "pd.DataFrame":
     """What each mention of the restaurant that is offered adds to its score, in nats."""
     import pandas as pd
 
-    offered = copier.ask(asked).text.split()[-1]
+    offered = copier.ask(example).text.split()[-1]
     first = f"mention of {offered}"
     lines = [
         {first: mention.window, "adds (nats)": mention.score}
-        for mention in analysis.evidence(copier, asked)
+        for mention in analysis.evidence(copier, example)
         if mention.name == offered
     ]
     return pd.DataFrame(lines).round(1).set_index(first)
@@ -194,10 +194,10 @@ def replies(
     """
     import pandas as pd
 
-    said: dict[str, list[str]] = {name: [] for name in systems}
+    texts: dict[str, list[str]] = {name: [] for name in systems}
     for name, begin in systems.items():
         for request in requests:
             conversation = begin()
             conversation.say("hi")
-            said[name].append(conversation.say(request)[-1].text)
-    return pd.DataFrame(said, index=list(requests))
+            texts[name].append(conversation.say(request)[-1].text)
+    return pd.DataFrame(texts, index=list(requests))

@@ -107,15 +107,15 @@ class Talker(Form):
     def _show(self, understood: Understood | None = None) -> None:
         self.talk.value = self.conversation.show(opened=True)._repr_html_()
         waits = bool(self.conversation.waiting)
-        said = []
+        hints = []
         if understood and understood.slots:
-            said.append(escape(f"Understood: {', '.join(understood.slots.values())}."))
-        shown = {reply.remark for reply in self.conversation.said}
+            hints.append(escape(f"Understood: {', '.join(understood.slots.values())}."))
+        shown = {reply.remark for reply in self.conversation.replies}
         for reply in understood.replies if understood else ():
             if reply.remark and reply.remark not in shown:
-                said.append(escape(f"{reply.remark[0].upper()}{reply.remark[1:]}."))
+                hints.append(escape(f"{reply.remark[0].upper()}{reply.remark[1:]}."))
         if waits:
-            said.append(WAITS)
-        self.hint.value = "".join(f"<p>{text}</p>" for text in said)
+            hints.append(WAITS)
+        self.hint.value = "".join(f"<p>{text}</p>" for text in hints)
         self.button.description = "Go on" if waits else "Say it"
         self.line.value = self._offered() or ""

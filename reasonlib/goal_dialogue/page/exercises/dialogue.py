@@ -38,7 +38,7 @@ QUESTIONS = {"cuisine": CUISINE, "location": PLACE, "number": NUMBER, "price": P
     hint="The questions have a fixed order: cuisine, location, number of people, price.",
 )
 def check_next_question(answer: Callable[..., Any], seed: int) -> None:
-    """Check ``next_question(known)``: what a system says once the user has given the slots in `slots`.
+    """Check ``next_question(slots)``: what a system says once the user has given the slots in `slots`.
 
     ``slots`` maps ``cuisine``, ``location``, ``number`` and ``price`` to what the user said; a slot that is
     not known is missing. The answer is one of the system's five sentences.
@@ -57,8 +57,8 @@ def check_next_question(answer: Callable[..., Any], seed: int) -> None:
     for _ in range(20):
         chosen = draw.sample(list(full), draw.randint(0, 4))
         values = ["british", "madrid", "eight", "moderate", *full.values()]
-        known = {slot: draw.choice(values) for slot in chosen}
-        cases.append((known, f"known are {', '.join(chosen) or 'no slots'}, whatever their values"))
+        filled = {slot: draw.choice(values) for slot in chosen}
+        cases.append((filled, f"known are {', '.join(chosen) or 'no slots'}, whatever their values"))
     for slots, why in cases:
         right = next((question for slot, question in QUESTIONS.items() if slot not in slots), LOOK)
         given = dict(slots)
@@ -85,12 +85,14 @@ def check_whole_dialogues(answer: Callable[..., Any], seed: int) -> None:
     ]
     draw = random.Random(seed)
     for _ in range(20):
-        made = [[draw.random() < 0.8 for _ in range(draw.randint(1, 6))] for _ in range(draw.randint(1, 7))]
-        cases.append((made, "every dialogue counts once, long or short"))
+        dialogues = [
+            [draw.random() < 0.8 for _ in range(draw.randint(1, 6))] for _ in range(draw.randint(1, 7))
+        ]
+        cases.append((dialogues, "every dialogue counts once, long or short"))
     for right, why in cases:
         share = sum(map(all, right)) / len(right)
-        got = answer([list(dialogue) for dialogue in right])
-        expect_close(got, share, f"for {right} the share is {share:.3g}: {why}", what="the share")
+        result = answer([list(dialogue) for dialogue in right])
+        expect_close(result, share, f"for {right} the share is {share:.3g}: {why}", what="the share")
 
 
 @exercise(
@@ -100,9 +102,9 @@ def check_whole_dialogues(answer: Callable[..., Any], seed: int) -> None:
     hint="Divide the shared weight by the length of the candidate; the input's length is the same for all.",
 )
 def check_most_alike(answer: Callable[..., Any], seed: int) -> None:
-    """Check ``most_alike(said, candidates, weight)``: the candidate with the largest cosine of weighed words.
+    """Check ``most_alike(query, candidates, weight)``: the candidate with the largest weighted cosine.
 
-    ``said`` is what was said, ``weight`` maps words to their weights; a word that is not in it weighs
+    ``query`` is what the user said, ``weight`` maps words to their weights; a word that is not in it weighs
     nothing. Of several candidates as alike, the first is given.
     """
     weight = {"in": 0.1, "paris": 2.0, "rome": 2.0, "a": 0.1, "table": 1.0, "phone": 1.5, "is": 0.1}
@@ -130,20 +132,20 @@ def check_most_alike(answer: Callable[..., Any], seed: int) -> None:
     ]
     draw = random.Random(seed)
     for _ in range(30):
-        said = " ".join(draw.sample([*weight, "please"], 4))
+        query = " ".join(draw.sample([*weight, "please"], 4))
         candidates = [" ".join(draw.sample([*weight, "you"], draw.randint(1, 5))) for _ in range(4)]
-        cases.append((said, candidates, "another candidate has a larger cosine"))
-    for said, candidates, why in cases:
-        alike = [_cosine(said, candidate, weight) for candidate in candidates]
-        best = max(alike)
-        if sum(abs(value - best) < 1e-9 for value in alike) > 1 and best > 0:
+        cases.append((query, candidates, "another candidate has a larger cosine"))
+    for query, candidates, why in cases:
+        cosines = [_cosine(query, candidate, weight) for candidate in candidates]
+        best = max(cosines)
+        if sum(abs(value - best) < 1e-9 for value in cosines) > 1 and best > 0:
             continue  # a tie that rounding decides
-        right = candidates[alike.index(best)]
-        expect_equal(answer(said, list(candidates), dict(weight)), right, f"after {said!r}: {why}")
+        right = candidates[cosines.index(best)]
+        expect_equal(answer(query, list(candidates), dict(weight)), right, f"after {query!r}: {why}")
 
 
-def _cosine(said: str, candidate: str, weight: Mapping[str, float]) -> float:
+def _cosine(query: str, candidate: str, weight: Mapping[str, float]) -> float:
     words = set(candidate.split())
     length = sum(weight.get(word, 0.0) ** 2 for word in words) ** 0.5
-    both = sum(weight.get(word, 0.0) ** 2 for word in words & set(said.split()))
+    both = sum(weight.get(word, 0.0) ** 2 for word in words & set(query.split()))
     return both / length if length else 0.0

@@ -36,12 +36,12 @@ def check_match_feature(answer: Callable[..., Any], seed: int) -> None:
         "a_phone": "phone",
         "a_address": "address",
     }
-    heard = ["a table in rome please", "something cheap", "in paris or rome"]
+    sentences = ["a table in rome please", "something cheap", "in paris or rome"]
     cases = [
-        (heard, "api_call thai rome six cheap", "thai was never said, rome and cheap were"),
-        (heard, "where should it be", "no entity in the candidate"),
-        (heard, "rome or paris", "two words of one type"),
-        (heard, "rome rome cheap", "a word that the candidate repeats counts each time"),
+        (sentences, "api_call thai rome six cheap", "thai was never said, rome and cheap were"),
+        (sentences, "where should it be", "no entity in the candidate"),
+        (sentences, "rome or paris", "two words of one type"),
+        (sentences, "rome rome cheap", "a word that the candidate repeats counts each time"),
         (
             ["in rome", "hello", "good day", "ok"],
             "rome",
@@ -59,12 +59,12 @@ def check_match_feature(answer: Callable[..., Any], seed: int) -> None:
             (dialogue, " ".join(draw.choices(words, k=5)), "each word of the candidate that was said")
         )
     for dialogue, candidate, why in cases:
-        said = {word for sentence in dialogue for word in sentence.split()}
-        right = Counter(types[word] for word in candidate.split() if word in types and word in said)
-        got = answer(list(dialogue), candidate, dict(types))
-        expect(isinstance(got, dict), "return a dictionary, such as {'location': 1}")
-        got = {kind: count for kind, count in got.items() if count}
-        expect_equal(got, dict(right), f"for {candidate!r} after {dialogue}: {why}")
+        dialogue_words = {word for sentence in dialogue for word in sentence.split()}
+        right = Counter(types[word] for word in candidate.split() if word in types and word in dialogue_words)
+        result = answer(list(dialogue), candidate, dict(types))
+        expect(isinstance(result, dict), "return a dictionary, such as {'location': 1}")
+        result = {kind: count for kind, count in result.items() if count}
+        expect_equal(result, dict(right), f"for {candidate!r} after {dialogue}: {why}")
 
 
 @exercise(
@@ -125,10 +125,10 @@ def check_tie(answer: Callable[..., Any], seed: int) -> None:
     generator = torch.Generator().manual_seed(7 + 100 * seed)
     keys, values, fresh = torch.randn(3, 5, 4, generator=generator)
     z = torch.rand(4, generator=generator)
-    got = answer(keys.clone(), values.clone(), fresh.clone(), z.clone())
-    expect(isinstance(got, (tuple, list)) and len(got) == 2, "return a pair: the next A and the next C")
+    result = answer(keys.clone(), values.clone(), fresh.clone(), z.clone())
+    expect(isinstance(result, (tuple, list)) and len(result) == 2, "return a pair: the next A and the next C")
     expect_close(
-        got[0],
+        result[0],
         keys * z + values * (1 - z),
         "the next A is not right",
         wrong={
@@ -140,7 +140,7 @@ def check_tie(answer: Callable[..., Any], seed: int) -> None:
         what="the next A",
     )
     expect_close(
-        got[1],
+        result[1],
         values * z + fresh * (1 - z),
         "the next C is not right",
         wrong={

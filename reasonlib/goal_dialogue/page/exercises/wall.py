@@ -21,9 +21,9 @@ __all__ = ["check_bound", "check_describe", "check_template"]
     hint="A word is a name here if it was said before in the dialogue and is not in `common`.",
 )
 def check_template(answer: Callable[..., Any], seed: int) -> None:
-    """Check ``template(response, said, common)``: the response with a gap for every name it repeats.
+    """Check ``template(response, sentences, common)``: the response with a gap for every name it repeats.
 
-    ``said`` is the list of sentences of the dialogue so far, ``common`` a set of words that are never names.
+    ``sentences`` is the dialogue so far, a list; ``common`` is a set of words that are never names.
     The answer is a pair: the response with ``_`` for each name, and the list of names in order.
     """
     common = {"api_call", "in", "a", "for", "please", "here", "it", "is", "table", "what", "you"}
@@ -44,18 +44,20 @@ def check_template(answer: Callable[..., Any], seed: int) -> None:
     draw = random.Random(seed)
     words = [*sorted(common), "rome", "paris", "thai", "six", "romes"]
     for _ in range(20):
-        said = [" ".join(draw.choices(words, k=4)) for _ in range(draw.randint(1, 3))]
-        cases.append((" ".join(draw.choices(words, k=6)), said, "names are what was said and is not common"))
-    for response, said, why in cases:
-        names = {word for sentence in said for word in sentence.split()} - common
+        sentences = [" ".join(draw.choices(words, k=4)) for _ in range(draw.randint(1, 3))]
+        cases.append(
+            (" ".join(draw.choices(words, k=6)), sentences, "names are what was said and is not common")
+        )
+    for response, sentences, why in cases:
+        names = {word for sentence in sentences for word in sentence.split()} - common
         gaps = " ".join("_" if word in names else word for word in response.split())
-        got = answer(response, list(said), set(common))
+        result = answer(response, list(sentences), set(common))
         expect(
-            isinstance(got, (tuple, list)) and len(got) == 2,
+            isinstance(result, (tuple, list)) and len(result) == 2,
             "return a pair: the template and the list of names",
         )
         right = (gaps, [word for word in response.split() if word in names])
-        expect_equal((got[0], list(got[1])), right, f"for {response!r} after {said}: {why}")
+        expect_equal((result[0], list(result[1])), right, f"for {response!r} after {sentences}: {why}")
 
 
 @exercise(
@@ -81,11 +83,11 @@ def check_bound(answer: Callable[..., Any], seed: int) -> None:
         two = [[" ".join(draw.choices(words, k=draw.randint(1, 3))) for _ in range(4)] for _ in "ab"]
         cases.append((two[0], two[1], "every word of a response must have been said"))
     for training, test, why in cases:
-        heard = {word for response in training for word in response.split()}
-        share = sum(heard.issuperset(response.split()) for response in test) / len(test)
-        got = answer(list(training), list(test))
+        train_words = {word for response in training for word in response.split()}
+        share = sum(train_words.issuperset(response.split()) for response in test) / len(test)
+        result = answer(list(training), list(test))
         expect_close(
-            got, share, f"for {test} after {training} the share is {share:.3g}: {why}", what="the share"
+            result, share, f"for {test} after {training} the share is {share:.3g}: {why}", what="the share"
         )
 
 

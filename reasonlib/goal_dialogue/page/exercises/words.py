@@ -37,13 +37,13 @@ def check_break_tagger(answer: Callable[..., Any], seed: int) -> None:
     ``tag`` maps a word to its type. The answer is the new word, or an empty one where no change of one letter
     (put in, left out or exchanged, all of them ``a`` to ``z``) changes the type.
     """
-    asked = 0
+    calls = 0
     draw = random.Random(seed)
     marked, letter = draw.sample("bcdfghjklmnpqrstvwxz", 2)
 
     def by_ending(word: str) -> str:
-        nonlocal asked
-        asked += 1
+        nonlocal calls
+        calls += 1
         return "cuisine" if word.endswith(("ese", "ish", "ian")) else "location"
 
     def by_length(word: str) -> str:
@@ -72,18 +72,18 @@ def check_break_tagger(answer: Callable[..., Any], seed: int) -> None:
         (deaf, "five", False),
     ]
     for tag, word, possible in cases:
-        got = answer(tag, word)
+        result = answer(tag, word)
         if not possible:
-            expect(got == "", f"nothing changes what this tagger says of {word!r}: return an empty word")
+            expect(result == "", f"nothing changes what this tagger says of {word!r}: return an empty word")
             continue
         expect(
-            isinstance(got, str) and got,
+            isinstance(result, str) and result,
             f"there is a word one letter from {word!r} with another type; return it (also insert and "
             f"delete letters)",
         )
-        expect(_neighbours(word, got), f"{got!r} is not one letter away from {word!r}")
-        expect(tag(got) != tag(word), f"the tagger still says {tag(word)} of {got!r}")
-    expect(asked > 0, "ask the tagger: call tag(word)")
+        expect(_neighbours(word, result), f"{result!r} is not one letter away from {word!r}")
+        expect(tag(result) != tag(word), f"the tagger still says {tag(word)} of {result!r}")
+    expect(calls > 0, "ask the tagger: call tag(word)")
 
 
 @exercise(
@@ -111,15 +111,21 @@ def check_lstm_step(answer: Callable[..., Any], seed: int) -> None:
 
     (right_h, right_c), (swapped_h, swapped_c) = step(h, x, biases), step(x, h, biases)
     shown_h, shown_c = step(h, x, {**biases, "c": biases["i"], "o": biases["i"]})
-    got = answer(x.clone(), h.clone(), old.clone(), dict(weights), dict(biases))
-    expect(isinstance(got, (tuple, list)) and len(got) == 2, "return a pair: the output h and the state C")
+    result = answer(x.clone(), h.clone(), old.clone(), dict(weights), dict(biases))
+    expect(
+        isinstance(result, (tuple, list)) and len(result) == 2, "return a pair: the output h and the state C"
+    )
     printed = "these are the biases as printed in the source, b_i three times; each gate has its own"
     joined = "h comes first in [h, x]"
     expect_close(
-        got[1], right_c, "the new state is not right", wrong={joined: swapped_c, printed: shown_c}, what="C"
+        result[1],
+        right_c,
+        "the new state is not right",
+        wrong={joined: swapped_c, printed: shown_c},
+        what="C",
     )
     expect_close(
-        got[0],
+        result[0],
         right_h,
         "the output is not right",
         wrong={

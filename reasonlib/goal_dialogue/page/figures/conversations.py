@@ -84,36 +84,36 @@ def conversation(
     """
     if ask is not None and not 0 <= ask < len(dialogue.turns):
         raise ValueError(f"ask must be a turn of the dialogue, 0 to {len(dialogue.turns) - 1}, got {ask}")
-    lines, said, turn = [], [], 0
+    lines, alt_parts, turn = [], [], 0
     for event in _runs(dialogue.events):
         if isinstance(event, list):
             lines.append(_facts(event))
-            said.append(f"The knowledge base returns {len(event)} fact{'s' * (len(event) != 1)}.")
+            alt_parts.append(f"The knowledge base returns {len(event)} fact{'s' * (len(event) != 1)}.")
         elif isinstance(event, Note):
             lines.append(f'<p class="rr-quiet">{html.escape(event.text)}</p>')
-            said.append(event.text)
+            alt_parts.append(event.text)
         else:
             if heading := (headings or {}).get(turn):
                 lines.append(f'<p class="rr-part">{html.escape(heading)}</p>')
-                said.append(f"{heading}.")
+                alt_parts.append(f"{heading}.")
             if event.user == SILENCE:
                 lines.append('<p class="rr-quiet">(the user waits)</p>')
             else:
                 lines.append(f'<p class="rr-user">{html.escape(event.user)}</p>')
-                said.append(f"User: {event.user}.")
+                alt_parts.append(f"User: {event.user}.")
             if turn == ask:
                 lines.append('<p class="rr-bot rr-asked">What does the system say?</p>')
-                said.append("System: your turn.")
+                alt_parts.append("System: your turn.")
                 break
             answer = (given or {}).get(turn, event.bot)
             line, words = _response(answer, event.bot, (remarks or {}).get(turn))
             lines.append(line)
-            said.append(words)
+            alt_parts.append(words)
             if look := (looks or {}).get(turn):
                 state = " open" if turn == opened else ""
                 lines.append(f"<details{state}><summary>what it used</summary>{look.html}</details>")
             turn += 1
-    alt = " ".join(said)
+    alt = " ".join(alt_parts)
     under = f"<figcaption>{html.escape(caption)}</figcaption>" if caption else ""
     body = (
         f'<style>{CSS}</style><figure class="rr rr-figure" aria-label="{html.escape(alt)}">'

@@ -34,13 +34,13 @@ def objections(table: str, experiment: str) -> plotting.Picture:
             cells_by_reason.setdefault(row["reason"] or "The reason is unknown.", {}).setdefault(
                 side, []
             ).append(column)
-    items, said = [], []
+    items, alt_parts = [], []
     for reason, sides in cells_by_reason.items():
         cells = [f"{side}: {'; '.join(columns)}" for side, columns in sides.items()]
         lines = "<br>".join(map(html.escape, cells))
         items.append(f"<li>{lines}<br><span>{html.escape(reason)}</span></li>")
-        said.append(f"{'. '.join(cells)}. {reason}")
-    alt = f"Cells of {table} that our runs do not agree with. {' '.join(said) or 'None.'}"
+        alt_parts.append(f"{'. '.join(cells)}. {reason}")
+    alt = f"Cells of {table} that our runs do not agree with. {' '.join(alt_parts) or 'None.'}"
     listed = "".join(items) or "<li>none</li>"
     return plotting.Picture(
         f'<style>{CSS}</style><div class="rr rr-objections"><ul>{listed}</ul></div>', alt=alt

@@ -41,7 +41,7 @@ def gaps(copier: "Copier", example: Example, *, names: int = 3) -> plotting.Pict
     from reasonlib.goal_dialogue.experiments.analysis import evidence
 
     response = copier.ask(example)
-    rows, said = [], []
+    rows, alt_parts = [], []
     for gap, names_of_gap in enumerate(response.names):
         reasons = [
             mention for mention in evidence(copier, example, gap) if mention.name == names_of_gap[0][0]
@@ -53,7 +53,7 @@ def gaps(copier: "Copier", example: Example, *, names: int = 3) -> plotting.Pict
             f'<tr><th scope="row">{gap + 1}</th><td>{html.escape(listed)}</td>'
             f"<td>{html.escape(window)}</td></tr>"
         )
-        said.append(f"gap {gap + 1}: {listed}")
+        alt_parts.append(f"gap {gap + 1}: {listed}")
     table = (
         '<table><thead><tr><th scope="col">gap</th><th scope="col">names, probability</th>'
         '<th scope="col">mention that contributed most to the first</th></tr></thead>'
@@ -61,7 +61,7 @@ def gaps(copier: "Copier", example: Example, *, names: int = 3) -> plotting.Pict
         if rows
         else ""
     )
-    alt = f"Template: {response.template}. " + "; ".join(said)
+    alt = f"Template: {response.template}. " + "; ".join(alt_parts)
     return plotting.Picture(
         f'<style>{CSS}</style><div class="rr rr-gaps" tabindex="0">'
         f"<p>Template: <code>{html.escape(response.template)}</code></p>{table}</div>",
@@ -87,7 +87,7 @@ def tagged(
     right
         The types they have, where these are known.
     """
-    rows, said = [], []
+    rows, alt_parts = [], []
     for number, words in enumerate(sentences):
         for index, word in enumerate(words):
             given = {name: types[number][index] for name, types in tags.items()}
@@ -101,14 +101,14 @@ def tagged(
             last = f"<td>{html.escape(true)}</td>" if true is not None else ""
             rows.append(f'<tr><th scope="row">{html.escape(word)}</th>{cells}{last}</tr>')
             kinds = ", ".join(f"{name}: {kind}" for name, kind in given.items())
-            said.append(f"{word} ({kinds}{f', is {true}' if true is not None else ''})")
+            alt_parts.append(f"{word} ({kinds}{f', is {true}' if true is not None else ''})")
         if number + 1 < len(sentences):
             rows.append(
                 f'<tr aria-hidden="true"><td colspan="{1 + len(tags) + (right is not None)}">&nbsp;</td></tr>'
             )
     heads = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in tags)
     heads += '<th scope="col">is</th>' if right is not None else ""
-    alt = "Words and their types: " + "; ".join(said)
+    alt = "Words and their types: " + "; ".join(alt_parts)
     under = f"<figcaption>{html.escape(caption)}</figcaption>" if caption else ""
     return plotting.Picture(
         f'<style>{CSS}</style><figure class="rr rr-figure rr-tagged" tabindex="0" '

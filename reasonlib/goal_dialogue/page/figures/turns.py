@@ -150,7 +150,7 @@ def ranking(
     order = [int(index) for index in shares.argsort()[::-1][:most]]
     if gold is not None and gold in candidates and candidates.index(gold) not in order:
         order.append(candidates.index(gold))
-    lines, said = [], []
+    lines, alt_parts = [], []
     for index in order:
         text, share = candidates[index], float(shares[index])
         mark, kind = (" ✓", ' class="rr-gold"') if text == gold else ("", "")
@@ -158,8 +158,8 @@ def ranking(
             f"<li{kind}>{html.escape(text)} ({share:.3f}){mark}"
             f'<span class="rr-bar" style="width:{100 * share:.1f}%"></span></li>'
         )
-        said.append(f"{text} ({share:.3f}){mark}")
-    alt = "Candidates by probability: " + "; ".join(said)
+        alt_parts.append(f"{text} ({share:.3f}){mark}")
+    alt = "Candidates by probability: " + "; ".join(alt_parts)
     under = f"<figcaption>{html.escape(caption)}</figcaption>" if caption else ""
     body = (
         f'<style>{CSS}</style><figure class="rr rr-figure" aria-label="{html.escape(alt)}">'

@@ -63,15 +63,15 @@ def examples(numbers: tuple[int, ...], *, unseen: bool = False) -> tuple[Mapping
     """
     split = datasets.load("simulated", 5, dialogues=1000)
     dialogues = split.oov if unseen else split.test
-    found = []
+    entries = []
     for number in numbers:
         dialogue = dialogues[number]
         call = next(turn.bot for turn in reversed(dialogue.turns) if turn.bot.startswith("api_call"))
         _, cuisine, location, people, price = call.split()
-        found.append(
+        entries.append(
             {
                 "title": f"{cuisine.capitalize()} food in {location.capitalize()}, {price}, for {people}",
                 "lines": list(user_lines(dialogue)),
             }
         )
-    return tuple(found)
+    return tuple(entries)

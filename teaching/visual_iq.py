@@ -35,8 +35,8 @@ def overlap(ours, theirs, *, union=True):
 
 
 def angle_ceiling(fold, *, groups=True):
-    seen = len({angle * fold % 360 for angle in ANGLES})
-    return seen / len(ANGLES) if groups else 1 / fold
+    count = len({angle * fold % 360 for angle in ANGLES})
+    return count / len(ANGLES) if groups else 1 / fold
 
 
 def contrast(features, h, *, axis=1):
@@ -50,10 +50,10 @@ def without_contrast(model, *, apart=True):
 
 
 def vote(candidates, *, angles=False):
-    seen = (candidates if angles else candidates[:, :, :3]).reshape(8, -1)
+    levels = (candidates if angles else candidates[:, :, :3]).reshape(8, -1)
     filled = candidates[:, :, 0] > 0
-    columns = [*seen.T.tolist(), [tuple(row) for row in filled], filled.sum(1).tolist()]
-    columns.append([tuple(row) for row in seen])
+    columns = [*levels.T.tolist(), [tuple(row) for row in filled], filled.sum(1).tolist()]
+    columns.append([tuple(row) for row in levels])
     agree = sum(np.array([[a == b for b in column] for a in column]).sum(1) for column in columns)
     return int(agree.argmax()) if not angles else int(agree.argmin())
 

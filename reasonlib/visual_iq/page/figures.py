@@ -252,7 +252,7 @@ def example(problems: Problems, index: int = 0, *, look: int = 1) -> Picture:
     configuration, panels, target = _problem_at(problems, index)
     layout = CONFIGURATIONS[configuration]
     tags, kinds = _marks(target, None, True)
-    seen = panels[look]
+    panel = panels[look]
     name = f"context panel {look + 1}" if look < CONTEXT else f"candidate {look - CONTEXT + 1}"
     inner = (
         '<div class="rr-iq-board">'
@@ -262,9 +262,9 @@ def example(problems: Problems, index: int = 0, *, look: int = 1) -> Picture:
         + f'<p class="rr-iq-tag" style="text-align:left;padding:.7rem 0 1rem">{_key()}</p>'
         + '<div class="rr-iq-board" style="align-items:flex-start">'
         + f'<div style="flex:0 1 11rem"><p class="rr-iq-title">{name[0].upper()}{name[1:]}</p>'
-        + card(panel_svg(configuration, seen, over=_numbered(configuration, seen)))
+        + card(panel_svg(configuration, panel, over=_numbered(configuration, panel)))
         + '</div><div style="flex:1 1 17rem;overflow-x:auto"><p class="rr-iq-title">Its slots</p>'
-        + f"{_table(configuration, seen)}</div></div>"
+        + f"{_table(configuration, panel)}</div></div>"
     )
     right = describe(configuration, panels[CONTEXT + target])
     rules = " ".join(f"{line}." for line in rules_in_words(problems, index))

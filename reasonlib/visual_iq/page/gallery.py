@@ -72,9 +72,11 @@ def errors(
             + _choices(configuration, panels[CONTEXT:], tags, kinds)
             + f'</div><p style="font-size:.88em;padding-top:.6rem">{html.escape(rules)}</p></div>'
         )
-    counted = np.bincount(problems.configuration[wrong].astype(int), minlength=len(CONFIGURATIONS))
+    error_counts = np.bincount(problems.configuration[wrong].astype(int), minlength=len(CONFIGURATIONS))
     names = ", ".join(
-        f"{layout.title} {number}" for layout, number in zip(CONFIGURATIONS, counted, strict=True) if number
+        f"{layout.title} {number}"
+        for layout, number in zip(CONFIGURATIONS, error_counts, strict=True)
+        if number
     )
     alt = f"{len(wrong)} of {len(problems)} answers are wrong ({names}); {min(most, len(wrong))} are drawn."
     return picture("".join(parts), alt=alt, caption=alt)

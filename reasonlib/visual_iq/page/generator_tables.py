@@ -38,10 +38,10 @@ def compare_with_public(number: int = 2000, *, seed: int = 0) -> pd.DataFrame:
     lines = []
     for layout in CONFIGURATIONS:
         drawn = {name: simulate(layout.key, number, seed=seed, answers=name) for name in DISTRACTORS}
-        apart = simulator_fit.compare(simulator_fit.question_table(drawn["raven"]), theirs["questions"])
+        distances = simulator_fit.compare(simulator_fit.question_table(drawn["raven"]), theirs["questions"])
         line: dict[str, Any] = {"layout": layout.title}
         for label, words in (("rules", ("rule", "step")), ("levels", ("number", "type", "size", "colour"))):
-            matches = [comparison for comparison in apart if comparison.measure.split()[1] in words]
+            matches = [comparison for comparison in distances if comparison.measure.split()[1] in words]
             line[f"{label}, distance"] = np.mean([comparison.distance for comparison in matches])
             line[f"{label}, by chance"] = np.mean([comparison.chance for comparison in matches])
         for name, problems in drawn.items():
@@ -71,7 +71,7 @@ def naive_bayes_accuracy(number: int = 1000, *, seed: int = 0) -> pd.DataFrame:
     lines = {}
     for name in DISTRACTORS:
         solved: dict[str, float] = {}
-        motley: dict[bool, list[ndarray]] = {True: [], False: []}
+        is_mixed: dict[bool, list[ndarray]] = {True: [], False: []}
         for layout in CONFIGURATIONS:
             drawn = simulate(layout.key, 4 * number, seed=seed, answers=name)
             test_set = drawn[-number:]
@@ -80,11 +80,11 @@ def naive_bayes_accuracy(number: int = 1000, *, seed: int = 0) -> pd.DataFrame:
             )
             for indices, shown in naive_bayes.candidate_features(drawn):
                 answers = np.arange(shown.shape[1]) == drawn.target[indices, None]
-                for right, parts in motley.items():
-                    several = shown[(shown[..., 0] > 1) & (answers == right)]
-                    parts.append(several[:, -1] == naive_bayes.MIXED)
+                for right, parts in is_mixed.items():
+                    multiple = shown[(shown[..., 0] > 1) & (answers == right)]
+                    parts.append(multiple[:, -1] == naive_bayes.MIXED)
         shares = {"all": float(np.mean(list(solved.values()))), **solved}
-        for right, parts in motley.items():
+        for right, parts in is_mixed.items():
             shares[f"mixed colours, {'right' if right else 'wrong'}"] = float(np.concatenate(parts).mean())
         lines[ANSWER_SETS[name]] = {label: percentage(share) for label, share in shares.items()}
     return pd.DataFrame(lines).T.rename_axis("solved, %")

@@ -73,13 +73,13 @@ def panel_svg(
         Left, top, right and bottom inside another SVG element.
     """
     words = describe(configuration, entities) if label is None else label
-    seen = f'role="img" aria-label="{html.escape(words)}"' if words else 'aria-hidden="true"'
+    aria = f'role="img" aria-label="{html.escape(words)}"' if words else 'aria-hidden="true"'
     viewport = ""
     if box is not None:
         left, top, right, bottom = box
         viewport = f' x="{left:g}" y="{top:g}" width="{right - left:g}" height="{bottom - top:g}"'
     return (
-        f'<svg class="rr-iq-panel"{viewport} viewBox="0 0 {CANVAS} {CANVAS}" {seen}>'
+        f'<svg class="rr-iq-panel"{viewport} viewBox="0 0 {CANVAS} {CANVAS}" {aria}>'
         f'<rect width="{CANVAS}" height="{CANVAS}" fill="#fff"/>'
         f"{drawn(configuration, entities)}"
         f'<rect class="rr-iq-dim" width="{CANVAS}" height="{CANVAS}" fill="none"/>{over}</svg>'

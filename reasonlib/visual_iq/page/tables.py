@@ -276,15 +276,15 @@ def i_raven_table() -> pd.DataFrame:
     if summary is not None:
         stale = ", stale" if ours.stale else ""
         lines.append(("row predictor", summary.mean, f"here, {ours.scale} scale{stale}"))
-    seen = records.best("visual_iq/pipeline", "relational", data="i-raven")
-    summary = seen.summary("accuracy") if seen else None
-    if seen is not None and summary is not None:
-        count = int(seen.records[-1].metrics["problems"] or 0)
+    group = records.best("visual_iq/pipeline", "relational", data="i-raven")
+    summary = group.summary("accuracy") if group else None
+    if group is not None and summary is not None:
+        count = int(group.records[-1].metrics["problems"] or 0)
         lines.append(
             (
                 "row predictor, from pictures",
                 summary.mean,
-                f"here, {count:,} problems, {seen.scale} scale{', stale' if seen.stale else ''}",
+                f"here, {count:,} problems, {group.scale} scale{', stale' if group.stale else ''}",
             )
         )
     lines.sort(key=lambda line: line[1])

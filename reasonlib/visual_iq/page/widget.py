@@ -188,9 +188,9 @@ class Playground(Form):
             return
         self.problem = drawn[[int(np.flatnonzero(fits)[0])]]
         rules = "".join(f"<li>{escape(line)}.</li>" for line in rules_in_words(self.problem))
-        counted, target = count_votes(self.problem)[0], int(self.problem.target[0])
+        votes, target = count_votes(self.problem)[0], int(self.problem.target[0])
         chosen = int(majority_vote(self.problem)[0])
-        tied = int((counted == counted.max()).sum())
+        tied = int((votes == votes.max()).sum())
         how = (
             f"one of {tied} with equally many votes, drawn at random"
             if tied > 1
@@ -202,7 +202,7 @@ class Playground(Form):
             f"look at the matrix, chooses {chosen + 1} ({how}): <b>{verdict}</b>. "
             "The numbers under the candidates are their votes.</p>"
         )
-        picture = figures.puzzle(self.problem, answer=True, chosen=chosen, scores=counted)
+        picture = figures.puzzle(self.problem, answer=True, chosen=chosen, scores=votes)
         self.result.value = picture._repr_html_() + message
 
 

@@ -148,13 +148,13 @@ def check_angle_ceiling(answer: Callable[..., Any], seed: int) -> None:
     shapes = {fold: f"a {name}" for name, fold in FOLDS.items() if fold is not None}  # a circle has no angle
     shapes |= {fold: "a shape" for fold in random.Random(seed).sample([*range(7, 25), 1, 2], 6)}
     for fold, name in shapes.items():
-        seen = {(angle * fold) % 360 for angle in ANGLES}
+        angles = {(angle * fold) % 360 for angle in ANGLES}
         expect_close(
             answer(fold),
-            len(seen) / len(ANGLES),
-            f"for {name} with {fold} turns, {len(seen)} of the 8 angles look different",
+            len(angles) / len(ANGLES),
+            f"for {name} with {fold} turns, {len(angles)} of the 8 angles look different",
             wrong={
-                "that is how many look different: divide by the number of angles": float(len(seen)),
+                "that is how many look different: divide by the number of angles": float(len(angles)),
                 "the turn is 360 / fold, not fold": len({angle % fold for angle in ANGLES}) / len(ANGLES),
                 f"for {name} with {fold} turns, not every fold of 8 angles looks alike: turn each angle and "
                 "compare": 1 / fold,

@@ -122,7 +122,7 @@ def puzzles(
         raise ValueError(f"bits must be 8 or 16, got {bits}")
     first = next(iter(problems.values()))[:1]
     static, words = _static(first, _rounded(next(iter(named.values())), bits))
-    abouts = {name: _about(model, origins.get(name, "")) for name, model in named.items()}
+    descriptions = {name: _about(model, origins.get(name, "")) for name, model in named.items()}
     return live.figure(
         "play",
         label="Solve puzzles against a reasoner",
@@ -138,14 +138,14 @@ def puzzles(
                 {
                     "kind": type(model).__name__,
                     "name": name,
-                    "about": abouts[name],
+                    "about": descriptions[name],
                     "sizes": _sizes(model),
                 }
                 for name, model in named.items()
             ],
         },
         models={name: live.pack_weights(model.state_dict(), bits=bits) for name, model in named.items()},
-        about=next(iter(abouts.values())),
+        about=next(iter(descriptions.values())),
         offer="With scripts you can solve puzzles yourself, and see the model solve them beside you.",
     )
 
@@ -160,9 +160,9 @@ def _shipped(name: str | None) -> tuple[dict[str, Model], dict[str, str]]:
     for key in chosen:
         shipped = load_pretrained(key)
         title = "Row predictor" if isinstance(shipped.model, Relational) else "Source's reasoner"
-        learnt = re.search(r"--data (\S+)", str(shipped.provenance.get("command", "")))
-        if learnt:
-            trained = ANSWER_SETS.get(learnt[1], learnt[1])
+        match = re.search(r"--data (\S+)", str(shipped.provenance.get("command", "")))
+        if match:
+            trained = ANSWER_SETS.get(match[1], match[1])
             title = f"{title} ({trained})"
             origins[title] = f", trained on {trained}"
         models[title] = shipped.model

@@ -27,12 +27,12 @@ COUNT = 100  # problems of each call beside the peer
 MANY = 500  # problems of each call where ours are alone
 
 
-def say(what, ours, theirs):
+def say(label, ours, theirs):
     """Print rates and their ratio, where there is something to print."""
     if not ours.clock or not theirs.clock:
         return
     ratio = median(theirs.processor) / theirs.count / median(ours.processor) * ours.count
-    print_rates(what, ours=ours, other=theirs)
+    print_rates(label, ours=ours, other=theirs)
     print(f"    ratio of processor times {ratio:.0f}", flush=True)
 
 
@@ -60,16 +60,16 @@ def drawn(key, count=COUNT):
 def plainly(configuration, entities):
     """Panels put together one by one: the same sprites, without drawing many at once."""
     images = np.full((len(configuration), 160, 160), 255, dtype=np.uint8)
-    for image, which, slots in zip(images, configuration, entities, strict=True):
-        for place, held in zip(POSITION_OF[which], slots, strict=True):
-            if place >= 0 and held[0]:
-                sprites = render._sprites(int(place))
+    for image, index, slots in zip(images, configuration, entities, strict=True):
+        for position, levels in zip(POSITION_OF[index], slots, strict=True):
+            if position >= 0 and levels[0]:
+                sprites = render._sprites(int(position))
                 view = image[sprites.window]
-                picture = sprites.take(held[None])[0]
+                picture = sprites.take(levels[None])[0]
                 view[picture < 255] = picture[picture < 255]
-        if CONFIGURATIONS[which].structure == "Left_Right":
+        if CONFIGURATIONS[index].structure == "Left_Right":
             image[:, 80] = 0
-        elif CONFIGURATIONS[which].structure == "Up_Down":
+        elif CONFIGURATIONS[index].structure == "Up_Down":
             image[80] = 0
     return images
 
@@ -100,9 +100,9 @@ def over_cores():
     with tempfile.TemporaryDirectory() as folder:
 
         def written(workers):
-            place = Path(folder) / str(SEED())
-            corpus_writer.write(problems, place, workers=workers)
-            shutil.rmtree(place)
+            path = Path(folder) / str(SEED())
+            corpus_writer.write(problems, path, workers=workers)
+            shutil.rmtree(path)
 
         yield (f"write {MANY} problems, {cores} workers", "one", lambda: written(cores), lambda: written(1))
 
@@ -138,13 +138,13 @@ class Peer:
     """The other generator in a process of its own."""
 
     def __init__(self, folder, out):
-        one = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+        single_threaded = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
         self.process = subprocess.Popen(
             [os.environ.get("REASONLIB_PEER_RAVEN_PYTHON", sys.executable), "-c", DRIVER, folder, out],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=os.environ | one,
+            env=os.environ | single_threaded,
         )
         self.runs = self.process.stdout.readline().strip() == "ready"
 

@@ -12,18 +12,18 @@ from reasonlib.visual_iq.data.example import ANGLES
 
 def row_rules(rows, *, both=True):
     chosen = rows if both else rows[:1]
-    found = set()
+    rules = set()
     if all(len(set(row)) == 1 for row in chosen):
-        found.add("constant")
+        rules.add("constant")
     steps = {step for a, b, c in chosen for step in (b - a, c - b)}
     if len(steps) == 1 and 0 not in steps:
-        found.add("progression")
+        rules.add("progression")
     if all(a + b == c for a, b, c in chosen) or all(a - b == c for a, b, c in chosen):
-        found.add("arithmetic")
+        rules.add("arithmetic")
     first, second = rows
     if len(set(first)) == 3 and set(first) == set(second) and first != second:
-        found.add("distribute three")
-    return found
+        rules.add("distribute three")
+    return rules
 
 
 def overlap(ours, theirs, *, union=True):
@@ -35,8 +35,8 @@ def overlap(ours, theirs, *, union=True):
 
 
 def angle_ceiling(fold, *, groups=True):
-    seen = len({angle * fold % 360 for angle in ANGLES})
-    return seen / len(ANGLES) if groups else 1 / fold
+    count = len({angle * fold % 360 for angle in ANGLES})
+    return count / len(ANGLES) if groups else 1 / fold
 
 
 def contrast(features, h, *, axis=1):
@@ -50,10 +50,10 @@ def without_contrast(model, *, apart=True):
 
 
 def vote(candidates, *, angles=False):
-    seen = (candidates if angles else candidates[:, :, :3]).reshape(8, -1)
+    levels = (candidates if angles else candidates[:, :, :3]).reshape(8, -1)
     filled = candidates[:, :, 0] > 0
-    columns = [*seen.T.tolist(), [tuple(row) for row in filled], filled.sum(1).tolist()]
-    columns.append([tuple(row) for row in seen])
+    columns = [*levels.T.tolist(), [tuple(row) for row in filled], filled.sum(1).tolist()]
+    columns.append([tuple(row) for row in levels])
     agree = sum(np.array([[a == b for b in column] for a in column]).sum(1) for column in columns)
     return int(agree.argmax()) if not angles else int(agree.argmin())
 
@@ -61,15 +61,15 @@ def vote(candidates, *, angles=False):
 def border(problems, seed, *, carriers=3, alike=True):
     draw = np.random.default_rng(seed)
     levels = np.zeros((len(problems), 16), dtype=int)
-    for one, target in enumerate(problems.target):
+    for index, target in enumerate(problems.target):
         three = draw.permutation(4)[:3]
         turn = draw.choice([1, 2])
         square = np.stack([np.roll(three, turn * row) for row in range(3)]).ravel()
         others = draw.permutation([c for c in range(8) if c != target])
-        levels[one, :8] = square[:8]
-        levels[one, [8 + target, *(8 + others[:carriers])]] = square[8]
+        levels[index, :8] = square[:8]
+        levels[index, [8 + target, *(8 + others[:carriers])]] = square[8]
         wrong = [level for level in range(4) if level != square[8]]
-        levels[one, 8 + others[carriers:]] = draw.choice(wrong, None if alike else 7 - carriers)
+        levels[index, 8 + others[carriers:]] = draw.choice(wrong, None if alike else 7 - carriers)
     return levels
 
 
@@ -229,22 +229,22 @@ def panel_by_panel(entities, configuration):
 
 def one_rule(rows, order=("constant", "progression", "arithmetic", "distribute three")):
     """Stop at the first rule that fits."""
-    found = row_rules(rows)
-    return {next(rule for rule in order if rule in found)} if found else set()
+    rules = row_rules(rows)
+    return {next(rule for rule in order if rule in rules)} if rules else set()
 
 
 def mixed_arithmetic(rows):
-    found = row_rules(rows)
+    rules = row_rules(rows)
     if all(a + b == c or a - b == c for a, b, c in rows):
-        found.add("arithmetic")
-    return found
+        rules.add("arithmetic")
+    return rules
 
 
 def any_order(rows):
-    found = row_rules(rows)
+    rules = row_rules(rows)
     if len(set(rows[0])) == 3 and set(rows[0]) == set(rows[1]):
-        found.add("distribute three")
-    return found
+        rules.add("distribute three")
+    return rules
 
 
 def unclipped(ours, theirs):
@@ -296,11 +296,11 @@ def rows_repeat(problems, seed):
 def first_four(problems, seed):
     """Let the first candidates carry the right level, not drawn ones."""
     levels = border(problems, seed)
-    for one, target in enumerate(problems.target):
-        right = levels[one, 8 + target]
+    for index, target in enumerate(problems.target):
+        right = levels[index, 8 + target]
         carry = [target, *[c for c in range(8) if c != target][:3]]
-        levels[one, 8:] = (right + 1) % 4
-        levels[one, [8 + c for c in carry]] = right
+        levels[index, 8:] = (right + 1) % 4
+        levels[index, [8 + c for c in carry]] = right
     return levels
 
 

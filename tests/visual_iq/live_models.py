@@ -58,7 +58,7 @@ def few(each=2):
 
 
 def only(problems, index):
-    return {name: one[index] for name, one in problems.items()}
+    return {name: problem_set[index] for name, problem_set in problems.items()}
 
 
 def data_of(figure):

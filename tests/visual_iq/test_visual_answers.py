@@ -22,8 +22,8 @@ def key(request):
 
 def changes(problems):
     """How many attributes of the answer each of the wrong candidates has otherwise: (N, 7)."""
-    told = np.stack(list(modified_attributes(problems).values())).sum(0)
-    return told[np.arange(8) != problems.target[:, None]].reshape(-1, 7)
+    modified = np.stack(list(modified_attributes(problems).values())).sum(0)
+    return modified[np.arange(8) != problems.target[:, None]].reshape(-1, 7)
 
 
 def test_raven_changes_one_attribute(key):
@@ -37,10 +37,10 @@ def test_raven_changes_one_attribute(key):
 
 def test_i_raven_makes_all_eight_combinations(key):
     problems = simulate(key, NUMBER, seed=8, answers="i-raven")
-    told = np.stack(list(modified_attributes(problems).values()))  # (attributes, N, 8)
+    modified = np.stack(list(modified_attributes(problems).values()))  # (attributes, N, 8)
     if key in SINGLE:
-        assert (np.sort(told.sum(0), axis=1) == [0, 1, 1, 1, 2, 2, 2, 3]).all()
-        assert np.isin(told.sum(2), (0, 4)).all()
+        assert (np.sort(modified.sum(0), axis=1) == [0, 1, 1, 1, 2, 2, 2, 3]).all()
+        assert np.isin(modified.sum(2), (0, 4)).all()
 
 
 def test_every_value_of_i_raven_stands_in_four_candidates():
@@ -73,12 +73,12 @@ def test_wrong_levels_are_within_the_ranges(key, name):
     problems = simulate(key, NUMBER, seed=8, answers=name)
     configuration = CONFIGURATIONS[problems.configuration[0]]
     candidates = problems.entities[:, 8:]
-    for component, place in zip(configuration.components, configuration.component_slices, strict=True):
-        filled = candidates[:, :, place, 0] > 0
+    for component, slots in zip(configuration.components, configuration.component_slices, strict=True):
+        filled = candidates[:, :, slots, 0] > 0
         assert filled.sum(2).min() >= component.number[0]
         assert filled.sum(2).max() <= component.number[1]
         for group in (1, 2, 3):
-            levels = candidates[:, :, place, group - 1][filled]
+            levels = candidates[:, :, slots, group - 1][filled]
             low, high = root_range(component, group)
             assert levels.min() >= low
             assert levels.max() <= high
@@ -102,8 +102,8 @@ def rule(governed, kind=1):
     ],
 )
 def test_what_can_be_wrong(rules, uniformity, expected):
-    found = count_alternatives(1, rules, np.full((1, 1), uniformity), [np.array([2])])
-    assert found[0, 0].tolist() == expected
+    counts = count_alternatives(1, rules, np.full((1, 1), uniformity), [np.array([2])])
+    assert counts[0, 0].tolist() == expected
     assert len(expected) == len(MODIFIABLE)
 
 

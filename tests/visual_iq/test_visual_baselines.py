@@ -56,9 +56,9 @@ def grey(values):
 @pytest.mark.parametrize("name", small_models())
 def test_eight_scores_a_problem_from_bytes_or_floats(name):
     model, images = small_models()[name].eval(), pictures(2)
-    said = model(images)
-    assert said.logits.shape == (2, 8) and said.logits.dtype == torch.float32
-    assert torch.equal(said.logits, model(images.float()).logits)
+    output = model(images)
+    assert output.logits.shape == (2, 8) and output.logits.dtype == torch.float32
+    assert torch.equal(output.logits, model(images.float()).logits)
 
 
 def test_pictures_of_another_shape_are_refused():
@@ -88,7 +88,7 @@ def test_sizes_of_the_published_models():
 def test_an_lstm_reads_sixteen_panels_in_their_order():
     """Beside the gates of Hochreiter and Schmidhuber (1997), panel by panel."""
     model, images = unsettle(PanelLSTM(3, 5, SIZE)), pictures(2)
-    said = model(images)
+    output = model(images)
     read = model.lstm
     state = cell = torch.zeros(2, 5)
     for panel in range(16):
@@ -97,20 +97,20 @@ def test_an_lstm_reads_sixteen_panels_in_their_order():
         let_in, forget, candidate, let_out = gates.chunk(4, 1)
         cell = forget.sigmoid() * cell + let_in.sigmoid() * candidate.tanh()
         state = let_out.sigmoid() * cell.tanh()
-        torch.testing.assert_close(said.states[:, panel], state)
-    torch.testing.assert_close(said.logits, model.head(state))
+        torch.testing.assert_close(output.states[:, panel], state)
+    torch.testing.assert_close(output.logits, model.head(state))
 
 
 def test_one_candidate_at_a_time_is_nine_panels_read_from_the_start():
     model, images = unsettle(CandidateLSTM(3, 5, SIZE)), pictures(2)
-    said = model(images)
+    output = model(images)
     for candidate in range(8):
         nine = torch.cat([images[:, :8], images[:, 8 + candidate, None]], 1)
         seen = torch.stack([model.backbone(nine[:, panel, None].float()) for panel in range(9)], 1)
         states, _ = model.lstm(seen)
-        torch.testing.assert_close(said.logits[:, candidate], model.score(states[:, -1])[:, 0])
-        torch.testing.assert_close(said.states[:, 8 + candidate], states[:, -1])
-    torch.testing.assert_close(said.states[:, :8], states[:, :8])
+        torch.testing.assert_close(output.logits[:, candidate], model.score(states[:, -1])[:, 0])
+        torch.testing.assert_close(output.states[:, 8 + candidate], states[:, -1])
+    torch.testing.assert_close(output.states[:, :8], states[:, :8])
 
 
 def test_the_cnn_in_plain_steps():
@@ -159,9 +159,9 @@ def test_blind_cnn_judges_differences_from_the_mean():
     model, images = unsettle(BlindCNN(3, 6, SIZE)), pictures(2)
     seen = torch.stack([model.backbone(images[:, 8 + c, None].float()) for c in range(8)], 1)
     features = seen - seen.mean(1, keepdim=True)
-    said = model(images)
-    torch.testing.assert_close(said.features, features)
-    torch.testing.assert_close(said.logits, model.score(features)[..., 0])
+    output = model(images)
+    torch.testing.assert_close(output.features, features)
+    torch.testing.assert_close(output.logits, model.score(features)[..., 0])
 
 
 # What they are blind to
@@ -169,10 +169,10 @@ def test_blind_cnn_judges_differences_from_the_mean():
 
 @pytest.mark.parametrize("name", ["blind cnn", "blind resnet"])
 def test_blind_models_never_see_the_context(name):
-    model, one = small_models()[name].eval(), pictures(2)
-    other = torch.cat([pictures(2)[:, :8], one[:, 8:]], 1)
-    assert torch.equal(model(one).logits, model(other).logits)
-    assert not torch.equal(model(one).logits, model(pictures(2)).logits)
+    model, images = small_models()[name].eval(), pictures(2)
+    other = torch.cat([pictures(2)[:, :8], images[:, 8:]], 1)
+    assert torch.equal(model(images).logits, model(other).logits)
+    assert not torch.equal(model(images).logits, model(pictures(2)).logits)
 
 
 @pytest.mark.parametrize("name", ["lstm by candidate", "blind cnn"])

@@ -19,22 +19,22 @@ def some_boxes(*shape, seed=0, side=100.0):
 # Overlap and coding -----------------------------------------------------------------------------------------
 
 
-def plain_iou(one, other):
-    wide = min(one[2], other[2]) - max(one[0], other[0])
-    high = min(one[3], other[3]) - max(one[1], other[1])
+def plain_iou(first, second):
+    wide = min(first[2], second[2]) - max(first[0], second[0])
+    high = min(first[3], second[3]) - max(first[1], second[1])
     both = max(wide, 0) * max(high, 0)
-    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (one, other)]
+    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (first, second)]
     return both / (sum(areas) - both)
 
 
 def test_overlap_is_that_of_a_plain_transcription():
     boxes, others = some_boxes(2, 5), some_boxes(2, 7, seed=1)
-    found = iou(boxes, others)
-    assert found.shape == (2, 5, 7)
+    overlaps = iou(boxes, others)
+    assert overlaps.shape == (2, 5, 7)
     for b in range(2):
         for i in range(5):
             for j in range(7):
-                assert found[b, i, j].item() == pytest.approx(
+                assert overlaps[b, i, j].item() == pytest.approx(
                     plain_iou(boxes[b, i].tolist(), others[b, j].tolist()), abs=1e-5
                 )
 
@@ -50,8 +50,8 @@ def test_a_box_overlaps_itself_wholly_and_a_distant_one_not_at_all():
 def test_coding_is_that_of_the_source():
     anchor, box = torch.tensor([[10.0, 20.0, 30.0, 60.0]]), torch.tensor([[15.0, 20.0, 55.0, 40.0]])
     x, y, w, h, xa, ya, wa, ha = 35, 30, 40, 20, 20, 40, 20, 40
-    wanted = [(x - xa) / wa, (y - ya) / ha, np.log(w / wa), np.log(h / ha)]
-    assert np.allclose(encode(box, anchor)[0], wanted)
+    expected = [(x - xa) / wa, (y - ya) / ha, np.log(w / wa), np.log(h / ha)]
+    assert np.allclose(encode(box, anchor)[0], expected)
 
 
 def test_coding_there_and_back_returns_the_box():
@@ -74,7 +74,7 @@ def test_clipped_boxes_lie_on_the_canvas_and_keep_a_pixel():
 
 def plain_nms(boxes, scores, threshold):
     keep = np.zeros(len(boxes), dtype=bool)
-    for index in sorted(range(len(boxes)), key=lambda one: (-scores[one], one)):
+    for index in sorted(range(len(boxes)), key=lambda candidate: (-scores[candidate], candidate)):
         if all(plain_iou(boxes[index], boxes[other]) <= threshold for other in np.flatnonzero(keep)):
             keep[index] = True
     return keep
@@ -120,8 +120,8 @@ def test_roi_align_is_grid_sample_averaged_over_bins(points):
     generator = torch.Generator().manual_seed(2)
     features, bins, stride = torch.randn(2, 3, 12, 16, generator=generator), 4, 8
     boxes, panel = some_boxes(9, side=110) - 4, torch.tensor([0, 1, 0, 1, 1, 0, 0, 1, 0])
-    found = roi_align([features], [stride], boxes, panel, bins=bins, points=points)
-    assert found.shape == (9, 3, bins, bins)
+    pooled = roi_align([features], [stride], boxes, panel, bins=bins, points=points)
+    assert pooled.shape == (9, 3, bins, bins)
     step = (torch.arange(bins * points) + 0.5) / (bins * points)
     for number, box in enumerate(boxes):
         x, y = (box[axis] + step * (box[axis + 2] - box[axis]) for axis in (0, 1))
@@ -131,22 +131,22 @@ def test_roi_align_is_grid_sample_averaged_over_bins(points):
         read = functional.grid_sample(
             features[panel[number]][None], grid[None], padding_mode="border", align_corners=False
         )
-        assert torch.allclose(found[number], functional.avg_pool2d(read, points)[0], atol=1e-5)
+        assert torch.allclose(pooled[number], functional.avg_pool2d(read, points)[0], atol=1e-5)
 
 
 def test_each_box_is_read_from_its_level():
     pyramid = [torch.full((2, 1, 40 // 2**level, 40 // 2**level), 10.0 + level) for level in range(3)]
     boxes = torch.tensor([[5.0, 5, 25, 25], [0, 0, 70, 70], [0, 0, 150, 150]])
     assert level_of(boxes, (4, 8, 16), 7).tolist() == [0, 1, 2]
-    found = roi_align(pyramid, (4, 8, 16), boxes, torch.tensor([1, 0, 1]))
-    assert torch.allclose(found, torch.tensor([10.0, 11, 12])[:, None, None, None].expand(3, 1, 7, 7))
+    pooled = roi_align(pyramid, (4, 8, 16), boxes, torch.tensor([1, 0, 1]))
+    assert torch.allclose(pooled, torch.tensor([10.0, 11, 12])[:, None, None, None].expand(3, 1, 7, 7))
 
 
 def test_a_ramp_is_read_as_a_ramp_and_gradients_reach_what_was_read():
     ramp = (torch.arange(20.0) * 4 + 2).expand(1, 1, 20, 20).clone().requires_grad_()  # value = x in pixels
-    found = roi_align([ramp], [4], torch.tensor([[10.0, 10, 38, 38]]), torch.tensor([0]))
-    assert torch.allclose(found[0, 0, 0], 10 + 4 * (torch.arange(7) + 0.5), atol=1e-4)
-    found.sum().backward()
+    pooled = roi_align([ramp], [4], torch.tensor([[10.0, 10, 38, 38]]), torch.tensor([0]))
+    assert torch.allclose(pooled[0, 0, 0], 10 + 4 * (torch.arange(7) + 0.5), atol=1e-4)
+    pooled.sum().backward()
     touched = ramp.grad[0, 0].nonzero()
     assert ramp.grad.sum().item() == pytest.approx(49, rel=1e-5)
     assert touched.min() >= 1 and touched.max() <= 10
@@ -175,19 +175,19 @@ def test_matching_goes_by_overlap():
     objects = torch.tensor([[0.0, 0, 10, 10], [20, 20, 30, 30], [0, 0, 10, 10]])
     present = torch.tensor([True, True, False])
     boxes = torch.tensor([[0.0, 0, 10, 9], [0, 0, 10, 4], [50, 50, 60, 60], [24, 24, 40, 40]])
-    found = match(boxes, objects, present, low=0.3, high=0.6)
-    assert found.object[:2].tolist() == [0, 0]
-    assert found.positive.tolist() == [True, False, False, False]
-    assert found.negative.tolist() == [False, False, True, True]
+    matches = match(boxes, objects, present, low=0.3, high=0.6)
+    assert matches.object[:2].tolist() == [0, 0]
+    assert matches.positive.tolist() == [True, False, False, False]
+    assert matches.negative.tolist() == [False, False, True, True]
     every = match(boxes, objects, present, low=0.3, high=0.6, every=True)
     assert every.positive.tolist() == [True, False, False, True] and every.object[3] == 1
 
 
 def test_absent_objects_match_nothing():
-    found = match(
+    matches = match(
         some_boxes(5), some_boxes(5), torch.zeros(5, dtype=torch.bool), low=0.3, high=0.6, every=True
     )
-    assert not found.positive.any() and found.negative.all()
+    assert not matches.positive.any() and matches.negative.all()
 
 
 def test_samples_are_balanced_and_drawn_from_the_right_side():

@@ -30,10 +30,14 @@ def pictures(problems):
 
 
 def test_scores_rules_and_what_is_common():
-    said = small()(pictures(2))
-    assert said.logits.shape == (2, 8) and said.rules.shape == (2, 3, 2) and said.features.shape == (2, 8, 16)
-    assert [tuple(common.shape) for common in said.common] == [(2, 4, 6, 6), (2, 8, 3, 3)]
-    torch.testing.assert_close(said.rules.sum(2), torch.ones(2, 3))
+    output = small()(pictures(2))
+    assert (
+        output.logits.shape == (2, 8)
+        and output.rules.shape == (2, 3, 2)
+        and output.features.shape == (2, 8, 16)
+    )
+    assert [tuple(common.shape) for common in output.common] == [(2, 4, 6, 6), (2, 8, 3, 3)]
+    torch.testing.assert_close(output.rules.sum(2), torch.ones(2, 3))
 
 
 def test_size_of_the_published_model():
@@ -85,7 +89,7 @@ def plain(images, model):
     columns = line(p[0] + p[3] + p[6], infer.columns) + line(p[1] + p[4] + p[7], infer.columns)
     gathered = (rows + columns).mean((2, 3))
     rules = (gathered @ infer.classifier.weight.T + infer.classifier.bias).view(len(images), 3, 2).softmax(2)
-    told = sum(rules[:, a] @ infer.embed_rules.weight.T for a in range(3))
+    rule_embedding = sum(rules[:, a] @ infer.embed_rules.weight.T for a in range(3))
 
     p = [see(images[:, panel], model.backbone) for panel in range(16)]
     x = []
@@ -97,25 +101,25 @@ def plain(images, model):
             + sum(line(sum(p[i] for i in column), model.columns) for column in columns)
         )
     for contrast, block in zip(model.contrasts, model.blocks, strict=True):
-        rule = mlp(told, contrast.translate)[:, :, None, None].expand(-1, -1, *x[0].shape[2:])
+        rule = mlp(rule_embedding, contrast.translate)[:, :, None, None].expand(-1, -1, *x[0].shape[2:])
         common = norm(conv(torch.cat([sum(x), rule], 1), contrast.convolution, padding=1), contrast.norm)
         changed = []
-        for one in x:
-            one = one - common
-            hidden = norm(conv(one, block.change[0], stride=2, padding=1), block.change[1]).clamp(min=0)
+        for candidate in x:
+            candidate = candidate - common
+            hidden = norm(conv(candidate, block.change[0], stride=2, padding=1), block.change[1]).clamp(min=0)
             change = norm(conv(hidden, block.change[3], padding=1), block.change[4])
-            beside = norm(conv(one, block.shortcut[0], stride=2), block.shortcut[1])
+            beside = norm(conv(candidate, block.shortcut[0], stride=2), block.shortcut[1])
             changed.append((beside + change).clamp(min=0))
         x = changed
-    return torch.cat([mlp(one.mean((2, 3)), model.score) for one in x], 1), rules
+    return torch.cat([mlp(candidate.mean((2, 3)), model.score) for candidate in x], 1), rules
 
 
 def test_the_published_equations_written_out():
     model, images = unsettle(small()), pictures(2)
-    said = model(images)
+    output = model(images)
     logits, rules = plain(images, model)
-    torch.testing.assert_close(said.rules, rules)
-    torch.testing.assert_close(said.logits, logits, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(output.rules, rules)
+    torch.testing.assert_close(output.logits, logits, rtol=1e-4, atol=1e-4)
 
 
 def test_sums_of_rows_and_columns_by_hand():
@@ -131,11 +135,11 @@ def test_sums_of_rows_and_columns_by_hand():
 
 
 def test_contrast_takes_the_same_from_every_candidate():
-    contrast, x, told = RuleContrast(3, 5), torch.randn(2, 8, 3, 4, 4), torch.randn(2, 5)
-    left, common = contrast(x, told)
+    contrast, x, rule_embedding = RuleContrast(3, 5), torch.randn(2, 8, 3, 4, 4), torch.randn(2, 5)
+    left, common = contrast(x, rule_embedding)
     torch.testing.assert_close(x - left, common[:, None].expand_as(x))
     nn.init.zeros_(contrast.norm.weight)
-    torch.testing.assert_close(contrast(x, told).candidates, x)
+    torch.testing.assert_close(contrast(x, rule_embedding).candidates, x)
 
 
 def test_lines_hardly_normalise():

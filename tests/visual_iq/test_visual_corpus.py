@@ -20,7 +20,7 @@ FIELDS = ("configuration", "entities", "uniformity", "target")
 def some(*numbers):
     """Problems of each configuration, as many as are asked for."""
     return Problems.concatenate(
-        [simulate(which, count, seed=4) for which, count in enumerate(numbers) if count]
+        [simulate(configuration, count, seed=4) for configuration, count in enumerate(numbers) if count]
     )
 
 
@@ -43,12 +43,12 @@ def written(tmp_path_factory):
 
 def test_what_is_written_is_read_again(written):
     problems, folder = written
-    again = read(folder)
-    check_same(problems, again)
-    known = again.rules[..., 0] >= 0
-    assert (again.rules[known][:, 2] == 0).all()
-    assert (again.rules[~known] == -1).all()
-    assert (known == (problems.rules[..., 0] >= 0)).all()
+    loaded = read(folder)
+    check_same(problems, loaded)
+    is_known = loaded.rules[..., 0] >= 0
+    assert (loaded.rules[is_known][:, 2] == 0).all()
+    assert (loaded.rules[~is_known] == -1).all()
+    assert (is_known == (problems.rules[..., 0] >= 0)).all()
 
 
 def test_files_are_laid_out_as_released(written):
@@ -72,10 +72,10 @@ def test_parts_of_a_set_are_read(written):
 
 def test_pictures_are_the_panels(written):
     problems, folder = written
-    found = read_images(folder, "test")
+    result = read_images(folder, "test")
     chosen = problems[np.isin(np.tile(np.arange(11), 7), (8, 9))]
-    assert (found.images == render.render_problems(chosen)).all()
-    assert (found.target == chosen.target).all() and (found.configuration == chosen.configuration).all()
+    assert (result.images == render.render_problems(chosen)).all()
+    assert (result.target == chosen.target).all() and (result.configuration == chosen.configuration).all()
 
 
 def test_arrays_are_the_released_ones(written):
@@ -90,8 +90,8 @@ def test_arrays_are_the_released_ones(written):
     assert arrays["meta_matrix"].shape == (8, 9)
     for row, (rule, governed, _) in zip(arrays["meta_matrix"], rules.reshape(-1, 3), strict=True):
         assert np.flatnonzero(row[:4]).tolist() == [rule]
-        told = {0: [0, 1], 1: [0], 2: [1], 3: [2], 4: [3], 5: [4]}[governed]
-        assert np.flatnonzero(row[4:]).tolist() == told
+        expected = {0: [0, 1], 1: [0], 2: [1], 3: [2], 4: [3], 5: [4]}[governed]
+        assert np.flatnonzero(row[4:]).tolist() == expected
     assert (arrays["meta_target"] == arrays["meta_matrix"].max(0)).all()
     tree = "Scene Out_In Out Out_Center_Single / / In In_Center_Single / / / /"
     assert arrays["structure"].tolist() == tree.split()
@@ -106,14 +106,14 @@ def test_annotations_are_the_released_ones(written):
     panels = root.findall("Panels/Panel")
     boxes = render.entity_boxes(np.full(16, 6), entities)
     assert len(panels) == 16
-    for panel, held, around in zip(panels, entities, boxes, strict=True):
+    for panel, panel_entities, around in zip(panels, entities, boxes, strict=True):
         layouts = panel.findall("Struct/Component/Layout")
         assert [len(layout) - 1 for layout in layouts] == [int(layout.get("Number")) for layout in layouts]
-        told = [entity for layout in layouts for entity in layout]
-        slots = np.flatnonzero(held[:, 0])
-        for entity, slot in zip(told, slots, strict=True):
+        elements = [entity for layout in layouts for entity in layout]
+        slots = np.flatnonzero(panel_entities[:, 0])
+        for entity, slot in zip(elements, slots, strict=True):
             levels = [int(entity.get(name)) for name in ("Type", "Size", "Color", "Angle")]
-            assert levels == held[slot].tolist()
+            assert levels == panel_entities[slot].tolist()
             assert eval(entity.get("bbox")) == list(CONFIGURATIONS[6].slots[slot])
             row, column, height, width = np.array(eval(entity.get("real_bbox"))) * 160
             box = [column - width / 2, row - height / 2, column + width / 2, row + height / 2]
@@ -195,7 +195,7 @@ XML = f"<Data><Panels>{PANEL * 16}</Panels><Rules><Rule_Group id='0'>{GROUP}</Ru
 TREE = np.array(["Scene", "Singleton", "Grid", "Distribute_Four", "/", "/", "/", "/"])
 
 
-def place(folder, xml=XML, name="RAVEN_12_train", **arrays):
+def write_problem(folder, xml=XML, name="RAVEN_12_train", **arrays):
     """Make a problem as other code would; an array that is None is left out."""
     folder = folder / "distribute_four"
     folder.mkdir(parents=True, exist_ok=True)
@@ -206,14 +206,14 @@ def place(folder, xml=XML, name="RAVEN_12_train", **arrays):
 
 
 def test_a_file_by_hand(tmp_path):
-    place(tmp_path)
-    one = read(tmp_path)
-    assert one.configuration.tolist() == [1] and one.target.tolist() == [5]
-    assert one.uniformity.tolist() == [[2, -1]]
+    write_problem(tmp_path)
+    problem = read(tmp_path)
+    assert problem.configuration.tolist() == [1] and problem.target.tolist() == [5]
+    assert problem.uniformity.tolist() == [[2, -1]]
     expected = np.zeros((9, 4), int)
     expected[2], expected[1] = (3, 5, 9, 7), (5, 0, 1, 2)
-    assert (one.entities == expected).all()
-    group = one.rules[0, 0]
+    assert (problem.entities == expected).all()
+    group = problem.rules[0, 0]
     assert [RULES[rule] for rule in group[:, 0]] == [
         "arithmetic",
         "constant",
@@ -225,9 +225,11 @@ def test_a_file_by_hand(tmp_path):
 
 
 def test_older_ways_to_store_are_read(tmp_path):
-    place(tmp_path, structure=TREE.astype("S"), target=np.array([3]), image=np.ones((16, 160, 160), np.uint8))
+    write_problem(
+        tmp_path, structure=TREE.astype("S"), target=np.array([3]), image=np.ones((16, 160, 160), np.uint8)
+    )
     assert read(tmp_path).target.tolist() == [3]
-    flat = place(tmp_path, structure=None, image=np.ones((1, 16, 160, 160), np.uint8))
+    flat = write_problem(tmp_path, structure=None, image=np.ones((1, 16, 160, 160), np.uint8))
     assert read_images(flat).images.shape == (1, 16, 160, 160)
     assert read_images(flat).configuration.tolist() == [1]
 
@@ -267,16 +269,16 @@ def test_older_ways_to_store_are_read(tmp_path):
     ],
 )
 def test_what_cannot_be_used_is_said_in_one_line(tmp_path, change, message):
-    place(tmp_path, **change)
+    write_problem(tmp_path, **change)
     with pytest.raises(DataError, match=message) as raised:
         read(tmp_path)
-    told = str(raised.value)
-    assert "\n" not in told and str(tmp_path) in told
+    error_text = str(raised.value)
+    assert "\n" not in error_text and str(tmp_path) in error_text
 
 
 @pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x03\x04 cut", None])
 def test_a_corrupt_archive_is_said(tmp_path, content):
-    file = place(tmp_path)
+    file = write_problem(tmp_path)
     whole = file.read_bytes()
     file.write_bytes(whole[: len(whole) // 2] if content is None else content)
     for call in (read, read_images):
@@ -291,7 +293,7 @@ def test_what_numpy_says_of_another_file_is_not_quoted(tmp_path, monkeypatch, wo
     def load(file):
         raise ValueError(words)
 
-    file = place(tmp_path)
+    file = write_problem(tmp_path)
     file.write_bytes(b"no archive")
     monkeypatch.setattr(np, "load", load)  # as versions before and from 2 on
     for call in (read, read_images):
@@ -305,12 +307,12 @@ def test_what_numpy_says_of_another_file_is_not_quoted(tmp_path, monkeypatch, wo
     ids=["a version to come", "a password", "a method there is none of"],
 )
 def test_a_damaged_directory_of_an_archive_is_said(tmp_path, offset, value):
-    file = place(tmp_path)
+    file = write_problem(tmp_path)
     content = bytearray(file.read_bytes())
-    at = content.find(b"PK\x01\x02")
-    while at >= 0:  # each entry of the directory at the archive's end
-        content[at + offset] = value
-        at = content.find(b"PK\x01\x02", at + 4)
+    start = content.find(b"PK\x01\x02")
+    while start >= 0:  # each entry of the directory at the archive's end
+        content[start + offset] = value
+        start = content.find(b"PK\x01\x02", start + 4)
     file.write_bytes(content)
     for call in (read, read_images):
         with pytest.raises(DataError, match=r"RAVEN_12_train.npz: corrupt or no .npz of a problem"):
@@ -318,7 +320,7 @@ def test_a_damaged_directory_of_an_archive_is_said(tmp_path, offset, value):
 
 
 def test_one_array_is_no_problem(tmp_path):
-    file = place(tmp_path)
+    file = write_problem(tmp_path)
     with file.open("wb") as stream:
         np.save(stream, np.zeros(3))
     with pytest.raises(DataError, match=r"corrupt or no .npz of a problem \(not an archive of arrays\)"):
@@ -326,7 +328,7 @@ def test_one_array_is_no_problem(tmp_path):
 
 
 def test_damaged_pictures_are_said(tmp_path):
-    file = place(tmp_path)
+    file = write_problem(tmp_path)
     content = bytearray(file.read_bytes())
     content[5000] ^= 1
     file.write_bytes(content)
@@ -335,14 +337,14 @@ def test_damaged_pictures_are_said(tmp_path):
 
 
 def test_nothing_pickled_is_read(tmp_path):
-    file = place(tmp_path, target=np.array([{}], dtype=object))
+    file = write_problem(tmp_path, target=np.array([{}], dtype=object))
     with pytest.raises(DataError, match="corrupt or no"):
         read(file)
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".xml"])
 def test_a_missing_half_is_said(tmp_path, suffix):
-    file = place(tmp_path).with_suffix(suffix)
+    file = write_problem(tmp_path).with_suffix(suffix)
     file.unlink()
     with pytest.raises(DataError, match=f"RAVEN_12_train{suffix}: no such file; a problem is a pair"):
         read(tmp_path)
@@ -355,7 +357,7 @@ def test_places_without_problems_are_said(tmp_path):
         read(tmp_path)
     with pytest.raises(DataError, match="no such folder or file"):
         read(tmp_path / "nowhere")
-    place(tmp_path)
+    write_problem(tmp_path)
     with pytest.raises(DataError, match="no problem of split test here"):
         read(tmp_path, "test")
     with pytest.raises(ValueError, match="split must be one of train, valid, test, got 'all'"):

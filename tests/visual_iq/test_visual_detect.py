@@ -106,20 +106,26 @@ def test_the_same_detections_as_pytorch(run, compiled):
       return { anchors, proposals, detections };
     });"""
     model = rounded(small())
-    found_here = run(detect(), body, panels, compiled=compiled)
-    for image, ours, theirs in zip(images, found_here, model.detect(images), strict=True):
+    results = run(detect(), body, panels, compiled=compiled)
+    for image, ours, theirs in zip(images, results, model.detect(images), strict=True):
         stages = model.inspect(image)
         likely = np.sort(stages.objectness)[::-1][: len(ours["anchors"])]
-        np.testing.assert_allclose([one["score"] for one in ours["anchors"]], likely, atol=1e-3)
-        np.testing.assert_allclose([one["box"] for one in ours["proposals"]], stages.proposals, atol=0.02)
-        found = ours["detections"]
-        found.sort(key=lambda one: one["box"])
+        np.testing.assert_allclose([anchor["score"] for anchor in ours["anchors"]], likely, atol=1e-3)
+        np.testing.assert_allclose(
+            [proposal["box"] for proposal in ours["proposals"]], stages.proposals, atol=0.02
+        )
+        detections = ours["detections"]
+        detections.sort(key=lambda detection: detection["box"])
         order = np.lexsort(theirs.boxes.round(1).T[::-1])
-        assert len(found) == len(order) > 0
+        assert len(detections) == len(order) > 0
         levels = np.stack([theirs.type, theirs.size, theirs.colour, theirs.angle], -1)[order]
-        np.testing.assert_allclose([one["box"] for one in found], theirs.boxes[order], atol=0.02)
-        np.testing.assert_allclose([one["score"] for one in found], theirs.scores[order], atol=1e-3)
-        agree = (np.array([one["levels"] for one in found]) == levels) | (levels[:, :1] == 0)
+        np.testing.assert_allclose(
+            [detection["box"] for detection in detections], theirs.boxes[order], atol=0.02
+        )
+        np.testing.assert_allclose(
+            [detection["score"] for detection in detections], theirs.scores[order], atol=1e-3
+        )
+        agree = (np.array([detection["levels"] for detection in detections]) == levels) | (levels[:, :1] == 0)
         assert agree.all()
 
 
@@ -199,7 +205,7 @@ def test_every_layout_and_step_and_no_shape_at_all(browser, page, width):
 
 @pytest.mark.browser
 def test_a_size_that_the_pixels_do_not_show_counts_as_right(browser, page):
-    number = next(at for at, layout in enumerate(CONFIGURATIONS) if layout.title == "O-IG")
+    number = next(index for index, layout in enumerate(CONFIGURATIONS) if layout.title == "O-IG")
     with Live(browser, page) as opened:
         opened.page.get_by_label("Layout").select_option(str(number))
         for size in (2, 3):  # squares of 0.6 and 0.7 in the inner grid

@@ -84,7 +84,11 @@ def test_losses_are_finite_and_reach_every_weight():
     assert list(losses) == ["objectness", "proposal", "type", "box", "size", "colour", "angle"]
     assert all(loss.shape == () and torch.isfinite(loss) and loss > 0 for loss in losses.values())
     sum(losses.values()).backward()
-    missing = [name for name, one in model.named_parameters() if one.grad is None or not one.grad.any()]
+    missing = [
+        name
+        for name, parameter in model.named_parameters()
+        if parameter.grad is None or not parameter.grad.any()
+    ]
     assert not missing
 
 
@@ -121,30 +125,30 @@ def test_features_in_half_precision_give_losses_in_full_precision():
 
 def test_what_is_found_is_above_the_threshold_and_in_order():
     model, images = tiny(), drawn(some_panels(5))
-    found = model.detect(images, threshold=0.15)
-    assert len(found) == 5 and model.training
-    assert sum(len(one.scores) for one in found)
-    for one in found:
-        assert one.boxes.shape == (len(one.scores), 4)
-        assert (one.scores >= 0.15).all() and (np.diff(one.scores) <= 0).all()
-        assert one.boxes.min(initial=0) >= 0 and one.boxes.max(initial=0) <= 160
+    results = model.detect(images, threshold=0.15)
+    assert len(results) == 5 and model.training
+    assert sum(len(result.scores) for result in results)
+    for result in results:
+        assert result.boxes.shape == (len(result.scores), 4)
+        assert (result.scores >= 0.15).all() and (np.diff(result.scores) <= 0).all()
+        assert result.boxes.min(initial=0) >= 0 and result.boxes.max(initial=0) <= 160
         for levels, name in zip(LEVELS, ("type", "size", "colour", "angle"), strict=True):
-            assert ((getattr(one, name) >= 0) & (getattr(one, name) < levels)).all()
+            assert ((getattr(result, name) >= 0) & (getattr(result, name) < levels)).all()
 
 
 def test_panels_do_not_see_each_other():
     model, images = tiny(), drawn(some_panels(5))
     whole, parts = (model.detect(images, threshold=0.15, batch=batch) for batch in (5, 2))
-    for one, other in zip(whole, parts, strict=True):
-        assert np.allclose(one.boxes, other.boxes, atol=1e-3) and np.array_equal(one.type, other.type)
+    for first, second in zip(whole, parts, strict=True):
+        assert np.allclose(first.boxes, second.boxes, atol=1e-3) and np.array_equal(first.type, second.type)
 
 
 def test_a_look_shows_the_stages_of_the_same_way():
     model, images = tiny(), drawn(some_panels(2))
     look = model.inspect(images[1].numpy(), threshold=0.15)
-    found = model.detect(images, threshold=0.15)[1]
-    assert np.allclose(look.detections.boxes, found.boxes, atol=1e-3)
-    assert np.array_equal(look.detections.colour, found.colour)
+    detections = model.detect(images, threshold=0.15)[1]
+    assert np.allclose(look.detections.boxes, detections.boxes, atol=1e-3)
+    assert np.array_equal(look.detections.colour, detections.colour)
     assert [level.shape[1:] for level in look.pyramid] == [(40, 40), (20, 20), (10, 10), (5, 5)]
     assert look.anchors.shape == (2 * (1600 + 400 + 100 + 25), 4) and look.objectness.shape == (4250,)
     assert len(look.proposals) == len(look.proposal_scores) == len(look.first) == len(look.first_scores)
@@ -163,7 +167,7 @@ def test_nothing_is_found_where_every_box_is_background():
     model = tiny()
     with torch.no_grad():
         model.heads.object.answer.bias[len(TYPES)] += 50
-    assert all(len(one.scores) == 0 for one in model.detect(drawn(some_panels(3))))
+    assert all(len(result.scores) == 0 for result in model.detect(drawn(some_panels(3))))
 
 
 def test_it_learns_a_handful_of_panels():
@@ -221,12 +225,12 @@ def test_weights_come_back_with_their_sizes(tmp_path):
     model(
         images, detection_targets.detection_targets(some_panels(3))
     )  # moves the statistics of the normalisation
-    again = from_pretrained(save_pretrained(tmp_path / "d.safetensors", model, {"steps": 3}, half=False))
-    assert again.config == model.config and not again.training
-    for one, other in zip(
-        model.detect(images, threshold=0.15), again.detect(images, threshold=0.15), strict=True
+    restored = from_pretrained(save_pretrained(tmp_path / "d.safetensors", model, {"steps": 3}, half=False))
+    assert restored.config == model.config and not restored.training
+    for first, second in zip(
+        model.detect(images, threshold=0.15), restored.detect(images, threshold=0.15), strict=True
     ):
-        assert np.allclose(one.boxes, other.boxes, atol=1e-4)
+        assert np.allclose(first.boxes, second.boxes, atol=1e-4)
 
 
 def test_damaged_and_foreign_weights_are_refused_in_one_line(tmp_path):
@@ -251,19 +255,19 @@ def test_random_panels_keep_to_their_layouts():
     assert set(configuration) == set(range(7))
     filled = entities[..., 0] > 0
     assert not entities[~filled].any() and not filled[POSITION_OF[configuration] < 0].any()
-    for which, layout in enumerate(CONFIGURATIONS):
+    for index, layout in enumerate(CONFIGURATIONS):
         for part, slots in zip(layout.components, layout.component_slices, strict=True):
-            mine = entities[configuration == which][:, slots]
-            held = mine[mine[..., 0] > 0]
-            count = (mine[..., 0] > 0).sum(1)
+            selected = entities[configuration == index][:, slots]
+            present = selected[selected[..., 0] > 0]
+            count = (selected[..., 0] > 0).sum(1)
             assert (count.min(), count.max()) == part.number
-            assert (held[:, 1].min(), held[:, 1].max()) == part.size
-            assert (held[:, 2].min(), held[:, 2].max()) == part.colour
+            assert (present[:, 1].min(), present[:, 1].max()) == part.size
+            assert (present[:, 2].min(), present[:, 2].max()) == part.colour
 
 
 def test_random_panels_repeat_with_their_generator_and_take_weights():
-    one, other = some_panels(20, seed=4), some_panels(20, seed=4)
-    assert np.array_equal(one.entities, other.entities)
+    first, second = some_panels(20, seed=4), some_panels(20, seed=4)
+    assert np.array_equal(first.entities, second.entities)
     assert set(some_panels(50, weights=(0, 0, 0, 1, 0, 0, 0)).configuration) == {3}
 
 
@@ -304,14 +308,14 @@ class Oracle:
     def __init__(self, panels, **changes):
         boxes = torch.from_numpy(render.entity_boxes(*panels)).float()
         sure = torch.from_numpy((POSITION_OF[panels.configuration] >= 0).astype(np.float32))
-        self.found = DetectionBatch(boxes, sure, torch.from_numpy(panels.entities.astype(np.int64)))._replace(
-            **changes
-        )
-        self.at = 0
+        self.detections = DetectionBatch(
+            boxes, sure, torch.from_numpy(panels.entities.astype(np.int64))
+        )._replace(**changes)
+        self.start = 0
 
     def detect_batch(self, images, **options):
-        self.at += len(images)
-        return DetectionBatch(*(one[self.at - len(images) : self.at] for one in self.found))
+        self.start += len(images)
+        return DetectionBatch(*(tensor[self.start - len(images) : self.start] for tensor in self.detections))
 
 
 def test_a_detector_that_sees_all_is_right_in_everything():
@@ -325,7 +329,7 @@ def test_a_detector_that_sees_all_is_right_in_everything():
 
 def test_each_measure_falls_with_its_own_mistake():
     panels = some_panels(100, weights=(1, 0, 0, 0, 0, 0, 0))
-    plain = Oracle(panels).found
+    plain = Oracle(panels).detections
     half = torch.arange(100) < 50
 
     def result(**changes):
@@ -345,7 +349,7 @@ def test_each_measure_falls_with_its_own_mistake():
     assert moved["box_l1"] == pytest.approx(0.25) and moved["position"] == 1
     square = some_panels(100, weights=(1, 0, 0, 0, 0, 0, 0))
     square.entities[:, 0, 0] = TYPES.index("square")
-    levels = Oracle(square).found.levels.clone()
+    levels = Oracle(square).detections.levels.clone()
     levels[..., 3] = (levels[..., 3] + 2) % 8  # a quarter turn
     turned = detection_metrics.measure(Oracle(square, levels=levels), square)
     assert (turned["angle"], turned["angle_fair"]) == (0, 1)
@@ -354,9 +358,9 @@ def test_each_measure_falls_with_its_own_mistake():
 def test_detections_are_unpacked_in_order():
     boxes = torch.arange(12.0).view(1, 3, 4)
     levels = torch.arange(12).view(1, 3, 4) % 5
-    (one,) = split_panels(DetectionBatch(boxes, torch.tensor([[0.5, 0.0, 0.9]]), levels))
-    assert one.scores.tolist() == pytest.approx([0.9, 0.5])
-    assert one.boxes[0].tolist() == [8, 9, 10, 11] and one.type.tolist() == [3, 0]
+    (result,) = split_panels(DetectionBatch(boxes, torch.tensor([[0.5, 0.0, 0.9]]), levels))
+    assert result.scores.tolist() == pytest.approx([0.9, 0.5])
+    assert result.boxes[0].tolist() == [8, 9, 10, 11] and result.type.tolist() == [3, 0]
 
 
 # Training and the experiment --------------------------------------------------------------------------------
@@ -373,13 +377,13 @@ def test_bad_recipes_are_refused(changes, message):
 
 def test_training_repeats_and_resumes_to_the_same_bits(tmp_path):
     recipe = detection.Recipe(steps=4, every=2, batch_size=2, warmup=1)
-    whole, again, resumed = tiny(), tiny(), tiny()
+    whole, interrupted, resumed = tiny(), tiny(), tiny()
     history = detection.train(whole, recipe, progress=False)
     assert len(history) == 2 and history.stopped == "finished"
-    detection.train(again, recipe, progress=False, minutes=0, checkpoint=tmp_path)
+    detection.train(interrupted, recipe, progress=False, minutes=0, checkpoint=tmp_path)
     detection.train(resumed, recipe, progress=False, checkpoint=tmp_path)
-    for one, other in zip(whole.state_dict().values(), resumed.state_dict().values(), strict=True):
-        assert torch.equal(one, other)
+    for first, second in zip(whole.state_dict().values(), resumed.state_dict().values(), strict=True):
+        assert torch.equal(first, second)
 
 
 def small(**settings):
@@ -391,8 +395,8 @@ def test_a_trial_measures_what_the_source_reports():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # nothing is found after two steps
         measured = detection.run_detector(small())
-    wanted = {"recall", "precision", "type", "size", "colour", "angle", "angle_fair", "position", "box_l1"}
-    assert wanted <= set(measured.metrics)
+    expected = {"recall", "precision", "type", "size", "colour", "angle", "angle_fair", "position", "box_l1"}
+    assert expected <= set(measured.metrics)
     assert (measured.steps_done, measured.steps_planned, measured.stopped) == (2, 2, "finished")
 
 

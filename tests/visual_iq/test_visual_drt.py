@@ -10,7 +10,7 @@ from reasonlib.visual_iq.data.structure import NODE_NAMES, TREE_LEVELS, parse_st
 from reasonlib.visual_iq.models.baselines import PanelResNet
 from reasonlib.visual_iq.models.drt import DynamicResidualTree, ResNetDRT, forest
 
-ALL = [structure_of(one) for one in range(7)]
+ALL = [structure_of(index) for index in range(7)]
 
 
 @pytest.fixture(autouse=True)
@@ -37,17 +37,17 @@ def test_every_name_is_known_and_closed():
 
 @pytest.mark.parametrize("number", range(7))
 def test_parsing_gives_back_what_is_above_what(number):
-    nodes, one = parse_structure(ALL[number]), CONFIGURATIONS[number]
+    nodes, layout = parse_structure(ALL[number]), CONFIGURATIONS[number]
     assert [node.name for node in nodes] == [token for token in ALL[number] if token != "/"]
     assert [nodes[node.above].name for node in nodes if node.level == 3] == [
-        part.name for part in one.components
+        part.name for part in layout.components
     ]
     assert [node.above for node in nodes if node.level == 0] == [-1]
     assert all(nodes[node.above].level == node.level - 1 for node in nodes if node.level)
 
 
 @pytest.mark.parametrize(
-    ("tokens", "said"),
+    ("tokens", "reason"),
     [
         ("", "it is empty"),
         ("Scene Singleton Grid Center_Single / / /", "1 names are not closed"),
@@ -58,10 +58,10 @@ def test_parsing_gives_back_what_is_above_what(number):
         ("Scene Singleton Grid Center_Single / / / / Scene", "'Scene' stands after the end of the tree"),
     ],
 )
-def test_a_structure_that_does_not_parse_is_one_clear_line(tokens, said):
+def test_a_structure_that_does_not_parse_is_one_clear_line(tokens, reason):
     with pytest.raises(DataError, match="structure does not parse, ") as caught:
         parse_structure(tuple(tokens.split()))
-    assert said in str(caught.value) and "\n" not in str(caught.value)
+    assert reason in str(caught.value) and "\n" not in str(caught.value)
     assert "it reads like 'Scene Singleton Grid Center_Single / / / /'" in str(caught.value)
 
 
@@ -82,7 +82,7 @@ def recursion(tree, tokens, features):
 
     def state(number):
         node = nodes[number]
-        children = [other for other, one in enumerate(nodes) if one.above == number]
+        children = [other for other, child in enumerate(nodes) if child.above == number]
         below = sum((state(child) for child in children), torch.zeros(len(features)))
         word = tree.words.weight[NODE_NAMES.index(node.name)]
         linear = tree.levels[node.level]
@@ -94,9 +94,9 @@ def recursion(tree, tokens, features):
 
 def test_a_batch_of_trees_is_each_tree_by_recursion():
     tree, features = DynamicResidualTree(5, 4), torch.randn(7, 5)
-    said = tree(features, forest(ALL))
+    output = tree(features, forest(ALL))
     for number in range(7):
-        torch.testing.assert_close(said[number], recursion(tree, ALL[number], features[number]))
+        torch.testing.assert_close(output[number], recursion(tree, ALL[number], features[number]))
 
 
 def test_the_order_of_components_does_not_matter():
@@ -107,19 +107,19 @@ def test_the_order_of_components_does_not_matter():
 
 def test_the_residual_is_added_before_the_last_layers():
     model, images = ResNetDRT(2, word=4).eval(), torch.rand(2, 16, 32, 32) * 255
-    said = model(images, forest([ALL[0], ALL[3]]))
+    output = model(images, forest([ALL[0], ALL[3]]))
     plain = PanelResNet(2).eval()
     plain.backbone.load_state_dict(model.backbone.state_dict())
-    torch.testing.assert_close(said.features, plain(images).features)
-    torch.testing.assert_close(said.residual, model.tree(said.features, forest([ALL[0], ALL[3]])))
-    torch.testing.assert_close(said.logits, model.head(said.features + said.residual))
+    torch.testing.assert_close(output.features, plain(images).features)
+    torch.testing.assert_close(output.residual, model.tree(output.features, forest([ALL[0], ALL[3]])))
+    torch.testing.assert_close(output.logits, model.head(output.features + output.residual))
 
 
 def test_a_problem_sees_its_own_tree_alone():
     model, images = ResNetDRT(2, word=4).eval(), torch.rand(2, 16, 32, 32) * 255
-    one, other = (model(images, forest([ALL[0], ALL[last]])).logits for last in (3, 6))
-    torch.testing.assert_close(one[0], other[0])
-    assert not torch.allclose(one[1], other[1])
+    first, second = (model(images, forest([ALL[0], ALL[last]])).logits for last in (3, 6))
+    torch.testing.assert_close(first[0], second[0])
+    assert not torch.allclose(first[1], second[1])
 
 
 def test_one_tree_a_problem():

@@ -40,7 +40,7 @@ def every_picture():
     maps = np.random.default_rng(0).dirichlet(np.ones(18), size=(2, 4, 18))
     images = render.render_problems(some, np.array([3, 7]))[:, 1]
     boxes = render.entity_boxes(some.configuration[[3, 7]], some.entities[[3, 7], 1])
-    found = [
+    predictions = [
         SimpleNamespace(
             boxes=box[:4], scores=np.array([1, 0.99, 0.95, 0.5]), type=some.entities[row, 1, :4, 0]
         )
@@ -56,7 +56,7 @@ def every_picture():
         "example": figures.example(some, 5),
         "configurations": figures.configurations(some),
         "grid": detection_figures.grid_and_objects("3x3Grid", list(some.entities[7, :2])),
-        "detections": detection_figures.detections(images, found),
+        "detections": detection_figures.detections(images, predictions),
         "tree": grammar_figures.grammar_tree(),
         "branch": grammar_figures.grammar_tree("O-IG", unfolded=9),
         "attention": attention_figures.attention(some, 8, maps),
@@ -70,11 +70,11 @@ def every_picture():
 
 def test_shapes_stand_on_the_renderers_pixels():
     upright = ANGLES.index(0)
-    for place, slot in enumerate(POSITIONS):
+    for position, slot in enumerate(POSITIONS):
         for kind in range(1, 5):
             for size in range(len(SIZES)):
                 ours = np.array(drawing._corners(slot, kind, size, upright)) - 0.5
-                theirs = render.corners(place, kind, size) + np.array(render.centre(place))
+                theirs = render.corners(position, kind, size) + np.array(render.centre(position))
                 assert {*map(tuple, ours.round(6))} == {*map(tuple, theirs.astype(float))}
 
 
@@ -126,8 +126,8 @@ def test_the_picture_is_the_pixel_image(browser):
 def test_words_tell_panels_apart_as_the_rules_do():
     for kind in range(len(CONFIGURATIONS)):
         panels = problems().entities[problems().configuration == kind].reshape(-1, 9, 4)
-        words = [drawing.describe(kind, one) for one in panels]
-        seen = [one[:, :3].tobytes() for one in panels]
+        words = [drawing.describe(kind, panel) for panel in panels]
+        seen = [panel[:, :3].tobytes() for panel in panels]
         assert len(set(words)) == len(set(seen))
 
 
@@ -136,9 +136,9 @@ def test_every_wrong_candidate_changes_something(answers):
     some = problems(answers)
     for number in range(len(some)):
         kind, right = int(some.configuration[number]), some.answer[number]
-        for place, panel in enumerate(some.entities[number, CONTEXT:]):
+        for index, panel in enumerate(some.entities[number, CONTEXT:]):
             changed = gallery.changes(kind, right, panel)
-            assert bool(changed) == (place != some.target[number])
+            assert bool(changed) == (index != some.target[number])
 
 
 def test_changes_are_named():
@@ -277,9 +277,9 @@ def test_the_tree_has_all_layouts_and_draws_its_levels():
     page = grammar_figures.grammar_tree().html
     assert all(layout.title in page for layout in CONFIGURATIONS)
     assert page.count("<details") == 1 + 7 + 11 * 3 and page.count("<details open") == 1 + 7
-    one = grammar_figures.grammar_tree("O-IG", unfolded=9).html
-    assert one.count("<details") == one.count("<details open") == 1 + 1 + 2 * 3
-    assert "progression of number (−1, +1)" in one and "10 shades" in one
+    branch = grammar_figures.grammar_tree("O-IG", unfolded=9).html
+    assert branch.count("<details") == branch.count("<details open") == 1 + 1 + 2 * 3
+    assert "progression of number (−1, +1)" in branch and "10 shades" in branch
 
 
 def test_a_box_below_the_threshold_is_not_drawn():
@@ -326,9 +326,9 @@ def test_every_picture_on_every_page(browser, tmp_path, scheme, width):
     scroller = "document.scrollingElement"
     assert page.evaluate(f"{scroller}.scrollWidth - {scroller}.clientWidth") <= 0
     grave = [
-        (one["id"], one["nodes"][0]["target"], one["nodes"][0]["failureSummary"])
-        for one in Axe().run(page).response["violations"]
-        if one["impact"] in ("serious", "critical")
+        (violation["id"], violation["nodes"][0]["target"], violation["nodes"][0]["failureSummary"])
+        for violation in Axe().run(page).response["violations"]
+        if violation["impact"] in ("serious", "critical")
     ]
     assert grave == [] == complaints
     context.close()

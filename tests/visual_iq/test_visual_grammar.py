@@ -16,7 +16,7 @@ from reasonlib.visual_iq.data.grammar import (
     sample_rules,
 )
 
-COMPONENTS = [component for one in CONFIGURATIONS for component in one.components]
+COMPONENTS = [component for layout in CONFIGURATIONS for component in layout.components]
 
 
 def by_title(title, part=-1):
@@ -24,7 +24,7 @@ def by_title(title, part=-1):
 
 
 @pytest.mark.parametrize("group", range(4))
-@pytest.mark.parametrize("component", COMPONENTS, ids=lambda one: one.layout)
+@pytest.mark.parametrize("component", COMPONENTS, ids=lambda component: component.layout)
 def test_chances_sum_to_one_and_ranges_are_not_empty(component, group):
     options = possible_rules(component, group)
     assert sum(option.chance for option in options) == pytest.approx(1)
@@ -79,15 +79,17 @@ def test_the_outer_figure_is_white_and_its_size_is_never_added():
     ],
 )
 def test_the_room_that_a_rule_leaves(title, group, rule, governed, value, expected):
-    found = {
+    ranges = {
         (option.rule, option.governed, option.value): (option.low, option.high)
         for option in possible_rules(by_title(title), group)
     }
-    assert found.get((rule, governed, value)) == expected
+    assert ranges.get((rule, governed, value)) == expected
 
 
 def test_types_are_never_added():
-    assert all("arithmetic" != option.rule for one in COMPONENTS for option in possible_rules(one, 1))
+    assert all(
+        "arithmetic" != option.rule for component in COMPONENTS for option in possible_rules(component, 1)
+    )
 
 
 def test_the_same_chances_as_starting_anew_where_a_rule_is_impossible():
@@ -127,7 +129,7 @@ def test_drawn_rules_are_possible_ones(configuration):
     for (part, component), group in itertools.product(enumerate(components), range(4)):
         allowed = {(*option.code, option.low, option.high) for option in possible_rules(component, group)}
         drawn = np.concatenate([rules[:, part, group], ranges[:, part, group]], axis=1)
-        assert {tuple(one) for one in drawn.tolist()} <= allowed
+        assert {tuple(row) for row in drawn.tolist()} <= allowed
 
 
 def test_an_option_speaks_the_language_of_problems():

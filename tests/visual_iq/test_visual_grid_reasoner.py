@@ -27,14 +27,14 @@ def pictures(problems):
 
 @pytest.mark.parametrize("change", [{}, {"entity_layers": 0}, {"panel_layers": 0}, {"contrast": False}])
 def test_eight_scores_with_any_part_left_out(change):
-    said = small(**change)(pictures(2))
-    assert said.logits.shape == (2, 8) and said.cells.shape == (2, 16, 5, 4, 8)
+    output = small(**change)(pictures(2))
+    assert output.logits.shape == (2, 8) and output.cells.shape == (2, 16, 5, 4, 8)
 
 
 def test_the_same_seed_draws_the_same_encoders():
-    one, other = small(), small()
-    assert torch.equal(one.places, other.places)
-    for part, its in zip(one.panel.parameters(), other.panel.parameters(), strict=True):
+    first, second = small(), small()
+    assert torch.equal(first.places, second.places)
+    for part, its in zip(first.panel.parameters(), second.panel.parameters(), strict=True):
         assert torch.equal(part, its)
 
 

@@ -43,7 +43,7 @@ def test_the_problems_are_many_of_every_layout_and_two_sets_of_one_question():
     assert np.bincount(fair.configuration, minlength=7).min() >= 40
     np.testing.assert_array_equal(fair.entities[:, :8], released.entities[:, :8])
     np.testing.assert_array_equal(fair.answer, released.answer)
-    assert len({one.tobytes() for one in fair.entities}) == len(fair)
+    assert len({panels.tobytes() for panels in fair.entities}) == len(fair)
 
 
 def test_the_first_answer_is_there_without_scripts():
@@ -67,12 +67,12 @@ def test_the_first_answer_is_there_without_scripts():
 def test_what_the_page_gets_is_the_model_in_16_bits(name):
     model = model_of(name)
     given = data_of(live(model, problems=few()))
-    [one], [packed] = given["data"]["models"], given["models"].values()
+    [entry], [packed] = given["data"]["models"], given["models"].values()
     numbers = np.frombuffer(base64.b64decode(packed["bytes"]), dtype="<f2").astype(np.float32)
     state = rounded(model).state_dict()
     np.testing.assert_array_equal(numbers, torch.cat([tensor.flatten() for tensor in state.values()]))
     assert [name for name, _, _ in packed["tensors"]] == list(state)
-    assert one["kind"] == type(model).__name__
+    assert entry["kind"] == type(model).__name__
 
 
 def test_a_model_and_several():
@@ -81,7 +81,7 @@ def test_a_model_and_several():
     models = {"One <b>": model, "Two": model_of("panels-for-rows")}
     two = live(models, problems=few())
     assert "One &lt;b&gt;</option>" in two.html
-    assert [one["name"] for one in data_of(two)["data"]["models"]] == ["One <b>", "Two"]
+    assert [entry["name"] for entry in data_of(two)["data"]["models"]] == ["One <b>", "Two"]
     assert two.html == live(models, problems=few(), bits=8).html != live(models, problems=few(), bits=16).html
 
 
@@ -138,18 +138,18 @@ def answers(run):
 def test_the_same_numbers_as_pytorch(answers, name):
     sets = few(each=1) if name == "source" else few()
     model = model_of(name)
-    found = answers(live(model, problems=sets))
+    results = answers(live(model, problems=sets))
     exact = rounded(model)
-    for number, one in enumerate(sets.values()):
-        theirs = logits(exact, one)
-        ours = np.array([problem[number]["logits"] for problem in found])
+    for number, problem_set in enumerate(sets.values()):
+        theirs = logits(exact, problem_set)
+        ours = np.array([problem[number]["logits"] for problem in results])
         np.testing.assert_allclose(ours, theirs, atol=1e-3)
         assert theirs.std(axis=1).mean() > 0.02, "the comparison must be of numbers that differ"
     if isinstance(model, Reasoner) and model.encoder is not None:
-        encoded = encode(exact, one).batch(np.arange(len(one)))
+        encoded = encode(exact, problem_set).batch(np.arange(len(problem_set)))
         with torch.no_grad():
             maps = torch.stack(exact(encoded, attention=True).attention, 2).numpy()  # (N, V, L, H, T, T)
-        ours = np.array([problem[number]["attention"] for problem in found])
+        ours = np.array([problem[number]["attention"] for problem in results])
         np.testing.assert_allclose(ours, maps, atol=1e-4)
         assert maps.std() > 1e-3
 
@@ -159,10 +159,10 @@ def test_the_same_numbers_with_8_bits(answers, name):
     model, sets = model_of(name), few(each=1)
     figure = live(model, problems=sets, bits=8)
     assert len(figure.html) < len(live(model, problems=sets).html) - model_size(model)
-    found, one = answers(figure), sets["i-raven"]
-    ours = np.array([problem[0]["logits"] for problem in found])
-    np.testing.assert_allclose(ours, logits(rounded(model, 8), one), atol=1e-3)
-    assert np.abs(ours - logits(rounded(model), one)).max() > 1e-3
+    results, problem_set = answers(figure), sets["i-raven"]
+    ours = np.array([problem[0]["logits"] for problem in results])
+    np.testing.assert_allclose(ours, logits(rounded(model, 8), problem_set), atol=1e-3)
+    assert np.abs(ours - logits(rounded(model), problem_set)).max() > 1e-3
 
 
 def model_size(model):
@@ -172,17 +172,17 @@ def model_size(model):
 def test_what_each_attribute_adds(answers):
     """Of a relational model: its parts add up, and match PyTorch's by component and attribute."""
     model, sets = model_of("relational"), few()
-    found = answers(live(model, problems=sets))
-    one = sets["i-raven"]
+    results = answers(live(model, problems=sets))
+    problem_set = sets["i-raven"]
     with torch.no_grad():
-        theirs = rounded(model)(encode(model, one).batch(np.arange(len(one)))).parts.numpy()
+        theirs = rounded(model)(encode(model, problem_set).batch(np.arange(len(problem_set)))).parts.numpy()
     row = 0
-    for number, problem in enumerate(found):
+    for number, problem in enumerate(results):
         parts = problem[0]["parts"]
         np.testing.assert_allclose(
             np.sum([part["scores"] for part in parts], 0), problem[0]["logits"], atol=1e-9
         )
-        components = CONFIGURATIONS[int(one.configuration[number])].components
+        components = CONFIGURATIONS[int(problem_set.configuration[number])].components
         levels = [part["scores"] for part in parts if "position" not in part["name"]]
         np.testing.assert_allclose(
             np.reshape(levels, (len(components), 5, 8)), theirs[row : row + len(components), :5], atol=1e-3
@@ -196,9 +196,9 @@ def test_what_each_attribute_adds(answers):
 def test_what_ships_fits_into_one_page():
     figure = live()
     models = data_of(figure)["data"]["models"]
-    assert {one["kind"] for one in models} == {"Reasoner", "Relational"}
-    assert len({one["name"] for one in models}) == len(models) >= 2, "each has a name of its own"
-    assert all("trained on" in one["about"] for one in models)
+    assert {entry["kind"] for entry in models} == {"Reasoner", "Relational"}
+    assert len({entry["name"] for entry in models}) == len(models) >= 2, "each has a name of its own"
+    assert all("trained on" in entry["about"] for entry in models)
     assert len(figure._repr_html_().encode()) < LARGEST
     assert live("relational").html != live("reasoner").html
 
@@ -208,9 +208,9 @@ def test_what_ships_fits_into_one_page():
 def test_the_shipped_models_give_the_same_numbers(answers, name, bits):
     model = from_pretrained(name)
     sets = only(few(), slice(0, 14))
-    found = answers(live(model, problems=sets, bits=bits))
-    exact, one = rounded(model, bits), sets["i-raven"]
-    theirs, ours = logits(exact, one), np.array([problem[0]["logits"] for problem in found])
+    results = answers(live(model, problems=sets, bits=bits))
+    exact, problem_set = rounded(model, bits), sets["i-raven"]
+    theirs, ours = logits(exact, problem_set), np.array([problem[0]["logits"] for problem in results])
     likely = np.maximum(theirs, -30)  # far below, a log-probability is a difference of large numbers
     np.testing.assert_allclose(np.maximum(ours, -30), likely, atol=1e-3)
     assert (ours.argmax(1) == theirs.argmax(1)).all()
@@ -219,14 +219,14 @@ def test_the_shipped_models_give_the_same_numbers(answers, name, bits):
 def test_problems_survive_packing_and_are_drawn_and_described_alike(run):
     sets = some_problems(SETS, each=6)
     figure = live(model_of("ce"), problems=sets)
-    found = run(
+    unpacked = run(
         figure,
         """return unpack(data).map((one) => [one.targets, [one.context, ...one.candidates].flat(), one.hint,
         [one.context, ...one.candidates].flat().map((panel) => [drawn(one.layout, panel, data.levels),
         describe(one.layout, panel, data.levels)])]);""",
     )
     fair, released = sets["i-raven"], sets["raven"]
-    for number, (targets, panels, hint, seen) in enumerate(found):
+    for number, (targets, panels, hint, seen) in enumerate(unpacked):
         kind = int(fair.configuration[number])
         slots = len(CONFIGURATIONS[kind].slots)
         expected = np.concatenate((fair.entities[number], released.entities[number, 8:]))
@@ -248,14 +248,14 @@ def test_any_levels_can_be_packed(run):
     packed = base64.b64decode(pack({"raven": some})["bytes"])
     assert len(packed) == 6 * (2 + 16 * 4 * 2)
     figure = live(model_of("ce"), problems={"raven": some})
-    found = run(figure, "return unpack(data).map((one) => [...one.context, ...one.candidates[0]]);")
-    np.testing.assert_array_equal(found, entities[:, :, :4])
+    unpacked = run(figure, "return unpack(data).map((one) => [...one.context, ...one.candidates[0]]);")
+    np.testing.assert_array_equal(unpacked, entities[:, :, :4])
 
 
 def test_chapters_begin_with_different_puzzles_and_answers_are_spread():
     fair = some_problems()["i-raven"]
-    assert len({(int(fair.configuration[at]), int(fair.target[at])) for at in (4, 1, 7)}) == 3
-    assert len({int(fair.target[at]) for at in (4, 1, 7)}) == 3
+    assert len({(int(fair.configuration[index]), int(fair.target[index])) for index in (4, 1, 7)}) == 3
+    assert len({int(fair.target[index]) for index in (4, 1, 7)}) == 3
     assert np.bincount(fair.target, minlength=8).min() > len(fair) / 16
     three = only(few(), slice(0, 3))
     first = f"A puzzle of {CONFIGURATIONS[int(three['raven'].configuration[2])].title},"

@@ -35,23 +35,23 @@ def test_solve_puzzles(browser, page):
     model, sets = rounded(model_of("source")), few()
     with Live(browser, page) as opened:
         right = model_right = 0
-        for asked in range(1, 4):
+        for round_number in range(1, 4):
             assert opened.part("said").inner_text().startswith("Which panel completes the matrix?")
             assert opened.part("looks").is_hidden() and opened.part("is-right").count() == 0
             assert opened.figure.locator("svg [aria-label='Row 3, panel 3: missing']").count() == 1
             number = opened.game()["number"]
             problem = sets["i-raven"][number : number + 1]
-            target, chosen = int(problem.target[0]), (number + asked) % 8
+            target, chosen = int(problem.target[0]), (number + round_number) % 8
             scores = 1 / (1 + np.exp(-logits(model, problem)[0]))
             theirs = int(scores.argmax())
             opened.part("choice").nth(chosen).click()
             shown = [float(text) for text in opened.part("number").all_inner_texts()]
             np.testing.assert_allclose(shown, scores, atol=0.0051)
             right, model_right = right + (chosen == target), model_right + (theirs == target)
-            said = opened.part("said").inner_text()
-            assert said.startswith("Right." if chosen == target else f"The answer is {target + 1}.")
+            message = opened.part("said").inner_text()
+            assert message.startswith("Right." if chosen == target else f"The answer is {target + 1}.")
             assert opened.part("score").inner_text().split() == (
-                f"You {right} of {asked} Model {model_right} of {asked}".split()
+                f"You {right} of {round_number} Model {model_right} of {round_number}".split()
             )
             assert opened.part("is-right").count() == 1
             assert opened.part("choice").nth(theirs).locator("i.rr-play-model").count() == 1
@@ -166,11 +166,11 @@ def test_the_model_solves_them_all(browser, page):
             opened.part("all").click()
             opened.part("all-told").filter(has_text="Chance").wait_for()
             exact = logits(rounded(model_of(model)), sets[name]).argmax(1) == sets[name].target
-            told = opened.part("all-told").inner_text()
-            assert told.startswith(
+            message = opened.part("all-told").inner_text()
+            assert message.startswith(
                 f"Of 14 puzzles with the answers of {answers}, this model solves {exact.sum()}, or "
             )
-            shares = [float(share) for share in re.findall(r" ([\d.]+)\s%", told)]
+            shares = [float(share) for share in re.findall(r" ([\d.]+)\s%", message)]
             each = [exact[sets[name].configuration == kind].mean() for kind in range(7)]
             np.testing.assert_allclose(shares, 100 * np.array([exact.mean(), *each, 0.125]), atol=0.51)
             assert opened.part("all").inner_text() == "Let the model solve all 14"
@@ -182,9 +182,11 @@ def test_the_model_solves_them_all(browser, page):
 
 @pytest.mark.browser
 def test_figures_on_one_page_do_not_meet(browser, tmp_path):
-    one, other = live(model_of("ce"), problems=few()), live(model_of("context-blind"), problems=few())
+    first, second = live(model_of("ce"), problems=few()), live(model_of("context-blind"), problems=few())
     text = "<!doctype html><title>Two</title><meta charset=utf-8>"
-    (tmp_path / "two.html").write_text(text + one._repr_html_() + other._repr_html_() + one._repr_html_())
+    (tmp_path / "two.html").write_text(
+        text + first._repr_html_() + second._repr_html_() + first._repr_html_()
+    )
     with Live(browser, tmp_path / "two.html") as opened:
         figures = opened.page.locator(".rr-play")
         assert figures.count() == 3 == opened.page.locator(".rr-play[data-ready]").count()

@@ -10,7 +10,7 @@ from reasonlib.visual_iq.experiments import EXPERIMENTS
 from reasonlib.visual_iq.page import charts, generator_tables, labels, tables
 from reasonlib.visual_iq.page.labels import METRICS
 
-TITLES = [one.title for one in CONFIGURATIONS]
+TITLES = [layout.title for layout in CONFIGURATIONS]
 
 
 def test_table_3_2_has_published_and_ours_of_every_method():
@@ -43,15 +43,15 @@ def test_budgets_say_what_stands_behind_each_line_of_table_3_2():
     assert list(behind.index) == [*methods, "CoPINet's authors", "the source"]
     assert list(behind.loc["the source"]) == ["published", "400", "42,000", "tables", "–"]
     assert behind.loc["Proposed Model", "parameters"] == "115,937"
-    line, found = behind.loc["CoPINet"], records.best("visual_iq/pixels", "copinet", data="raven")
+    line, group = behind.loc["CoPINet"], records.best("visual_iq/pixels", "copinet", data="raven")
     assert line["sees"].endswith("px")
-    assert line["scale, runs"] == f"{found.scale}, {len(found.records)}"
-    assert line["passes"] == str(found.records[-1].config["epochs"])
+    assert line["scale, runs"] == f"{group.scale}, {len(group.records)}"
+    assert line["passes"] == str(group.records[-1].config["epochs"])
 
 
 def test_what_is_missed_leaves_out_what_was_not_measured():
-    known = ("majority vote", "visual_iq/shortcut:vote")
-    drawn = str(charts.errors_by_layout([known, ("never run", "visual_iq/longer:no-such-row")]))
+    measured = ("majority vote", "visual_iq/shortcut:vote")
+    drawn = str(charts.errors_by_layout([measured, ("never run", "visual_iq/longer:no-such-row")]))
     assert "majority vote: 2.53 % of all" in drawn and "never run" not in drawn
     with pytest.raises(ValueError, match="reasonlib run"):
         charts.errors_by_layout([("never run", "visual_iq/longer:no-such-row")])
@@ -60,10 +60,10 @@ def test_what_is_missed_leaves_out_what_was_not_measured():
 def test_longer_runs_appear_once_they_are_measured(monkeypatch):
     best = records.best
 
-    def found(experiment, row, **where):
-        return best(experiment, "full" if experiment == "visual_iq/longer" else row, **where)
+    def fake_best(experiment, row, **options):
+        return best(experiment, "full" if experiment == "visual_iq/longer" else row, **options)
 
-    monkeypatch.setattr(tables.records, "best", found)
+    monkeypatch.setattr(tables.records, "best", fake_best)
     assert "cross-entropy, 50 passes" in str(charts.errors_by_layout())
 
 
@@ -102,7 +102,7 @@ def test_steps_compare_what_was_measured_at_one_scale():
 
 
 def test_steps_of_nothing(monkeypatch):
-    monkeypatch.setattr(tables.records, "best", lambda *names, **where: None)
+    monkeypatch.setattr(tables.records, "best", lambda *names, **options: None)
     with pytest.raises(ValueError, match="reasonlib run visual_iq/relational"):
         tables.relational_ablation()
 
@@ -125,10 +125,10 @@ def test_who_only_counts_finds_most_where_changes_are_motley():
 
 
 def test_works_have_names():
-    told = {claim.source for claim in claims.load("visual_iq") if claim.locator == "I-RAVEN"}
-    assert told == set(labels.SOURCES)
+    sources = {claim.source for claim in claims.load("visual_iq") if claim.locator == "I-RAVEN"}
+    assert sources == set(labels.SOURCES)
     solved = [float(share) for share in tables.i_raven_table()["solved, %"]]
-    assert len(solved) > len(told) and solved == sorted(solved)
+    assert len(solved) > len(sources) and solved == sorted(solved)
 
 
 def test_words_know_how_many_passes_there_were():

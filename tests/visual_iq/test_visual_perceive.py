@@ -24,7 +24,7 @@ ALL = range(len(CONFIGURATIONS))
 
 @pytest.fixture(scope="module")
 def problems():
-    return Problems.concatenate([simulate(which, 4, seed=3) for which in ALL])
+    return Problems.concatenate([simulate(index, 4, seed=3) for index in ALL])
 
 
 @pytest.fixture(scope="module")
@@ -40,10 +40,10 @@ def truth(problems):
 
 
 def test_slots_and_places_are_each_others_inverse():
-    for which in ALL:
-        for slot, place in enumerate(POSITION_OF[which]):
-            if place >= 0:
-                assert slot_table()[which, place] == slot
+    for configuration in ALL:
+        for slot, position in enumerate(POSITION_OF[configuration]):
+            if position >= 0:
+                assert slot_table()[configuration, position] == slot
     assert (slot_table() >= 0).sum() == (POSITION_OF >= 0).sum()
 
 
@@ -59,14 +59,14 @@ def test_every_entity_lies_nearest_to_its_own_place():
 
 
 def test_what_is_seen_whole_is_perceived_whole(problems, truth):
-    found = assign_slots(truth, problems.entities.shape[1])
-    assert np.array_equal(found.configuration, problems.configuration)
-    assert np.array_equal(found.entities, problems.entities)
+    result = assign_slots(truth, problems.entities.shape[1])
+    assert np.array_equal(result.configuration, problems.configuration)
+    assert np.array_equal(result.entities, problems.entities)
 
 
 def test_the_order_of_detections_does_not_matter(problems, truth):
     order = torch.from_numpy(np.random.default_rng(0).permutation(9))
-    mixed = DetectionBatch(*(one[:, order] for one in truth))
+    mixed = DetectionBatch(*(tensor[:, order] for tensor in truth))
     assert np.array_equal(assign_slots(mixed, 16).entities, problems.entities)
 
 
@@ -74,10 +74,10 @@ def test_a_layout_is_named_though_some_panels_are_misread(problems, truth):
     sure = truth.scores.clone().view(-1, 16, 9)
     sure[:, ::3] = 0  # a third of the panels is not seen at all
     sure[:, 1, 0] = 0
-    found = assign_slots(truth._replace(scores=sure.view(-1, 9)), 16)
-    assert np.array_equal(found.configuration, problems.configuration)
-    assert not found.entities[:, ::3].any()
-    assert np.array_equal(found.entities[:, 2], problems.entities[:, 2])
+    result = assign_slots(truth._replace(scores=sure.view(-1, 9)), 16)
+    assert np.array_equal(result.configuration, problems.configuration)
+    assert not result.entities[:, ::3].any()
+    assert np.array_equal(result.entities[:, 2], problems.entities[:, 2])
 
 
 def test_of_two_detections_in_one_slot_the_surer_stays():
@@ -85,32 +85,32 @@ def test_of_two_detections_in_one_slot_the_surer_stays():
     boxes = torch.from_numpy(np.stack([centre, centre])[None]).float()
     levels = torch.tensor([[[5, 5, 3, 0], [5, 5, 7, 0]]])
     for sure, colour in (([0.99, 0.95], 3), ([0.95, 0.99], 7)):
-        found = assign_slots(DetectionBatch(boxes, torch.tensor([sure]), levels), 1)
-        assert found.entities[0, 0, 0].tolist() == [5, 5, colour, 0]
+        result = assign_slots(DetectionBatch(boxes, torch.tensor([sure]), levels), 1)
+        assert result.entities[0, 0, 0].tolist() == [5, 5, colour, 0]
 
 
 def test_agreement_goes_by_places_seen_and_not_seen():
     inner = int(POSITION_OF[5, 1])
     outer = int(POSITION_OF[5, 0])
-    place = np.array([[[outer, inner, 0]], [[outer, 0, 0]]])
+    positions = np.array([[[outer, inner, 0]], [[outer, 0, 0]]])
     sure = np.array([[[1.0, 1, 0]], [[1.0, 0, 0]]])
-    assert infer_configuration(place, sure).tolist() == [5, 0]  # O-IC, and Center where nothing is inside
+    assert infer_configuration(positions, sure).tolist() == [5, 0]  # O-IC, and Center where nothing is inside
 
 
 def test_pictures_go_in_and_a_table_comes_out():
     model = Detector(DetectorConfig(widths=(4, 4, 4, 4, 4), width=4, hidden=8))
-    found = perceive(model, np.full((2, 3, 160, 160), 255, np.uint8))
-    assert found.configuration.shape == (2,) and found.entities.shape == (2, 3, 9, 4)
-    assert not found.entities.any()
+    result = perceive(model, np.full((2, 3, 160, 160), 255, np.uint8))
+    assert result.configuration.shape == (2,) and result.entities.shape == (2, 3, 9, 4)
+    assert not result.entities.any()
     with pytest.raises(ValueError, match=r"images must be \(N, P, 160, 160\), got \(2, 160, 160\)"):
         perceive(model, np.zeros((2, 160, 160), np.uint8))
 
 
 def test_the_shipped_detector_reads_problems():
-    problems = Problems.concatenate([simulate(which, 1, seed=8) for which in ALL])
-    found = perceive(from_pretrained("detector"), render.render_problems(problems))
-    assert np.array_equal(found.configuration, problems.configuration)
-    right = (found.entities[..., 0] == problems.entities[..., 0]) & (
-        found.entities[..., 2] == problems.entities[..., 2]
+    problems = Problems.concatenate([simulate(index, 1, seed=8) for index in ALL])
+    result = perceive(from_pretrained("detector"), render.render_problems(problems))
+    assert np.array_equal(result.configuration, problems.configuration)
+    right = (result.entities[..., 0] == problems.entities[..., 0]) & (
+        result.entities[..., 2] == problems.entities[..., 2]
     )
     assert right.all(-1).mean() > 0.9

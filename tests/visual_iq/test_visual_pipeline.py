@@ -36,12 +36,12 @@ class Oracle:
     """A detector that finds everything, but sees every circle at one angle."""
 
     def __init__(self, problems):
-        self.panels, self.said = panels_of(problems), 0
+        self.panels, self.start = panels_of(problems), 0
 
     def detect_batch(self, images, **_):
-        few = slice(self.said, self.said + len(images))
-        self.said += len(images)
-        configuration, entities = (one[few] for one in self.panels)
+        few = slice(self.start, self.start + len(images))
+        self.start += len(images)
+        configuration, entities = (array[few] for array in self.panels)
         assert (render.render_panels(configuration, entities) == images).all(), "it is shown what was drawn"
         levels = entities.astype(np.int64)
         levels[levels[..., 0] == TYPES.index("circle"), ANGLE] = 7
@@ -53,36 +53,42 @@ class Oracle:
 
 
 @pytest.fixture(scope="module")
-def asked():
-    return Problems.concatenate([simulate(one.key, 5, seed=3, answers="i-raven") for one in CONFIGURATIONS])
+def problems():
+    return Problems.concatenate(
+        [simulate(layout.key, 5, seed=3, answers="i-raven") for layout in CONFIGURATIONS]
+    )
 
 
-def test_what_is_read_is_what_was_drawn_but_for_the_angles(asked):
-    seen = detect_problems(asked, Oracle(asked), batch_size=3)
-    assert (seen.configuration == asked.configuration).all()
-    assert (seen.entities[..., :ANGLE] == asked.entities[..., :ANGLE]).all()
+def test_what_is_read_is_what_was_drawn_but_for_the_angles(problems):
+    seen = detect_problems(problems, Oracle(problems), batch_size=3)
+    assert (seen.configuration == problems.configuration).all()
+    assert (seen.entities[..., :ANGLE] == problems.entities[..., :ANGLE]).all()
     assert not seen.entities[..., ANGLE].any()
-    named = detect_problems(asked, Oracle(asked), angles=True).entities
+    named = detect_problems(problems, Oracle(problems), angles=True).entities
     circles = named[..., 0] == TYPES.index("circle")
-    assert (named[circles][:, ANGLE] == 7).all() and (named[~circles] == asked.entities[~circles]).all()
+    assert (named[circles][:, ANGLE] == 7).all() and (named[~circles] == problems.entities[~circles]).all()
 
 
-def test_nothing_but_the_pictures_is_used(asked):
+def test_nothing_but_the_pictures_is_used(problems):
     """Other tables under the same pictures change nothing."""
     blank = Problems(
-        asked.configuration, asked.entities, asked.uniformity, np.zeros_like(asked.rules), asked.target
+        problems.configuration,
+        problems.entities,
+        problems.uniformity,
+        np.zeros_like(problems.rules),
+        problems.target,
     )
-    first, second = detect_problems(asked, Oracle(asked)), detect_problems(blank, Oracle(asked))
+    first, second = detect_problems(problems, Oracle(problems)), detect_problems(blank, Oracle(problems))
     assert (first.entities == second.entities).all()
 
 
-def test_leaving_out_the_angles_costs_the_shipped_reasoner_nothing(asked):
+def test_leaving_out_the_angles_costs_the_shipped_reasoner_nothing(problems):
     model = pretrained.load_pretrained("relational").model
     right = [
-        (solvers.predict_scores(model, tables).argmax(1) == asked.target).mean()
-        for tables in (asked, detect_problems(asked, Oracle(asked)))
+        (solvers.predict_scores(model, tables).argmax(1) == problems.target).mean()
+        for tables in (problems, detect_problems(problems, Oracle(problems)))
     ]
-    assert right[1] >= right[0] - 1 / len(asked) and right[1] > 0.9
+    assert right[1] >= right[0] - 1 / len(problems) and right[1] > 0.9
 
 
 def test_sizes_that_pixels_leave_open_are_read_both_ways():
@@ -93,16 +99,19 @@ def test_sizes_that_pixels_leave_open_are_read_both_ways():
     square = grids.entities[..., 0] == TYPES.index("square")
     assert square[low < high].all()
     index = int(np.argmax((low < high).any((1, 2))))
-    one = grids[index : index + 1]
-    found = size_hypotheses(one, limit=3)
-    pictures = render.render_problems(found)
-    assert len(found) > 1 and (pictures == pictures[:1]).all(), "readings look the same"
+    problem = grids[index : index + 1]
+    hypotheses = size_hypotheses(problem, limit=3)
+    pictures = render.render_problems(hypotheses)
+    assert len(hypotheses) > 1 and (pictures == pictures[:1]).all(), "readings look the same"
     context = slice(None, 8)  # the candidates are all read one way
     kept = [
-        (size_hypotheses(grids[at : at + 1], limit=8).entities[:, context] == grids.entities[at, context])
+        (
+            size_hypotheses(grids[number : number + 1], limit=8).entities[:, context]
+            == grids.entities[number, context]
+        )
         .all((1, 2, 3))
         .any()
-        for at in range(len(grids))
+        for number in range(len(grids))
     ]
     assert np.mean(kept) > 0.5, "what was drawn is mostly among them"
     plain = simulate("Center", 1, seed=4)
@@ -115,11 +124,11 @@ def test_reading_both_ways_mends_what_one_way_breaks():
     table[..., 1] = size_bounds(grids)[1]  # always the larger of two
     seen = replace(grids, entities=table)
     model = pretrained.load_pretrained("relational").model
-    one, both = (
+    single, both = (
         (how(model, seen).argmax(1) == grids.target).mean()
         for how in (solvers.predict_scores, score_hypotheses)
     )
-    assert both > one + 0.02 and both > 0.93
+    assert both > single + 0.02 and both > 0.93
 
 
 def test_the_right_reading_makes_sense_of_the_upper_rows_too(monkeypatch):
@@ -144,16 +153,16 @@ def test_candidates_with_the_pixels_of_the_right_one():
     assert pictures_like_the_answer(replace(grids, entities=copied))[0].sum() == 2
 
 
-def test_without_angles_leaves_the_table_it_was_given(asked):
-    before = asked.entities.copy()
-    without_angles(asked.entities)
-    assert (asked.entities == before).all()
+def test_without_angles_leaves_the_table_it_was_given(problems):
+    before = problems.entities.copy()
+    without_angles(problems.entities)
+    assert (problems.entities == before).all()
 
 
 @pytest.mark.parametrize("number", [1, 3])
 def test_some_takes_as_many_of_each_layout(number):
-    found = sample_test_problems("raven", number)
-    assert np.bincount(found.configuration).tolist() == [number] * len(CONFIGURATIONS)
+    sample = sample_test_problems("raven", number)
+    assert np.bincount(sample.configuration).tolist() == [number] * len(CONFIGURATIONS)
 
 
 def test_every_row_runs():

@@ -82,11 +82,11 @@ def test_each_picture_is_drawn_once(problems, monkeypatch):
 
 def test_meta_targets_by_the_names_of_the_rules(splits):
     problems = splits.train
-    for rules, told in zip(problems.rules, meta_targets(problems.rules), strict=True):
+    for rules, targets in zip(problems.rules, meta_targets(problems.rules), strict=True):
         names = set()
         for rule, governed, _ in rules[rules[..., 0] >= 0]:
             names |= {RULES[rule], *GOVERNED[governed].split("/")}
-        assert {name for name, there in zip(META_TARGETS, told, strict=True) if there} == names
+        assert {name for name, present in zip(META_TARGETS, targets, strict=True) if present} == names
     assert 0 < meta_targets(problems.rules).mean() < 1
 
 
@@ -118,15 +118,15 @@ def test_rows_at_paper_scale_are_as_published():
 
 def test_a_seed_draws_the_first_weights():
     settings = {**ROWS["copinet"], **SCALES["smoke"]}
-    one, same, other = (build(settings, seed).state_dict() for seed in (0, 0, 1))
-    assert all(torch.equal(one[name], same[name]) for name in one)
-    assert any(not torch.equal(one[name], other[name]) for name in one)
+    first, same, other = (build(settings, seed).state_dict() for seed in (0, 0, 1))
+    assert all(torch.equal(first[name], same[name]) for name in first)
+    assert any(not torch.equal(first[name], other[name]) for name in first)
 
 
 # Measures
 
 
-class Said(NamedTuple):
+class Output(NamedTuple):
     logits: Tensor
 
 
@@ -136,14 +136,14 @@ class Knows(nn.Module):
     def __init__(self, pixels, right):
         super().__init__()
         self.scale = nn.Parameter(torch.ones(()))
-        self.known = {
+        self.targets = {
             pixels.batch([k]).images.numpy().tobytes(): int(pixels.problems.target[k])
             for k in np.flatnonzero(right)
         }
 
     def forward(self, images):
-        found = [self.known.get(one.numpy().tobytes(), -1) for one in images]
-        return Said(nn.functional.one_hot(torch.tensor(found) + 1, 9)[:, 1:] * self.scale)
+        indices = [self.targets.get(image.numpy().tobytes(), -1) for image in images]
+        return Output(nn.functional.one_hot(torch.tensor(indices) + 1, 9)[:, 1:] * self.scale)
 
 
 def test_accuracy_of_each_configuration(splits):
@@ -161,9 +161,9 @@ def test_accuracy_of_each_configuration(splits):
 
 def test_prediction_does_not_depend_on_the_batch(splits):
     pixels, model = PixelSet(splits.train, 40), build({**ROWS["copinet"], **SCALES["smoke"]}).train()
-    one, other = predict_scores(model, pixels, batch_size=5), predict_scores(model, pixels, batch_size=42)
-    assert one.shape == (42, 8) and model.training
-    np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
+    first, second = predict_scores(model, pixels, batch_size=5), predict_scores(model, pixels, batch_size=42)
+    assert first.shape == (42, 8) and model.training
+    np.testing.assert_allclose(first, second, rtol=1e-5, atol=1e-5)
 
 
 # Training
@@ -211,7 +211,7 @@ def test_every_row_runs():
     smallest = replace(PIXELS, scales={"smoke": {**SCALES["smoke"], "problems": 10}})
     records = run(smallest, scale="smoke", data="i-raven")
     assert [record.row for record in records] == list(ROWS)
-    titles = {f"accuracy_{one.title}" for one in CONFIGURATIONS}
+    titles = {f"accuracy_{layout.title}" for layout in CONFIGURATIONS}
     for record in records:
         assert {"accuracy", "valid", "parameters"} | titles <= {*record.metrics}
         assert record.steps.done == record.steps.planned == 2

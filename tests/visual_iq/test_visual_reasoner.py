@@ -47,8 +47,8 @@ def settled(model, seed=1):
 
 @torch.no_grad()
 def logits(model, problems, items=None):
-    known = TokenSet.from_problems(problems)
-    return model(known.batch(range(len(known)) if items is None else items)).logits
+    token_set = TokenSet.from_problems(problems)
+    return model(token_set.batch(range(len(token_set)) if items is None else items)).logits
 
 
 # The equations, written out with arrays alone
@@ -66,35 +66,35 @@ def transformer(x, layers, heads):
 
     weights = []
     for layer in layers:
-        one = layer.attention
-        query, key, value = (dense(x, part) for part in (one.query, one.key, one.value))
+        attention = layer.attention
+        query, key, value = (dense(x, part) for part in (attention.query, attention.key, attention.value))
         width = x.shape[1] // heads
         outputs = []
         for head in range(heads):
-            here = slice(head * width, (head + 1) * width)
-            match = query[:, here] @ key[:, here].T / math.sqrt(width)
+            columns = slice(head * width, (head + 1) * width)
+            match = query[:, columns] @ key[:, columns].T / math.sqrt(width)
             share = np.exp(match) / np.exp(match).sum(1, keepdims=True)
-            outputs.append(share @ value[:, here])
+            outputs.append(share @ value[:, columns])
             weights.append(share)
-        x = norm(x + dense(np.concatenate(outputs, 1), one.output), layer.attention_residual.norm)
+        x = norm(x + dense(np.concatenate(outputs, 1), attention.output), layer.attention_residual.norm)
         inner = dense(np.maximum(dense(x, layer.feed_forward.wide), 0), layer.feed_forward.narrow)
         x = norm(x + inner, layer.feed_forward_residual.norm)
     return x, weights
 
 
-def by_hand(model, known, number):
+def by_hand(model, token_set, number):
     """Equations 3.1 to 3.5 for one problem, one panel and one stream at a time."""
     config = model.config
     tokens, places = (table.weight.detach().numpy() for table in (model.panel.tokens, model.panel.places))
-    rows = [(row, place) for table in zip(known.tokens, known.places, strict=True)
-            for row, place in zip(*table, strict=True)]  # fmt: skip
+    rows = [(row, position) for table in zip(token_set.tokens, token_set.places, strict=True)
+            for row, position in zip(*table, strict=True)]  # fmt: skip
     row, item, kind = (getattr(model.segments, name).detach().numpy() for name in ("row", "item", "kind"))
     streams, attention = [], []
     for stream in range(len(STREAMS)):
         panels = []
         for panel in range(16):
-            words, where = rows[known.index[number, panel, stream]]
-            entities = tokens[words] + places[where]
+            words, positions = rows[token_set.index[number, panel, stream]]
+            entities = tokens[words] + places[positions]
             encoded, _ = transformer(entities, model.panel.encoder.layers, config.entity_heads)  # 3.1
             panels.append(encoded.sum(0))  # 3.2
         sequence = []
@@ -119,16 +119,16 @@ def by_hand(model, known, number):
 
 
 def test_the_reasoner_is_its_equations(model, problems):
-    known = TokenSet.from_problems(problems)
+    token_set = TokenSet.from_problems(problems)
     with torch.no_grad():
-        found = model(known.batch(range(len(known))), attention=True)
-    for number in range(0, len(known), 2):
-        expected, attention = by_hand(model, known, number)
-        np.testing.assert_allclose(found.logits[number].numpy(), expected, rtol=1e-9, atol=1e-11)
+        output = model(token_set.batch(range(len(token_set))), attention=True)
+    for number in range(0, len(token_set), 2):
+        expected, attention = by_hand(model, token_set, number)
+        np.testing.assert_allclose(output.logits[number].numpy(), expected, rtol=1e-9, atol=1e-11)
         for layer in range(4):
             for head in range(4):
                 np.testing.assert_allclose(
-                    found.attention[layer][number, :, head].numpy(),
+                    output.attention[layer][number, :, head].numpy(),
                     np.stack([stream[4 * layer + head] for stream in attention]),
                     atol=1e-12,
                 )
@@ -153,13 +153,13 @@ def test_candidates_change_places_with_their_scores(model, problems):
 
 
 def test_the_order_of_slots_is_nothing_but_their_places(model, problems):
-    known = TokenSet.from_problems(problems)
-    batch = known.batch(range(len(known)))
+    token_set = TokenSet.from_problems(problems)
+    batch = token_set.batch(range(len(token_set)))
     generator = torch.Generator().manual_seed(0)
     sequences = tuple(
-        type(one)(one.tokens[:, order], one.places[:, order])
-        for one in batch.sequences
-        for order in (torch.randperm(one.tokens.shape[1], generator=generator),)
+        type(sequence)(sequence.tokens[:, order], sequence.places[:, order])
+        for sequence in batch.sequences
+        for order in (torch.randperm(sequence.tokens.shape[1], generator=generator),)
     )
     with torch.no_grad():
         shuffled = model(replace(batch, sequences=sequences)).logits
@@ -174,9 +174,9 @@ def test_a_place_matters(model, problems):
 
 def test_swapped_rows_are_other_input_and_without_row_embeddings_the_same(problems):
     model = settled(Reasoner(seed=2))
-    known = TokenSet.from_problems(problems)
-    every = np.ones(len(known), dtype=bool)
-    plain, swapped = known.batch(range(len(known))), known.batch(range(len(known)), every)
+    token_set = TokenSet.from_problems(problems)
+    every = np.ones(len(token_set), dtype=bool)
+    plain, swapped = token_set.batch(range(len(token_set))), token_set.batch(range(len(token_set)), every)
     with torch.no_grad():
         assert (model(plain).logits - model(swapped).logits).abs().max() > 1e-4
         model.segments.row.zero_()
@@ -210,20 +210,22 @@ def test_without_contrast_and_panel_encoder_a_candidate_is_scored_alone(problems
 @pytest.mark.parametrize("parts", PARTS.values(), ids=PARTS)
 def test_shapes_and_gradients(parts, problems):
     model = Reasoner(ReasonerConfig(**parts))
-    known = TokenSet.from_problems(problems)
-    batch = known.batch([0, 9, 20])
-    found = model(batch, attention=True)
-    assert found.logits.shape == (3, 8) and found.logits.dtype == torch.float32
+    token_set = TokenSet.from_problems(problems)
+    batch = token_set.batch([0, 9, 20])
+    output = model(batch, attention=True)
+    assert output.logits.shape == (3, 8) and output.logits.dtype == torch.float32
     tokens = (
         8
         + (8 if model.config.context else 0)
         + (2 if model.config.separators and model.config.context else 0)
     )
-    assert [one.shape for one in found.attention] == [(3, 5, 4, tokens, tokens)] * model.config.panel_layers
+    assert [weights.shape for weights in output.attention] == [
+        (3, 5, 4, tokens, tokens)
+    ] * model.config.panel_layers
     assert model(batch).attention == ()
-    torch.testing.assert_close(model(batch).logits, found.logits)
+    torch.testing.assert_close(model(batch).logits, output.logits)
     model.loss(batch).backward()
-    unused = {name for name, one in model.named_parameters() if one.grad is None}
+    unused = {name for name, parameter in model.named_parameters() if parameter.grad is None}
     blind = not model.config.context
     assert unused == ({"segments.separator"} if blind and model.config.separators else set())
 

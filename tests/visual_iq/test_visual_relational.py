@@ -64,21 +64,21 @@ A, B, NONE = (1, 2, 3, 4), (2, 2, 5, 6), (0, 0, 0, 0)
 
 
 def test_a_symbol_is_the_common_level_or_mixed():
-    found = component_symbols(panels([A, A], [A, B], [NONE, B], [NONE, NONE]))[0]
-    assert found[0].tolist() == [*A, 2]
-    assert found[1].tolist() == [5 + 1, 2, 10, 8, 2]  # mixed, but for the size
-    assert found[2].tolist() == [*B, 1]
-    assert found[3].tolist() == [*MIXED, 0]
+    symbols = component_symbols(panels([A, A], [A, B], [NONE, B], [NONE, NONE]))[0]
+    assert symbols[0].tolist() == [*A, 2]
+    assert symbols[1].tolist() == [5 + 1, 2, 10, 8, 2]  # mixed, but for the size
+    assert symbols[2].tolist() == [*B, 1]
+    assert symbols[3].tolist() == [*MIXED, 0]
 
 
 def test_mixed_entities_that_were_copied_are_told_apart():
-    found = component_symbols(panels([A, B], [A, B], [B, A], [A, B], [A, A], [A, B]))[0]
-    assert found[0, 0] == MIXED[0]  # the first of a row has none before it
-    assert found[1, 0] == MIXED[0] + 1
-    assert found[2, 0] == MIXED[0]  # the same entities in other slots
-    assert found[3, 0] == MIXED[0]  # a row begins
-    assert found[5, 0] == MIXED[0]  # another than before
-    assert found[1:3, 1].tolist() == [2, 2]  # a common level is itself
+    symbols = component_symbols(panels([A, B], [A, B], [B, A], [A, B], [A, A], [A, B]))[0]
+    assert symbols[0, 0] == MIXED[0]  # the first of a row has none before it
+    assert symbols[1, 0] == MIXED[0] + 1
+    assert symbols[2, 0] == MIXED[0]  # the same entities in other slots
+    assert symbols[3, 0] == MIXED[0]  # a row begins
+    assert symbols[5, 0] == MIXED[0]  # another than before
+    assert symbols[1:3, 1].tolist() == [2, 2]  # a common level is itself
     assert (component_symbols(panels([A, B], [A, B]), alike=False)[0, :, 0] == MIXED[0]).all()
 
 
@@ -97,16 +97,16 @@ def test_candidates_are_compared_with_the_eighth_panel():
 
 
 def test_places_are_those_of_components_with_several_slots(problems):
-    known = SymbolSet.from_problems(problems)
+    symbol_set = SymbolSet.from_problems(problems)
     for number, kind in enumerate(problems.configuration):
         if KEYS[kind] == "in_distribute_four_out_center_single":
-            assert not known.places[number, 0].any()
-            assert np.flatnonzero(known.places[number, 1]).tolist() == sorted(POSITION_OF[kind, 1:5])
-            filled = known.filled[number, 1][:, POSITION_OF[kind, 1:5]]
+            assert not symbol_set.places[number, 0].any()
+            assert np.flatnonzero(symbol_set.places[number, 1]).tolist() == sorted(POSITION_OF[kind, 1:5])
+            filled = symbol_set.filled[number, 1][:, POSITION_OF[kind, 1:5]]
             assert (filled == (problems.entities[number, :, 1:5, 0] > 0)).all()
         if "center_single" in KEYS[kind] and "distribute" not in KEYS[kind]:
-            assert not known.places[number].any()
-    present = known.symbols[:, :, 0, 0] >= 0
+            assert not symbol_set.places[number].any()
+    present = symbol_set.symbols[:, :, 0, 0] >= 0
     assert (present.sum(1) == [1 + (KEYS[kind].count("_") > 1) for kind in problems.configuration]).all()
 
 
@@ -115,7 +115,7 @@ def test_places_are_those_of_components_with_several_slots(problems):
 
 def by_hand(model, problems, number, row, third):
     """Log-probability of one panel as the third of one row, from the two other rows; 0-based panels."""
-    state = {name: one.detach().numpy() for name, one in model.state_dict().items()}
+    state = {name: tensor.detach().numpy() for name, tensor in model.state_dict().items()}
 
     def mlp(x, name):
         for layer in (0, 2):
@@ -124,28 +124,28 @@ def by_hand(model, problems, number, row, third):
 
     def guess(name, embedded):
         rule = sum(
-            mlp(np.concatenate(embedded[3 * one : 3 * one + 3]), f"{name}.reader")
-            for one in range(3)
-            if one != row
+            mlp(np.concatenate(embedded[3 * other_row : 3 * other_row + 3]), f"{name}.reader")
+            for other_row in range(3)
+            if other_row != row
         )
         return mlp(np.concatenate((rule, *embedded[3 * row : 3 * row + 2])), f"{name}.predictor")
 
-    known = SymbolSet.from_problems(problems)
+    symbol_set = SymbolSet.from_problems(problems)
     total = 0.0
     nine = [*range(8), 8 + problems.target[number]]
     for component in range(2):
-        found = known.symbols[number, component]
-        if found[0, 0] < 0:
+        symbols = symbol_set.symbols[number, component]
+        if symbols[0, 0] < 0:
             continue
         for attribute, (start, count) in enumerate(zip(SYMBOL_OFFSETS, SYMBOL_COUNTS, strict=True)):
             table = state["symbols.weight"]
-            vector = guess("shared", [table[found[panel, attribute]] for panel in nine])
+            vector = guess("shared", [table[symbols[panel, attribute]] for panel in nine])
             own = slice(start, start + count)
             scores = table[own] @ vector + state["symbol_bias"][own]
-            total += scores[found[third, attribute] - start] - np.log(np.exp(scores).sum())
-        places = known.places[number, component]
+            total += scores[symbols[third, attribute] - start] - np.log(np.exp(scores).sum())
+        places = symbol_set.places[number, component]
         if places.any():
-            filled = known.filled[number, component]
+            filled = symbol_set.filled[number, component]
             vector = guess("position", [filled[panel] @ state["places"] for panel in nine])
             odds = state["places"] @ vector + state["place_bias"]
             each = -np.logaddexp(0, np.where(filled[third], -odds, odds))
@@ -155,11 +155,11 @@ def by_hand(model, problems, number, row, third):
 
 def test_scores_are_log_probabilities_of_the_third_panel(problems):
     model = settled(Relational())
-    found = logits(model, problems).numpy()
+    actual = logits(model, problems).numpy()
     for number in range(0, len(problems), 3):
         for candidate in (0, 5):
             expected = by_hand(model, problems, number, 2, 8 + candidate)
-            np.testing.assert_allclose(found[number, candidate], expected, rtol=1e-9)
+            np.testing.assert_allclose(actual[number, candidate], expected, rtol=1e-9)
 
 
 def test_the_loss_is_the_mean_over_three_rows(problems):
@@ -190,9 +190,9 @@ def test_parts_add_up_to_the_logits(problems):
     model = settled(Relational())
     single = problems[problems.configuration == 0]
     with torch.no_grad():
-        found = model(batch_of(single, model))
-    assert found.parts.shape == (len(single), len(SYMBOL_ATTRIBUTES), 8)
-    torch.testing.assert_close(found.parts.sum(1), found.logits)
+        output = model(batch_of(single, model))
+    assert output.parts.shape == (len(single), len(SYMBOL_ATTRIBUTES), 8)
+    torch.testing.assert_close(output.parts.sum(1), output.logits)
 
 
 # What may change, and what may not
@@ -202,9 +202,9 @@ def test_a_candidate_is_scored_by_itself(problems):
     model = settled(Relational())
     other = replace(problems, entities=problems.entities.copy())
     other.entities[:, 9:] = other.entities[::-1, 9:] * 0
-    expected, found = logits(model, problems), logits(model, other)
-    torch.testing.assert_close(found[:, 0], expected[:, 0])
-    assert (found[:, 1:] - expected[:, 1:]).abs().max() > 1e-3
+    expected, actual = logits(model, problems), logits(model, other)
+    torch.testing.assert_close(actual[:, 0], expected[:, 0])
+    assert (actual[:, 1:] - expected[:, 1:]).abs().max() > 1e-3
 
 
 def test_the_right_answer_is_not_looked_at_before_it_is_scored(problems):
@@ -239,7 +239,7 @@ def test_shapes_and_gradients(steps, problems):
     batch = SymbolSet.from_problems(problems, alike=model.config.alike).batch([0, 8, 15, 40])
     assert model(batch).logits.shape == (4, 8)
     model.loss(batch).backward()
-    unused = {name for name, one in model.named_parameters() if one.grad is None}
+    unused = {name for name, parameter in model.named_parameters() if parameter.grad is None}
     assert unused == ({"shared.column", "position.column"} if model.config.rows else set())
 
 
@@ -247,8 +247,8 @@ def test_parts_of_a_batch_are_the_whole(problems):
     model = settled(Relational())
     batch = batch_of(problems, model)
     with torch.no_grad():
-        found = torch.stack([model(batch.shard(index, 2)).logits for index in range(2)], 1).flatten(0, 1)
-        torch.testing.assert_close(found, model(batch).logits)
+        actual = torch.stack([model(batch.shard(index, 2)).logits for index in range(2)], 1).flatten(0, 1)
+        torch.testing.assert_close(actual, model(batch).logits)
 
 
 def test_a_seed_is_a_model():

@@ -23,25 +23,25 @@ TRIANGLE, SQUARE, PENTAGON, HEXAGON, CIRCLE = range(1, 6)
 UPRIGHT, QUARTER, EIGHTH = 3, 5, 4  # levels of the angles 0, 90 and 45
 
 
-def panel(which, *entities):
+def panel(configuration_index, *entities):
     """Entities of one panel: (slot, type, size, colour, angle) each."""
     table = np.zeros((1, SLOTS, 4), dtype=np.int8)
     for slot, *levels in entities:
         table[0, slot] = levels
-    return np.array([which]), table
+    return np.array([configuration_index]), table
 
 
-def drawn(which, *entities):
-    return render_panels(*panel(which, *entities))[0]
+def drawn(configuration_index, *entities):
+    return render_panels(*panel(configuration_index, *entities))[0]
 
 
-def some(which, count, seed=0):
+def some(configuration_index, count, seed=0):
     """Panels of one configuration with random entities, slots being empty at random."""
     draw = np.random.default_rng(seed)
     table = np.stack([draw.integers(0, levels, (count, SLOTS)) for levels in LEVELS], -1).astype(np.int8)
     table[table[..., 0] == 0] = 0
-    table[:, POSITION_OF[which] < 0] = 0
-    return np.full(count, which), table
+    table[:, POSITION_OF[configuration_index] < 0] = 0
+    return np.full(count, configuration_index), table
 
 
 # Contract ---------------------------------------------------------------------------------------------------
@@ -67,8 +67,8 @@ def test_shapes():
 )
 def test_levels_out_of_range_are_said(configuration, change, message):
     _, entities = panel(0, (0, SQUARE, 1, 1, 1))
-    for at, level in change.items():
-        entities[at] = level
+    for location, level in change.items():
+        entities[location] = level
     for call in (render_panels, entity_boxes):
         with pytest.raises(ValueError, match=message):
             call(np.array([configuration]), entities)
@@ -94,22 +94,22 @@ def test_images_of_problems_are_their_panels():
 
 
 def test_an_empty_panel_is_paper_and_a_line_between_two_parts():
-    for which, one in enumerate(CONFIGURATIONS):
-        image = drawn(which)
+    for index, layout in enumerate(CONFIGURATIONS):
+        image = drawn(index)
         black = np.argwhere(image < 255)
-        if one.structure == "Left_Right":
+        if layout.structure == "Left_Right":
             assert (black[:, 1] == 80).all() and len(black) == 160
-        elif one.structure == "Up_Down":
+        elif layout.structure == "Up_Down":
             assert (black[:, 0] == 80).all() and len(black) == 160
         else:
             assert not len(black)
         assert set(np.unique(image)) <= {0, 255}
 
 
-@pytest.mark.parametrize("which", range(7), ids=KEYS)
-def test_order_and_company_of_panels_do_not_matter(which):
-    configuration, entities = some(which, 300, seed=1)
-    mixed, others = some((which + 1) % 7, 2)
+@pytest.mark.parametrize("configuration_index", range(7), ids=KEYS)
+def test_order_and_company_of_panels_do_not_matter(configuration_index):
+    configuration, entities = some(configuration_index, 300, seed=1)
+    mixed, others = some((configuration_index + 1) % 7, 2)
     images = render_panels(configuration, entities)
     order = np.random.default_rng(0).permutation(300)
     both = render_panels(
@@ -119,16 +119,16 @@ def test_order_and_company_of_panels_do_not_matter(which):
     assert (both[300:] == render_panels(mixed, others)).all()
 
 
-@pytest.mark.parametrize("which", [1, 2, 3, 4])
-def test_slots_beside_each_other_do_not_touch(which):
-    configuration, entities = some(which, 20)
+@pytest.mark.parametrize("configuration_index", [1, 2, 3, 4])
+def test_slots_beside_each_other_do_not_touch(configuration_index):
+    configuration, entities = some(configuration_index, 20)
     alone = []
     for slot in range(SLOTS):
-        one = np.zeros_like(entities)
-        one[:, slot] = entities[:, slot]
-        alone.append(render_panels(configuration, one))
+        single = np.zeros_like(entities)
+        single[:, slot] = entities[:, slot]
+        alone.append(render_panels(configuration, single))
     assert (render_panels(configuration, entities) == np.min(alone, axis=0)).all()
-    blank = drawn(which)
+    blank = drawn(configuration_index)
     assert ((np.stack(alone) < blank).sum(0) <= 1).all()
 
 
@@ -181,9 +181,9 @@ def test_runs_of_a_mask():
 # Against a rasteriser of another kind -----------------------------------------------------------------------
 
 
-def signed_distance(which, slot, kind, size, degrees):
+def signed_distance(configuration_index, slot, kind, size, degrees):
     """How far each pixel lies outside an entity, by geometry alone."""
-    row, column, height, width = CONFIGURATIONS[which].slots[slot]
+    row, column, height, width = CONFIGURATIONS[configuration_index].slots[slot]
     unit = min(height, width) * 80
     y, x = np.mgrid[:CANVAS, :CANVAS] - np.array([int(row * 160), int(column * 160)])[:, None, None]
     radius = int(unit * (0.4, 0.5, 0.6, 0.7, 0.8, 0.9)[size])
@@ -197,15 +197,15 @@ def signed_distance(which, slot, kind, size, degrees):
 
 
 @pytest.mark.parametrize("kind", [TRIANGLE, SQUARE, PENTAGON, HEXAGON, CIRCLE])
-@pytest.mark.parametrize(("which", "slot"), [(0, 0), (1, 2), (2, 5), (5, 1), (6, 3)])
-def test_shapes_are_those_of_geometry(kind, which, slot):
+@pytest.mark.parametrize(("configuration_index", "slot"), [(0, 0), (1, 2), (2, 5), (5, 1), (6, 3)])
+def test_shapes_are_those_of_geometry(kind, configuration_index, slot):
     for size in (2, 5):
         for angle, degrees in ((UPRIGHT, 0), (EIGHTH, 45), (0, -135)):
-            away = signed_distance(which, slot, kind, size, degrees)
-            image = drawn(which, (slot, kind, size, 9, angle))
+            away = signed_distance(configuration_index, slot, kind, size, degrees)
+            image = drawn(configuration_index, (slot, kind, size, 9, angle))
             assert (image[away > 3.5] == 255).all()
             assert (image[away < -1] == 0).all()
-            hollow = drawn(which, (slot, kind, size, 0, angle))
+            hollow = drawn(configuration_index, (slot, kind, size, 0, angle))
             assert (hollow[away < -4.5] == 255).all()
 
 
@@ -220,26 +220,26 @@ CHECKSUMS = {
 }
 
 
-@pytest.mark.parametrize("which", range(7), ids=KEYS)
-def test_pixels_are_those_of_the_released_panels(which):
+@pytest.mark.parametrize("configuration_index", range(7), ids=KEYS)
+def test_pixels_are_those_of_the_released_panels(configuration_index):
     """These panels were compared with the public renderer (OpenCV 4.8 and 4.14): no pixel differed."""
-    image = render_panels(*some(which, 200, seed=5))
-    assert hashlib.sha256(image.tobytes()).hexdigest()[:16] == CHECKSUMS[KEYS[which]]
+    image = render_panels(*some(configuration_index, 200, seed=5))
+    assert hashlib.sha256(image.tobytes()).hexdigest()[:16] == CHECKSUMS[KEYS[configuration_index]]
 
 
 # Boxes ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("which", range(7), ids=KEYS)
-def test_a_box_is_around_its_entity(which):
+@pytest.mark.parametrize("configuration_index", range(7), ids=KEYS)
+def test_a_box_is_around_its_entity(configuration_index):
     """To a pixel and a half: as in the released files, an edge that a turn has blurred may lie outside."""
-    draw = np.random.default_rng(which)
+    draw = np.random.default_rng(configuration_index)
     for _ in range(60):
-        slot = int(draw.integers(len(CONFIGURATIONS[which].slots)))
+        slot = int(draw.integers(len(CONFIGURATIONS[configuration_index].slots)))
         levels = [int(draw.integers(least, count)) for least, count in zip((1, 0, 0, 0), LEVELS, strict=True)]
-        told = panel(which, (slot, *levels))
-        ink = np.argwhere(render_panels(*told)[0] < drawn(which))
-        left, top, right, bottom = entity_boxes(*told)[0, slot]
+        panels = panel(configuration_index, (slot, *levels))
+        ink = np.argwhere(render_panels(*panels)[0] < drawn(configuration_index))
+        left, top, right, bottom = entity_boxes(*panels)[0, slot]
         (first_row, first_column), (last_row, last_column) = ink.min(0), ink.max(0)
         assert np.allclose([left, top], [first_column, first_row], atol=1.6)
         assert np.allclose([right, bottom], [last_column, last_row], atol=1.6)
@@ -253,13 +253,13 @@ def test_boxes_known_by_hand():
 
 
 def test_the_box_of_an_empty_slot_is_the_slot():
-    found = entity_boxes(*panel(1, (0, SQUARE, 0, 0, 0)))[0]
-    assert found[1:4].tolist() == [[80, 0, 160, 80], [0, 80, 80, 160], [80, 80, 160, 160]]
-    assert (found[4:] == 0).all()
+    boxes = entity_boxes(*panel(1, (0, SQUARE, 0, 0, 0)))[0]
+    assert boxes[1:4].tolist() == [[80, 0, 160, 80], [0, 80, 80, 160], [80, 80, 160, 160]]
+    assert (boxes[4:] == 0).all()
 
 
 def test_a_mask_is_what_an_entity_covers():
-    for place in (0, 3, len(POSITIONS) - 1):
-        covered = render.entity_mask(place, HEXAGON, 4, UPRIGHT)
-        row, column = (int(part * 160) for part in POSITIONS[place][:2])
+    for position in (0, 3, len(POSITIONS) - 1):
+        covered = render.entity_mask(position, HEXAGON, 4, UPRIGHT)
+        row, column = (int(part * 160) for part in POSITIONS[position][:2])
         assert covered.shape == (160, 160) and covered[row, column] and not covered[0, 0]

@@ -32,9 +32,9 @@ def test_loaded_twice_is_drawn_once():
 
 
 def test_questions_are_shared_between_answers():
-    one, two = (load(answers, per_configuration=20, seed=3).test for answers in ("raven", "i-raven"))
-    assert (one.entities[:, :8] == two.entities[:, :8]).all()
-    assert (one.entities[:, 8:] != two.entities[:, 8:]).any()
+    first, second = (load(answers, per_configuration=20, seed=3).test for answers in ("raven", "i-raven"))
+    assert (first.entities[:, :8] == second.entities[:, :8]).all()
+    assert (first.entities[:, 8:] != second.entities[:, 8:]).any()
 
 
 @pytest.mark.parametrize(

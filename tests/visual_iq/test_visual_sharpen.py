@@ -27,27 +27,27 @@ def tiny():
 
 def test_patches_are_what_the_head_reads_around_each_object():
     model = tiny()
-    found = extract_patches(model, 4, seed=1)
-    inputs, boxes, true, held, types = found
-    objects = held > 0
+    patches = extract_patches(model, 4, seed=1)
+    inputs, boxes, true, is_object, types = patches
+    objects = is_object > 0
     assert objects.sum() % len(JITTER) == 0 and (~objects).sum() == 4 * PROPOSALS_PER_PANEL
     assert torch.equal(boxes[~objects], true[~objects])
     assert inputs.shape[1] == 8 * 3**2 + 6
     assert torch.allclose(types.sum(-1), torch.ones(len(types)))
     side = (true[:, 2:] - true[:, :2]).max()
     assert 0 < (boxes - true)[objects].abs().mean() < 0.1 * side
-    again = extract_patches(model, 4, seed=1)
-    assert all(torch.equal(one, other) for one, other in zip(found, again, strict=True))
+    repeated = extract_patches(model, 4, seed=1)
+    assert all(torch.equal(first, second) for first, second in zip(patches, repeated, strict=True))
 
 
 def test_it_sharpens_boxes_and_leaves_all_else():
     model = tiny()
     before = {name: weight.clone() for name, weight in model.state_dict().items()}
-    held = extract_patches(model, 8, seed=5)
-    rough = box_error(model, held)
+    valid_patches = extract_patches(model, 8, seed=5)
+    rough = box_error(model, valid_patches)
     history = finetune(model, Recipe(panels=32, steps=200, batch_size=64, lr=3e-3), seed=1, progress=False)
     assert history.steps_done == 200 and history[-1]["loss"] < history[0]["loss"]
-    assert box_error(model, held) < 0.95 * rough
+    assert box_error(model, valid_patches) < 0.95 * rough
     changed = {name for name, weight in model.state_dict().items() if not torch.equal(weight, before[name])}
     assert changed and all(name.startswith("heads.object.") for name in changed)
 

@@ -19,7 +19,9 @@ def test_no_context_panel_ever_counts():
     other = replace(problems, entities=problems.entities.copy())
     other.entities[:, :8] = np.roll(other.entities[:, :8], 1, axis=0)
     model = context_blind().eval()
-    first, second = (model(TokenSet.from_problems(one).batch(range(6))).logits for one in (problems, other))
+    first, second = (
+        model(TokenSet.from_problems(problem_set).batch(range(6))).logits for problem_set in (problems, other)
+    )
     assert torch.equal(first, second)
 
 
@@ -34,5 +36,5 @@ def test_it_solves_raven_and_falls_to_chance_on_fair_answers(answers, solved):
     model = context_blind(ReasonerConfig(entity_layers=0, panel_layers=1))
     recipe = Recipe(epochs=12, batch_size=32, lr=0.005, schedule="linear", warmup=60, clip=1.0)
     train(model, train_set, recipe, progress=False)
-    found = accuracy(model, test)["accuracy"]
-    assert found > 0.65 if solved else found < 0.2
+    test_accuracy = accuracy(model, test)["accuracy"]
+    assert test_accuracy > 0.65 if solved else test_accuracy < 0.2

@@ -24,18 +24,18 @@ def problems(request):
     return simulate(request.param, NUMBER, seed=3)
 
 
-def nine(problems, place):
+def nine(problems, slots):
     """The eight panels and the answer, by rows: (N, 3, 3, S, A)."""
-    panels = np.concatenate([problems.entities[:, :CONTEXT], problems.answer[:, None]], axis=1)[:, :, place]
+    panels = np.concatenate([problems.entities[:, :CONTEXT], problems.answer[:, None]], axis=1)[:, :, slots]
     return panels.reshape(len(panels), 3, 3, *panels.shape[2:])
 
 
 def parts(problems):
     configuration = CONFIGURATIONS[problems.configuration[0]]
-    for part, (component, place) in enumerate(
+    for part, (component, slots) in enumerate(
         zip(configuration.components, configuration.component_slices, strict=True)
     ):
-        yield component, nine(problems, place), problems.rules[:, part], problems.uniformity[:, part]
+        yield component, nine(problems, slots), problems.rules[:, part], problems.uniformity[:, part]
 
 
 def bits(panels):
@@ -73,22 +73,22 @@ def test_levels_stay_in_their_ranges(problems):
     assert (problems.entities < np.array(LEVELS)).all()
     assert not problems.entities[~problems.filled].any()
     assert not problems.filled[..., len(configuration.slots) :].any()
-    for component, place in zip(configuration.components, configuration.component_slices, strict=True):
-        filled = problems.filled[..., place]
+    for component, slots in zip(configuration.components, configuration.component_slices, strict=True):
+        filled = problems.filled[..., slots]
         number = filled.sum(-1)
         assert number.min() >= component.number[0]
         assert number.max() == component.number[1]
         for group in (1, 2, 3):
-            found = problems.entities[..., place, group - 1][filled]
-            assert (found.min(), found.max()) == root_range(component, group)
+            levels = problems.entities[..., slots, group - 1][filled]
+            assert (levels.min(), levels.max()) == root_range(component, group)
 
 
 def test_rules_on_number_and_position_hold(problems):
     for component, panels, rules, _ in parts(problems):
         sets, counts = bits(panels)
         size = len(component.slots)
-        for one, many, (kind, governed, value) in zip(sets, counts, rules[:, 0].tolist(), strict=True):
-            values = many if governed == NUMBERS else one
+        for slot_set, many, (kind, governed, value) in zip(sets, counts, rules[:, 0].tolist(), strict=True):
+            values = many if governed == NUMBERS else slot_set
             a, b, c = values.T
             if kind == CONSTANT:
                 assert (a == b).all() and (b == c).all()
@@ -97,8 +97,8 @@ def test_rules_on_number_and_position_hold(problems):
             elif kind == PROGRESSION and governed == NUMBERS:
                 assert (b == a + value).all() and (c == b + value).all()
             elif kind == PROGRESSION:
-                assert [turned(one, value, size) for one in a] == b.tolist()
-                assert [turned(one, value, size) for one in b] == c.tolist()
+                assert [turned(start, value, size) for start in a] == b.tolist()
+                assert [turned(start, value, size) for start in b] == c.tolist()
             elif governed == NUMBERS:
                 assert (c == a + value * b).all()
             else:
@@ -155,10 +155,10 @@ def test_a_quarter_is_uniform_and_then_all_entities_are_alike():
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_does_not():
-    one, two, other = (simulate("O-IG", 50, seed=seed) for seed in (9, 9, 10))
-    for left, right in zip(vars(one).values(), vars(two).values(), strict=True):
+    first, second, other = (simulate("O-IG", 50, seed=seed) for seed in (9, 9, 10))
+    for left, right in zip(vars(first).values(), vars(second).values(), strict=True):
         assert left.tobytes() == right.tobytes()
-    assert one.entities.tobytes() != other.entities.tobytes()
+    assert first.entities.tobytes() != other.entities.tobytes()
 
 
 def test_the_bytes_themselves():
@@ -199,8 +199,8 @@ def test_workers_draw_the_same_problems():
     with joblib.parallel_config(backend="threading"):
         shared = simulate("Center", 2 * CHUNK_SIZE + 5, seed=7, workers=2)
     alone = simulate("Center", 2 * CHUNK_SIZE + 5, seed=7)
-    for one, other in zip(vars(shared).values(), vars(alone).values(), strict=True):
-        assert (one == other).all()
+    for first, second in zip(vars(shared).values(), vars(alone).values(), strict=True):
+        assert (first == second).all()
 
 
 def test_simulators_for_the_command_line():
@@ -228,9 +228,9 @@ def test_the_command_writes_a_set_that_reads_back(tmp_path):
     arguments[2] = "visual_iq/distribute_four/i-raven"
     assert CliRunner().invoke(app, arguments).exit_code == 0
     problems = simulate("2x2Grid", 3, seed=2, answers="i-raven")
-    found = corpus.read(folder)
-    assert (found.entities == problems.entities).all()
-    assert (found.target == problems.target).all()
+    loaded = corpus.read(folder)
+    assert (loaded.entities == problems.entities).all()
+    assert (loaded.target == problems.target).all()
 
 
 @pytest.mark.parametrize(

@@ -47,8 +47,8 @@ def test_eight_different_candidates(problems):
 
 
 def test_the_rules_are_those_it_was_drawn_from(problems):
-    found = infer_rules(untold(problems))
-    same = (found == problems.rules).all(-1)
+    inferred = infer_rules(untold(problems))
+    same = (inferred == problems.rules).all(-1)
     assert same[:, :, 1].all()
     assert same.mean() > 0.98  # rows one and two may follow another rule as well
     opened = infer(problems).open
@@ -56,8 +56,8 @@ def test_the_rules_are_those_it_was_drawn_from(problems):
 
 
 def test_the_kinds_of_rules_are_enough_to_find_their_steps(problems):
-    told = Problems(**{**vars(problems), "rules": problems.rules * np.array([1, 1, 0], np.int8)})
-    reading = infer(told, named=True)
+    without_steps = Problems(**{**vars(problems), "rules": problems.rules * np.array([1, 1, 0], np.int8)})
+    reading = infer(without_steps, named=True)
     assert (reading.follows.argmax(1) == problems.target).all()
     assert (reading.rules == problems.rules).all(-1).mean() > 0.999
 
@@ -84,9 +84,9 @@ def test_angles_do_not_matter(problems):
 def by_hand(title, panels):
     """One problem from lists of ``(slot, type, size, colour)``, eight panels and any candidates."""
     entities = np.zeros((1, 16, 9, 4), np.int8)
-    for place in range(16):
-        for slot, *look in panels[min(place, len(panels) - 1)]:
-            entities[0, place, slot, :3] = look
+    for index in range(16):
+        for slot, *look in panels[min(index, len(panels) - 1)]:
+            entities[0, index, slot, :3] = look
     return Problems(
         np.array([index_of(title)], np.int8),
         entities,
@@ -132,18 +132,18 @@ def test_white_twice_is_no_sum():
 
 def test_three_sets_of_slots_take_turns_and_carry_their_figures():
     """Entities go with the sets in an order that rows one and two show."""
-    one, two, three = (0, 1), (1, 2), (3, 2)  # slots, in the order of the figures
+    first, second, third = (0, 1), (1, 2), (3, 2)  # slots, in the order of the figures
 
     def panel(slots, types):
         return [(slot, kind, 2, 4) for slot, kind in zip(slots, types, strict=True)]
 
     rows = [
-        *(panel(slots, (1, 2)) for slots in (one, two, three)),
-        *(panel(slots, (3, 4)) for slots in (two, three, one)),
-        *(panel(slots, (5, 1)) for slots in (three, one)),
+        *(panel(slots, (1, 2)) for slots in (first, second, third)),
+        *(panel(slots, (3, 4)) for slots in (second, third, first)),
+        *(panel(slots, (5, 1)) for slots in (third, first)),
     ]
-    candidates = [panel(two, (5, 1)), panel(two, (1, 5)), panel(one, (5, 1)), panel(three, (5, 1))]
-    reading = infer(by_hand("2x2Grid", rows + candidates + [panel(two, (5, 5))] * 4))
+    candidates = [panel(second, (5, 1)), panel(second, (1, 5)), panel(first, (5, 1)), panel(third, (5, 1))]
+    reading = infer(by_hand("2x2Grid", rows + candidates + [panel(second, (5, 5))] * 4))
     assert words(reading.rules[0, 0, 0]) == ("distribute three", "position", 0)
     assert np.flatnonzero(reading.follows[0]).tolist() == [0]
 
@@ -207,7 +207,7 @@ def spoiled(change):
 
 
 def twins(problems):
-    wrong = [place for place in range(8) if place != problems.target[1]][:2]
+    wrong = [candidate for candidate in range(8) if candidate != problems.target[1]][:2]
     problems.entities[1, CONTEXT + wrong[0]] = problems.entities[1, CONTEXT + wrong[1]]
 
 

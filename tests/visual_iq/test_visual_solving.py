@@ -53,8 +53,8 @@ def test_what_the_context_says_needs_the_context(context, solved):
     model = Reasoner(ReasonerConfig(entity_layers=0, panel_layers=2, context=context))
     recipe = Recipe(epochs=12, batch_size=64, lr=0.003, schedule="linear", warmup=20, clip=1.0)
     train(model, same_colour(1000, 1), recipe, progress=False)
-    found = accuracy(model, same_colour(300, 2))["accuracy"]
-    assert found > 0.9 if solved else found < 0.2
+    test_accuracy = accuracy(model, same_colour(300, 2))["accuracy"]
+    assert test_accuracy > 0.9 if solved else test_accuracy < 0.2
 
 
 def test_predicting_every_row_teaches_more_than_choosing():
@@ -77,10 +77,10 @@ def test_predicting_every_row_teaches_more_than_choosing():
 
 def test_accuracy_by_configuration(mixture):
     right = np.arange(len(mixture)) % 8 < 1 + mixture.configuration
-    found = accuracy_by_configuration(mixture.configuration, right)
-    assert found["accuracy"] == right.mean()
+    accuracies = accuracy_by_configuration(mixture.configuration, right)
+    assert accuracies["accuracy"] == right.mean()
     for index, configuration in enumerate(CONFIGURATIONS):
-        assert found[f"accuracy_{configuration.title}"] == (1 + index) / 8
+        assert accuracies[f"accuracy_{configuration.title}"] == (1 + index) / 8
     only = mixture[mixture.configuration == 2]
     assert set(accuracy_by_configuration(only.configuration, np.ones(8, dtype=bool))) == {
         "accuracy",
@@ -123,8 +123,8 @@ def test_the_same_seed_is_the_same_training_stopped_or_not(name, mixture, tmp_pa
     resumed, history = trained(checkpoint=tmp_path)
     assert history.steps_done == history.steps_planned == 8
     other, _ = trained(seed=1)
-    assert all(torch.equal(plain[one], resumed[one]) for one in plain)
-    assert not all(torch.equal(plain[one], other[one]) for one in plain)
+    assert all(torch.equal(plain[key], resumed[key]) for key in plain)
+    assert not all(torch.equal(plain[key], other[key]) for key in plain)
 
 
 def test_rows_swap_in_training_only_where_asked(mixture, monkeypatch):
@@ -138,7 +138,7 @@ def test_rows_swap_in_training_only_where_asked(mixture, monkeypatch):
     monkeypatch.setattr(TokenSet, "batch", spy)
     for swap in (True, False):
         train(build({}), mixture, Recipe(epochs=1, swap=swap), progress=False)
-    assert [one is None for one in seen] == [False, False, True, True]
+    assert [mask is None for mask in seen] == [False, False, True, True]
     assert 0 < np.concatenate(seen[:2]).mean() < 1
 
 
@@ -183,7 +183,7 @@ def shelf(tmp_path, monkeypatch):
 
 def test_a_trial_measures_every_configuration_and_every_answer_set(shelf):
     measured = run_reasoner(full())
-    assert {f"accuracy_{one.title}" for one in CONFIGURATIONS} <= set(measured.metrics)
+    assert {f"accuracy_{layout.title}" for layout in CONFIGURATIONS} <= set(measured.metrics)
     assert measured.metrics["accuracy_on_i-raven"] == measured.metrics["accuracy"]
     assert {"accuracy_on_raven", "accuracy_on_raven-fair", "valid", "problems_per_second"} <= set(
         measured.metrics
@@ -197,7 +197,7 @@ def test_a_paper_trial_of_the_right_data_replaces_the_shipped_model(shelf):
     run_reasoner(full(scale="paper", data="raven"))
     assert not list(shelf.iterdir())
     measured = run_reasoner(full(scale="paper"))
-    assert [one.name for one in shelf.iterdir()] == ["relational"]
+    assert [path.name for path in shelf.iterdir()] == ["relational"]
     shipped = load_pretrained("relational")
     assert shipped.provenance["accuracy"] == round(measured.metrics["accuracy"], 4)
     assert shipped.provenance["command"].startswith(

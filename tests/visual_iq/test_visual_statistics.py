@@ -59,7 +59,7 @@ def test_what_the_table_holds():
 def test_the_public_counts_are_whole():
     counts = public_marginals()
     assert set(counts["answers"]) == set(counts["source"]) == set(DISTRACTORS)
-    total = sum(sum(one.values()) for one in counts["problems"].values())
+    total = sum(sum(by_layout.values()) for by_layout in counts["problems"].values())
     assert total >= 7000
     for key in KEYS:
         many = sum(counts["problems"][answers][key] for answers in DISTRACTORS)
@@ -71,17 +71,19 @@ def test_our_questions_are_like_the_public_ones(ours):
     distances = compare(question_table(ours["raven"]), public_marginals()["questions"])
     measures = 14 * sum(len(configuration.components) for configuration in CONFIGURATIONS)
     assert len(distances) == measures
-    assert all(one.distance <= 3.5 * one.chance + 0.001 for one in distances)
-    expected = sum(one.chance for one in distances)
-    assert sum(one.distance for one in distances) < 1.1 * expected
+    assert all(comparison.distance <= 3.5 * comparison.chance + 0.001 for comparison in distances)
+    expected = sum(comparison.chance for comparison in distances)
+    assert sum(comparison.distance for comparison in distances) < 1.1 * expected
 
 
 @pytest.mark.parametrize("answers", DISTRACTORS)
 def test_our_answers_are_like_the_public_ones(ours, answers):
     distances = compare(answer_table(ours[answers]), public_marginals()["answers"][answers])
     assert len(distances) == 3 * len(KEYS)
-    assert all(one.distance <= 3.5 * one.chance + 0.001 for one in distances)
-    assert sum(one.distance for one in distances) < 1.1 * sum(one.chance for one in distances)
+    assert all(comparison.distance <= 3.5 * comparison.chance + 0.001 for comparison in distances)
+    assert sum(comparison.distance for comparison in distances) < 1.1 * sum(
+        comparison.chance for comparison in distances
+    )
 
 
 @pytest.mark.parametrize("answers", DISTRACTORS)
@@ -121,10 +123,12 @@ def test_configurations_are_told_apart():
 
 
 def test_questions_and_answers_against_the_public_ones():
-    found = distances_to_public(simulate("U-D", 200, seed=4), "i-raven")
-    assert {one.configuration for one in found} == {"up_center_single_down_center_single"}
-    assert {"changed", "Up rule size", "Down colour"} <= {one.measure for one in found}
-    assert [one.distance for one in found] == sorted((one.distance for one in found), reverse=True)
+    comparisons = distances_to_public(simulate("U-D", 200, seed=4), "i-raven")
+    assert {comparison.configuration for comparison in comparisons} == {"up_center_single_down_center_single"}
+    assert {"changed", "Up rule size", "Down colour"} <= {comparison.measure for comparison in comparisons}
+    assert [comparison.distance for comparison in comparisons] == sorted(
+        (comparison.distance for comparison in comparisons), reverse=True
+    )
     with pytest.raises(ValueError, match="answers must be one of raven, i-raven, raven-fair, got 'all'"):
         distances_to_public(simulate("U-D", 2), "all")
 
@@ -141,10 +145,10 @@ def test_looks_of_a_candidate():
 
 def test_one_who_counts_finds_motley_candidates_and_never_looks_at_the_target():
     drawn = simulate("3x3Grid", 1200, seed=4, answers="raven-fair")
-    known, asked = drawn[:900], drawn[900:]
-    chosen = choose(asked, known)
-    assert (chosen == asked.target).mean() > 0.4
-    asked.target[:] = 0
-    assert np.array_equal(choose(asked, known), chosen)
+    train_set, test_set = drawn[:900], drawn[900:]
+    chosen = choose(test_set, train_set)
+    assert (chosen == test_set.target).mean() > 0.4
+    test_set.target[:] = 0
+    assert np.array_equal(choose(test_set, train_set), chosen)
     even = simulate("L-R", 1200, seed=4, answers="i-raven")
     assert (choose(even[900:], even[:900]) == even.target[900:]).mean() < 0.25

@@ -30,48 +30,48 @@ def test_a_panel_by_hand():
 
 
 def test_every_panel_can_be_read_back(problems):
-    known = TokenSet.from_problems(problems)
-    rows = [(tokens, places) for table in zip(known.tokens, known.places, strict=True)
+    token_set = TokenSet.from_problems(problems)
+    rows = [(tokens, places) for table in zip(token_set.tokens, token_set.places, strict=True)
             for tokens, places in zip(*table, strict=True)]  # fmt: skip
     for number, kind in enumerate(problems.configuration):
         slots = len(CONFIGURATIONS[kind].slots)
         expected = stream_tokens(kind, problems.entities[number : number + 1])[0]  # (P, V, S)
         for panel in range(16):
             for stream in range(len(STREAMS)):
-                tokens, places = rows[known.index[number, panel, stream]]
+                tokens, places = rows[token_set.index[number, panel, stream]]
                 assert (tokens - TOKEN_OFFSETS[stream] == expected[panel, stream]).all()
                 assert (places == POSITION_OF[kind, :slots]).all()
 
 
 def test_tokens_of_streams_do_not_overlap(problems):
-    known = TokenSet.from_problems(problems)
+    token_set = TokenSet.from_problems(problems)
     ends = np.array(TOKEN_OFFSETS) + np.array(TOKEN_COUNTS)
-    owner = np.concatenate([np.searchsorted(ends, tokens[:, 0], side="right") for tokens in known.tokens])
-    assert (owner[known.index] == np.arange(len(STREAMS))).all()
+    owner = np.concatenate([np.searchsorted(ends, tokens[:, 0], side="right") for tokens in token_set.tokens])
+    assert (owner[token_set.index] == np.arange(len(STREAMS))).all()
 
 
 def test_a_batch_holds_each_different_sequence_once(problems):
-    known = TokenSet.from_problems(problems)
+    token_set = TokenSet.from_problems(problems)
     items = [40, 3, 12, 3]
-    batch = known.batch(items)
+    batch = token_set.batch(items)
     rows = [
         (*tokens, *places)
-        for one in batch.sequences
-        for tokens, places in zip(one.tokens.tolist(), one.places.tolist(), strict=True)
+        for sequence in batch.sequences
+        for tokens, places in zip(sequence.tokens.tolist(), sequence.places.tolist(), strict=True)
     ]
     assert len(set(rows)) == len(rows) == len(batch.index.unique()) == int(batch.index.max()) + 1
     whole = [
         (*tokens, *places)
-        for table in zip(known.tokens, known.places, strict=True)
+        for table in zip(token_set.tokens, token_set.places, strict=True)
         for tokens, places in zip(*(part.tolist() for part in table), strict=True)
     ]
-    assert [rows[i] for i in batch.index.flatten()] == [whole[i] for i in known.index[items].flatten()]
+    assert [rows[i] for i in batch.index.flatten()] == [whole[i] for i in token_set.index[items].flatten()]
     assert batch.target.tolist() == problems.target[items].tolist()
 
 
 def test_swapping_rows_moves_six_panels(problems):
-    known = TokenSet.from_problems(problems)
-    plain, swapped = known.batch([0, 1]), known.batch([0, 1], np.array([False, True]))
+    token_set = TokenSet.from_problems(problems)
+    plain, swapped = token_set.batch([0, 1]), token_set.batch([0, 1], np.array([False, True]))
     assert torch.equal(plain.index[0], swapped.index[0])
     assert torch.equal(plain.index[1, [3, 4, 5, 0, 1, 2, *range(6, 16)]], swapped.index[1])
 

@@ -29,8 +29,10 @@ def pictures(problems):
 
 
 def test_scores_and_meta_targets():
-    said = small()(pictures(2))
-    assert said.logits.shape == (2, 8) and said.meta.shape == (2, 4) and said.relations.shape == (2, 8, 6)
+    output = small()(pictures(2))
+    assert (
+        output.logits.shape == (2, 8) and output.meta.shape == (2, 4) and output.relations.shape == (2, 8, 6)
+    )
     assert small(auxiliary=0)(pictures(2)).meta.shape == (2, 0)
 
 
@@ -54,7 +56,7 @@ def test_bad_sizes_are_refused():
 def test_the_sum_over_all_pairs_written_out(tags):
     """Barrett et al. (2018), eq. 1, pair by pair: 64 within the context, 16 with the candidate."""
     model, images = small(tags=tags).eval(), pictures(2)
-    said = model(images)
+    output = model(images)
     weight = torch.cat([model.relate.first.weight, model.relate.second.weight], 1)
 
     def g(y, z):
@@ -72,10 +74,10 @@ def test_the_sum_over_all_pairs_written_out(tags):
             for z in range(8):
                 total = total + g(panels[y], panels[z])
             total = total + g(panels[y], panels[candidate]) + g(panels[candidate], panels[y])
-        torch.testing.assert_close(said.relations[:, candidate - 8], total)
+        torch.testing.assert_close(output.relations[:, candidate - 8], total)
         judged.append(model.head(total))
-    torch.testing.assert_close(said.logits, torch.stack([one[:, 0] for one in judged], 1))
-    torch.testing.assert_close(said.meta, torch.stack([one[:, 1:] for one in judged]).sum(0))
+    torch.testing.assert_close(output.logits, torch.stack([scores[:, 0] for scores in judged], 1))
+    torch.testing.assert_close(output.meta, torch.stack([scores[:, 1:] for scores in judged]).sum(0))
 
 
 def test_a_tag_for_each_place_and_one_for_all_candidates():
@@ -89,9 +91,9 @@ def test_reordered_candidates_get_reordered_scores(tags):
     model, images = small(tags=tags).eval(), pictures(2)
     order = torch.tensor([3, 0, 7, 1, 6, 2, 5, 4])
     other = torch.cat([images[:, :8], images[:, 8:][:, order]], 1)
-    one, two = model(images), model(other)
-    torch.testing.assert_close(two.logits, one.logits[:, order])
-    torch.testing.assert_close(two.meta, one.meta)
+    first, second = model(images), model(other)
+    torch.testing.assert_close(second.logits, first.logits[:, order])
+    torch.testing.assert_close(second.meta, first.meta)
 
 
 def test_without_tags_a_reordered_context_is_the_same_context():

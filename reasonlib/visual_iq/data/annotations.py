@@ -64,8 +64,8 @@ def read_annotations(path: Path) -> tuple[int, ndarray, ndarray, ndarray]:
         )
         if key not in _LAYOUTS or (panel_number and _LAYOUTS[key] != configuration):
             description = " / ".join([key[0], *(" ".join(each) for each in key[1])])
-            what = "unknown configuration" if key not in _LAYOUTS else "not the configuration of panel 0:"
-            raise DataError(f"{location}: {what} {description!r}; known are {', '.join(KEYS)}")
+            reason = "unknown configuration" if key not in _LAYOUTS else "not the configuration of panel 0:"
+            raise DataError(f"{location}: {reason} {description!r}; known are {', '.join(KEYS)}")
         configuration = _LAYOUTS[key]
         for component, layout in enumerate(layouts):
             assert layout is not None

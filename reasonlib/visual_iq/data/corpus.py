@@ -100,7 +100,7 @@ def dumps(problems: Problems) -> str:
 
 def _stems(path: Path, split: str | None, suffixes: Sequence[str]) -> list[Path]:
     """Paths of the problems that a set, a configuration's folder or a file holds, without suffix."""
-    wanted = file_splits(split)
+    splits = file_splits(split)
     if path.suffix in (".npz", ".xml"):
         stems = [path.with_suffix("")]
     elif not path.is_dir():
@@ -111,11 +111,11 @@ def _stems(path: Path, split: str | None, suffixes: Sequence[str]) -> list[Path]
             if each.name not in KEYS:
                 raise DataError(f"{each}: unknown configuration; a set's folders are {', '.join(KEYS)}")
         folders.sort(key=lambda each: KEYS.index(each.name))
-        stems = [stem for each in (path, *folders) for stem in _listed(each, wanted)]
+        stems = [stem for each in (path, *folders) for stem in _listed(each, splits)]
         if not stems:
-            what = "of split " + split + " " if split else ""
+            of_split = "of split " + split + " " if split else ""
             raise DataError(
-                f"{path}: no problem {what}here; "
+                f"{path}: no problem {of_split}here; "
                 "a set holds <configuration>/RAVEN_<number>_<split>.npz and .xml"
             )
     for stem in stems:
@@ -206,7 +206,7 @@ def read(path: str | os.PathLike[str], split: str | None = None, *, workers: int
         return _read(stems)
     from joblib import Parallel, delayed
 
-    chunks = (delayed(_read)(stems[at : at + 256]) for at in range(0, len(stems), 256))
+    chunks = (delayed(_read)(stems[start : start + 256]) for start in range(0, len(stems), 256))
     return Problems.concatenate(Parallel(n_jobs=workers)(chunks))
 
 
@@ -270,9 +270,9 @@ def _archive(path: Path, image: UInt8[ndarray, "16 160 160"] | None = None) -> t
     except DataError:
         raise
     except _BAD as error:
-        what = what_is_wrong(path, error)
+        reason = what_is_wrong(path, error)
         raise DataError(
-            f"{path}: corrupt or no .npz of a problem ({what}); write or fetch it again"
+            f"{path}: corrupt or no .npz of a problem ({reason}); write or fetch it again"
         ) from None
     if target.size != 1 or target.dtype.kind not in "iu" or not 0 <= target.item() < PANELS - CONTEXT:
         raise DataError(

@@ -86,7 +86,7 @@ def write(
     try:
         for parent in {stem.parent for stem in stems}:
             parent.mkdir(parents=True, exist_ok=True)
-        chunks = [slice(at, at + 64) for at in range(0, len(problems), 64)]
+        chunks = [slice(start, start + 64) for start in range(0, len(problems), 64)]
         if workers == 1:
             for chunk in chunks:
                 _write(problems[chunk], stems[chunk], images)

@@ -118,8 +118,8 @@ def circle_outline(side: int, x: int, y: int, radius: int) -> Bool[ndarray, "H W
 
 def filled_circle(side: int, x: int, y: int, radius: int) -> Bool[ndarray, "H W"]:
     """Fill a circle (what a `circle_outline` hides of its rim is not that of OpenCV)."""
-    at = np.arange(side)
-    return (at[None, :] - x) ** 2 + (at[:, None] - y) ** 2 <= radius**2
+    coordinates = np.arange(side)
+    return (coordinates[None, :] - x) ** 2 + (coordinates[:, None] - y) ** 2 <= radius**2
 
 
 def rotation_samples(

@@ -91,7 +91,9 @@ def _window(position: int) -> tuple[slice, slice]:
     """Rows and columns of a panel that an entity of this place can touch."""
     column, row = centre(position)
     reach = int(half_side(position) * max(SIZES)) + EDGE
-    rows, columns = (slice(max(at - reach, 0), min(at + reach + 1, CANVAS)) for at in (row, column))
+    rows, columns = (
+        slice(max(middle - reach, 0), min(middle + reach + 1, CANVAS)) for middle in (row, column)
+    )
     return rows, columns
 
 
@@ -100,11 +102,11 @@ def _window(position: int) -> tuple[slice, slice]:
 
 def _masks_of(position: int, kind: int, size: int) -> tuple[ndarray, ndarray]:
     """Pixels of an entity's filling and of its outline before it is turned: two masks of a panel."""
-    at = centre(position)
+    middle = centre(position)
     if TYPES[kind] == "circle":
         radius = int(half_side(position) * SIZES[size])
-        return raster.filled_circle(CANVAS, *at, radius), raster.circle_outline(CANVAS, *at, radius)
-    points = corners(position, kind, size) + at
+        return raster.filled_circle(CANVAS, *middle, radius), raster.circle_outline(CANVAS, *middle, radius)
+    points = corners(position, kind, size) + middle
     return raster.filled_polygon(CANVAS, points), raster.polygon_outline(CANVAS, points)
 
 

@@ -53,8 +53,8 @@ def same_pixels(attribute: str) -> Bool[ndarray, "22 6 6 8 L"]:
     for position, (row, column, height, width) in enumerate(POSITIONS):
         configuration, slot = (int(axis_levels[0]) for axis_levels in np.nonzero(POSITION_OF == position))
         rows, columns = (
-            slice(max(0, int((at - side / 2) * CANVAS) - 1), int((at + side / 2) * CANVAS) + 2)
-            for at, side in ((row, height), (column, width))
+            slice(max(0, int((middle - side / 2) * CANVAS) - 1), int((middle + side / 2) * CANVAS) + 2)
+            for middle, side in ((row, height), (column, width))
         )
         for kind in range(1, LEVELS[0]):
             entities = np.zeros((len(size), SLOTS, len(LEVELS)), dtype=np.int8)

@@ -56,10 +56,10 @@ def measure(
     positions = POSITION_OF[panels.configuration]  # (M, S), -1 where the configuration has no slot
     true_boxes = render.entity_boxes(*panels).astype(np.float32)
     located, object_index = _locate(boxes, scores, torch.from_numpy(true_boxes), positions >= 0, overlap)
-    row, which = np.nonzero(located)
-    slot = object_index[row, which]
-    guess, truth = levels.numpy()[row, which], panels.entities[row, slot].astype(int)
-    detected_positions = nearest_positions(boxes.numpy()[row, which], guess)
+    row, detection = np.nonzero(located)
+    slot = object_index[row, detection]
+    guess, truth = levels.numpy()[row, detection], panels.entities[row, slot].astype(int)
+    detected_positions = nearest_positions(boxes.numpy()[row, detection], guess)
     right = guess[:, 0] == truth[:, 0]
     entity = (truth[:, 0] > 0) & (guess[:, 0] > 0)
     result = {
@@ -75,7 +75,7 @@ def measure(
     all_correct = right & (detected_positions == positions[row, slot])
     all_correct[np.flatnonzero(entity)[~fair]] = False
     result["position"] = _share(detected_positions == positions[row, slot])
-    result["box_l1"] = _share(np.abs(boxes.numpy()[row, which] - true_boxes[row, slot]))
+    result["box_l1"] = _share(np.abs(boxes.numpy()[row, detection] - true_boxes[row, slot]))
     correct_slots = _marked(positions.shape, row[all_correct], slot[all_correct])
     extra = (scores > 0).sum(-1).numpy() > (positions >= 0).sum(-1)
     result["panel"] = _share((correct_slots | (positions < 0)).all(-1) & ~extra)

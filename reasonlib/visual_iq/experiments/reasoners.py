@@ -179,8 +179,8 @@ def run_reasoner(trial: Trial) -> Measured:
 def _bundle(trial: Trial, model: Solver, history: training.History, accuracy: float) -> None:
     """Replace the bundled weights after a finished run at ``paper`` whose row asks for it."""
     name = BUNDLED_BY.get((trial.settings.get("model", "reasoner"), trial.data))
-    wanted = trial.settings.get("bundle") and trial.scale == "paper" and history.stopped == "finished"
-    if name is None or not wanted:
+    should_bundle = trial.settings.get("bundle") and trial.scale == "paper" and history.stopped == "finished"
+    if name is None or not should_bundle:
         return
     command = f"reasonlib run {trial.experiment} --row {trial.row} --scale paper --data {trial.data}"
     provenance = {

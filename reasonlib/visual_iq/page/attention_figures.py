@@ -52,11 +52,11 @@ def matrix_svg(
     below = LABEL if labelled else 0
     side, height = 3 * CANVAS + 2 * GAP, 3 * (CANVAS + below) + 2 * GAP
     parts = []
-    for cell, one in enumerate(shown):
+    for cell, panel in enumerate(shown):
         left, top = _corner(cell, below)
-        words = f"Row {cell // 3 + 1}, panel {cell % 3 + 1}: {describe(configuration, one)}"
+        words = f"Row {cell // 3 + 1}, panel {cell % 3 + 1}: {describe(configuration, panel)}"
         parts.append(
-            panel_svg(configuration, one, label=words, place=(left, top, left + CANVAS, top + CANVAS))
+            panel_svg(configuration, panel, label=words, box=(left, top, left + CANVAS, top + CANVAS))
             + f'<rect class="rr-iq-edge" x="{left}" y="{top}" width="{CANVAS}" height="{CANVAS}" rx="5" '
             'fill="none"/>'
         )
@@ -160,20 +160,20 @@ def attention(
         If the maps are not of the panels, or there is no such candidate.
     """
     configuration, panels, target = _problem_at(problems, index)
-    asked = target if candidate is None else candidate
-    matrix, others, rest = shares(weights, asked)
+    selected = target if candidate is None else candidate
+    matrix, others, rest = shares(weights, selected)
     tags = [f"{number + 1} · {percent(share)}" for number, share in enumerate(others)]
-    kinds = ["asked" if number == asked else "" for number in range(CANDIDATES)]
+    kinds = ["asked" if number == selected else "" for number in range(CANDIDATES)]
     drawing = matrix_svg(
         configuration,
-        [*panels[:CONTEXT], panels[CONTEXT + asked]],
+        [*panels[:CONTEXT], panels[CONTEXT + selected]],
         weights=matrix if matrix.any() else None,
         most=max(matrix.max(), others.max()),
     )
     most = int(matrix.argmax())
-    said = (
-        f"To judge candidate {asked + 1}, {percent(matrix.sum())} of the attention goes to the matrix (the "
-        f"largest share, {percent(matrix[most])}, to panel {most % 3 + 1} of row {most // 3 + 1}), "
+    description = (
+        f"To judge candidate {selected + 1}, {percent(matrix.sum())} of the attention goes to the matrix "
+        f"(the largest share, {percent(matrix[most])}, to panel {most % 3 + 1} of row {most // 3 + 1}), "
         f"{percent(others.sum())} to the candidates"
         + (f" and {percent(rest)} to the separators between rows." if rest > 1e-6 else ".")
     )
@@ -183,4 +183,4 @@ def attention(
         + _choices(configuration, panels[CONTEXT:], tags, kinds)
         + "</div>"
     )
-    return picture(inner, alt=said, caption=caption or said)
+    return picture(inner, alt=description, caption=caption or description)

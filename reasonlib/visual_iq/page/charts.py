@@ -25,7 +25,7 @@ __all__ = [
     "row_predictor_errors",
 ]
 
-BY_LAYOUT = {one.title: f"accuracy_{one.title}" for one in CONFIGURATIONS}
+BY_LAYOUT = {layout.title: f"accuracy_{layout.title}" for layout in CONFIGURATIONS}
 """From what an axis says to the metric of a record."""
 
 COMPARED = {
@@ -104,7 +104,7 @@ def passes_of(group: records.Group) -> str:
 
 def accuracy_by_answer_set(compared: Mapping[str, str] = COMPARED) -> plotting.Picture:
     """Draw what each model solves of each answer set, each trained on that set."""
-    found: dict[str, dict[str, Spread]] = {ANSWER_SETS[name]: {} for name in DISTRACTORS}
+    accuracies: dict[str, dict[str, Spread]] = {ANSWER_SETS[name]: {} for name in DISTRACTORS}
     origins: list[str] = []
     missing = False
     for label, row in compared.items():
@@ -114,12 +114,12 @@ def accuracy_by_answer_set(compared: Mapping[str, str] = COMPARED) -> plotting.P
             summary = group.summary("accuracy") if group else None
             missing |= summary is None
             if group and summary:
-                found[ANSWER_SETS[name]][label] = spread(summary)
+                accuracies[ANSWER_SETS[name]][label] = spread(summary)
                 named = f"{group.data.name} ({group.data.kind})"  # the legend names the sets
                 origins.append(results.origin(group).replace(named, group.data.kind))
     return plotting.show(
         plotting.bars(
-            {name: solved for name, solved in found.items() if solved},
+            {name: solved for name, solved in accuracies.items() if solved},
             unit="share solved",
             limits=(0, 1),
         ),
@@ -152,7 +152,7 @@ def accuracy_on_other_sets(
     trained
         The set they were trained on.
     """
-    found: dict[str, dict[str, float]] = {}
+    accuracies: dict[str, dict[str, float]] = {}
     origins: list[str] = []
     for label, row in models:
         experiment, _, word = row.partition(":")
@@ -160,12 +160,14 @@ def accuracy_on_other_sets(
         if group is None:
             continue
         solved = {ANSWER_SETS[name]: group.summary(f"accuracy_on_{name}") for name in DISTRACTORS}
-        found[f"{label}, {passes_of(group)}"] = {name: one.mean for name, one in solved.items() if one}
+        accuracies[f"{label}, {passes_of(group)}"] = {
+            name: summary.mean for name, summary in solved.items() if summary
+        }
         origins.append(results.origin(group))
-    if not found:
+    if not accuracies:
         raise UserError("nothing was measured that could be drawn; reasonlib run visual_iq/longer")
     return plotting.show(
-        plotting.bars(found, unit="share solved; chance is 0.125", limits=(0, 1)),
+        plotting.bars(accuracies, unit="share solved; chance is 0.125", limits=(0, 1)),
         alt=f"Share of test problems solved of each answer set by models trained on {ANSWER_SETS[trained]}",
         caption=f"Share of test problems solved by models trained on {ANSWER_SETS[trained]} alone and tested "
         f"on all three answer sets ({results.together(origins)}).",

@@ -36,16 +36,16 @@ def grid_and_objects(
     """
     index = configuration_index(configuration)
     lines = "".join(
-        f"M{at:.1f} 0V{CANVAS}M0 {at:.1f}H{CANVAS}"
-        for at in (CANVAS * step / cells for step in range(1, cells))
+        f"M{offset:.1f} 0V{CANVAS}M0 {offset:.1f}H{CANVAS}"
+        for offset in (CANVAS * step / cells for step in range(1, cells))
     )
     grid = f'<path d="{lines}" stroke="{LINES["blue"]}" stroke-width="2" fill="none"/>'
     rows = []
-    for one in panels:
+    for panel in panels:
         rows.append(
-            card(panel_svg(index, one))
-            + card(panel_svg(index, one, over=grid, label=""))
-            + card(panel_svg(index, one, over=boxed(index, one), label=""))
+            card(panel_svg(index, panel))
+            + card(panel_svg(index, panel, over=grid, label=""))
+            + card(panel_svg(index, panel, over=boxed(index, panel), label=""))
         )
     heads = "".join(
         f'<p class="rr-iq-title" style="align-self:end">{name}</p>'
@@ -71,7 +71,7 @@ def grid_and_objects(
 
 def detections(
     images: UInt8[ndarray, "M H W"],
-    found: Sequence[Any],
+    predictions: Sequence[Any],
     *,
     threshold: float = 0.9,
     caption: str | None = None,
@@ -82,7 +82,7 @@ def detections(
     ----------
     images
         Grey panels, 0 to 255, as the detector was given them.
-    found
+    predictions
         For each image an object with ``boxes`` (n, 4), ``scores`` (n,) and ``type`` (n,): indices into
         `TYPES`, where 0 is an empty place.
     threshold
@@ -90,14 +90,14 @@ def detections(
     caption
         Printed under it.
     """
-    cells, said = [], []
-    for image, one in zip(images, found, strict=True):
+    cells, descriptions = [], []
+    for image, prediction in zip(images, predictions, strict=True):
         marks, names = [], []
-        boxes, scores, kinds = (_numpy(getattr(one, name)) for name in ("boxes", "scores", "type"))
+        boxes, scores, kinds = (_numpy(getattr(prediction, name)) for name in ("boxes", "scores", "type"))
         wide = image.shape[1]
         pen = wide / 160
-        for place in np.argsort(kinds > 0, kind="stable"):  # entities above empty places
-            box, score, kind = boxes[place], scores[place], kinds[place]
+        for index in np.argsort(kinds > 0, kind="stable"):  # entities above empty places
+            box, score, kind = boxes[index], scores[index], kinds[index]
             if score < threshold:
                 continue
             left, top, right, bottom = (float(number) for number in box)
@@ -107,25 +107,25 @@ def detections(
             text = label if room / len(label) >= 7.5 else TYPES[int(kind)]
             size = min(max(room / (len(text) + 1), 5.5), 9.5) * pen
             width = 0.62 * size * len(text) + 2 * pen
-            at = min(max(left, 0), wide - width)
+            x = min(max(left, 0), wide - width)
             high = max(top - size - 3 * pen, 0)  # above the box, as far as there is room
             marks.append(
                 f'<rect x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" '
                 f'height="{bottom - top:.1f}" fill="none" stroke="{colour}" stroke-width="{1.8 * pen:g}"/>'
-                f'<rect x="{at:.1f}" y="{high:.1f}" width="{width:.1f}" height="{size + 3 * pen:.1f}" '
-                f'fill="{colour}"/><text x="{at + width / 2:.1f}" y="{high + size:.1f}" '
+                f'<rect x="{x:.1f}" y="{high:.1f}" width="{width:.1f}" height="{size + 3 * pen:.1f}" '
+                f'fill="{colour}"/><text x="{x + width / 2:.1f}" y="{high + size:.1f}" '
                 f'font-size="{size:.1f}" font-family="sans-serif" text-anchor="middle" fill="#fff">'
                 f"{text}</text>"
             )
             names.append(label)
         words = ", ".join(names) or "nothing"
-        said.append(words)
+        descriptions.append(words)
         cells.append(card(image_svg(image, over="".join(marks), label=f"Found: {words}")))
     inner = (
         '<div style="display:grid;gap:.7rem;'
         'grid-template-columns:repeat(auto-fill,minmax(min(100%,16rem),1fr))">' + "".join(cells) + "</div>"
     )
-    alt = f"Panels with the boxes a detector found. {'; '.join(said[:4])}."
+    alt = f"Panels with the boxes a detector found. {'; '.join(descriptions[:4])}."
     return picture(inner, alt=alt, caption=caption)
 
 
@@ -148,7 +148,7 @@ def detection_stages(image: UInt8[ndarray, "H W"], look: DetectionStages, *, anc
         How many of the anchors that most look like something.
     """
     likely = np.argsort(-look.objectness)[:anchors]
-    found = look.detections
+    final = look.detections
     steps = (
         (
             f"The {anchors} most probable of {len(look.anchors)} anchors",
@@ -157,7 +157,7 @@ def detection_stages(image: UInt8[ndarray, "H W"], look: DetectionStages, *, anc
         ),
         (f"{len(look.proposals)} proposals", look.proposals, look.proposal_scores),
         ("After the first correction", look.first, look.first_scores),
-        ("After the second: detections", found.boxes, found.scores),
+        ("After the second: detections", final.boxes, final.scores),
     )
     cards = [
         f'<div style="flex:1 1 9rem;max-width:14rem"><p class="rr-iq-title">{title}</p>'
@@ -168,7 +168,7 @@ def detection_stages(image: UInt8[ndarray, "H W"], look: DetectionStages, *, anc
     return picture(
         f'<div class="rr-iq-board" style="gap:1rem;align-items:end">{"".join(cards)}</div>',
         alt="Four copies of one panel: its most probable anchors, its proposals, the boxes after one "
-        f"correction, and the {len(found.boxes)} final boxes.",
+        f"correction, and the {len(final.boxes)} final boxes.",
         caption="Anchors are boxes of fixed size; proposals are anchors moved and stretched; two "
         "corrections move these and drop duplicates. The higher a box's score, the stronger its line.",
         wide=True,

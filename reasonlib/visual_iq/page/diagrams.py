@@ -46,17 +46,17 @@ def rule_examples(seed: int = 0, *, tried: int = 20_000) -> Picture:
     problems = {title: simulate(title, tried, seed=seed) for title in dict.fromkeys(row[0] for row in SHOWN)}
     cards = []
     for title, rule, governed in SHOWN:
-        found = problems[title]
-        groups = found.rules[:, 0]  # (N, G, 3)
+        drawn_problems = problems[title]
+        groups = drawn_problems.rules[:, 0]  # (N, G, 3)
         own = next(index for index, name in enumerate(GROUPS) if governed in name)
-        alone = (groups[:, own, 0] == RULES.index(rule)) & (groups[:, own, 1] == GOVERNED.index(governed))
+        matches = (groups[:, own, 0] == RULES.index(rule)) & (groups[:, own, 1] == GOVERNED.index(governed))
         for group in range(len(GROUPS)):
             if group != own:
-                alone &= groups[:, group, 0] == 0
+                matches &= groups[:, group, 0] == 0
         if governed in ("number", "position"):  # of one kind, so that nothing else is to be seen
-            alone &= found.uniformity[:, 0] == 3
-        index = int(np.flatnonzero(alone)[0])
-        panels = [*found.entities[index, :CONTEXT], found.answer[index]]
+            matches &= drawn_problems.uniformity[:, 0] == 3
+        index = int(np.flatnonzero(matches)[0])
+        panels = [*drawn_problems.entities[index, :CONTEXT], drawn_problems.answer[index]]
         drawn = matrix_svg(configuration_index(title), panels)
         name = f"{rule} of {governed}"
         cards.append(

@@ -100,12 +100,12 @@ def _matrix(
         card(
             panel_svg(
                 configuration,
-                one,
-                over=boxed(configuration, one) if boxes else "",
-                label=f"Row {number // 3 + 1}, panel {number % 3 + 1}: {describe(configuration, one)}",
+                panel,
+                over=boxed(configuration, panel) if boxes else "",
+                label=f"Row {number // 3 + 1}, panel {number % 3 + 1}: {describe(configuration, panel)}",
             )
         )
-        for number, one in enumerate(shown)
+        for number, panel in enumerate(shown)
     ]
     if last is not None:
         cells[-1] = f'<div class="rr-iq-right">{cells[-1]}</div>'
@@ -125,12 +125,12 @@ def _choices(
 ) -> str:
     """Write the eight candidates, each with what stands under it and how it is marked."""
     items = []
-    for number, (one, tag, kind) in enumerate(zip(panels, tags, kinds, strict=True)):
+    for number, (panel, tag, kind) in enumerate(zip(panels, tags, kinds, strict=True)):
         svg = panel_svg(
             configuration,
-            one,
-            over=boxed(configuration, one) if boxes else "",
-            label=f"Candidate {number + 1}: {describe(configuration, one)}",
+            panel,
+            over=boxed(configuration, panel) if boxes else "",
+            label=f"Candidate {number + 1}: {describe(configuration, panel)}",
         )
         marked = f' class="rr-iq-{kind}"' if kind else ""
         items.append(f'<li{marked}>{card(svg)}<span class="rr-iq-tag">{tag}</span></li>')
@@ -252,7 +252,7 @@ def example(problems: Problems, index: int = 0, *, look: int = 1) -> Picture:
     configuration, panels, target = _problem_at(problems, index)
     layout = CONFIGURATIONS[configuration]
     tags, kinds = _marks(target, None, True)
-    seen = panels[look]
+    panel = panels[look]
     name = f"context panel {look + 1}" if look < CONTEXT else f"candidate {look - CONTEXT + 1}"
     inner = (
         '<div class="rr-iq-board">'
@@ -262,17 +262,17 @@ def example(problems: Problems, index: int = 0, *, look: int = 1) -> Picture:
         + f'<p class="rr-iq-tag" style="text-align:left;padding:.7rem 0 1rem">{_key()}</p>'
         + '<div class="rr-iq-board" style="align-items:flex-start">'
         + f'<div style="flex:0 1 11rem"><p class="rr-iq-title">{name[0].upper()}{name[1:]}</p>'
-        + card(panel_svg(configuration, seen, over=_numbered(configuration, seen)))
+        + card(panel_svg(configuration, panel, over=_numbered(configuration, panel)))
         + '</div><div style="flex:1 1 17rem;overflow-x:auto"><p class="rr-iq-title">Its slots</p>'
-        + f"{_table(configuration, seen)}</div></div>"
+        + f"{_table(configuration, panel)}</div></div>"
     )
     right = describe(configuration, panels[CONTEXT + target])
     rules = " ".join(f"{line}." for line in rules_in_words(problems, index))
-    told = (
+    description = (
         f"A puzzle with the boxes of its entities, and the table of {name} (after the source's figure 3.1)."
     )
     alt = f"A puzzle of {layout.title} with its boxes. Number {target + 1} is right: {right}. {rules}"
-    return picture(inner, alt=alt.strip(), caption=f"{told} {rules}".strip())
+    return picture(inner, alt=alt.strip(), caption=f"{description} {rules}".strip())
 
 
 def _numbered(configuration: int, entities: Int[ndarray, "S A"]) -> str:
@@ -346,7 +346,7 @@ def configurations(problems: Problems, *, each: int = 4) -> Picture:
         shown = [
             problems.entities[own[number % len(own)], (number // len(own)) * 3] for number in range(each)
         ]
-        cells = "".join(card(panel_svg(index, one)) for one in shown)
+        cells = "".join(card(panel_svg(index, panel)) for panel in shown)
         groups.append(
             f'<div><p class="rr-iq-title">{layout.title}</p><div class="rr-iq-four">{cells}</div></div>'
         )

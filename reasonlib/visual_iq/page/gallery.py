@@ -72,9 +72,11 @@ def errors(
             + _choices(configuration, panels[CONTEXT:], tags, kinds)
             + f'</div><p style="font-size:.88em;padding-top:.6rem">{html.escape(rules)}</p></div>'
         )
-    counted = np.bincount(problems.configuration[wrong].astype(int), minlength=len(CONFIGURATIONS))
+    error_counts = np.bincount(problems.configuration[wrong].astype(int), minlength=len(CONFIGURATIONS))
     names = ", ".join(
-        f"{layout.title} {number}" for layout, number in zip(CONFIGURATIONS, counted, strict=True) if number
+        f"{layout.title} {number}"
+        for layout, number in zip(CONFIGURATIONS, error_counts, strict=True)
+        if number
     )
     alt = f"{len(wrong)} of {len(problems)} answers are wrong ({names}); {min(most, len(wrong))} are drawn."
     return picture("".join(parts), alt=alt, caption=alt)
@@ -93,19 +95,19 @@ def changes(
     names: list[str] = []
     for component, part in zip(layout.components, layout.component_slices, strict=True):
         ours, theirs = np.asarray(answer)[part], np.asarray(candidate)[part]
-        found = []
+        changed = []
         filled, others = ours[:, 0] > 0, theirs[:, 0] > 0
         if filled.sum() != others.sum():
-            found.append("number")
+            changed.append("number")
         elif (filled != others).any():
-            found.append("position")
+            changed.append("position")
         for attribute, name in enumerate(("type", "size", "colour")):
             if sorted(set(ours[filled, attribute])) != sorted(set(theirs[others, attribute])) or (
                 (filled == others).all() and (ours[filled, attribute] != theirs[others, attribute]).any()
             ):
-                found.append(name)
-        where = f"{component.name.lower()} " if len(layout.components) > 1 else ""
-        names.extend(where + name for name in found)
+                changed.append(name)
+        prefix = f"{component.name.lower()} " if len(layout.components) > 1 else ""
+        names.extend(prefix + name for name in changed)
     return tuple(names)
 
 
@@ -128,21 +130,21 @@ def answer_sets(sets: Mapping[str, Problems], index: int = 0, *, matrix: bool = 
     """
     names = list(sets)
     configuration, panels, _ = _problem_at(sets[names[0]], index)
-    blocks, said = [], []
+    blocks, descriptions = [], []
     for name in names:
-        where, own, target = _problem_at(sets[name], index)
-        if where != configuration or (own[:CONTEXT] != panels[:CONTEXT]).any():
+        own_configuration, own, target = _problem_at(sets[name], index)
+        if own_configuration != configuration or (own[:CONTEXT] != panels[:CONTEXT]).any():
             raise ValueError(f"sets must hold the same questions, got another one in {name!r}")
         right = own[CONTEXT + target]
         tags, kinds, counts = [], [], []
-        for number, one in enumerate(own[CONTEXT:]):
-            changed = changes(configuration, right, one)
+        for number, candidate in enumerate(own[CONTEXT:]):
+            changed = changes(configuration, right, candidate)
             kinds.append("right" if number == target else "")
             tags.append(f"{number + 1} ✓" if number == target else f"{number + 1}<br>{'<br>'.join(changed)}")
             counts.append(len(changed))
         wrong = [count for number, count in enumerate(counts) if number != target]
         words = f"attributes changed, on average {np.mean(wrong):.1f}"
-        said.append(f"{ANSWER_SETS.get(name, name)}: {words}")
+        descriptions.append(f"{ANSWER_SETS.get(name, name)}: {words}")
         shown = _choices(configuration, own[CONTEXT:], tags, kinds, style=' style="max-width:none"')
         blocks.append(
             f'<div><p class="rr-iq-title">{html.escape(ANSWER_SETS.get(name, name))} '
@@ -160,5 +162,5 @@ def answer_sets(sets: Mapping[str, Problems], index: int = 0, *, matrix: bool = 
         f'grid-template-columns:repeat(auto-fit,minmax(15rem,1fr))">{"".join(blocks)}</div>'
     )
     title = CONFIGURATIONS[configuration].title
-    alt = f"One question of {title} with {len(names)} sets of candidates. {'. '.join(said)}."
+    alt = f"One question of {title} with {len(names)} sets of candidates. {'. '.join(descriptions)}."
     return picture(inner, alt=alt, wide=True)

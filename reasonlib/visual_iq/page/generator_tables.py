@@ -36,17 +36,17 @@ def compare_with_public(number: int = 2000, *, seed: int = 0) -> pd.DataFrame:
     """
     theirs = simulator_fit.public_marginals()
     lines = []
-    for one in CONFIGURATIONS:
-        drawn = {name: simulate(one.key, number, seed=seed, answers=name) for name in DISTRACTORS}
-        apart = simulator_fit.compare(simulator_fit.question_table(drawn["raven"]), theirs["questions"])
-        line: dict[str, Any] = {"layout": one.title}
+    for layout in CONFIGURATIONS:
+        drawn = {name: simulate(layout.key, number, seed=seed, answers=name) for name in DISTRACTORS}
+        distances = simulator_fit.compare(simulator_fit.question_table(drawn["raven"]), theirs["questions"])
+        line: dict[str, Any] = {"layout": layout.title}
         for label, words in (("rules", ("rule", "step")), ("levels", ("number", "type", "size", "colour"))):
-            held = [found for found in apart if found.measure.split()[1] in words]
-            line[f"{label}, distance"] = np.mean([found.distance for found in held])
-            line[f"{label}, by chance"] = np.mean([found.chance for found in held])
+            matches = [comparison for comparison in distances if comparison.measure.split()[1] in words]
+            line[f"{label}, distance"] = np.mean([comparison.distance for comparison in matches])
+            line[f"{label}, by chance"] = np.mean([comparison.chance for comparison in matches])
         for name, problems in drawn.items():
             ours = (majority_vote.majority_vote(problems) == problems.target).mean()
-            both = (percentage(ours), percentage(theirs["vote"][name][one.key]))
+            both = (percentage(ours), percentage(theirs["vote"][name][layout.key]))
             line[f"vote on {ANSWER_SETS[name]}, %"] = "\N{NO-BREAK SPACE}/\N{NO-BREAK SPACE}".join(both)
         lines.append(line)
     return pd.DataFrame(lines).set_index("layout").round(3)
@@ -71,18 +71,20 @@ def naive_bayes_accuracy(number: int = 1000, *, seed: int = 0) -> pd.DataFrame:
     lines = {}
     for name in DISTRACTORS:
         solved: dict[str, float] = {}
-        motley: dict[bool, list[ndarray]] = {True: [], False: []}
-        for one in CONFIGURATIONS:
-            drawn = simulate(one.key, 4 * number, seed=seed, answers=name)
-            asked = drawn[-number:]
-            solved[one.title] = float((naive_bayes.choose(asked, drawn[:-number]) == asked.target).mean())
-            for here, shown in naive_bayes.candidate_features(drawn):
-                answers = np.arange(shown.shape[1]) == drawn.target[here, None]
-                for right, parts in motley.items():
-                    several = shown[(shown[..., 0] > 1) & (answers == right)]
-                    parts.append(several[:, -1] == naive_bayes.MIXED)
+        is_mixed: dict[bool, list[ndarray]] = {True: [], False: []}
+        for layout in CONFIGURATIONS:
+            drawn = simulate(layout.key, 4 * number, seed=seed, answers=name)
+            test_set = drawn[-number:]
+            solved[layout.title] = float(
+                (naive_bayes.choose(test_set, drawn[:-number]) == test_set.target).mean()
+            )
+            for indices, shown in naive_bayes.candidate_features(drawn):
+                answers = np.arange(shown.shape[1]) == drawn.target[indices, None]
+                for right, parts in is_mixed.items():
+                    multiple = shown[(shown[..., 0] > 1) & (answers == right)]
+                    parts.append(multiple[:, -1] == naive_bayes.MIXED)
         shares = {"all": float(np.mean(list(solved.values()))), **solved}
-        for right, parts in motley.items():
+        for right, parts in is_mixed.items():
             shares[f"mixed colours, {'right' if right else 'wrong'}"] = float(np.concatenate(parts).mean())
         lines[ANSWER_SETS[name]] = {label: percentage(share) for label, share in shares.items()}
     return pd.DataFrame(lines).T.rename_axis("solved, %")
@@ -98,7 +100,7 @@ def ambiguous_problems() -> pd.DataFrame:
     for name in DISTRACTORS:
         shares = theirs["two_right"][name]
         lines[ANSWER_SETS[name]] = {
-            **{one.title: percentage(shares[one.key]) for one in CONFIGURATIONS},
+            **{layout.title: percentage(shares[layout.key]) for layout in CONFIGURATIONS},
             "ideal solver": percentage(theirs["solved"][name]["panels_alone"], 2),
         }
     return pd.DataFrame(lines).T.rename_axis("two fit, %")

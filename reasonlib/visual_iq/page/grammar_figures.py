@@ -121,9 +121,9 @@ def _strip(name: str, low: int, high: int) -> str:
         "angle": [(1, 4, 3, level) for level in levels],
     }[name]
     cells = "".join(
-        f'<svg x="{at * CANVAS}" y="0" width="{CANVAS}" height="{CANVAS}" viewBox="-6 -6 172 172">'
+        f'<svg x="{index * CANVAS}" y="0" width="{CANVAS}" height="{CANVAS}" viewBox="-6 -6 172 172">'
         f"{drawn(0, np.array([sample]), edge=7)}</svg>"
-        for at, sample in enumerate(samples)
+        for index, sample in enumerate(samples)
     )
     width = CANVAS * len(samples)
     return (
@@ -140,12 +140,12 @@ def _options(attribute: str, options: Sequence[RuleOption]) -> str:
     for option in options:
         kinds.setdefault((option.rule, option.governed), []).append(option)
     words = []
-    for (rule, governed), found in kinds.items():
+    for (rule, governed), variants in kinds.items():
         of = f" of {governed}" if governed != attribute and rule != "constant" else ""
-        values = sorted(option.value for option in found if option.value)
+        values = sorted(option.value for option in variants if option.value)
         how = f" ({', '.join(f'{value:+d}' for value in values)})" if values else ""
         if rule == "arithmetic":
             how = f" ({', '.join('+' if value > 0 else '−' for value in values)})"
-        chance = sum(option.chance for option in found)
+        chance = sum(option.chance for option in variants)
         words.append(f"<span>{rule}{of}{how.replace('-', '−')} {100 * chance:.0f}\u00a0%</span>")
     return f"<dt>Rule on {attribute}</dt><dd>{' '.join(words)}</dd>"

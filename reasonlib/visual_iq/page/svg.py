@@ -54,7 +54,7 @@ def panel_svg(
     *,
     over: str = "",
     label: str | None = None,
-    place: Box | None = None,
+    box: Box | None = None,
 ) -> str:
     """Draw a panel as one SVG element.
 
@@ -69,17 +69,17 @@ def panel_svg(
     label
         What is read to those who cannot see it; by default `describe`. Empty: nothing, as the words stand
         elsewhere.
-    place
+    box
         Left, top, right and bottom inside another SVG element.
     """
     words = describe(configuration, entities) if label is None else label
-    seen = f'role="img" aria-label="{html.escape(words)}"' if words else 'aria-hidden="true"'
-    where = ""
-    if place is not None:
-        left, top, right, bottom = place
-        where = f' x="{left:g}" y="{top:g}" width="{right - left:g}" height="{bottom - top:g}"'
+    aria = f'role="img" aria-label="{html.escape(words)}"' if words else 'aria-hidden="true"'
+    viewport = ""
+    if box is not None:
+        left, top, right, bottom = box
+        viewport = f' x="{left:g}" y="{top:g}" width="{right - left:g}" height="{bottom - top:g}"'
     return (
-        f'<svg class="rr-iq-panel"{where} viewBox="0 0 {CANVAS} {CANVAS}" {seen}>'
+        f'<svg class="rr-iq-panel"{viewport} viewBox="0 0 {CANVAS} {CANVAS}" {aria}>'
         f'<rect width="{CANVAS}" height="{CANVAS}" fill="#fff"/>'
         f"{drawn(configuration, entities)}"
         f'<rect class="rr-iq-dim" width="{CANVAS}" height="{CANVAS}" fill="none"/>{over}</svg>'
@@ -203,22 +203,22 @@ def describe(configuration: int | str, entities: Int[ndarray, "S A"]) -> str:
     'left: a black circle of size 3; right: a triangle of shade 3, size 1'
     """
     layout = CONFIGURATIONS[configuration_index(configuration)]
-    said = []
+    descriptions = []
     for component, part in zip(layout.components, layout.component_slices, strict=True):
         groups: dict[tuple[int, int, int], list[int]] = {}
-        for place, entity in enumerate(np.asarray(entities)[part]):
+        for slot, entity in enumerate(np.asarray(entities)[part]):
             if entity[0] > 0:
                 kind, size, colour = (int(level) for level in entity[:3])
-                groups.setdefault((kind, size, colour), []).append(place + 1)
+                groups.setdefault((kind, size, colour), []).append(slot + 1)
         words = [
-            (f"at {_and(places)}: " if len(component.slots) > 1 else "") + _entity(*levels)
-            for levels, places in groups.items()
+            (f"at {_and(slots)}: " if len(component.slots) > 1 else "") + _entity(*levels)
+            for levels, slots in groups.items()
         ]
         name = {"Grid": "", "Out": "outside: ", "In": "inside: "}.get(
             component.name, f"{component.name.lower()}: "
         )
-        said.append(name + (", ".join(words) or "nothing"))
-    return "; ".join(said)
+        descriptions.append(name + (", ".join(words) or "nothing"))
+    return "; ".join(descriptions)
 
 
 def _and(numbers: Iterable[int]) -> str:
@@ -241,7 +241,7 @@ def rules_in_words(problems: Problems, index: int = 0) -> tuple[str, ...]:
     layout = CONFIGURATIONS[int(problems.configuration[index])]
     lines = []
     for number, component in enumerate(layout.components):
-        where = f"{component.name} " if len(layout.components) > 1 else ""
+        prefix = f"{component.name} " if len(layout.components) > 1 else ""
         rules = [tuple(int(value) for value in rule) for rule in problems.rules[index, number]]
         several = len(component.slots) > 1
         free = several and int(problems.uniformity[index, number]) != 3 and _rebuilds(*rules[0][:2])
@@ -254,7 +254,7 @@ def rules_in_words(problems: Problems, index: int = 0) -> tuple[str, ...]:
                 words = f"{group}: no rule, drawn at random in every panel"
             else:
                 words = _rule(RULES[rule], GOVERNED[governed], value)
-            lines.append(where + words if where else words[0].upper() + words[1:])
+            lines.append(prefix + words if prefix else words[0].upper() + words[1:])
     return tuple(lines)
 
 

@@ -116,11 +116,11 @@ def training_budgets() -> pd.DataFrame:
     lines = {}
     for method, cells in _methods().items():
         if group := _run_behind(cells["overall"]):
-            one = group.records[-1]
-            parameters = one.metrics.get("parameters")
-            if one.config["model"] == "reasoner":
-                parameters = training.parameter_count(solvers.build(one.config))
-            lines[method] = line(f"{group.scale}, {len(group.records)}", one.config, parameters)
+            record = group.records[-1]
+            parameters = record.metrics.get("parameters")
+            if record.config["model"] == "reasoner":
+                parameters = training.parameter_count(solvers.build(record.config))
+            lines[method] = line(f"{group.scale}, {len(group.records)}", record.config, parameters)
     lines["CoPINet's authors"] = line("published", PIXELS.scales["paper"], None)
     lines["the source"] = line("published", AS_PUBLISHED.scales["paper"], None)
     return pd.DataFrame(lines).T.rename_axis("method")
@@ -140,8 +140,8 @@ def pixel_models() -> pd.DataFrame:
     lines: dict[str, dict[str, str]] = {}
     for row, model in PIXEL_MODELS.items():
         on_raven = "visual_iq/ablation/cnn" if row == "cnn-reasoner" else f"visual_iq/{row}/overall"
-        found = {name: records.best(PIXELS.name, row, data=name) for name in DISTRACTORS}
-        groups = {name: group for name, group in found.items() if group and group.stale is None}
+        measured = {name: records.best(PIXELS.name, row, data=name) for name in DISTRACTORS}
+        groups = {name: group for name, group in measured.items() if group and group.stale is None}
         shares = {name: group.summary("accuracy") for name, group in groups.items()}
         if not shares:
             continue
@@ -177,12 +177,12 @@ def angle_accuracy() -> pd.DataFrame:
     }
     origin = f"{group.records[-1].config['panels']:,} panels, {group.scale} scale"
     lines = [("the source's detector", claim["published"], "published; how it counts is unknown")]
-    for who, metric in measured.items():
+    for observer, metric in measured.items():
         if summary := group.summary(metric):
-            lines.append((who, summary.mean, origin))
+            lines.append((observer, summary.mean, origin))
     lines.sort(key=lambda line: line[1])
     return pd.DataFrame(
-        [(who, percentage(share, 2), where) for who, share, where in lines],
+        [(observer, percentage(share, 2), source) for observer, share, source in lines],
         columns=["who", "angles named, %", "from"],
     ).set_index("who")
 
@@ -255,9 +255,9 @@ def pipeline_table() -> pd.DataFrame:
             if group is None:
                 continue
             line = {}
-            for metric, what in tables.items():
+            for metric, title in tables.items():
                 summary = group.summary(metric)
-                line[what] = percentage(summary.mean if summary else None, 2)
+                line[title] = percentage(summary.mean if summary else None, 2)
             count = group.summary("problems")
             line["from"] = f"{count.mean:,.0f} problems, {group.scale} scale" if count else group.scale
             lines[f"{label}, {ANSWER_SETS[data]}"] = line
@@ -276,19 +276,19 @@ def i_raven_table() -> pd.DataFrame:
     if summary is not None:
         stale = ", stale" if ours.stale else ""
         lines.append(("row predictor", summary.mean, f"here, {ours.scale} scale{stale}"))
-    seen = records.best("visual_iq/pipeline", "relational", data="i-raven")
-    summary = seen.summary("accuracy") if seen else None
-    if seen is not None and summary is not None:
-        count = int(seen.records[-1].metrics["problems"] or 0)
+    group = records.best("visual_iq/pipeline", "relational", data="i-raven")
+    summary = group.summary("accuracy") if group else None
+    if group is not None and summary is not None:
+        count = int(group.records[-1].metrics["problems"] or 0)
         lines.append(
             (
                 "row predictor, from pictures",
                 summary.mean,
-                f"here, {count:,} problems, {seen.scale} scale{', stale' if seen.stale else ''}",
+                f"here, {count:,} problems, {group.scale} scale{', stale' if group.stale else ''}",
             )
         )
     lines.sort(key=lambda line: line[1])
     return pd.DataFrame(
-        [(name, percentage(value, 2), where) for name, value, where in lines],
+        [(name, percentage(value, 2), source) for name, value, source in lines],
         columns=["model", "solved, %", "from"],
     ).set_index("model")

@@ -105,18 +105,18 @@ class Player(Form):
         """Answer; the model answers too."""
         scores = np.asarray(self.scorer(self.problem), dtype=float)[0]
         theirs, target = int(scores.argmax()), int(self.problem.target[0])
-        asked, you, model = self.tally
-        self.tally = (asked + 1, you + (candidate == target), model + (theirs == target))
+        total, you, model = self.tally
+        self.tally = (total + 1, you + (candidate == target), model + (theirs == target))
         self._enable(False)
         rules = "".join(f"<li>{escape(line)}.</li>" for line in rules_in_words(self.problem))
-        told = (
+        message = (
             f"<p><b>{'Right.' if candidate == target else f'It is {target + 1}.'}</b> "
             f"You: {candidate + 1}. The model: {theirs + 1}, {'right' if theirs == target else 'wrong'}.</p>"
             f"<ul>{rules}</ul>"
         )
-        self._show(figures.puzzle(self.problem, answer=True, chosen=candidate, scores=scores), told)
-        asked, you, model = self.tally
-        self.score.value = f"<p>You {you} of {asked}, the model {model} of {asked}.</p>"
+        self._show(figures.puzzle(self.problem, answer=True, chosen=candidate, scores=scores), message)
+        total, you, model = self.tally
+        self.score.value = f"<p>You {you} of {total}, the model {model} of {total}.</p>"
 
     def _again(self, change: Any = None) -> None:
         self.problem = simulate(self.layout.value, 1, seed=self.seed, answers=self.answers.value)
@@ -127,8 +127,8 @@ class Player(Form):
         for button in self.choices:
             button.disabled = not yes
 
-    def _show(self, picture: Picture, told: str) -> None:
-        self.result.value = picture._repr_html_() + told
+    def _show(self, picture: Picture, message: str) -> None:
+        self.result.value = picture._repr_html_() + message
 
 
 class Playground(Form):
@@ -175,9 +175,9 @@ class Playground(Form):
         drawn = simulate(self.layout.value, DRAWN, seed=self.seed.value, answers=self.answers.value)
         fits = np.ones(len(drawn), bool)
         for number, group in enumerate(GROUPS):
-            wanted = self.rules[group].value
-            if wanted != "any":
-                rule, governed = wanted
+            choice = self.rules[group].value
+            if choice != "any":
+                rule, governed = choice
                 fits &= (drawn.rules[:, :, number, :2] == (rule, governed)).all(-1).any(-1)
         if not fits.any():
             self.problem = None
@@ -188,22 +188,22 @@ class Playground(Form):
             return
         self.problem = drawn[[int(np.flatnonzero(fits)[0])]]
         rules = "".join(f"<li>{escape(line)}.</li>" for line in rules_in_words(self.problem))
-        counted, target = count_votes(self.problem)[0], int(self.problem.target[0])
+        votes, target = count_votes(self.problem)[0], int(self.problem.target[0])
         chosen = int(majority_vote(self.problem)[0])
-        tied = int((counted == counted.max()).sum())
+        tied = int((votes == votes.max()).sum())
         how = (
             f"one of {tied} with equally many votes, drawn at random"
             if tied > 1
             else "with more in common with the others than any other"
         )
         verdict = "right" if chosen == target else "wrong"
-        told = (
+        message = (
             f"<p>Its rules:</p><ul>{rules}</ul><p>A vote over what the candidates have in common, without a "
             f"look at the matrix, chooses {chosen + 1} ({how}): <b>{verdict}</b>. "
             "The numbers under the candidates are their votes.</p>"
         )
-        picture = figures.puzzle(self.problem, answer=True, chosen=chosen, scores=counted)
-        self.result.value = picture._repr_html_() + told
+        picture = figures.puzzle(self.problem, answer=True, chosen=chosen, scores=votes)
+        self.result.value = picture._repr_html_() + message
 
 
 def _scorer(model: Any) -> Scorer:
@@ -226,7 +226,7 @@ def _scorer(model: Any) -> Scorer:
 
 
 def _layouts() -> list[tuple[str, str]]:
-    return [(one.title, one.title) for one in CONFIGURATIONS]
+    return [(layout.title, layout.title) for layout in CONFIGURATIONS]
 
 
 def _sets() -> list[tuple[str, str]]:
@@ -237,8 +237,8 @@ def _rules(group: str) -> list[tuple[str, Any]]:
     """List the rules of a group for a menu, each with its codes in `Problems.rules`."""
     from reasonlib.visual_iq.data.grammar import RULE_OPTIONS
 
-    found: list[tuple[str, Any]] = [("any", "any")]
+    options: list[tuple[str, Any]] = [("any", "any")]
     for rule, governed, _ in RULE_OPTIONS[GROUPS.index(group)]:
         of = f" of {governed}" if group == "number/position" and rule != "constant" else ""
-        found.append((f"{rule}{of}", (RULES.index(rule), GOVERNED.index(governed))))
-    return found
+        options.append((f"{rule}{of}", (RULES.index(rule), GOVERNED.index(governed))))
+    return options

@@ -202,9 +202,9 @@ class Detector(nn.Module):
         sample = sample_balanced(
             matched.positive & real, matched.negative & real, number=self.config.sampled[1], share=0.6
         )
-        panel, which = sample.valid.nonzero(as_tuple=True)
-        index = sample.chosen[panel, which]
-        return boxes[panel, index], panel, matched.object[panel, index], sample.positive[panel, which]
+        panel, column = sample.valid.nonzero(as_tuple=True)
+        index = sample.chosen[panel, column]
+        return boxes[panel, index], panel, matched.object[panel, index], sample.positive[panel, column]
 
     # Looking
 

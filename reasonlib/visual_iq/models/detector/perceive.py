@@ -54,15 +54,17 @@ def slot_table() -> Int[ndarray, "7 22"]:
 
 @cache
 def box_table() -> Float[ndarray, "22 6 6 8 4"]:
-    """Box of what each place may show: ``[place, type, size, angle]``; of type 0, the place itself."""
-    levels = np.stack(np.meshgrid(*(np.arange(LEVELS[one]) for one in (0, 1, 3)), indexing="ij"), -1)
+    """Box of what each position may show: ``[position, type, size, angle]``; of type 0, the slot itself."""
+    levels = np.stack(
+        np.meshgrid(*(np.arange(LEVELS[attribute]) for attribute in (0, 1, 3)), indexing="ij"), -1
+    )
     kind, size, angle = levels.reshape(-1, 3).T
     table = []
-    for place in range(len(POSITIONS)):
-        which, slot = (int(one[0]) for one in np.nonzero(POSITION_OF == place))
+    for position in range(len(POSITIONS)):
+        configuration, slot = (int(indices[0]) for indices in np.nonzero(POSITION_OF == position))
         entities = np.zeros((len(kind), SLOTS, len(LEVELS)), dtype=int)
         entities[:, slot] = np.stack([kind, size, 0 * kind, angle], -1)
-        table.append(render.entity_boxes(np.full(len(kind), which), entities)[:, slot])
+        table.append(render.entity_boxes(np.full(len(kind), configuration), entities)[:, slot])
     return np.stack(table).reshape(len(POSITIONS), *levels.shape[:3], 4).astype(np.float32)
 
 

@@ -37,7 +37,7 @@ def check_overlap(answer: Callable[..., Any], seed: int) -> None:
     boxes[4] = boxes[0]  # the same box on both sides
     ours, theirs = boxes[:4], boxes[4:]
 
-    def sides(one: torch.Tensor, clip: bool) -> torch.Tensor:
+    def sides(clip: bool) -> torch.Tensor:
         low = torch.maximum(ours[:, None, :2], theirs[None, :, :2])
         high = torch.minimum(ours[:, None, 2:], theirs[None, :, 2:])
         size = high - low
@@ -45,7 +45,7 @@ def check_overlap(answer: Callable[..., Any], seed: int) -> None:
 
     area = (boxes[:, 2:] - boxes[:, :2]).prod(-1)
     both = area[:4, None] + area[None, 4:]
-    inside, unclipped = sides(ours, True), sides(ours, False)
+    inside, unclipped = sides(True), sides(False)
     expect_close(
         answer(ours.clone(), theirs.clone()),
         inside / (both - inside),
@@ -94,21 +94,21 @@ def check_keep_best(answer: Callable[..., Any], seed: int) -> None:
         order = scores.argsort(descending=True).tolist()
         near = (table > threshold).tolist()
         right = _apart(order, near)
-        got = answer(table.clone(), scores.clone(), threshold)
-        got = got.tolist() if hasattr(got, "tolist") else got
+        kept = answer(table.clone(), scores.clone(), threshold)
+        kept = kept.tolist() if hasattr(kept, "tolist") else kept
         expect(
-            isinstance(got, (list, tuple)) and all(isinstance(one, int) for one in got),
+            isinstance(kept, (list, tuple)) and all(isinstance(number, int) for number in kept),
             "return a list of the numbers of the boxes that are kept, as Python integers, such as [4, 0]",
         )
         expect_equal(
-            list(got),
+            list(kept),
             right,
             f"keep {len(right)} of these {len(order)} boxes at threshold {threshold}, the best first",
             wrong={
                 "a box that was dropped must not drop others: compare only with the boxes that are kept": [
-                    one
-                    for rank, one in enumerate(order)
-                    if not any(near[one][other] for other in order[:rank])
+                    box
+                    for rank, box in enumerate(order)
+                    if not any(near[box][other] for other in order[:rank])
                 ],
                 "those are the right boxes: list the one with the highest score first": sorted(right),
                 "go from the highest score down: yours keeps the least likely of boxes that overlap": (
@@ -148,13 +148,13 @@ def check_angle_ceiling(answer: Callable[..., Any], seed: int) -> None:
     shapes = {fold: f"a {name}" for name, fold in FOLDS.items() if fold is not None}  # a circle has no angle
     shapes |= {fold: "a shape" for fold in random.Random(seed).sample([*range(7, 25), 1, 2], 6)}
     for fold, name in shapes.items():
-        seen = {(angle * fold) % 360 for angle in ANGLES}
+        angles = {(angle * fold) % 360 for angle in ANGLES}
         expect_close(
             answer(fold),
-            len(seen) / len(ANGLES),
-            f"for {name} with {fold} turns, {len(seen)} of the 8 angles look different",
+            len(angles) / len(ANGLES),
+            f"for {name} with {fold} turns, {len(angles)} of the 8 angles look different",
             wrong={
-                "that is how many look different: divide by the number of angles": float(len(seen)),
+                "that is how many look different: divide by the number of angles": float(len(angles)),
                 "the turn is 360 / fold, not fold": len({angle % fold for angle in ANGLES}) / len(ANGLES),
                 f"for {name} with {fold} turns, not every fold of 8 angles looks alike: turn each angle and "
                 "compare": 1 / fold,

@@ -69,9 +69,9 @@ def check_row_rules(answer: Callable[..., Any], seed: int) -> None:
     for _ in range(40):
         cases.append(_drawn_rows(draw))
     for rows, right, why in cases:
-        got = answer(rows)
-        expect(isinstance(got, (set, frozenset)), "return a set of words, such as {'constant'}")
-        expect_equal(set(got), right, f"for the rows {rows[0]} and {rows[1]}: {why}")
+        result = answer(rows)
+        expect(isinstance(result, (set, frozenset)), "return a set of words, such as {'constant'}")
+        expect_equal(set(result), right, f"for the rows {rows[0]} and {rows[1]}: {why}")
 
 
 def _drawn_rows(draw: random.Random) -> tuple[Rows, set[str], str]:
@@ -90,16 +90,16 @@ def _drawn_rows(draw: random.Random) -> tuple[Rows, set[str], str]:
         ]
     )
     (a, b, c), (d, e, f) = rows
-    found = set()
+    rules = set()
     if a == b == c and d == e == f:
-        found.add("constant")
+        rules.add("constant")
     if b - a == c - b == e - d == f - e != 0:
-        found.add("progression")
+        rules.add("progression")
     if (a + b == c and d + e == f) or (a - b == c and d - e == f):
-        found.add("arithmetic")
+        rules.add("arithmetic")
     if len({a, b, c}) == 3 and {a, b, c} == {d, e, f} and (a, b, c) != (d, e, f):
-        found.add("distribute three")
-    return rows, found, f"what holds in both rows: {', '.join(sorted(found)) or 'no rule'}"
+        rules.add("distribute three")
+    return rows, rules, f"what holds in both rows: {', '.join(sorted(rules)) or 'no rule'}"
 
 
 @exercise(
@@ -120,16 +120,18 @@ def check_answer_set(answer: Callable[..., Any], seed: int) -> None:
     draw = random.Random(seed)
     first = draw.randrange(10_000)
     rights = [tuple(draw.randrange(count) for count in levels) for _ in range(160)]
-    places: Counter[int] = Counter()
+    positions: Counter[int] = Counter()
     offsets: list[Counter[int]] = [Counter() for _ in levels]
     for number, right in enumerate(rights):
         candidates, target = _read_answer_set(answer(right, levels, first + number), right, levels)
-        places[target] += 1
+        positions[target] += 1
         for offset, column, level, count in zip(offsets, candidates.T, right, levels, strict=True):
             offset[(int(column[column != level][0]) - level) % count] += 1
-    again, place = _read_answer_set(answer(rights[-1], levels, first + number), rights[-1], levels)
+    repeated, repeated_target = _read_answer_set(
+        answer(rights[-1], levels, first + number), rights[-1], levels
+    )
     expect(
-        place == target and bool((again == candidates).all()),
+        repeated_target == target and bool((repeated == candidates).all()),
         "the same seed must give the same candidates again: draw only from the seed",
     )
     others = [
@@ -139,10 +141,10 @@ def check_answer_set(answer: Callable[..., Any], seed: int) -> None:
         any(bool((other != others[0]).any()) for other in others),
         "another seed must give other candidates: draw from the argument `seed`",
     )
-    place, times = places.most_common(1)[0]
+    position, times = positions.most_common(1)[0]
     expect(
-        len(places) == len(again) and times < 0.3 * len(rights),
-        f"the right answer stands at place {place} in {100 * times / len(rights):.0f} % of your sets: "
+        len(positions) == len(repeated) and times < 0.3 * len(rights),
+        f"the right answer stands at place {position} in {100 * times / len(rights):.0f} % of your sets: "
         "draw the order",
     )
     for name, offset, count in zip(ATTRIBUTES, offsets, levels, strict=False):
@@ -153,13 +155,13 @@ def check_answer_set(answer: Callable[..., Any], seed: int) -> None:
         )
 
 
-def _read_answer_set(got: Any, right: tuple[int, ...], levels: tuple[int, ...]) -> tuple[np.ndarray, int]:
+def _read_answer_set(result: Any, right: tuple[int, ...], levels: tuple[int, ...]) -> tuple[np.ndarray, int]:
     """Return candidates (8, 3) and target of one answer set, or complain."""
     expect(
-        isinstance(got, (tuple, list)) and len(got) == 2,
+        isinstance(result, (tuple, list)) and len(result) == 2,
         "return two things: the candidates, and the number of the right one",
     )
-    candidates, target = np.asarray(got[0]), got[1]
+    candidates, target = np.asarray(result[0]), result[1]
     expect(candidates.shape == (8, 3), f"the candidates must have shape (8, 3), got {candidates.shape}")
     expect(
         np.ndim(target) == 0 and int(target) == target and 0 <= target < 8,
@@ -171,7 +173,7 @@ def _read_answer_set(got: Any, right: tuple[int, ...], levels: tuple[int, ...]) 
         f"candidate {target} should be the right one, {right}, and is {tuple(candidates[target].tolist())}",
     )
     expect(
-        len({tuple(one) for one in candidates.tolist()}) == 8,
+        len({tuple(candidate) for candidate in candidates.tolist()}) == 8,
         "two of your candidates are equal: make all differ",
     )
     for name, column, level, count in zip(ATTRIBUTES, candidates.T, right, levels, strict=False):

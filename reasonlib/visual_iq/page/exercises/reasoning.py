@@ -72,10 +72,10 @@ def check_without_contrast(answer: Callable[..., Any], seed: int) -> None:
     batch = TokenSet.from_problems(problems).batch(np.arange(len(problems)))
     with torch.no_grad():
         before = model(batch).logits
-        got = answer(model)
-        expect(isinstance(got, Reasoner), f"return a Reasoner, not {got.__class__.__name__}")
+        copied = answer(model)
+        expect(isinstance(copied, Reasoner), f"return a Reasoner, not {copied.__class__.__name__}")
         expect(
-            got is not model and bool((model(batch).logits == before).all()),
+            copied is not model and bool((model(batch).logits == before).all()),
             "the model you were given scores differently now: change a copy of it",
         )
         features: list[torch.Tensor] = []
@@ -85,7 +85,7 @@ def check_without_contrast(answer: Callable[..., Any], seed: int) -> None:
         hook.remove()
         common = contrast.aggregate(features[0].sum(1, keepdim=True))
         expect_close(
-            got(batch).logits,
+            copied(batch).logits,
             model.output(features[0]).squeeze(-1),
             "the scores are not those of the same model without contrast",
             wrong={
@@ -121,19 +121,19 @@ def check_twin(answer: Callable[..., Any], seed: int) -> None:
         filled = panel[panel[:, 0] > 0, :3]
         if (filled == filled[0]).all():
             continue  # all entities look alike: there is no twin
-        got = np.asarray(answer(panel.copy()))
-        expect(got.shape == (9, 4), f"return a table of shape (9, 4), got {got.shape}")
+        result = np.asarray(answer(panel.copy()))
+        expect(result.shape == (9, 4), f"return a table of shape (9, 4), got {result.shape}")
         expect(
-            bool(((got >= 0) & (got < LEVELS)).all()),
+            bool(((result >= 0) & (result < LEVELS)).all()),
             "a level is out of range: exchange levels that are in the panel",
         )
         expect(
-            bool((got[:, :3] != panel[:, :3]).any()),
+            bool((result[:, :3] != panel[:, :3]).any()),
             "the twin shows what the panel shows: change the type, size or colour of some slot",
         )
-        expect(not got[got[:, 0] == 0].any(), "an empty slot must be four zeros")
+        expect(not result[result[:, 0] == 0].any(), "an empty slot must be four zeros")
         pair = problems[[number, number]]
-        pair.entities[1, 0] = got
+        pair.entities[1, 0] = result
         with torch.no_grad():
             ours, theirs = model.embed(TokenSet.from_problems(pair).batch([0, 1]))[:, :, 0]  # each (V, D)
         for stream, difference in zip(STREAMS, (ours - theirs).abs().amax(-1).tolist(), strict=True):

@@ -43,12 +43,12 @@ def check_vote(answer: Callable[..., Any], seed: int) -> None:
         problems = some_problems(name, seed=seed)
         chosen = []
         for panels in problems.entities[:, CONTEXT:]:
-            got = answer(panels.copy())
+            result = answer(panels.copy())
             expect(
-                np.ndim(got) == 0 and int(got) == got and 0 <= got < 8,
-                f"return the number of a candidate, 0 to 7, not {got!r}",
+                np.ndim(result) == 0 and int(result) == result and 0 <= result < 8,
+                f"return the number of a candidate, 0 to 7, not {result!r}",
             )
-            chosen.append(int(got))
+            chosen.append(int(result))
         solved[name] = float(np.mean(np.array(chosen) == problems.target))
     share = f"it solves {100 * solved['raven']:.0f} % of RAVEN's problems"
     expect(
@@ -128,10 +128,15 @@ def _drawn_candidates(kind: str, draw: np.random.Generator) -> tuple[np.ndarray,
         chosen = draw.permutation(3)[: draw.integers(1, 4)] if kind == "one side" else np.arange(3)
         if len(chosen) == 1:
             chosen = np.array([2])  # only colour has seven other levels
-        changes = [(one, level) for one in chosen for level in range(counts[one]) if level != right[one]]
+        changes = [
+            (attribute, level)
+            for attribute in chosen
+            for level in range(counts[attribute])
+            if level != right[attribute]
+        ]
         candidates = np.repeat(right[None], 8, axis=0)
-        for row, (one, level) in enumerate(draw.permutation(changes)[:7], 1):
-            candidates[row, one] = level
+        for row, (attribute, level) in enumerate(draw.permutation(changes)[:7], 1):
+            candidates[row, attribute] = level
     order = draw.permutation(8)
     return candidates[order], int(order.argmin())
 
@@ -153,14 +158,14 @@ def check_other_questions(answer: Callable[..., Any], seed: int) -> None:
     order = np.random.default_rng(seed).permutation(len(problems))[:60]
     problems = problems[order]
     entities, layouts = problems.entities, problems.configuration
-    got = np.asarray(answer(entities.copy(), layouts.copy()))
-    expect(got.shape == entities.shape, f"return an array of shape {entities.shape}, got {got.shape}")
+    result = np.asarray(answer(entities.copy(), layouts.copy()))
+    expect(result.shape == entities.shape, f"return an array of shape {entities.shape}, got {result.shape}")
     expect(
-        bool((got[:, CONTEXT:] == entities[:, CONTEXT:]).all()),
+        bool((result[:, CONTEXT:] == entities[:, CONTEXT:]).all()),
         "the candidates must stay with their problem: move only the first eight panels",
     )
     owner = {question.tobytes(): number for number, question in enumerate(entities[:, :CONTEXT])}
-    for number, question in enumerate(got[:, :CONTEXT].astype(entities.dtype)):
+    for number, question in enumerate(result[:, :CONTEXT].astype(entities.dtype)):
         source = owner.get(question.tobytes(), -1)
         expect(
             bool(question.any()),
@@ -171,7 +176,7 @@ def check_other_questions(answer: Callable[..., Any], seed: int) -> None:
             f"the question of problem {number} is that of no problem: take all eight panels of one, in order",
         )
         expect(source != number, f"problem {number} keeps its own question: every problem needs another's")
-        titles = [CONFIGURATIONS[layouts[one]].title for one in (number, source)]
+        titles = [CONFIGURATIONS[layouts[index]].title for index in (number, source)]
         expect(
             titles[0] == titles[1],
             f"problem {number} has the layout {titles[0]} and its new question {titles[1]}: take one of its "
@@ -195,14 +200,16 @@ def check_border(answer: Callable[..., Any], seed: int) -> None:
     so that the border alone gives nothing away.
     """
     problems = some_problems("i-raven", seed=seed)
-    got = np.asarray(answer(problems, 1))
-    expect(got.shape == (len(problems), 16), f"return an array of {len(problems)} by 16, not {got.shape}")
+    result = np.asarray(answer(problems, 1))
     expect(
-        bool(np.isin(got, range(4)).all()), "the levels are the whole numbers 0 to 3, and there is another"
+        result.shape == (len(problems), 16), f"return an array of {len(problems)} by 16, not {result.shape}"
     )
-    got = got.astype(int)
-    right = got[np.arange(len(problems)), CONTEXT + problems.target.astype(int)]
-    square = np.concatenate([got[:, :CONTEXT], right[:, None]], 1).reshape(-1, 3, 3)
+    expect(
+        bool(np.isin(result, range(4)).all()), "the levels are the whole numbers 0 to 3, and there is another"
+    )
+    result = result.astype(int)
+    right = result[np.arange(len(problems)), CONTEXT + problems.target.astype(int)]
+    square = np.concatenate([result[:, :CONTEXT], right[:, None]], 1).reshape(-1, 3, 3)
     rows, columns = np.sort(square, 2), np.sort(square, 1)
     expect(bool((np.diff(rows, axis=2) > 0).all()), "a row repeats a level: its three levels must differ")
     expect(bool((rows == rows[:, :1]).all()), "the three rows of a problem must hold the same three levels")
@@ -210,25 +217,26 @@ def check_border(answer: Callable[..., Any], seed: int) -> None:
         bool((np.diff(columns, axis=1) > 0).all()),
         "a column repeats a level: each row must be another order of the three",
     )
-    carry = (got[:, CONTEXT:] == right[:, None]).sum(1)
+    carry = (result[:, CONTEXT:] == right[:, None]).sum(1)
     expect(
         bool((carry == 4).all()), "four of the eight candidates must carry the right level, in every problem"
     )
-    wrong = np.sort(got[:, CONTEXT:] + 4 * (got[:, CONTEXT:] == right[:, None]), 1)[:, :4]
+    wrong = np.sort(result[:, CONTEXT:] + 4 * (result[:, CONTEXT:] == right[:, None]), 1)[:, :4]
     expect(
         bool((wrong == wrong[:, :1]).all()),
         "the other four candidates must share one wrong level: if they differ, the right level stands out",
     )
-    expect(len({tuple(one) for one in rows[:, 0]}) == 4, "all four choices of three levels must occur")
+    expect(len({tuple(row) for row in rows[:, 0]}) == 4, "all four choices of three levels must occur")
     expect(
-        len({tuple(one.ravel()) for one in square}) > 20,
+        len({tuple(matrix.ravel()) for matrix in square}) > 20,
         "every problem must draw its levels and their order anew: too few different squares occur",
     )
     expect(
-        bool((np.asarray(answer(problems, 1)) == got).all()), "the same seed must give the same levels again"
+        bool((np.asarray(answer(problems, 1)) == result).all()),
+        "the same seed must give the same levels again",
     )
-    expect(not bool((np.asarray(answer(problems, 2)) == got).all()), "another seed must give other levels")
-    first = (got[:, CONTEXT:] == right[:, None])[:, 0].mean()
+    expect(not bool((np.asarray(answer(problems, 2)) == result).all()), "another seed must give other levels")
+    first = (result[:, CONTEXT:] == right[:, None])[:, 0].mean()
     expect(
         0.3 < first < 0.7,
         "which candidates carry the right level must be drawn too, not fixed by their place",

@@ -112,14 +112,17 @@ def puzzles(
     problems = some_problems() if problems is None else problems
     if not problems or not len(next(iter(problems.values()))):
         raise ValueError("problems must hold at least one, got none")
-    problems = {name: one[np.roll(np.arange(len(one)), -start)] for name, one in problems.items()}
+    problems = {
+        name: problem_set[np.roll(np.arange(len(problem_set)), -start)]
+        for name, problem_set in problems.items()
+    }
     if bits is None:
         bits = 16 if len(named) == 1 else 8
     if bits not in (8, 16):
         raise ValueError(f"bits must be 8 or 16, got {bits}")
     first = next(iter(problems.values()))[:1]
     static, words = _static(first, _rounded(next(iter(named.values())), bits))
-    abouts = {name: _about(model, origins.get(name, "")) for name, model in named.items()}
+    descriptions = {name: _about(model, origins.get(name, "")) for name, model in named.items()}
     return live.figure(
         "play",
         label="Solve puzzles against a reasoner",
@@ -135,14 +138,14 @@ def puzzles(
                 {
                     "kind": type(model).__name__,
                     "name": name,
-                    "about": abouts[name],
+                    "about": descriptions[name],
                     "sizes": _sizes(model),
                 }
                 for name, model in named.items()
             ],
         },
         models={name: live.pack_weights(model.state_dict(), bits=bits) for name, model in named.items()},
-        about=next(iter(abouts.values())),
+        about=next(iter(descriptions.values())),
         offer="With scripts you can solve puzzles yourself, and see the model solve them beside you.",
     )
 
@@ -152,14 +155,14 @@ def _shipped(name: str | None) -> tuple[dict[str, Model], dict[str, str]]:
 
     The second result says of each on which answer set it was trained.
     """
-    chosen = [name] if name else [one for one in REASONERS if BUNDLED[one].is_file()] or list(REASONERS)
+    chosen = [name] if name else [key for key in REASONERS if BUNDLED[key].is_file()] or list(REASONERS)
     models, origins = {}, {}
-    for one in chosen:
-        shipped = load_pretrained(one)
+    for key in chosen:
+        shipped = load_pretrained(key)
         title = "Row predictor" if isinstance(shipped.model, Relational) else "Source's reasoner"
-        learnt = re.search(r"--data (\S+)", str(shipped.provenance.get("command", "")))
-        if learnt:
-            trained = ANSWER_SETS.get(learnt[1], learnt[1])
+        match = re.search(r"--data (\S+)", str(shipped.provenance.get("command", "")))
+        if match:
+            trained = ANSWER_SETS.get(match[1], match[1])
             title = f"{title} ({trained})"
             origins[title] = f", trained on {trained}"
         models[title] = shipped.model
@@ -206,12 +209,12 @@ def _answer(model: Model, problem: Problems) -> tuple[Tensor, Tensor | None]:
         if isinstance(model, Relational):
             batch = symbols.SymbolSet.from_problems(problem, alike=model.config.alike).batch([0])
             return model(batch).logits[0].softmax(0), None
-        found = model(TokenSet.from_problems(problem).batch([0]), attention=True)
-    logits = found.logits[0]
+        output = model(TokenSet.from_problems(problem).batch([0]), attention=True)
+    logits = output.logits[0]
     scores = logits.softmax(0) if model.config.loss == "ce" else logits.sigmoid()
-    if not found.attention or not model.config.context:
+    if not output.attention or not model.config.context:
         return scores, None
-    return scores, torch.stack([layer[0] for layer in found.attention])  # (L, V, H, T, T)
+    return scores, torch.stack([layer[0] for layer in output.attention])  # (L, V, H, T, T)
 
 
 def pack(problems: Mapping[str, Problems]) -> dict[str, Any]:
@@ -232,11 +235,11 @@ def pack(problems: Mapping[str, Problems]) -> dict[str, Any]:
         panels = [first.entities[number, :CONTEXT, :slots]]
         packed.append(configuration)
         for name in sets:
-            one = problems[name]
-            if not np.array_equal(one.entities[number, :CONTEXT], first.entities[number, :CONTEXT]):
+            problem_set = problems[name]
+            if not np.array_equal(problem_set.entities[number, :CONTEXT], first.entities[number, :CONTEXT]):
                 raise ValueError(f"problems must share their questions, got another one in {name!r}")
-            packed.append(int(one.target[number]))
-            panels.append(one.entities[number, CONTEXT:, :slots])
+            packed.append(int(problem_set.target[number]))
+            panels.append(problem_set.entities[number, CONTEXT:, :slots])
         levels = np.concatenate(panels).reshape(-1, len(LEVELS)).astype(np.int64)
         packed += np.ravel_multi_index(tuple(levels.T), LEVELS).astype("<u2").tobytes()
         hints.append([lines.setdefault(line, len(lines)) for line in rules_in_words(first, number)])
@@ -302,8 +305,8 @@ def _static(problem: Problems, model: Model) -> tuple[str, str]:
     """Write the first puzzle with its answer as plain HTML, in the places where the script puts its own."""
     configuration, target = int(problem.configuration[0]), int(problem.target[0])
     panels = problem.entities[0]
-    found, maps = _answer(model, problem)
-    scores, best = found.tolist(), int(found.argmax())
+    model_scores, maps = _answer(model, problem)
+    scores, best = model_scores.tolist(), int(model_scores.argmax())
     looks, others, _ = (None, np.zeros(1), 0) if maps is None else shares(maps, best)
     drawn = matrix_svg(
         configuration,
@@ -317,17 +320,17 @@ def _static(problem: Problems, model: Model) -> tuple[str, str]:
     for number, panel in enumerate(panels[CONTEXT:]):
         kind = " rr-play-is-right" if number == target else " rr-play-is-wrong" if number == best else ""
         mark = " ✓" if number == target else " ✗" if number == best else ""
-        who = '<i class="rr-play-model">model</i>' if number == best else ""
+        badge = '<i class="rr-play-model">model</i>' if number == best else ""
         words = f"Candidate {number + 1}: {describe(configuration, panel)}"
         svg = panel_svg(configuration, panel, label=words).replace('"rr-iq-', '"rr-play-')
         items.append(
             f'<div class="rr-play-choice{kind}"><span class="rr-play-panel">{svg}</span>'
             f'<span class="rr-play-line"><b>{number + 1}{mark}</b><span>{scores[number]:.2f}</span></span>'
             f'<span class="rr-live-bar" style="--share:{scores[number]:.4f}"></span>'
-            f'<span class="rr-play-who">{who}</span></div>'
+            f'<span class="rr-play-who">{badge}</span></div>'
         )
     verdict = "right" if best == target else f"wrong: it is {target + 1}"
-    said = f"The model chooses {best + 1}, with a score of {scores[best]:.2f}; that is {verdict}."
+    message = f"The model chooses {best + 1}, with a score of {scores[best]:.2f}; that is {verdict}."
     streams = "".join(
         f'<option value="{number}">{name.capitalize()}</option>' for number, name in enumerate(STREAMS)
     )
@@ -335,7 +338,7 @@ def _static(problem: Problems, model: Model) -> tuple[str, str]:
     body = (
         f'<div class="rr-play-board"><div class="rr-play-left">{drawn}</div>'
         f'<div class="rr-play-choices" role="group" aria-label="Candidates">{"".join(items)}</div></div>'
-        f'<div class="rr-play-result"><div><output class="rr-live-said" aria-live="polite">{said}</output>'
+        f'<div class="rr-play-result"><div><output class="rr-live-said" aria-live="polite">{message}</output>'
         '<p class="rr-play-score"></p></div>'
         '<button type="button" class="rr-live-button rr-live-main rr-play-next" data-scripted hidden>'
         "Next puzzle</button></div>"
@@ -350,7 +353,7 @@ def _static(problem: Problems, model: Model) -> tuple[str, str]:
         '<p class="rr-play-look-words" aria-live="polite"></p></div>'
     )
     title = CONFIGURATIONS[configuration].title
-    return body, f"A puzzle of {title}, to be solved against a reasoner. {said}"
+    return body, f"A puzzle of {title}, to be solved against a reasoner. {message}"
 
 
 def _about(model: Model, origin: str) -> str:

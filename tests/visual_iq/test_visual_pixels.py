@@ -131,7 +131,7 @@ class Output(NamedTuple):
 
 
 class Knows(nn.Module):
-    """Finds the answer among those it was told, by looking at the whole picture."""
+    """Finds the answer among those it was given, by looking at the whole picture."""
 
     def __init__(self, pixels, right):
         super().__init__()

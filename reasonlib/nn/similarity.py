@@ -228,8 +228,8 @@ class MinibatchCKA:
     def update(self, x: Float[Tensor, "*B N D"], y: Float[Tensor, "*B N E"]) -> None:
         """Add a minibatch of at least four examples."""
         parts = tuple(
-            hsic(one.double(), other.double(), self.kernel, debiased=True, fraction=self.fraction)
-            for one, other in ((x, y), (x, x), (y, y))
+            hsic(left.double(), right.double(), self.kernel, debiased=True, fraction=self.fraction)
+            for left, right in ((x, y), (x, x), (y, y))
         )
         self._sums = tuple(map(torch.add, self._sums, parts)) if self.batches else parts
         self.batches += 1

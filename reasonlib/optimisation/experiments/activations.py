@@ -42,9 +42,9 @@ def derivatives(model: Network, inputs: Tensor) -> list[Tensor]:
         if model.activation == "maxout":
             slopes.append(torch.ones_like(state))
             continue
-        at = given.detach().requires_grad_()
-        out = model.shapes[number](at) if model.activation == "PELU" else ACTIVATIONS[model.activation](at)
-        slopes.append(torch.autograd.grad(out.sum(), at)[0])
+        x = given.detach().requires_grad_()
+        out = model.shapes[number](x) if model.activation == "PELU" else ACTIVATIONS[model.activation](x)
+        slopes.append(torch.autograd.grad(out.sum(), x)[0])
     return slopes
 
 

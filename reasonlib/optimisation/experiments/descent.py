@@ -71,14 +71,14 @@ def arrival(surface: Surface, path: Path) -> Tensor:
     There is below `FALLEN` on a surface without a minimum, and else within `ARRIVED` of the lowest height.
     """
     if surface.minimum is None:
-        there = path.values < FALLEN
+        arrived = path.values < FALLEN
     else:
         lowest = surface.value(torch.tensor(surface.minimum, dtype=torch.float64))
-        there = path.values - lowest < ARRIVED
-    there = there & torch.isfinite(path.values)
+        arrived = path.values - lowest < ARRIVED
+    arrived = arrived & torch.isfinite(path.values)
     if surface.minimum is None:  # further down it may leave the range of numbers: it has fallen all the same
-        there = there.cumsum(0) > 0
-    stays = there.flip(0).cumprod(0).flip(0).bool()  # (T + 1, S)
+        arrived = arrived.cumsum(0) > 0
+    stays = arrived.flip(0).cumprod(0).flip(0).bool()  # (T + 1, S)
     return (~stays).sum(0).double()
 
 
@@ -115,8 +115,8 @@ def run_race(trial: Trial) -> Measured:
     path = minimise(surface, make(given["optimiser"], rate), start=from_here, steps=given["steps"])
     when = arrival(surface, path)
     moved = path.points.diff(dim=0)  # (T, S, 2)
-    known = torch.isfinite(moved).all(-1)
-    turned = (moved[1:, :, 1] * moved[:-1, :, 1] < 0) & known[1:] & (path.values[1:-1] > ARRIVED)
+    finite = torch.isfinite(moved).all(-1)
+    turned = (moved[1:, :, 1] * moved[:-1, :, 1] < 0) & finite[1:] & (path.values[1:-1] > ARRIVED)
     beyond = (-path.points[..., 0] * path.points[0, :, 0].sign()).amax(0) / path.points[0, :, 0].abs()
     metrics = {
         "steps": float(when.mean()),
@@ -179,10 +179,10 @@ def run_pits(trial: Trial) -> Measured:
     )
     settled = minimise(surface, optimisers.GradientDescent(rate=0.05), start=walked.points[-1], steps=steps)
     end = settled.points[-1]
-    where, height = _lowest(surface)
+    minimum, height = _lowest(surface)
     return Measured(
         metrics={
-            "deepest": float(((end - where).norm(dim=-1) < 0.3).double().mean()),
+            "deepest": float(((end - minimum).norm(dim=-1) < 0.3).double().mean()),
             "trapped": float((settled.values[-1] > height + 0.05).double().mean()),
             "flat": float(((end - torch.tensor([-1.5, 0.0])).norm(dim=-1) < 0.9).double().mean()),
         },

@@ -93,8 +93,8 @@ def approach(loss: Loss, *, start: float, target: float, rate: float, steps: int
     optimiser = GradientDescent(rate=rate)
     walked = [point]
     for _ in range(steps):
-        at = point.clone().requires_grad_()
-        (slope,) = torch.autograd.grad(loss(at, goal), at)
+        prediction = point.clone().requires_grad_()
+        (slope,) = torch.autograd.grad(loss(prediction, goal), prediction)
         point = optimiser.step(point, slope)
         walked.append(point)
     return torch.stack(walked)
@@ -312,12 +312,12 @@ def run_imbalance(trial: Trial) -> Measured:
         hard = each.topk(len(each) // 20).values  # the hardest twentieth
     eights = split.test.truths == 8
     precision = average_precision_score(eights.numpy(), scores.numpy())
-    found = (scores > 0).double()
+    predicted = (scores > 0).double()
     return Measured(
         metrics={
             "average_precision": float(precision),
-            "balanced_accuracy": float((found[eights].mean() + 1 - found[~eights].mean()) / 2),
-            "found": float(found[eights].mean()),
+            "balanced_accuracy": float((predicted[eights].mean() + 1 - predicted[~eights].mean()) / 2),
+            "found": float(predicted[eights].mean()),
             "hard_share": float(hard.sum() / each.sum()),
         },
         steps_done=given["epochs"],

@@ -74,5 +74,5 @@ def try_rates(
 
 def _best(tried: Mapping[float, Run], score: Callable[[Run], float]) -> float:
     """Return the rate with the lowest score, the first of equals; nan counts as infinite."""
-    scores = {rate: score(one) for rate, one in tried.items()}
+    scores = {rate: score(run) for rate, run in tried.items()}
     return min(scores, key=lambda rate: math.inf if math.isnan(scores[rate]) else scores[rate])

@@ -119,8 +119,8 @@ class Network(nn.Module):
     ) -> None:
         super().__init__()
         if activation != "maxout" and activation not in ACTIVATIONS:
-            known = ", ".join([*ACTIVATIONS, "maxout"])
-            raise ValueError(f"activation must be one of {known}, got {activation!r}")
+            choices = ", ".join([*ACTIVATIONS, "maxout"])
+            raise ValueError(f"activation must be one of {choices}, got {activation!r}")
         if depth < 0:
             raise ValueError(f"depth must be at least 0, got {depth}")
         sizes = [inputs] + depth * [width]

@@ -25,8 +25,8 @@ __all__ = ["check_continues", "check_hide", "check_pair"]
 def check_hide(answer: Callable[..., Any], seed: int) -> None:
     """Check ``hide(tokens, selected, fate, other, mask)``: what the encoder reads by the 80/10/10 rule.
 
-    ``tokens`` and ``other`` are ids (B, T), ``selected`` is boolean (B, T), ``fate`` is drawn evenly from 0 to 1
-    for each token, ``mask`` is an id. The answer is (B, T).
+    ``tokens`` and ``other`` are ids (B, T), ``selected`` is boolean (B, T), ``fate`` is drawn evenly from 0
+    to 1 for each token, ``mask`` is an id. The answer is (B, T).
     """
     draw = torch.Generator().manual_seed(9 + 100 * seed)
     mask = 4 + 96 * (seed % 2)

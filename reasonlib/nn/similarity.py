@@ -127,7 +127,7 @@ def hsic(
     _check(x, y, least=4 if debiased else 2)
     count = x.shape[-2]
     if kernel != "linear" or x.shape[-1] * y.shape[-1] >= count**2:
-        first, second = (kernel_matrix(given, kernel, fraction=fraction) for given in (x, y))
+        first, second = (kernel_matrix(features, kernel, fraction=fraction) for features in (x, y))
         return hsic_of_kernels(first, second, debiased=debiased)
     x, y = _centred(x), _centred(y)
     # excerpt: feature space

@@ -128,8 +128,8 @@ def minimise(
         points.append(point)
         gradients.append(gradient)
     # end excerpt
-    walked = torch.stack(points)
-    return Path(points=walked, values=surface.value(walked), gradients=torch.stack(gradients))
+    trajectory = torch.stack(points)
+    return Path(points=trajectory, values=surface.value(trajectory), gradients=torch.stack(gradients))
 
 
 # The surfaces -----------------------------------------------------------------------------------------------

@@ -182,11 +182,11 @@ def merges(train: Iterable[str], number: int) -> list[tuple[str, str]]:
     """
     if number < 1:
         raise ValueError(f"number must be at least 1, got {number}")
-    spelt = {(*word, "_"): count for word, count in Counter(train).items()}
+    splits = {(*word, "_"): count for word, count in Counter(train).items()}
     joined = []
     for _ in range(number):
         pairs: Counter[tuple[str, str]] = Counter()
-        for parts, count in spelt.items():
+        for parts, count in splits.items():
             for pair in pairwise(parts):
                 pairs[pair] += count
         if not pairs:
@@ -194,9 +194,9 @@ def merges(train: Iterable[str], number: int) -> list[tuple[str, str]]:
         best = min(pairs, key=lambda pair: (-pairs[pair], pair))
         joined.append(best)
         together: Counter[tuple[str, ...]] = Counter()
-        for parts, count in spelt.items():
+        for parts, count in splits.items():
             together[_join(parts, best)] += count
-        spelt = dict(together)
+        splits = dict(together)
     return joined
 
 

@@ -159,8 +159,8 @@ def head_patterns(model: Bert, asked: int) -> dict[str, float]:
     results = {}
     for name, pattern in patterns.items():
         looking = pattern.any(-1)  # (B, T): tokens that have somewhere to look
-        given = (weights * pattern.unsqueeze(1)).sum(-1)  # (L, B, H, T)
-        share = (given * looking.unsqueeze(1)).sum((1, 3)) / looking.sum()  # (L, H)
+        mass = (weights * pattern.unsqueeze(1)).sum(-1)  # (L, B, H, T)
+        share = (mass * looking.unsqueeze(1)).sum((1, 3)) / looking.sum()  # (L, H)
         results[f"head.{name}"] = float(share.max())
     return results
 

@@ -236,14 +236,14 @@ def run_pretraining(trial: Trial) -> Measured:
     if before:
         measured = masked_accuracy(bert, texts(-1, stories=400), words)
         metrics |= {f"pre.{name}": value for name, value in measured.items()}
-    learnt = {name: labelled_stories(settings[name], 1) for name in ("few", "many")}
+    labelled = {name: labelled_stories(settings[name], 1) for name in ("few", "many")}
     test_stories = labelled_stories(settings["test_size"], 2)
     gaps = cloze_pairs(test_stories, words)
     tasks = {
-        "answers": (cloze_pairs(learnt["few"], words), gaps),
-        "answers.many": (cloze_pairs(learnt["many"], words), gaps),
+        "answers": (cloze_pairs(labelled["few"], words), gaps),
+        "answers.many": (cloze_pairs(labelled["many"], words), gaps),
         "statements": (
-            statement_pairs(make_statements(learnt["many"], seed=0), words),
+            statement_pairs(make_statements(labelled["many"], seed=0), words),
             statement_pairs(make_statements(test_stories, seed=1), words),
         ),
     }

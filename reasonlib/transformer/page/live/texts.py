@@ -55,11 +55,13 @@ def some_texts(*, pairs: bool = True, seed: int = HELD_OUT) -> tuple[Text, ...]:
     places = [
         item
         for item in stories
-        if _ends(item, "is") and _ends(item, "is", -2) and len(_said(item, PLACES)) > 1
+        if _ends(item, "is") and _ends(item, "is", -2) and len(_mentioned(item, PLACES)) > 1
     ]
-    things = [item for item in stories if _ends(item, "has") and len(_said(item, OBJECTS)) > 1]
+    things = [item for item in stories if _ends(item, "has") and len(_mentioned(item, OBJECTS)) > 1]
     people = [
-        item for item in stories if _ends(item, "has") and len(_said(item, NAMES)) > 2 and item not in things
+        item
+        for item in stories
+        if _ends(item, "has") and len(_mentioned(item, NAMES)) > 2 and item not in things
     ]
     pronouns = [item for item in stories if any(sentence[0] == "then" for sentence in item.sentences)]
     position, name, thing, pronoun, both = places[0], people[0], things[0], pronouns[0], places[1]
@@ -84,7 +86,7 @@ def _ends(story: Story, verb: str, sentence: int = -1) -> bool:
     return story.sentences[sentence][1] == verb
 
 
-def _said(story: Story, kind: Sequence[str]) -> set[str]:
+def _mentioned(story: Story, kind: Sequence[str]) -> set[str]:
     return {word for word in story.words if word in kind}
 
 

@@ -25,7 +25,7 @@ from reasonlib.transformer.models.translator import Translator, TranslatorConfig
 BATCH, LENGTH, WIDTH, HEADS, HIDDEN, LAYERS = 32, 40, 64, 4, 256, 2
 
 
-def again(model, source, *, longest):
+def greedy_without_cache(model, source, *, longest):
     """Greedy writing in the obvious way: at each token, the whole answer so far is read anew."""
     with torch.no_grad():
         written = torch.ones(len(source), 1, dtype=torch.long)
@@ -72,8 +72,8 @@ def layers():
 def pretraining():
     generator = torch.Generator().manual_seed(0)
     words = story_vocabulary()
-    told = texts(0, stories=BATCH)
-    pairs = pack([(one[0], one[1]) for one in told], words)
+    stories = texts(0, stories=BATCH)
+    pairs = pack([(story[0], story[1]) for story in stories], words)
     seen, labels = mask_tokens(pairs.tokens, words=len(words), generator=generator)
     follows = torch.randint(2, (BATCH,), generator=generator)
     shown = Pairs(seen, pairs.segments)
@@ -92,11 +92,11 @@ def pretraining():
     )
 
     def our_loss():
-        found = mine(shown)
+        output = mine(shown)
         hidden = functional.cross_entropy(
-            found.mlm_logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORED
+            output.mlm_logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORED
         )
-        return hidden + functional.cross_entropy(found.nsp_logits, follows)
+        return hidden + functional.cross_entropy(output.nsp_logits, follows)
 
     def their_loss():
         return bert(
@@ -117,17 +117,17 @@ def pretraining():
 
 def writing():
     writer = Translator(TranslatorConfig(vocabulary=40)).eval()
-    asked = encode(simulate("copy", BATCH, shortest=8, longest=8, seed=0)).ids.source
+    source = encode(simulate("copy", BATCH, shortest=8, longest=8, seed=0)).ids.source
     longest = 40
     yield (
         f"write {BATCH} answers of up to {longest} tokens",
         "reading the answer anew at each token",
-        lambda: decoding.greedy(writer, asked, longest=longest, end=-1),
-        lambda: again(writer, asked, longest=longest),
+        lambda: decoding.greedy(writer, source, longest=longest, end=-1),
+        lambda: greedy_without_cache(writer, source, longest=longest),
     )
     yield (
         f"the same with a beam of four, for {BATCH} sources at once",
         "one source after another",
-        lambda: decoding.beam_search(writer, asked, width=4, longest=longest),
-        lambda: [decoding.beam_search(writer, one[None], width=4, longest=longest) for one in asked],
+        lambda: decoding.beam_search(writer, source, width=4, longest=longest),
+        lambda: [decoding.beam_search(writer, row[None], width=4, longest=longest) for row in source],
     )

@@ -75,7 +75,7 @@ def head_similarity(outputs):
 
 
 def with_itself(outputs):
-    return torch.stack([cka(one, other) for one in outputs for other in outputs]).mean()
+    return torch.stack([cka(head, other) for head in outputs for other in outputs]).mean()
 
 
 def summed(outputs):
@@ -84,12 +84,12 @@ def summed(outputs):
 
 
 def neighbours(outputs):
-    return torch.stack([cka(one, other) for one, other in pairwise(outputs)]).mean()
+    return torch.stack([cka(head, other) for head, other in pairwise(outputs)]).mean()
 
 
 def cka_of_weights(first, second, covariance):
-    def size(one, other):
-        return (one.T @ covariance @ other).norm()
+    def size(left, right):
+        return (left.T @ covariance @ right).norm()
 
     return size(first, second) ** 2 / (size(first, first) * size(second, second))
 

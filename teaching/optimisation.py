@@ -330,20 +330,20 @@ EDITION = {
         look_ahead,
         [
             Mistake(
-                lambda p, v, at, rate, keep: momentum_step(p, v, at(p), rate, keep),
+                lambda p, v, slope_at, rate, keep: momentum_step(p, v, slope_at(p), rate, keep),
                 "plain momentum",
                 "what Nesterov changes",
             ),
             Mistake(lambda *a: look_ahead(*a, ahead=-1), "you looked behind", "the sign of the step"),
             Mistake(
-                lambda p, v, at, rate, keep: momentum_step(p, v, at(p - v), rate, keep),
+                lambda p, v, slope_at, rate, keep: momentum_step(p, v, slope_at(p - v), rate, keep),
                 "a whole step ahead",
                 "only a share of the velocity is kept",
             ),
             Mistake(
-                lambda p, v, at, rate, keep: (
-                    look_ahead(p, v, at, rate, keep)[0] - keep * v,
-                    look_ahead(p, v, at, rate, keep)[1],
+                lambda p, v, slope_at, rate, keep: (
+                    look_ahead(p, v, slope_at, rate, keep)[0] - keep * v,
+                    look_ahead(p, v, slope_at, rate, keep)[1],
                 ),
                 "not from the place that was looked at",
                 "looking is not going",

@@ -46,10 +46,10 @@ def best_pair(words, *, weighed=True, neighbours=lambda word: list(pairwise(word
 def apart(word):
     """Count pairs that do not overlap, as ``str.count`` does."""
     pairs, last = [], {}
-    for at, pair in enumerate(pairwise(word)):
-        if last.get(pair, -2) + 2 <= at:
+    for index, pair in enumerate(pairwise(word)):
+        if last.get(pair, -2) + 2 <= index:
             pairs.append(pair)
-            last[pair] = at
+            last[pair] = index
     return pairs
 
 
@@ -68,8 +68,13 @@ def next_beam(beam, scores, width, *, so_far=True):
 
 def fixed_quota(beam, scores, width):
     """Keep as many of each answer, then the best of the rest."""
-    each = [next_beam([one], [row], -(-width // len(beam))) for one, row in zip(beam, scores, strict=True)]
-    return sorted((one for some in each for one in some), key=lambda one: -one[1])[:width]
+    each = [
+        next_beam([hypothesis], [row], -(-width // len(beam)))
+        for hypothesis, row in zip(beam, scores, strict=True)
+    ]
+    return sorted(
+        (hypothesis for some in each for hypothesis in some), key=lambda hypothesis: -hypothesis[1]
+    )[:width]
 
 
 def shared(written, reference, *, clipped=True, of=None):
@@ -81,9 +86,9 @@ def shared(written, reference, *, clipped=True, of=None):
 # BERT in miniature ------------------------------------------------------------------------------------------
 
 
-def hide(tokens, asked, fate, other, mask, *, stays=0.9):
-    seen = torch.where(asked & (fate < 0.8), torch.full_like(tokens, mask), tokens)
-    return torch.where(asked & (fate >= 0.8) & (fate < stays), other, seen)
+def hide(tokens, selected, fate, other, mask, *, stays=0.9):
+    seen = torch.where(selected & (fate < 0.8), torch.full_like(tokens, mask), tokens)
+    return torch.where(selected & (fate >= 0.8) & (fate < stays), other, seen)
 
 
 def pair(first, second, *, late=False):
@@ -162,7 +167,7 @@ EDITION = {
         [
             Mistake(
                 lambda beam, scores, width: [
-                    next_beam([one], [row], 1)[0] for one, row in zip(beam, scores, strict=True)
+                    next_beam([hypothesis], [row], 1)[0] for hypothesis, row in zip(beam, scores, strict=True)
                 ][:width],
                 "keep 4 answers|not the best of each",
                 "a beam is not several greedy searches",
@@ -203,13 +208,13 @@ EDITION = {
         hide,
         [
             Mistake(
-                lambda t, asked, *rest: hide(t, torch.ones_like(asked), *rest),
+                lambda t, selected, *rest: hide(t, torch.ones_like(selected), *rest),
                 "only words that are asked",
                 "choose first",
             ),
             Mistake(lambda *a: hide(*a, stays=1.0), "one in ten stays", "10 % see the word itself"),
             Mistake(
-                lambda t, asked, fate, other, mask: torch.where(asked, mask, t),
+                lambda t, selected, fate, other, mask: torch.where(selected, mask, t),
                 "hides every word",
                 "[MASK] never occurs later",
             ),

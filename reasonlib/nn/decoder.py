@@ -196,11 +196,11 @@ class Decoder(nn.Module):
         Decoded
         """
         before = 0 if past is None else past[0].length
-        known = before + x.shape[1]
-        seen = causal_mask(x.shape[1], before, device=x.device)  # (T, known)
+        total = before + x.shape[1]
+        seen = causal_mask(x.shape[1], before, device=x.device)  # (T, total)
         if mask is not None:
-            if mask.shape[-1] != known:
-                raise ValueError(f"mask must cover {known} past and new tokens, got {mask.shape[-1]}")
+            if mask.shape[-1] != total:
+                raise ValueError(f"mask must cover {total} past and new tokens, got {mask.shape[-1]}")
             seen = seen & mask
         states, attention, memory_attention, kept = [x], [], [], []
         for number, layer in enumerate(self.layers):

@@ -89,9 +89,9 @@ def position_encoding(
         raise ValueError(f"longest must be at least the {most} words of a sentence, got {longest}")
     word = torch.arange(1, longest + 1, device=words.device)  # j
     unit = torch.arange(1, width + 1, device=words.device) / width  # k/D
-    place = word / words.clamp(min=1).unsqueeze(-1)  # (N, W): j/J
+    relative = word / words.clamp(min=1).unsqueeze(-1)  # (N, W): j/J
     inside = word <= words.unsqueeze(-1)
-    encoding = (1 - place).unsqueeze(-1) - (1 - 2 * place).unsqueeze(-1) * unit  # (N, W, D)
+    encoding = (1 - relative).unsqueeze(-1) - (1 - 2 * relative).unsqueeze(-1) * unit  # (N, W, D)
     return encoding * inside.unsqueeze(-1)
 
 

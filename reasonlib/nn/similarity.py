@@ -127,7 +127,7 @@ def hsic(
     _check(x, y, least=4 if debiased else 2)
     count = x.shape[-2]
     if kernel != "linear" or x.shape[-1] * y.shape[-1] >= count**2:
-        first, second = (kernel_matrix(given, kernel, fraction=fraction) for given in (x, y))
+        first, second = (kernel_matrix(features, kernel, fraction=fraction) for features in (x, y))
         return hsic_of_kernels(first, second, debiased=debiased)
     x, y = _centred(x), _centred(y)
     # excerpt: feature space
@@ -228,8 +228,8 @@ class MinibatchCKA:
     def update(self, x: Float[Tensor, "*B N D"], y: Float[Tensor, "*B N E"]) -> None:
         """Add a minibatch of at least four examples."""
         parts = tuple(
-            hsic(one.double(), other.double(), self.kernel, debiased=True, fraction=self.fraction)
-            for one, other in ((x, y), (x, x), (y, y))
+            hsic(left.double(), right.double(), self.kernel, debiased=True, fraction=self.fraction)
+            for left, right in ((x, y), (x, x), (y, y))
         )
         self._sums = tuple(map(torch.add, self._sums, parts)) if self.batches else parts
         self.batches += 1

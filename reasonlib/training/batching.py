@@ -209,7 +209,7 @@ class LengthBuckets(Sampler[list[int]]):
             items = order[start : start + self._pool_items()]
             items = items[np.argsort(self.lengths[items], kind="stable")]  # ties stay shuffled
             batches += self._cut(items)
-        return [batches[place] for place in draw.permutation(len(batches))]
+        return [batches[index] for index in draw.permutation(len(batches))]
 
     def _pool_items(self) -> int:
         if self.batch_size is not None:

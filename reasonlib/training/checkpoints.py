@@ -322,14 +322,14 @@ def differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
     >>> differences({"lr": 0.1, "seed": 0}, {"lr": 0.2, "seed": 0})
     ['lr is 0.1 there, 0.2 here']
     """
-    found = []
+    messages = []
     for name in [*there, *(name for name in here if name not in there)]:
         a, b = there.get(name, "absent"), here.get(name, "absent")
         if isinstance(a, Mapping) and isinstance(b, Mapping):
-            found += differences(a, b)
+            messages += differences(a, b)
         elif a != b:
-            found.append(f"{name} is {a} there, {b} here")
-    return found
+            messages.append(f"{name} is {a} there, {b} here")
+    return messages
 
 
 def _serial(path: Path) -> int:

@@ -31,18 +31,18 @@ def device(name: str | None = None) -> torch.device:
             return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count())
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
     try:
-        wanted = torch.device(name)
+        requested = torch.device(name)
     except RuntimeError:
         raise UserError(f"device must be auto, cpu, cuda, cuda:0, ... or mps, got {name!r}") from None
-    if wanted.type == "cuda" and (wanted.index or 0) >= torch.cuda.device_count():
+    if requested.type == "cuda" and (requested.index or 0) >= torch.cuda.device_count():
         raise UserError(
             f"there is no device {name!r} here (CUDA devices: {torch.cuda.device_count()}); use 'cpu'"
         )
-    if wanted.type == "mps" and not torch.backends.mps.is_available():
+    if requested.type == "mps" and not torch.backends.mps.is_available():
         raise UserError("there is no device 'mps' here; use 'cpu'")
-    if wanted.type not in ("cpu", "cuda", "mps"):
+    if requested.type not in ("cpu", "cuda", "mps"):
         raise UserError(f"device must be auto, cpu, cuda, cuda:0, ... or mps, got {name!r}")
-    return wanted
+    return requested
 
 
 @contextlib.contextmanager

@@ -73,11 +73,11 @@ def small_encoder(config: EncoderConfig, words: int, *, seed: int = 0, masked: b
         eos_token_id=3,
     )
     with training.seeded(seed):
-        made: Any = AlbertForMaskedLM(settings) if masked else AlbertModel(settings, add_pooling_layer=False)
-    table = (made.albert if masked else made).embeddings.position_embeddings.weight
+        model: Any = AlbertForMaskedLM(settings) if masked else AlbertModel(settings, add_pooling_layer=False)
+    table = (model.albert if masked else model).embeddings.position_embeddings.weight
     with torch.no_grad():  # learned from here on; from random ones a small encoder finds its neighbours late
         table.copy_(0.1 * sinusoidal_positions(*table.shape))
-    return made
+    return model
 
 
 def load_pretrained(name: str | Path, *, pooler: bool = False) -> tuple[Any, Any]:
@@ -99,17 +99,17 @@ def load_pretrained(name: str | Path, *, pooler: bool = False) -> tuple[Any, Any
     """
     from transformers import AutoModel, AutoTokenizer
 
-    wanted = "give a folder with config.json, weights and tokenizer, or a name on the Hugging Face hub"
+    advice = "give a folder with config.json, weights and tokenizer, or a name on the Hugging Face hub"
     source = _near(name)
     if source.is_absolute() and not source.is_dir():
-        raise UserError(f"{source}: there is no such folder; {wanted}")
+        raise UserError(f"{source}: there is no such folder; {advice}")
     try:
         with _without_progress():
             tokenizer = AutoTokenizer.from_pretrained(str(source))
             encoder = _load(AutoModel, str(source), pooler=pooler)
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise UserError(f"{source}: no encoder could be loaded ({reason}); {wanted} while online") from error
+        raise UserError(f"{source}: no encoder could be loaded ({reason}); {advice} while online") from error
     return encoder, tokenizer
 
 

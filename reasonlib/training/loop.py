@@ -185,10 +185,10 @@ def _check(
         raise ValueError(f"save_seconds must be at least 0 or None, got {save_seconds}")
     if monitor == "loss" and mode == "max":
         raise ValueError("monitor 'loss' needs mode='min', got mode='max'")
-    for name, asks in (
+    for name, needs_score in (
         ("patience", config.patience is not None),
         ("schedule 'plateau'", config.schedule == "plateau"),
         ("restore_best", bool(config.restore_best)),
     ):
-        if asks and validate is None and monitor != "loss":
+        if needs_score and validate is None and monitor != "loss":
             raise ValueError(f"{name} needs validate=, or monitor='loss' with mode='min'")

@@ -32,9 +32,9 @@ def word_tokenizer(texts: Sequence[str]) -> Any:
     tokenizer.normalizer = normalizers.Lowercase()
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     names = {f"{token[1:-1].lower()}_token": token for token in SPECIALS[:5]}
-    made = PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names)
-    made.add_special_tokens({"additional_special_tokens": [SPECIALS[5]]})
-    return made
+    fast_tokenizer = PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names)
+    fast_tokenizer.add_special_tokens({"additional_special_tokens": [SPECIALS[5]]})
+    return fast_tokenizer
 
 
 def mask_words(
@@ -59,9 +59,9 @@ def mask_words(
         What the encoder reads, and the labels (-100 where it is not asked).
     """
     first = len(SPECIALS)
-    asked = (torch.rand(tokens.shape, generator=generator) < share) & (tokens >= first)
+    selected = (torch.rand(tokens.shape, generator=generator) < share) & (tokens >= first)
     fate = torch.rand(tokens.shape, generator=generator)
     other = torch.randint(first, words, tokens.shape, generator=generator)
-    read = torch.where(asked & (fate < 0.8), SPECIALS.index("[MASK]"), tokens)
-    read = torch.where(asked & (fate >= 0.8) & (fate < 0.9), other, read)
-    return read, torch.where(asked, tokens, UNSCORED)
+    read = torch.where(selected & (fate < 0.8), SPECIALS.index("[MASK]"), tokens)
+    read = torch.where(selected & (fate >= 0.8) & (fate < 0.9), other, read)
+    return read, torch.where(selected, tokens, UNSCORED)

@@ -136,9 +136,9 @@ def restore(
 ) -> dict[str, Tensor]:
     """Put a snapshot back in its place; return this process's random states, to be set later."""
     weights = {k.removeprefix("model/"): v for k, v in loaded.tensors.items() if k.startswith("model/")}
-    there = {name: tuple(tensor.shape) for name, tensor in weights.items()}
-    here = {name: tuple(tensor.shape) for name, tensor in model_weights(model).items()}
-    folder.refuse_other(differences(there, here), "model")
+    saved_shapes = {name: tuple(tensor.shape) for name, tensor in weights.items()}
+    model_shapes = {name: tuple(tensor.shape) for name, tensor in model_weights(model).items()}
+    folder.refuse_other(differences(saved_shapes, model_shapes), "model")
     model.load_state_dict(weights)
     values: dict[int, dict[str, Any]] = {int(i): dict(v) for i, v in loaded.content["optimiser"].items()}
     for name, tensor in loaded.tensors.items():

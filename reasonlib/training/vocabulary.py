@@ -57,12 +57,12 @@ class Vocabulary:
         if not self.tokens:
             raise ValueError("tokens must hold at least the padding token, got none")
         ids: dict[str, int] = {}
-        for place, token in enumerate(self.tokens):
+        for index, token in enumerate(self.tokens):
             if not isinstance(token, str):
-                raise ValueError(f"tokens must be strings, got {token!r} at place {place}")
+                raise ValueError(f"tokens must be strings, got {token!r} at place {index}")
             if token in ids:
-                raise ValueError(f"tokens must be distinct, got {token!r} at places {ids[token]} and {place}")
-            ids[token] = place
+                raise ValueError(f"tokens must be distinct, got {token!r} at places {ids[token]} and {index}")
+            ids[token] = index
         self._ids = ids
 
     @classmethod

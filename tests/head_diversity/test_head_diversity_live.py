@@ -56,7 +56,7 @@ def test_noise_raises_the_plain_measures_of_unrelated_clouds(javascript):
 
 def trained(words, heads, mean):
     matrix = [[1.0 if i == j else mean for j in range(heads)] for i in range(heads)]
-    curve = [1 - at / 12 for at in range(12 // heads)]
+    curve = [1 - index / 12 for index in range(12 // heads)]
     return {
         "words": words,
         "heads": heads,

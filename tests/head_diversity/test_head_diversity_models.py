@@ -117,7 +117,7 @@ def test_hooks_find_the_heads_of_transformers_encoders(form):
         model = transformers.DistilBertModel(config)
     similarity = head_similarity(model, torch.arange(18).view(3, 6) % 20)
     assert len(similarity) == (1 if form == "albert" else 2)
-    assert all(one.cka.shape == (2, 2) for one in similarity.values())
+    assert all(layer.cka.shape == (2, 2) for layer in similarity.values())
     # padding is left out, and the attention's own weights mix its own values to exactly what was recorded
     if form == "bert":
         mask = torch.tensor([[1, 1, 1, 1, 0, 0]] * 3).bool()

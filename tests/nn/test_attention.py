@@ -194,7 +194,7 @@ def test_a_hidden_token_leaks_nothing(ours):
     before = ours(query, key, value, mask)
     key[:, 3], value[:, 3] = 1e6, -1e6
     after = ours(query, key, value, mask)
-    assert all(torch.equal(one, other) for one, other in zip(before, after, strict=True))
+    assert all(torch.equal(first, second) for first, second in zip(before, after, strict=True))
     assert not torch.equal(ours(query, key, value).output, before.output)
 
 
@@ -207,13 +207,13 @@ def test_permuted_tokens_give_permuted_outputs(ours):
 
 def test_projected_once_attended_often(ours):
     query, memory = draw(B, TQ, D), draw(B, TK, D, seed=1)
-    known = ours.project(memory[:, :2], memory[:, :2]).then(ours.project(memory[:, 2:], memory[:, 2:]))
-    assert isinstance(known, KeyValues)
-    for one, other in zip(ours.attend(query, known), ours(query, memory, memory), strict=True):
-        torch.testing.assert_close(one, other)
+    projected = ours.project(memory[:, :2], memory[:, :2]).then(ours.project(memory[:, 2:], memory[:, 2:]))
+    assert isinstance(projected, KeyValues)
+    for actual, expected in zip(ours.attend(query, projected), ours(query, memory, memory), strict=True):
+        torch.testing.assert_close(actual, expected)
     rows = torch.tensor([2, 0, 0])
     torch.testing.assert_close(
-        ours.attend(query, known.select(rows)).output, ours(query, memory[rows], memory[rows]).output
+        ours.attend(query, projected.select(rows)).output, ours(query, memory[rows], memory[rows]).output
     )
 
 
@@ -251,9 +251,9 @@ def test_bad_sizes(arguments, message):
 
 def test_a_wrong_width_is_named(ours):
     right, wrong = draw(B, TK, D), draw(B, TK, D + 1)
-    for place, name in enumerate(["query", "key", "value"]):
+    for index, name in enumerate(["query", "key", "value"]):
         given = [right, right, right]
-        given[place] = wrong
+        given[index] = wrong
         with pytest.raises(ValueError, match=rf"{name} must have shape \(B, T, 12\), got \(3, 5, 13\)"):
             ours(*given)
 
@@ -271,24 +271,25 @@ class Recall(nn.Module):
         self.answer = nn.Sequential(nn.Linear(2 * width, 64), nn.ReLU(), nn.Linear(64, values))
         self.by_attention = by_attention
 
-    def forward(self, keys, values, asked):
-        question, value = self.key(asked), self.value(values)
+    def forward(self, keys, values, query):
+        question, value = self.key(query), self.value(values)
         pairs = self.key(keys) + value
         if self.by_attention:
-            found = self.attention(question.unsqueeze(1), pairs, pairs).output.squeeze(1)
+            context = self.attention(question.unsqueeze(1), pairs, pairs).output.squeeze(1)
         else:
-            found = pairs.mean(1)
-        return self.answer(torch.cat((found, question), dim=-1))
+            context = pairs.mean(1)
+        return self.answer(torch.cat((context, question), dim=-1))
 
 
 def accuracy_of_recall(*, by_attention, keys=12, values=4, pairs=6, steps=300):
     generator = torch.Generator().manual_seed(0)
 
     def batch(size):
-        known = torch.rand(size, keys, generator=generator).argsort(1)[:, :pairs]  # distinct keys
-        told = torch.randint(values, (size, pairs), generator=generator)
-        place = torch.randint(pairs, (size, 1), generator=generator)
-        return (known, told, known.gather(1, place).squeeze(1)), told.gather(1, place).squeeze(1)
+        key_ids = torch.rand(size, keys, generator=generator).argsort(1)[:, :pairs]  # distinct keys
+        value_ids = torch.randint(values, (size, pairs), generator=generator)
+        index = torch.randint(pairs, (size, 1), generator=generator)
+        queries, labels = (ids.gather(1, index).squeeze(1) for ids in (key_ids, value_ids))
+        return (key_ids, value_ids, queries), labels
 
     with torch.random.fork_rng():
         torch.manual_seed(0)
@@ -316,9 +317,9 @@ def test_initialise_draws_from_its_generator_alone():
         initialise(module, torch.Generator().manual_seed(seed))
         return module.state_dict()
 
-    one, again, other = weights(3), weights(3), weights(4)
-    assert all(torch.equal(one[name], again[name]) for name in one)
-    assert not torch.equal(one["query.weight"], other["query.weight"])
+    first, repeated, other = weights(3), weights(3), weights(4)
+    assert all(torch.equal(first[name], repeated[name]) for name in first)
+    assert not torch.equal(first["query.weight"], other["query.weight"])
     bound = math.sqrt(6 / (D + D))
-    assert 0.8 * bound < one["query.weight"].abs().max() <= bound
-    assert one["query.bias"].eq(0).all()
+    assert 0.8 * bound < first["query.weight"].abs().max() <= bound
+    assert first["query.bias"].eq(0).all()

@@ -66,13 +66,13 @@ def test_attention_and_encoder(mask):
 
 @pytest.mark.parametrize("memory_mask", [None, masks(B, 1, S), masks(B, T, S)])
 def test_decoder(memory_mask):
-    x, told = torch.randn(B, T, D), torch.randn(B, S, D)
+    x, encoded = torch.randn(B, T, D), torch.randn(B, S, D)
     mask = checked(transformer.padding_mask)(torch.tensor([[1, 2, 0], [3, 4, 5]]))
     checked(transformer.causal_mask)(T, past=2)
     decoder = nn.Decoder(CONFIG)
-    past = decoder(x, told, mask, memory_mask).past
+    past = decoder(x, encoded, mask, memory_mask).past
     last = None if memory_mask is None else memory_mask[:, -1:]
-    decoder(x[:, :1], told, torch.cat((mask, mask[..., :1]), -1), last, past)
+    decoder(x[:, :1], encoded, torch.cat((mask, mask[..., :1]), -1), last, past)
 
 
 def test_the_check_checks():

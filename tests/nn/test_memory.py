@@ -45,9 +45,9 @@ def read_in_numpy(query, keys, values, mask):
     return output, weights
 
 
-def assert_same(one, other):
+def assert_same(actual, expected):
     for name in Reading._fields:
-        torch.testing.assert_close(getattr(one, name), getattr(other, name))
+        torch.testing.assert_close(getattr(actual, name), getattr(expected, name))
 
 
 def test_equations_one_and_two_in_numpy(table):
@@ -87,9 +87,9 @@ def test_gradients_agree(table):
         reading = reader(table)
         loss = (reading.output * draw(B, D, seed=9)).sum() + reading.weights.square().sum()
         gradients.append(torch.autograd.grad(loss, table))
-    for one, other in zip(*gradients, strict=True):
-        assert one.abs().max() > 0
-        torch.testing.assert_close(one, other)
+    for first, second in zip(*gradients, strict=True):
+        assert first.abs().max() > 0
+        torch.testing.assert_close(first, second)
 
 
 @pytest.mark.parametrize("weigh", [masked_softmax, masked_identity])

@@ -35,9 +35,9 @@ def test_sinusoids_far_out_stay_exact():
 def test_a_shift_of_sinusoids_is_a_rotation():
     """Section 3.5: for any offset k, the position t + k is a linear function of the position t."""
     positions, offset = sinusoidal_positions(60, 8).double(), 7
-    here, there = positions[:-offset], positions[offset:]
-    rotation = torch.linalg.lstsq(here, there).solution
-    torch.testing.assert_close(here @ rotation, there, atol=1e-5, rtol=0)
+    original, shifted = positions[:-offset], positions[offset:]
+    rotation = torch.linalg.lstsq(original, shifted).solution
+    torch.testing.assert_close(original @ rotation, shifted, atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize("width", [0, 3])
@@ -62,9 +62,9 @@ def test_learned_positions_learn_row_by_row():
 
 
 def test_learned_positions_start_small_and_from_their_generator():
-    one, again = (LearnedPositions(200, 50, generator=torch.Generator().manual_seed(0)) for _ in range(2))
-    assert torch.equal(one.table, again.table)
-    assert abs(one.table.std().item() - 0.02) < 0.001
+    first, second = (LearnedPositions(200, 50, generator=torch.Generator().manual_seed(0)) for _ in range(2))
+    assert torch.equal(first.table, second.table)
+    assert abs(first.table.std().item() - 0.02) < 0.001
 
 
 @pytest.mark.parametrize("module", [SinusoidalPositions(20, 6), LearnedPositions(20, 6)])
@@ -145,9 +145,9 @@ def test_temporal_encoding_counts_back_from_the_question():
 
 
 def test_temporal_encoding_starts_as_the_source_does():
-    one, again = (TemporalEncoding(200, 50, generator=torch.Generator().manual_seed(0)) for _ in range(2))
-    assert torch.equal(one.table, again.table)
-    assert abs(one.table.std().item() - 0.1) < 0.005
+    first, second = (TemporalEncoding(200, 50, generator=torch.Generator().manual_seed(0)) for _ in range(2))
+    assert torch.equal(first.table, second.table)
+    assert abs(first.table.std().item() - 0.1) < 0.005
 
 
 def test_temporal_encoding_beyond_its_slots():

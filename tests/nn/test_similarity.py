@@ -113,8 +113,8 @@ def test_minibatches_estimate_the_whole_whatever_their_size():
     values = []
     for size in (8, 40, 2400):
         running = MinibatchCKA()
-        for one, other in zip(x.split(size), y.split(size), strict=True):
-            running.update(one, other)
+        for x_batch, y_batch in zip(x.split(size), y.split(size), strict=True):
+            running.update(x_batch, y_batch)
         values.append(float(running.value()))
     assert values[-1] == pytest.approx(float(cka(x, y, debiased=True)), abs=1e-12)
     assert values == pytest.approx([values[-1]] * 3, abs=0.03)

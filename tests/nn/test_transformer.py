@@ -199,10 +199,10 @@ def test_encoder_is_berts(bert, padded):
     expected = theirs(tokens, (tokens != 0).long(), output_hidden_states=True, output_attentions=True)
     encoded = ours(theirs.embeddings(tokens), padding_mask(tokens))
     torch.testing.assert_close(encoded.output, expected.last_hidden_state)
-    for one, other in zip(encoded.states, expected.hidden_states, strict=True):
-        torch.testing.assert_close(one, other)
-    for one, other in zip(encoded.attention, expected.attentions, strict=True):
-        torch.testing.assert_close(one.weights, other)
+    for state, other in zip(encoded.states, expected.hidden_states, strict=True):
+        torch.testing.assert_close(state, other)
+    for attended, other in zip(encoded.attention, expected.attentions, strict=True):
+        torch.testing.assert_close(attended.weights, other)
 
 
 # what is returned
@@ -216,8 +216,9 @@ def test_encoder_returns_all_it_did(config):
     for layer, before, after, attention in zip(
         encoder.layers, encoded.states, encoded.states[1:], encoded.attention, strict=False
     ):
-        again = layer(before, padding_mask(TOKENS))
-        assert torch.equal(again.output, after) and torch.equal(again.attention.weights, attention.weights)
+        repeated = layer(before, padding_mask(TOKENS))
+        assert torch.equal(repeated.output, after)
+        assert torch.equal(repeated.attention.weights, attention.weights)
         assert attention.weights.shape == (B, config.heads, T, T)
         assert attention.heads.shape == (B, config.heads, T, config.width // config.heads)
     assert torch.equal(encoded.output, encoder.end(encoded.states[-1]))
@@ -408,23 +409,23 @@ def test_a_decoder_learns_to_read_its_memory_backwards(residual):
     parameters = [embed, *encoder.parameters(), *decoder.parameters()]
     optimiser = torch.optim.Adam(parameters, lr=5e-3)
 
-    def logits(told, said, memory_mask=None):
-        begun = torch.cat((torch.full_like(said[:, :1], symbols), said[:, :-1]), dim=1)
-        memory = encoder(embed[told] + places).output
+    def logits(source, target, memory_mask=None):
+        begun = torch.cat((torch.full_like(target[:, :1], symbols), target[:, :-1]), dim=1)
+        memory = encoder(embed[source] + places).output
         return decoder(embed[begun] + places, memory, memory_mask=memory_mask).output @ embed[:symbols].T
 
     def batch(size):
-        told = torch.randint(symbols, (size, length), generator=generator)
-        return told, told.flip(1)
+        source = torch.randint(symbols, (size, length), generator=generator)
+        return source, source.flip(1)
 
     for _ in range(250):
-        told, said = batch(64)
-        loss = functional.cross_entropy(logits(told, said).flatten(0, 1), said.flatten())
+        source, target = batch(64)
+        loss = functional.cross_entropy(logits(source, target).flatten(0, 1), target.flatten())
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
-    told, said = batch(500)
+    source, target = batch(500)
     nothing = torch.zeros(1, 1, length, dtype=torch.bool)
     with torch.no_grad():
-        assert (logits(told, said).argmax(-1) == said).double().mean() > 0.97
-        assert (logits(told, said, nothing).argmax(-1) == said).double().mean() < 0.4
+        assert (logits(source, target).argmax(-1) == target).double().mean() > 0.97
+        assert (logits(source, target, nothing).argmax(-1) == target).double().mean() < 0.4

@@ -26,12 +26,12 @@ CORNERS = {"hard sigmoid": (-1, 1), "hard tanh": (-1, 1), "HardELiSH": (-1, 1)} 
 
 
 def slope(function, x):
-    at = x.clone().requires_grad_()
-    return torch.autograd.grad(function(at).sum(), at)[0]
+    leaf = x.clone().requires_grad_()
+    return torch.autograd.grad(function(leaf).sum(), leaf)[0]
 
 
 def away(name, x=X):
-    return x[[all(abs(float(one) - corner) > 1e-6 for corner in CORNERS.get(name, ())) for one in x]]
+    return x[[all(abs(float(value) - corner) > 1e-6 for corner in CORNERS.get(name, ())) for value in x]]
 
 
 @pytest.mark.parametrize("name", TORCH)

@@ -16,8 +16,8 @@ def test_digits_are_split_once_and_for_all():
     split = digits()
     assert [len(part.truths) for part in split] == [500, 300, 997]
     assert split.train.inputs.shape == (500, 64)
-    again, other = digits(seed=0), digits(seed=1)
-    assert split.train.inputs.equal(again.train.inputs)
+    repeated, other = digits(seed=0), digits(seed=1)
+    assert split.train.inputs.equal(repeated.train.inputs)
     assert not split.train.inputs.equal(other.train.inputs)
     whole = torch.cat([part.inputs for part in split]).sum(1).sort().values
     torch.testing.assert_close(whole, torch.cat([part.inputs for part in other]).sum(1).sort().values)
@@ -34,8 +34,8 @@ def compare_with_torch(ours, theirs, train, size, *, depth, width):
             descent.zero_grad()
             F.cross_entropy(twin(inputs), truths).backward()
             descent.step()
-    for one, other in zip(model.parameters(), twin.parameters(), strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+    for parameter, expected in zip(model.parameters(), twin.parameters(), strict=True):
+        torch.testing.assert_close(parameter, expected, rtol=1e-4, atol=1e-5)
     return sizes
 
 
@@ -73,12 +73,12 @@ def test_the_same_seed_gives_the_same_network_and_dropout_too():
 def test_nesterov_trains_a_network_from_where_it_stands():
     train = digits(60, 30).train
     model, twin = (Network("tanh", depth=1, width=8, seed=1) for _ in range(2))
-    looked = optimisers.Nesterov(rate=0.05)
-    learn(model, train, looked, batch_size=60, epochs=5)
+    optimiser = optimisers.Nesterov(rate=0.05)
+    learn(model, train, optimiser, batch_size=60, epochs=5)
     learn(twin, train, optimisers.TorchNesterov(rate=0.05), batch_size=60, epochs=5)
     point = torch.cat([weights.detach().reshape(-1) for weights in model.parameters()])
     ahead = torch.cat([weights.detach().reshape(-1) for weights in twin.parameters()])
-    torch.testing.assert_close(looked.look(point), ahead, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(optimiser.look(point), ahead, rtol=1e-4, atol=1e-5)
 
 
 def test_a_nonlinear_network_learns_what_a_linear_one_cannot():

@@ -96,7 +96,7 @@ class Live(Opened):
     def figure_of(self, name):
         return self.page.locator(f".rr-live.rr-{name}")
 
-    def said(self, name):
+    def message(self, name):
         self.drawn()
         return self.figure_of(name).locator("output").inner_text()
 
@@ -124,30 +124,30 @@ def opened(browser, path):
         assert page.complaints == []
 
 
-def both(loss, at):
-    at = torch.tensor(at, dtype=torch.float64, requires_grad=True)
-    values = loss(at)
-    return np.stack([values.detach(), torch.autograd.grad(values.sum(), at)[0]], -1)
+def both(loss, points):
+    points = torch.tensor(points, dtype=torch.float64, requires_grad=True)
+    values = loss(points)
+    return np.stack([values.detach(), torch.autograd.grad(values.sum(), points)[0]], -1)
 
 
 @pytest.mark.browser
 def test_losses_and_slopes(opened):
     errors = [error for error in np.linspace(-6, 6, 61).tolist() if abs(error) > 1e-9]  # no slope at the kink
-    found = opened.asks(
+    results = opened.asks(
         "losses",
         """(figure, errors) => Object.fromEntries(Object.entries(figure.REGRESSION).map(([name, loss]) =>
         [name, errors.map((e) => loss(e, { delta: 0.7, gamma: 0.8 }))]))""",
         errors,
     )
-    assert set(found) == set(REGRESSION)
+    assert set(results) == set(REGRESSION)
     settings = {"huber": {"delta": 0.7}, "quantile": {"gamma": 0.8}}
     for name, loss in REGRESSION.items():
         more = {"reduction": "none", **settings.get(name, {})}
         theirs = both(lambda e, loss=loss, more=more: loss(e, torch.zeros_like(e), **more), errors)
-        np.testing.assert_allclose(found[name], theirs, atol=1e-6, err_msg=name)
+        np.testing.assert_allclose(results[name], theirs, atol=1e-6, err_msg=name)
     scores = [score for score in np.linspace(-8, 8, 65).tolist() if abs(score) not in (1, 2.5)]  # kinks
     for truth in (1.0, 0.0, 0.3):
-        found = opened.asks(
+        results = opened.asks(
             "losses",
             """(figure, [scores, y]) => Object.fromEntries(Object.entries(figure.CLASSIFICATION).map(
             ([name, loss]) => [name, scores.map((z) => loss(z, y, { focus: 2.5 }))]))""",
@@ -167,9 +167,9 @@ def test_losses_and_slopes(opened):
             "kl": lambda z: kl_divergence(pair(many(z)), pair(z.sigmoid()), reduction="none"),
             "square": lambda z: mse(z.sigmoid(), many(z), reduction="none"),
         }
-        assert set(found) == set(theirs)
+        assert set(results) == set(theirs)
         for name, loss in theirs.items():
-            np.testing.assert_allclose(found[name], both(loss, scores), atol=1e-6, err_msg=name)
+            np.testing.assert_allclose(results[name], both(loss, scores), atol=1e-6, err_msg=name)
 
 
 @pytest.mark.browser
@@ -195,14 +195,14 @@ def test_surfaces_and_paths(opened):
     for key, track in TRACKS.items():
         surface = surface_of(key)
         opened.asks("race", "(figure, key) => figure.choose(key)", key)
-        found = opened.asks(
+        results = opened.asks(
             "race",
             "(figure, places) => { const { value, slope } = figure.surface(); "
             "return places.map((at) => [value(at), ...slope(at)]); }",
             places.tolist(),
         )
         theirs = torch.cat([surface.value(places)[:, None], surface.gradient(places)], 1)
-        np.testing.assert_allclose(found, theirs, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(results, theirs, rtol=1e-9, atol=1e-9)
         runs = opened.asks("race", "(figure) => figure.state.runs")
         assert list(runs) == list(OPTIMISERS)
         for name, walked in runs.items():
@@ -215,15 +215,15 @@ def test_surfaces_and_paths(opened):
 
 @pytest.mark.browser
 def test_activations_and_a_stack(opened):
-    sums = [one for one in np.linspace(-7, 7, 57).tolist() if abs(one) not in (0, 1)]
-    found = opened.asks(
+    sums = [value for value in np.linspace(-7, 7, 57).tolist() if abs(value) not in (0, 1)]
+    results = opened.asks(
         "saturation",
         """(figure, sums) => Object.fromEntries(Object.entries(figure.ACTIVATIONS).map(([name, [f, slope]]) =>
         [name, sums.map((z) => [f(z), slope(z)])]))""",
         sums,
     )
-    assert set(found) == set(ACTIVATIONS) - {"PELU"}  # which is ELU until it learns
-    for name, values in found.items():
+    assert set(results) == set(ACTIVATIONS) - {"PELU"}  # which is ELU until it learns
+    for name, values in results.items():
         np.testing.assert_allclose(values, both(ACTIVATIONS[name], sums), atol=1e-6, err_msg=name)
     for activation in ("sigmoid", "ReLU", "HardELiSH"):
         config = StackConfig(activation=activation, depth=4, scale=1.7, rate=0.3, width=16, seed=6)
@@ -269,26 +269,26 @@ def test_drag_a_prediction_and_spoil_a_point(browser, path):
         opened.page.mouse.down()
         opened.page.mouse.move(x - 60, y - 30, steps=3)
         opened.page.mouse.up()
-        at = opened.asks("losses", "(figure) => figure.modes.one.state.at[0]")
-        assert at < 2.2
+        start = opened.asks("losses", "(figure) => figure.modes.one.state.at[0]")
+        assert start < 2.2
         figure.get_by_role("slider", name="Target").press("ArrowRight")
         target = opened.asks("losses", "(figure) => figure.modes.one.state.target")
         assert target == pytest.approx(0.1)
         shown = {name: cells for name, *cells in opened.cells(figure.locator("tbody:visible tr"))}
-        assert float(shown["Squared error"][0]) == pytest.approx((at - target) ** 2, rel=0.01, abs=6e-4)
+        assert float(shown["Squared error"][0]) == pytest.approx((start - target) ** 2, rel=0.01, abs=6e-4)
         assert float(shown["Squared error"][1].replace("−", "-")) == pytest.approx(
-            2 * (at - target), rel=0.02
+            2 * (start - target), rel=0.02
         )
         figure.get_by_role("slider", name="Rate η").fill("0.5")
         figure.get_by_role("button", name="Step", exact=True).click()
         after = opened.asks("losses", "(figure) => figure.modes.one.state.at")
         assert after[0] == pytest.approx(target, abs=1e-9), "at half the rate squares arrive in one step"
-        assert after[1] == pytest.approx(at - 0.5 * np.sign(at - target))
-        assert opened.said("losses").startswith("After 1 step at rate 0.50: squared error is 0")
+        assert after[1] == pytest.approx(start - 0.5 * np.sign(start - target))
+        assert opened.message("losses").startswith("After 1 step at rate 0.50: squared error is 0")
         figure.get_by_role("radio", name="A line through points").check()
-        assert "The lines agree." in opened.said("losses")
+        assert "The lines agree." in opened.message("losses")
         figure.get_by_role("button", name="Spoil one point").click()
-        assert re.search(r"line of the squared error is [\d.]+ away", opened.said("losses"))
+        assert re.search(r"line of the squared error is [\d.]+ away", opened.message("losses"))
         point = figure.get_by_role("slider", name="Point 9")
         for _ in range(3):
             point.press("Shift+ArrowUp")
@@ -308,9 +308,9 @@ def test_race_draw_and_pause(browser, path):
             "(figure) => ({ ...figure.state, shown: [...figure.state.shown], settings: figure.settings() })"
         )
         figure.get_by_role("button", name="To the start").click()
-        assert opened.said("race").startswith("All start at a loss of")
+        assert opened.message("race").startswith("All start at a loss of")
         figure.get_by_role("button", name="Step", exact=True).click()
-        assert opened.asks("race", state)["step"] == 1 and "After 1 step " in opened.said("race")
+        assert opened.asks("race", state)["step"] == 1 and "After 1 step " in opened.message("race")
         figure.get_by_role("button", name="Play").click()
         opened.page.wait_for_function("document.querySelector('.rr-race').race.state.step > 3")
         figure.get_by_role("button", name="Pause").click()
@@ -329,7 +329,7 @@ def test_race_draw_and_pause(browser, path):
         names = figure.get_by_role("slider").evaluate_all("all => all.map(one => one.ariaLabel)")
         assert len({name.split(",")[0] for name in names}) == len(names), "no two sliders share a name"
         figure.get_by_role("radio", name="Saddle").check()
-        assert "left the saddle" in opened.said("race") and "ahead" not in opened.said("race")
+        assert "left the saddle" in opened.message("race") and "ahead" not in opened.message("race")
         figure.get_by_role("radio", name="Draw your own").check()
         assert figure.get_by_role("radio", name="Raise hills").is_checked(), "drawing begins with the brush"
         figure.get_by_role("radio", name="Dig valleys").check()
@@ -366,7 +366,7 @@ def test_a_stack_that_blows_up_draws_only_what_is_finite(browser, path):
             if step.is_enabled():
                 step.click()
         opened.drawn()
-        assert "blown up" in opened.said("saturation")
+        assert "blown up" in opened.message("saturation")
         assert opened.complaints == []
 
 
@@ -388,13 +388,13 @@ def test_train_a_stack_in_the_page(browser, path):
         )
         figure.get_by_role("button", name="Train").click()
         opened.page.wait_for_function("document.querySelector('.rr-saturation').saturation.stack.steps > 5")
-        assert "learning" not in opened.said("saturation")
+        assert "learning" not in opened.message("saturation")
         figure.get_by_role("button", name="Pause").click()
         opened.drawn()
-        assert re.search(r"After \d+ steps \d+ % of the points are right", opened.said("saturation"))
+        assert re.search(r"After \d+ steps \d+ % of the points are right", opened.message("saturation"))
         tries.select_option(label="ReLU units die")
         dead = int(Stack(TRIES["dies"].config).look().dead.sum())
-        assert f"{dead} of 256 units are dead" in opened.said("saturation")
+        assert f"{dead} of 256 units are dead" in opened.message("saturation")
         assert kind.input_value() == "ReLU"
         figure.get_by_role("button", name="New weights").click()
         opened.drawn()

@@ -34,31 +34,31 @@ PAIRS = {
 
 
 def value_and_slope(function, scores, *arguments, **options):
-    at = scores.clone().requires_grad_()
-    value = function(at, *arguments, **options)
-    return value, torch.autograd.grad(value.sum(), at)[0]
+    leaf = scores.clone().requires_grad_()
+    value = function(leaf, *arguments, **options)
+    return value, torch.autograd.grad(value.sum(), leaf)[0]
 
 
 @pytest.mark.parametrize("reduction", losses.REDUCTIONS)
 @pytest.mark.parametrize("name", PAIRS)
 def test_equal_to_torch(name, reduction):
     ours, theirs, target = PAIRS[name]
-    for one, other in zip(
+    for actual, expected in zip(
         value_and_slope(ours, SCORES, target, reduction=reduction),
         value_and_slope(theirs, SCORES, target, reduction=reduction),
         strict=True,
     ):
-        torch.testing.assert_close(one, other)
+        torch.testing.assert_close(actual, expected)
 
 
 @pytest.mark.parametrize("reduction", losses.REDUCTIONS)
 def test_cross_entropy_is_torchs(reduction):
-    for one, other in zip(
+    for actual, expected in zip(
         value_and_slope(losses.cross_entropy, LOGITS, CLASSES, reduction=reduction),
         value_and_slope(F.cross_entropy, LOGITS, CLASSES, reduction=reduction),
         strict=True,
     ):
-        torch.testing.assert_close(one, other)
+        torch.testing.assert_close(actual, expected)
 
 
 def test_kl_hinge_and_margin_are_torchs():
@@ -72,7 +72,7 @@ def test_kl_hinge_and_margin_are_torchs():
 
 
 def test_slopes_where_torch_has_no_such_loss():
-    at = SCORES[:8].clone().requires_grad_()
+    leaf = SCORES[:8].clone().requires_grad_()
     goal, sides, yes = TARGETS[:8], 2 * YES[:8] - 1, YES[:8]
     for function in (
         lambda x: losses.log_cosh(x, goal),
@@ -82,7 +82,7 @@ def test_slopes_where_torch_has_no_such_loss():
         lambda x: losses.mbe(x, goal),
         lambda x: losses.kl_divergence(goal.softmax(0), x.softmax(0)),
     ):
-        assert gradcheck(function, (at,))
+        assert gradcheck(function, (leaf,))
 
 
 def test_focal_is_the_published_formula():
@@ -96,16 +96,16 @@ def test_focal_is_the_published_formula():
 def test_log_cosh_keeps_its_digits_and_its_range():
     error = torch.tensor([1e-4, 0.3, 0.999, 1.001, 5.0, 1e4])
     ours = losses.log_cosh(error, 0 * error, reduction="none")
-    exact = [math.log(math.cosh(one)) if one < 100 else one - math.log(2) for one in error.tolist()]
+    exact = [math.log(math.cosh(value)) if value < 100 else value - math.log(2) for value in error.tolist()]
     torch.testing.assert_close(ours, torch.tensor(exact), rtol=1e-5, atol=0)
     assert as_printed.log_cosh(error, 0 * error)[-1].isinf()
 
 
 @pytest.mark.parametrize("size", [1e3, -1e3])
 def test_large_scores_stay_finite(size):
-    scores, one = torch.tensor([size]), torch.tensor([1.0])
+    scores, target = torch.tensor([size]), torch.tensor([1.0])
     for function in (losses.log_loss, losses.focal, losses.huber, losses.log_cosh, losses.hinge):
-        for tensor in value_and_slope(function, scores, one):
+        for tensor in value_and_slope(function, scores, target):
             assert tensor.isfinite().all()
     assert losses.cross_entropy(torch.tensor([[size, 0.0]]), torch.tensor([0])).isfinite()
 
@@ -114,7 +114,7 @@ def best_constant(loss):
     """The number on a fine grid with the lowest mean loss over 101 skewed targets."""
     targets = (torch.linspace(0, 1, 101, dtype=torch.float64) ** 3 * 10).repeat(1)
     grid = torch.linspace(0, 10, 2001, dtype=torch.float64)
-    means = torch.stack([loss(torch.full_like(targets, one), targets) for one in grid.tolist()])
+    means = torch.stack([loss(torch.full_like(targets, constant), targets) for constant in grid.tolist()])
     return float(grid[means.argmin()]), targets
 
 

@@ -70,12 +70,12 @@ def test_equal_to_torch_step_for_step(name, surface):
 def test_nesterov_looks_where_torch_walks():
     ground = SURFACES["beale"]
     ahead, current = optimisers.Nesterov(rate=0.001), torch.tensor(ground.start, dtype=torch.float64)
-    looked = []
+    points = []
     for _ in range(STEPS):
-        looked.append(ahead.look(current))
-        current = ahead.step(current, ground.gradient(looked[-1]))
-    looked.append(ahead.look(current))
-    torch.testing.assert_close(torch.stack(looked), torchs_path(ground, TORCH["torch's Nesterov"][1]))
+        points.append(ahead.look(current))
+        current = ahead.step(current, ground.gradient(points[-1]))
+    points.append(ahead.look(current))
+    torch.testing.assert_close(torch.stack(points), torchs_path(ground, TORCH["torch's Nesterov"][1]))
 
 
 def test_momentum_written_both_ways_differs_once_the_rate_changes():
@@ -153,8 +153,8 @@ def test_the_slope_of_a_surface_is_its_derivative(name):
 def test_a_walk_goes_down_and_is_the_same_again():
     for name, make in OPTIMISERS.items():
         path = minimise(SURFACES["two-pits"], make(), steps=30)
-        again = minimise(SURFACES["two-pits"], make(), steps=30)
-        assert path.points.equal(again.points), name
+        repeated = minimise(SURFACES["two-pits"], make(), steps=30)
+        assert path.points.equal(repeated.points), name
         assert path.values[-1] < path.values[0], name
         assert path.points.shape == (31, 2)
         assert path.gradients.shape == (30, 2)

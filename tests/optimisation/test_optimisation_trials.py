@@ -22,8 +22,8 @@ SIDES = sorted(
 
 
 def test_every_experiment_is_asked_for_by_a_claim():
-    asked = {side.experiment for side in SIDES}
-    assert asked == set(EXPERIMENTS)
+    claimed = {side.experiment for side in SIDES}
+    assert claimed == set(EXPERIMENTS)
     for claim in CLAIMS:
         assert claim.text and claim.chapter in {
             f"optimisation/{n}" for n in ("losses", "activations", "descent")
@@ -32,20 +32,20 @@ def test_every_experiment_is_asked_for_by_a_claim():
 
 @pytest.mark.parametrize("name", sorted({side.experiment for side in SIDES}))
 def test_smoke_runs_measure_what_the_claims_ask_for(name):
-    wanted: dict[str, set[str]] = {}
+    metrics_by_row: dict[str, set[str]] = {}
     for side in SIDES:
         if side.experiment == name:
-            wanted.setdefault(side.row, set()).add(side.metric)
-    for record in runner.run(name, rows=list(wanted), scale="smoke", records=None):
-        assert wanted[record.row] <= set(record.metrics), record.row
+            metrics_by_row.setdefault(side.row, set()).add(side.metric)
+    for record in runner.run(name, rows=list(metrics_by_row), scale="smoke", records=None):
+        assert metrics_by_row[record.row] <= set(record.metrics), record.row
         assert record.steps.complete
 
 
 @pytest.mark.parametrize("name", ["optimisation/pits", "optimisation/networks", "optimisation/outliers"])
 def test_a_trial_gives_the_same_again(name):
     row = next(iter(EXPERIMENTS[name].rows))
-    first, again = (runner.run(name, rows=row, scale="smoke", records=None)[0] for _ in range(2))
-    assert first.metrics == again.metrics
+    first, second = (runner.run(name, rows=row, scale="smoke", records=None)[0] for _ in range(2))
+    assert first.metrics == second.metrics
 
 
 def test_steps_are_counted_from_where_a_walk_stays():
@@ -90,7 +90,9 @@ def test_a_fixed_rate_is_the_only_one():
 @pytest.mark.parametrize("word", ["race", "networks", "activations", "overfitting", "depth", "deep"])
 def test_no_rate_of_a_record_is_the_lowest_or_the_highest(word):
     experiment = EXPERIMENTS[f"optimisation/{word}"]
-    best = {(one.row, one.data.name): one for one in reversed(records.groups(experiment))}
+    best = {
+        (candidate.row, candidate.data.name): candidate for candidate in reversed(records.groups(experiment))
+    }
     for (row, data), group in best.items():
         for record in group.records:
             tried = record.details.get("tried") or began_with(record.config)
@@ -134,8 +136,8 @@ def test_a_bar_longer_than_one_is_drawn_whole(monkeypatch):
 
 def test_rare_batches_mislead_adam_alone():
     ends = {
-        name: float(descent.rare_gradients(one, steps=3000, seed=0)[-1])
-        for name, one in (
+        name: float(descent.rare_gradients(optimiser, steps=3000, seed=0)[-1])
+        for name, optimiser in (
             ("Adam", optimisers.Adam(rate=5.0, betas=(0.9, 0.99))),
             ("AMSGrad", optimisers.AMSGrad(rate=5.0, betas=(0.9, 0.99))),
             ("gradient descent", optimisers.GradientDescent(rate=0.05)),

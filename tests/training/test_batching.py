@@ -100,15 +100,15 @@ def test_buckets_waste_less_than_a_plain_shuffle():
 
 
 def test_order_depends_on_seed_and_epoch_alone():
-    first, again = (LengthBuckets(LENGTHS, batch_size=8, seed=3) for _ in range(2))
+    first, second = (LengthBuckets(LENGTHS, batch_size=8, seed=3) for _ in range(2))
     first.plan(5)
     state = torch.get_rng_state()
-    assert first.plan(2) == again.plan(2)
+    assert first.plan(2) == second.plan(2)
     assert torch.equal(state, torch.get_rng_state())
     assert first.plan(2) != first.plan(3)
     assert first.plan(4) != LengthBuckets(LENGTHS, batch_size=8, seed=4).plan(3)
     first.set_epoch(2)
-    assert list(first) == again.plan(2)
+    assert list(first) == second.plan(2)
 
 
 def test_a_change_to_a_batch_stays_with_its_owner():

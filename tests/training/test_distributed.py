@@ -47,8 +47,8 @@ def test_two_processes_train_to_the_result_of_one(together, tmp_path, name):
     assert main["first"] == alone["first"] == ["minutes", 1]
     assert main["stopped"] == alone["stopped"] == ("early" if name == "early" else "finished")
     assert len(main["rows"]) == len(alone["rows"])
-    for there, here in zip(main["rows"], alone["rows"], strict=True):
-        assert there == pytest.approx(here, abs=1e-6)
+    for main_row, alone_row in zip(main["rows"], alone["rows"], strict=True):
+        assert main_row == pytest.approx(alone_row, abs=1e-6)
     weights = load_weights(together / f"{name}-0.safetensors")
     for key, tensor in model.state_dict().items():
         torch.testing.assert_close(weights[key], tensor, atol=1e-6, rtol=0)

@@ -26,17 +26,17 @@ def test_the_pooling_layer_is_left_out_unless_asked_for():
 
 
 @pytest.mark.parametrize(
-    ("spoil", "said"),
+    ("spoil", "message"),
     [
         (shutil.rmtree, "there is no such folder; give a folder"),
         (lambda folder: (folder / "config.json").write_text("{"), "no encoder could be loaded"),
         (lambda folder: (folder / "model.safetensors").write_bytes(b"0" * 8), "no encoder could be loaded"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(tmp_path, spoil, said):
+def test_what_is_wrong_is_said_in_one_line(tmp_path, spoil, message):
     folder = tmp_path / "encoder"
     shutil.copytree(BUNDLED, folder)
     spoil(folder)
-    with pytest.raises(UserError, match=said) as caught:
+    with pytest.raises(UserError, match=message) as caught:
         load_pretrained(folder)
     assert "\n" not in str(caught.value)

@@ -175,16 +175,17 @@ def test_batches_weigh_what_their_loss_averages_over():
 def test_clipping_gives_the_bits_of_torch_s_own_function(most, odd):
     def parameters():
         draw = torch.Generator().manual_seed(0)
-        made = [torch.nn.Parameter(torch.zeros(shape)) for shape in ((3, 4), (5,), (2,))]
+        tensors = [torch.nn.Parameter(torch.zeros(shape)) for shape in ((3, 4), (5,), (2,))]
         if odd == "double":
-            made = [torch.nn.Parameter(one.double()) for one in made]
+            tensors = [torch.nn.Parameter(item.double()) for item in tensors]
         if odd == "mixed":
-            made[1] = torch.nn.Parameter(made[1].detach().double())
-        for one in made[:2]:
-            one.grad = torch.randn(one.shape, generator=draw).to(one.dtype) * (0.0 if odd == "zero" else 2.0)
+            tensors[1] = torch.nn.Parameter(tensors[1].detach().double())
+        for tensor in tensors[:2]:
+            gradient = torch.randn(tensor.shape, generator=draw).to(tensor.dtype)
+            tensor.grad = gradient * (0.0 if odd == "zero" else 2.0)
         if odd in ("nan", "inf"):
-            made[0].grad[0, 0] = float(odd)
-        return made
+            tensors[0].grad[0, 0] = float(odd)
+        return tensors
 
     ours, theirs = parameters(), parameters()
     run._clip(ours, most)
@@ -259,14 +260,14 @@ def test_batches_that_draw_depend_on_the_seed_and_the_epoch_alone():
 
 
 def test_the_caller_is_told_of_every_epoch():
-    told = []
+    events = []
     history, _ = train(
         epochs=2,
-        on_epoch_start=lambda epoch, rows: told.append((epoch, len(rows))),
-        on_epoch=lambda row: told.append(row),
+        on_epoch_start=lambda epoch, rows: events.append((epoch, len(rows))),
+        on_epoch=lambda row: events.append(row),
         validate=scripted([0.1, 0.2]),
     )
-    assert told == [(0, 0), history[0], (1, 1), history[1]]
+    assert events == [(0, 0), history[0], (1, 1), history[1]]
     assert list(history[0]) == ["epoch", "step", "seconds", "lr", "loss", "accuracy"]
 
 

@@ -58,9 +58,9 @@ def test_bf16_on_a_gpu_trains_and_resumes(tmp_path):
         start = make(dropout=0.1).cuda()
     whole, _ = train(start, epochs=30, **options)
     assert kinds == {(torch.bfloat16, "cuda")} and whole[-1]["loss"] < whole[0]["loss"] / 2
-    again = make(dropout=0.1).cuda()
-    train(again, epochs=30, minutes=0, checkpoint=tmp_path, **options)
-    history, _ = train(again, epochs=30, checkpoint=tmp_path, **options)
+    resumed = make(dropout=0.1).cuda()
+    train(resumed, epochs=30, minutes=0, checkpoint=tmp_path, **options)
+    history, _ = train(resumed, epochs=30, checkpoint=tmp_path, **options)
     assert history.resumed_from == 1
     assert history[-1]["loss"] == pytest.approx(whole[-1]["loss"], rel=0.05)
 

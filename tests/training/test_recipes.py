@@ -57,8 +57,8 @@ def test_a_trial_gives_a_run_its_options(tmp_path):
     history = learn(settings={"warmup": 0}, on_epoch=seen.append, **options)
     assert len(seen) == len(history) == 2
     assert (tmp_path / "run").is_dir()
-    again = learn(settings={"warmup": 0}, **options)
-    assert again.resumed_from == 2
+    resumed = learn(settings={"warmup": 0}, **options)
+    assert resumed.resumed_from == 2
 
 
 def test_predictions_come_back_in_the_order_of_the_items():

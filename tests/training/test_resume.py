@@ -248,15 +248,15 @@ def test_batches_that_draw_as_they_go_resume(tmp_path, stop):
 
 
 def test_what_changes_with_time_is_told_again(tmp_path):
-    told = []
+    events = []
 
     def start(epoch, rows):
-        told.append((epoch, len(rows)))
+        events.append((epoch, len(rows)))
 
     with pytest.raises(Stop):
         child.resumable(tmp_path, loss=stop_at(20), on_epoch_start=start)  # after the checkpoint at step 10
     child.resumable(tmp_path, on_epoch_start=start)
-    assert told == [(0, 0), (1, 1), (2, 2), (2, 2), (3, 3)]
+    assert events == [(0, 0), (1, 1), (2, 2), (2, 2), (3, 3)]
 
 
 def test_plateau_and_patience_outlive_a_kill(tmp_path):
@@ -280,6 +280,6 @@ def test_plateau_and_patience_outlive_a_kill(tmp_path):
     for stop in (3, 8, 12):
         with pytest.raises(Stop):
             run(tmp_path, stop)
-    again, model_again = run(tmp_path, 0)
-    assert child.rows_of(again) == child.rows_of(whole)
-    assert child.digest(model_again) == child.digest(model)
+    resumed, resumed_model = run(tmp_path, 0)
+    assert child.rows_of(resumed) == child.rows_of(whole)
+    assert child.digest(resumed_model) == child.digest(model)

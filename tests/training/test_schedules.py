@@ -15,12 +15,12 @@ from reasonlib.training import (
 
 def torch_rates(scheduler, steps):
     optimiser = torch.optim.SGD([nn.Parameter(torch.zeros(()))], lr=0.8)
-    made = scheduler(optimiser)
+    instance = scheduler(optimiser)
     rates = []
     for _ in range(steps):
         rates.append(optimiser.param_groups[0]["lr"])
         optimiser.step()
-        made.step()
+        instance.step()
     return rates
 
 
@@ -57,14 +57,14 @@ def test_plateau_is_that_of_torch(mode, wait):
     for score in scores:
         expected.append(optimiser.param_groups[0]["lr"])
         plateau.step(score)
-    said = iter(scores)
+    remaining_scores = iter(scores)
     rates, _ = Rates.of(
         1,
         epochs=len(scores),
         lr=0.8,
         schedule="plateau",
         step_every=wait,
-        validate=lambda m: {"accuracy": next(said)},
+        validate=lambda m: {"accuracy": next(remaining_scores)},
         mode=mode,
     )
     assert rates == pytest.approx(expected, abs=1e-12) and rates[-1] < rates[0]

@@ -156,7 +156,7 @@ def case(name: str, folder: Path | None, results: Path | None = None) -> tuple[d
     begun = fit(model, batches_of(31, 5), config=first, **options)
     model = make()  # another start: the checkpoint must prevail
     history = fit(model, batches_of(31, 5), config=config, **options)
-    said = {
+    result = {
         "first": [begun.stopped, begun.steps_done],
         "stopped": history.stopped,
         "rows": rows_of(history),
@@ -164,16 +164,16 @@ def case(name: str, folder: Path | None, results: Path | None = None) -> tuple[d
         "digest": digest(model),
     }
     if results is not None:
-        (results / f"{name}-{rank}.json").write_text(json.dumps(said))
+        (results / f"{name}-{rank}.json").write_text(json.dumps(result))
         save_weights(results / f"{name}-{rank}.safetensors", model)
-    return said, model
+    return result, model
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    what, where = sys.argv[1], Path(sys.argv[2])
-    if what == "kill":
-        killed(where)
+    command, root = sys.argv[1], Path(sys.argv[2])
+    if command == "kill":
+        killed(root)
     else:
         for name in CASES:
-            case(name, where / "checkpoints", where)
+            case(name, root / "checkpoints", root)

@@ -54,7 +54,7 @@ SOURCE = torch.tensor([[3], [4], [7]])
 
 def everything(model, source, alpha=0.0):
     """Score every answer of at most LONGEST tokens, best first."""
-    found = []
+    answers = []
     for length in range(1, LONGEST + 1):
         for answer in itertools.product((2, 3, 4), repeat=length):
             ended = answer[-1] == 2
@@ -64,8 +64,8 @@ def everything(model, source, alpha=0.0):
             for token in answer:
                 total += float(model.row(source, prefix)[token])
                 prefix = (*prefix, token)
-            found.append((total / float(length_penalty(length, alpha)), total, answer))
-    return sorted(found, reverse=True)
+            answers.append((total / float(length_penalty(length, alpha)), total, answer))
+    return sorted(answers, reverse=True)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6])
@@ -73,14 +73,14 @@ def test_a_beam_as_wide_as_there_are_answers_is_exhaustive(alpha):
     model = Table()
     answers = beam_search(model, SOURCE, width=3**LONGEST, longest=LONGEST, alpha=alpha)
     for row, source in enumerate(SOURCE[:, 0].tolist()):
-        wanted = everything(model, source, alpha)
-        count = len(wanted)
-        found = [tuple(token for token in one if token) for one in answers.tokens[row, :count].tolist()]
-        assert found[:10] == [answer for *_, answer in wanted[:10]]
-        assert sorted(found) == sorted(answer for *_, answer in wanted)
-        torch.testing.assert_close(answers.ranks[row, :count], torch.tensor([rank for rank, *_ in wanted]))
+        expected = everything(model, source, alpha)
+        count = len(expected)
+        decoded = [tuple(token for token in ids if token) for ids in answers.tokens[row, :count].tolist()]
+        assert decoded[:10] == [answer for *_, answer in expected[:10]]
+        assert sorted(decoded) == sorted(answer for *_, answer in expected)
+        torch.testing.assert_close(answers.ranks[row, :count], torch.tensor([rank for rank, *_ in expected]))
         torch.testing.assert_close(
-            answers.scores[row, :count], torch.tensor([total for _, total, _ in wanted])
+            answers.scores[row, :count], torch.tensor([total for _, total, _ in expected])
         )
         assert torch.isinf(answers.scores[row, count:]).all()
         assert answers.scores[row, :count].exp().sum() == pytest.approx(1, abs=1e-5)
@@ -88,9 +88,9 @@ def test_a_beam_as_wide_as_there_are_answers_is_exhaustive(alpha):
 
 def test_a_beam_of_one_is_greedy_and_a_wider_one_is_never_worse_here():
     model = Table()
-    one, plain = beam_search(model, SOURCE, width=1, longest=LONGEST), greedy(model, SOURCE, longest=LONGEST)
-    assert torch.equal(one.tokens, plain.tokens)
-    torch.testing.assert_close(one.scores, plain.scores)
+    beam, plain = beam_search(model, SOURCE, width=1, longest=LONGEST), greedy(model, SOURCE, longest=LONGEST)
+    assert torch.equal(beam.tokens, plain.tokens)
+    torch.testing.assert_close(beam.scores, plain.scores)
     wide = beam_search(model, SOURCE, width=8, longest=LONGEST)
     assert (wide.scores[:, 0] >= plain.scores[:, 0] - 1e-6).all()
     assert (wide.scores[:, 0] > plain.scores[:, 0] + 1e-6).any()
@@ -100,12 +100,12 @@ def test_scores_are_those_of_the_answers_also_of_a_trained_model_with_a_past():
     model = build("copy", seed=3).eval()
     source = encode(simulate("copy", 5, seed=0)).ids.source
     answers = beam_search(model, source, width=3, longest=7, alpha=0.6)
-    for place in range(3):
+    for rank in range(3):
         torch.testing.assert_close(
-            score(model, source, answers.tokens[:, place]), answers.scores[:, place], atol=1e-4, rtol=1e-4
+            score(model, source, answers.tokens[:, rank]), answers.scores[:, rank], atol=1e-4, rtol=1e-4
         )
-    one = beam_search(model, source[2:3], width=3, longest=7, alpha=0.6)  # alone as in a batch
-    assert torch.equal(one.tokens[0], answers.tokens[2])
+    single = beam_search(model, source[2:3], width=3, longest=7, alpha=0.6)  # alone as in a batch
+    assert torch.equal(single.tokens[0], answers.tokens[2])
     assert (answers.ranks[:, :-1] >= answers.ranks[:, 1:]).all()
 
 
@@ -127,11 +127,11 @@ def test_draws_follow_the_model_and_what_is_cut_is_never_drawn():
     both = row.sort(descending=True)
     nucleus = float(both.values[0]) + 1e-4  # the likeliest alone does not reach it
     assert set(first(top_p=nucleus).tolist()) == set(both.indices[:2].tolist())
-    again = [
+    samples = [
         sample(model, SOURCE, longest=LONGEST, generator=torch.Generator().manual_seed(4)) for _ in range(2)
     ]
-    assert torch.equal(again[0].tokens, again[1].tokens)
-    torch.testing.assert_close(score(model, SOURCE, again[0].tokens[:, 0]), again[0].scores[:, 0])
+    assert torch.equal(samples[0].tokens, samples[1].tokens)
+    torch.testing.assert_close(score(model, SOURCE, samples[0].tokens[:, 0]), samples[0].scores[:, 0])
 
 
 def test_best_is_cut_at_its_end_and_numbers_are_checked():

@@ -16,12 +16,12 @@ CLAIMS = claims.load("transformer")
 @pytest.fixture(scope="module")
 def smoke():
     """Run a row once, the first time it is asked for; give its record."""
-    known = {}
+    cache = {}
 
     def record(name, row):
-        if (name, row) not in known:
-            (known[name, row],) = run(EXPERIMENTS[name], rows=row, scale="smoke", device="cpu")
-        return known[name, row]
+        if (name, row) not in cache:
+            (cache[name, row],) = run(EXPERIMENTS[name], rows=row, scale="smoke", device="cpu")
+        return cache[name, row]
 
     return record
 
@@ -55,15 +55,15 @@ def test_every_claim_asks_for_what_is_measured(smoke):
 
 
 def test_the_same_seed_measures_the_same():
-    one, other = (run(EXPERIMENTS["parts"], rows="copy", scale="smoke", seeds=3)[0] for _ in range(2))
-    assert one.metrics == other.metrics
+    first, second = (run(EXPERIMENTS["parts"], rows="copy", scale="smoke", seeds=3)[0] for _ in range(2))
+    assert first.metrics == second.metrics
 
 
 def test_the_shipped_encoder_recalls_and_says_how_it_was_made():
     encoder = pretrained.load_encoder()
     assert pretrained.ENCODER.stat().st_size < 1_000_000
     assert encoder.made["command"].startswith("reasonlib run transformer/ship")
-    looked = pretrained.inspect_text(encoder, "mary went to the garden . mary is in the _ .")
-    assert looked.guesses[0].words[0][0] == "garden"
+    inspection = pretrained.inspect_text(encoder, "mary went to the garden . mary is in the _ .")
+    assert inspection.guesses[0].words[0][0] == "garden"
     assert bundle.report_accuracy(encoder.model, 200)["reports"] > 0.5  # of eight to sixteen words each
     assert bundle.head_patterns(encoder.model, 200)["head.fact"] > 0.4  # a story has three sentences, or so

@@ -33,20 +33,22 @@ def network(**settings):
     with torch.no_grad():
         for weight in model.parameters():
             weight.add_(torch.randn(weight.shape, generator=generator) * 0.3)
-    model.load_state_dict({name: one.half().float() for name, one in model.state_dict().items()})
+    model.load_state_dict({name: tensor.half().float() for name, tensor in model.state_dict().items()})
     return PretrainedEncoder(model.eval(), story_vocabulary(), {})
 
 
 def random_texts(count, longest=28):
     rng = np.random.default_rng(5)
-    known = [*WORDS, "_", "_", "_", "Rhea", "42", "O'Neill"]
+    vocabulary = [*WORDS, "_", "_", "_", "Rhea", "42", "O'Neill"]
     for _ in range(count):
-        text = " ".join(rng.choice(known, rng.integers(1, longest)))
-        yield text + ("\n" + " ".join(rng.choice(known, rng.integers(1, 9))) if rng.random() < 0.5 else "")
+        text = " ".join(rng.choice(vocabulary, rng.integers(1, longest)))
+        if rng.random() < 0.5:
+            text += "\n" + " ".join(rng.choice(vocabulary, rng.integers(1, 9)))
+        yield text
 
 
 ASKED = {
-    "shipped": (load_encoder, [*(one.text for one in some_texts()), STRANGE, "mary", "_"]),
+    "shipped": (load_encoder, [*(text.text for text in some_texts()), STRANGE, "mary", "_"]),
     "random": (network, [*random_texts(12), STRANGE]),
     "one-head": (lambda: network(layers=1, heads=1, width=8), list(random_texts(5))),
 }
@@ -70,20 +72,21 @@ def test_the_first_look_is_there_without_scripts():
     encoder = network()
     text = Text("A place", "mary ran to the garden. mary is in the _.", ("garden",))
     figure = live(encoder, texts=[text])
-    looked = inspect_text(encoder, text.text)
-    layer, head, row = telling_head(looked)
+    inspection = inspect_text(encoder, text.text)
+    layer, head, row = telling_head(inspection)
     static = figure.html[figure.html.index("</form>") : figure.html.index('<script type="application/json">')]
-    drawn = [float(one) for one in re.findall(r'rr-live-token[^>]*style="--share:([\d.]+)"', static)]
-    np.testing.assert_allclose(drawn, looked.weights[layer, head, row], atol=1e-4)
-    assert re.findall(r"rr-live-token[^>]*><span>([^<]+)<", static) == list(looked.tokens)
-    best, share = looked.guesses[0].words[0]
+    drawn = [float(value) for value in re.findall(r'rr-live-token[^>]*style="--share:([\d.]+)"', static)]
+    np.testing.assert_allclose(drawn, inspection.weights[layer, head, row], atol=1e-4)
+    assert re.findall(r"rr-live-token[^>]*><span>([^<]+)<", static) == list(inspection.tokens)
+    best, share = inspection.guesses[0].words[0]
     assert f"<li><span>{best}</span>" in static and f"{share:.2f}" in static
     assert "it was: garden" in static or "✓ right" in static
     assert f"layer {layer + 1}, head {head + 1}" in figure.alt.lower() and "It guesses: " in figure.alt
     assert data_of(figure)["data"]["first"] == {"layer": layer, "head": head}
-    words = [looked.tokens[at] in ("mary", "garden") for at in range(len(looked.tokens))]
-    everywhere = looked.weights[:, :, row][..., words]
-    assert everywhere.max() == looked.weights[layer, head, row][words].max(), "the head that looks hardest"
+    words = [inspection.tokens[index] in ("mary", "garden") for index in range(len(inspection.tokens))]
+    everywhere = inspection.weights[:, :, row][..., words]
+    hardest = inspection.weights[layer, head, row][words].max()
+    assert everywhere.max() == hardest, "the head that looks hardest"
 
 
 def test_what_the_page_gets_is_the_encoder_in_16_bits():
@@ -108,13 +111,13 @@ def test_text_cannot_break_out_of_the_page():
 
 def test_texts_offered():
     texts = some_texts()
-    assert texts == some_texts() and len({one.title for one in texts}) == len(texts) == 8
-    for one in texts:
-        tokens = [word for word in written(one.text) if not word.startswith("[")]
+    assert texts == some_texts() and len({item.title for item in texts}) == len(texts) == 8
+    for text in texts:
+        tokens = [word for word in written(text.text) if not word.startswith("[")]
         assert set(tokens) <= set(WORDS)
-        assert one.text.count("_") == len(one.answers)
-        assert (one.follows is None) == ("\n" not in one.text)
-    assert {one.follows for one in some_texts(pairs=False)} == {None}
+        assert text.text.count("_") == len(text.answers)
+        assert (text.follows is None) == ("\n" not in text.text)
+    assert {item.follows for item in some_texts(pairs=False)} == {None}
     assert learnt_following(network()) and not learnt_following(network()._replace(made={"steps": [9, 0]}))
     assert parts(" a\n\n b \nc ") == ("a", "b \nc") and parts("") == ("", "")
 
@@ -134,8 +137,8 @@ def test_mistakes():
 
 
 def test_a_frame_of_its_own():
-    looked = inspect_text(network(), "mary ran")
-    figure = framed(looked, "mary ran", 0, 1, 1)
+    inspection = inspect_text(network(), "mary ran")
+    figure = framed(inspection, "mary ran", 0, 1, 1)
     assert "<style>" in figure.html and "No word is hidden" in figure.html and "token 2" in figure.alt
 
 
@@ -146,10 +149,10 @@ def test_a_frame_of_its_own():
 def looks(javascript):
     """A function that asks a figure's own encoder."""
 
-    def ask(figure, asked):
+    def ask(figure, queries):
         body = """const bert = new Bert(new Weights(given.models.encoder), given.data.sizes);
         return given.asked.map((one) => bert.look(...one));"""
-        return javascript(code(*SCRIPTS), body, {**data_of(figure), "asked": asked})
+        return javascript(code(*SCRIPTS), body, {**data_of(figure), "asked": queries})
 
     return ask
 
@@ -158,12 +161,12 @@ def looks(javascript):
 def test_the_same_numbers_as_pytorch(looks, name):
     make, texts = ASKED[name]
     encoder = make()
-    asked = [parts(text) for text in texts]
-    for one, ours in zip(asked, looks(live(encoder, texts=[Text("", "mary")]), asked), strict=True):
-        theirs = inspect_text(encoder, *one)
+    queries = [parts(text) for text in texts]
+    for query, ours in zip(queries, looks(live(encoder, texts=[Text("", "mary")]), queries), strict=True):
+        theirs = inspect_text(encoder, *query)
         assert ours["tokens"] == list(theirs.tokens)
         np.testing.assert_allclose(ours["weights"], theirs.weights, atol=1e-4)
-        packed = pack([tuple(map(split, one))], encoder.vocabulary)
+        packed = pack([tuple(map(split, query))], encoder.vocabulary)
         with torch.no_grad():
             logits = encoder.model(packed).mlm_logits[packed.tokens == MASK]
         assert [guess["place"] for guess in ours["guesses"]] == [guess.place for guess in theirs.guesses]
@@ -171,7 +174,7 @@ def test_the_same_numbers_as_pytorch(looks, name):
             np.testing.assert_allclose([guess["logits"] for guess in ours["guesses"]], logits, atol=1e-3)
         assert (ours["follows"] is None) == (theirs.follows is None)
         assert ours["follows"] is None or ours["follows"] == pytest.approx(theirs.follows, abs=1e-4)
-    sharpest = max(float(inspect_text(encoder, *one).weights[:, :, 0].max()) for one in asked)
+    sharpest = max(float(inspect_text(encoder, *item).weights[:, :, 0].max()) for item in queries)
     assert sharpest > 0.2, "the comparison must be of numbers that differ"
 
 
@@ -204,12 +207,12 @@ def figure():
 
 def check(opened, encoder, text, layer, head, row):
     """What stands on the page is what PyTorch computes."""
-    looked = inspect_text(encoder, *parts(text))
-    np.testing.assert_allclose(opened.shares(), looked.weights[layer, head, row], atol=1e-3)
-    guessed = [pair for guess in looked.guesses for pair in guess.words]
+    inspection = inspect_text(encoder, *parts(text))
+    np.testing.assert_allclose(opened.shares(), inspection.weights[layer, head, row], atol=1e-3)
+    guessed = [pair for guess in inspection.guesses for pair in guess.words]
     shown = opened.bars()[: len(guessed)]
     np.testing.assert_allclose([share for _, share in shown], [share for _, share in guessed], atol=0.0061)
-    for guess, ours in zip(looked.guesses, shown[::5], strict=True):
+    for guess, ours in zip(inspection.guesses, shown[::5], strict=True):
         assert dict(guess.words)[ours[0]] == pytest.approx(guess.words[0][1], abs=1e-3)
     assert opened.part("said").inner_text().startswith(f"Layer {layer + 1}, head {head + 1}: from ")
 
@@ -222,21 +225,21 @@ def test_pick_a_text_a_head_and_a_token(browser, page):
     with Live(browser, page) as opened:
         assert opened.tokens() == list(written(texts[0].text)) and opened.chosen() == row
         check(opened, encoder, texts[0].text, layer, head, row)
-        for number, one in enumerate(texts[:4]):
+        for number, text in enumerate(texts[:4]):
             opened.figure.get_by_role("combobox", name="Example").select_option(str(number))
-            assert opened.part("text").input_value() == one.text
-            check(opened, encoder, one.text, layer, head, opened.chosen())
-            best = inspect_text(encoder, *parts(one.text)).guesses[0].words[0][0]
-            right = "✓ right" if best == one.answers[0] else f"✗ it was: {one.answers[0]}"
+            assert opened.part("text").input_value() == text.text
+            check(opened, encoder, text.text, layer, head, opened.chosen())
+            best = inspect_text(encoder, *parts(text.text)).guesses[0].words[0][0]
+            right = "✓ right" if best == text.answers[0] else f"✗ it was: {text.answers[0]}"
             assert right in opened.part("guesses").inner_text()
         opened.figure.get_by_role("button", name="layer 1, head 2").click()
         assert opened.part("head").nth(1).get_attribute("aria-pressed") == "true"
         opened.part("token").nth(2).click()
-        check(opened, encoder, one.text, 0, 1, 2)
+        check(opened, encoder, text.text, 0, 1, 2)
         opened.part("token").nth(5).hover()
-        check(opened, encoder, one.text, 0, 1, 5)
+        check(opened, encoder, text.text, 0, 1, 5)
         opened.page.mouse.move(1, 1)
-        check(opened, encoder, one.text, 0, 1, 2)
+        check(opened, encoder, text.text, 0, 1, 2)
         assert re.search(r"Read in your browser in (less than 1|\d+) ms\.", opened.part("took").inner_text())
         assert opened.complaints == []
 
@@ -313,10 +316,12 @@ def test_the_page_cuts_texts_as_the_library_does(browser, page):
 def test_two_figures_and_two_parts(browser, tmp_path):
     texts = [Text("Two", "mary ran to the park.\nmary is in the park.", follows=True)]
     untold = network(layers=1, heads=3)._replace(made={"steps": [9, 0]})
-    one, other = live(network(), texts=texts), live(untold, texts=texts)
+    first, second = live(network(), texts=texts), live(untold, texts=texts)
     still = framed(inspect_text(network(), "mary ran"), "mary ran", 0, 0, 1)
-    told = "<!doctype html><title>Two</title><meta charset=utf-8>"
-    (tmp_path / "two.html").write_text(told + still._repr_html_() + one._repr_html_() + other._repr_html_())
+    head = "<!doctype html><title>Two</title><meta charset=utf-8>"
+    (tmp_path / "two.html").write_text(
+        head + still._repr_html_() + first._repr_html_() + second._repr_html_()
+    )
     with Live(browser, tmp_path / "two.html") as opened:
         figures = opened.page.locator(".rr-heads[role=group]")
         assert figures.evaluate_all("all => all.map(one => one.encoder.layers)") == [3, 1]

@@ -34,9 +34,9 @@ def test_the_same_numbers_as_pytorch(javascript, figure, encoder, masked, scaled
       const { scores, weights, joined } = attentionOf(bert, text, { layer, masked, scaled });
       return [scores.map((one) => one.toArray()), weights.map((one) => one.toArray()), joined.toArray()];
     });"""
-    asked = [(text, layer, masked, scaled) for text in TEXTS for layer in range(3)]
-    found = javascript(live.code(*SCRIPTS), body, {**data_of(figure), "asked": asked})
-    for (text, layer, *_), (scores, weights, mixtures) in zip(asked, found, strict=True):
+    queries = [(text, layer, masked, scaled) for text in TEXTS for layer in range(3)]
+    results = javascript(live.code(*SCRIPTS), body, {**data_of(figure), "asked": queries})
+    for (text, layer, *_), (scores, weights, mixtures) in zip(queries, results, strict=True):
         theirs = step(encoder, text, layer, masked=masked, scaled=scaled)
         np.testing.assert_allclose(scores, theirs.scores, atol=2e-3)
         np.testing.assert_allclose(weights, theirs.weights, atol=1e-3)
@@ -82,10 +82,10 @@ def test_choose_query_head_layer_and_mask(browser, page, encoder):
                 f"Layer {layer + 1}, head {head + 1}: “[MASK]”, token 18" in opened.part("said").inner_text()
             )
         figure.get_by_role("toolbar").locator("button").nth(3).click()
-        said = opened.part("said").inner_text()
+        message = opened.part("said").inner_text()
         token = r"from “\S+” \(token \d+\)"
         taken = rf"“to”, token 4, takes \d+\s% of its mixture {token}( and \d+\s% {token})?\."
-        assert re.search(taken, said), said
+        assert re.search(taken, message), message
         opened.page.keyboard.press("ArrowRight")
         assert "“the”, token 5" in opened.part("said").inner_text()
         assert opened.complaints == []

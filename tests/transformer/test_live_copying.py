@@ -18,16 +18,16 @@ WORDS = (WORD, "a", "abab", "ponmlkjihgfe")
 @pytest.fixture(scope="module")
 def models():
     """The four models after a few steps, with the weights that the page gets."""
-    made = {}
+    by_part = {}
     for part in PARTS:
         recipe = Recipe(steps=20, lr=5e-3)
         trained = solve(
             "copy", without=part or None, recipe=recipe, examples=200, test_size=4, progress=False
         )
-        made[part] = build("copy", without=part or None)
-        made[part].load_state_dict(live.round_weights(trained.model.state_dict()))
-        made[part].eval()
-    return made
+        by_part[part] = build("copy", without=part or None)
+        by_part[part].load_state_dict(live.round_weights(trained.model.state_dict()))
+        by_part[part].eval()
+    return by_part
 
 
 @pytest.fixture(scope="module")
@@ -40,13 +40,13 @@ def test_the_same_letters_and_numbers_as_pytorch(javascript, figure, models):
       const copier = new Copier(new Weights(given.models[missing || "whole"]), missing, given.data);
       return given.asked.map((word) => copier.write(word, given.data.longest + 1));
     });"""
-    found = javascript(live.code(*SCRIPTS), body, {**data_of(figure), "asked": WORDS})
-    for part, answers in zip(ORDER, found, strict=True):
+    results = javascript(live.code(*SCRIPTS), body, {**data_of(figure), "asked": WORDS})
+    for part, answers in zip(ORDER, results, strict=True):
         for word, ours in zip(WORDS, answers, strict=True):
             theirs = write(models[part], word)
-            assert [one["token"] for one in ours] == list(theirs.tokens), (part, word)
-            np.testing.assert_allclose([one["share"] for one in ours], theirs.shares, atol=2e-3)
-            np.testing.assert_allclose([one["attention"] for one in ours], theirs.attention, atol=2e-3)
+            assert [step["token"] for step in ours] == list(theirs.tokens), (part, word)
+            np.testing.assert_allclose([step["share"] for step in ours], theirs.shares, atol=2e-3)
+            np.testing.assert_allclose([step["attention"] for step in ours], theirs.attention, atol=2e-3)
 
 
 def test_the_figure_writes_what_greedy_decoding_writes(models):

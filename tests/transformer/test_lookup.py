@@ -48,9 +48,9 @@ def test_without_the_scale_scores_grow_with_the_root_of_the_width_and_the_slope_
     widths = (4, 64, 256)
     scaled = saturation(widths, queries=400)
     bare = saturation(widths, scaled=False, queries=400)
-    for one, other in zip(scaled, bare, strict=True):
-        assert one.spread == pytest.approx(1, abs=0.05)
-        assert other.spread == pytest.approx(math.sqrt(other.width), rel=0.05)
+    for scaled_row, bare_row in zip(scaled, bare, strict=True):
+        assert scaled_row.spread == pytest.approx(1, abs=0.05)
+        assert bare_row.spread == pytest.approx(math.sqrt(bare_row.width), rel=0.05)
     assert scaled[-1].slope > 0.9 * scaled[0].slope and bare[-1].slope < 0.5 * bare[0].slope
     assert bare[-1].entropy < 0.2 < 0.8 < scaled[-1].entropy
     assert saturation((8,), queries=50, seed=3) == saturation((8,), queries=50, seed=3)
@@ -100,8 +100,8 @@ def test_products_are_those_that_torch_counts():
 
 def test_exponents_are_fitted():
     lengths = (256, 512, 1024)
-    assert exponent(lengths, [cost(one).attention for one in lengths]) == pytest.approx(2)
-    assert exponent(lengths, [cost(one).feed_forward for one in lengths]) == pytest.approx(1)
+    assert exponent(lengths, [cost(length).attention for length in lengths]) == pytest.approx(2)
+    assert exponent(lengths, [cost(length).feed_forward for length in lengths]) == pytest.approx(1)
     assert all(seconds >= 0 for seconds in attention_seconds((4, 8), repeats=1))
     with pytest.raises(ValueError, match="two or more pairs, got 1 and 2"):
         exponent([1], [1, 2])

@@ -46,17 +46,19 @@ VOCABULARY = story_vocabulary()
 
 def test_every_answer_follows_from_the_sentence_it_names():
     for story in simulate_stories(300, reports=2, seed=1):
-        told = story.sentences[story.support]
-        assert story.answer in told or (story.kind == "holder" and told[1] in ("she", "he"))
+        support = story.sentences[story.support]
+        assert story.answer in support or (story.kind == "holder" and support[1] in ("she", "he"))
         about = {"person": story.question[2], "holder": story.question[3], "thing": story.question[2]}[
             story.kind
         ]
-        later = [one for one in story.sentences[story.support + 1 :] if one[1] not in ("is", "has")]
+        later = [
+            sentence for sentence in story.sentences[story.support + 1 :] if sentence[1] not in ("is", "has")
+        ]
         if story.kind == "person":
             assert story.answer in PLACES
-            assert not any(one[0] == about and one[-2] in PLACES for one in later)
+            assert not any(sentence[0] == about and sentence[-2] in PLACES for sentence in later)
         if story.kind == "holder":
-            assert not any(about in one for one in later)
+            assert not any(about in sentence for sentence in later)
         assert set(story.words) <= set(WORDS)
 
 
@@ -75,13 +77,13 @@ def test_she_and_he_are_whoever_acted_just_before():
 
 def test_stories_repeat_and_reports_are_true():
     assert simulate_stories(20, seed=3) == simulate_stories(20, seed=3) != simulate_stories(20, seed=4)
-    told = simulate_stories(100, reports=3, seed=3)
-    for story in told:
-        reports = [one for one in story.sentences if one[1] in ("is", "has")]
+    stories = simulate_stories(100, reports=3, seed=3)
+    for story in stories:
+        reports = [sentence for sentence in story.sentences if sentence[1] in ("is", "has")]
         assert 1 <= len(reports) <= 3 and len(set(reports)) == len(reports)
         mine = report(story.kind, story.question[3 if story.kind == "holder" else 2], story.answer)
-        known = {one[:-2]: one[-2] for one in reports}
-        assert known.get(mine[:-2], mine[-2]) == mine[-2] or story.kind != "person"
+        facts = {sentence[:-2]: sentence[-2] for sentence in reports}
+        assert facts.get(mine[:-2], mine[-2]) == mine[-2] or story.kind != "person"
     with pytest.raises(ValueError, match="stories must be at least 1, got 0"):
         simulate_stories(0)
     with pytest.raises(ValueError, match="reports must be at least 0, got -1"):
@@ -91,10 +93,10 @@ def test_stories_repeat_and_reports_are_true():
 
 
 def test_half_of_the_statements_are_true_and_the_false_ones_are_false():
-    told = simulate_stories(400, seed=5)
-    claims = make_statements(told, seed=1)
+    stories = simulate_stories(400, seed=5)
+    claims = make_statements(stories, seed=1)
     assert sum(claim.true for claim in claims) / 400 == pytest.approx(0.5, abs=0.08)
-    for story, claim in zip(told, claims, strict=True):
+    for story, claim in zip(stories, claims, strict=True):
         about = story.question[3 if story.kind == "holder" else 2]
         assert (claim.statement == report(story.kind, about, story.answer)) == claim.true
 
@@ -120,18 +122,19 @@ def test_words_are_hidden_as_transformers_does_it():
     theirs = collator([{"input_ids": row} for row in tokens.tolist()])
 
     def shares(seen, labels):
-        asked = labels != IGNORED
-        assert torch.equal(labels[asked], tokens[asked]) and torch.equal(seen[~asked], tokens[~asked])
-        assert not asked[:, 0].any() and not asked[:, -1].any()
-        kept = (seen == labels)[asked].float().mean()
+        selected = labels != IGNORED
+        assert torch.equal(labels[selected], tokens[selected])
+        assert torch.equal(seen[~selected], tokens[~selected])
+        assert not selected[:, 0].any() and not selected[:, -1].any()
+        kept = (seen == labels)[selected].float().mean()
         return [
-            float(asked[:, 1:-1].float().mean()),
-            float((seen[asked] == MASK).float().mean()),
+            float(selected[:, 1:-1].float().mean()),
+            float((seen[selected] == MASK).float().mean()),
             float(kept),
         ]
 
-    ours, known = shares(seen, labels), shares(theirs["input_ids"], theirs["labels"])
-    assert ours == pytest.approx(known, abs=0.02)
+    ours, expected = shares(seen, labels), shares(theirs["input_ids"], theirs["labels"])
+    assert ours == pytest.approx(expected, abs=0.02)
     assert ours == pytest.approx([0.15, 0.8, 0.1], abs=0.02)
     everything, _ = mask_tokens(
         tokens, words=len(VOCABULARY), rule=(1.0, 0.0, 0.0), share=0.5, generator=generator
@@ -234,18 +237,19 @@ def test_pairs_are_packed_and_sizes_checked():
 
 def test_hidden_words_are_learnt_and_repeat():
     config = BertConfig(vocabulary=len(VOCABULARY), width=32, heads=2, hidden=32)
-    told = [story.sentences for story in simulate_stories(300, shortest=1, longest=2, reports=1, seed=6)]
+    texts = [story.sentences for story in simulate_stories(300, shortest=1, longest=2, reports=1, seed=6)]
 
     def trained(**how):
         model = Bert(config, seed=1)
         settings = PretrainingRecipe(steps=100, batch=16, lr=5e-3, **how)
-        history = pretrain(model, lambda number: told, VOCABULARY, settings, seed=2, progress=False)
+        history = pretrain(model, lambda number: texts, VOCABULARY, settings, seed=2, progress=False)
         return model, history
 
-    (model, history), (_, again) = trained(), trained()
-    assert history.column("loss") == again.column("loss") and len(history) == 10
+    (model, history), (_, repeated) = trained(), trained()
+    assert history.column("loss") == repeated.column("loss") and len(history) == 10
     before, after = (
-        masked_accuracy(one, told[:100], VOCABULARY)["words"] for one in (Bert(config, seed=1), model)
+        masked_accuracy(encoder, texts[:100], VOCABULARY)["words"]
+        for encoder in (Bert(config, seed=1), model)
     )
     assert before < 0.1 and after > 0.4  # grammar first: which words stand where
     untouched = Bert(config, seed=1).pool.bias
@@ -272,7 +276,7 @@ def test_a_gap_is_filled_by_the_head_that_was_pre_trained():
     stories = simulate_stories(30, shortest=1, longest=2, seed=8)
     gaps = cloze_pairs(stories, VOCABULARY)
     assert bool(((gaps.pairs.tokens == MASK).sum(1) == 1).all()) and gaps.choices == len(VOCABULARY)
-    assert [VOCABULARY.tokens[one] for one in gaps.classes] == [story.answer for story in stories]
+    assert [VOCABULARY.tokens[index] for index in gaps.classes] == [story.answer for story in stories]
     model = Cloze(Bert(BertConfig(vocabulary=len(VOCABULARY), width=32, heads=2, hidden=32), seed=1))
     with torch.no_grad():
         everywhere = model.bert(gaps.pairs).mlm_logits[gaps.pairs.tokens == MASK]
@@ -291,11 +295,11 @@ def test_an_encoder_is_kept_as_it_was(tmp_path):
     path = pretrained.save_encoder(model, VOCABULARY, tmp_path / "e.safetensors", {"steps": 1}, half=False)
     encoder = pretrained.load_encoder(path)
     assert encoder.made == {"steps": 1} and encoder.vocabulary == VOCABULARY
-    looked = pretrained.inspect_text(encoder, "Mary went to the [MASK].", "She is in the garden.")
-    assert looked.tokens[:3] == ("[CLS]", "mary", "went") and looked.weights.shape[:2] == (2, 2)
-    assert torch.allclose(looked.weights.sum(-1), torch.ones(1))
-    assert looked.guesses[0].place == 5 and 0 <= looked.follows <= 1
-    assert looked.guesses[0].words[0][1] >= looked.guesses[0].words[4][1]
+    inspection = pretrained.inspect_text(encoder, "Mary went to the [MASK].", "She is in the garden.")
+    assert inspection.tokens[:3] == ("[CLS]", "mary", "went") and inspection.weights.shape[:2] == (2, 2)
+    assert torch.allclose(inspection.weights.sum(-1), torch.ones(1))
+    assert inspection.guesses[0].place == 5 and 0 <= inspection.follows <= 1
+    assert inspection.guesses[0].words[0][1] >= inspection.guesses[0].words[4][1]
     with torch.no_grad():
         direct = model(
             pack(
@@ -304,7 +308,10 @@ def test_an_encoder_is_kept_as_it_was(tmp_path):
             )
         )
     torch.testing.assert_close(
-        looked.guesses[0].words[0][1], float(direct.mlm_logits[0, 5].softmax(-1).max()), atol=1e-6, rtol=1e-5
+        inspection.guesses[0].words[0][1],
+        float(direct.mlm_logits[0, 5].softmax(-1).max()),
+        atol=1e-6,
+        rtol=1e-5,
     )
     with pytest.raises(UserError, match="the text must not be empty"):
         pretrained.inspect_text(encoder, "")
@@ -320,14 +327,14 @@ def test_an_encoder_is_kept_as_it_was(tmp_path):
 
 
 def test_the_places_asked_for_can_be_chosen():
-    told = [story.sentences for story in simulate_stories(20, reports=1, seed=6)]
+    texts = [story.sentences for story in simulate_stories(20, reports=1, seed=6)]
     model = Bert(BertConfig(vocabulary=len(VOCABULARY), width=16, heads=2, hidden=16), seed=1)
     places = {}
 
-    def objects(words, place):
-        places[words[place]] = True
-        return words[place] in OBJECTS
+    def objects(words, position):
+        places[words[position]] = True
+        return words[position] in OBJECTS
 
-    measured = masked_accuracy(model, told, VOCABULARY, places=objects)
+    measured = masked_accuracy(model, texts, VOCABULARY, places=objects)
     assert 0 <= measured["words"] <= 1 and "the" in places
     assert attention_weights(model, pack([(("mary",), ())], VOCABULARY)).shape == (2, 1, 2, 3, 3)

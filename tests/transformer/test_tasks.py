@@ -44,26 +44,32 @@ def answer(example):
             return tuple(str((digits[i - 1] - digits[i + 1]) % 10) for i in range(1, len(digits) - 1))
         case "recall":
             cut = source.index("?")
-            known = dict(zip(source[:cut:2], source[1:cut:2], strict=True))
-            return (*(source[i - i % 2] for i in range(cut)), "?", *(known[key] for key in source[cut + 1 :]))
+            value_of = dict(zip(source[:cut:2], source[1:cut:2], strict=True))
+            return (
+                *(source[i - i % 2] for i in range(cut)),
+                "?",
+                *(value_of[key] for key in source[cut + 1 :]),
+            )
 
 
 @pytest.mark.parametrize("task", [task for task in TASKS if task != "fork"])
 def test_every_answer_is_right_and_every_token_known(task):
     shortest, longest = LENGTHS[task]
-    found = simulate(task, 50, shortest=shortest, longest=longest, seed=3)
-    assert [answer(example) for example in found] == [example.target for example in found]
-    assert {token for one in found for token in (*one.source, *one.target)} <= set(symbols(task))
-    assert found == simulate(task, 50, shortest=shortest, longest=longest, seed=3)
-    assert found != simulate(task, 50, shortest=shortest, longest=longest, seed=4)
-    assert corpus.loads(corpus.dumps(found)) == found
+    examples = simulate(task, 50, shortest=shortest, longest=longest, seed=3)
+    assert [answer(example) for example in examples] == [example.target for example in examples]
+    tokens = {token for example in examples for token in (*example.source, *example.target)}
+    assert tokens <= set(symbols(task))
+    assert examples == simulate(task, 50, shortest=shortest, longest=longest, seed=3)
+    assert examples != simulate(task, 50, shortest=shortest, longest=longest, seed=4)
+    assert corpus.loads(corpus.dumps(examples)) == examples
 
 
 def test_the_fork_has_the_shares_it_names():
-    found = simulate("fork", 4000, seed=0)
-    assert sum(one.target[0] == "x" for one in found) / 4000 == pytest.approx(FORK["x"], abs=0.03)
-    right = shares(found[0])
-    assert sum(right.values()) == pytest.approx(1) and all(one.target in shares(one) for one in found)
+    examples = simulate("fork", 4000, seed=0)
+    assert sum(example.target[0] == "x" for example in examples) / 4000 == pytest.approx(FORK["x"], abs=0.03)
+    right = shares(examples[0])
+    assert sum(right.values()) == pytest.approx(1)
+    assert all(example.target in shares(example) for example in examples)
     likeliest = max(right, key=right.__getitem__)
     assert likeliest[0] == "y" and FORK["y"] < FORK["x"]  # the likeliest answer begins with the rarer step
 
@@ -78,12 +84,12 @@ def test_what_cannot_be_simulated_is_said():
     with pytest.raises(ValueError, match="shortest must be at least 1 and at most longest=8, got 9"):
         simulate("copy", 1, shortest=9)
     assert len(SIMULATORS["copy"](7, 1)) == 7
-    for text, said in (
+    for text, message in (
         ("copy a", "must be task, source and target"),
         ("sing\ta\ta", "no task 'sing'"),
         ("copy\ta\t?", "copy has no token '\\?'"),
     ):
-        with pytest.raises(DataError, match=f"text:1: .*{said}"):
+        with pytest.raises(DataError, match=f"text:1: .*{message}"):
             corpus.loads(text)
     with pytest.raises(ValueError, match="examples must be of one task, got copy, sort"):
         encode([*simulate("copy", 1), *simulate("sort", 1)])
@@ -105,9 +111,9 @@ def test_a_translator_writes_token_by_token_what_it_scores_at_once():
     with torch.no_grad():
         at_once = model(batch.source, batch.given).logits.log_softmax(-1)
         reading = model.begin(batch.source)
-        for place in range(batch.given.shape[1]):
-            scores, reading = model.advance(reading, batch.given[:, place])
-            torch.testing.assert_close(scores, at_once[:, place], atol=1e-5, rtol=1e-5)
+        for position in range(batch.given.shape[1]):
+            scores, reading = model.advance(reading, batch.given[:, position])
+            torch.testing.assert_close(scores, at_once[:, position], atol=1e-5, rtol=1e-5)
 
 
 def test_padding_of_the_source_changes_nothing():
@@ -228,8 +234,8 @@ def test_the_same_seed_learns_the_same_bits_and_the_history_has_its_rows():
     ]
     assert histories[0].column("loss") == histories[1].column("loss")
     assert len(histories[0]) == 10 and {"exact", "token"} <= set(histories[0][0])
-    for one, other in zip(*(model.parameters() for model in models), strict=True):
-        assert torch.equal(one, other)
+    for first, second in zip(*(model.parameters() for model in models), strict=True):
+        assert torch.equal(first, second)
     assert accuracy(models[0], tested) == accuracy(models[1], tested)
 
 

@@ -26,7 +26,7 @@ def test_bleu_by_hand_is_sacrebleus():
     assert ours.precisions == pytest.approx(theirs.precisions)
     assert "tok:none" in theirs.signature and "s:exp" in theirs.signature
     plain = BLEU(tokenize="none").corpus_score(
-        [" ".join(one) for one in WRITTEN], [[" ".join(one) for one in WANTED]]
+        [" ".join(sentence) for sentence in WRITTEN], [[" ".join(sentence) for sentence in WANTED]]
     )
     assert theirs.score == pytest.approx(plain.score)
 
@@ -53,9 +53,10 @@ def test_the_arithmetic_of_bleu():
 
 def test_words_are_lost_where_pieces_are_not():
     text = news()
-    train, held = text.train[:8000], text.held[:4000]
+    train, held_out = text.train[:8000], text.held[:4000]
     letters, whole, cut = (
-        measure(cutter, held) for cutter in (characters(train), words(train), pieces(train, vocabulary=1000))
+        measure(cutter, held_out)
+        for cutter in (characters(train), words(train), pieces(train, vocabulary=1000))
     )
     assert whole.length == 1 and whole.unknown == whole.words_lost > 0.1
     assert letters.words_lost < 0.01 and cut.words_lost < 0.01
@@ -74,13 +75,13 @@ def test_ways_of_cutting():
     learnt = merges(["low"] * 5 + ["lower"] * 2 + ["newest"] * 6 + ["widest"] * 3, 4)
     assert learnt[:3] == [("e", "s"), ("es", "t"), ("est", "_")]  # the example of the source
     assert len(merges(["a"], 9)) == 1  # then all is joined
-    for wrong, said in (
+    for wrong, message in (
         (lambda: pieces(["a"], vocabulary=0), "vocabulary must be at least 1, got 0"),
         (lambda: words(["a"], most=0), "most must be at least 1, got 0"),
         (lambda: merges(["a"], 0), "number must be at least 1, got 0"),
         (lambda: measure(words(["a"]), []), "held must have at least one word"),
     ):
-        with pytest.raises(ValueError, match=said):
+        with pytest.raises(ValueError, match=message):
             wrong()
 
 

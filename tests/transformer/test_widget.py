@@ -28,22 +28,22 @@ def looker(encoder):
 
 
 def shares(looker):
-    return [float(one) for one in re.findall(r'rr-live-token[^>]*--share:([\d.]+)"', looker.result.value)]
+    return [float(value) for value in re.findall(r'rr-live-token[^>]*--share:([\d.]+)"', looker.result.value)]
 
 
 def test_it_shows_what_the_library_computes(looker, encoder):
-    for number, one in enumerate(TEXTS):
+    for number, text in enumerate(TEXTS):
         looker.picker.value = number
-        looked = inspect_text(encoder, *parts(one.text))
-        assert looker.text.value == one.text
-        assert [title.split(" ", 1)[1] for title, _ in looker.token.options] == list(written(one.text))
-        assert looker.token.value == looked.guesses[0].place, "the hidden word looks first"
+        inspection = inspect_text(encoder, *parts(text.text))
+        assert looker.text.value == text.text
+        assert [title.split(" ", 1)[1] for title, _ in looker.token.options] == list(written(text.text))
+        assert looker.token.value == inspection.guesses[0].place, "the hidden word looks first"
         for head in ((0, 1), (1, 0)):
             looker.head.value = head
             for row in (0, 3):
                 looker.token.value = row
-                np.testing.assert_allclose(shares(looker), looked.weights[(*head, row)], atol=1e-4)
-        assert looked.guesses[0].words[0][0] in looker.result.value
+                np.testing.assert_allclose(shares(looker), inspection.weights[(*head, row)], atol=1e-4)
+        assert inspection.guesses[0].words[0][0] in looker.result.value
     assert "Does the second part continue the first?" in looker.result.value
 
 
@@ -51,22 +51,22 @@ def test_write_a_text(looker):
     assert "it was: park" in looker.result.value or "✓ right" in looker.result.value
     looker.text.value = "Rhea ran."
     assert looker.picker.value == -1 and looker.picked() is None
-    assert looker.looked.guesses == () and "No word is hidden" in looker.result.value
+    assert looker.inspection.guesses == () and "No word is hidden" in looker.result.value
     assert "never met this word and reads it as [UNK]: rhea." in looker.result.value
     assert looker.token.value == 1
 
 
 def test_a_mistake_is_told_in_the_form(looker):
     looker.text.value = " "
-    assert looker.result.value == "<p>The text must not be empty.</p>" and looker.looked is None
+    assert looker.result.value == "<p>The text must not be empty.</p>" and looker.inspection is None
     looker.text.value = "mary " * 40
     assert looker.result.value == "<p>The text must have at most 30 tokens, got 42.</p>"
     looker.text.value = "mary ran."
-    assert looker.looked is not None and "rr-live-token" in looker.result.value
+    assert looker.inspection is not None and "rr-live-token" in looker.result.value
 
 
 def test_the_shipped_encoder_and_no_texts(encoder):
     pytest.importorskip("ipywidgets", reason="the optional package ipywidgets is not installed")
-    assert Looker().looked is not None
+    assert Looker().inspection is not None
     empty = Looker(encoder, texts=())
-    assert empty.picker.value == -1 and empty.looked is None
+    assert empty.picker.value == -1 and empty.inspection is None

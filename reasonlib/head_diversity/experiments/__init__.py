@@ -211,8 +211,8 @@ COST = Experiment(
 )
 
 EXPERIMENTS = {
-    one.name: one
-    for one in (
+    experiment.name: experiment
+    for experiment in (
         LANGUAGE_MODEL,
         HEAD_COUNTS,
         TREEBANK,

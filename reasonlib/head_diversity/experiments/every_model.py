@@ -57,10 +57,10 @@ def bundled_models() -> dict[str, BundledModel]:
         heads = sizes.get("heads") or _neighbour(path)
         if heads and any(name.endswith("query.weight") for name in load_weights(path)):
             topic, _, *folders = path.relative_to(ROOT).parts
-            made = metadata.get("made")
+            provenance = metadata.get("made")
             accuracy = (
-                next((made[name] for name in ACCURACY if name in made), None)
-                if isinstance(made, dict)
+                next((provenance[name] for name in ACCURACY if name in provenance), None)
+                if isinstance(provenance, dict)
                 else None
             )
             models[".".join((topic, *folders)).removesuffix(".safetensors")] = BundledModel(
@@ -114,12 +114,12 @@ def run_every_model(trial: Trial) -> Measured:
         measured[name] = mean_metrics({part: head_metrics(outputs)[0] for part, outputs in heads.items()})
     metrics = mean_metrics(measured)
     if settings["model"] == "all":
-        known = [name for name in measured if models[name].accuracy is not None]
+        scored = [name for name in measured if models[name].accuracy is not None]
         metrics["correlation"] = rank_correlation(
-            [measured[name]["cka_debiased"] for name in known],
-            [models[name].accuracy or 0.0 for name in known],
+            [measured[name]["cka_debiased"] for name in scored],
+            [models[name].accuracy or 0.0 for name in scored],
         )
-        metrics["models"] = len(known)
+        metrics["models"] = len(scored)
     else:
         accuracy = chosen[settings["model"]].accuracy
         metrics |= {} if accuracy is None else {"accuracy": accuracy}

@@ -30,5 +30,5 @@ def run_small_samples(trial: Trial) -> Measured:
         for kernel in (("linear", "rbf") if count <= 256 else ("linear",))
         for debiased in (False, True)
     }
-    similarity = [float(svcca(one, other).mean()) for one, other in zip(x, y, strict=True)]
+    similarity = [float(svcca(first, second).mean()) for first, second in zip(x, y, strict=True)]
     return Measured(metrics={**metrics, "svcca": sum(similarity) / draws}, examples=draws)

@@ -77,7 +77,7 @@ def related(relation: str, left: Points, *, others: Points | None = None) -> Poi
         case "bent":
             return [(x, 1.3 * x * x - 0.55 + 0.15 * y) for x, y in left]
         case "shuffled":
-            return [left[(at + step) % count] for at in range(count)]
+            return [left[(index + step) % count] for index in range(count)]
         case "unrelated":
             return list((others or draw_points(seed=6))[:count])
     raise ValueError(f"relation must be one of {', '.join(RELATIONS)}, got {relation!r}")
@@ -115,7 +115,7 @@ def still(relation: str, count: int) -> Picture:
     left = draw_points()[:count]
     right = related(relation, left)
     scores = measure(left, right)
-    said = ", ".join(f"{words} {scores[key]:.2f}" for key, words in MEASURES.items())
+    summary = ", ".join(f"{words} {scores[key]:.2f}" for key, words in MEASURES.items())
     with plotting.theme():
         drawing, axes = plotting.figure(height=2.9, columns=2)
         for panel, cloud, title, colour in zip(
@@ -127,7 +127,9 @@ def still(relation: str, count: int) -> Picture:
             panel.set(
                 title=title, xlim=(-1.35, 1.35), ylim=(-1.35, 1.35), xticks=[], yticks=[], aspect="equal"
             )
-    drawing.set_label(said + ".")
+    drawing.set_label(summary + ".")
     return plotting.show(
-        drawing, alt=f"Two clouds of {count} numbered points; the second is {relation}.", caption=said + "."
+        drawing,
+        alt=f"Two clouds of {count} numbered points; the second is {relation}.",
+        caption=summary + ".",
     )

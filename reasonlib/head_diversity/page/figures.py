@@ -77,13 +77,13 @@ def tables(count: int = 12) -> Picture:
 
 def bias() -> Picture:
     """Draw what measures say of independent clouds, by the number of examples."""
-    found = {int(row[1:]): group for row, group in _best(SMALL).items()}
-    if not found:
+    groups = {int(row[1:]): group for row, group in _best(SMALL).items()}
+    if not groups:
         return results.missing(SMALL)
-    counts = sorted(found)
+    counts = sorted(groups)
     lines: dict[str, tuple[list[int], list[float]]] = {}
     for words, metric in (("CKA", "cka"), ("CKA, debiased", "cka_debiased"), ("SVCCA", "svcca")):
-        values = [found[count].summary(metric) for count in counts]
+        values = [groups[count].summary(metric) for count in counts]
         lines[words] = (counts, [summary.mean for summary in values if summary is not None])
     lines["D / (N + D)"] = (counts, [DIMENSIONS / (count + DIMENSIONS) for count in counts])
     return plotting.show(
@@ -93,7 +93,7 @@ def bias() -> Picture:
         alt="Similarity of two independent clouds by the number of examples.",
         caption=f"Two independent clouds in {DIMENSIONS} dimensions: three measures and the formula "
         "D / (N + D), by the number of examples. The true similarity is 0. "
-        f"Means ({results.together(map(results.origin, found.values()))}).",
+        f"Means ({results.together(map(results.origin, groups.values()))}).",
     )
 
 
@@ -129,10 +129,10 @@ def heads_published() -> Picture:
         ("language models", HEAD_COUNTS, "h{}"),
     ):
         for metric, measure in (("svcca", "SVCCA"), ("cka_debiased", "CKA")):
-            means, found = _by_heads(experiment, row, counts, metric)
+            means, metric_origins = _by_heads(experiment, row, counts, metric)
             if means:
                 lines[f"our {name}, {measure}"] = (list(means), list(means.values()))
-                origins |= {f"{name}: {origin}" for origin in found}
+                origins |= {f"{name}: {origin}" for origin in metric_origins}
     return plotting.show(
         plotting.lines(lines, x="heads", y="mean similarity of two heads", limits=(0, 1)),
         alt="Mean similarity of two heads by the number of heads, in the source and here.",
@@ -151,10 +151,10 @@ def translator_heads() -> Picture:
     }
     origins: set[str] = set()
     for words, metric in (("ours, encoder", "single_encoder"), ("ours, encoder-decoder", "single_cross")):
-        means, found = _by_heads(HEADS, "h{}-d512", counts, metric)
+        means, metric_origins = _by_heads(HEADS, "h{}-d512", counts, metric)
         if means:
             lines[words] = (list(means), list(means.values()))
-            origins |= found
+            origins |= metric_origins
     return plotting.show(
         plotting.lines(lines, x="heads", y="SVCCA similarity to a model with one head", limits=(0, 1)),
         alt="SVCCA similarity to a single-headed model by the number of heads.",
@@ -202,16 +202,16 @@ def geometry(untrained: Mapping[int, float]) -> Picture:
 
 def every_model() -> Picture:
     """Draw the similarity of heads in the bundled models of the book."""
-    found = {row: group for row, group in _best(EVERY).items() if row != "all"}
+    groups = {row: group for row, group in _best(EVERY).items() if row != "all"}
     values: dict[str, dict[str, Any]] = {"CKA, debiased": {}, "SVCCA": {}}
-    for row, group in sorted(found.items()):
+    for row, group in sorted(groups.items()):
         for words, metric in (("CKA, debiased", "cka_debiased"), ("SVCCA", "svcca")):
             summary = group.summary(metric)
             if summary is not None:
                 values[words][ROWS.get(row, row)] = summary.mean
     if not values["SVCCA"]:
         return results.missing(EVERY)
-    origin = results.origin(next(iter(found.values())))
+    origin = results.origin(next(iter(groups.values())))
     return plotting.show(
         plotting.bars(values, unit="mean similarity of two heads", limits=(0, 1)),
         alt="Mean similarity of two heads in the bundled models of the book.",
@@ -229,7 +229,7 @@ def quarter_turn(count: int = 12) -> Picture:
     left = torch.tensor(draw_points()[:count])
     right = left @ torch.tensor([[0.0, 1.0], [-1.0, 0.0]])
     cosine = float(torch.nn.functional.cosine_similarity(left, right, dim=1).abs().mean())
-    said = (
+    summary = (
         f"Mean absolute cosine of the two vectors of an example: {cosine:.2f}. CKA: {cka(left, right):.2f}."
     )
     with plotting.theme():
@@ -245,8 +245,8 @@ def quarter_turn(count: int = 12) -> Picture:
             )
     return plotting.show(
         drawing,
-        alt=f"Vectors of {count} examples in two heads; the second has each rotated by 90 degrees. {said}",
-        caption=f"{count} examples in two heads; equal numbers mark the same example. {said}",
+        alt=f"Vectors of {count} examples in two heads; the second has each rotated by 90 degrees. {summary}",
+        caption=f"{count} examples in two heads; equal numbers mark the same example. {summary}",
     )
 
 
@@ -286,8 +286,8 @@ def control_similarity() -> Picture:
     values: dict[str, Mapping[str, Any]] = {}
     origins: set[str] = set()
     for words, metric in (("CKA, debiased", "cka_debiased"), ("SVCCA", "svcca")):
-        values[words], found = _controlled(rows, metric)
-        origins |= found
+        values[words], metric_origins = _controlled(rows, metric)
+        origins |= metric_origins
     if not origins:
         return results.missing(LANGUAGE_MODEL)
     return plotting.show(

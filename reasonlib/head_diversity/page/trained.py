@@ -63,7 +63,7 @@ def curves(models: Sequence[Mapping[str, Any]]) -> dict[str, tuple[list[int], li
     for model in models:
         each = [layer["curve"] for layer in model["layers"]]
         length = min(map(len, each))
-        means = [sum(curve[at] for curve in each) / len(each) for at in range(length)]
+        means = [sum(curve[index] for curve in each) / len(each) for index in range(length)]
         lines[str(model["words"])] = (list(range(1, length + 1)), means)
     return lines
 
@@ -71,15 +71,15 @@ def curves(models: Sequence[Mapping[str, Any]]) -> dict[str, tuple[list[int], li
 def still(models: Sequence[Mapping[str, Any]], caption: str) -> Picture:
     """Draw the last layer's similarity map of a few models, for a page without scripts."""
     shown = [model for model in models if model["heads"] > 1][:4]
-    said = []
+    descriptions = []
     with plotting.theme():
         drawing, axes = plotting.figure(height=2.1, columns=len(shown), squeeze=False)
         for panel, model in zip(axes.flat, shown, strict=True):
             panel.imshow(model["layers"][-1]["matrix"], vmin=0, vmax=1, cmap="Blues")
             panel.set(xticks=[], yticks=[])
             panel.set_title(model["words"], fontsize=9)
-            said.append(
+            descriptions.append(
                 f"{model['words']}: mean CKA {model['cka']:.2f}, perplexity {model['perplexity']:.2f}."
             )
-    drawing.set_label(" ".join(said))
+    drawing.set_label(" ".join(descriptions))
     return plotting.show(drawing, alt="CKA of every two heads of the last layer.", caption=caption)

@@ -42,9 +42,9 @@ def derivatives(model: Network, inputs: Tensor) -> list[Tensor]:
         if model.activation == "maxout":
             slopes.append(torch.ones_like(state))
             continue
-        at = given.detach().requires_grad_()
-        out = model.shapes[number](at) if model.activation == "PELU" else ACTIVATIONS[model.activation](at)
-        slopes.append(torch.autograd.grad(out.sum(), at)[0])
+        x = given.detach().requires_grad_()
+        out = model.shapes[number](x) if model.activation == "PELU" else ACTIVATIONS[model.activation](x)
+        slopes.append(torch.autograd.grad(out.sum(), x)[0])
     return slopes
 
 
@@ -76,15 +76,15 @@ def run_activation(trial: Trial) -> Measured:
     settings = trial.settings
     split = digits(seed=trial.seed)
     train = _trainer(trial, split, depth=settings.get("depth", 3), dropout=settings.get("dropout", 0.0))
-    (rate, soonest), tried = try_rates(settings["rates"], train, lambda run: run.loss, lambda run: run.epochs)
-    _, _, model, history = tried[rate]
+    (rate, soonest), runs = try_rates(settings["rates"], train, lambda run: run.loss, lambda run: run.epochs)
+    _, _, model, history = runs[rate]
     with torch.no_grad():
         states = [state for _, state in model.hidden(split.train.inputs)]
     flat = [slope.abs().amax(0) for slope in derivatives(model, split.train.inputs)]
     return Measured(
         metrics={
             "accuracy": accuracy(model, split.test),
-            "epochs": tried[soonest].epochs,
+            "epochs": runs[soonest].epochs,
             "gap": mean_loss(model, split.test) - mean_loss(model, split.train),
             "mean": sum(abs(float(state.mean())) for state in states) / len(states),
             "dead": float(torch.cat(flat).eq(0).float().mean()),
@@ -93,7 +93,7 @@ def run_activation(trial: Trial) -> Measured:
         },
         steps_done=len(history),
         steps_planned=len(history),
-        details={"tried": list(tried), "loss": [round(epoch["loss"], 5) for epoch in history]},
+        details={"tried": list(runs), "loss": [round(epoch["loss"], 5) for epoch in history]},
     )
 
 
@@ -110,8 +110,8 @@ def run_depth(trial: Trial) -> Measured:
     split = digits(seed=trial.seed)
     build = {"depth": settings["depth"], "scaled": settings["scaled"]}
     norms = gradient_norms(Network(settings["activation"], seed=trial.seed, **build), split.train)
-    (rate,), tried = try_rates(settings["rates"], _trainer(trial, split, **build), lambda run: run.loss)
-    _, _, model, history = tried[rate]
+    (rate,), runs = try_rates(settings["rates"], _trainer(trial, split, **build), lambda run: run.loss)
+    _, _, model, history = runs[rate]
     return Measured(
         metrics={
             "reach": math.log10(max(norms[0], 1e-30) / norms[-1]),
@@ -120,7 +120,7 @@ def run_depth(trial: Trial) -> Measured:
         },
         steps_done=len(history),
         steps_planned=len(history),
-        details={"tried": list(tried), "norms": norms},
+        details={"tried": list(runs), "norms": norms},
     )
 
 

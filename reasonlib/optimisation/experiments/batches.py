@@ -29,13 +29,13 @@ def _lowest(seed: int) -> float:
     inputs = examples.inputs.double()
     descent = torch.optim.LBFGS(model.parameters(), max_iter=2000, tolerance_grad=1e-9, tolerance_change=0)
 
-    def again() -> Tensor:
+    def closure() -> Tensor:
         descent.zero_grad()
         loss = _decayed(model, model(inputs), examples.truths)
         loss.backward()
         return loss
 
-    descent.step(again)
+    descent.step(closure)
     with torch.no_grad():
         return float(_decayed(model, model(inputs), examples.truths))
 

@@ -71,14 +71,14 @@ def arrival(surface: Surface, path: Path) -> Tensor:
     There is below `FALLEN` on a surface without a minimum, and else within `ARRIVED` of the lowest height.
     """
     if surface.minimum is None:
-        there = path.values < FALLEN
+        arrived = path.values < FALLEN
     else:
         lowest = surface.value(torch.tensor(surface.minimum, dtype=torch.float64))
-        there = path.values - lowest < ARRIVED
-    there = there & torch.isfinite(path.values)
+        arrived = path.values - lowest < ARRIVED
+    arrived = arrived & torch.isfinite(path.values)
     if surface.minimum is None:  # further down it may leave the range of numbers: it has fallen all the same
-        there = there.cumsum(0) > 0
-    stays = there.flip(0).cumprod(0).flip(0).bool()  # (T + 1, S)
+        arrived = arrived.cumsum(0) > 0
+    stays = arrived.flip(0).cumprod(0).flip(0).bool()  # (T + 1, S)
     return (~stays).sum(0).double()
 
 
@@ -103,31 +103,36 @@ def best_rate(
 
 def run_race(trial: Trial) -> Measured:
     """Send one optimiser down one surface from many starts."""
-    given = trial.settings
+    settings = trial.settings
     surface = ARENA[trial.data]
-    from_here = starts(surface, given["starts"], trial.seed)
-    rate = given.get("rate")
+    from_here = starts(surface, settings["starts"], trial.seed)
+    rate = settings.get("rate")
     tried: list[float] = []
-    if given.get("tune"):  # on other starts than those of the race
+    if settings.get("tune"):  # on other starts than those of the race
         rate, tried = best_rate(
-            given["tune"], trial.data, given["starts"], given["steps"], given["choices"], trial.seed + 1000
+            settings["tune"],
+            trial.data,
+            settings["starts"],
+            settings["steps"],
+            settings["choices"],
+            trial.seed + 1000,
         )
-    path = minimise(surface, make(given["optimiser"], rate), start=from_here, steps=given["steps"])
-    when = arrival(surface, path)
+    path = minimise(surface, make(settings["optimiser"], rate), start=from_here, steps=settings["steps"])
+    arrival_steps = arrival(surface, path)
     moved = path.points.diff(dim=0)  # (T, S, 2)
-    known = torch.isfinite(moved).all(-1)
-    turned = (moved[1:, :, 1] * moved[:-1, :, 1] < 0) & known[1:] & (path.values[1:-1] > ARRIVED)
+    finite = torch.isfinite(moved).all(-1)
+    turned = (moved[1:, :, 1] * moved[:-1, :, 1] < 0) & finite[1:] & (path.values[1:-1] > ARRIVED)
     beyond = (-path.points[..., 0] * path.points[0, :, 0].sign()).amax(0) / path.points[0, :, 0].abs()
     metrics = {
-        "steps": float(when.mean()),
-        "arrived": float((when <= given["steps"]).double().mean()),
+        "steps": float(arrival_steps.mean()),
+        "arrived": float((arrival_steps <= settings["steps"]).double().mean()),
         "turns": float(turned.sum(0).double().mean()),
         "overshoot": float(beyond.clamp(min=0).nan_to_num(posinf=0.0).mean()),
     }
     return Measured(
         metrics={**metrics, **({} if rate is None else {"rate": rate})},
-        steps_done=given["steps"],
-        steps_planned=given["steps"],
+        steps_done=settings["steps"],
+        steps_planned=settings["steps"],
         details={"tried": tried},
     )
 
@@ -160,29 +165,29 @@ def _lowest(surface: Surface) -> tuple[Tensor, Tensor]:
 
 def run_pits(trial: Trial) -> Measured:
     """Start anywhere, walk, and see in which pit it ends; the last steps are taken without noise."""
-    given = trial.settings
+    settings = trial.settings
     surface = flat_and_sharp() if trial.data == "flat-and-sharp" else many_pits(trial.seed)
     draw = torch.Generator().manual_seed(trial.seed)
     (left, right), (bottom, top) = surface.box
     sides = torch.tensor([right - left, top - bottom], dtype=torch.float64)
     corner = torch.tensor([left, bottom], dtype=torch.float64)
-    start = corner + sides * torch.rand(given["starts"], 2, generator=draw, dtype=torch.float64)
-    steps = given["steps"]
-    noise = given["noise"] or 0.0
-    walked = minimise(
+    start = corner + sides * torch.rand(settings["starts"], 2, generator=draw, dtype=torch.float64)
+    steps = settings["steps"]
+    noise = settings["noise"] or 0.0
+    path = minimise(
         surface,
-        make(given["optimiser"], given["rate"]),
+        make(settings["optimiser"], settings["rate"]),
         start=start,
         steps=steps,
         noise=noise,
         generator=draw if noise else None,
     )
-    settled = minimise(surface, optimisers.GradientDescent(rate=0.05), start=walked.points[-1], steps=steps)
+    settled = minimise(surface, optimisers.GradientDescent(rate=0.05), start=path.points[-1], steps=steps)
     end = settled.points[-1]
-    where, height = _lowest(surface)
+    minimum, height = _lowest(surface)
     return Measured(
         metrics={
-            "deepest": float(((end - where).norm(dim=-1) < 0.3).double().mean()),
+            "deepest": float(((end - minimum).norm(dim=-1) < 0.3).double().mean()),
             "trapped": float((settled.values[-1] > height + 0.05).double().mean()),
             "flat": float(((end - torch.tensor([-1.5, 0.0])).norm(dim=-1) < 0.9).double().mean()),
         },
@@ -209,23 +214,23 @@ def rare_gradients(optimiser: Any, *, steps: int, seed: int, every: int = 100) -
     phase = int(torch.randint(every, (1,), generator=torch.Generator().manual_seed(seed)))
     point = torch.zeros((), dtype=torch.float64)
     first = optimiser.rate
-    walked = [point]
+    points = [point]
     for number in range(steps):
         optimiser.rate = first / math.sqrt(1 + number)
         slope = torch.tensor(1010.0 if number % every == phase else -10.0, dtype=torch.float64)
         point = optimiser.step(point, slope).clamp(-1, 1)
-        walked.append(point)
-    return torch.stack(walked)
+        points.append(point)
+    return torch.stack(points)
 
 
 def run_rare(trial: Trial) -> Measured:
     """See where an optimiser ends when the batches that matter are rare."""
-    given = trial.settings
-    options = {"betas": (0.9, 0.99)} if given["optimiser"] in ("Adam", "AMSGrad") else {}
-    optimiser = METHODS[given["optimiser"]](rate=given["rate"], **options)
-    walked = rare_gradients(optimiser, steps=given["steps"], seed=trial.seed)
+    settings = trial.settings
+    options = {"betas": (0.9, 0.99)} if settings["optimiser"] in ("Adam", "AMSGrad") else {}
+    optimiser = METHODS[settings["optimiser"]](rate=settings["rate"], **options)
+    points = rare_gradients(optimiser, steps=settings["steps"], seed=trial.seed)
     return Measured(
-        metrics={"distance": float((walked[-given["steps"] // 10 :] + 1).mean())},
-        steps_done=given["steps"],
-        steps_planned=given["steps"],
+        metrics={"distance": float((points[-settings["steps"] // 10 :] + 1).mean())},
+        steps_done=settings["steps"],
+        steps_planned=settings["steps"],
     )

@@ -91,35 +91,35 @@ def approach(loss: Loss, *, start: float, target: float, rate: float, steps: int
     """Walk a single number towards a target at a fixed rate; return it after each step, (T + 1,)."""
     point, goal = torch.tensor(start, dtype=torch.float64), torch.tensor(target, dtype=torch.float64)
     optimiser = GradientDescent(rate=rate)
-    walked = [point]
+    points = [point]
     for _ in range(steps):
-        at = point.clone().requires_grad_()
-        (slope,) = torch.autograd.grad(loss(at, goal), at)
+        prediction = point.clone().requires_grad_()
+        (slope,) = torch.autograd.grad(loss(prediction, goal), prediction)
         point = optimiser.step(point, slope)
-        walked.append(point)
-    return torch.stack(walked)
+        points.append(point)
+    return torch.stack(points)
 
 
 def run_approach(trial: Trial) -> Measured:
     """Approach a target from some way off, and see whether the last steps settle."""
-    given = trial.settings
+    settings = trial.settings
     draw = np.random.default_rng(trial.seed)
-    start = given["target"] - given["distance"] * draw.uniform(0.9, 1.1)
-    walked = approach(
-        losses.REGRESSION[given["loss"]],
+    start = settings["target"] - settings["distance"] * draw.uniform(0.9, 1.1)
+    points = approach(
+        losses.REGRESSION[settings["loss"]],
         start=start,
-        target=given["target"],
-        rate=given["rate"],
-        steps=given["steps"],
+        target=settings["target"],
+        rate=settings["rate"],
+        steps=settings["steps"],
     )
-    error = walked - given["target"]
+    error = points - settings["target"]
     return Measured(
         metrics={
             "final_error": float(error[-20:].abs().mean()),
             "oversteps": float((error[1:] * error[:-1] < 0).sum()),
         },
-        steps_done=given["steps"],
-        steps_planned=given["steps"],
+        steps_done=settings["steps"],
+        steps_planned=settings["steps"],
     )
 
 
@@ -152,14 +152,14 @@ def _halves(inputs: Tensor, truths: Tensor, seed: int) -> tuple[Examples, Exampl
 
 def run_outliers(trial: Trial) -> Measured:
     """Fit a line twice, with and without corrupted targets, and see how far the outliers pull it."""
-    given = trial.settings
+    settings = trial.settings
     train, test = regression_data(trial.seed)
-    loss = losses.REGRESSION[given["loss"]]
+    loss = losses.REGRESSION[settings["loss"]]
     spoilt = train.truths.clone()
     chosen = torch.randperm(len(spoilt), generator=torch.Generator().manual_seed(trial.seed + 1))
-    spoilt[chosen[: round(given["share"] * len(spoilt))]] += given["size"]
-    clean = fit_line(train.inputs, train.truths, loss, steps=given["steps"])(test.inputs)
-    pulled = fit_line(train.inputs, spoilt, loss, steps=given["steps"])(test.inputs)
+    spoilt[chosen[: round(settings["share"] * len(spoilt))]] += settings["size"]
+    clean = fit_line(train.inputs, train.truths, loss, steps=settings["steps"])(test.inputs)
+    pulled = fit_line(train.inputs, spoilt, loss, steps=settings["steps"])(test.inputs)
     tail = test.truths.abs() >= test.truths.abs().quantile(0.9)
     return Measured(
         metrics={
@@ -168,8 +168,8 @@ def run_outliers(trial: Trial) -> Measured:
             "clean_error": float((clean - test.truths).abs().mean()),
             "tail_error": float((clean - test.truths)[tail].abs().mean()),
         },
-        steps_done=2 * given["steps"],
-        steps_planned=2 * given["steps"],
+        steps_done=2 * settings["steps"],
+        steps_planned=2 * settings["steps"],
     )
 
 
@@ -187,12 +187,12 @@ def skewed_data(seed: int, number: int = 1000) -> tuple[Tensor, Tensor]:
 
 def run_skewed(trial: Trial) -> Measured:
     """Fit targets nearly all alike, and count the predictions that are something else."""
-    given = trial.settings
+    settings = trial.settings
     inputs, targets = skewed_data(trial.seed)
-    loss = losses.REGRESSION[given["loss"]]
-    if "delta" in given:
-        loss = partial(losses.huber, delta=given["delta"])
-    predicted = 1000 * fit_line(inputs, targets / 1000, loss, steps=given["steps"])(inputs)
+    loss = losses.REGRESSION[settings["loss"]]
+    if "delta" in settings:
+        loss = partial(losses.huber, delta=settings["delta"])
+    predicted = 1000 * fit_line(inputs, targets / 1000, loss, steps=settings["steps"])(inputs)
     rare = targets < 1000
     wrong = (predicted - targets).abs()
     return Measured(
@@ -202,8 +202,8 @@ def run_skewed(trial: Trial) -> Measured:
             "common_error": float(wrong[~rare].mean()),
             "balanced_error": float((wrong[rare].mean() + wrong[~rare].mean()) / 2),
         },
-        steps_done=given["steps"],
-        steps_planned=given["steps"],
+        steps_done=settings["steps"],
+        steps_planned=settings["steps"],
     )
 
 
@@ -220,10 +220,10 @@ def interval_data(seed: int, number: int = 1000) -> Examples:
 
 def run_intervals(trial: Trial) -> Measured:
     """Predict an interval that should hold nine targets in ten, and count how many it holds, and where."""
-    given = trial.settings
+    settings = trial.settings
     train, test = interval_data(2 * trial.seed), interval_data(2 * trial.seed + 1, 4000)
-    fit = partial(fit_line, train.inputs, train.truths, steps=given["steps"])
-    if given["by"] == "spread":
+    fit = partial(fit_line, train.inputs, train.truths, steps=settings["steps"])
+    if settings["by"] == "spread":
         middle = fit(losses.mse)
         spread = float((train.truths - middle(train.inputs)).std())
         low, high = (middle(test.inputs) + side * 1.645 * spread for side in (-1, 1))
@@ -232,7 +232,7 @@ def run_intervals(trial: Trial) -> Measured:
         def printed(prediction: Tensor, target: Tensor, gamma: float) -> Tensor:
             return as_printed.quantile(prediction, target, gamma=gamma).mean()
 
-        loss = losses.quantile if given["by"] == "quantiles" else printed
+        loss = losses.quantile if settings["by"] == "quantiles" else printed
         low, high = (fit(partial(loss, gamma=gamma))(test.inputs) for gamma in (0.05, 0.95))
     inside = ((test.truths >= low) & (test.truths <= high)).double()
     quiet, loud = test.inputs[:, 0] < 1 / 3, test.inputs[:, 0] > 2 / 3
@@ -244,8 +244,8 @@ def run_intervals(trial: Trial) -> Measured:
             "below_high": float((high < test.truths).double().mean()),
             "above_all": float((low > test.truths.max()).double().mean()),
         },
-        steps_done=2 * given["steps"],
-        steps_planned=2 * given["steps"],
+        steps_done=2 * settings["steps"],
+        steps_planned=2 * settings["steps"],
     )
 
 
@@ -264,18 +264,20 @@ def _tumours(seed: int) -> tuple[Examples, Examples]:
 
 def run_margin(trial: Trial) -> Measured:
     """Separate two classes by a line, with a margin, a logarithm or a square."""
-    given = trial.settings
+    settings = trial.settings
     train, test = _tumours(trial.seed)
     measures: dict[str, Loss] = {
         "hinge": losses.hinge,
         "log loss": lambda score, truth: losses.log_loss(score, (truth + 1) / 2),
         "mse": losses.mse,
     }
-    scores = fit_line(train.inputs, train.truths, measures[given["loss"]], steps=given["steps"])(test.inputs)
+    scores = fit_line(train.inputs, train.truths, measures[settings["loss"]], steps=settings["steps"])(
+        test.inputs
+    )
     return Measured(
         metrics={"accuracy": float((scores.sign() == test.truths).double().mean())},
-        steps_done=given["steps"],
-        steps_planned=given["steps"],
+        steps_done=settings["steps"],
+        steps_planned=settings["steps"],
     )
 
 
@@ -283,17 +285,17 @@ def run_imbalance(trial: Trial) -> Measured:
     """Find the eights among digits where they are rare, with focal losses of several strengths."""
     from sklearn.metrics import average_precision_score
 
-    given = trial.settings
+    settings = trial.settings
     split = digits(900, 100, seed=trial.seed)
     truths = (split.train.truths == 8).float()
-    keep = (truths == 0) | (truths.cumsum(0) <= given["positives"])
+    keep = (truths == 0) | (truths.cumsum(0) <= settings["positives"])
     train = Examples(split.train.inputs[keep], truths[keep])
     model = Network("ReLU", depth=2, classes=1, seed=trial.seed)
 
     def loss(logits: Tensor, target: Tensor) -> Tensor:
-        return losses.focal(logits[:, 0], target, gamma=given["gamma"], alpha=given["alpha"])
+        return losses.focal(logits[:, 0], target, gamma=settings["gamma"], alpha=settings["alpha"])
 
-    learn(model, train, Adam(rate=0.003), loss=loss, epochs=given["epochs"], seed=trial.seed)
+    learn(model, train, Adam(rate=0.003), loss=loss, epochs=settings["epochs"], seed=trial.seed)
     with torch.no_grad():
         scores = model(split.test.inputs)[:, 0]
     # How much of the loss falls on the hard examples is asked of one and the same half-trained network.
@@ -303,23 +305,23 @@ def run_imbalance(trial: Trial) -> Measured:
         train,
         Adam(rate=0.003),
         loss=lambda logits, target: losses.log_loss(logits[:, 0], target),
-        epochs=min(3, given["epochs"]),
+        epochs=min(3, settings["epochs"]),
         seed=trial.seed,
     )
     with torch.no_grad():
         logits = other(train.inputs)[:, 0]
-        each = losses.focal(logits, train.truths, gamma=given["gamma"], reduction="none")
+        each = losses.focal(logits, train.truths, gamma=settings["gamma"], reduction="none")
         hard = each.topk(len(each) // 20).values  # the hardest twentieth
     eights = split.test.truths == 8
     precision = average_precision_score(eights.numpy(), scores.numpy())
-    found = (scores > 0).double()
+    predicted = (scores > 0).double()
     return Measured(
         metrics={
             "average_precision": float(precision),
-            "balanced_accuracy": float((found[eights].mean() + 1 - found[~eights].mean()) / 2),
-            "found": float(found[eights].mean()),
+            "balanced_accuracy": float((predicted[eights].mean() + 1 - predicted[~eights].mean()) / 2),
+            "found": float(predicted[eights].mean()),
             "hard_share": float(hard.sum() / each.sum()),
         },
-        steps_done=given["epochs"],
-        steps_planned=given["epochs"],
+        steps_done=settings["epochs"],
+        steps_planned=settings["epochs"],
     )

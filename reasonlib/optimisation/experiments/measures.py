@@ -56,23 +56,23 @@ def try_rates(
 
     Returns
     -------
-    best, tried
+    best, runs
         The best rate by each score, and what each rate gave, in ascending order of the rates.
     """
-    tried = {rate: run(rate) for rate in sorted(set(choices))}
+    runs = {rate: run(rate) for rate in sorted(set(choices))}
     while True:
-        best = [_best(tried, score) for score in scores]
-        ordered = sorted(tried)
+        best = [_best(runs, score) for score in scores]
+        ordered = sorted(runs)
         if len(ordered) > 1 and ordered[0] in best:
             further = ordered[0] ** 2 / ordered[1]
         elif len(ordered) > 1 and ordered[-1] in best:
             further = ordered[-1] ** 2 / ordered[-2]
         else:
-            return best, {rate: tried[rate] for rate in ordered}
-        tried[further] = run(further)
+            return best, {rate: runs[rate] for rate in ordered}
+        runs[further] = run(further)
 
 
 def _best(tried: Mapping[float, Run], score: Callable[[Run], float]) -> float:
     """Return the rate with the lowest score, the first of equals; nan counts as infinite."""
-    scores = {rate: score(one) for rate, one in tried.items()}
+    scores = {rate: score(run) for rate, run in tried.items()}
     return min(scores, key=lambda rate: math.inf if math.isnan(scores[rate]) else scores[rate])

@@ -66,8 +66,8 @@ def run_network(trial: Trial) -> Measured:
         )
         return _Run(mean_loss(model, split.train), model, history, seen)
 
-    (rate,), tried = try_rates(rates(low, high, settings["rates"]), train, lambda run: run.loss)
-    loss, model, history, seen = tried[rate]
+    (rate,), runs = try_rates(rates(low, high, settings["rates"]), train, lambda run: run.loss)
+    loss, model, history, seen = runs[rate]
     metrics = {
         "loss": loss,
         "log_loss": math.log10(max(loss, 1e-12)),
@@ -83,7 +83,7 @@ def run_network(trial: Trial) -> Measured:
         steps_done=len(history),
         steps_planned=len(history),
         details={
-            "tried": list(tried),
+            "tried": list(runs),
             "loss": [round(epoch["loss"], 6) for epoch in history],
             "own_rate": [seen[number] for number in sorted(seen)][:: max(1, len(seen) // 40)],
         },

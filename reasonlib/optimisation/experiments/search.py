@@ -42,28 +42,28 @@ def search(
     point = torch.nn.utils.parameters_to_vector(weights).detach()
     best, best_loss = point, mean_loss(model, examples)
     trace = [(1, best_loss)]
-    looks = 1
-    while looks < evaluations:
+    calls = 1
+    while calls < evaluations:
         if way == "gradient":
             slope = gradient(model, cross_entropy(model(examples.inputs), examples.truths))
-            tried = best - 0.5 * slope
-            looks += 3
+            candidate = best - 0.5 * slope
+            calls += 3
         elif way == "random":
-            tried = torch.randn(point.shape, generator=draw) / 8
-            looks += 1
+            candidate = torch.randn(point.shape, generator=draw) / 8
+            calls += 1
         elif way == "stepping":
-            tried = best + 0.03 * torch.randn(point.shape, generator=draw)
-            looks += 1
+            candidate = best + 0.03 * torch.randn(point.shape, generator=draw)
+            calls += 1
         else:
-            tried = best.clone()
+            candidate = best.clone()
             chosen = int(torch.randint(len(point), (1,), generator=draw))
-            tried[chosen] += 0.5 if torch.rand(1, generator=draw) < 0.5 else -0.5
-            looks += 1
-        torch.nn.utils.vector_to_parameters(tried, weights)
+            candidate[chosen] += 0.5 if torch.rand(1, generator=draw) < 0.5 else -0.5
+            calls += 1
+        torch.nn.utils.vector_to_parameters(candidate, weights)
         loss = mean_loss(model, examples)
         if loss < best_loss:
-            best, best_loss = tried, loss
-            trace.append((looks, loss))
+            best, best_loss = candidate, loss
+            trace.append((calls, loss))
         elif way != "gradient":
             torch.nn.utils.vector_to_parameters(best, weights)
         else:

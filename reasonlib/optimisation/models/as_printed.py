@@ -128,12 +128,12 @@ class AdamOfSquares(Adam):
 
     def step(self, point: Tensor, gradient: Tensor) -> Tensor:
         """The next point."""
-        one, two = self.betas
+        beta1, beta2 = self.betas
         self.time += 1
-        self.mean = one * self.mean + (1 - one) * gradient**2
-        self.squares = two * self.squares + (1 - two) * gradient**2
-        mean = self.mean / (1 - one**self.time)
-        return point - self.rate * mean / (torch.sqrt(self.squares / (1 - two**self.time)) + self.epsilon)
+        self.mean = beta1 * self.mean + (1 - beta1) * gradient**2
+        self.squares = beta2 * self.squares + (1 - beta2) * gradient**2
+        mean = self.mean / (1 - beta1**self.time)
+        return point - self.rate * mean / (torch.sqrt(self.squares / (1 - beta2**self.time)) + self.epsilon)
 
 
 class AdadeltaWithoutEpsilon(Adadelta):

@@ -119,8 +119,8 @@ class Network(nn.Module):
     ) -> None:
         super().__init__()
         if activation != "maxout" and activation not in ACTIVATIONS:
-            known = ", ".join([*ACTIVATIONS, "maxout"])
-            raise ValueError(f"activation must be one of {known}, got {activation!r}")
+            choices = ", ".join([*ACTIVATIONS, "maxout"])
+            raise ValueError(f"activation must be one of {choices}, got {activation!r}")
         if depth < 0:
             raise ValueError(f"depth must be at least 0, got {depth}")
         sizes = [inputs] + depth * [width]
@@ -151,14 +151,14 @@ class Network(nn.Module):
         """
         seen, state = [], inputs
         for number, layer in enumerate(self.layers):
-            given = layer(state)
+            pre_activation = layer(state)
             if self.activation == "maxout":
-                state = given
+                state = pre_activation
             elif self.activation == "PELU":
-                state = self.shapes[number](given)
+                state = self.shapes[number](pre_activation)
             else:
-                state = ACTIVATIONS[self.activation](given)
-            seen.append((given, state))
+                state = ACTIVATIONS[self.activation](pre_activation)
+            seen.append((pre_activation, state))
             state = self.dropout(state)
         return seen
 

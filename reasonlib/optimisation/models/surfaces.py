@@ -128,8 +128,8 @@ def minimise(
         points.append(point)
         gradients.append(gradient)
     # end excerpt
-    walked = torch.stack(points)
-    return Path(points=walked, values=surface.value(walked), gradients=torch.stack(gradients))
+    trajectory = torch.stack(points)
+    return Path(points=trajectory, values=surface.value(trajectory), gradients=torch.stack(gradients))
 
 
 # The surfaces -----------------------------------------------------------------------------------------------
@@ -186,9 +186,9 @@ def _beale(point: Tensor) -> Tensor:
 
 def _beale_slope(point: Tensor) -> Tensor:
     x, y = point.unbind(-1)
-    one, two, three = 1.5 - x + x * y, 2.25 - x + x * y**2, 2.625 - x + x * y**3
-    across = 2 * (one * (y - 1) + two * (y**2 - 1) + three * (y**3 - 1))
-    up = 2 * x * (one + two * 2 * y + three * 3 * y**2)
+    first, second, third = 1.5 - x + x * y, 2.25 - x + x * y**2, 2.625 - x + x * y**3
+    across = 2 * (first * (y - 1) + second * (y**2 - 1) + third * (y**3 - 1))
+    up = 2 * x * (first + second * 2 * y + third * 3 * y**2)
     return torch.stack([across, up], -1)
 
 

@@ -80,10 +80,10 @@ def interval(steps: int, *, seed: int = 0) -> Picture:
 
 def kl_directions() -> Picture:
     """Find the single bump with the lowest divergence from data with two peaks, in each direction."""
-    at = torch.linspace(-5, 5, 101, dtype=torch.float64)
+    grid = torch.linspace(-5, 5, 101, dtype=torch.float64)
 
     def bump(centre: float, width: float) -> Tensor:
-        return torch.softmax(-(((at - centre) / width) ** 2) / 2, 0)
+        return torch.softmax(-(((grid - centre) / width) ** 2) / 2, 0)
 
     data = 0.6 * bump(-2, 0.5) + 0.4 * bump(2, 0.5)
     models = [
@@ -96,9 +96,9 @@ def kl_directions() -> Picture:
     return plotting.show(
         plotting.lines(
             {
-                "data": (at, data),
-                "data first": (at, covering),
-                "model first, as in the source": (at, choosing),
+                "data": (grid, data),
+                "data first": (grid, covering),
+                "model first, as in the source": (grid, choosing),
             },
             x="value",
             y="probability",
@@ -129,8 +129,8 @@ def pulls(inputs: Tensor, targets: Tensor, corrupt: Tensor, line: Fit) -> Pictur
     }
     share = {}
     for name, loss in measures.items():
-        at = line(inputs).requires_grad_()
-        (slope,) = torch.autograd.grad(loss(at, targets), at)
+        predictions = line(inputs).requires_grad_()
+        (slope,) = torch.autograd.grad(loss(predictions, targets), predictions)
         share[name] = float(slope[corrupt].abs().sum() / slope.abs().sum())
     number, total = int(corrupt.sum()), len(corrupt)
     return plotting.show(

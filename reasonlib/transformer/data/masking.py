@@ -57,25 +57,25 @@ def mask_tokens(
         raise ValueError(f"rule must be three shares that sum to 1, got {rule}")
     # excerpt: masking
     first = len(SPECIALS)  # ids below are special tokens, never hidden
-    asked = (
+    selected = (
         torch.rand(tokens.shape, generator=generator) < share  # 15 in 100
     ) & (tokens >= first)
     fate = torch.rand(tokens.shape, generator=generator)  # what becomes of each
     other = torch.randint(first, words, tokens.shape, generator=generator)
     # eight in ten become [MASK]
     seen = torch.where(
-        asked & (fate < rule[0]),
+        selected & (fate < rule[0]),
         torch.full_like(tokens, MASK),
         tokens,
     )
     # one in ten becomes another word; the rest stay
     seen = torch.where(
-        asked & (fate >= rule[0]) & (fate < rule[0] + rule[1]),
+        selected & (fate >= rule[0]) & (fate < rule[0] + rule[1]),
         other,
         seen,
     )
     # end excerpt
-    return seen, torch.where(asked, tokens, torch.full_like(tokens, IGNORED))
+    return seen, torch.where(selected, tokens, torch.full_like(tokens, IGNORED))
 
 
 def next_sentence_pairs(

@@ -82,11 +82,11 @@ def _sort(length: int, draw: random.Random) -> Example:
 def _recall(length: int, draw: random.Random) -> Example:
     pairs = max(1, (length - 1) // 3)
     keys, values = draw.sample(KEYS, k=pairs), draw.choices(DIGITS, k=pairs)
-    known = dict(zip(keys, values, strict=True))
-    asked = draw.sample(keys, k=pairs)
-    told = tuple(token for pair in known.items() for token in pair)
-    owners = tuple(key for key in known for _ in range(2))
-    return Example("recall", (*told, "?", *asked), (*owners, "?", *(known[key] for key in asked)))
+    value_of = dict(zip(keys, values, strict=True))
+    queries = draw.sample(keys, k=pairs)
+    context = tuple(token for pair in value_of.items() for token in pair)
+    owners = tuple(key for key in value_of for _ in range(2))
+    return Example("recall", (*context, "?", *queries), (*owners, "?", *(value_of[key] for key in queries)))
 
 
 def _neighbours(length: int, draw: random.Random) -> Example:

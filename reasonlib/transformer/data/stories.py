@@ -108,31 +108,31 @@ class _World:
     def happen(self, number: int) -> Words:
         """Let something happen, and tell it."""
         draw, person = self.draw, self.draw.choice(self.people)
-        held = self.held(person)
+        carried = self.held(person)
         free = [thing for thing in self.things if thing not in self.holder]
         fate = draw.random()
-        who = self._called(person)
-        if held and fate < 0.15:
-            thing = draw.choice(held)
+        subject = self._called(person)
+        if carried and fate < 0.15:
+            thing = draw.choice(carried)
             del self.holder[thing]
-            return (*who, draw.choice(DROPS), "the", thing, ".")
-        if held and fate < 0.3:
-            thing = draw.choice(held)
+            return (*subject, draw.choice(DROPS), "the", thing, ".")
+        if carried and fate < 0.3:
+            thing = draw.choice(carried)
             other = draw.choice([item for item in self.people if item != person])
             self.holder[thing] = (other, number)
-            return (*who, "gave", "the", thing, "to", other, ".")
-        if free and not held and fate < 0.55:
+            return (*subject, "gave", "the", thing, "to", other, ".")
+        if free and not carried and fate < 0.55:
             thing = draw.choice(free)
             self.holder[thing] = (person, number)
-            return (*who, draw.choice(TAKES), "the", thing, ".")
+            return (*subject, draw.choice(TAKES), "the", thing, ".")
         position = draw.choice([item for item in PLACES if item != self.place.get(person, ("",))[0]])
         self.place[person] = (position, number)
-        return (*who, draw.choice(MOVES), "to", "the", position, ".")
+        return (*subject, draw.choice(MOVES), "to", "the", position, ".")
 
     def _called(self, person: str) -> Words:
         """By name, or where the same person acted just before, as she or he."""
-        again, self.last = person == self.last, person
-        if again and self.draw.random() < 0.5:
+        same, self.last = person == self.last, person
+        if same and self.draw.random() < 0.5:
             return ("then", "she" if person in SHE else "he")
         return (person,)
 
@@ -141,8 +141,8 @@ class _World:
         facts = [("person", person, position, since) for person, (position, since) in self.place.items()]
         facts += [("holder", thing, person, since) for thing, (person, since) in self.holder.items()]
         for person in self.people:
-            if len(held := self.held(person)) == 1:
-                facts.append(("thing", person, held[0], self.holder[held[0]][1]))
+            if len(carried := self.held(person)) == 1:
+                facts.append(("thing", person, carried[0], self.holder[carried[0]][1]))
         return facts
 
 
@@ -168,13 +168,13 @@ def _tell(draw: random.Random, shortest: int, longest: int, reports: int, kinds:
     while True:
         world = _World(draw)
         sentences = [world.happen(number) for number in range(draw.randint(shortest, longest))]
-        known = world.known()
-        if facts := [fact for fact in known if fact[0] in kinds]:
+        all_facts = world.known()
+        if facts := [fact for fact in all_facts if fact[0] in kinds]:
             kind = draw.choice(sorted({fact[0] for fact in facts}))
             kind, about, answer, since = draw.choice([fact for fact in facts if fact[0] == kind])
-            told = [fact for fact in known if fact[0] != "thing"]  # who has it says the same
-            told = draw.sample(told, min(reports, len(told)))
-            sentences += [report(kind, about, answer) for kind, about, answer, _ in told]
+            reported = [fact for fact in all_facts if fact[0] != "thing"]  # who has it says the same
+            reported = draw.sample(reported, min(reports, len(reported)))
+            sentences += [report(kind, about, answer) for kind, about, answer, _ in reported]
             return Story(tuple(sentences), kind, _question(kind, about), answer, since)
 
 
@@ -257,7 +257,7 @@ def make_statements(stories: list[Story], *, seed: int = 0) -> list[LabelledStat
         true = draw.random() < 0.5
         answer = story.answer
         if not true:
-            said = sorted({word for word in story.words if word in pool} - {answer, about})
-            answer = draw.choice(said or [word for word in pool if word not in (answer, about)])
+            mentioned = sorted({word for word in story.words if word in pool} - {answer, about})
+            answer = draw.choice(mentioned or [word for word in pool if word not in (answer, about)])
         results.append(LabelledStatement(story.sentences, report(story.kind, about, answer), true))
     return results

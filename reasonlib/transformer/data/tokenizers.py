@@ -64,10 +64,10 @@ def news() -> Text:
     except OSError as error:
         raise DataError(f"{path}: cannot be read; install gensim again, or use stories()") from error
     train: list[str] = []
-    held: list[str] = []
+    held_out: list[str] = []
     for number, item in enumerate(items):
-        (held if number % 5 == 4 else train).extend(_split(item))
-    return Text("news", tuple(train), tuple(held))
+        (held_out if number % 5 == 4 else train).extend(_split(item))
+    return Text("news", tuple(train), tuple(held_out))
 
 
 @lru_cache(maxsize=4)
@@ -75,11 +75,11 @@ def stories(number: int = 2000, seed: int = 0) -> Text:
     """Tell stories of the small world; the held ones are others of the same world, with no new word."""
     from reasonlib.transformer.data.stories import simulate_stories
 
-    def told(seed: int) -> tuple[str, ...]:
+    def words_of(seed: int) -> tuple[str, ...]:
         results = simulate_stories(number, seed=seed)
         return tuple(word for story in results for word in story.words)
 
-    return Text("stories", told(2 * seed), told(2 * seed + 1))
+    return Text("stories", words_of(2 * seed), words_of(2 * seed + 1))
 
 
 def _split(text: str) -> list[str]:
@@ -116,14 +116,16 @@ def characters(train: Iterable[str]) -> Cutter:
     >>> characters(["ab", "ba"]).cut(["abc"])
     ['a', 'b', '[UNK]', '_']
     """
-    known = {letter for word in set(train) for letter in word}
+    alphabet = {letter for word in set(train) for letter in word}
 
     def cut(words: Sequence[str]) -> list[str]:
         return [
-            letter if letter in known or letter == "_" else UNKNOWN for word in words for letter in f"{word}_"
+            letter if letter in alphabet or letter == "_" else UNKNOWN
+            for word in words
+            for letter in f"{word}_"
         ]
 
-    return Cutter("characters", len(known) + 1, cut)
+    return Cutter("characters", len(alphabet) + 1, cut)
 
 
 def words(train: Iterable[str], *, most: int | None = None) -> Cutter:
@@ -136,8 +138,10 @@ def words(train: Iterable[str], *, most: int | None = None) -> Cutter:
         raise ValueError(f"most must be at least 1, got {most}")
     counts = Counter(train)
     ordered = sorted(counts, key=lambda word: (-counts[word], word))[:most]
-    known = frozenset(ordered)
-    return Cutter("words", len(known), lambda text: [word if word in known else UNKNOWN for word in text])
+    vocabulary = frozenset(ordered)
+    return Cutter(
+        "words", len(vocabulary), lambda text: [word if word in vocabulary else UNKNOWN for word in text]
+    )
 
 
 def pieces(train: Iterable[str], *, vocabulary: int) -> Cutter:
@@ -178,11 +182,11 @@ def merges(train: Iterable[str], number: int) -> list[tuple[str, str]]:
     """
     if number < 1:
         raise ValueError(f"number must be at least 1, got {number}")
-    spelt = {(*word, "_"): count for word, count in Counter(train).items()}
+    splits = {(*word, "_"): count for word, count in Counter(train).items()}
     joined = []
     for _ in range(number):
         pairs: Counter[tuple[str, str]] = Counter()
-        for parts, count in spelt.items():
+        for parts, count in splits.items():
             for pair in pairwise(parts):
                 pairs[pair] += count
         if not pairs:
@@ -190,9 +194,9 @@ def merges(train: Iterable[str], number: int) -> list[tuple[str, str]]:
         best = min(pairs, key=lambda pair: (-pairs[pair], pair))
         joined.append(best)
         together: Counter[tuple[str, ...]] = Counter()
-        for parts, count in spelt.items():
+        for parts, count in splits.items():
             together[_join(parts, best)] += count
-        spelt = dict(together)
+        splits = dict(together)
     return joined
 
 

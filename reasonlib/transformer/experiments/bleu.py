@@ -55,8 +55,8 @@ def precision(
     """
     matches = total = 0
     for ours, theirs in zip(written, references, strict=True):
-        counts, known = ngrams(ours, n), ngrams(theirs, n)
-        matches += sum(min(count, known[gram]) for gram, count in counts.items())
+        counts, reference_counts = ngrams(ours, n), ngrams(theirs, n)
+        matches += sum(min(count, reference_counts[gram]) for gram, count in counts.items())
         total += sum(counts.values())
     return matches, total
 

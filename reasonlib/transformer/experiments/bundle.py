@@ -56,12 +56,12 @@ def run_bundle(trial: Trial) -> Measured:
     }
     if trial.scale == "paper" and stopped == "finished":
         command = f"reasonlib run {trial.experiment} --row {trial.row}"
-        made = {
+        provenance = {
             "command": f"{command} --scale paper --seed {trial.seed}",
             "steps": [settings["masked"], settings["both"]],
             **{name: round(value, 4) for name, value in metrics.items()},
         }
-        pretrained.save_encoder(model, words, pretrained.ENCODER, made)
+        pretrained.save_encoder(model, words, pretrained.ENCODER, provenance)
     return Measured(
         metrics=metrics,
         steps_done=sum(item.steps_done for item in histories),
@@ -95,11 +95,11 @@ def report_accuracy(model: Bert, asked: int) -> dict[str, float]:
     """
     words = story_vocabulary()
     stories, pairs = _asked(asked, words)
-    wanted = torch.tensor([words.id_of(story.answer) for story in stories])
+    targets = torch.tensor([words.id_of(story.answer) for story in stories])
     position = pairs.tokens == MASK
     with torch.no_grad():
         guessed = model(pairs).mlm_logits[position].argmax(-1)
-    right = guessed == wanted
+    right = guessed == targets
     metrics = {"reports": float(right.float().mean())}
     for kind in sorted({story.kind for story in stories}):
         chosen = torch.tensor([story.kind == kind for story in stories])
@@ -159,8 +159,8 @@ def head_patterns(model: Bert, asked: int) -> dict[str, float]:
     results = {}
     for name, pattern in patterns.items():
         looking = pattern.any(-1)  # (B, T): tokens that have somewhere to look
-        given = (weights * pattern.unsqueeze(1)).sum(-1)  # (L, B, H, T)
-        share = (given * looking.unsqueeze(1)).sum((1, 3)) / looking.sum()  # (L, H)
+        mass = (weights * pattern.unsqueeze(1)).sum(-1)  # (L, B, H, T)
+        share = (mass * looking.unsqueeze(1)).sum((1, 3)) / looking.sum()  # (L, H)
         results[f"head.{name}"] = float(share.max())
     return results
 

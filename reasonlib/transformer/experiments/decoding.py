@@ -40,17 +40,17 @@ def run_decoding(trial: Trial) -> Measured:
             solved.model, source, width=settings["width"], longest=longest, alpha=settings.get("alpha", 0.0)
         )
     written = [tuple(words.decode(ids)) for ids in decoding.best(answers)]
-    wanted = [max(right := shares(item), key=right.__getitem__) for item in solved.tested.examples]
+    references = [max(right := shares(item), key=right.__getitem__) for item in solved.tested.examples]
     true = [
         shares(item).get(answer, 0.0) for item, answer in zip(solved.tested.examples, written, strict=True)
     ]
-    score = bleu.corpus_bleu(written, wanted)
+    score = bleu.corpus_bleu(written, references)
     return measured(
         solved.history,
         {
             "logprob": float(answers.scores[:, 0].mean()),  # the model's own, nats an answer
             "share": sum(true) / len(true),  # probability of the answer in the simulator
-            "likeliest": sum(a == b for a, b in zip(written, wanted, strict=True)) / len(wanted),
+            "likeliest": sum(a == b for a, b in zip(written, references, strict=True)) / len(references),
             "bleu": score.score,
         },
         details={"loss": [row["loss"] for row in solved.history]},

@@ -105,9 +105,9 @@ def run_fine_tuning(trial: Trial) -> Measured:
     bert = encoder.model
     if not settings["pretrained"]:
         bert = Bert(encoder.model.config, seed=trial.seed)
-    told = question_pairs if settings["at"] == "cls" else cloze_pairs
+    make_pairs = question_pairs if settings["at"] == "cls" else cloze_pairs
     train, tested = (
-        told(labelled_stories(settings[part], seed), words)
+        make_pairs(labelled_stories(settings[part], seed), words)
         for part, seed in (("examples", 1), ("test_size", 2))
     )
     model: Classifier | Cloze = Cloze(bert)
@@ -144,13 +144,13 @@ FINE_TUNING = Experiment(
     name="transformer/fine-tuning",
     title="The bundled encoder and random weights, fine-tuned for as many steps on the same labels",
     rows={
-        f"{name}{'' if at == 'gap' else '-cls'}-{examples}": {
+        f"{name}{'' if position == 'gap' else '-cls'}-{examples}": {
             "pretrained": name == "pre-trained",
-            "at": at,
+            "at": position,
             "examples": examples,
             "lr": TUNED_AT[name == "pre-trained"],
         }
-        for at in ("gap", "cls")
+        for position in ("gap", "cls")
         for examples in LABELS
         for name in ("pre-trained", "from-scratch")
     },

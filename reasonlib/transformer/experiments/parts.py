@@ -91,8 +91,8 @@ def run_positions(trial: Trial) -> Measured:
     )
     beyond = {}
     for length in range(longest + 1, longest + 5):
-        asked = simulate("copy", settings["test_size"], shortest=length, longest=length, seed=3)
-        beyond[f"exact.{length}"] = accuracy(solved.model, encode(asked))["exact"]
+        examples = simulate("copy", settings["test_size"], shortest=length, longest=length, seed=3)
+        beyond[f"exact.{length}"] = accuracy(solved.model, encode(examples))["exact"]
     return measured(
         solved.history,
         {**solved.metrics, **beyond, "exact.beyond": sum(beyond.values()) / len(beyond)},

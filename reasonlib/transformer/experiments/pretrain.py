@@ -134,10 +134,10 @@ def _loss(recipe: PretrainingRecipe, model: Bert, batch: MaskedBatch) -> Tensor:
     total = torch.zeros(())
     encoded = model.encode(batch.pairs)
     if recipe.masked:
-        asked = batch.labels != IGNORED
-        logits = model.guesses(encoded.output[asked])  # (words asked, V)
-        wanted = batch.labels[asked]
-        total = total + functional.cross_entropy(logits, wanted, reduction="sum") / max(1, len(wanted))
+        selected = batch.labels != IGNORED
+        logits = model.guesses(encoded.output[selected])  # (words selected, V)
+        targets = batch.labels[selected]
+        total = total + functional.cross_entropy(logits, targets, reduction="sum") / max(1, len(targets))
     if recipe.following:
         logits = model.follows(model.summary(encoded))
         total = total + functional.cross_entropy(logits, batch.follows)
@@ -194,8 +194,8 @@ def masked_accuracy(
         labels = torch.where(chosen, pairs.tokens, torch.full_like(labels, IGNORED))
         seen = torch.where(chosen, torch.full_like(seen, MASK), pairs.tokens)
     output = model(Pairs(seen, pairs.segments))
-    asked = labels != IGNORED
-    right = output.mlm_logits.argmax(-1)[asked] == labels[asked]
+    selected = labels != IGNORED
+    right = output.mlm_logits.argmax(-1)[selected] == labels[selected]
     follows = torch.tensor([0 if continues else 1 for *_, continues in parts])
     correct_order = output.nsp_logits.argmax(-1) == follows
     model.train(mode)
@@ -236,15 +236,15 @@ def run_pretraining(trial: Trial) -> Measured:
     if before:
         measured = masked_accuracy(bert, texts(-1, stories=400), words)
         metrics |= {f"pre.{name}": value for name, value in measured.items()}
-    learnt = {name: labelled_stories(settings[name], 1) for name in ("few", "many")}
-    asked = labelled_stories(settings["test_size"], 2)
-    gaps = cloze_pairs(asked, words)
+    labelled = {name: labelled_stories(settings[name], 1) for name in ("few", "many")}
+    test_stories = labelled_stories(settings["test_size"], 2)
+    gaps = cloze_pairs(test_stories, words)
     tasks = {
-        "answers": (cloze_pairs(learnt["few"], words), gaps),
-        "answers.many": (cloze_pairs(learnt["many"], words), gaps),
+        "answers": (cloze_pairs(labelled["few"], words), gaps),
+        "answers.many": (cloze_pairs(labelled["many"], words), gaps),
         "statements": (
-            statement_pairs(make_statements(learnt["many"], seed=0), words),
-            statement_pairs(make_statements(asked, seed=1), words),
+            statement_pairs(make_statements(labelled["many"], seed=0), words),
+            statement_pairs(make_statements(test_stories, seed=1), words),
         ),
     }
     for name, (train, tested) in tasks.items():

@@ -274,11 +274,11 @@ def accuracy(model: nn.Module, tested: TaskSet) -> dict[str, float]:
     model.eval()
     logits = _logits(model, tested.ids)
     target = tested.ids.target
-    asked = target != 0
+    scored = target != 0
     right = logits.argmax(-1) == target
-    token = float(right[asked].float().mean())
+    token = float(right[scored].float().mean())
     if isinstance(model, Tagger):
-        exact = float((right | ~asked).all(1).float().mean())
+        exact = float((right | ~scored).all(1).float().mean())
     else:
         written = decoding.greedy(model, tested.ids.source, longest=target.shape[1])  # type: ignore[arg-type]
         exact = float((written.tokens[:, 0] == target).all(1).float().mean())

@@ -11,14 +11,14 @@ def run_tokenising(trial: Trial) -> dict[str, float]:
     """Learn a way to cut words from one part of a text and measure it on the other."""
     settings = trial.settings
     text = tokenizers.news() if trial.data == "news" else tokenizers.stories()
-    train, held = text.train[: settings["words"]], text.held[: settings["words"]]
+    train, held_out = text.train[: settings["words"]], text.held[: settings["words"]]
     if settings["how"] == "characters":
         cutter = tokenizers.characters(train)
     elif settings["how"] == "words":
         cutter = tokenizers.words(train, most=settings.get("most"))
     else:
         cutter = tokenizers.pieces(train, vocabulary=settings["most"])
-    stats = tokenizers.measure(cutter, held)
+    stats = tokenizers.measure(cutter, held_out)
     return {
         "vocabulary": float(stats.vocabulary),
         "length": stats.length,

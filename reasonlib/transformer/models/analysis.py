@@ -205,8 +205,8 @@ def gradient_norms(
     with seeded(seed):
         encoder, last = Encoder(config), nn.Linear(width, classes)
         x = torch.randn(batch, tokens, width)
-        wanted = torch.randint(classes, (batch, tokens))
+        targets = torch.randint(classes, (batch, tokens))
     logits = last(encoder(x).output)
-    nn.functional.cross_entropy(logits.flatten(0, 1), wanted.flatten()).backward()
+    nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten()).backward()
     stack: list[Any] = list(encoder.layers)
     return [float(layer.feed_forward.narrow.weight.grad.norm()) for layer in stack]

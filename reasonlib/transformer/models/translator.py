@@ -65,9 +65,9 @@ class TranslatorConfig:
         for name in ("vocabulary", "longest", "layers", "width", "heads", "hidden"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        for name, known in (("positions", POSITIONS), ("norm", RESIDUALS)):
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}")
+        for name, choices in (("positions", POSITIONS), ("norm", RESIDUALS)):
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}")
 
     @property
     def stack(self) -> TransformerConfig:

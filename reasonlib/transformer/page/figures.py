@@ -34,11 +34,11 @@ def _measured(
 
 
 def _cell(group: records.Group, metric: str, decimals: int) -> str:
-    found = group.summary(metric)
-    if found is None:
+    summary = group.summary(metric)
+    if summary is None:
         return "–"
-    deviation = "" if found.sd is None else f" ± {found.sd:.{decimals}f}"
-    return f"{found.mean:.{decimals}f}{deviation}"
+    deviation = "" if summary.sd is None else f" ± {summary.sd:.{decimals}f}"
+    return f"{summary.mean:.{decimals}f}{deviation}"
 
 
 def table(
@@ -72,8 +72,8 @@ def table(
         if group is None:
             lines.append({"": name, **dict.fromkeys(metrics, "–"), "seeds": 0, "scale": "not run"})
             continue
-        told = {head: _cell(group, metric, decimals) for head, metric in metrics.items()}
-        lines.append({"": name, **told, "seeds": len(group.records), "scale": group.scale})
+        cells = {head: _cell(group, metric, decimals) for head, metric in metrics.items()}
+        lines.append({"": name, **cells, "seeds": len(group.records), "scale": group.scale})
     return pd.DataFrame(lines).set_index("")
 
 
@@ -145,16 +145,16 @@ def solved(
         )
     heads = "".join(f'<th scope="col">{html.escape(task)}</th>' for task in tasks)
     over = results.together(map(results.origin, groups)) or "nothing measured"
-    said = (
+    caption = (
         f"Share of answers with every token right, mean ± standard deviation ({over}); "
         "– where the model has no such part."
     )
     body = (
         f'<div class="rr" style="overflow-x:auto" tabindex="0" role="region" aria-label="Tasks and parts">'
         f'<table class="rr-solved"><thead><tr><th scope="col"></th>{heads}</tr></thead>'
-        f"<tbody>{''.join(lines)}</tbody></table></div><p><small>{said}</small></p>"
+        f"<tbody>{''.join(lines)}</tbody></table></div><p><small>{caption}</small></p>"
     )
-    return plotting.Picture(body, alt=said)
+    return plotting.Picture(body, alt=caption)
 
 
 def few_labels(

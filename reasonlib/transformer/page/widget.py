@@ -32,7 +32,7 @@ class Looker(Form):
     ----------
     picker, text, head, token, result
         The controls.
-    looked
+    inspection
         The last `Inspection`, or None.
     """
 
@@ -46,13 +46,13 @@ class Looker(Form):
         self.encoder = load_encoder() if encoder is None else encoder
         self.following = learnt_following(self.encoder)
         self.texts = tuple(some_texts(pairs=self.following) if texts is None else texts)
-        self.looked: Inspection | None = None
+        self.inspection: Inspection | None = None
         config = self.encoder.model.config
         heads = [(layer, head) for layer in range(config.layers) for head in range(config.heads)]
         wide = widgets.Layout(width="100%", max_width="44rem")
         setting: dict[str, Any] = {"layout": wide, "style": {"description_width": "5rem"}}
         self.picker = widgets.Dropdown(
-            options=[*((item.title, at) for at, item in enumerate(self.texts)), ("Your own text", -1)],
+            options=[*((item.title, index) for index, item in enumerate(self.texts)), ("Your own text", -1)],
             value=0 if self.texts else -1,
             description="Example",
             **setting,
@@ -72,10 +72,10 @@ class Looker(Form):
         self.token.observe(self._show, names="value")
         self._pick()
         self._read()
-        if self.looked is not None:
+        if self.inspection is not None:
             from reasonlib.transformer.page.live.texts import telling_head
 
-            self.head.value = telling_head(self.looked)[:2]
+            self.head.value = telling_head(self.inspection)[:2]
 
     def picked(self) -> "Text | None":
         """Give the text that was picked, as long as nobody has changed it."""
@@ -91,27 +91,27 @@ class Looker(Form):
 
         if self.picker.value >= 0 and self.picked() is None:
             self.picker.value = -1
-        self.looked = None
+        self.inspection = None
         try:
-            looked = inspect_text(self.encoder, *parts(self.text.value))
+            inspection = inspect_text(self.encoder, *parts(self.text.value))
         except UserError as error:
             self.token.options = []
             self.result.value = f"<p>{escape(str(error)[0].upper() + str(error)[1:])}.</p>"
             return
         words = written(self.text.value)
-        self.token.options = [(f"{at + 1} {word}", at) for at, word in enumerate(words)]
-        self.token.value = looked.guesses[0].place if looked.guesses else 1
-        self.looked = looked
+        self.token.options = [(f"{index + 1} {word}", index) for index, word in enumerate(words)]
+        self.token.value = inspection.guesses[0].place if inspection.guesses else 1
+        self.inspection = inspection
         self._show()
 
     def _show(self, change: Any = None) -> None:
-        if self.looked is None or self.token.value is None:
+        if self.inspection is None or self.token.value is None:
             return
         from reasonlib.transformer.page.live.heads import framed
 
         item, (layer, head) = self.picked(), self.head.value
         self.result.value = framed(
-            self.looked,
+            self.inspection,
             self.text.value,
             layer,
             head,

@@ -32,8 +32,8 @@ def check_debiased_cka(answer: Callable[..., Any], seed: int) -> None:
     unbiased = hsic_of_kernels(first, second, debiased=True)
     plain_below = (hsic_of_kernels(first, first) * hsic_of_kernels(second, second)).sqrt()
 
-    def ratio(measure: Callable[[Tensor, Tensor], Tensor], one: Tensor, other: Tensor) -> Tensor:
-        return measure(one, other) / (measure(one, one) * measure(other, other)).sqrt()
+    def ratio(measure: Callable[[Tensor, Tensor], Tensor], a: Tensor, b: Tensor) -> Tensor:
+        return measure(a, b) / (measure(a, a) * measure(b, b)).sqrt()
 
     expect_close(
         answer(x.clone(), y.clone()),
@@ -46,7 +46,7 @@ def check_debiased_cka(answer: Callable[..., Any], seed: int) -> None:
                 hsic_of_kernels, *hollow
             ),
             "the sum of products alone is not centred: add the two other terms": ratio(
-                lambda one, other: (one * other).sum(), *hollow
+                lambda a, b: (a * b).sum(), *hollow
             ),
             "this is HSIC: divide by the root of the product of the two others": unbiased,
         },
@@ -139,6 +139,6 @@ def check_break_svcca(answer: Callable[..., Any]) -> None:
         float(values[-1]) > 0 and float(values[0] / values[-1]) < 1000.1,
         "the map loses a direction: keep the largest singular value within 1,000 times the smallest",
     )
-    before, after = (float(svcca(one, y).mean()) for one in (x, x @ matrix))
+    before, after = (float(svcca(features, y).mean()) for features in (x, x @ matrix))
     expect(before >= 0.95, f"SVCCA of x and y is {before:.3f}; before the map it must be at least 0.95")
     expect(after <= 0.2, f"after the map SVCCA is still {after:.3f}; the first step keeps what x and y share")

@@ -34,7 +34,7 @@ def check_head_similarity(answer: Callable[..., Any], seed: int) -> None:
     outputs = torch.randn(4, 12, 5, dtype=torch.float64, generator=draw)
     outputs[1] += outputs[0]
     outputs[3] += 2 * outputs[2]
-    pairs = torch.tensor([[float(cka(one, other)) for other in outputs] for one in outputs])
+    pairs = torch.tensor([[float(cka(head, other)) for other in outputs] for head in outputs])
     mean = head_similarity(outputs)
     expect_close(
         answer(outputs.clone()),
@@ -57,8 +57,8 @@ def check_head_similarity(answer: Callable[..., Any], seed: int) -> None:
 def cka_of_weights(first: Tensor, second: Tensor, covariance: Tensor) -> Tensor:
     """Return linear CKA of two linear maps of the same inputs, from weights and the inputs' covariance."""
 
-    def size(one: Tensor, other: Tensor) -> Tensor:
-        return (one.mT @ covariance @ other).norm()
+    def size(left: Tensor, right: Tensor) -> Tensor:
+        return (left.mT @ covariance @ right).norm()
 
     return size(first, second) ** 2 / (size(first, first) * size(second, second))
 

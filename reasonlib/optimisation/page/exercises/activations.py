@@ -69,18 +69,18 @@ def check_swish_slope(answer: Callable[..., Any], seed: int) -> None:
     """
     x = torch.cat([3 * drawn(40, 12, seed), torch.tensor([0.0, 200.0, -200.0], dtype=DOUBLE)])
     s = sigmoid(x)
-    got, single = torch.as_tensor(answer(x.clone())), torch.as_tensor(answer(x.float()))
+    result, single = torch.as_tensor(answer(x.clone())), torch.as_tensor(answer(x.float()))
     expect(
-        not got.requires_grad and not AUTOMATIC.search(_code(answer)),
+        not result.requires_grad and not AUTOMATIC.search(_code(answer)),
         "without automatic differentiation: derive it with a pencil",
     )
-    for values in (got, single):
+    for values in (result, single):
         expect(
             bool(values.isfinite().all()),
             "not a number at x = -200 or 200: torch.exp overflows there, torch.sigmoid does not",
         )
     expect_close(
-        got,
+        result,
         s + x * s * (1 - s),
         "the slopes are not right",
         wrong={
@@ -124,25 +124,25 @@ def check_gain(answer: Callable[..., Any], seed: int) -> None:
     z, weight = _standard_normal()
     size, shift = between(0.5, 2.0, 15, seed), between(-0.5, 0.5, 16, seed)
     activations = {"the ReLU": relu, "tanh": tanh, "the sigmoid": sigmoid, "softplus": softplus}
-    got, square, mean = [], [], []
+    gains, square, mean = [], [], []
     for shape in activations.values():
         f = _of_scaled(shape, size, shift)
-        got.append(float(answer(f)))
+        gains.append(float(answer(f)))
         square.append(float((f(z) ** 2 * weight).sum()))
         mean.append(float((f(z) * weight).sum()))
     hints = {
         "that is the mean square itself: the gain is one over its root": square,
-        "take the root: a gain multiplies the signal, not its square": [1 / one for one in square],
+        "take the root: a gain multiplies the signal, not its square": [1 / moment for moment in square],
         "the mean counts too: use the mean square, not the variance": [
-            (one - other**2) ** -0.5 for one, other in zip(square, mean, strict=True)
+            (moment - average**2) ** -0.5 for moment, average in zip(square, mean, strict=True)
         ],
     }
     for hint, values in hints.items():
-        expect(max(abs(one / value - 1) for one, value in zip(got, values, strict=True)) > 0.01, hint)
-    for name, one, value in zip(activations, got, square, strict=True):
+        expect(max(abs(ours / value - 1) for ours, value in zip(gains, values, strict=True)) > 0.01, hint)
+    for name, gain, value in zip(activations, gains, square, strict=True):
         expect(
-            abs(one * value**0.5 - 1) < 0.01,
-            f"the gain of f(z), {name} of {size:.2f} z {shift:+.2f}, is not {one:.3f}: integrate over z",
+            abs(gain * value**0.5 - 1) < 0.01,
+            f"the gain of f(z), {name} of {size:.2f} z {shift:+.2f}, is not {gain:.3f}: integrate over z",
         )
 
 
@@ -162,9 +162,9 @@ def check_balanced(answer: Callable[..., Any], seed: int) -> None:
     z, weight = _standard_normal()
     for name, shape in (("the ReLU", relu), ("softplus", softplus), ("ELU", elu), ("swish", swish)):
         f = _of_scaled(shape, size, shift)
-        made = answer(f)
-        expect(callable(made), "return a function of a tensor, such as lambda x: ...")
-        value = torch.as_tensor(made(z.clone()))
+        activation = answer(f)
+        expect(callable(activation), "return a function of a tensor, such as lambda x: ...")
+        value = torch.as_tensor(activation(z.clone()))
         expect(value.shape == z.shape, "the new activation works element by element, as f does")
         mean = float((value * weight).sum())
         spread = float(((value - mean) ** 2 * weight).sum())

@@ -22,7 +22,7 @@ __all__ = [
 
 
 def expect_step(
-    got: Any,
+    result: Any,
     point: Tensor,
     velocity: Tensor,
     *,
@@ -30,10 +30,13 @@ def expect_step(
     wrong_point: Mapping[str, Tensor],
 ) -> None:
     """Expect the point less the new velocity, and this velocity; wrong ones come with what they give away."""
-    expect(isinstance(got, (tuple, list)) and len(got) == 2, "return two things, the point and the velocity")
+    expect(
+        isinstance(result, (tuple, list)) and len(result) == 2,
+        "return two things, the point and the velocity",
+    )
     for part, right, name, wrong in (
-        (got[1], velocity, "the velocity", wrong_velocity),
-        (got[0], point - velocity, "the point", wrong_point),
+        (result[1], velocity, "the velocity", wrong_velocity),
+        (result[0], point - velocity, "the point", wrong_point),
     ):
         expect_close(torch.as_tensor(part), right, f"{name} is not right", wrong=wrong, what=name)
 
@@ -89,8 +92,8 @@ def check_look_ahead(answer: Callable[..., Any], seed: int) -> None:
     velocity = torch.tensor([-0.3, 0.2], dtype=DOUBLE) + 0.05 * drawn(2, 27, seed)
     rate, keep = between(0.01, 0.03, 28, seed), between(0.7, 0.9, 29, seed)
 
-    def moved(place: Tensor) -> Tensor:
-        return keep * velocity + rate * ground.gradient(place)
+    def moved(position: Tensor) -> Tensor:
+        return keep * velocity + rate * ground.gradient(position)
 
     right = moved(point - keep * velocity)
     expect_step(
@@ -135,41 +138,41 @@ def check_adam_step(answer: Callable[..., Any], seed: int) -> None:
             mean, squares = mean.clone(), squares.clone()
             mean[3], squares[3] = 2e-8, 9e-16
         rate = between(0.02, 0.5, 35 + time, seed)
-        got = answer(point.clone(), mean.clone(), squares.clone(), time, slope.clone(), rate)
+        result = answer(point.clone(), mean.clone(), squares.clone(), time, slope.clone(), rate)
         expect(
-            isinstance(got, (tuple, list)) and len(got) == 3,
+            isinstance(result, (tuple, list)) and len(result) == 3,
             "return three things: the point, the mean and the squares",
         )
-        one, two = 0.9 * mean + 0.1 * slope, 0.999 * squares + 0.001 * slope**2
+        new_mean, new_squares = 0.9 * mean + 0.1 * slope, 0.999 * squares + 0.001 * slope**2
         here = f"at time {time}"
         expect_close(
-            torch.as_tensor(got[1]),
-            one,
+            torch.as_tensor(result[1]),
+            new_mean,
             f"the mean is not right {here}",
             wrong={
                 "add a tenth of the slope, not all of it": 0.9 * mean + slope,
                 "keep the mean as it is and correct a copy: the correction is not part of the average": (
-                    one / (1 - 0.9**time)
+                    new_mean / (1 - 0.9**time)
                 ),
             },
             what="the mean",
         )
         expect_close(
-            torch.as_tensor(got[2]),
-            two,
+            torch.as_tensor(result[2]),
+            new_squares,
             f"the squares are not right {here}",
             wrong={
                 "average the slope's square, not the slope": 0.999 * squares + 0.001 * slope,
-                "keep the average as it is and correct a copy": two / (1 - 0.999**time),
+                "keep the average as it is and correct a copy": new_squares / (1 - 0.999**time),
             },
             what="the squares",
         )
-        new = torch.as_tensor(got[0])
+        new = torch.as_tensor(result[0])
         expect(
             bool(new.isfinite().all()),
             "not a number where the slope is zero: epsilon is added to the denominator",
         )
-        _check_step_of_adam(new - point, one, two, time=time, rate=rate)
+        _check_step_of_adam(new - point, new_mean, new_squares, time=time, rate=rate)
 
 
 def _check_step_of_adam(step: Tensor, mean: Tensor, squares: Tensor, *, time: int, rate: float) -> None:
@@ -253,18 +256,18 @@ def check_own_descent(answer: Callable[..., Any], seed: int) -> None:
     """
     for case, name in enumerate(("ravine", "beale", "rosenbrock")):
         surface = _moved(SURFACES[name], drawn(2, 41 + case, seed))
-        made = answer()
+        optimiser = answer()
         for method in ("look", "step"):
-            expect(callable(getattr(made, method, None)), f"the optimiser needs a method {method!r}")
-        path = minimise(surface, made, steps=STEPS)
+            expect(callable(getattr(optimiser, method, None)), f"the optimiser needs a method {method!r}")
+        path = minimise(surface, optimiser, steps=STEPS)
         end = float(path.values[-1])
         expect(
             math.isfinite(end) and end < 10 * float(path.values[0]),
             f"on the {name} surface it flies off: the rate is too high for the steepest place",
         )
-        again = minimise(surface, answer(), steps=STEPS)
+        repeated = minimise(surface, answer(), steps=STEPS)
         expect(
-            bool(torch.equal(path.points, again.points)),
+            bool(torch.equal(path.points, repeated.points)),
             "a second fresh optimiser walks another way: own_descent() must return a new one each time",
         )
         expect(

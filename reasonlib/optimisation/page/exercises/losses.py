@@ -96,18 +96,18 @@ def check_stable_log_loss(answer: Callable[..., Any], seed: int) -> None:
     target = torch.cat(
         [(drawn(40, 5, seed) > 0).to(DOUBLE), torch.tensor([1.0, 1.0, 1.0, 0, 0], dtype=DOUBLE)]
     )
-    got = torch.as_tensor(answer(logit.clone(), target.clone())).to(DOUBLE)
+    result = torch.as_tensor(answer(logit.clone(), target.clone())).to(DOUBLE)
     right = losses.log_loss(logit, target, reduction="none")
-    expect(got.shape == right.shape, f"return a loss for each of the {len(right)} logits")
+    expect(result.shape == right.shape, f"return a loss for each of the {len(right)} logits")
     expect(
-        bool(got.isfinite().all()),
+        bool(result.isfinite().all()),
         "a loss is infinite or not a number: for a large logit the probability rounds to zero or one, and "
         "its logarithm cannot be taken any more",
     )
     large = logit.abs() == 1e4
     expect(
-        not torch.allclose(got[~large], right[~large], rtol=1e-5, atol=1e-5)
-        or torch.allclose(got[large], right[large], rtol=1e-5, atol=1e-5),
+        not torch.allclose(result[~large], right[~large], rtol=1e-5, atol=1e-5)
+        or torch.allclose(result[large], right[large], rtol=1e-5, atol=1e-5),
         "small logits are right, large ones are not: a large logit of the wrong sign costs as much as its "
         "size, 10,000; did you clip a logit, or put a small number inside a logarithm?",
     )
@@ -120,7 +120,7 @@ def check_stable_log_loss(answer: Callable[..., Any], seed: int) -> None:
         ),
         "a loss is positive: turn the sign round": -right,
     }
-    expect_close(got, right, "the losses are not right", wrong=wrong, what="the losses")
+    expect_close(result, right, "the losses are not right", wrong=wrong, what="the losses")
 
 
 @exercise(
@@ -136,17 +136,17 @@ def check_best_constants(answer: Callable[..., Any], seed: int) -> None:
     """
     for count in (101, 29):  # of 29 the minimiser is the 27th, where the nearest to nine tenths is the 26th
         targets = torch.exp(drawn(count, 6, seed))
-        got = answer(targets.clone())
-        expect(isinstance(got, dict), "return a dictionary such as {'mse': 1.5, ...}")
+        result = answer(targets.clone())
+        expect(isinstance(result, dict), "return a dictionary such as {'mse': 1.5, ...}")
         right = {
             "mse": targets.mean(),
             "mae": targets.median(),
             "quantile-0.9": targets.quantile(0.9, interpolation="higher"),
         }
         for name, value in right.items():
-            expect(name in got, f"the dictionary lacks {name!r}")
+            expect(name in result, f"the dictionary lacks {name!r}")
             expect_close(
-                torch.as_tensor(got[name], dtype=DOUBLE),
+                torch.as_tensor(result[name], dtype=DOUBLE),
                 value,
                 f"another number has a lower mean loss for {name}",
                 wrong={
@@ -188,16 +188,16 @@ def check_robust_line(answer: Callable[..., Any], seed: int) -> None:
         corrupt = drawn(200, case + 50, seed).argsort()[:60]
         side = 1 if case != 8 else -1
         targets[corrupt] += side * (8 + 2 * drawn(60, case + 40, seed).abs())
-        got = answer(inputs.clone(), targets.clone())
+        result = answer(inputs.clone(), targets.clone())
         expect(
-            got.shape == (2,)
-            if isinstance(got, (Tensor, np.ndarray))
-            else isinstance(got, (tuple, list)) and len(got) == 2,
+            result.shape == (2,)
+            if isinstance(result, (Tensor, np.ndarray))
+            else isinstance(result, (tuple, list)) and len(result) == 2,
             "return two numbers, the slope and the offset",
         )
-        wrong = max(abs(float(got[0]) - slope), abs(float(got[1]) - offset))
+        wrong = max(abs(float(result[0]) - slope), abs(float(result[1]) - offset))
         expect(math.isfinite(wrong), "the slope and the offset must be numbers")
-        swapped = max(abs(float(got[1]) - slope), abs(float(got[0]) - offset))
+        swapped = max(abs(float(result[1]) - slope), abs(float(result[0]) - offset))
         expect(wrong < 0.1 or swapped >= 0.1, "the slope comes first, then the offset")
         expect(
             wrong < 2.0,

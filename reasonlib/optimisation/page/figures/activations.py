@@ -17,14 +17,14 @@ def activation(*names: str, across: tuple[float, float] = (-6, 6), caption: str 
     """Draw activations by name with their derivatives, such as figures 2.13 to 2.15."""
     for name in names:
         if name not in activations.ACTIVATIONS:
-            known = ", ".join(activations.ACTIVATIONS)
-            raise ValueError(f"name must be one of {known}, got {name!r}")
-    at = torch.linspace(*across, 401, dtype=torch.float64).requires_grad_()
-    said = []
+            choices = ", ".join(activations.ACTIVATIONS)
+            raise ValueError(f"name must be one of {choices}, got {name!r}")
+    x = torch.linspace(*across, 401, dtype=torch.float64).requires_grad_()
+    descriptions = []
     for name in names:
-        value = activations.ACTIVATIONS[name](at)
-        (slope,) = torch.autograd.grad(value.sum(), at)
-        said.append(
+        value = activations.ACTIVATIONS[name](x)
+        (slope,) = torch.autograd.grad(value.sum(), x)
+        descriptions.append(
             f"{name} runs from {float(value.min().detach()):.2f} to {float(value.max().detach()):.2f}, its "
             f"derivative from {float(slope.min()):.2f} to {float(slope.max()):.2f}."
         )
@@ -34,7 +34,7 @@ def activation(*names: str, across: tuple[float, float] = (-6, 6), caption: str 
         x="input of the unit",
         y="output",
         slopes=True,
-        alt=" ".join(said),
+        alt=" ".join(descriptions),
         caption=caption,
     )
 
@@ -70,17 +70,17 @@ def layer_means() -> Picture:
 
 def gradient_flow(norms: Mapping[str, Sequence[float]]) -> Picture:
     """Draw the length of the gradient at each layer of deep stacks, last layer left, on a log scale."""
-    said = []
+    descriptions = []
     with plotting.theme():
         drawing, axes = plotting.figure(height=2.9)
         for (name, values), colour, dash in zip(norms.items(), PALETTE, DASHES, strict=False):
             relative = np.maximum(np.array(values, dtype=float) / values[-1], 1e-16)
             axes.plot(range(len(values), 0, -1), relative[::-1], color=colour, linestyle=dash, label=name)
-            said.append(f"{name}: {relative[0]:.1g} of it reaches the first layer.")
+            descriptions.append(f"{name}: {relative[0]:.1g} of it reaches the first layer.")
         axes.set_yscale("log")
         axes.invert_xaxis()
         axes.set_xlabel("layer, from the last down to the first")
         axes.set_title("gradient, relative to the last layer", fontsize=10)
         legend(drawing, list(norms))
-    drawing.set_label(" ".join(said))
+    drawing.set_label(" ".join(descriptions))
     return plotting.show(drawing, alt="Length of the gradient, layer by layer.")

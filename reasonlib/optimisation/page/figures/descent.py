@@ -40,7 +40,7 @@ def contour(
         The most steps of a walk to draw; -1 for all.
     """
     x, y, height = surface.grid(101)
-    said = []
+    descriptions = []
     (left, right), (bottom, top) = surface.box
     with plotting.theme():
         drawing, axes = plotting.figure(height=3.4)
@@ -52,8 +52,8 @@ def contour(
             points = points[torch.isfinite(points).all(-1)].clamp(-1e3, 1e3)
             axes.plot(points[:, 0], points[:, 1], color=colour, linestyle=dash, label=name, linewidth=1.6)
             axes.plot(points[-1, 0], points[-1, 1], "o", color=colour, markersize=5)
-            at = f"({float(points[-1, 0]):.2f}, {float(points[-1, 1]):.2f})"
-            said.append(f"{name} ends at {at} after {len(points) - 1} steps.")
+            end = f"({float(points[-1, 0]):.2f}, {float(points[-1, 1]):.2f})"
+            descriptions.append(f"{name} ends at {end} after {len(points) - 1} steps.")
         start = next(iter(paths.values())).points[0] if paths else None
         if start is not None:
             axes.plot(start[0], start[1], "s", color=INK, markersize=5)
@@ -64,7 +64,7 @@ def contour(
         axes.grid(visible=False)
         if paths:
             legend(drawing, list(paths))
-    drawing.set_label(" ".join(said))
+    drawing.set_label(" ".join(descriptions))
     return plotting.show(drawing, alt=alt, caption=caption)
 
 
@@ -104,7 +104,7 @@ def descents(
     ground = SURFACES[surface] if isinstance(surface, str) else surface
     return contour(
         ground,
-        {name: minimise(ground, one, steps=steps) for name, one in optimisers.items()},
+        {name: minimise(ground, optimiser, steps=steps) for name, optimiser in optimisers.items()},
         alt=alt,
         **show,
     )
@@ -125,16 +125,16 @@ def nesterov(momentum: float = 0.9) -> Picture:
     """Figure 2.21: one step of momentum and of Nesterov's variant from the same place and velocity."""
     ground = ravine(6.0)
     rate = 0.15
-    one = Nesterov(rate=rate, momentum=momentum)
+    optimiser = Nesterov(rate=rate, momentum=momentum)
     here = torch.tensor([-2.2, 0.75], dtype=torch.float64)
-    one.velocity = torch.tensor([-0.75, 0.85], dtype=torch.float64)  # it has come from the upper left
-    ahead = one.look(here)
-    plain = here - (momentum * one.velocity + rate * ground.gradient(here))
-    looked = one.step(here, ground.gradient(ahead))
+    optimiser.velocity = torch.tensor([-0.75, 0.85], dtype=torch.float64)  # it has come from the upper left
+    ahead = optimiser.look(here)
+    plain = here - (momentum * optimiser.velocity + rate * ground.gradient(here))
+    nesterov_end = optimiser.step(here, ground.gradient(ahead))
     arrows = {
         "velocity": (here, ahead, COLOURS["olive"], "-"),
-        "gradient there": (ahead, looked, COLOURS["orange"], "-"),
-        "Nesterov": (here, looked, COLOURS["green"], DASHES[1]),
+        "gradient there": (ahead, nesterov_end, COLOURS["orange"], "-"),
+        "Nesterov": (here, nesterov_end, COLOURS["green"], DASHES[1]),
         "momentum": (here, plain, COLOURS["blue"], DASHES[2]),
     }
     x = torch.linspace(-3, 1, 101, dtype=torch.float64)
@@ -154,7 +154,7 @@ def nesterov(momentum: float = 0.9) -> Picture:
     return plotting.show(
         drawing,
         alt=f"From the same point and velocity, momentum lands at height {float(ground.value(plain)):.2f}, "
-        f"Nesterov's step at {float(ground.value(looked)):.2f}: the slope at the end of the kept step "
+        f"Nesterov's step at {float(ground.value(nesterov_end)):.2f}: the slope at the end of the kept step "
         "already points back",
         caption="Nesterov's step: first the velocity, then the gradient computed there "
         "(the source's figure 2.21).",
@@ -175,17 +175,17 @@ def race(surface: Surface | str, optimisers: Mapping[str, Any], *, steps: int) -
 
 def fading(rates: Mapping[str, Sequence[float]], *, every: float = 1.0) -> Picture:
     """Draw how the rates that adaptive optimisers give their weights change, on log scales."""
-    said = []
+    descriptions = []
     with plotting.theme():
         drawing, axes = plotting.figure(height=2.7)
         for (name, values), colour, dash in zip(rates.items(), PALETTE, DASHES, strict=False):
             level = np.array(values, dtype=float) / values[0]
             axes.plot(every * np.arange(1, len(level) + 1), level, color=colour, linestyle=dash, label=name)
-            said.append(f"{name}: {level[-1]:.2g} of the first rate is left.")
+            descriptions.append(f"{name}: {level[-1]:.2g} of the first rate is left.")
         axes.set_yscale("log")
         axes.set_xscale("log")
         axes.set_xlabel("step")
         axes.set_title("rate of a weight, relative to the first step's", fontsize=10)
         legend(drawing, list(rates))
-    drawing.set_label(" ".join(said))
+    drawing.set_label(" ".join(descriptions))
     return plotting.show(drawing, alt="How the rates of single weights fall.")

@@ -48,19 +48,19 @@ def curves(
     """
     if not 1 <= len(functions) <= len(PALETTE):
         raise ValueError(f"functions must be 1 to {len(PALETTE)} to stay apart, got {len(functions)}")
-    at = torch.linspace(*across, points, dtype=torch.float64)
+    inputs = torch.linspace(*across, points, dtype=torch.float64)
     with plotting.theme():
         drawing, grid = plotting.figure(
             height=4.2 if slopes else 2.7, rows=2 if slopes else 1, sharex=True, squeeze=False
         )
         axes, below = grid[0, 0], grid[-1, 0]
         for (label, function), colour, dash in zip(functions.items(), PALETTE, DASHES, strict=False):
-            place = at.clone().requires_grad_()
-            value = function(place)
-            axes.plot(at, value.detach(), color=colour, linestyle=dash, label=label or None)
+            leaf = inputs.clone().requires_grad_()
+            value = function(leaf)
+            axes.plot(inputs, value.detach(), color=colour, linestyle=dash, label=label or None)
             if slopes:
-                (slope,) = torch.autograd.grad(value.sum(), place)
-                below.plot(at, slope, color=colour, linestyle=dash)
+                (slope,) = torch.autograd.grad(value.sum(), leaf)
+                below.plot(inputs, slope, color=colour, linestyle=dash)
         axes.set_title(y, fontsize=10)
         below.set_xlabel(x)
         if abs(across[1] - across[0]) > 1000:  # long numbers need room

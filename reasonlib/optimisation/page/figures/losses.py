@@ -79,7 +79,7 @@ def focal_shares(*, epochs: int = 3, seed: int = 0) -> Picture:
     )
     with torch.no_grad():
         logits = model(train.inputs)[:, 0]
-    said = []
+    descriptions = []
     with plotting.theme():
         drawing, both = plotting.figure(height=2.9, columns=2, sharey=True)
         for axes, name, kind in zip(both, ("eights (rare)", "others (common)"), (1, 0), strict=True):
@@ -90,7 +90,7 @@ def focal_shares(*, epochs: int = 3, seed: int = 0) -> Picture:
                 axes.plot(
                     np.linspace(0, 1, len(share)), share, color=colour, linestyle=dash, label=f"γ = {gamma:g}"
                 )
-                said.append(
+                descriptions.append(
                     f"{name}, γ = {gamma:g}: the hardest tenth carries "
                     f"{100 - 100 * float(share[int(0.9 * len(share)) - 1]):.0f} % of the loss."
                 )
@@ -98,7 +98,7 @@ def focal_shares(*, epochs: int = 3, seed: int = 0) -> Picture:
             axes.set_xlabel("share of examples")
         handles = both[0].get_legend_handles_labels()
         drawing.legend(*handles, loc="outside upper left", ncols=2, handlelength=2.6)
-    drawing.set_label(" ".join(said))
+    drawing.set_label(" ".join(descriptions))
     return plotting.show(
         drawing,
         alt="Share of the whole loss against share of examples, easiest first.",
@@ -226,17 +226,17 @@ def regression() -> Picture:
 def line_fits(inputs: Tensor, targets: Tensor, fits: Mapping[str, Fit]) -> Picture:
     """Draw points of one input (B, 1) and lines fitted to them by several losses."""
     ends = torch.stack([inputs.min(0).values, inputs.max(0).values])
-    said = []
+    descriptions = []
     with plotting.theme():
         drawing, axes = plotting.figure(height=2.8)
         axes.plot(inputs[:, 0], targets, "o", color=INK, markersize=3, linestyle="none", alpha=0.7)
         for (label, fit), colour, dash in zip(fits.items(), PALETTE, DASHES, strict=False):
             axes.plot(ends[:, 0], fit(ends), color=colour, linestyle=dash, label=label, linewidth=2.2)
-            said.append(f"{label}: slope {float(fit.slope[0]):.2f}.")
+            descriptions.append(f"{label}: slope {float(fit.slope[0]):.2f}.")
         axes.set_xlabel("input")
         axes.set_title("target", fontsize=10)
         legend(drawing, list(fits))
-    drawing.set_label(" ".join(said))
+    drawing.set_label(" ".join(descriptions))
     return plotting.show(drawing, alt="Points with a few outliers, and a line for each loss.")
 
 

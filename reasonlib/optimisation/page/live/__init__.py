@@ -43,13 +43,13 @@ def race(**changes: Mapping[str, Any]) -> Picture:
         If there is no such surface, or it has no such setting.
     """
     tracks = {key: asdict(track) for key, track in TRACKS.items()}
-    for key, one in changes.items():
+    for key, settings in changes.items():
         if key not in tracks:
             raise ValueError(f"the surface must be one of {', '.join(tracks)}, got {key!r}")
-        for name in one:
+        for name in settings:
             if name not in tracks[key]:
                 raise ValueError(f"a track has {', '.join(tracks[key])}, got {name!r}")
-        tracks[key] |= one
+        tracks[key] |= settings
     return _figure(
         "race",
         ("optimisers.js", "race.js"),
@@ -74,7 +74,7 @@ def losses() -> Picture:
 
 def saturation() -> Picture:
     """Watch activations and gradients pass through a deep stack, layer by layer, while it learns."""
-    tries = {key: {"title": one.title, "settings": one.settings} for key, one in TRIES.items()}
+    tries = {key: {"title": preset.title, "settings": preset.settings} for key, preset in TRIES.items()}
     config = TRIES["travels"].config
     return _figure(
         "saturation",

@@ -41,8 +41,8 @@ def fit_line(name: str, points: Tensor, **settings: float) -> tuple[float, float
     nothing moves.
     """
     if name not in REGRESSION or name == "mbe":
-        known = ", ".join(one for one in REGRESSION if one != "mbe")
-        raise ValueError(f"name must be one of {known}, got {name!r}")
+        choices = ", ".join(key for key in REGRESSION if key != "mbe")
+        raise ValueError(f"name must be one of {choices}, got {name!r}")
     points = points.double()
     if len(points) < 2 or bool((points[:, 0] == points[0, 0]).all()):
         raise ValueError("points must hold at least two with different x")

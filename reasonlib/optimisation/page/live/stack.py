@@ -168,12 +168,12 @@ class Stack:
         """Pass all points forward and the gradient back; learn from it if asked to."""
         x, truth = points()
         parameters = [tensor.requires_grad_(True) for tensor in (*self.weights, *self.biases)]
-        sums, activations, at = [], [], x
+        sums, activations, hidden = [], [], x
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
-            sums.append(at @ weight.T + bias)
-            at = ACTIVATIONS[self.config.activation](sums[-1])
-            activations.append(at)
-        score = (at @ self.weights[-1].T + self.biases[-1])[:, 0]
+            sums.append(hidden @ weight.T + bias)
+            hidden = ACTIVATIONS[self.config.activation](sums[-1])
+            activations.append(hidden)
+        score = (hidden @ self.weights[-1].T + self.biases[-1])[:, 0]
         loss = log_loss(score, truth)
         gradients = torch.autograd.grad(loss, parameters)
         slopes = torch.stack([self._slope(z) for z in sums])

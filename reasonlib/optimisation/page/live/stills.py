@@ -22,7 +22,7 @@ def race(track: Track, surface: Surface, *, steps: int | None = None) -> Picture
     height = surface.value(torch.from_numpy(np.stack([x, y], -1))).numpy()
     level = np.log1p(track.bend * (height - height.min())) if track.bend else height
     steps = track.steps if steps is None else steps
-    said = [f"Six optimisers from one point on a surface ({surface.title}), {steps} steps each."]
+    descriptions = [f"Six optimisers from one point on a surface ({surface.title}), {steps} steps each."]
     with theme():
         drawing, axes = figure(height=3.5)
         axes.contour(x, y, level, 9, colors=INK, linewidths=0.5, linestyles="solid")
@@ -33,11 +33,11 @@ def race(track: Track, surface: Surface, *, steps: int | None = None) -> Picture
             seen = points[: len(points) if inside.all() else int(np.argmin(inside.all(1))) + 1]
             axes.plot(*seen[:60].T, color=colour, linestyle=dash, linewidth=1.5)
             axes.plot(*seen[-1], color=colour, marker=marker, linestyle="none", label=name)
-            said.append(f"{name[0].upper()}{name[1:]} ends with a loss of {losses[-1]:.2g}.")
+            descriptions.append(f"{name[0].upper()}{name[1:]} ends with a loss of {losses[-1]:.2g}.")
         axes.set(xlim=(left, right), ylim=(bottom, top))
         axes.grid(False)
         drawing.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    return show(drawing, alt=" ".join(said))
+    return show(drawing, alt=" ".join(descriptions))
 
 
 def losses(target: float = 0.0) -> Picture:
@@ -46,21 +46,21 @@ def losses(target: float = 0.0) -> Picture:
     truth = torch.full_like(prediction, target)
     p = torch.linspace(0.01, 0.99, 81, dtype=torch.float64)
     yes = torch.ones_like(p)
-    one = {
+    regression = {
         "squared": mse(prediction, truth, reduction="none"),
         "absolute": mae(prediction, truth, reduction="none"),
         "Huber": huber(prediction, truth, reduction="none"),
         "log-cosh": log_cosh(prediction, truth, reduction="none"),
         "quantile": quantile(prediction, truth, gamma=0.9, reduction="none"),
     }
-    other = {
+    classification = {
         "log loss": log_loss(p.logit(), yes, reduction="none"),
         "focal": focal(p.logit(), yes, reduction="none"),
         "hinge": hinge(p.logit(), yes, reduction="none"),
     }
     with theme():
         drawing, (left, right) = figure(height=3.4, columns=2)
-        for axes, x, lines in ((left, prediction, one), (right, p, other)):
+        for axes, x, lines in ((left, prediction, regression), (right, p, classification)):
             for (name, values), colour, dash in zip(lines.items(), COLOURS.values(), DASHES, strict=False):
                 axes.plot(x, values, color=colour, linestyle=dash, linewidth=1.5, label=name)
             axes.set(ylim=(0, 5))
@@ -86,7 +86,7 @@ def saturation(config: StackConfig, steps: int = 150) -> Picture:
 def layers(passes: Mapping[str, Pass], config: StackConfig) -> Picture:
     """Draw the saturation and the gradient of every layer, for up to six passes by name."""
     places = np.arange(1, config.depth + 1)
-    said = [f"A stack of {config.depth} {config.activation} layers."]
+    descriptions = [f"A stack of {config.depth} {config.activation} layers."]
     with theme():
         drawing, (left, right) = figure(height=2.7, columns=2)
         for (name, seen), colour, dash, marker in zip(
@@ -97,7 +97,7 @@ def layers(passes: Mapping[str, Pass], config: StackConfig) -> Picture:
             right.semilogy(places, seen.gradients.clamp(min=1e-30).numpy(), **look)
             for layer in (0, config.depth - 1):
                 share, gradient = 100 * float(seen.saturated[layer]), float(seen.gradients[layer])
-                said.append(
+                descriptions.append(
                     f"At {name}, layer {layer + 1} has {share:.0f} % of its slopes saturated and "
                     f"a gradient of {gradient:.1e}."
                 )
@@ -108,4 +108,4 @@ def layers(passes: Mapping[str, Pass], config: StackConfig) -> Picture:
             axes.set_xlabel("layer")
             axes.set_xticks(places[:: 1 if config.depth <= 8 else 2])
         drawing.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    return show(drawing, alt=" ".join(said))
+    return show(drawing, alt=" ".join(descriptions))

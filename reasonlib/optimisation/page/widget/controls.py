@@ -72,9 +72,9 @@ def powers(name: str, low: float, high: float, value: float = 0.1) -> Any:
 
 def table_html(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """Write a table as HTML."""
-    top = "".join(f'<th scope="col">{escape(one)}</th>' for one in head)
+    top = "".join(f'<th scope="col">{escape(heading)}</th>' for heading in head)
     body = "".join(
-        "<tr>" + "".join(f"<td style='padding:.1rem .6rem'>{escape(one)}</td>" for one in row) + "</tr>"
+        "<tr>" + "".join(f"<td style='padding:.1rem .6rem'>{escape(cell)}</td>" for cell in row) + "</tr>"
         for row in rows
     )
     return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"

@@ -93,7 +93,7 @@ class Losses(controls.Controlled):
         self.result.value = table + note + self._picture(points)._repr_html_()
 
     def _picture(self, points: torch.Tensor) -> Picture:
-        said = []
+        descriptions = []
         with theme():
             drawing, axes = figure()
             axes.plot(*points.T.numpy(), "o", color=COLOURS["olive"])
@@ -101,14 +101,14 @@ class Losses(controls.Controlled):
                 self.lines.items(), COLOURS.values(), DASHES, strict=False
             ):
                 axes.plot([0, 10], [height, height + 10 * slope], color=colour, linestyle=dash, label=name)
-                said.append(f"{name}: {_line((height, slope))}.")
+                descriptions.append(f"{name}: {_line((height, slope))}.")
             axes.set(xlim=(0, 10), ylim=(0, 8), xlabel="x", title="y")
             drawing.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
-        return show(drawing, alt="Points and the line that each loss fits to them. " + " ".join(said))
+        return show(drawing, alt="Points and the line that each loss fits to them. " + " ".join(descriptions))
 
 
-def _slope(loss: torch.Tensor, at: torch.Tensor) -> tuple[float, float]:
-    (slope,) = torch.autograd.grad(loss, at)
+def _slope(loss: torch.Tensor, point: torch.Tensor) -> tuple[float, float]:
+    (slope,) = torch.autograd.grad(loss, point)
     return float(loss.detach()), float(slope)
 
 

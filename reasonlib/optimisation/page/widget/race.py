@@ -113,8 +113,8 @@ class Race(controls.Controlled):
         rows = []
         for name, (_, losses) in self.paths.items():
             arrived = torch.nonzero(losses <= track.goal) if track.goal is not None else torch.empty(0)
-            there = f"step {int(arrived[0])}" if len(arrived) else "–"
-            rows.append([str(order.index(name) + 1), name, f"{ends[name]:.3g}", there])
+            arrival = f"step {int(arrived[0])}" if len(arrived) else "–"
+            rows.append([str(order.index(name) + 1), name, f"{ends[name]:.3g}", arrival])
         table = controls.table_html(
             ["Place", "Optimiser", "Loss", track.there if track.goal is not None else ""], rows
         )

@@ -76,7 +76,7 @@ class DeepStack(controls.Controlled):
             ]
             for layer in range(self.stack.config.depth)
         ]
-        told = (
+        summary = (
             f"<p>Step {self.stack.steps}: loss {seen.loss:.3f}, {100 * seen.accuracy:.0f} % of the points "
             "right. Saturated: a slope below a tenth of the steepest. Dead: no slope for any point.</p>"
         )
@@ -85,4 +85,4 @@ class DeepStack(controls.Controlled):
             passes = {**passes, f"step {self.stack.steps}": self.last}
         picture = stills.layers(passes, self.stack.config)._repr_html_()
         head = ["Layer", "Mean", "Saturated", "Dead units", "Gradient"]
-        self.result.value = told + picture + controls.table_html(head, rows)
+        self.result.value = summary + picture + controls.table_html(head, rows)

@@ -51,23 +51,23 @@ def check_attend(answer: Callable[..., Any], seed: int) -> None:
 def check_may_see(answer: Callable[..., Any], seed: int) -> None:
     """Check ``may_see(length)``: the causal mask of T tokens, True where a token may attend, (T, T)."""
     for length in (4, 1, 5 + random.Random(seed).randint(0, 20)):
-        got = torch.as_tensor(answer(length))
+        result = torch.as_tensor(answer(length))
         right = torch.tril(torch.ones(length, length, dtype=torch.bool))
-        expect(got.dtype == torch.bool, f"return booleans, as `a <= b` gives them, got {got.dtype}")
-        expect(got.shape == (length, length), f"for {length} tokens the shape must be {(length, length)}")
+        expect(result.dtype == torch.bool, f"return booleans, as `a <= b` gives them, got {result.dtype}")
+        expect(result.shape == (length, length), f"for {length} tokens the shape must be {(length, length)}")
         expect(
-            length == 1 or not torch.equal(got, right.T),
+            length == 1 or not torch.equal(result, right.T),
             "rows and columns are exchanged: token i may attend to earlier tokens, not to later ones",
         )
         expect(
-            length == 1 or not torch.equal(got, right & ~torch.eye(length, dtype=torch.bool)),
+            length == 1 or not torch.equal(result, right & ~torch.eye(length, dtype=torch.bool)),
             "a token may attend to itself, or the first one could attend to nothing",
         )
         expect(
-            length == 1 or not bool(got.all()),
+            length == 1 or not bool(result.all()),
             "every token attends to every other: hide the tokens that come after that of the row",
         )
-        row = next((row for row in range(length) if not torch.equal(got[row], right[row])), None)
+        row = next((row for row in range(length) if not torch.equal(result[row], right[row])), None)
         expect(row is None, f"of {length} tokens, token {row} may attend to tokens 0 to {row} and no other")
 
 
@@ -85,10 +85,12 @@ def check_waves(answer: Callable[..., Any], seed: int) -> None:
         speeds = {power: 10_000.0 ** (-torch.arange(0, width, 2) * power / width) for power in (0.5, 1, 2)}
         angle = {power: position * speed for power, speed in speeds.items()}
         pairs = {power: torch.stack([item.sin(), item.cos()], -1).flatten(1) for power, item in angle.items()}
-        got = torch.as_tensor(answer(length, width))
-        expect(got.shape == (length, width), f"the shape must be {(length, width)}, got {tuple(got.shape)}")
+        result = torch.as_tensor(answer(length, width))
+        expect(
+            result.shape == (length, width), f"the shape must be {(length, width)}, got {tuple(result.shape)}"
+        )
         expect_close(
-            got,
+            result,
             sinusoidal_positions(length, width),
             f"for {length} places in {width} units",
             wrong={

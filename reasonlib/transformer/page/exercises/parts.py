@@ -39,13 +39,15 @@ def check_best_pair(answer: Callable[..., Any], seed: int) -> None:
     draw = random.Random(seed)
     for _ in range(20):
         few = draw.sample("abcdefgh", 3)
-        made = {tuple(draw.choices(few, k=draw.randint(1, 6))): draw.randint(1, 9) for _ in range(5)}
-        if any(len(word) > 1 for word in made):
-            cases.append((made, "the most frequent pair, the first in alphabetical order of those that tie"))
+        random_words = {tuple(draw.choices(few, k=draw.randint(1, 6))): draw.randint(1, 9) for _ in range(5)}
+        if any(len(word) > 1 for word in random_words):
+            cases.append(
+                (random_words, "the most frequent pair, the first in alphabetical order of those that tie")
+            )
     for words, why in cases:
-        got = answer(dict(words))
-        expect(isinstance(got, (tuple, list)) and len(got) == 2, "return a pair of pieces")
-        expect_equal(tuple(got), _best_pair(words), f"for {words}: {why}")
+        result = answer(dict(words))
+        expect(isinstance(result, (tuple, list)) and len(result) == 2, "return a pair of pieces")
+        expect_equal(tuple(result), _best_pair(words), f"for {words}: {why}")
 
 
 def _best_pair(words: Mapping[tuple[str, ...], int]) -> tuple[str, str]:
@@ -88,32 +90,32 @@ def check_next_beam(answer: Callable[..., Any], seed: int) -> None:
                 isinstance(returned, (list, tuple)) and all(len(each) == 2 for each in returned),
                 "return a list of pairs, an answer and its score",
             )
-            got = [(tuple(tokens), float(total)) for tokens, total in returned]
-            expect(len(got) == width, f"keep {width} answers, got {len(got)}")
+            hypotheses = [(tuple(tokens), float(total)) for tokens, total in returned]
+            expect(len(hypotheses) == width, f"keep {width} answers, got {len(hypotheses)}")
             expect(
                 width == 1
-                or {tokens[:-1] for tokens, _ in grown[:width]} == {tokens[:-1] for tokens, _ in got},
+                or {tokens[:-1] for tokens, _ in grown[:width]} == {tokens[:-1] for tokens, _ in hypotheses},
                 "keep the best of all continuations, not the best of each answer: one may have several",
             )
             expect(
-                width == 1 or got[0][1] >= got[-1][1],
+                width == 1 or hypotheses[0][1] >= hypotheses[-1][1],
                 "the answers must come best first: the highest sum leads",
             )
             added = [
                 tokens for tokens, _ in sorted(grown, key=lambda each: -_last_score(beam, scores, each[0]))
             ]
             expect(
-                [tokens for tokens, _ in got] != added[:width]
+                [tokens for tokens, _ in hypotheses] != added[:width]
                 or added[:width] == [tokens for tokens, _ in grown[:width]],
                 "an answer is as good as the sum of all its tokens, not as its last one",
             )
             expect_equal(
-                [tokens for tokens, _ in got],
+                [tokens for tokens, _ in hypotheses],
                 [tokens for tokens, _ in grown[:width]],
                 f"with a width of {width} others are better, or the order is not best first",
             )
             expect_close(
-                [total for _, total in got],
+                [total for _, total in hypotheses],
                 [total for _, total in grown[:width]],
                 "an answer's score is its own so far plus that of its new token",
                 what="the list of scores",
@@ -151,7 +153,7 @@ def check_shared(answer: Callable[..., Any], seed: int) -> None:
         two = [" ".join(draw.choices("the a cat mat dog sat on".split(), k=draw.randint(1, 9))) for _ in "ab"]
         cases.append((two[0], two[1], "of each word the smaller of both counts is shared"))
     for written, reference, why in cases:
-        got = answer(written.split(), reference.split())
+        result = answer(written.split(), reference.split())
         both = Counter(written.split()) & Counter(reference.split())
         right = both.total() / len(written.split())
-        expect_close(got, right, f"for {written!r} and {reference!r}: {why}", what="the share")
+        expect_close(result, right, f"for {written!r} and {reference!r}: {why}", what="the share")

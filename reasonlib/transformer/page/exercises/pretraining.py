@@ -20,35 +20,35 @@ __all__ = ["check_continues", "check_hide", "check_pair"]
     title="Eighty, ten, ten",
     minutes=15,
     points=2,
-    hint="Where `asked` is true: the mask for a fate below 0.8, `other` from there to 0.9, else the token.",
+    hint="Where `selected` is true: the mask for a fate below 0.8, `other` from 0.8 to 0.9, else the token.",
 )
 def check_hide(answer: Callable[..., Any], seed: int) -> None:
-    """Check ``hide(tokens, asked, fate, other, mask)``: what the encoder reads by the 80/10/10 rule.
+    """Check ``hide(tokens, selected, fate, other, mask)``: what the encoder reads by the 80/10/10 rule.
 
-    ``tokens`` and ``other`` are ids (B, T), ``asked`` is boolean (B, T), ``fate`` is drawn evenly from 0 to 1
-    for each token, ``mask`` is an id. The answer is (B, T).
+    ``tokens`` and ``other`` are ids (B, T), ``selected`` is boolean (B, T), ``fate`` is drawn evenly from 0
+    to 1 for each token, ``mask`` is an id. The answer is (B, T).
     """
     draw = torch.Generator().manual_seed(9 + 100 * seed)
     mask = 4 + 96 * (seed % 2)
     for number in (mask, 4, int(torch.randint(50, 90, (1,), generator=draw))):
         tokens, other = torch.randint(5, 50, (2, 6, 40), generator=draw)
-        asked = torch.rand(6, 40, generator=draw) < 0.5
+        selected = torch.rand(6, 40, generator=draw) < 0.5
         fate = torch.rand(6, 40, generator=draw)
         masks = torch.full_like(tokens, number)
-        right = torch.where(asked & (fate < 0.8), masks, tokens)
-        right = torch.where(asked & (fate >= 0.8) & (fate < 0.9), other, right)
+        right = torch.where(selected & (fate < 0.8), masks, tokens)
+        right = torch.where(selected & (fate >= 0.8) & (fate < 0.9), other, right)
         every = torch.where(fate < 0.8, masks, tokens)
         every = torch.where((fate >= 0.8) & (fate < 0.9), other, every)
         expect_close(
-            answer(tokens.clone(), asked.clone(), fate.clone(), other.clone(), number),
+            answer(tokens.clone(), selected.clone(), fate.clone(), other.clone(), number),
             right,
             "some tokens are not what the encoder should read",
             wrong={
                 "only words that are asked for may change": every,
                 "one in ten stays as it is, one in ten becomes another word": torch.where(
-                    asked & (fate < 0.8), masks, torch.where(asked & (fate >= 0.8), other, tokens)
+                    selected & (fate < 0.8), masks, torch.where(selected & (fate >= 0.8), other, tokens)
                 ),
-                "that hides every word that is asked for": torch.where(asked, masks, tokens),
+                "that hides every word that is asked for": torch.where(selected, masks, tokens),
                 f"the mask is the argument `mask`, here {number}": torch.where(right == number, 4, right)
                 if number != 4
                 else -right,
@@ -75,9 +75,11 @@ def check_pair(answer: Callable[..., Any], seed: int) -> None:
         for _ in range(5)
     ]
     for first, second in ((["mary", "ran", "."], ["she", "sat", "."]), (["yes"], ["no", "."]), *some):
-        got = answer(list(first), list(second))
-        expect(isinstance(got, (tuple, list)) and len(got) == 2, "return two lists: `return tokens, parts`")
-        tokens, parts = map(list, got)
+        result = answer(list(first), list(second))
+        expect(
+            isinstance(result, (tuple, list)) and len(result) == 2, "return two lists: `return tokens, parts`"
+        )
+        tokens, parts = map(list, result)
         right = ["[CLS]", *first, "[SEP]", *second, "[SEP]"]
         expect_equal(tokens, right, f"the tokens of {first} and {second}")
         ones = len(second) + 1
@@ -99,10 +101,10 @@ def check_continues(answer: Callable[..., Any], seed: int) -> None:
     """
     texts = [list(item.sentences) for item in simulate_stories(400, shortest=1, reports=3, seed=4_021 + seed)]
     parts = next_sentence_pairs(texts, random.Random(11 + seed))
-    said = [bool(answer(first, second)) for first, second, _ in parts]
+    answers = [bool(answer(first, second)) for first, second, _ in parts]
     right = [continues for *_, continues in parts]
-    share = sum(item == other for item, other in zip(said, right, strict=True)) / len(parts)
-    expect(len(set(said)) > 1, f"the answer is always {said[0]}: that is right for half of the pairs")
+    share = sum(item == other for item, other in zip(answers, right, strict=True)) / len(parts)
+    expect(len(set(answers)) > 1, f"the answer is always {answers[0]}: that is right for half of the pairs")
     expect(
         share >= 0.85,
         f"{100 * share:.0f} % of the answers are right; 85 % are possible. "

@@ -126,7 +126,7 @@ def attention(
     best = seen.weights[head, query].argsort(descending=True)[:2].tolist()
     alt = (
         f"Layer {layer + 1}, head {head + 1}: “{seen.tokens[query]}”, token {query + 1}, attends most to "
-        + " and ".join(f"“{seen.tokens[at]}” ({seen.weights[head, query, at]:.2f})" for at in best)
+        + " and ".join(f"“{seen.tokens[key]}” ({seen.weights[head, query, key]:.2f})" for key in best)
         + "."
     )
     return live.figure(

@@ -52,9 +52,9 @@ def heads(encoder: PretrainedEncoder | None = None, *, texts: Sequence[Text] | N
         raise ValueError("texts must hold at least one text, got none")
     state = encoder.model.state_dict()
     encoder = encoder._replace(model=rounded(encoder.model))
-    looked = inspect_text(encoder, *parts(texts[0].text))
-    layer, head, row = telling_head(looked)
-    still = shown(looked, texts[0].text, layer, head, row, answers=texts[0].answers, following=following)
+    inspection = inspect_text(encoder, *parts(texts[0].text))
+    layer, head, row = telling_head(inspection)
+    still = shown(inspection, texts[0].text, layer, head, row, answers=texts[0].answers, following=following)
     return live.figure(
         "heads",
         label="See what the heads attend to",
@@ -95,7 +95,7 @@ def rounded(model: Bert) -> Bert:
 
 
 def shown(
-    looked: Inspection,
+    inspection: Inspection,
     text: str,
     layer: int,
     head: int,
@@ -108,7 +108,7 @@ def shown(
 
     Parameters
     ----------
-    looked
+    inspection
         What the encoder made of the text.
     text
         As it was written.
@@ -120,25 +120,26 @@ def shown(
         Whether to tell if the second part continues the first.
     """
     words = written(text)
-    weights = looked.weights[layer, head, row].tolist()
+    weights = inspection.weights[layer, head, row].tolist()
     tokens = "".join(
-        f'<span class="rr-live-token{" rr-live-looking" if at == row else ""}" style="--share:{weight:.4f}">'
+        f'<span class="rr-live-token{" rr-live-looking" if index == row else ""}" '
+        f'style="--share:{weight:.4f}">'
         f"<span{_strange(word, read)}>{html.escape(word)}</span>"
         f"<small>{f'{weight:.2f}' if weight >= 0.005 else ''}</small></span>"
-        for at, (word, read, weight) in enumerate(zip(words, looked.tokens, weights, strict=True))
+        for index, (word, read, weight) in enumerate(zip(words, inspection.tokens, weights, strict=True))
     )
-    best = sorted(range(len(words)), key=lambda at: -weights[at])[:3]
-    most = ", ".join(f"“{words[at]}” ({weights[at]:.2f})" for at in best if weights[at] >= 0.005)
-    said = (
+    best = sorted(range(len(words)), key=lambda index: -weights[index])[:3]
+    most = ", ".join(f"“{words[index]}” ({weights[index]:.2f})" for index in best if weights[index] >= 0.005)
+    description = (
         f"Layer {layer + 1}, head {head + 1}: from “{words[row]}”, token {row + 1}, "
         f"it attends most to {most}."
     )
-    strange = sorted({word for word, read in zip(words, looked.tokens, strict=True) if word != read})
+    strange = sorted({word for word, read in zip(words, inspection.tokens, strict=True) if word != read})
     notes = f"<li>{html.escape(_never_met(strange))}</li>" if strange else ""
     body = (
         f'<div class="rr-live-tokens">{tokens}</div>'
         '<div class="rr-heads-below"><output class="rr-live-said" aria-live="polite">'
-        f"{html.escape(said)}</output>"
+        f"{html.escape(description)}</output>"
         '<button type="button" class="rr-live-button rr-live-main rr-heads-hide" data-scripted hidden>'
         "Hide this word</button></div>"
         f'<ul class="rr-live-notes">{notes}</ul>'
@@ -148,15 +149,17 @@ def shown(
         "shaded by the square root of the weight. The ticks mark the row of the chosen token.</p>"
         "</div>"
         '<div><p class="rr-live-title">What it guesses</p>'
-        f'<div class="rr-heads-guesses">{"".join(_guesses(looked, words, answers, following))}</div>'
+        f'<div class="rr-heads-guesses">{"".join(_guesses(inspection, words, answers, following))}</div>'
         "</div></div>"
     )
-    return Picture(body, alt=" ".join([said, *(_in_words(guess.words) for guess in looked.guesses)]))
+    return Picture(
+        body, alt=" ".join([description, *(_in_words(guess.words) for guess in inspection.guesses)])
+    )
 
 
-def framed(looked: Inspection, text: str, layer: int, head: int, row: int, **about: Any) -> Picture:
+def framed(inspection: Inspection, text: str, layer: int, head: int, row: int, **about: Any) -> Picture:
     """Draw what `shown` draws with its frame and look, to stand alone."""
-    still = shown(looked, text, layer, head, row, **about)
+    still = shown(inspection, text, layer, head, row, **about)
     return live.frame("heads", still, styles=[FOLDER / "heads.css"])
 
 
@@ -213,9 +216,9 @@ def _word_groups(tokens: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
 
 
 def _guesses(
-    looked: Inspection, words: Sequence[str], answers: Sequence[str], following: bool
+    inspection: Inspection, words: Sequence[str], answers: Sequence[str], following: bool
 ) -> Iterator[str]:
-    for number, (position, guessed) in enumerate(looked.guesses):
+    for number, (position, guessed) in enumerate(inspection.guesses):
         around = " ".join((*words[max(1, position - 3) : position], "____", words[position + 1]))
         verdict = ""
         if number < len(answers):
@@ -226,12 +229,12 @@ def _guesses(
             f'<ol class="rr-live-bars" aria-label="What token {position + 1} could be">{_bars(guessed)}</ol>'
             "</div>"
         )
-    if not looked.guesses:
+    if not inspection.guesses:
         yield "<p>No word is hidden. Type _ for one.</p>"
-    if looked.follows is not None and not following:
+    if inspection.follows is not None and not following:
         yield f"<p>{UNTOLD}</p>"
-    if looked.follows is not None and following:
-        both = (("yes", looked.follows), ("no", 1 - looked.follows))
+    if inspection.follows is not None and following:
+        both = (("yes", inspection.follows), ("no", 1 - inspection.follows))
         yield "<div><p>Does the second part continue the first?</p>"
         yield f'<ol class="rr-live-bars">{_bars(both)}</ol></div>'
 

@@ -51,27 +51,31 @@ def some_texts(*, pairs: bool = True, seed: int = HELD_OUT) -> tuple[Text, ...]:
     seed
         The same seed gives the same texts.
     """
-    told = simulate_stories(400, shortest=3, longest=4, reports=2, seed=seed)
+    stories = simulate_stories(400, shortest=3, longest=4, reports=2, seed=seed)
     places = [
-        item for item in told if _ends(item, "is") and _ends(item, "is", -2) and len(_said(item, PLACES)) > 1
+        item
+        for item in stories
+        if _ends(item, "is") and _ends(item, "is", -2) and len(_mentioned(item, PLACES)) > 1
     ]
-    things = [item for item in told if _ends(item, "has") and len(_said(item, OBJECTS)) > 1]
+    things = [item for item in stories if _ends(item, "has") and len(_mentioned(item, OBJECTS)) > 1]
     people = [
-        item for item in told if _ends(item, "has") and len(_said(item, NAMES)) > 2 and item not in things
+        item
+        for item in stories
+        if _ends(item, "has") and len(_mentioned(item, NAMES)) > 2 and item not in things
     ]
-    pronouns = [item for item in told if any(sentence[0] == "then" for sentence in item.sentences)]
+    pronouns = [item for item in stories if any(sentence[0] == "then" for sentence in item.sentences)]
     position, name, thing, pronoun, both = places[0], people[0], things[0], pronouns[0], places[1]
-    again = next(at for at, sentence in enumerate(pronoun.sentences) if sentence[0] == "then")
+    sentence_index = next(index for index, sentence in enumerate(pronoun.sentences) if sentence[0] == "then")
     texts = [
         _hidden("A place", position.sentences, -1, 4),
         _hidden("Who has it", name.sentences, -1, 0),
         _hidden("What they have", thing.sentences, -1, 3),
-        _hidden("She or he", pronoun.sentences, again, 1),
+        _hidden("She or he", pronoun.sentences, sentence_index, 1),
         _hidden("What happened", things[1].sentences, 0, 1),
         _hidden("Two places at once", both.sentences, (-2, -1), 4),
     ]
     if pairs:
-        item, other = told[-1], told[-2]
+        item, other = stories[-1], stories[-2]
         for title, second in (("Two parts of one story", item), ("Parts of two stories", other)):
             lines = (item.sentences[:3], second.sentences[3:])
             texts.append(Text(title, "\n".join(map(_text, lines)), follows=second is item))
@@ -82,17 +86,17 @@ def _ends(story: Story, verb: str, sentence: int = -1) -> bool:
     return story.sentences[sentence][1] == verb
 
 
-def _said(story: Story, kind: Sequence[str]) -> set[str]:
+def _mentioned(story: Story, kind: Sequence[str]) -> set[str]:
     return {word for word in story.words if word in kind}
 
 
 def _hidden(title: str, sentences: Sequence[Sequence[str]], hidden: int | Sequence[int], word: int) -> Text:
     """Hide the same word of one sentence or of several."""
-    told, answers = [list(item) for item in sentences], []
+    masked, answers = [list(item) for item in sentences], []
     for sentence in (hidden,) if isinstance(hidden, int) else hidden:
-        answers.append(told[sentence][word])
-        told[sentence][word] = "_"
-    return Text(title, _text(told), tuple(answers))
+        answers.append(masked[sentence][word])
+        masked[sentence][word] = "_"
+    return Text(title, _text(masked), tuple(answers))
 
 
 def _text(sentences: Sequence[Sequence[str]]) -> str:
@@ -120,14 +124,16 @@ def written(text: str) -> tuple[str, ...]:
     return ("[CLS]", *item, "[SEP]", *two, *(["[SEP]"] if two else []))
 
 
-def telling_head(looked: Inspection) -> tuple[int, int, int]:
+def telling_head(inspection: Inspection) -> tuple[int, int, int]:
     """Choose what to show first: layer, head and looking token.
 
     The token is the first hidden word (or the first word), the head the one that looks hardest from there at
     one person, place or thing.
     """
-    row = looked.guesses[0].place if looked.guesses else 1
-    named = [token in (*NAMES, *PLACES, *OBJECTS) and at != row for at, token in enumerate(looked.tokens)]
-    from_row = looked.weights[:, :, row].numpy() * np.array(named)
+    row = inspection.guesses[0].place if inspection.guesses else 1
+    named = [
+        token in (*NAMES, *PLACES, *OBJECTS) and index != row for index, token in enumerate(inspection.tokens)
+    ]
+    from_row = inspection.weights[:, :, row].numpy() * np.array(named)
     layer, head, _ = np.unravel_index(int(from_row.argmax()), from_row.shape)
     return int(layer), int(head), row

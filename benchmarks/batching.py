@@ -33,5 +33,5 @@ def comparisons():
         "read the same sequences, batched by length",
         "batches in random order",
         lambda: run(buckets),
-        lambda: run([order[at : at + 32] for at in range(0, len(order), 32)]),
+        lambda: run([order[start : start + 32] for start in range(0, len(order), 32)]),
     )

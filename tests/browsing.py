@@ -157,9 +157,9 @@ class Opened:
 
     def check_view(self):
         """Fail unless the page fits its window, axe finds nothing serious, and nothing was complained of."""
-        wider, found = self.overflow(), self.grave()
+        wider, violations = self.overflow(), self.grave()
         assert wider <= 0, f"the page is {wider} pixels wider than its window"
-        assert not found, found
+        assert not violations, violations
         assert not self.complaints, self.complaints
 
     def grave(self, *, again=False, last=False):
@@ -183,11 +183,15 @@ class Opened:
         options = {"resultTypes": ["violations"], "preload": False}
         if again:
             options["runOnly"] = [*LAYOUT, *COLOURS]
-        found = self.page.evaluate(AXE, [rules, options])
-        if not any(one["id"] in COLOURS for one in found):
+        violations = self.page.evaluate(AXE, [rules, options])
+        if not any(violation["id"] in COLOURS for violation in violations):
             SOUND_LOOKS.update(looks)
         return [
-            (one["id"], [node["target"] for node in one["nodes"]][:3], one["nodes"][0].get("failureSummary"))
-            for one in found
-            if one["impact"] in ("serious", "critical")
+            (
+                violation["id"],
+                [node["target"] for node in violation["nodes"]][:3],
+                violation["nodes"][0].get("failureSummary"),
+            )
+            for violation in violations
+            if violation["impact"] in ("serious", "critical")
         ]

@@ -82,10 +82,10 @@ def running(process: str) -> float:
 
 def children(process: str) -> list[str]:
     """Return the processes that the threads of a process started."""
-    found: list[str] = []
+    processes: list[str] = []
     try:
         for thread in Path("/proc", process, "task").iterdir():
-            found += (thread / "children").read_text().split()
+            processes += (thread / "children").read_text().split()
     except OSError:
         pass
-    return found
+    return processes

@@ -140,7 +140,7 @@ NUMBERS: dict[str, tuple[str, tuple[str, ...]]] = {
 
 def outcomes(tests: set[str]) -> dict[str, list[str]]:
     """Run tests; test -> what each of its cases came to."""
-    found: dict[str, list[str]] = {test: [] for test in tests}
+    outcomes_by_test: dict[str, list[str]] = {test: [] for test in tests}
     shards = {test for test in tests if test.startswith(FUZZ)}  # the first of each kind
     for chosen, mark in ((shards, "not slow"), (tests - shards, "slow or not slow")):
         if not chosen:
@@ -157,19 +157,19 @@ def outcomes(tests: set[str]) -> dict[str, list[str]]:
             )
             path = f"{case.get('classname', '').removeprefix('tests.').replace('.', '/')}.py"
             test = f"{path}::{str(case.get('name')).partition('[')[0]}"
-            if test in found:
-                found[test].append(state)
-    return found
+            if test in outcomes_by_test:
+                outcomes_by_test[test].append(state)
+    return outcomes_by_test
 
 
 def main() -> int:
     """Print the table."""
     wanted = {number: NUMBERS[number] for number in sys.argv[1:] or NUMBERS}
-    found = outcomes({test for _, tests in wanted.values() for test in tests})
+    outcomes_by_test = outcomes({test for _, tests in wanted.values() for test in tests})
     is_open = False
     print("\n| number | found by the review | state | held by |\n|---|---|---|---|")
     for number, (what, tests) in wanted.items():
-        states = [state for test in tests for state in found[test] or ["missing"]]
+        states = [state for test in tests for state in outcomes_by_test[test] or ["missing"]]
         bad = [state for state in states if state in ("failed", "missing")]
         passed, skipped = states.count("passed"), states.count("skipped")
         state = "open" if bad or not passed else f"closed, {passed} cases"

@@ -182,8 +182,8 @@ def test_run_records_and_tells(tmp_path):
         assert word in result.stdout
     assert result.stderr.count("\n") == 4
     assert "toy_cli/walks long seed 2: finished, 3 of 3 steps" in result.stderr
-    found = records.read("toy_cli/walks", records=tmp_path / "records")
-    assert [(r.row, r.seed) for r in found] == [("short", 1), ("short", 2), ("long", 1), ("long", 2)]
+    stored = records.read("toy_cli/walks", records=tmp_path / "records")
+    assert [(r.row, r.seed) for r in stored] == [("short", 1), ("short", 2), ("long", 1), ("long", 2)]
 
 
 def test_run_prints_records_as_json(tmp_path):
@@ -279,7 +279,7 @@ def test_run_of_a_topic_runs_what_has_no_fresh_record(tmp_path, mending):
     for word in ("toy_cli at quick", "there", "done", "failed", "1 there, 1 done, 2 failed", "place 20.8"):
         assert word in result.stdout
     call(*command, code=1)
-    assert [one.row for one in records.read("toy_cli/walks", records=tmp_path / "records")] == [
+    assert [record.row for record in records.read("toy_cli/walks", records=tmp_path / "records")] == [
         "long",
         "short",
     ]
@@ -291,19 +291,19 @@ def test_run_of_a_topic_goes_on_with_what_its_budget_stopped(tmp_path, mending):
     command = ["run", "toy_cli", "--device", "cpu", "--data", "found", "--seed", 0, "--seed", 1]
     assert "budget spent" in call(*command, "--minutes", 1, code=1).stdout
     call(*command, "--minutes", 9, code=1)
-    found = records.read("toy_cli/walks", records=tmp_path / "records")
-    assert [(one.row, one.seed, one.steps.complete) for one in found] == [
+    stored = records.read("toy_cli/walks", records=tmp_path / "records")
+    assert [(record.row, record.seed, record.steps.complete) for record in stored] == [
         (row, seed, done) for done in (False, True) for row in ("short", "long") for seed in (0, 1)
     ]
-    assert {one.data.name for one in found} == {"found"}
+    assert {record.data.name for record in stored} == {"found"}
 
 
 def test_run_of_a_topic_fans_out_and_prints_json(mending):
     command = ["run", "toy_cli", "--scale", "smoke", "--device", "cpu", "--no-records"]
     alone = json.loads(call(*command, "--json").stdout)
     spread = json.loads(call(*command, "--json", "--jobs", 2, "--backend", "threading", "--fresh").stdout)
-    assert [one["row"] for one in alone] == ["short", "long"]
-    assert [one["metrics"] for one in spread] == [one["metrics"] for one in alone]
+    assert [trial["row"] for trial in alone] == ["short", "long"]
+    assert [trial["metrics"] for trial in spread] == [trial["metrics"] for trial in alone]
 
 
 def test_run_of_a_topic_draws_its_table_as_it_goes(mending, monkeypatch):

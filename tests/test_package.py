@@ -56,7 +56,7 @@ def layer_of(module):
     return LAYERS.index(parts[2]) if len(parts) > 2 and parts[2] in LAYERS else None
 
 
-def imports_of(module, tree, *, is_package=False, known=FILES, at_load=False):
+def imports_of(module, tree, *, is_package=False, modules=FILES, at_load=False):
     """List what a module imports, as (dotted name, line); with `at_load` only what its own import runs."""
     skipped = set()
     if at_load:
@@ -64,12 +64,12 @@ def imports_of(module, tree, *, is_package=False, known=FILES, at_load=False):
             late = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
             if late or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)):
                 skipped.update(id(inner) for inner in ast.walk(node))
-    found = []
+    imported = []
     for node in ast.walk(tree):
         if id(node) in skipped:
             continue
         if isinstance(node, ast.Import):
-            found += [(alias.name, node.lineno) for alias in node.names]
+            imported += [(alias.name, node.lineno) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
             if node.level:
@@ -78,11 +78,11 @@ def imports_of(module, tree, *, is_package=False, known=FILES, at_load=False):
                 base = ".".join([*parents, *([base] if base else [])])
             for alias in node.names:
                 inner = f"{base}.{alias.name}"
-                found.append((inner if inner in known else base, node.lineno))
+                imported.append((inner if inner in modules else base, node.lineno))
         elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__")):
             if node.args and isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str):
-                found.append((node.args[0].value, node.lineno))
-    return found
+                imported.append((node.args[0].value, node.lineno))
+    return imported
 
 
 def direction_faults(module, source, **options):
@@ -92,16 +92,18 @@ def direction_faults(module, source, **options):
         if target.split(".")[0] != "reasonlib":
             continue
         there = room_of(target)
-        place = f"{module}, line {line}: imports {target}"
+        location = f"{module}, line {line}: imports {target}"
         if here == "nn" and there != "nn" and target not in ("reasonlib", "reasonlib.errors"):
-            faults.append(f"{place}, but reasonlib.nn stands below everything; pass the value in instead")
+            faults.append(f"{location}, but reasonlib.nn stands below everything; pass the value in instead")
         elif here in TOPICS and there in TOPICS and here != there:
-            faults.append(f"{place}, another topic; move what both need into reasonlib.nn or a shared module")
+            faults.append(
+                f"{location}, another topic; move what both need into reasonlib.nn or a shared module"
+            )
         elif here in TOPICS and None not in (layers := (layer_of(module), layer_of(target))):
             if layers[0] < layers[1]:
-                faults.append(f"{place}, but {LAYERS[layers[0]]} stands below {LAYERS[layers[1]]}")
+                faults.append(f"{location}, but {LAYERS[layers[0]]} stands below {LAYERS[layers[1]]}")
         elif here is None and there in TOPICS:
-            faults.append(f"{place}, a topic; find topics by convention (claims.yaml) instead")
+            faults.append(f"{location}, a topic; find topics by convention (claims.yaml) instead")
     return faults
 
 
@@ -301,13 +303,13 @@ def test_the_session_in_the_readme():
 )
 def test_wrong_directions_are_seen(monkeypatch, module, source, expected):
     monkeypatch.setitem(globals(), "TOPICS", {"story_qa", "other"})
-    known = {
+    modules = {
         "reasonlib.other",
         "reasonlib.story_qa",
         "reasonlib.story_qa.data.corpus",
         "reasonlib.story_qa.data.example",
     }
-    (fault,) = direction_faults(module, source, known=known)
+    (fault,) = direction_faults(module, source, modules=modules)
     assert expected in fault and "\n" not in fault
 
 

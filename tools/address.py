@@ -96,12 +96,12 @@ def tracked(root: Path = ROOT) -> list[Path]:
     listed = subprocess.run(
         ["git", "ls-files", "-z"], cwd=root, capture_output=True, check=True, text=True
     ).stdout
-    found = []
+    files = []
     for name in filter(None, listed.split("\0")):
         path = root / name
         if not name.startswith(ELSEWHERE) and path.is_file() and path.stat().st_size < 2_000_000:
-            found.append(path)
-    return found
+            files.append(path)
+    return files
 
 
 def places(address: Address) -> list[re.Pattern[str]]:

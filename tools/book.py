@@ -54,28 +54,30 @@ def measured() -> None:
 def stage(runs: list[Run], folder: Path) -> str:
     """Lay out the site's sources, prose as it is and chapters with their outputs; return their digest."""
     executed = {f"{run.page.name}.md": run for run in runs}
-    wanted: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     for path in [ROOT / "_config.yml", ROOT / "_toc.yml", *sorted((ROOT / "book").rglob("*"))]:
         name = path.relative_to(ROOT).as_posix()
         if not path.is_file() or "__pycache__" in name or "/." in name:
             continue
         if name in executed:
-            wanted[name.removesuffix(".md") + ".ipynb"] = executed[name].page_notebook(set(executed)).encode()
+            contents[name.removesuffix(".md") + ".ipynb"] = (
+                executed[name].page_notebook(set(executed)).encode()
+            )
         elif path.suffix == ".md":
-            wanted[name] = to_chapters(path.read_text(encoding="utf-8"), name, set(executed)).encode()
+            contents[name] = to_chapters(path.read_text(encoding="utf-8"), name, set(executed)).encode()
         else:
-            wanted[name] = path.read_bytes()
-    known = {**read_status(MEASURED), **read_status(STATUS)}
-    wanted["book/status.json"] = as_lines(
-        {key: {**line, "ran": None} for key, line in known.items()}
+            contents[name] = path.read_bytes()
+    lines = {**read_status(MEASURED), **read_status(STATUS)}
+    contents["book/status.json"] = as_lines(
+        {key: {**line, "ran": None} for key, line in lines.items()}
     ).encode()
     for path in sorted(folder.rglob("*"), reverse=True):
-        if path.is_file() and path.relative_to(folder).as_posix() not in wanted:
+        if path.is_file() and path.relative_to(folder).as_posix() not in contents:
             path.unlink()
-    for name, data in wanted.items():
+    for name, data in contents.items():
         write_if_changed(folder / name, data)
     total = hashlib.sha256()
-    for name, data in sorted(wanted.items()):
+    for name, data in sorted(contents.items()):
         total.update(f"{name}\0{len(data)}\0".encode() + data)
     beside = [
         *ROOT.glob("reasonlib/**/*.py"),
@@ -154,14 +156,14 @@ def contents_of(toc: str, only: Sequence[str]) -> str:
 
 def preview(names: Sequence[str], site: Path, *, as_is: bool) -> None:
     """Build a site of the pages named, to look at while writing; `as_is` keeps outputs of older code."""
-    there = {page.short: page for page in pages()}
-    if unknown := [name for name in names if name not in there]:
-        raise BuildError(f"there is no page {unknown[0]!r}; there are: {', '.join(there)}")
+    by_name = {page.short: page for page in pages()}
+    if unknown := [name for name in names if name not in by_name]:
+        raise BuildError(f"there is no page {unknown[0]!r}; there are: {', '.join(by_name)}")
     BUILD.mkdir(exist_ok=True)
-    wanted = [there[name] for name in names if there[name].executable]
-    runs = [Run(page, "smoke", as_is=as_is) for page in wanted]
+    executable = [by_name[name] for name in names if by_name[name].executable]
+    runs = [Run(page, "smoke", as_is=as_is) for page in executable]
     if not as_is or not all(run.notebook.is_file() for run in runs):
-        runs = run_chapters("smoke", wanted)
+        runs = run_chapters("smoke", executable)
     build_site(runs, site, "smoke", only=names)
     for name in names:
         say((site / "book" / f"{name}.html").resolve().as_uri())
@@ -289,10 +291,10 @@ def main() -> int:
         else:
             return sphinx_in_this_process(given.work, given.site, given.scale, lenient=given.lenient)
     except BuildError as error:
-        told = str(error)
+        message = str(error)
         if not sys.stderr.isatty():  # a traceback of IPython is coloured
-            told = re.sub(r"\x1b\[[0-9;]*m", "", told)
-        print(told, file=sys.stderr)
+            message = re.sub(r"\x1b\[[0-9;]*m", "", message)
+        print(message, file=sys.stderr)
         return 1
     return 0
 

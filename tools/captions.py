@@ -52,12 +52,12 @@ def set_caption(cell: Any) -> None:
     data = shown[0].data
     caption = cell.metadata.get("caption")
     if caption is None:
-        found = OWN.findall(data.get("text/html", ""))
-        if len(found) != 1:
+        captions = OWN.findall(data.get("text/html", ""))
+        if len(captions) != 1:
             raise NoCaption(
-                f"the {kind} {label} has {len(found) or 'no'} captions; give it one: `:caption: ...`"
+                f"the {kind} {label} has {len(captions) or 'no'} captions; give it one: `:caption: ...`"
             )
-        caption = as_markdown(found[0][1])
+        caption = as_markdown(captions[0][1])
         data["text/html"] = OWN.sub("", data["text/html"])
     cell.metadata["mystnb"] = {
         "figure": {

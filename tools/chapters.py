@@ -81,8 +81,8 @@ class Page:
     @property
     def title(self) -> str:
         """The heading."""
-        found = re.search(r"^# (.+)$", self.text, re.M)
-        return found[1].strip() if found else self.short
+        match = re.search(r"^# (.+)$", self.text, re.M)
+        return match[1].strip() if match else self.short
 
     @property
     def executable(self) -> bool:
@@ -100,13 +100,13 @@ def front_matter(text: str) -> dict[str, Any]:
 
 def pages(toc: Path = ROOT / "_toc.yml") -> list[Page]:
     """Every page of the book in reading order."""
-    found: list[Page] = []
+    result: list[Page] = []
 
     def walk(node: Any) -> None:
         if isinstance(node, dict):
             name = node.get("root") or node.get("file")
             if name:
-                found.append(Page(name))
+                result.append(Page(name))
             for key in ("parts", "chapters", "sections"):
                 walk(node.get(key))
         elif isinstance(node, list):
@@ -114,7 +114,7 @@ def pages(toc: Path = ROOT / "_toc.yml") -> list[Page]:
                 walk(each)
 
     walk(yaml.safe_load(toc.read_text(encoding="utf-8")))
-    return found
+    return result
 
 
 def chapters() -> list[Page]:

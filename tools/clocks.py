@@ -35,11 +35,11 @@ class Timed:
         return f"{clock:,.0f} a second, {processor:,.0f} a second of processor time"
 
 
-def print_rates(what, **sides):
+def print_rates(label, **sides):
     """Print the rates of each side that ran."""
     for name, side in sides.items():
         if side.clock:
-            print(f"    {what}, {name}: {side.rates()}", flush=True)
+            print(f"    {label}, {name}: {side.rates()}", flush=True)
 
 
 def training_step(model, loss):

@@ -60,7 +60,7 @@ def citations() -> dict[str, tuple[str, str, str]]:
     """Key -> (authors, year, address) of each work in book/references.bib."""
     from pybtex.database import parse_file
 
-    found = {}
+    works = {}
     for key, entry in parse_file(str(ROOT / "book" / "references.bib")).entries.items():
         people = [
             str(" ".join(person.prelast_names + person.last_names)) for person in entry.persons["author"]
@@ -77,8 +77,8 @@ def citations() -> dict[str, tuple[str, str, str]]:
             if len(people) == 2
             else f"{people[0]} et al."
         )
-        found[key] = (named, entry.fields.get("year", "n.d."), entry.fields.get("url", ""))
-    return found
+        works[key] = (named, entry.fields.get("year", "n.d."), entry.fields.get("url", ""))
+    return works
 
 
 # ---------------------------------------------------------------- one notebook
@@ -176,15 +176,20 @@ def assignment(page: Page, book: Book) -> Any | None:
             names += re.findall(r"\bexercises\.check_(\w+)\(", cell.source)
     if not names:
         return None
-    known = {one.name: one for one in exercises(page.topic)}
-    if unknown := [name for name in names if name not in known]:
+    by_name = {exercise.name: exercise for exercise in exercises(page.topic)}
+    if unknown := [name for name in names if name not in by_name]:
         raise OutOfStep(
             f"{page.path.relative_to(ROOT)}: topic {page.topic} has no exercise {unknown[0]!r}; "
             "a check and what it checks have one name"
         )
-    wanted = Exercises(known[name] for name in dict.fromkeys(names))
-    rows = [f"| {one.title} | `{one.name}` | {one.points} | {one.minutes} |" for one in wanted]
-    total = f"| all | | {sum(one.points for one in wanted)} | {sum(one.minutes for one in wanted)} |"
+    selected = Exercises(by_name[name] for name in dict.fromkeys(names))
+    rows = [
+        f"| {exercise.title} | `{exercise.name}` | {exercise.points} | {exercise.minutes} |"
+        for exercise in selected
+    ]
+    points = sum(exercise.points for exercise in selected)
+    minutes = sum(exercise.minutes for exercise in selected)
+    total = f"| all | | {points} | {minutes} |"
     head = "\n".join(
         [
             f"The exercises of [{title}]({address.site}{page.name}.html); read the chapter first. Write each "
@@ -198,7 +203,7 @@ def assignment(page: Page, book: Book) -> Any | None:
         ]
     )
     install = INSTALL.format(archive=address.archive).rstrip()
-    listed = "".join(f'    "{one.name}",\n' for one in wanted)
+    listed = "".join(f'    "{exercise.name}",\n' for exercise in selected)
     graded = f'checks.grade("{page.topic}", globals(), names=names)'
     last = f"from reasonlib.grading import checks\n\nnames = [\n{listed}]\n{graded}"
     return assembled(

@@ -31,12 +31,12 @@ c.ExecutePreprocessor.timeout = 600
 
 def solutions(chapter: str) -> dict[str, str]:
     """Find the solution of each exercise in a chapter's text, by name."""
-    found = {}
+    answers = {}
     for body in re.findall(r"`{3,}\{solution-start\}.*?`{3,}\{solution-end\}", chapter, re.S):
         for cell in re.findall(r"```\{code-cell\}[^\n]*\n(.*?)```", body, re.S):
             if check := re.search(r"^exercises\.check_(\w+)\(", cell, re.M):
-                found[check[1]] = cell[: check.start()].strip()
-    return found
+                answers[check[1]] = cell[: check.start()].strip()
+    return answers
 
 
 def answer(stub: str, name: str, solution: str) -> str:
@@ -70,7 +70,7 @@ def source(topic: str, chapter: str) -> Any:
     """Make nbgrader's source notebook of one assignment."""
     from reasonlib.grading.checks import exercises
 
-    known = {exercise.name: exercise for exercise in exercises(topic)}
+    by_name = {exercise.name: exercise for exercise in exercises(topic)}
     right = solutions((ROOT / "book" / topic / f"{chapter}.md").read_text(encoding="utf-8"))
     notebook = nbformat.read(ROOT / "assignments" / topic / f"{chapter}.ipynb", as_version=4)
     cells = []
@@ -90,7 +90,7 @@ def source(topic: str, chapter: str) -> Any:
                 f"checks.require(exercises.check_{name}({name}, seed={SEED}))\n"
                 f"### END HIDDEN TESTS"
             )
-            cells.append(marked(nbformat.v4.new_code_cell(test), "test", name, known[name].points))
+            cells.append(marked(nbformat.v4.new_code_cell(test), "test", name, by_name[name].points))
     notebook.cells = cells
     nbformat.validate(notebook)
     return notebook

@@ -59,17 +59,17 @@ def directive(lines: Sequence[str], start: int) -> tuple[Block, int]:
     return Block(match["name"], match["argument"].strip(), options, body), end + 1
 
 
-def dollars(lines: Sequence[str], at: int) -> tuple[int, str, str | None]:
+def dollars(lines: Sequence[str], index: int) -> tuple[int, str, str | None]:
     """Read a display equation between double dollars; return the line after it, the formula and its label."""
-    if one := DOLLARS.match(lines[at]):
-        return at + 1, one["one"].strip(), one["label"]
-    formula = [lines[at].removeprefix("$$")]
-    at += 1
-    while at < len(lines):
-        if "$$" in lines[at]:
-            before, _, after = lines[at].partition("$$")
+    if match := DOLLARS.match(lines[index]):
+        return index + 1, match["one"].strip(), match["label"]
+    formula = [lines[index].removeprefix("$$")]
+    index += 1
+    while index < len(lines):
+        if "$$" in lines[index]:
+            before, _, after = lines[index].partition("$$")
             label = re.match(r"\s*\(([\w:.-]+)\)\s*$", after)
-            return at + 1, "\n".join([*formula, before]).strip(), label[1] if label else None
-        formula.append(lines[at])
-        at += 1
+            return index + 1, "\n".join([*formula, before]).strip(), label[1] if label else None
+        formula.append(lines[index])
+        index += 1
     raise UnknownMarkup("a display equation is never closed")

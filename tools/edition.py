@@ -79,25 +79,27 @@ def graded(page: Page) -> list[Any]:
         return []
     cells = nbformat.read(page.assignment, as_version=4).cells
     names = re.findall(r"exercises\.check_(\w+)\(", "\n".join(cell.source for cell in cells))
-    known = {one.name: one for one in exercises(page.topic)}
-    return [known[name] for name in dict.fromkeys(names)]
+    by_name = {exercise.name: exercise for exercise in exercises(page.topic)}
+    return [by_name[name] for name in dict.fromkeys(names)]
 
 
-def week_times(week: Mapping[str, Any], there: Mapping[str, Page]) -> tuple[int, int, int]:
+def week_times(week: Mapping[str, Any], by_name: Mapping[str, Page]) -> tuple[int, int, int]:
     """Minutes of reading, minutes of exercises, and points of a week."""
-    pages = [there[name] for name in week["chapters"]]
-    wanted = [one for page in pages for one in graded(page) if one.name not in week.get("skip", ())]
+    pages = [by_name[name] for name in week["chapters"]]
+    required = [
+        exercise for page in pages for exercise in graded(page) if exercise.name not in week.get("skip", ())
+    ]
     return (
         sum(measure(page).rounded for page in pages),
-        sum(one.minutes for one in wanted),
-        sum(one.points for one in wanted),
+        sum(exercise.minutes for exercise in required),
+        sum(exercise.points for exercise in required),
     )
 
 
 # ---------------------------------------------------------------- measuring
 
 
-def times(*, again: bool = False) -> dict[str, Any]:
+def times(*, remeasure: bool = False) -> dict[str, Any]:
     """Grade every solution and assignment that has no time yet, or all again, and time it."""
     from reasonlib.grading import edition
     from reasonlib.grading.notebook import grade_notebook
@@ -107,25 +109,31 @@ def times(*, again: bool = False) -> dict[str, Any]:
     notebooks: dict[str, float] = {}
     fresh: list[str] = []
     for page in chapters():
-        if not (wanted := graded(page)):
+        if not (exercises := graded(page)):
             continue
-        names = {f"{page.topic}.{one.name}": one for one in wanted}
-        if not again and page.short in kept["notebook_seconds"] and set(names) <= set(kept["check_seconds"]):
+        names = {f"{page.topic}.{exercise.name}": exercise for exercise in exercises}
+        if (
+            not remeasure
+            and page.short in kept["notebook_seconds"]
+            and set(names) <= set(kept["check_seconds"])
+        ):
             checked |= {name: kept["check_seconds"][name] for name in names}
             notebooks[page.short] = kept["notebook_seconds"][page.short]
             continue
         solved = edition.load(TEACHING / f"{page.topic}.py")
-        for name, one in names.items():
-            right = solved[one.name].solution
-            runs = [_seconds(lambda one=one, right=right: one(right, seed=1)) for _ in range(3)]
+        for name, exercise in names.items():
+            right = solved[exercise.name].solution
+            runs = [
+                _seconds(lambda exercise=exercise, right=right: exercise(right, seed=1)) for _ in range(3)
+            ]
             checked[name] = round(statistics.median(runs), 3)
         # the book's own notebook needs no sandbox, which would hide the seconds of its processes
         grade = _seconds(lambda page=page: grade_notebook(page.assignment, unsafe=True))
         notebooks[page.short] = round(grade, 1)
         fresh.append(page.short)
         print(f"{page.short:<28} {notebooks[page.short]:6.1f} s", flush=True)
-    earlier = [_without(one, fresh) for one in kept["runs"]]
-    runs_kept = [one for one in earlier if one["chapters"]] + ([_about(fresh)] if fresh else [])
+    earlier = [_without(run, fresh) for run in kept["runs"]]
+    runs_kept = [run for run in earlier if run["chapters"]] + ([_about(fresh)] if fresh else [])
     return {"runs": runs_kept, "check_seconds": checked, "notebook_seconds": notebooks}
 
 
@@ -164,11 +172,11 @@ def measured() -> dict[str, Any]:
 
 def measured_when() -> str:
     """When the seconds of grading were measured, in words; empty where nothing was."""
-    said = []
+    runs = []
     for run in measured()["runs"]:
         count = len(run["chapters"])
-        said.append(f"{run['when']} with Python {run['python']} ({count} chapters, {run['clock']} time)")
-    return "; seconds of grading were measured on " + " and on ".join(said) if said else ""
+        runs.append(f"{run['when']} with Python {run['python']} ({count} chapters, {run['clock']} time)")
+    return "; seconds of grading were measured on " + " and on ".join(runs) if runs else ""
 
 
 # ---------------------------------------------------------------- a class to try
@@ -229,13 +237,13 @@ def document(title: str, body: str) -> str:
     )
 
 
-def _row(week: Mapping[str, Any], there: Mapping[str, Page]) -> tuple[str, ...]:
+def _row(week: Mapping[str, Any], by_name: Mapping[str, Page]) -> tuple[str, ...]:
     """Subject, chapters, reading, exercises and what to do of a week or a project."""
-    reading, work, points = week_times(week, there)
+    reading, work, points = week_times(week, by_name)
     left = f" Left out: {', '.join(week['skip'])}." if week.get("skip") else ""
     return (
         inline(week["title"]),
-        "<br>".join(heading(there[name]) for name in week["chapters"]),
+        "<br>".join(heading(by_name[name]) for name in week["chapters"]),
         hours(reading),
         f"{hours(work)}, {points} points.{html.escape(left)}",
         inline(week["class"]),
@@ -244,16 +252,16 @@ def _row(week: Mapping[str, Any], there: Mapping[str, Page]) -> tuple[str, ...]:
 
 def syllabus() -> str:
     """The courses, week by week, with their times."""
-    there = {page.short: page for page in chapters()}
+    by_name = {page.short: page for page in chapters()}
     parts = []
     for plan in plans():
-        rows = [(str(number), *_row(week, there)) for number, week in enumerate(plan["weeks"], 1)]
+        rows = [(str(number), *_row(week, by_name)) for number, week in enumerate(plan["weeks"], 1)]
         optional = [
-            (f"in place of week {week['instead']}" if "instead" in week else "project", *_row(week, there))
+            (f"in place of week {week['instead']}" if "instead" in week else "project", *_row(week, by_name))
             for week in plan["optional"]
         ]
         used = {name for week in (*plan["weeks"], *plan["optional"]) for name in week["chapters"]}
-        further = [heading(page) for page in there.values() if page.short not in used]
+        further = [heading(page) for page in by_name.values() if page.short not in used]
         parts.append(f"<h2>{html.escape(plan['title'])}</h2><p>{inline(plan['for'])}</p>")
         parts.append(table(("Week", "Subject", "Chapters", "Reading", "Exercises", "In class"), rows))
         parts.append(f"<h3>{html.escape(plan['title'])}: optional weeks and projects</h3>")
@@ -265,9 +273,9 @@ def syllabus() -> str:
 
 def rubric_page() -> str:
     """The open exercises, and any other project, with how they are graded."""
-    there = {label: (name, heading(page)) for label, (page, name) in open_exercises().items()}
+    entries = {label: (name, heading(page)) for label, (page, name) in open_exercises().items()}
     parts = []
-    for label, (name, place) in {**there, PROJECT: ("Any other project", "Of the syllabus")}.items():
+    for label, (name, subject) in {**entries, PROJECT: ("Any other project", "Of the syllabus")}.items():
         rows = [
             (
                 inline(row["what"]),
@@ -277,7 +285,7 @@ def rubric_page() -> str:
             for row in rubrics().get(label, [])
         ]
         total = sum(row["points"] for row in rubrics().get(label, []))
-        parts.append(f"<h2>{html.escape(name)}</h2><p>{place}; {total} points</p>")
+        parts.append(f"<h2>{html.escape(name)}</h2><p>{subject}; {total} points</p>")
         parts.append(
             table(("Criterion", "Points", "All", "Half", "None"), rows) if rows else "<p>No rubric yet.</p>"
         )
@@ -292,19 +300,19 @@ def topic_page(name: str, pages: Sequence[Page]) -> str:
     for page in pages:
         took = seconds["notebook_seconds"].get(page.short)
         clock = next((run["clock"] for run in seconds["runs"] if page.short in run["chapters"]), "")
-        said = f"<p>Grading one notebook took {took:g} s ({clock} time).</p>" if took else ""
-        parts.append(f"<h2>{heading(page)}</h2>{said}")
+        grading_time = f"<p>Grading one notebook took {took:g} s ({clock} time).</p>" if took else ""
+        parts.append(f"<h2>{heading(page)}</h2>{grading_time}")
         right = solutions(page.text)
-        for one in graded(page):
-            check = seconds["check_seconds"].get(f"{name}.{one.name}")
-            facts = f"{one.points} points; about {hours(one.minutes)} for a student" + (
+        for exercise in graded(page):
+            check = seconds["check_seconds"].get(f"{name}.{exercise.name}")
+            facts = f"{exercise.points} points; about {hours(exercise.minutes)} for a student" + (
                 f"; the check took {check:g} s" if check is not None else ""
             )
-            parts.append(f"<h3>{inline(one.title)} <code>{one.name}</code></h3><p>{facts}.</p>")
-            parts.append(f"<pre>{html.escape(right.get(one.name, ''))}</pre>")
+            parts.append(f"<h3>{inline(exercise.title)} <code>{exercise.name}</code></h3><p>{facts}.</p>")
+            parts.append(f"<pre>{html.escape(right.get(exercise.name, ''))}</pre>")
             rows = [
                 (inline(mistake.hint.replace("|", " or ")), inline(mistake.teaches))
-                for mistake in solved[one.name].mistakes
+                for mistake in solved[exercise.name].mistakes
             ]
             parts.append(table(("The hint that a wrong answer gets", "What to explain"), rows))
     return "".join(parts)
@@ -347,7 +355,7 @@ def main() -> int:
     parser.add_argument("--again", action="store_true", help="measure also what has a time already")
     given = parser.parse_args()
     if given.what == "times":
-        write_if_changed(TIMES, json.dumps(times(again=given.again), indent=1) + "\n")
+        write_if_changed(TIMES, json.dumps(times(remeasure=given.again), indent=1) + "\n")
     elif given.what == "mock":
         if given.folder is None:
             parser.error("name a folder for the class")

@@ -171,8 +171,12 @@ class Run:
         """Each code cell with the cell that ran; as it is, with one of the same source where there is one."""
         if not self.as_is:
             return list(zip(code_cells(notebook), code_cells(ran), strict=True))
-        known = {cell.source: cell for cell in code_cells(ran)}
-        return [(cell, known[cell.source]) for cell in code_cells(notebook) if cell.source in known]
+        ran_by_source = {cell.source: cell for cell in code_cells(ran)}
+        return [
+            (cell, ran_by_source[cell.source])
+            for cell in code_cells(notebook)
+            if cell.source in ran_by_source
+        ]
 
     def page_notebook(self, executed: set[str]) -> str:
         """The chapter's present text with the outputs of its last run: what the site shows."""
@@ -243,10 +247,10 @@ def execute_in_this_process(work: Path, scale: str) -> int:
         )
     except papermill.PapermillExecutionError as error:
         own = [cell.source for cell in code_cells(nbformat.read(work / "in.ipynb", as_version=4))]
-        which = (
+        failed_cell = (
             f"code cell {own.index(error.source) + 1}" if error.source in own else "the cell of parameters"
         )
-        print(f"{which} failed\n")
+        print(f"{failed_cell} failed\n")
         print("\n".join("    " + line for line in error.source.splitlines()))
         print("\n" + "\n".join(error.traceback))
         return 1
@@ -258,7 +262,7 @@ def execute_in_this_process(work: Path, scale: str) -> int:
             versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    kernel, worker = (resource.getrusage(who) for who in (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF))
+    kernel, worker = (resource.getrusage(scope) for scope in (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF))
     result = {
         "peak_mb": kernel.ru_maxrss / unit,
         "core_seconds": sum(each.ru_utime + each.ru_stime for each in (kernel, worker)),

@@ -13,8 +13,8 @@ from typing import Any
 
 def begun(source: str) -> str:
     """The label of the exercise that a Markdown cell begins, if its cells are still to come."""
-    found = re.findall(r"^[`:]{3,}\{exercise-(start|end)\}[^\n]*\n(?::label:[ \t]*([\w-]+))?", source, re.M)
-    return found[-1][1] if found and found[-1][0] == "start" else ""
+    markers = re.findall(r"^[`:]{3,}\{exercise-(start|end)\}[^\n]*\n(?::label:[ \t]*([\w-]+))?", source, re.M)
+    return markers[-1][1] if markers and markers[-1][0] == "start" else ""
 
 
 def solutions_apart(source: str, hidden: bool) -> tuple[str, bool]:

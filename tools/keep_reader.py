@@ -42,14 +42,16 @@ def keep(run: Path, folder: Path = pretrained.EVIDENCE) -> tuple[float, float]:
         }
     )
     measured = record.metrics["accuracy"] or 0.0
-    made = {
+    provenance = {
         "command": f"reasonlib run {record.experiment} --row {record.row} --scale {record.scale} "
         f"--data {record.data.name} --seed {record.seed}",
         "data": record.data.name,
         "steps": record.steps.done,
         "accuracy": round(measured, 4),
     }
-    bundled = pretrained.load_evidence(pretrained.save_evidence(model, tokenizer, answers, folder, made))
+    bundled = pretrained.load_evidence(
+        pretrained.save_evidence(model, tokenizer, answers, folder, provenance)
+    )
     test = encode_sentences(splits.test, bundled.tokenizer, bundled.answers)
     return accuracy(bundled.model, test)["accuracy"], measured  # type: ignore[arg-type]  # it reads alike
 

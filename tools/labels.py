@@ -86,28 +86,28 @@ class Collector:
 
     def read(self, lines: Sequence[str]) -> None:
         """Read Markdown."""
-        at = 0
-        while at < len(lines):
-            line = lines[at]
+        index = 0
+        while index < len(lines):
+            line = lines[index]
             if FENCE.match(line):
-                block, at = directive(lines, at)
+                block, index = directive(lines, index)
                 self.read_block(block)
                 continue
             if line.startswith("$$"):
-                at, _, label = dollars(lines, at)
+                index, _, label = dollars(lines, index)
                 if label:
                     self.put(label, "equation", self.numbers.next("equation"), "")
                 continue
             if code := CODE.match(line):
-                at += 1
-                while at < len(lines) and not lines[at].startswith(code["mark"]):
-                    at += 1
+                index += 1
+                while index < len(lines) and not lines[index].startswith(code["mark"]):
+                    index += 1
             elif target := TARGET.match(line):
                 self.waiting.append(target["label"])
             elif heading := re.match(r"^(#+)\s+(.*)$", line):
                 self.settle("page" if self.title is None else "section", heading[2])
                 self.title = self.title or heading[2]
-            at += 1
+            index += 1
 
     def read_block(self, block: Block) -> None:
         """Read a directive and what stands in it."""

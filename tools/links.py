@@ -20,7 +20,7 @@ TIMEOUT = 20  # seconds
 
 def links(root: Path = ROOT) -> dict[str, list[str]]:
     """Address -> the files that name it."""
-    found: dict[str, list[str]] = {}
+    files_by_url: dict[str, list[str]] = {}
     paths = [
         *root.glob("*.md"),
         *root.glob("book/**/*.md"),
@@ -30,8 +30,8 @@ def links(root: Path = ROOT) -> dict[str, list[str]]:
     for path in paths:
         for url in PATTERN.findall(path.read_text(encoding="utf-8")):
             if "..." not in url and "127.0.0.1" not in url and "OWNER" not in url:
-                found.setdefault(url.rstrip(".,;:"), []).append(str(path.relative_to(root)))
-    return found
+                files_by_url.setdefault(url.rstrip(".,;:"), []).append(str(path.relative_to(root)))
+    return files_by_url
 
 
 def problem(url: str) -> str | None:
@@ -48,14 +48,14 @@ def problem(url: str) -> str | None:
 
 
 def main() -> int:
-    found = links()
+    files_by_url = links()
     with ThreadPoolExecutor(8) as pool:
-        problems = dict(zip(found, pool.map(problem, found), strict=True))
+        problems = dict(zip(files_by_url, pool.map(problem, files_by_url), strict=True))
     for url, why in problems.items():
         if why:
-            print(f"{url}: {why} (in {', '.join(sorted(set(found[url])))})")
+            print(f"{url}: {why} (in {', '.join(sorted(set(files_by_url[url])))})")
     dead = sum(why is not None for why in problems.values())
-    print(f"{len(found)} links, {dead} dead")
+    print(f"{len(files_by_url)} links, {dead} dead")
     return 1 if dead else 0
 
 

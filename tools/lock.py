@@ -19,13 +19,13 @@ def canonical(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def wanted(requirement: Requirement, extra: str) -> bool:
+def applies(requirement: Requirement, extra: str) -> bool:
     return requirement.marker is None or requirement.marker.evaluate({"extra": extra})
 
 
 def closure(root: str) -> dict[str, str]:
     """Version of every installed package that `root` with all its extras reaches."""
-    found: dict[str, str] = {}
+    versions: dict[str, str] = {}
     seen: set[tuple[str, str]] = set()
     own = metadata.distribution(root)
     queue = [(root, extra) for extra in ("", *(own.metadata.get_all("Provides-Extra") or ()))]
@@ -38,13 +38,13 @@ def closure(root: str) -> dict[str, str]:
             package = metadata.distribution(name)
         except metadata.PackageNotFoundError:
             continue
-        found[canonical(name)] = package.version.split("+")[0]
+        versions[canonical(name)] = package.version.split("+")[0]
         for text in package.requires or ():
             requirement = Requirement(text)
-            if wanted(requirement, extra):
+            if applies(requirement, extra):
                 queue += [(requirement.name, each) for each in ("", *requirement.extras)]
-    found.pop(canonical(root), None)
-    return found
+    versions.pop(canonical(root), None)
+    return versions
 
 
 def main() -> int:

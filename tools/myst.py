@@ -64,39 +64,39 @@ class Converter:
                 out.extend(self.prose("\n".join(prose)).splitlines())
                 prose.clear()
 
-        at = 0
-        while at < len(lines):
-            line = lines[at]
+        index = 0
+        while index < len(lines):
+            line = lines[index]
             if FENCE.match(line):
                 flush()
-                block, at = directive(lines, at)
+                block, index = directive(lines, index)
                 out += ["", *self.directive(block), ""]
             elif code := CODE.match(line):
                 flush()
-                end = at + 1
+                end = index + 1
                 while end < len(lines) and not re.match(rf"^{re.escape(code['mark'])}\s*$", lines[end]):
                     end += 1
-                out += lines[at : end + 1]
-                at = end + 1
+                out += lines[index : end + 1]
+                index = end + 1
             elif line.startswith("$$"):
                 flush()
-                at, formula, label = dollars(lines, at)
+                index, formula, label = dollars(lines, index)
                 out += ["", *self.equation(formula, label), ""]
             elif TARGET.match(line) or line.startswith(("% ", "+++")) or line == "%":
                 flush()
-                at += 1
+                index += 1
             elif line.startswith(": ") and prose and prose[-1].strip():
                 term = prose.pop()
                 flush()
                 definition = [line[2:]]
-                at += 1
-                while at < len(lines) and lines[at].startswith("  "):
-                    definition.append(lines[at].strip())
-                    at += 1
+                index += 1
+                while index < len(lines) and lines[index].startswith("  "):
+                    definition.append(lines[index].strip())
+                    index += 1
                 out += [self.prose(f"**{term.strip()}**: " + " ".join(definition)), ""]
             else:
                 prose.append(line)
-                at += 1
+                index += 1
         flush()
         return out
 
@@ -153,10 +153,10 @@ class Converter:
     def question(self, block: Block) -> list[str]:
         """A question with its answers folded away."""
         try:
-            asked = questions.read(block.argument, block.body)
+            question = questions.read(block.argument, block.body)
         except questions.BadQuestion as error:
             raise UnknownMarkup(str(error)) from None
-        return self.blocks(questions.as_markdown(asked))
+        return self.blocks(questions.as_markdown(question))
 
     def quote(self, title: str, body: Sequence[str]) -> list[str]:
         """A box: a quote with a bold title."""
@@ -292,7 +292,7 @@ class Converter:
             parts.append(f"[{authors} ({year})]({url})" if textual else f"[{authors}, {year}]({url})")
         return ", ".join(parts) if textual else f"({'; '.join(parts)})"
 
-    def known(self, label: str) -> Label:
+    def label_of(self, label: str) -> Label:
         """What a label stands for."""
         if label not in self.book.labels:
             raise UnknownMarkup(f"the reference {label}: no page has that label")
@@ -300,13 +300,13 @@ class Converter:
 
     def equation_number(self, label: str) -> str:
         """(2): linked where it stands on another page."""
-        target = self.known(label)
+        target = self.label_of(label)
         shown = f"({target.number})"
         return shown if target.page == self.page else f"[{shown}]({self.book.link(label)})"
 
     def numbered(self, text: str, label: str) -> str:
         """Figure 2, Exercise 3: linked where it stands on another page."""
-        target = self.known(label)
+        target = self.label_of(label)
         shown = f"{target.kind.capitalize()} {target.number}" if target.number else target.title
         if text:
             shown = text.replace("%s", str(target.number)).replace("{number}", str(target.number))

@@ -20,8 +20,8 @@ def node_program() -> str:
     NoNode
         If there is none.
     """
-    if found := shutil.which("node"):
-        return found
+    if node := shutil.which("node"):
+        return node
     try:
         from playwright._impl._driver import compute_driver_executable
     except ImportError:

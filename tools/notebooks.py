@@ -117,9 +117,9 @@ def write(outputs: bool) -> int:
         notebook = make(page, book)
         if not keep_outputs(notebook, read_old(page)) or outputs:
             run_for_outputs(notebook, page)
-        for path, made in ((page.notebook, notebook), (page.assignment, assignment(page, book))):
-            if made is not None:
-                done = "wrote" if write_if_changed(path, written(made)) else "kept "
+        for path, content in ((page.notebook, notebook), (page.assignment, assignment(page, book))):
+            if content is not None:
+                done = "wrote" if write_if_changed(path, written(content)) else "kept "
                 print(f"{done} {path.relative_to(ROOT)}")
     for path in strays():
         path.unlink()
@@ -129,10 +129,10 @@ def write(outputs: bool) -> int:
 
 def strays() -> list[Path]:
     """Notebooks that no chapter makes."""
-    made = {page.notebook for page in chapters()}
-    made |= {page.assignment for page in chapters() if "exercises.check_" in page.text}
-    there = [*(ROOT / "notebooks").rglob("*.ipynb"), *(ROOT / "assignments").rglob("*.ipynb")]
-    return [path for path in sorted(there) if path not in made]
+    expected = {page.notebook for page in chapters()}
+    expected |= {page.assignment for page in chapters() if "exercises.check_" in page.text}
+    existing = [*(ROOT / "notebooks").rglob("*.ipynb"), *(ROOT / "assignments").rglob("*.ipynb")]
+    return [path for path in sorted(existing) if path not in expected]
 
 
 def check() -> int:
@@ -174,12 +174,12 @@ def check() -> int:
 def round_trip(page: Page) -> bool:
     """Whether jupytext writes and reads the chapter back to the same cells."""
     first = jupytext.reads(page.text, fmt="md:myst")
-    again = jupytext.reads(jupytext.writes(first, fmt="md:myst"), fmt="md:myst")
+    second = jupytext.reads(jupytext.writes(first, fmt="md:myst"), fmt="md:myst")
 
     def key(notebook: Any) -> list[Any]:
         return [(cell.cell_type, cell.source, dict(cell.metadata)) for cell in notebook.cells]
 
-    return key(first) == key(again)
+    return key(first) == key(second)
 
 
 def test(kernels: bool) -> int:
@@ -221,7 +221,7 @@ def format_cells() -> int:
         r"(^```\{code-cell\}[^\n]*\n(?:(?::[^\n]*|---\n.*?\n---)\n)*\n?)(.*?)(^```\s*?$)", re.M | re.S
     )
 
-    def one(match: re.Match[str]) -> str:
+    def format_cell(match: re.Match[str]) -> str:
         command = [
             sys.executable,
             "-m",
@@ -238,7 +238,7 @@ def format_cells() -> int:
 
     for page in chapters():
         text = page.path.read_text(encoding="utf-8")  # as it is now: the first pages took a while
-        if write_if_changed(page.path, fence.sub(one, text)):
+        if write_if_changed(page.path, fence.sub(format_cell, text)):
             print(f"formatted {page.path.relative_to(ROOT)}")
     return 0
 

@@ -42,12 +42,12 @@ def called(talk: Listener | Conversation, request: str) -> tuple[list[str], str]
     return [], "; ".join(remarks)
 
 
-def is_right(asked: dict[str, Any], got: list[str], remarks: str) -> bool:
+def is_right(request: dict[str, Any], arguments: list[str], remarks: str) -> bool:
     """Whether the call is the right one; ``!expensive`` is any price but that."""
-    if len(got) != len(SLOTS) or ("lacks" in asked and "there is no" not in remarks):
+    if len(arguments) != len(SLOTS) or ("lacks" in request and "there is no" not in remarks):
         return False
-    for slot, value in zip(SLOTS, got, strict=True):
-        want = asked["call"][slot] or ANSWERS[slot]
+    for slot, value in zip(SLOTS, arguments, strict=True):
+        want = request["call"][slot] or ANSWERS[slot]
         if value == want[1:] if want.startswith("!") else value != want:
             return False
     return True
@@ -62,14 +62,14 @@ def measure(model: str, path: Path = FILE, *, plain: bool = False) -> tuple[Coun
     """Count right calls by register; list the requests that led elsewhere."""
     right: Counter[str] = Counter()
     wrong = []
-    for asked in requests(path):
+    for request in requests(path):
         conversation = open_conversation(model)
         if plain:
             conversation.say("hello")
-        got, remarks = called(conversation if plain else Listener(conversation), asked["text"])
-        good = is_right(asked, got, remarks)
-        right[asked["register"]] += good
-        wrong += [] if good else [f"{asked['text']} -> {' '.join(got)}"]
+        arguments, remarks = called(conversation if plain else Listener(conversation), request["text"])
+        good = is_right(request, arguments, remarks)
+        right[request["register"]] += good
+        wrong += [] if good else [f"{request['text']} -> {' '.join(arguments)}"]
     return right, wrong
 
 

@@ -124,28 +124,28 @@ def tally(rows: Iterable[Mapping[str, Any]]) -> str:
     return f"{len(verdicts)} claim{'s' * (len(verdicts) != 1)}: " + ", ".join(counts)
 
 
-def heading(place: str, where: str) -> str:
+def heading(kind: str, locator: str) -> str:
     """Name a part of a source.
 
     >>> heading("table", "Joint training"), heading("table", "Table 2"), heading("section", "2.1: losses")
     ('Table: Joint training', 'Table 2', 'Section 2.1: losses')
     """
-    if where.lower().startswith(place):
-        return where
-    return f"{place.capitalize()} {where}" if where[:1].isdigit() else f"{place.capitalize()}: {where}"
+    if locator.lower().startswith(kind):
+        return locator
+    return f"{kind.capitalize()} {locator}" if locator[:1].isdigit() else f"{kind.capitalize()}: {locator}"
 
 
 def groups(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, str, list[Mapping[str, Any]]]]:
     """The claims by the table, figure or section that makes them, in the order of the file."""
 
     def key(row: Mapping[str, Any]) -> tuple[str, str]:
-        place = next(place for place in ("table", "figure", "section") if row.get(place))
-        return place, row[place]
+        kind = next(kind for kind in ("table", "figure", "section") if row.get(kind))
+        return kind, row[kind]
 
-    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    claims_by_part: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for part, members in groupby(rows, key=key):
-        found.setdefault(part, []).extend(members)
-    return [(place, where, members) for (place, where), members in found.items()]
+        claims_by_part.setdefault(part, []).extend(members)
+    return [(kind, locator, members) for (kind, locator), members in claims_by_part.items()]
 
 
 def commands(rows: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -156,13 +156,13 @@ def commands(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     >>> commands([row, {**row, "experiment_row": "y"}])
     ['reasonlib run a/b --row x --row y --scale paper --data babi']
     """
-    wanted: dict[tuple[str, str, str], list[str]] = {}
+    rows_by_command: dict[tuple[str, str, str], list[str]] = {}
     for row in rows:
         sides = [(side["experiment"], side["row"]) for side in row["sides"]]
         own = [(row["experiment"], row["experiment_row"])] if row["experiment"] else []
         data = (row["data"] or {}).get("name", "")
         for experiment, name in sides or own:
-            lines = wanted.setdefault((experiment, row["scale"] or "paper", data), [])
+            lines = rows_by_command.setdefault((experiment, row["scale"] or "paper", data), [])
             if name and name not in lines:
                 lines.append(name)
     return [
@@ -170,7 +170,7 @@ def commands(rows: Iterable[Mapping[str, Any]]) -> list[str]:
         + ("".join(f" --row {name}" for name in names) if len(names) <= 4 else "")
         + f" --scale {scale}"
         + (f" --data {data}" if data else "")
-        for (experiment, scale, data), names in wanted.items()
+        for (experiment, scale, data), names in rows_by_command.items()
     ]
 
 
@@ -179,14 +179,14 @@ def commands(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def part_page(name: str) -> str:
     """The part page of a topic, below its title."""
-    one = topic(name)
-    lines = [f"*{one.question}*", "", f"**Source.** {one.source}.", ""]
+    entry = topic(name)
+    lines = [f"*{entry.question}*", "", f"**Source.** {entry.source}.", ""]
     lines += ["| | chapter | you will be able to | minutes |", "|--:|---|---|--:|"]
-    for page in one.chapters:
+    for page in entry.chapters:
         gives = re.sub(r"^You will be able to ", "", page.objective).rstrip(".")
         minutes = measure(page).rounded
         lines.append(f"| {page.number} | {{doc}}`{page.title} <{page.path.stem}>` | {gives} | {minutes} |")
-    lines += ["", f"**Time.** {hours(one.minutes).capitalize()} of reading{exercise_time(name)}.", ""]
+    lines += ["", f"**Time.** {hours(entry.minutes).capitalize()} of reading{exercise_time(name)}.", ""]
     if rows := [row for row in claim_rows(name) if not row["goal"]]:
         verdicts = "[the scoreboard](../scoreboard.md) explains the verdicts"
         lines += [f"**Results.** {tally(rows)}. See [the tables](results.md); {verdicts}.", ""]
@@ -199,11 +199,11 @@ def exercise_time(name: str) -> str:
     from reasonlib.grading.checks import exercises
 
     try:
-        found = exercises(name)
+        listed = exercises(name)
     except UserError:
         return ""
-    minutes = sum(one.minutes for one in found)
-    return f", and {len(found)} exercises with code that take {hours(minutes)} in all"
+    minutes = sum(exercise.minutes for exercise in listed)
+    return f", and {len(listed)} exercises with code that take {hours(minutes)} in all"
 
 
 def results_page(name: str) -> str:
@@ -215,8 +215,8 @@ def results_page(name: str) -> str:
         "Line numbers count the lines of the source's text, as extracted from its PDF."
     )
     lines = [f"{tally(rows)}. {closed}", ""]
-    for place, where, members in groups(rows):
-        lines += section(heading(place, where), members)
+    for kind, locator, members in groups(rows):
+        lines += section(heading(kind, locator), members)
     if goals:
         lines += [
             "## Goals of this book",
@@ -224,16 +224,16 @@ def results_page(name: str) -> str:
             "This book also has goals of its own. The source makes no such claims.",
             "",
         ]
-        lines += [*raw(board(goals, "Goals of this book")), *again(goals)]
+        lines += [*raw(board(goals, "Goals of this book")), *rerun_commands(goals)]
     return "\n".join(lines)
 
 
 def section(title: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """One table, figure or section of the source: what was published, what we measured, and how to again."""
-    return [f"## {title}", "", *raw(board(rows, title)), *again(rows)]
+    return [f"## {title}", "", *raw(board(rows, title)), *rerun_commands(rows)]
 
 
-def again(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+def rerun_commands(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     """The commands that measure these claims, folded away."""
     lines = commands(rows)
     head = ["```{admonition} Measure it again", ":class: dropdown", "", "~~~bash"]
@@ -273,15 +273,15 @@ def raw(html: str) -> list[str]:
 def topics_table() -> str:
     """All topics with their state."""
     lines = ["| topic | question | chapters and reading time |", "|---|---|---|"]
-    for one in topics().values():
-        if one.built:
-            title = f"[{one.title}]({one.name}/index.md)"
-            state = f"{len(one.chapters)} chapters, {hours(one.minutes)}"
+    for entry in topics().values():
+        if entry.built:
+            title = f"[{entry.title}]({entry.name}/index.md)"
+            state = f"{len(entry.chapters)} chapters, {hours(entry.minutes)}"
         else:
-            title, state = one.title, "next"
-        lines.append(f"| {title} | {one.question} | {state} |")
-    built = [one for one in topics().values() if one.built]
-    chapters, minutes = sum(len(one.chapters) for one in built), sum(one.minutes for one in built)
+            title, state = entry.title, "next"
+        lines.append(f"| {title} | {entry.question} | {state} |")
+    built = [entry for entry in topics().values() if entry.built]
+    chapters, minutes = sum(len(entry.chapters) for entry in built), sum(entry.minutes for entry in built)
     return (
         "\n".join([*lines, "", f"Reading all {chapters} chapters takes about {round(minutes / 60)} hours."])
         + "\n"

@@ -43,12 +43,12 @@ def printed_pages(site: Path, only: Sequence[str]) -> list[Page]:
     CannotPrint
         If the site has none of them.
     """
-    wanted = [page for page in pages() if not page.short.startswith(LEFT_OUT)]
-    wanted = [page for page in wanted if not only or page.short in only]
-    there = [page for page in wanted if (site / f"{page.name}.html").is_file()]
-    if not there:
+    selected = [page for page in pages() if not page.short.startswith(LEFT_OUT)]
+    selected = [page for page in selected if not only or page.short in only]
+    built = [page for page in selected if (site / f"{page.name}.html").is_file()]
+    if not built:
         raise CannotPrint(f"{site} has no page to print: run `make book` first")
-    return there
+    return built
 
 
 # One page of a site, made ready for paper ------------------------------------------------------------------
@@ -104,7 +104,7 @@ def without_bars(text: str) -> str:
     return re.sub("[█░]{8,} ?", "", text)
 
 
-def relinked(text: str, page: Page, there: set[str], site: str) -> str:
+def relinked(text: str, page: Page, printed: set[str], site: str) -> str:
     """Names that no other page has, and links that hold in one page: inside it, or to the site."""
     own = anchor(page.name)
     text = re.sub(r'(\s)(id|for)="([^"]*)"', lambda m: f'{m[1]}{m[2]}="{own}--{m[3]}"', text)
@@ -113,14 +113,14 @@ def relinked(text: str, page: Page, there: set[str], site: str) -> str:
     text = re.sub(r"url\((&quot;|['\"]?)#", lambda m: f"url({m[1]}#{own}--", text)
 
     def point(match: re.Match[str]) -> str:
-        target, _, place = match[2].partition("#")
+        target, _, fragment = match[2].partition("#")
         path = os.path.normpath(os.path.join(os.path.dirname(page.name), target))
         if match[1] == "src" or not target.endswith(".html"):
             return f'{match[1]}="{path}"' if match[1] == "src" else f'href="{site}{path}"'
         name = path.removesuffix(".html")
-        if name not in there:
-            return f'href="{site}{path}{"#" + place if place else ""}"'
-        return f'href="#{anchor(name)}{"--" + place if place else ""}"'
+        if name not in printed:
+            return f'href="{site}{path}{"#" + fragment if fragment else ""}"'
+        return f'href="#{anchor(name)}{"--" + fragment if fragment else ""}"'
 
     return re.sub(r'\b(href|src)="(?![a-z]+:|#|//)([^"]*)"', point, text)
 
@@ -143,13 +143,13 @@ def narrower(text: str) -> str:
 
 def style_sheets(head: str, page: Page) -> list[str]:
     """The style sheets that a page loads, by their place in the site."""
-    found = re.findall(r'<link[^>]*href="([^"]+\.css)[^"]*"[^>]*>', head)
-    return [os.path.normpath(os.path.join(os.path.dirname(page.name), sheet)) for sheet in found]
+    sheets = re.findall(r'<link[^>]*href="([^"]+\.css)[^"]*"[^>]*>', head)
+    return [os.path.normpath(os.path.join(os.path.dirname(page.name), sheet)) for sheet in sheets]
 
 
-def joined(known: list[str], more: list[str]) -> list[str]:
+def joined(sheets: list[str], more: list[str]) -> list[str]:
     """Both lists as one; what is new comes before what follows it on its own page, since later sheets win."""
-    result = list(known)
+    result = list(sheets)
     for number, sheet in enumerate(more):
         if sheet not in result:
             after = [result.index(other) for other in more[number + 1 :] if other in result]
@@ -159,7 +159,7 @@ def joined(known: list[str], more: list[str]) -> list[str]:
 
 def bound(site: Path, printed: Sequence[Page], address: str) -> str:
     """All pages as one, with a cover and the contents."""
-    there = {page.name for page in printed}
+    printed_names = {page.name for page in printed}
     sheets: list[str] = []
     looks: dict[str, None] = {}
     body = [cover(), contents(printed)]
@@ -173,7 +173,7 @@ def bound(site: Path, printed: Sequence[Page], address: str) -> str:
             text = text.replace('<details class="rr-fold">', '<details class="rr-fold" open>')
         else:
             text = unfolded(text)
-        text = relinked(narrower(spread(without_bars(text))), page, there, address)
+        text = relinked(narrower(spread(without_bars(text))), page, printed_names, address)
         body.append(f'<section id="{anchor(page.name)}" class="rr-sheet">{text}</section>')
     links = "".join(f'<link rel="stylesheet" href="{sheet}">' for sheet in sheets)
     return (

@@ -134,14 +134,14 @@ def read(text: str, body: list[str], label: str = "") -> Question:
             options.append(target)
             marks.append("1")
         elif bare.startswith(">"):
-            said = bare.removeprefix(">").strip()
+            feedback = bare.removeprefix(">").strip()
             if not options:
                 raise BadQuestion(f"{short}: `>` answers an option, and there is none yet")
             if marks[-1] == "1" and not line.startswith((" ", "\t")):
-                whole.append(said)
+                whole.append(feedback)
             else:
                 assert target is not None
-                target.feedback = f"{target.feedback} {said}".strip()
+                target.feedback = f"{target.feedback} {feedback}".strip()
         elif bare and options:
             target = options[-1]
             target.text += " " + bare
@@ -219,7 +219,7 @@ def as_markdown(question: Question) -> list[str]:
     if question.more:
         lines += [*question.more, ""]
     if question.kind == "order":
-        lines += [f"- {question.options[at].text}" for at in question.shuffled]
+        lines += [f"- {question.options[index].text}" for index in question.shuffled]
     elif question.kind == "number":
         lines.append("Type a number" + (f" ({question.unit})." if question.unit else "."))
     else:

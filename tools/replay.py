@@ -31,9 +31,9 @@ class Replay:
     def execute_cell_input(self, source: str, allow_stdin: bool | None = None) -> str:
         """Queue the messages of this cell; nbval has read those of earlier cells."""
         self.cells += 1
-        known = [number for number, (ran, _) in enumerate(self.ran) if ran == source]
-        outputs = self.ran[known[0]][1] if known else []
-        del self.ran[: known[0] + 1 if known else 0]
+        matches = [number for number, (ran, _) in enumerate(self.ran) if ran == source]
+        outputs = self.ran[matches[0]][1] if matches else []
+        del self.ran[: matches[0] + 1 if matches else 0]
         for output in outputs:
             content = {key: output[key] for key in CONTENT if key in output}
             self._send(output["output_type"], {"metadata": {}, **content})

@@ -40,7 +40,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
-from trees import KEPT, ROOT, SameBitsError, Tree, at, git
+from trees import KEPT, ROOT, SameBitsError, Tree, git, tree_at
 
 SEEDS = (0, 1)
 TIMES = re.compile(r"(^|[._])(\w*per_second|\w*seconds|\w*in_time)($|[._])")
@@ -87,17 +87,17 @@ class Pair:
     data: dict[str, str]
 
 
-def pairs(before: Tree, after: Tree, closures: tuple[Any, Any], wanted: list[str]) -> Iterator[Pair]:
+def pairs(before: Tree, after: Tree, closures: tuple[Any, Any], names: list[str]) -> Iterator[Pair]:
     """Match the experiments of two trees by the names they have today."""
     from reasonlib.tracking.renames import load
 
     renames = load(ROOT / "records")
-    old = {renames.experiment(name): (name, one) for name, one in before.experiments.items()}
-    unknown = [name for name in wanted if name not in after.experiments]
+    old = {renames.experiment(name): (name, experiment) for name, experiment in before.experiments.items()}
+    unknown = [name for name in names if name not in after.experiments]
     if unknown:
         raise SameBitsError(f"there is no experiment {', '.join(unknown)}; see: reasonlib list")
     for name, now in after.experiments.items():
-        if name not in old or (wanted and name not in wanted):
+        if name not in old or (names and name not in names):
             continue
         old_name, then = old[name]
         rows: dict[str, str] = {}
@@ -123,7 +123,7 @@ def pairs(before: Tree, after: Tree, closures: tuple[Any, Any], wanted: list[str
             rows={row: rows[row] for row in now["rows"] if row in rows},
             settings=settings,
             changed={row for row in now["rows"] if row in rows and now["rows"][row] != settings[row]},
-            data={one: data[one] for one in now["data"] if one in data},
+            data={data_name: data[data_name] for data_name in now["data"] if data_name in data},
         )
 
 
@@ -180,17 +180,17 @@ def compare(pair: Pair, before: Tree, after: Tree, *, all_rows: bool, but: Conta
         for seed in SEEDS:
             if data in finding.absent:
                 break
-            asked = {
+            request = {
                 "experiment": pair.old_name,
                 "row": pair.rows[row],
                 "data": pair.data[data],
                 "seed": seed,
             }
-            then = kept(before, pair.before, asked)
-            asked_now = {"experiment": pair.name, "row": row, "data": data, "seed": seed}
+            then = kept(before, pair.before, request)
+            request_now = {"experiment": pair.name, "row": row, "data": data, "seed": seed}
             if row in pair.changed:
-                asked_now["settings"] = pair.settings[row]
-            now = kept(after, pair.after, asked_now)
+                request_now["settings"] = pair.settings[row]
+            now = kept(after, pair.after, request_now)
             trial = f"{row} on {data}, seed {seed}"
             if "error" in then or "error" in now:
                 if then.get("error", "").startswith("DataError") and "error" in now:
@@ -214,7 +214,7 @@ def compare(pair: Pair, before: Tree, after: Tree, *, all_rows: bool, but: Conta
             finding.times |= {name for name in unequal if TIMES.search(name)}
             unequal = [name for name in unequal if not TIMES.search(name)]
             if unequal:
-                unsteady = unrepeated(after, pair.after, asked_now)
+                unsteady = unrepeated(after, pair.after, request_now)
                 finding.unsteady |= unsteady
                 finding.different += [
                     f"{trial}: {name} was {old[name]!r}, is {new[name]!r}"
@@ -226,16 +226,16 @@ def compare(pair: Pair, before: Tree, after: Tree, *, all_rows: bool, but: Conta
     return finding
 
 
-def kept(tree: Tree, fingerprint: str, asked: dict[str, Any], *, again: bool = False) -> dict[str, Any]:
+def kept(tree: Tree, fingerprint: str, request: dict[str, Any], *, repeat: bool = False) -> dict[str, Any]:
     """Run a trial, or take what it gave when it was run before by the same code."""
-    topic = asked["experiment"].partition("/")[0]
+    topic = request["experiment"].partition("/")[0]
     facts = json.dumps(
-        [fingerprint, tree.beside_code(topic), asked, "again" if again else ""], sort_keys=True
+        [fingerprint, tree.beside_code(topic), request, "again" if repeat else ""], sort_keys=True
     )
     file = KEPT / "trials" / topic / f"{hashlib.sha256(facts.encode()).hexdigest()[:24]}.json"
     if file.is_file():
         return json.loads(file.read_text())
-    answer = tree.ask(**asked)
+    answer = tree.ask(**request)
     if "error" not in answer:
         file.parent.mkdir(parents=True, exist_ok=True)
         temporary = file.with_suffix(f".{os.getpid()}.tmp")
@@ -244,9 +244,9 @@ def kept(tree: Tree, fingerprint: str, asked: dict[str, Any], *, again: bool = F
     return answer
 
 
-def unrepeated(tree: Tree, fingerprint: str, asked: dict[str, Any]) -> set[str]:
+def unrepeated(tree: Tree, fingerprint: str, request: dict[str, Any]) -> set[str]:
     """Return the metrics that a trial does not give twice the same."""
-    first, second = (kept(tree, fingerprint, asked, again=again)["metrics"] for again in (False, True))
+    first, second = (kept(tree, fingerprint, request, repeat=repeat)["metrics"] for repeat in (False, True))
     return {name for name in first if repr(first[name]) != repr(second.get(name))}
 
 
@@ -260,7 +260,7 @@ def evidence(pair: Pair, finding: Finding, before: Tree) -> str:
         f"{len(finding.trials)} trials ({'; '.join(sorted({t.rpartition(',')[0] for t in finding.trials}))})",
         f"{len(finding.compared)} metrics equal bit for bit at {before.name} and after",
     ]
-    for what, names in (
+    for label, names in (
         ("times, not compared", finding.times),
         ("not the same twice, not compared", finding.unsteady),
         ("metrics no longer measured", finding.gone),
@@ -268,7 +268,7 @@ def evidence(pair: Pair, finding: Finding, before: Tree) -> str:
         ("data that was not here", set(finding.absent)),
     ):
         if names:
-            parts.append(f"{what}: {', '.join(sorted(names))}")
+            parts.append(f"{label}: {', '.join(sorted(names))}")
     return "; ".join(parts)
 
 
@@ -310,16 +310,16 @@ def prove(pair: Pair, before: Tree, after: Tree, *, all_rows: bool, but: list[st
 
 def main() -> int:
     """Check the experiments that were named, or all; 1 if one of them measures otherwise."""
-    asked = arguments()
+    options = arguments()
     sys.path.insert(0, str(ROOT))
     from reasonlib.tracking import equivalence
     from reasonlib.tracking.fingerprint import OUTSIDE, Closure
     from reasonlib.tracking.renames import load
 
     commit = (
-        asked.before or git("log", "-1", "--format=%H", "--", "records/equivalent.jsonl").decode().strip()
+        options.before or git("log", "-1", "--format=%H", "--", "records/equivalent.jsonl").decode().strip()
     )
-    before, after = at(commit), Tree(ROOT, "now")
+    before, after = tree_at(commit), Tree(ROOT, "now")
     for tree in (before, after):
         tree.experiments = tree.ask()
         if "error" in tree.experiments:
@@ -328,47 +328,48 @@ def main() -> int:
             )
     outside = (*OUTSIDE, *BEFORE_THE_MOVE)
     closures = (Closure(before.folder, outside=outside), Closure(ROOT, outside=outside))
-    known = equivalence.load(ROOT / "records", load(ROOT / "records"))
+    equivalences = equivalence.load(ROOT / "records", load(ROOT / "records"))
     lock, failed = Lock(), []
 
     def check(pair: Pair) -> None:
         then = {pair.before, *([pair.own] if pair.own else [])}
-        but = [row for row in pair.rows if row in asked.but]
+        but = [row for row in pair.rows if row in options.but]
         open_ = [
-            one
-            for one in sorted(then)
+            fingerprint
+            for fingerprint in sorted(then)
             if any(
-                known.same(pair.name, row, one) != known.same(pair.name, row, pair.after)
+                equivalences.same(pair.name, row, fingerprint)
+                != equivalences.same(pair.name, row, pair.after)
                 for row in pair.rows
                 if row not in but
             )
         ]
-        if asked.why:
-            said = ["same code"] if pair.before == pair.after else why(pair, closures, _runs(pair))
+        if options.why:
+            lines = ["same code"] if pair.before == pair.after else why(pair, closures, _runs(pair))
         elif not open_:
-            said = ["same code" if pair.before == pair.after else "known to give the same bits"]
+            lines = ["same code" if pair.before == pair.after else "known to give the same bits"]
         else:
-            same, proof = prove(pair, before, after, all_rows=asked.all_rows, but=but)
+            same, proof = prove(pair, before, after, all_rows=options.all_rows, but=but)
             if not same:
                 failed.append(pair.name)
-            for one in open_ if same else ():
+            for fingerprint in open_ if same else ():
                 line = equivalence.Equivalence(
                     experiment=pair.name,
-                    before=one,
+                    before=fingerprint,
                     after=pair.after,
                     evidence=proof,
                     but=", ".join(but),
                 )
                 equivalence.append(ROOT / "records", line)
-            said = [proof if same else f"NOT THE SAME: {proof}"]
+            lines = [proof if same else f"NOT THE SAME: {proof}"]
         with lock:
-            print(f"{pair.name}: " + "\n    ".join(said), flush=True)
+            print(f"{pair.name}: " + "\n    ".join(lines), flush=True)
 
     def _runs(pair: Pair) -> tuple[str, str]:
         return before.experiments[pair.old_name]["run"], after.experiments[pair.name]["run"]
 
-    with ThreadPoolExecutor(asked.jobs) as pool:
-        list(pool.map(check, pairs(before, after, closures, asked.experiment)))
+    with ThreadPoolExecutor(options.jobs) as pool:
+        list(pool.map(check, pairs(before, after, closures, options.experiment)))
     if failed:
         print(f"\n{len(failed)} of them measure otherwise: {', '.join(failed)}")
     return 1 if failed else 0

@@ -67,36 +67,36 @@ def figure(metadata: Any, outputs: Sequence[Any], converter: Converter) -> str:
     if named is None:
         return ""
     shown = [page_output(output) for output in outputs]
-    found = [
+    figures = [
         output["data"]["text/html"]
         for output in shown
         if output is not None and "text/html" in output.get("data", {})
     ]
     caption = metadata.get("caption")
-    if found and caption is None and (own := OWN.search(found[-1])):
+    if figures and caption is None and (own := OWN.search(figures[-1])):
         caption = re.sub(r"<[^>]+>", "", own["text"])
     line = converter.caption(named[0], str(caption or ""))
-    if not found:
+    if not figures:
         return ""
-    return f'{OWN.sub("", found[-1])}<div class="caption">{markdown(line)}</div>'
+    return f'{OWN.sub("", figures[-1])}<div class="caption">{markdown(line)}</div>'
 
 
-def asked(text: str) -> tuple[list[Slide], str]:
+def take_polls(text: str) -> tuple[list[Slide], str]:
     """Take the questions out of a cell's source: a slide for each, and the text that is left."""
-    found, rest, lines, at = [], [], text.splitlines(), 0
-    while at < len(lines):
-        fence = FENCE.match(lines[at])
+    polls, rest, lines, index = [], [], text.splitlines(), 0
+    while index < len(lines):
+        fence = FENCE.match(lines[index])
         if fence is None:
-            rest.append(lines[at])
-            at += 1
+            rest.append(lines[index])
+            index += 1
             continue
-        block, end = directive(lines, at)
+        block, end = directive(lines, index)
         if block.name == "question":
-            found.append(poll(questions.read(block.argument, block.body)))
+            polls.append(poll(questions.read(block.argument, block.body)))
         else:
-            rest += lines[at:end]
-        at = end
-    return found, "\n".join(rest)
+            rest += lines[index:end]
+        index = end
+    return polls, "\n".join(rest)
 
 
 def poll(question: questions.Question) -> Slide:
@@ -106,8 +106,8 @@ def poll(question: questions.Question) -> Slide:
         shown = [
             question.options[index] for index in questions.shuffled(len(question.options), question.text)
         ]
-    options = "".join(f"<li>{markdown(one.text)}</li>" for one in shown)
-    why = [one.feedback for one in question.options if one.right] if question.kind != "order" else []
+    options = "".join(f"<li>{markdown(option.text)}</li>" for option in shown)
+    why = [option.feedback for option in question.options if option.right] if question.kind != "order" else []
     answer = "\n\n".join(filter(None, (question.answer, *why, question.feedback)))
     body = markdown("\n".join((question.text, "", *question.more))) + (
         f"<ul>{options}</ul>" if options else ""
@@ -135,28 +135,28 @@ def deck(page: Page, run: Run, book: Any) -> list[Slide]:
     source = run.read()
     outputs = {id(cell): ran for cell, ran in run.pairs(source, nbformat.read(run.notebook, as_version=4))}
     about = "\n\n".join(filter(None, (page.objective, page.needs and f"You need: {page.needs}")))
-    made: list[Slide] = []
+    slides: list[Slide] = []
     title, waiting, shown = "", [], 0
 
     def finish() -> None:
         if waiting and not shown and (lines := first_sentences("\n\n".join(waiting))):
-            made.append(Slide(title, markdown(lines), waiting.copy(), "words"))
+            slides.append(Slide(title, markdown(lines), waiting.copy(), "words"))
         waiting.clear()
 
     for cell in source.cells:
         if cell.cell_type == "code":
             ran = outputs.get(id(cell))
             if ran is not None and (body := figure(cell.metadata, ran.outputs, converter)):
-                made.append(Slide(title, body, waiting.copy()))
+                slides.append(Slide(title, body, waiting.copy()))
                 waiting.clear()
                 shown += 1
             continue
         for piece in re.split(r"(?m)^(?=(?:\(.+\)=\n)?## )", cell.source):
-            polls, text = asked(piece)
+            polls, text = take_polls(piece)
             part = convert(converter, text, page)
             heading = re.match(r"(#{1,2}) (.+)\n?", part)
             if heading and heading[1] == "#":
-                made.append(Slide(heading[2], markdown(convert(converter, about, page)), kind="title"))
+                slides.append(Slide(heading[2], markdown(convert(converter, about, page)), kind="title"))
                 title = heading[2]
             elif heading:
                 finish()
@@ -167,15 +167,15 @@ def deck(page: Page, run: Run, book: Any) -> list[Slide]:
             if body.strip():
                 waiting.append(body.strip())
             if formulas := MATH.findall(body):
-                shown_formulas = markdown("\n\n".join(f"$${one}$$" for one in formulas))
-                made.append(Slide(title, shown_formulas, waiting.copy(), "equation"))
+                shown_formulas = markdown("\n\n".join(f"$${formula}$$" for formula in formulas))
+                slides.append(Slide(title, shown_formulas, waiting.copy(), "equation"))
                 waiting.clear()
                 shown += 1
-            made += polls
+            slides += polls
         if title == LAST:
             break
     finish()
-    return made
+    return slides
 
 
 CSS = """
@@ -226,7 +226,7 @@ def as_html(page: Page, slides: Sequence[Slide]) -> str:
     for number, slide in enumerate(slides, 1):
         level = "h1" if slide.kind == "title" else "h2"
         name = f"{page.number}. {slide.title}" if slide.kind == "title" and page.number else slide.title
-        notes = f"<aside>{markdown(chr(10).join(f'{one}{chr(10)}' for one in slide.notes))}</aside>"
+        notes = f"<aside>{markdown(chr(10).join(f'{note}{chr(10)}' for note in slide.notes))}</aside>"
         parts.append(
             f'<section class="{slide.kind}" id="slide-{number}"><{level}>{html.escape(name)}</{level}>'
             f'<div class="shown">{slide.body}</div>{notes if slide.notes else ""}'
@@ -274,12 +274,12 @@ def main() -> int:
     parser.add_argument("--as-is", action="store_true", help="use the outputs of an older run")
     parser.add_argument("--to", type=Path, default=BUILD / "slides")
     given = parser.parse_args()
-    there = {page.short: page for page in chapters()}
-    if unknown := [name for name in given.names if name not in there]:
-        print(f"there is no chapter {unknown[0]!r}; there are: {', '.join(there)}", file=sys.stderr)
+    by_name = {page.short: page for page in chapters()}
+    if unknown := [name for name in given.names if name not in by_name]:
+        print(f"there is no chapter {unknown[0]!r}; there are: {', '.join(by_name)}", file=sys.stderr)
         return 2
     try:
-        pages = [there[name] for name in given.names or there]
+        pages = [by_name[name] for name in given.names or by_name]
         decks = write(pages, given.scale, given.to, as_is=given.as_is)
     except BuildError as error:
         print(error, file=sys.stderr)

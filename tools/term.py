@@ -32,8 +32,8 @@ class TermError(Exception):
 def git(*arguments: str, root: Path = ROOT) -> bytes:
     done = subprocess.run(["git", *arguments], cwd=root, capture_output=True)
     if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise TermError(f"git {arguments[0]}: {said[-1] if said else 'failed'}")
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise TermError(f"git {arguments[0]}: {lines[-1] if lines else 'failed'}")
     return done.stdout
 
 

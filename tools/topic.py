@@ -36,10 +36,10 @@ class TopicError(Exception):
 
 def plan(root: Path, topic: str, chapter: str, title: str) -> dict[Path, str]:
     """Say which files are made and what they hold."""
-    for what, name, rule in (("topic", topic, r"[a-z][a-z0-9_]*"), ("chapter", chapter, r"[a-z][a-z0-9_-]*")):
+    for kind, name, rule in (("topic", topic, r"[a-z][a-z0-9_]*"), ("chapter", chapter, r"[a-z][a-z0-9_-]*")):
         if not re.fullmatch(rule, name):
             raise TopicError(
-                f"a {what}'s name is made of small letters, digits and underscores, got {name!r}"
+                f"a {kind}'s name is made of small letters, digits and underscores, got {name!r}"
             )
     new = not (root / "reasonlib" / topic).exists()
     files = {}
@@ -97,12 +97,12 @@ def make(root: Path, topic: str, chapter: str, title: str) -> list[Path]:
     for path, text in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    made = [path for path in files if path.relative_to(root).as_posix() not in LISTS]
-    code = [str(path) for path in made if path.suffix == ".py"]
+    created = [path for path in files if path.relative_to(root).as_posix() not in LISTS]
+    code = [str(path) for path in created if path.suffix == ".py"]
     if code:  # names of another length sort and break elsewhere
         for command in (["check", "--select", "I", "--fix", "-nq"], ["format", "--no-cache", "-q"]):
             subprocess.run([sys.executable, "-m", "ruff", *command, *code], check=True, cwd=root)
-    return made
+    return created
 
 
 def main() -> int:
@@ -117,15 +117,15 @@ def main() -> int:
         print("this Python lacks ruff: `make env`, then .venv/bin/python tools/topic.py", file=sys.stderr)
         return 2
     try:
-        made = make(ROOT, given.topic, given.chapter, given.title)
+        created = make(ROOT, given.topic, given.chapter, given.title)
     except TopicError as error:
         print(error, file=sys.stderr)
         return 2
-    for path in made:
+    for path in created:
         print(f"made {path.relative_to(ROOT)}")
     print(f"gave a line to {LISTS[0]}")
     first = ""
-    if any(path.suffix == ".py" for path in made):
+    if any(path.suffix == ".py" for path in created):
         print(f"gave lines to {LISTS[1]} and {LISTS[2]}")
         first = f"reasonlib run {given.topic}/vote --scale quick; pytest tests/{given.topic}; "
     print(f"next: {first}make pairs; make book")

@@ -1,6 +1,6 @@
 """The library as it was at a commit, beside the present one: its experiments, and what trials measure.
 
-    tree = at("2539183")          # unpacked into _run/same_bits/trees
+    tree = tree_at("2539183")     # unpacked into _run/same_bits/trees
     tree.ask()                    # its experiments: run function, rows, data
     tree.ask(experiment="story_qa/joint", row="d20-n3", data="simulated", seed=0)
 
@@ -88,7 +88,7 @@ def git(*arguments: str) -> bytes:
     return done.stdout
 
 
-def at(commit: str) -> Tree:
+def tree_at(commit: str) -> Tree:
     """Unpack the library as it was at a commit."""
     full = git("rev-parse", "--verify", f"{commit}^{{commit}}").decode().strip()
     folder = KEPT / "trees" / full[:12]
@@ -141,13 +141,13 @@ def _list() -> dict[str, Any]:
         fingerprint = None
     return {
         name: {
-            "run": f"{one.run.__module__}:{one.run.__qualname__}",
-            "fingerprint": fingerprint and fingerprint(one.run),
-            "rows": {row: module.settings(one, row, "smoke") for row in one.rows},
-            "data": dict(one.data),
+            "run": f"{experiment.run.__module__}:{experiment.run.__qualname__}",
+            "fingerprint": fingerprint and fingerprint(experiment.run),
+            "rows": {row: module.settings(experiment, row, "smoke") for row in experiment.rows},
+            "data": dict(experiment.data),
         }
-        for name, one in module.experiments().items()
-        if "smoke" in one.scales
+        for name, experiment in module.experiments().items()
+        if "smoke" in experiment.scales
     }
 
 
@@ -163,10 +163,10 @@ def _trial(
     numpy.random.seed(0)
     torch.manual_seed(0)
     module = _module()
-    one = module.find(experiment)
+    definition = module.find(experiment)
     if settings is not None:
-        one = replace(one, rows={row: _tuples(settings)}, scales={"smoke": {}})
-    (record,) = _runner().run(one, rows=row, data=data, seeds=seed, scale="smoke", device="cpu")
+        definition = replace(definition, rows={row: _tuples(settings)}, scales={"smoke": {}})
+    (record,) = _runner().run(definition, rows=row, data=data, seeds=seed, scale="smoke", device="cpu")
     return {"metrics": dict(record.metrics), "steps": record.steps.done}
 
 

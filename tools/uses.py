@@ -52,11 +52,11 @@ class Library:
 
         A package that is only ever asked for names, as ``nn`` in ``nn.read``, is asked for these alone.
         """
-        whole, asked = uses_of_names(tree)
+        whole, attributes = uses_of_names(tree)
         for base, name, local in self._imported(tree, module):
             package = base if name is None else f"{base}.{name}"
-            if local in asked and local not in whole and self.is_package(package):
-                yield from ((package, attribute) for attribute in sorted(asked[local]))
+            if local in attributes and local not in whole and self.is_package(package):
+                yield from ((package, attribute) for attribute in sorted(attributes[local]))
             else:
                 yield base, name
 
@@ -98,7 +98,7 @@ class Library:
 
     def _holders(self, package: str, name: str) -> list[tuple[str, str | None]]:
         """Where a package's ``__init__`` takes a name from; all it imports if it makes the name itself."""
-        found = []
+        holders = []
         for node in ast.walk(self.tree(package)):
             if isinstance(node, ast.ImportFrom):
                 if any(name in (alias.asname or alias.name, "*") for alias in node.names):
@@ -111,20 +111,20 @@ class Library:
                         ],
                         node.level,
                     )
-                    found += self.imports(only, package)
-        return found or list(self.imports(self.tree(package), package))
+                    holders += self.imports(only, package)
+        return holders or list(self.imports(self.tree(package), package))
 
 
 def uses_of_names(tree: ast.AST) -> tuple[set[str], dict[str, set[str]]]:
     """The names a source uses in some other way than by a dot; and what it asks of names by a dot."""
-    asked: dict[str, set[str]] = {}
+    attributes: dict[str, set[str]] = {}
     dotted = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            asked.setdefault(node.value.id, set()).add(node.attr)
+            attributes.setdefault(node.value.id, set()).add(node.attr)
             dotted.add(node.value)
     whole = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and node not in dotted}
-    return whole, asked
+    return whole, attributes
 
 
 def used_files(root: Path, cells: Iterable[str], seen: Iterable[str]) -> set[str]:
@@ -140,9 +140,9 @@ def used_files(root: Path, cells: Iterable[str], seen: Iterable[str]) -> set[str
         Lines of the watch files: kind, tab, path or module.
     """
     events = [line.rstrip("\n").split("\t", 1) for line in seen if "__pycache__" not in line]
-    loaded = {what for kind, what in events if kind == "loaded"}
+    loaded = {name for kind, name in events if kind == "loaded"}
     library = Library(root)
-    starts: list[tuple[str, str | None]] = [(what, None) for kind, what in events if kind == "called"]
+    starts: list[tuple[str, str | None]] = [(name, None) for kind, name in events if kind == "called"]
     trees = [ast.parse(plain(cell)) for cell in cells]
     starts += library.imports(ast.Module([line for tree in trees for line in tree.body], type_ignores=[]))
     reached = set()
@@ -151,9 +151,9 @@ def used_files(root: Path, cells: Iterable[str], seen: Iterable[str]) -> set[str
         assert path is not None
         reached.add(path.relative_to(root).as_posix())
     files = {path for path in reached if path in loaded or path.endswith("__init__.py")}
-    files |= {what for kind, what in events if kind == "opened"}
+    files |= {name for kind, name in events if kind == "opened"}
     # A chapter does not depend on the list of topics: a new topic makes no other chapter run again.
-    files |= {what.rstrip("/") + "/" for kind, what in events if kind == "listed" and what != PACKAGE}
+    files |= {name.rstrip("/") + "/" for kind, name in events if kind == "listed" and name != PACKAGE}
     # Weights are read by native code that the watch cannot see: count those of every topic that was loaded.
     for folder in {Path(path).parent for path in loaded}:
         weights = (root / folder / "weights").rglob("*")

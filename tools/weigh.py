@@ -178,10 +178,10 @@ def longest_answer(context: Any, page: Any) -> int | None:
     figures = page.locator("article .rr-live").all()
     for figure in figures:
         figure.scroll_into_view_if_needed()
-    found = [part for figure in figures for part in parts_of(figure)]
+    controls = [part for figure in figures for part in parts_of(figure)]
     times = []
     for turn in range(1 + TIMES):
-        for number, (part, act) in enumerate(found):
+        for number, (part, act) in enumerate(controls):
             if not part.count():
                 continue  # another part has taken it away
             handle = part.element_handle()  # to find it is no work of the page's
@@ -218,14 +218,14 @@ def main() -> int:
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(given.site)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     address = f"http://127.0.0.1:{server.server_address[1]}/book/"
-    found = {}
+    weights = {}
     heads = f"{'kB':>6} {'requests':>9} {'ready after':>12} {'all work':>9} {'longest':>9} {'answer':>9}"
     print(f"{'page':<28} {heads}  (milliseconds)")
     try:
         with chromium() as browser:
             for name in names:
-                found[name] = weigh_again(browser, f"{address}{name}.html")
-                line = found[name]
+                weights[name] = weigh_again(browser, f"{address}{name}.html")
+                line = weights[name]
                 numbers = (
                     f"{line['kb']:>6} {line['requests']:>9} {line['ready_ms']:>12} {line['work_ms']:>9} "
                     f"{line['longest_ms']:>9} {line.get('answer_ms', ''):>9}"
@@ -238,8 +238,8 @@ def main() -> int:
         server.shutdown()
         server.server_close()
     if given.keep:
-        known = json.loads(WEIGHTS.read_text(encoding="utf-8")) if WEIGHTS.is_file() else {}
-        write_if_changed(WEIGHTS, json.dumps({**known, **found}, indent=1) + "\n")
+        stored = json.loads(WEIGHTS.read_text(encoding="utf-8")) if WEIGHTS.is_file() else {}
+        write_if_changed(WEIGHTS, json.dumps({**stored, **weights}, indent=1) + "\n")
     return 0
 
 

@@ -94,14 +94,16 @@ def list_modules(app, docname, source):
     root = Path(app.config.reasonlib_repository)
     pages = Path(app.srcdir, "book", "api").glob("*.md")
     named = {line.strip() for page in pages for line in page.read_text(encoding="utf-8").splitlines()}
-    wanted: list[str] = []
+    module_names: list[str] = []
     for line in block[1].split():
         if line.endswith(".*"):
-            wanted += [name for name in public_modules(root, line.removesuffix(".*")) if name not in named]
+            module_names += [
+                name for name in public_modules(root, line.removesuffix(".*")) if name not in named
+            ]
         else:
-            wanted.append(line)
+            module_names.append(line)
     sections = []
-    for name in wanted:
+    for name in module_names:
         title = name.split(".", 2)[-1] if name.count(".") > 1 else name.split(".")[-1]
         body = f".. automodule:: {name}\n   :members:\n{constants(root, name)}"
         sections.append(f"## `{title}`\n\n```{{eval-rst}}\n{body}```\n")
@@ -150,23 +152,23 @@ def constants(root: Path, module: str) -> str:
     text = next(path for path in (base.with_suffix(".py"), base / "__init__.py") if path.is_file()).read_text(
         "utf-8"
     )
-    lines, body = text.splitlines(), [one for node in ast.parse(text).body for one in _each(node)]
-    made: dict[str, ast.Assign | ast.AnnAssign] = {}
+    lines, body = text.splitlines(), [statement for node in ast.parse(text).body for statement in _each(node)]
+    assignments: dict[str, ast.Assign | ast.AnnAssign] = {}
     for node, following in zip(body, [*body[1:], None], strict=True):
-        said = isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant)
+        documented = isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant)
         for target in node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]:
             if (
                 isinstance(node, ast.Assign | ast.AnnAssign)
                 and isinstance(target, ast.Name)
                 and node.value
-                and not said
+                and not documented
             ):
-                made[target.id] = node
+                assignments[target.id] = node
     out = []
-    for name in ast.literal_eval(made["__all__"].value) if "__all__" in made else ():
-        if name in made:
-            value = one_line(made[name].value)
-            comment = lines[made[name].end_lineno - 1][made[name].end_col_offset :].strip()
+    for name in ast.literal_eval(assignments["__all__"].value) if "__all__" in assignments else ():
+        if name in assignments:
+            value = one_line(assignments[name].value)
+            comment = lines[assignments[name].end_lineno - 1][assignments[name].end_col_offset :].strip()
             out += [
                 f"\n.. py:data:: {name}\n   :module: {module}",
                 *([f"   :value: {value}"] if value else []),
@@ -175,13 +177,13 @@ def constants(root: Path, module: str) -> str:
             out += [f"   {comment.lstrip('# ')}", ""] if comment.startswith("#") else []
     for node in body:  # a check that a decorator turned into an exercise is no function any more
         if isinstance(node, ast.FunctionDef) and any(
-            isinstance(one, ast.Call) and getattr(one.func, "id", "") == "exercise"
-            for one in node.decorator_list
+            isinstance(decorator, ast.Call) and getattr(decorator.func, "id", "") == "exercise"
+            for decorator in node.decorator_list
         ):
-            said = (ast.get_docstring(node) or "").splitlines()
+            docstring = (ast.get_docstring(node) or "").splitlines()
             out += [
                 f"\n.. py:function:: {node.name}(answer)\n   :module: {module}\n",
-                *(f"   {line}".rstrip() for line in said),
+                *(f"   {line}".rstrip() for line in docstring),
                 "",
             ]
     return "\n".join(out) + "\n" if out else ""
@@ -294,11 +296,11 @@ def keep_defaults(app, obj, bound_method):
     homes = [base for base in owner.__mro__ if is_dataclass(base)]
     signature = inspect.signature(obj)
     parameters = []
-    for one in signature.parameters.values():
-        if one.default is not one.empty:
-            texts = (written(home.__module__).get(f"{home.__qualname__}.{one.name}") for home in homes)
-            one = one.replace(default=DefaultValue(next(filter(None, texts), "...")))
-        parameters.append(one)
+    for parameter in signature.parameters.values():
+        if parameter.default is not parameter.empty:
+            texts = (written(home.__module__).get(f"{home.__qualname__}.{parameter.name}") for home in homes)
+            parameter = parameter.replace(default=DefaultValue(next(filter(None, texts), "...")))
+        parameters.append(parameter)
     obj.__signature__ = signature.replace(parameters=parameters)
 
 

@@ -112,13 +112,13 @@ def story() -> str:
     model = f"Our trained network answers: {escape(answer(' '.join(example.story), example.question).text)}."
     options = [
         Option(
-            escape(place),
-            place == right,
+            escape(option_text),
+            option_text == right,
             f"Sentences {needed} together say so."
-            if place == right
+            if option_text == right
             else "Who took the milk, and where did this person go next?",
         )
-        for place in places
+        for option_text in places
     ]
     lines = "".join(f"<li>{escape(line)}</li>" for line in example.story)
     return card(
@@ -139,11 +139,11 @@ def dialogue() -> str:
     from reasonlib.goal_dialogue.page import chat
 
     (example,) = simulate(1, 1, split="oov", seed=15)
-    said = []
+    utterances = []
     for turn in example.turns:
-        said += [("You", turn.user)] if turn.user != SILENCE else []
-        said.append(("System", turn.bot))
-    *before, (_, right) = said
+        utterances += [("You", turn.user)] if turn.user != SILENCE else []
+        utterances.append(("System", turn.bot))
+    *before, (_, right) = utterances
     name, cuisine, city, number, price = right.split()
     wrong = (
         (f"{name} {city} {cuisine} {number} {price}", "The cuisine comes first, then the city."),
@@ -161,7 +161,7 @@ def dialogue() -> str:
         ),
         *(Option(f"<code>{escape(text)}</code>", False, escape(why)) for text, why in wrong),
     ]
-    lines = "".join(f"<li><b>{who}:</b> {escape(text)}</li>" for who, text in before)
+    lines = "".join(f"<li><b>{speaker}:</b> {escape(text)}</li>" for speaker, text in before)
     return card(
         "talk",
         "What must the system look up now?",

@@ -66,8 +66,8 @@ class ChapterHead(SphinxTransform):
             if self.app.config.reasonlib_scale == "smoke":
                 parts.append("**built at smoke: the numbers mean nothing**")
             head.append(self.line(" · ".join(parts), "rr-needs"))
-        at = title.parent.index(title) + 1
-        title.parent[at:at] = head
+        index = title.parent.index(title) + 1
+        title.parent[index:index] = head
         title.parent += self.cost(page, notebook)
 
     def line(self, text: str, kind: str) -> nodes.paragraph:
@@ -116,11 +116,11 @@ class Parsed:
 
         inner = new_document(self.document["source"], self.document.settings)
         MystParser().parse(text, inner)
-        found = next(inner.findall(nodes.paragraph))
-        found["classes"].append(kind)
-        for pending in found.findall(nodes.pending):
+        node = next(inner.findall(nodes.paragraph))
+        node["classes"].append(kind)
+        for pending in node.findall(nodes.pending):
             self.document.note_pending(pending)
-        return found
+        return node
 
 
 def setup(app):

@@ -146,11 +146,11 @@ def decided(site: Path) -> None:
     ValueError
         If a theme has changed and the rule is not where it was.
     """
-    for pattern, (asked, answer) in DECIDED.items():
+    for pattern, (query, answer) in DECIDED.items():
         for sheet in (site / "_static").glob(pattern):
             text = sheet.read_text(encoding="utf-8")
-            if asked in text:
-                sheet.write_text(text.replace(asked, answer), encoding="utf-8")
+            if query in text:
+                sheet.write_text(text.replace(query, answer), encoding="utf-8")
             elif answer not in text:
                 raise ValueError(f"{sheet.name} asks in another way now: see DECIDED")
 

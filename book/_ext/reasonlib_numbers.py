@@ -49,7 +49,7 @@ class NameExercises(SphinxPostTransform):
 
 def unbracket(title: nodes.Element) -> None:
     """Turn "Exercise 1 (A name (5 minutes))" into "Exercise 1 · A name (5 minutes)"."""
-    opening = next((at for at, child in enumerate(title) if child.astext() == " ("), None)
+    opening = next((index for index, child in enumerate(title) if child.astext() == " ("), None)
     if opening is not None and title[-1].astext() == ")":
         title[opening] = nodes.Text(" · " if opening else "· ")  # the number of an exercise ends with a space
         del title[-1]
@@ -67,9 +67,9 @@ def number(app, env) -> list[str]:
         for numbers in kinds.values():
             for count, label in enumerate(numbers, 1):
                 numbers[label] = (*lead, count)
-        known = env.metadata[page].get("rr-numbers")
+        previous = env.metadata[page].get("rr-numbers")
         now = repr((chapter, kinds))
-        if known != now:
+        if previous != now:
             env.metadata[page]["rr-numbers"] = now
             changed.append(page)
     return changed

@@ -14,10 +14,10 @@ MAKERS = {"part": parts.part_page, "results": parts.results_page, "measured": pa
 def fill(app, docname, source) -> None:
     """Write the Markdown that a block stands for; again when claims, records, chapters or code change."""
 
-    def made(match: re.Match[str]) -> str:
+    def render(match: re.Match[str]) -> str:
         return parts.topics_table() if match[1] == "topics" else MAKERS[match[1]](match[2])
 
-    text = BLOCK.sub(made, source[0])
+    text = BLOCK.sub(render, source[0])
     if text != source[0]:
         source[0] = text
         root = Path(app.config.reasonlib_repository)

@@ -75,8 +75,8 @@ class AskQuestion(SphinxDirective):
         if question.kind in ("choose", "several"):
             kind = "radio" if question.kind == "choose" else "checkbox"
             rows = []
-            for at, option in enumerate(question.options):
-                box = tag("input", type=kind, name=name, value=str(at))
+            for index, option in enumerate(question.options):
+                box = tag("input", type=kind, name=name, value=str(index))
                 words = tag("span", *self.words(option.text))
                 rows.append(tag("div", tag("label", box, words), class_="rr-option"))
             check = [] if kind == "radio" else [button("Check")]
@@ -89,26 +89,26 @@ class AskQuestion(SphinxDirective):
             unit = [tag("span", *self.words(question.unit))] if question.unit else []
             return [tag("div", box, *unit, button("Check"), class_="rr-typed")]
         steps = [
-            tag("li", tag("span", *self.words(question.options[at].text)), data_step=str(at))
-            for at in question.shuffled
+            tag("li", tag("span", *self.words(question.options[index].text)), data_step=str(index))
+            for index in question.shuffled
         ]
         return [tag("ol", *steps, class_="rr-steps"), button("Check")]
 
     def folded(self, question: Question) -> nodes.Node:
         """Every option with what is said of it."""
         lines = []
-        for at, option in enumerate(question.options):
+        for index, option in enumerate(question.options):
             words = self.words(option.text)
             if question.kind == "order":
                 lines.append(tag("li", *words))
                 continue
             stop = " " if option.text.endswith((".", "?", "!")) else ". "
             mark = tag("strong", nodes.Text("✓ " if option.right else "✗ "), *words, nodes.Text(stop))
-            said = tag("span", *self.words(option.feedback), class_="rr-feedback")
-            given = {"data_option": str(at)} | ({"data_right": ""} if option.right else {})
+            feedback = tag("span", *self.words(option.feedback), class_="rr-feedback")
+            given = {"data_option": str(index)} | ({"data_right": ""} if option.right else {})
             if question.kind == "number":
                 given["data_number"] = option.text
-            lines.append(tag("li", mark, said, **given))
+            lines.append(tag("li", mark, feedback, **given))
         kind = "ol" if question.kind == "order" else "ul"
         whole = [tag("p", *self.words(question.feedback), class_="rr-feedback")] if question.feedback else []
         return tag("details", tag("summary", nodes.Text("Answer")), tag(kind, *lines), *whole)

@@ -23,12 +23,12 @@ class Scoreboard(SphinxDirective):
         for pattern in ("reasonlib/**/*.py", "reasonlib/*/claims.yaml", "records/*/*.jsonl"):
             for path in root.glob(pattern):
                 self.env.note_dependency(str(path))
-        there = chapters(self.config.external_site_map)
+        chapter_names = chapters(self.config.external_site_map)
 
         def address(claim):
             """The chapter a claim names, if the book has it; else the first chapter of its topic."""
-            topic = [chapter for chapter in there if chapter.startswith(f"{claim.get('topic')}/")]
-            chapter = claim["chapter"] if claim.get("chapter") in there else next(iter(topic), None)
+            topic = [chapter for chapter in chapter_names if chapter.startswith(f"{claim.get('topic')}/")]
+            chapter = claim["chapter"] if claim.get("chapter") in chapter_names else next(iter(topic), None)
             return f"{chapter}.html" if chapter else None
 
         verdicts = [verdict for topic in topics() for verdict in parts.verdicts(topic)]

@@ -35,24 +35,24 @@ def claims(
     from reasonlib.tracking.claims import verdicts
     from reasonlib.tracking.judging import VERDICTS
 
-    wanted = [word.replace("-", " ") for word in verdict or VERDICTS]
-    for word in wanted:
+    chosen_verdicts = [word.replace("-", " ") for word in verdict or VERDICTS]
+    for word in chosen_verdicts:
         if word not in VERDICTS:
             raise UserError(f"there is no verdict {word!r}; there are: {', '.join(VERDICTS)}")
     if records is not None and not records.is_dir():
         raise UserError(f"there is no folder {records}")
-    rows = [row.to_json() for row in verdicts(topic, records=records) if row.verdict in wanted]
+    rows = [row.to_json() for row in verdicts(topic, records=records) if row.verdict in chosen_verdicts]
     if as_json:
         print_json(rows)
         return
     for title, goal in (("Claims of the sources", False), ("Goals of the book", True)):
         if chosen := [row for row in rows if row["goal"] == goal]:
-            print_table(_judged(title, chosen, wanted))
+            print_table(_judged(title, chosen, chosen_verdicts))
     if not rows:
         typer.echo("there is no such claim")
 
 
-def _judged(title: str, rows: Sequence[Mapping[str, Any]], wanted: Sequence[str]) -> "Table":
+def _judged(title: str, rows: Sequence[Mapping[str, Any]], verdict_names: Sequence[str]) -> "Table":
     """Draw claims: what was published, what we measured, what decides."""
     from reasonlib.tracking.claims import number
 
@@ -73,11 +73,11 @@ def _judged(title: str, rows: Sequence[Mapping[str, Any]], wanted: Sequence[str]
             reach,
             ran,
             row["verdict"],
-            ", ".join(dict.fromkeys(one["what"] for one in row["conditions"])),
+            ", ".join(dict.fromkeys(condition["what"] for condition in row["conditions"])),
             style={"contradicted": "red"}.get(row["verdict"], colours.get(row["verdict"], "")),
         )
     table.title = title
-    counts = ((sum(row["verdict"] == word for row in rows), word) for word in wanted)
+    counts = ((sum(row["verdict"] == word for row in rows), word) for word in verdict_names)
     table.caption = ", ".join(f"{count} {word}" for count, word in counts)
     return table
 

@@ -32,9 +32,9 @@ class Commands(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command of this module or, on the first level, of a topic."""
         command = super().get_command(ctx, cmd_name)
-        if command is None and not ctx.parent and cmd_name in (found := topic_commands()):
+        if command is None and not ctx.parent and cmd_name in (topics := topic_commands()):
             single = typer.Typer(add_completion=False)
-            single.command(cmd_name)(found[cmd_name])
+            single.command(cmd_name)(topics[cmd_name])
             command = typer.main.get_command(single)
         return command
 
@@ -117,8 +117,8 @@ def main() -> None:
     app(prog_name="reasonlib")
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(requested: bool) -> None:
+    if requested:
         typer.echo(f"reasonlib {reasonlib.__version__}")
         raise typer.Exit
 

@@ -103,7 +103,7 @@ def verify(
 
 
 def simulate(
-    what: Annotated[str, typer.Argument(help="TOPIC/TASK, such as story_qa/qa2.", show_default=False)],
+    task: Annotated[str, typer.Argument(help="TOPIC/TASK, such as story_qa/qa2.", show_default=False)],
     questions: Annotated[int, typer.Option(help="How many questions.", min=1)] = 1000,
     seed: Annotated[int, typer.Option(help="The same seed gives the same bytes.", min=0)] = 0,
     out: Annotated[
@@ -114,12 +114,12 @@ def simulate(
     """Simulate a task and write it in the format of the released corpus."""
     from reasonlib.tracking.experiment import part
 
-    topic, _, task = what.partition("/")
+    topic, _, name = task.partition("/")
     module, corpus = part(topic, "data.simulator"), part(topic, "data.corpus")
     simulators = dict(getattr(module, "SIMULATORS", {}))
-    if corpus is None or task not in simulators:
-        asked = f"{topic} has no task {task!r}" if task else f"name a task of {topic} as {topic}/TASK"
-        raise UserError(f"{asked}; there are: {', '.join(simulators) or 'none'}")
+    if corpus is None or name not in simulators:
+        problem = f"{topic} has no task {name!r}" if name else f"name a task of {topic} as {topic}/TASK"
+        raise UserError(f"{problem}; there are: {', '.join(simulators) or 'none'}")
     if out is not None:
         if out.exists() and not (out.is_file() or out.is_dir()):
             raise UserError(f"{out} is a device or a pipe, no file; choose another file")
@@ -127,14 +127,14 @@ def simulate(
             raise UserError(f"{out} exists; choose another file or give --force")
         if not out.parent.is_dir():
             raise UserError(f"there is no folder {out.parent}")
-    examples = simulators[task](questions, seed)
+    examples = simulators[name](questions, seed)
     if out is None:
         typer.echo(corpus.dumps(examples), nl=False)
     else:
         try:
             corpus.write(examples, out)
         except IsADirectoryError as error:
-            raise UserError(f"{out} is a folder; {what} is written as one file") from error
+            raise UserError(f"{out} is a folder; {task} is written as one file") from error
         say(f"{out}: {len(examples)} examples")
 
 

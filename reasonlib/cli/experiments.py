@@ -99,7 +99,7 @@ def run(
     """
     from reasonlib.tracking import experiment as experiments
 
-    wanted = {"scale": scale, "seeds": seed or (0,), "data": data, "fresh": fresh}
+    selection = {"scale": scale, "seeds": seed or (0,), "data": data, "fresh": fresh}
     how: dict[str, Any] = {
         "minutes": minutes,
         "device": device,
@@ -111,23 +111,25 @@ def run(
     if experiment not in experiments.topics():
         if dask_address is not None:
             how |= {"backend": backend or "dask", "address": dask_address}
-        _run_experiment(experiment, {"rows": row or None, **wanted}, how, progress, as_json)
+        _run_experiment(experiment, {"rows": row or None, **selection}, how, progress, as_json)
     elif row or dask_address is not None:
-        what = "--row" if row else "--dask-address"
-        raise UserError(f"{what} needs one experiment, {experiment}/word; see: reasonlib list {experiment}")
+        option = "--row" if row else "--dask-address"
+        raise UserError(f"{option} needs one experiment, {experiment}/word; see: reasonlib list {experiment}")
     else:
-        _run_topic(experiment, wanted, {**how, "fresh": fresh}, progress, as_json)
+        _run_topic(experiment, selection, {**how, "fresh": fresh}, progress, as_json)
 
 
 def _run_experiment(
-    name: str, wanted: dict[str, Any], how: dict[str, Any], progress: bool | None, as_json: bool
+    name: str, selection: dict[str, Any], how: dict[str, Any], progress: bool | None, as_json: bool
 ) -> None:
     """Run rows of one experiment; a line follows each trial, and a table of all metrics the last."""
     from reasonlib.tracking import experiment as experiments
     from reasonlib.tracking import runner
 
     shown = (sys.stderr.isatty() and how["jobs"] == 1) if progress is None else progress
-    measured = runner.run(experiments.find(name), progress=shown, on_record=announce_record, **wanted, **how)
+    measured = runner.run(
+        experiments.find(name), progress=shown, on_record=announce_record, **selection, **how
+    )
     if as_json:
         print_json([record.to_json() for record in measured])
     else:
@@ -135,13 +137,13 @@ def _run_experiment(
 
 
 def _run_topic(
-    topic: str, wanted: dict[str, Any], how: dict[str, Any], progress: bool | None, as_json: bool
+    topic: str, selection: dict[str, Any], how: dict[str, Any], progress: bool | None, as_json: bool
 ) -> None:
     """Run all that is missing of a topic; a table follows it on a terminal, elsewhere a line a trial."""
     from reasonlib.tracking import campaign
 
-    parts = {part.trial: part for part in campaign.plan(topic, records=how["records"], **wanted)}
-    title = f"{topic} at {wanted['scale']}"
+    parts = {part.trial: part for part in campaign.plan(topic, records=how["records"], **selection)}
+    title = f"{topic} at {selection['scale']}"
     with follow(parts, title, sys.stderr.isatty() if progress is None else progress) as show:
 
         def changed(part: "Part") -> None:

@@ -20,9 +20,9 @@ __all__ = ["announce", "announce_record", "as_table", "finish", "follow", "metri
 
 
 @contextmanager
-def follow(parts: Mapping[Any, "Part"], title: str, wanted: bool) -> Iterator[Callable[["Part"], bool]]:
-    """Draw the table anew at every change for the length of the block; yield what does it, if `wanted`."""
-    if not wanted:
+def follow(parts: Mapping[Any, "Part"], title: str, enabled: bool) -> Iterator[Callable[["Part"], bool]]:
+    """Draw the table anew at every change for the length of the block; yield what does it, if `enabled`."""
+    if not enabled:
         yield lambda part: False
         return
     from rich.console import Console

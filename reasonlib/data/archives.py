@@ -106,8 +106,8 @@ def _safe(name: str, label: str, link: str | None = None) -> str:
     """Give the plain form of a member's path, which must stay below the folder it is unpacked into."""
     plain = posixpath.normpath(name)
     if plain != "." and not stays_inside(plain):
-        what = f"link {link!r} to {name!r}" if link else f"member {name!r}"
-        raise DataError(f"{label}: {what} would leave its folder; do not use this archive")
+        subject = f"link {link!r} to {name!r}" if link else f"member {name!r}"
+        raise DataError(f"{label}: {subject} would leave its folder; do not use this archive")
     return plain
 
 

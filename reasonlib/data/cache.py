@@ -69,11 +69,11 @@ def _from_archive(corpus: Corpus, archive: Path, root: Path) -> Path:
 
 def install(corpus: Corpus, archive: Path, checksum: str, root: Path, work: Path, label: str) -> Path:
     """Unpack into `work`, then rename into place; another process may have been faster."""
-    made = work / "entry"
-    made.mkdir()
-    files = unpack(archive, made, label)
+    staged = work / "entry"
+    staged.mkdir()
+    files = unpack(archive, staged, label)
     remedy = "report it: the registry is wrong" if corpus.sha256 else f"get it again from {corpus.url}"
-    refuse(missing(corpus, made / corpus.folder, label), remedy)
+    refuse(missing(corpus, staged / corpus.folder, label), remedy)
     manifest = {
         "corpus": corpus.name,
         "archive": corpus.archive,
@@ -81,14 +81,14 @@ def install(corpus: Corpus, archive: Path, checksum: str, root: Path, work: Path
         "licence": corpus.licence,
         "files": files,
     }
-    (made / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+    (staged / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
     entry = entry_of(corpus, root, checksum)
     folder = entry / corpus.folder
     if entry.exists() and damage(corpus, folder, deep=True):
         with contextlib.suppress(FileNotFoundError):  # another process took it away
             entry.rename(work / "damaged")
     try:
-        made.rename(entry)
+        staged.rename(entry)
     except OSError:
         if not entry.exists() and (work / "damaged").exists():
             (work / "damaged").rename(entry)

@@ -152,8 +152,8 @@ def damage(corpus: Corpus, folder: Path, *, deep: bool) -> list[str]:
         path = entry / name
         if not path.is_file():
             problems.append(f"{path}: missing")
-        elif (found := path.stat().st_size) != size:
-            problems.append(f"{path}: {found} bytes, but {size} were unpacked")
+        elif (actual := path.stat().st_size) != size:
+            problems.append(f"{path}: {actual} bytes, but {size} were unpacked")
         elif deep and digest(path) != checksum:
             problems.append(f"{path}: changed since it was unpacked")
     return problems or missing(corpus, folder)

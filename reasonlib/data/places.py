@@ -85,9 +85,9 @@ def entry_of(corpus: Corpus, root: Path, checksum: str) -> Path:
 def absence(corpus: Corpus) -> str:
     """Say that a corpus is not on this machine, where it was looked for, and how to get it."""
     data = data_folder()
-    looked = f" ({data} holds neither {corpus.archive} nor {_unpacked(corpus)}/)" if data else ""
+    searched = f" ({data} holds neither {corpus.archive} nor {_unpacked(corpus)}/)" if data else ""
     fetching = f"run `reasonlib data fetch {corpus.name}`, or " if corpus.sha256 else ""
-    return f"{corpus.name}: not on this machine{looked}; {fetching}{by_hand(corpus)}"
+    return f"{corpus.name}: not on this machine{searched}; {fetching}{by_hand(corpus)}"
 
 
 def by_hand(corpus: Corpus) -> str:

@@ -106,7 +106,7 @@ def corpora() -> dict[str, Corpus]:
     ValueError
         If two topics use one name, or an entry is filed under another name than its own.
     """
-    found: dict[str, Corpus] = {}
+    registry: dict[str, Corpus] = {}
     for root in map(Path, reasonlib.__path__):
         for claims in sorted(root.glob("*/claims.yaml")):
             module = f"reasonlib.{claims.parent.name}.data.corpus"
@@ -115,10 +115,10 @@ def corpora() -> dict[str, Corpus]:
             for name, corpus in getattr(importlib.import_module(module), "CORPORA", {}).items():
                 if name != corpus.name:
                     raise ValueError(f"{module}: corpus {corpus.name!r} is filed under {name!r}")
-                if found.get(name, corpus) != corpus:
+                if registry.get(name, corpus) != corpus:
                     raise ValueError(f"{module}: another topic has a different corpus {name!r}")
-                found[name] = corpus
-    return found
+                registry[name] = corpus
+    return registry
 
 
 def find(name: str) -> Corpus:
@@ -129,10 +129,10 @@ def find(name: str) -> Corpus:
     UserError
         If no topic has it; the message lists the names there are.
     """
-    known = corpora()
-    if name not in known:
-        raise UserError(f"corpus must be one of {', '.join(sorted(known)) or '(none)'}, got {name!r}")
-    return known[name]
+    registry = corpora()
+    if name not in registry:
+        raise UserError(f"corpus must be one of {', '.join(sorted(registry)) or '(none)'}, got {name!r}")
+    return registry[name]
 
 
 def stays_inside(path: str) -> bool:

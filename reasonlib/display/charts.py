@@ -114,12 +114,12 @@ def comparison(
     """
     if not rows:
         raise ValueError("rows must hold at least one claim, got none")
-    said = []
+    descriptions = []
     with plotting.theme():
         drawing, axes = plotting.figure(height=0.95 + ROW * len(rows))
         for height, row in enumerate(rows):
             label = textwrap.shorten(str(row.get("label") or row["row"]), LABEL, placeholder=" …")
-            said.append(f"{label}: {_draw(axes, height, row)}")
+            descriptions.append(f"{label}: {_draw(axes, height, row)}")
             across = axes.get_yaxis_transform()
             mark = f"{GLYPHS.get(row['verdict'], '')} {_word(row)}".strip()
             axes.axhline(height, color=plotting.INK, alpha=0.22, linewidth=0.8, zorder=0)
@@ -138,7 +138,7 @@ def comparison(
         axes.grid(alpha=0.15)
         axes.grid(visible=False, axis="y")
         drawing.legend(loc="outside upper left", ncols=2, handletextpad=0.3)
-    drawing.set_label(" ".join(said))
+    drawing.set_label(" ".join(descriptions))
     return drawing
 
 
@@ -172,8 +172,8 @@ def _draw(axes: Any, height: int, row: Mapping[str, Any]) -> str:
     if ours is None:
         words.append("not measured")
     else:
-        said = "" if ends is None else f", 95 % interval {ends[0]:.3g} to {ends[1]:.3g}"
-        words.append(f"ours {mean:.3g}{said}" + (f" ({n} run{'s' * (n != 1)})" if n else ""))
+        interval_text = "" if ends is None else f", 95 % interval {ends[0]:.3g} to {ends[1]:.3g}"
+        words.append(f"ours {mean:.3g}{interval_text}" + (f" ({n} run{'s' * (n != 1)})" if n else ""))
     return f"{', '.join(words)}, {_word(row)}."
 
 

@@ -46,7 +46,7 @@ class Line:
     ----------
     id
         Of the claim.
-    said
+    statement
         What the source states.
     locator
         Where it states it.
@@ -71,7 +71,7 @@ class Line:
     """
 
     id: str
-    said: str
+    statement: str
     locator: str = ""
     measured: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
     origin: str = ""
@@ -122,27 +122,27 @@ def line(row: Mapping[str, Any], *, command: str = "") -> Line:
             for side, text in zip(members, texts, strict=True)
         ]
         measured.append((phrase, tuple(pairs)))
-    asked = _asked(row)
-    if asked and measured:
-        measured[0] = (measured[0][0], (*measured[0][1], asked))
-    elif asked:
-        measured = [(str(row.get("metric") or row.get("unit") or "").replace("_", " "), (asked,))]
+    criterion = _asked(row)
+    if criterion and measured:
+        measured[0] = (measured[0][0], (*measured[0][1], criterion))
+    elif criterion:
+        measured = [(str(row.get("metric") or row.get("unit") or "").replace("_", " "), (criterion,))]
     against = row["verdict"] in ("contradicted", "challenged", "exceeded")
     reason = [str(row["reason"])] if row.get("reason") and (against or row.get("illegible")) else []
     notes = [f"{note[0].upper()}{note[1:]}." for note in row.get("notes") or ()]
     return Line(
         id=str(row["id"]),
-        said=str(row.get("text") or row.get("row") or row["id"]),
+        statement=str(row.get("text") or row.get("row") or row["id"]),
         locator=_locator(row),
         measured=tuple(measured),
         origin=_origin(row),
         verdict=row["verdict"],
         goal=bool(row.get("goal")),
         why=" ".join(dict.fromkeys([*reason, *notes])),
-        conditions=tuple(_condition(one) for one in row.get("conditions") or ()),
+        conditions=tuple(_condition(condition) for condition in row.get("conditions") or ()),
         changed=tuple(
-            f"{one['date']}: from {one['from']}, to {one['to']}; {one['why']}"
-            for one in row.get("changed") or ()
+            f"{change['date']}: from {change['from']}, to {change['to']}; {change['why']}"
+            for change in row.get("changed") or ()
         ),
         command=command,
         picture=strip.draw(row),

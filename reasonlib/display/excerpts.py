@@ -78,13 +78,13 @@ def find(file: str, name: str) -> Excerpt:
     path = (PACKAGE / inside).resolve()
     if not path.is_relative_to(PACKAGE) or not path.is_file() or path.suffix != ".py":
         raise UserError(f"an excerpt comes from a file of the library such as nn/memory.py, got {file!r}")
-    found = {cut.name: cut for cut in cut_all(path.read_text(encoding="utf-8"), file=f"reasonlib/{inside}")}
-    if name not in found:
+    cuts = {cut.name: cut for cut in cut_all(path.read_text(encoding="utf-8"), file=f"reasonlib/{inside}")}
+    if name not in cuts:
         raise UserError(
-            f"reasonlib/{inside} has no excerpt {name!r}; it has: {', '.join(found) or 'none'} "
+            f"reasonlib/{inside} has no excerpt {name!r}; it has: {', '.join(cuts) or 'none'} "
             "(mark lines with `# excerpt: NAME` and `# end excerpt`)"
         )
-    return found[name]
+    return cuts[name]
 
 
 def cut_all(text: str, *, file: str) -> list[Excerpt]:
@@ -131,21 +131,21 @@ def cut_all(text: str, *, file: str) -> list[Excerpt]:
 def problems(excerpt: Excerpt) -> list[str]:
     """Say what of an excerpt a reader should not meet; an empty list if it is as it should be."""
     lines = excerpt.code.splitlines()
-    found = []
+    faults = []
     if not 1 <= len(lines) <= LINES:
-        found.append(f"has {len(lines)} lines; show 1 to {LINES}")
+        faults.append(f"has {len(lines)} lines; show 1 to {LINES}")
     if wide := [line for line in lines if len(line) > WIDTH]:
-        found.append(f"has a line of {max(map(len, wide))} characters; at most {WIDTH}: {wide[0].strip()!r}")
+        faults.append(f"has a line of {max(map(len, wide))} characters; at most {WIDTH}: {wide[0].strip()!r}")
     try:
         tree = ast.parse(excerpt.code)
     except SyntaxError as error:
-        return [*found, f"is no whole statement (line {error.lineno}: {error.msg})"]
+        return [*faults, f"is no whole statement (line {error.lineno}: {error.msg})"]
     for node in ast.walk(tree):
         if isinstance(node, ast.Raise | ast.Assert):
-            found.append(f"checks its arguments: `{ast.unparse(node)[:60]}`; mark the lines around it")
+            faults.append(f"checks its arguments: `{ast.unparse(node)[:60]}`; mark the lines around it")
         if isinstance(node, ast.Name) and node.id in DRAWING:
-            found.append(f"draws or prints: `{node.id}`; show what is computed")
-    return list(dict.fromkeys(found))
+            faults.append(f"draws or prints: `{node.id}`; show what is computed")
+    return list(dict.fromkeys(faults))
 
 
 def without_docstrings(code: str) -> str:

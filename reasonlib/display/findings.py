@@ -74,8 +74,8 @@ class Findings:
         """Return the same as a Markdown table."""
         rows: list[Sequence[str]] = [("Claim", "Measured", "Verdict"), ("---",) * 3]
         for item in self.lines:
-            said = "<br>".join(filter(None, (item.said, item.why, *_differs(item))))
-            rows.append((said, "<br>".join(item.numbers()), f"{GLYPHS[item.verdict]} {item.word}"))
+            statement = "<br>".join(filter(None, (item.statement, item.why, *_differs(item))))
+            rows.append((statement, "<br>".join(item.numbers()), f"{GLYPHS[item.verdict]} {item.word}"))
         lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
         return "\n".join([f"**{self.caption}**", "", *lines])
 
@@ -83,7 +83,7 @@ class Findings:
         """Return the same as text, a block for each claim."""
         blocks = [self.caption]
         for item in self.lines:
-            blocks.append(f"{GLYPHS[item.verdict]} {item.word}: {item.said}")
+            blocks.append(f"{GLYPHS[item.verdict]} {item.word}: {item.statement}")
             blocks += [f"  {text}" for text in (*item.numbers(), *filter(None, [item.why]), *_differs(item))]
         return "\n".join(blocks)
 
@@ -126,10 +126,10 @@ def show(
 
 def cells(item: Line, *, address: str | None = None) -> str:
     """Return the two cells of a line, for a table that has a row of its own for it."""
-    said = html.escape(item.said)
+    statement = html.escape(item.statement)
     if address:
-        said = f'<a href="{html.escape(address)}">{said}</a>'
-    left = f"{said}<div>{badge(item)}</div>"
+        statement = f'<a href="{html.escape(address)}">{statement}</a>'
+    left = f"{statement}<div>{badge(item)}</div>"
     left += _small([item.locator, item.why])
     left += _folded("what differs from the source", item.conditions)
     left += _folded("changed after results existed", item.changed)

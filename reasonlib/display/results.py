@@ -22,7 +22,7 @@ __all__ = ["best", "by_metric", "grid", "missing", "origin", "published", "rows"
 _SEEDS = re.compile(r"(\d+) seeds?")
 
 
-def best(experiment: str, row: str, **where: Any) -> records.Group:
+def best(experiment: str, row: str, **filters: Any) -> records.Group:
     """Find the best group of records of a row; see `reasonlib.tracking.records.best`.
 
     Raises
@@ -30,9 +30,9 @@ def best(experiment: str, row: str, **where: Any) -> records.Group:
     UserError
         When nothing was measured yet; says how to.
     """
-    group = records.best(experiment, row, **where)
+    group = records.best(experiment, row, **filters)
     if group is None:
-        options = "".join(f" --{name} {value}" for name, value in where.items() if value is not None)
+        options = "".join(f" --{name} {value}" for name, value in filters.items() if value is not None)
         raise UserError(
             f"no record of {experiment}, row {row}; make one: reasonlib run {experiment} --row {row}{options}"
         )
@@ -54,9 +54,9 @@ def together(origins: Iterable[str]) -> str:
     'quick scale, made (stand-in), 3 to 10 seeds'
     """
     seeds: dict[tuple[str, str], set[int]] = {}
-    for said in origins:
-        match = _SEEDS.search(said)
-        before, after = (said[: match.start()], said[match.end() :]) if match else (said, "")
+    for text in origins:
+        match = _SEEDS.search(text)
+        before, after = (text[: match.start()], text[match.end() :]) if match else (text, "")
         seeds.setdefault((before, after), set()).update({int(match[1])} if match else ())
     parts = []
     for (before, after), counts in sorted(seeds.items()):
@@ -71,9 +71,9 @@ def together(origins: Iterable[str]) -> str:
 
 def missing(experiment: str) -> plotting.Picture:
     """Say that nothing was measured yet, and which command does."""
-    said, command = "Not measured yet; the command is: ", f"reasonlib run {experiment} --scale quick"
-    caption = f"<figcaption>{said}<code>{html.escape(command)}</code></figcaption>"
-    return plotting.Picture(f'<figure class="rr-figure">{caption}</figure>', alt=said + command)
+    prefix, command = "Not measured yet; the command is: ", f"reasonlib run {experiment} --scale quick"
+    caption = f"<figcaption>{prefix}<code>{html.escape(command)}</code></figcaption>"
+    return plotting.Picture(f'<figure class="rr-figure">{caption}</figure>', alt=prefix + command)
 
 
 def published(prefix: str) -> dict[str, float]:
@@ -158,25 +158,25 @@ def by_metric(
     data, scale
         Only records of this data set and scale.
     """
-    found: dict[str, dict[str, float]] = {}
+    means: dict[str, dict[str, float]] = {}
     names: dict[str, list[str]] = {}
     for name, row in series.items():
         experiment, _, word = row.partition(":")
         group = best(experiment, word, data=data, scale=scale)
         values = {label: group.summary(metric) for label, metric in metrics.items()}
-        found[name] = {label: value.mean for label, value in values.items() if value is not None}
+        means[name] = {label: value.mean for label, value in values.items() if value is not None}
         names.setdefault(origin(group), []).append(name)
     if len(names) == 1:
-        said = next(iter(names))
-        said = said[0].upper() + said[1:]
+        origins = next(iter(names))
+        origins = origins[0].upper() + origins[1:]
     else:
-        said = "; ".join(
-            f"{', '.join(f'“{name}”' for name in same)}: {where}" for where, same in names.items()
+        origins = "; ".join(
+            f"{', '.join(f'“{name}”' for name in same)}: {source}" for source, same in names.items()
         )
     return plotting.show(
-        plotting.bars(found, unit=unit, limits=(0, 1)),
-        alt=f"{unit} by {len(metrics)} kinds for " + " and ".join(found),
-        caption=f"{said}.",
+        plotting.bars(means, unit=unit, limits=(0, 1)),
+        alt=f"{unit} by {len(metrics)} kinds for " + " and ".join(means),
+        caption=f"{origins}.",
     )
 
 
@@ -215,9 +215,9 @@ def rows(
     if not settings:
         raise UserError(f"no record of {experiment}; make some: reasonlib run {experiment}")
     chosen = max(settings.values(), key=len)
-    found = {row: summary.mean for row, group in chosen.items() if (summary := group.summary(metric))}
-    ordered = {(names or {}).get(row, row): found[row] for row in sorted(found, key=lambda row: -found[row])}
-    shares = all(0 <= value <= 1 for value in found.values())
+    means = {row: summary.mean for row, group in chosen.items() if (summary := group.summary(metric))}
+    ordered = {(names or {}).get(row, row): means[row] for row in sorted(means, key=lambda row: -means[row])}
+    shares = all(0 <= value <= 1 for value in means.values())
     return plotting.show(
         plotting.bars(ordered, unit=unit, limits=(0, 1) if shares else None),
         alt=f"{unit} of the rows of {experiment}",
@@ -263,8 +263,8 @@ def grid(topic: str, *, table: str, only: Sequence[str] | None = None, decimals:
     chosen = {name: lines[name] for name in only} if only else lines
     columns = [column for column in dict.fromkeys(key for line in chosen.values() for key in line)]
     columns = [*(column for column in columns if column != "our run"), "our run"]
-    found = pd.DataFrame(chosen).T.reindex(columns=columns).fillna("–")
-    return found.rename_axis("published / ours, %")
+    frame = pd.DataFrame(chosen).T.reindex(columns=columns).fillna("–")
+    return frame.rename_axis("published / ours, %")
 
 
 def _percent(share: float | None, decimals: int) -> str:

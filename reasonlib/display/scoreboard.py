@@ -111,14 +111,14 @@ def render(
         _group(name, _topics(group, link), group, level=0) for name, group in sources.items() if group
     )
     measured = _measurements(real)
-    said = f"{len(real)} claims: {_said(real)}. The verdicts depend on {measured} distinct measurements."
+    summary = f"{len(real)} claims: {_said(real)}. The verdicts depend on {measured} distinct measurements."
     if len(real) < len(rows):
-        said += f" Goals of the book are not counted among the claims: {len(rows) - len(real)}."
+        summary += f" Goals of the book are not counted among the claims: {len(rows) - len(real)}."
     page = (
-        f'<div class="rr rr-board" data-rr-board><p>{_e(said)}</p>{_bar(real)}{_form(rows)}{body}</div>'
+        f'<div class="rr rr-board" data-rr-board><p>{_e(summary)}</p>{_bar(real)}{_form(rows)}{body}</div>'
         f"<script>{SCRIPT}</script>"
     )
-    return Picture(page, alt=said, css=CSS)
+    return Picture(page, alt=summary, css=CSS)
 
 
 def _topics(rows: Sequence[Mapping[str, Any]], link: Callable[[Mapping[str, Any]], str | None]) -> str:

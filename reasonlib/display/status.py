@@ -122,9 +122,9 @@ def render(
     for line in lines:
         if line.get("seconds") is not None:
             total[str(line.get("scale"))] = total.get(str(line.get("scale")), 0.0) + float(line["seconds"])
-    said = "; ".join(f"all chapters at {scale}: {_duration(seconds)}" for scale, seconds in total.items())
+    totals = "; ".join(f"all chapters at {scale}: {_duration(seconds)}" for scale, seconds in total.items())
     chapters = len({line["chapter"] for line in lines})
-    alt = f"{chapters} {'chapter' if chapters == 1 else 'chapters'}" + (f"; {said}." if said else ".")
+    alt = f"{chapters} {'chapter' if chapters == 1 else 'chapters'}" + (f"; {totals}." if totals else ".")
     body = (
         f'<div class="rr rr-board" data-rr-board>{_table(heads, rows, caption=alt, kind="rr-costs")}</div>'
         f"<script>{SCRIPT}</script>"

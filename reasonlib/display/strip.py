@@ -38,14 +38,14 @@ class Marks:
     runs: Sequence[float] = ()
     published: float | None = None
     room: tuple[float, float] | None = None
-    asked: Sequence[float] = ()
+    bounds: Sequence[float] = ()
     reach: tuple[float, float] | None = None
     words: Sequence[str] = field(default_factory=tuple)
 
     @property
     def ends(self) -> tuple[float, float] | None:
         """Least and largest position; None if there is nothing to show."""
-        values = [*self.runs, *self.asked, *(self.room or ()), *(self.reach or ())]
+        values = [*self.runs, *self.bounds, *(self.room or ()), *(self.reach or ())]
         values += [] if self.published is None else [self.published]
         return (min(values), max(values)) if values else None
 
@@ -77,7 +77,7 @@ def draw(row: Mapping[str, Any]) -> str:
     if marks.reach is not None:
         left, right = map(x, marks.reach)
         parts.append(f'<path class="rr-reach" d="M{left} {middle}H{max(right, left + 0.1)}"/>')
-    parts += [f'<path class="rr-asked" d="M{x(value)} {middle - 9}v18"/>' for value in marks.asked]
+    parts += [f'<path class="rr-asked" d="M{x(value)} {middle - 9}v18"/>' for value in marks.bounds]
     parts += [f'<circle class="rr-run" cx="{x(value)}" cy="{middle}" r="2.6"/>' for value in marks.runs]
     if marks.published is not None:
         parts.append(f'<path class="rr-published" d="M{x(marks.published)} {middle - 6}l5 6-5 6-5-6z"/>')
@@ -99,9 +99,9 @@ def _marks(row: Mapping[str, Any]) -> Marks:
         low, high = interval.get("asked") or (0.0, None)
         if low is not None and high is not None:
             words.append(f"asked for {_number(low)} to {_number(high)}")
-            return Marks(asked=[0.0], room=(low, high), reach=reach, words=words)
+            return Marks(bounds=[0.0], room=(low, high), reach=reach, words=words)
         words.append(f"asked for above {_number(low)}" if low else "zero is marked")
-        return Marks(asked=[low or 0.0], reach=reach, words=words)
+        return Marks(bounds=[low or 0.0], reach=reach, words=words)
     own = next(
         (
             side
@@ -113,14 +113,14 @@ def _marks(row: Mapping[str, Any]) -> Marks:
     )
     runs = list((own or {}).get("values") or ())
     published, within = row.get("published"), agreement.get("within")
-    asked = [bound for bound in (agreement.get("at_least"), agreement.get("at_most")) if bound is not None]
+    bounds = [bound for bound in (agreement.get("at_least"), agreement.get("at_most")) if bound is not None]
     room = None if published is None or within is None else (published - within, published + within)
     words = [] if published is None else [f"published {_number(published)}"]
-    words += [f"asked for {_number(bound)}" for bound in asked]
+    words += [f"asked for {_number(bound)}" for bound in bounds]
     words += [f"our runs {', '.join(map(_number, runs[:12]))}"] if runs else []
     if reach is not None and interval is not None:
         words.append(f"{share} interval of {interval['of']} {_number(reach[0])} to {_number(reach[1])}")
-    return Marks(runs=runs, published=published, room=room, asked=asked, reach=reach, words=words)
+    return Marks(runs=runs, published=published, room=room, bounds=bounds, reach=reach, words=words)
 
 
 def _number(value: float) -> str:

@@ -80,14 +80,14 @@ def _is_empty(statement: ast.stmt) -> bool:
 
 def blame(error: BaseException, body: Callable[..., Any] | None = None) -> str:
     """Say in one sentence what the student's code raised, and on which of its lines."""
-    said = f"{type(error).__name__}: {error}".rstrip(": ")
+    message = f"{type(error).__name__}: {error}".rstrip(": ")
     frames = list(traceback.walk_tb(error.__traceback__))
     theirs = [(frame.f_code, line) for frame, line in frames if _is_students(frame.f_code, body)]
     if not theirs:
-        return f"your answer could not be used as the exercise asks. {said}"
+        return f"your answer could not be used as the exercise asks. {message}"
     code, number = theirs[-1]
     line = traceback.FrameSummary(code.co_filename, number, code.co_name).line
-    return f"your code stopped at its line {number}" + (f", `{line}`" if line else "") + f": {said}"
+    return f"your code stopped at its line {number}" + (f", `{line}`" if line else "") + f": {message}"
 
 
 def is_own_raise(error: NotImplementedError, body: Callable[..., Any] | None = None) -> bool:

@@ -144,8 +144,8 @@ class Exercise:
 
     def __call__(self, answer: Any, *, seed: int = 0) -> Result:
         """Try an answer on the cases of a seed. Never raises for what the answer does."""
-        found = functools.partial(Result, title=self.title, points=self.points)
-        start = found(passed=False, untouched=True, message=f"not started. Start here: {self.hint}")
+        make_result = functools.partial(Result, title=self.title, points=self.points)
+        start = make_result(passed=False, untouched=True, message=f"not started. Start here: {self.hint}")
         if answer is None or answer is ... or is_stub(answer):
             return start
         try:
@@ -155,15 +155,15 @@ class Exercise:
         except NotImplementedError as error:
             if is_own_raise(error, self.body):
                 return start
-            return found(passed=False, message=blame(error, self.body))
+            return make_result(passed=False, message=blame(error, self.body))
         except StudentError as error:
-            return start if error.untouched else found(passed=False, message=str(error))
+            return start if error.untouched else make_result(passed=False, message=str(error))
         except Wrong as wrong:
-            return found(passed=False, message=str(wrong))
+            return make_result(passed=False, message=str(wrong))
         except (Exception, SystemExit) as error:
-            return found(passed=False, message=blame(error, self.body))
+            return make_result(passed=False, message=blame(error, self.body))
         won = "1 point" if self.points == 1 else f"{self.points} points"
-        return found(passed=True, message=f"passed, {self.points} of {won}")
+        return make_result(passed=True, message=f"passed, {self.points} of {won}")
 
 
 class Exercises(tuple[Exercise, ...]):
@@ -172,13 +172,15 @@ class Exercises(tuple[Exercise, ...]):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        lines = [f"{one.title} ({one.name}): {one.minutes} min, {_points(one.points)}" for one in self]
-        total = f"{sum(one.minutes for one in self)} min, {_points(sum(one.points for one in self))} in all"
+        lines = [f"{item.title} ({item.name}): {item.minutes} min, {_points(item.points)}" for item in self]
+        total = (
+            f"{sum(item.minutes for item in self)} min, {_points(sum(item.points for item in self))} in all"
+        )
         return "\n".join([*lines, total])
 
     def _repr_html_(self) -> str:
-        rows = [(one.title, f"`{one.name}`", f"{one.minutes} min", str(one.points)) for one in self]
-        minutes, points = sum(one.minutes for one in self), sum(one.points for one in self)
+        rows = [(item.title, f"`{item.name}`", f"{item.minutes} min", str(item.points)) for item in self]
+        minutes, points = sum(item.minutes for item in self), sum(item.points for item in self)
         return _table(
             ("Exercise", "Write", "Time", "Points"), rows, f"{minutes} min, {_points(points)} in all."
         )
@@ -186,8 +188,8 @@ class Exercises(tuple[Exercise, ...]):
     def as_dicts(self) -> list[dict[str, Any]]:
         """Give name, title, minutes and points of each, ready for JSON."""
         return [
-            {"name": one.name, "title": one.title, "minutes": one.minutes, "points": one.points}
-            for one in self
+            {"name": item.name, "title": item.title, "minutes": item.minutes, "points": item.points}
+            for item in self
         ]
 
 
@@ -301,8 +303,10 @@ def exercises(topic: str) -> Exercises:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise  # the file is there; something it needs is not
         raise UserError(f"topic {topic!r} has no exercises: {name} does not exist") from None
-    found = [thing for thing in vars(module).values() if isinstance(thing, Exercise)]
-    return Exercises(sorted(found, key=lambda one: (one.body.__module__, one.body.__code__.co_firstlineno)))
+    defined = [thing for thing in vars(module).values() if isinstance(thing, Exercise)]
+    return Exercises(
+        sorted(defined, key=lambda item: (item.body.__module__, item.body.__code__.co_firstlineno))
+    )
 
 
 def grade(
@@ -332,13 +336,13 @@ def grade(
     UserError
         If the topic has no exercises, or none of such a name.
     """
-    known = {one.name: one for one in exercises(topic)}
+    by_name = {item.name: item for item in exercises(topic)}
     for name in names or ():
-        if name not in known:
-            raise UserError(f"topic {topic!r} has no exercise {name!r}; it has {', '.join(known)}")
-    wanted = known if names is None else {name: known[name] for name in names}
+        if name not in by_name:
+            raise UserError(f"topic {topic!r} has no exercise {name!r}; it has {', '.join(by_name)}")
+    selected = by_name if names is None else {name: by_name[name] for name in names}
     return Report(
-        topic=topic, results={name: one(answers.get(name), seed=seed) for name, one in wanted.items()}
+        topic=topic, results={name: item(answers.get(name), seed=seed) for name, item in selected.items()}
     )
 
 

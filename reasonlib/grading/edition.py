@@ -105,17 +105,17 @@ def problems(exercise: checks.Exercise, solved: Solved) -> list[str]:
     The solution passes on the cases of several seeds. The stub, each mistake, and an answer that is right on
     the notebook's cases alone earn nothing, and each mistake gets its own hint.
     """
-    found = []
+    faults = []
     stub = exercise(checks.stub())
     if not stub.untouched or exercise.hint not in stub.message:
-        found.append(f"the stub is answered with {stub.message!r}")
+        faults.append(f"the stub is answered with {stub.message!r}")
     if len(solved.mistakes) < FEWEST:
-        found.append(f"{len(solved.mistakes)} mistakes, {FEWEST} are the least")
+        faults.append(f"{len(solved.mistakes)} mistakes, {FEWEST} are the least")
     seeds = (NOTEBOOK_SEED, GRADING_SEED, 2) if exercise.draws else (NOTEBOOK_SEED,)
     for seed in seeds:
         result = exercise(solved.solution, seed=seed)
         if not result.passed or result.earned != exercise.points:
-            found.append(f"seed {seed}: the solution earns {result.earned} points: {result.message}")
+            faults.append(f"seed {seed}: the solution earns {result.earned} points: {result.message}")
     for number, mistake in enumerate(solved.mistakes, 1):
         for seed in seeds[:2]:
             result = exercise(mistake.answer, seed=seed)
@@ -124,13 +124,13 @@ def problems(exercise: checks.Exercise, solved: Solved) -> list[str]:
                 or result.untouched
                 or not any(part in result.message for part in mistake.hint.split("|"))
             ):
-                found.append(f"mistake {number}, seed {seed}, {mistake.hint!r}: {result.message}")
+                faults.append(f"mistake {number}, seed {seed}, {mistake.hint!r}: {result.message}")
         if exercise.hint in mistake.hint or not mistake.teaches:
-            found.append(f"mistake {number} needs a hint of its own and what it teaches")
-    if not solved.open and not found:
+            faults.append(f"mistake {number} needs a hint of its own and what it teaches")
+    if not solved.open and not faults:
         replay = Replay(exercise, solved.solution)
         if not exercise(replay.answer(), seed=NOTEBOOK_SEED).passed:
-            found.append("the same seed draws other cases")
+            faults.append("the same seed draws other cases")
         elif exercise(replay.answer(), seed=GRADING_SEED).passed:
-            found.append("an answer that repeats what is right for the notebook's cases passes when graded")
-    return found
+            faults.append("an answer that repeats what is right for the notebook's cases passes when graded")
+    return faults

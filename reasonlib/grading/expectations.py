@@ -24,30 +24,30 @@ def expect(condition: Any, hint: str) -> None:
         raise Wrong(hint)
 
 
-def expect_equal(got: Any, want: Any, hint: str, *, wrong: Mapping[str, Any] | None = None) -> None:
+def expect_equal(actual: Any, expected: Any, hint: str, *, wrong: Mapping[str, Any] | None = None) -> None:
     """Complain unless two things are equal.
 
     Parameters
     ----------
-    got, want
+    actual, expected
         The student's and the right one.
     hint
         Said when they differ and no entry of `wrong` fits.
     wrong
         From a better hint to the answer that a known mistake gives.
     """
-    _started(got)
-    if _same(got, want):
+    _started(actual)
+    if _same(actual, expected):
         return
     for better, mistake in (wrong or {}).items():
-        if _same(got, mistake):
+        if _same(actual, mistake):
             raise Wrong(better)
-    raise Wrong(f"{hint} (got {_short(got)})")
+    raise Wrong(f"{hint} (got {_short(actual)})")
 
 
 def expect_close(
-    got: Any,
-    want: ArrayLike,
+    actual: Any,
+    expected: ArrayLike,
     hint: str,
     *,
     wrong: Mapping[str, ArrayLike] | None = None,
@@ -58,7 +58,7 @@ def expect_close(
 
     Parameters
     ----------
-    got, want
+    actual, expected
         The student's and the right one: numbers, lists, arrays or tensors.
     hint
         Said when they differ and no entry of `wrong` fits.
@@ -69,12 +69,12 @@ def expect_close(
     what
         How the messages call the student's array.
     """
-    _started(got)
+    _started(actual)
     try:
-        mine = _numbers(got)
+        mine = _numbers(actual)
     except (TypeError, ValueError):
-        raise Wrong(f"{what} must be numbers, got {_short(got)}") from None
-    right = _numbers(want)
+        raise Wrong(f"{what} must be numbers, got {_short(actual)}") from None
+    right = _numbers(expected)
     if _close(mine, right, tolerance):
         return
     for better, mistake in (wrong or {}).items():
@@ -89,10 +89,10 @@ def expect_close(
     raise Wrong(f"{hint} (largest difference {np.nanmax(np.abs(mine - right)):.2g})")
 
 
-def _started(got: Any) -> None:
-    if got is ...:
+def _started(actual: Any) -> None:
+    if actual is ...:
         raise Untouched
-    if got is None:
+    if actual is None:
         raise Wrong("nothing came back: is a `return` missing?")
 
 
@@ -102,9 +102,9 @@ def guard(answer: Any) -> Any:
         return answer
 
     def call(*arguments: Any, **named: Any) -> Any:
-        got = answer(*arguments, **named)
-        _started(got)
-        return got
+        value = answer(*arguments, **named)
+        _started(value)
+        return value
 
     call.__wrapped__ = answer  # type: ignore[attr-defined]
     return call

@@ -65,7 +65,7 @@ def as_page(graded: Graded | None, *, student: str, problem: str = "") -> str:
 def _summary(graded: Graded) -> str:
     report = graded.report
     results = list(report.results.values())
-    counts = [f"{sum(one.mark == mark for one in results)} {word}" for mark, word in WORDS.items()]
+    counts = [f"{sum(result.mark == mark for result in results)} {word}" for mark, word in WORDS.items()]
     return (
         f'<p class="sum"><strong>{report.points} of {report.possible} points</strong>'
         f"<span>{', '.join(counts)}</span></p>"
@@ -80,11 +80,11 @@ def _exercises(graded: Graded) -> str:
 
 def _exercise(result: Result) -> str:
     message = result.message.removeprefix("not started. ")
-    said = "" if result.passed else f"<p>{inline(message[:1].upper() + message[1:])}</p>"
+    feedback = "" if result.passed else f"<p>{inline(message[:1].upper() + message[1:])}</p>"
     return (
         f'<li class="{KINDS[result.mark]}"><div class="head"><h3>{inline(result.title)}</h3>'
         f'<span class="points">{result.earned} of {result.points}</span></div>'
-        f'<span class="state">{result.mark} {WORDS[result.mark]}</span>{said}</li>'
+        f'<span class="state">{result.mark} {WORDS[result.mark]}</span>{feedback}</li>'
     )
 
 

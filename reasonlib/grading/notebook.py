@@ -27,14 +27,14 @@ import reasonlib
 from reasonlib.errors import UserError
 from reasonlib.grading import checks, remote, sandbox, values
 
-__all__ = ["Asked", "Graded", "asked", "grade_notebook"]
+__all__ = ["Graded", "Selection", "find_exercises", "grade_notebook"]
 
 RESTARTS = 8  # of a notebook whose cells or answers end their process
 GRACE = 5.0  # seconds for a process to say itself that its time is up
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class Selection:
     """Which exercises a notebook holds.
 
     Attributes
@@ -112,9 +112,9 @@ def grade_notebook(
     """
     notebook = Path(notebook)
     cells = _cells(notebook)
-    wanted = _wanted(cells, notebook, assignment)
+    task = _selection(cells, notebook, assignment)
     session = _Session(
-        exercises=[one for one in checks.exercises(wanted.topic) if one.name in wanted.names],
+        exercises=[exercise for exercise in checks.exercises(task.topic) if exercise.name in task.names],
         deadline=time.monotonic() + 60 * minutes,
         minutes=minutes,
         seconds=seconds,
@@ -140,10 +140,12 @@ def grade_notebook(
     return Graded(
         notebook=notebook,
         report=checks.Report(
-            topic=wanted.topic,
+            topic=task.topic,
             results={
-                one.name: session.result(one)
-                for one in sorted(session.exercises, key=lambda one: wanted.names.index(one.name))
+                exercise.name: session.result(exercise)
+                for exercise in sorted(
+                    session.exercises, key=lambda exercise: task.names.index(exercise.name)
+                )
             },
         ),
         failed=tuple(f"code cell {number}: {line}" for number, line in sorted(session.failed.items())),
@@ -264,14 +266,14 @@ def _last_line(process: sandbox.Process) -> str:
     return (finished.output.strip().splitlines() or [f"exit code {finished.code}"])[-1][:300]
 
 
-def _wanted(cells: list[Mapping[str, Any]], notebook: Path, assignment: Path | str | None) -> Asked:
+def _selection(cells: list[Mapping[str, Any]], notebook: Path, assignment: Path | str | None) -> Selection:
     """Say which exercises count: those of the assignment that was handed out."""
     if assignment is not None:
-        return asked(_cells(Path(assignment)), str(assignment))
-    own = asked(cells, str(notebook))
-    pristine = [asked(_cells(file), str(file)) for file in _assignments(own.topic)]
-    holding = [one for one in pristine if set(own.names) <= set(one.names)]
-    return min(holding, key=lambda one: len(one.names)) if holding else own
+        return find_exercises(_cells(Path(assignment)), str(assignment))
+    own = find_exercises(cells, str(notebook))
+    pristine = [find_exercises(_cells(file), str(file)) for file in _assignments(own.topic)]
+    holding = [assigned for assigned in pristine if set(own.names) <= set(assigned.names)]
+    return min(holding, key=lambda assigned: len(assigned.names)) if holding else own
 
 
 def _assignments(topic: str) -> Sequence[Path]:
@@ -279,7 +281,7 @@ def _assignments(topic: str) -> Sequence[Path]:
     return sorted((Path(reasonlib.__file__).parents[1] / "assignments" / topic).glob("*.ipynb"))
 
 
-def asked(cells: list[Mapping[str, Any]], name: str = "the notebook") -> Asked:
+def find_exercises(cells: list[Mapping[str, Any]], name: str = "the notebook") -> Selection:
     """Find the exercises of a notebook by the checks that its cells call.
 
     Parameters
@@ -302,12 +304,12 @@ def asked(cells: list[Mapping[str, Any]], name: str = "the notebook") -> Asked:
         raise UserError(
             f"{name}: holds no exercise; its cells must import `exercises` of a topic and call a check of it"
         )
-    known = {exercise.name for exercise in checks.exercises(topics[0])}
-    if unknown := [check for check in names if check not in known]:
+    defined = {exercise.name for exercise in checks.exercises(topics[0])}
+    if unknown := [check for check in names if check not in defined]:
         raise UserError(
-            f"{name}: topic {topics[0]!r} has no exercise {unknown[0]!r}; it has {', '.join(sorted(known))}"
+            f"{name}: topic {topics[0]!r} has no exercise {unknown[0]!r}; it has {', '.join(sorted(defined))}"
         )
-    return Asked(topic=topics[0], names=tuple(dict.fromkeys(names)))
+    return Selection(topic=topics[0], names=tuple(dict.fromkeys(names)))
 
 
 def _cells(notebook: Path) -> list[Mapping[str, Any]]:

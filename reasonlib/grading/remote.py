@@ -101,8 +101,8 @@ class Peer:
     def _refer(self, value: Any) -> Any:
         if getattr(type(value), "is_remote", False):
             return {"o": value._number}
-        for number, known in enumerate(self.objects):
-            if known is value:
+        for number, stored in enumerate(self.objects):
+            if stored is value:
                 return {"r": self.about[number]}
         return {"r": self.offer(value)}
 

@@ -74,9 +74,9 @@ def encode(value: Any, refer: Callable[[Any], Any], *, networks: bool = False) -
         return {"a": _array(value)}
     if isinstance(value, torch.Generator):
         return {"g": _array(value.get_state())}
-    made = type(value)
-    if made.__module__.startswith(PACKAGE):
-        path = [made.__module__, made.__qualname__]
+    cls = type(value)
+    if cls.__module__.startswith(PACKAGE):
+        path = [cls.__module__, cls.__qualname__]
         if (
             networks
             and isinstance(value, nn.Module)
@@ -142,10 +142,10 @@ def decode(text: Any, refer: Callable[[str, Any], Any], *, networks: bool = Fals
                 generator.set_state(torch.from_numpy(_read(content)))
                 return generator
             case "c":
-                made = _library_class(content[0], content[1])
-                if not dataclasses.is_dataclass(made) and not issubclass(made, tuple):
+                cls = _library_class(content[0], content[1])
+                if not dataclasses.is_dataclass(cls) and not issubclass(cls, tuple):
                     raise NotData(f"{content[1]} is no dataclass")
-                return made(**{name: inner(item) for name, item in content[2].items()})
+                return cls(**{name: inner(item) for name, item in content[2].items()})
             case "m" if networks:
                 model = _library_class(content[0], content[1])(inner(content[2]))
                 model.load_state_dict(inner(content[3]))
@@ -181,9 +181,9 @@ def _read(content: Any) -> np.ndarray:
 def _library_class(module: str, name: str) -> Any:
     if not module.startswith(PACKAGE):
         raise NotData(f"{module}.{name} is not of this library")
-    found: Any = importlib.import_module(module)
+    target: Any = importlib.import_module(module)
     for part in name.split("."):
-        found = getattr(found, part)
-    if not isinstance(found, type):
+        target = getattr(target, part)
+    if not isinstance(target, type):
         raise NotData(f"{module}.{name} is no class")
-    return found
+    return target

@@ -308,19 +308,19 @@ def _path(node: ast.AST, file: Path) -> Path | None:
         case ast.Call(
             func=ast.Attribute(value=inner, attr="with_name"), args=[ast.Constant(value=str(name))]
         ):
-            found = _path(inner, file)
-            return found and found.with_name(name)
+            path = _path(inner, file)
+            return path and path.with_name(name)
         case ast.Attribute(value=inner, attr="parent"):
-            found = _path(inner, file)
-            return found and found.parent
+            path = _path(inner, file)
+            return path and path.parent
         case ast.Subscript(
             value=ast.Attribute(value=inner, attr="parents"), slice=ast.Constant(value=int(up))
         ):
-            found = _path(inner, file)
-            return found and found.parents[up]
+            path = _path(inner, file)
+            return path and path.parents[up]
         case ast.BinOp(left=inner, op=ast.Div(), right=ast.Constant(value=str(name))):
-            found = _path(inner, file)
-            return found and found / name
+            path = _path(inner, file)
+            return path and path / name
     return None
 
 

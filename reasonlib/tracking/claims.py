@@ -139,9 +139,11 @@ def select(
     """
     from reasonlib.tracking.experiment import topics
 
-    wanted = None if ids is None else list(ids)
+    selected = None if ids is None else list(ids)
     topic = None if name is None else name.partition("/")[0]
-    everything = [claim for one in (topics() if topic is None else [topic]) for claim in load(one)]
+    everything = [
+        claim for topic_name in (topics() if topic is None else [topic]) for claim in load(topic_name)
+    ]
     claims = everything
     if name is not None and "/" in name:
         claims = [claim for claim in claims if name in {side.experiment for side in claim.sides}]
@@ -152,11 +154,11 @@ def select(
         if part not in locators:
             raise UserError(f"no claim is from {kind} {part!r}; there are: {', '.join(locators) or 'none'}")
         claims = [claim for claim in claims if (claim.locator_kind, claim.locator) == (kind, part)]
-    if wanted is not None:
+    if selected is not None:
         by_id = {claim.id: claim for claim in claims}
-        if missing := [key for key in wanted if key not in by_id]:
+        if missing := [key for key in selected if key not in by_id]:
             raise UserError(f"there is no claim {missing[0]!r}; there are: {', '.join(by_id) or 'none'}")
-        claims = [by_id[key] for key in wanted]
+        claims = [by_id[key] for key in selected]
     if not claims and name is not None and "/" in name:
         raise UserError(f"no claim asks for {name!r}; see: reasonlib claims")
     families = {claim.family for claim in claims}

@@ -92,11 +92,11 @@ class Reader:
             experiment = find(side.experiment)
         except UserError as error:
             raise DataError(f"claims.yaml of {claim.topic}: claim {claim.id}: {error}") from error
-        for what, name, names in (("row", side.row, experiment.rows), ("data", claim.data, experiment.data)):
+        for kind, name, names in (("row", side.row, experiment.rows), ("data", claim.data, experiment.data)):
             if name is not None and name not in names:
                 raise DataError(
                     f"claims.yaml of {claim.topic}: claim {claim.id}: {side.experiment} has no "
-                    f"{what} {name!r}; it has: {', '.join(names)}"
+                    f"{kind} {name!r}; it has: {', '.join(names)}"
                 )
         if side.experiment not in self._groups:
             self.experiments[side.experiment] = experiment
@@ -141,11 +141,11 @@ class Reader:
             return self._described(claim, {own: alone}, orders=unmeasured, notes=notes)
         samples = {side: self.sample(side, group, claim) for side, group in chosen.items()}
         comparisons, orders = _compared(claim, samples)
-        what = "the copy at hand does not show the number" if claim.illegible else "no number was published"
+        reason = "the copy at hand does not show the number" if claim.illegible else "no number was published"
         return self._described(
             claim,
             chosen,
-            notes=() if comparisons else (f"nothing to compare with: {what}",),
+            notes=() if comparisons else (f"nothing to compare with: {reason}",),
             comparisons=comparisons,
             orders=orders,
             exact=frozenset(side for side, sample in samples.items() if sample.deterministic),
@@ -205,10 +205,10 @@ def _compared(
 ) -> tuple[tuple[Comparison, ...], tuple[bool | None, ...]]:
     """Make every comparison a claim asks for, and say of each ordering whether the means are in order."""
     parts: list[Comparison] = []
-    asked = claim.agreement
+    agreement = claim.agreement
     if claim.kind == "value" and claim.side is not None:
         own, tolerance = samples[claim.side], claim.tolerance
-        if claim.published is not None and tolerance is not None and not asked.has_bounds:
+        if claim.published is not None and tolerance is not None and not agreement.has_bounds:
             parts.append(
                 level(
                     own,
@@ -218,12 +218,12 @@ def _compared(
                     published_examples=claim.table.examples_of(claim.side.metric),
                 )
             )
-        if asked.at_least is not None:
-            parts.append(bar(own, asked.at_least))
-        if asked.at_most is not None:
-            parts.append(bar(own, asked.at_most, above=False))
+        if agreement.at_least is not None:
+            parts.append(bar(own, agreement.at_least))
+        if agreement.at_most is not None:
+            parts.append(bar(own, agreement.at_most, above=False))
     orders = []
-    for order in asked.order:
+    for order in agreement.order:
         pairs = [_difference(order, samples[high], samples[low]) for high, low in order.pairs]
         parts += pairs
         orders.append(all(part.holds for part in pairs))

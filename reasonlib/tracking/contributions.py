@@ -79,15 +79,15 @@ def check(file: Path | str, *, against: Path | str | None = None) -> Report:
     name = f"{file.parent.name}/{file.stem}"
     try:
         lines = _lines(file)
-        there = [] if against is None else _lines(Path(against) / file.parent.name / file.name)
+        existing = [] if against is None else _lines(Path(against) / file.parent.name / file.name)
     except UserError as error:
         return Report(file=str(file), checked=0, new=0, problems=(str(error),))
     problems: list[str] = []
-    said: dict[str, list[str]] = {}
+    faults: dict[str, list[str]] = {}
     wondered: dict[str, list[str]] = {}
-    if lines[: len(there)] != there:
+    if lines[: len(existing)] != existing:
         problems.append(f"{file}: lines that were there are changed or gone; records are only appended")
-    known = set(there)
+    existing_lines = set(existing)
     try:
         experiment = find(name)
     except UserError as error:
@@ -102,24 +102,29 @@ def check(file: Path | str, *, against: Path | str | None = None) -> Report:
     for number, line in enumerate(lines, start=1):
         record = placed.get(f"records/{name}.jsonl:{number}")
         if record is not None:
-            (old if line in known else new).append(record)
+            (old if line in existing_lines else new).append(record)
     for record in new:
         line = str(record.location).rpartition(":")[2]
         if reason := records.stale(record, experiment):
-            said.setdefault(f"made by other code or settings than these: {reason}", []).append(line)
+            faults.setdefault(f"made by other code or settings than these: {reason}", []).append(line)
         for text in (*_impossible(record), *_outside(record)):
-            said.setdefault(text, []).append(line)
+            faults.setdefault(text, []).append(line)
         if any(_repeats(record, other) and not records.stale(other, experiment) for other in old):
-            said.setdefault("this seed was run before, with other numbers; take a new seed", []).append(line)
-        if any(_same(record, other) for other in (*old, *(one for one in new if one is not record))):
-            said.setdefault("the same run stands there already", []).append(line)
+            faults.setdefault("this seed was run before, with other numbers; take a new seed", []).append(
+                line
+            )
+        if any(
+            _same(record, other)
+            for other in (*old, *(candidate for candidate in new if candidate is not record))
+        ):
+            faults.setdefault("the same run stands there already", []).append(line)
         for text in _unusual(record, old):
             wondered.setdefault(text, []).append(line)
     return Report(
         file=str(file),
         checked=len(lines),
         new=len(new),
-        problems=(*problems, *_gathered(file, said)),
+        problems=(*problems, *_gathered(file, faults)),
         warnings=_gathered(file, wondered),
     )
 

@@ -75,7 +75,7 @@ class Equivalences:
             for line in self._lines[experiment]:
                 before, after = _last(parents, line.before), _last(parents, line.after)
                 if before != after and row not in [
-                    self._renames.row(experiment, one) for one in line.left_out
+                    self._renames.row(experiment, row_name) for row_name in line.left_out
                 ]:
                     parents[before] = after
         return _last(self._parents[experiment, row], fingerprint)

@@ -186,13 +186,13 @@ class Experiment:
         topic, _, word = self.name.partition("/")
         if not _NAME.fullmatch(topic) or not _NAME.fullmatch(word):
             raise ValueError(f"name must be topic/word, got {self.name!r}")
-        for what, names in (
+        for field_name, names in (
             ("rows", self.rows),
             ("scales", self.scales),
             ("data", self.data),
         ):
             if not names or isinstance(names, str):
-                raise ValueError(f"{what} must name at least one thing, got {names!r}")
+                raise ValueError(f"{field_name} must name at least one thing, got {names!r}")
         for row in (*self.rows, *self.data):
             if not _NAME.fullmatch(row):
                 raise ValueError(f"a row or data name must be letters, digits and . _ + -, got {row!r}")
@@ -295,7 +295,7 @@ def extend_scales(
 def topics() -> list[str]:
     """Return the names of the topics: the subpackages that hold a ``claims.yaml``."""
     return sorted(
-        {file.parent.name for place in reasonlib.__path__ for file in Path(place).glob("*/claims.yaml")}
+        {file.parent.name for folder in reasonlib.__path__ for file in Path(folder).glob("*/claims.yaml")}
     )
 
 
@@ -319,14 +319,14 @@ def part(topic: str, module: str) -> Any | None:
 
 def experiments(topic: str | None = None) -> dict[str, Experiment]:
     """Return the experiments of one topic or of all, by name."""
-    found: dict[str, Experiment] = {}
+    by_name: dict[str, Experiment] = {}
     for name in topics() if topic is None else [topic]:
         module = part(name, "experiments")
         for experiment in getattr(module, "EXPERIMENTS", {}).values():
             if experiment.name.partition("/")[0] != name:
                 raise ValueError(f"experiment {experiment.name!r} does not belong to topic {name!r}")
-            found[experiment.name] = experiment
-    return found
+            by_name[experiment.name] = experiment
+    return by_name
 
 
 def find(name: str) -> Experiment:
@@ -340,10 +340,10 @@ def find(name: str) -> Experiment:
     topic, _, word = name.partition("/")
     if not word:
         raise UserError(f"an experiment is named topic/word, got {name!r}; see: reasonlib list")
-    found = experiments(topic)
-    if name not in found:
-        raise UserError(f"there is no experiment {name!r}; there are: {listed(found)}")
-    return found[name]
+    by_name = experiments(topic)
+    if name not in by_name:
+        raise UserError(f"there is no experiment {name!r}; there are: {listed(by_name)}")
+    return by_name[name]
 
 
 def listed(names: Iterable[str]) -> str:

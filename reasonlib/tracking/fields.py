@@ -33,9 +33,9 @@ def check_fields(values: Any, kinds: Mapping[str, tuple[type, ...]], what: str) 
 def check_value(name: str, value: Any, kinds: tuple[type, ...]) -> None:
     """Raise ValueError unless a value has one of some types and is neither empty nor infinite."""
     if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-        wanted = " or ".join(dict.fromkeys(_WORDS[kind] for kind in kinds))
+        expected = " or ".join(dict.fromkeys(_WORDS[kind] for kind in kinds))
         hint = " (YAML reads 1e-3 as text: write 0.001)" if kinds[0] is int and isinstance(value, str) else ""
-        raise ValueError(f"{name} must be {wanted}, got {value!r}{hint}")
+        raise ValueError(f"{name} must be {expected}, got {value!r}{hint}")
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"{name} must be a finite number, got {value}")
     if isinstance(value, str) and not value.strip():

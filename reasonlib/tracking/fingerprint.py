@@ -136,8 +136,8 @@ class Closure:
             if isinstance(token, str):
                 digest.update(token.encode())
             else:
-                known = inside[token] if inside and token in inside else self._hash(token)
-                digest.update(f"<{known}>".encode())
+                token_digest = inside[token] if inside and token in inside else self._hash(token)
+                digest.update(f"<{token_digest}>".encode())
         return digest.hexdigest()
 
 

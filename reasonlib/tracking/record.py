@@ -131,9 +131,9 @@ class Record:
                 raise ValueError(f"field {name!r} is missing")
             _expect(name, values[name], kinds)
         metrics = {name: _number(f"metrics.{name}", value) for name, value in values["metrics"].items()}
-        known = {f.name for f in fields(cls)} - {"location", "data", "steps", "metrics"}
+        field_names = {f.name for f in fields(cls)} - {"location", "data", "steps", "metrics"}
         record = cls(
-            **{name: value for name, value in values.items() if name in known},
+            **{name: value for name, value in values.items() if name in field_names},
             metrics=metrics,
             data=_part(
                 Data, "data", values["data"], {"name": (str,), "kind": (str,), "version": (str, type(None))}
@@ -176,8 +176,8 @@ _FIELDS: dict[str, tuple[type, ...]] = {
 
 def _expect(name: str, value: Any, kinds: tuple[type, ...]) -> None:
     if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-        wanted = " or ".join("null" if kind is type(None) else kind.__name__.lower() for kind in kinds)
-        raise ValueError(f"{name} must be {wanted}, got {value!r}")
+        expected = " or ".join("null" if kind is type(None) else kind.__name__.lower() for kind in kinds)
+        raise ValueError(f"{name} must be {expected}, got {value!r}")
 
 
 def _number(name: str, value: Any) -> float | None:

@@ -125,7 +125,7 @@ def read(name: str | None = None, *, records: Path | str | None = None) -> list[
     if name is None:
         files = sorted(root.glob("*/*.jsonl"))
     elif "/" in name:
-        files = [path(one, records=root) for one in (*names.former(name), name)]
+        files = [path(experiment_name, records=root) for experiment_name in (*names.former(name), name)]
     else:
         files = sorted((root / name).glob("*.jsonl"))
     return [record for file in files if file.is_file() for record in _read_file(file, names, same)]
@@ -137,7 +137,7 @@ def same_bits() -> equivalence.Equivalences:
 
 
 def _read_file(file: Path, names: renames.Renames, same: equivalence.Equivalences) -> list[Record]:
-    found = []
+    parsed = []
     try:
         lines = file.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
@@ -165,8 +165,8 @@ def _read_file(file: Path, names: renames.Renames, same: equivalence.Equivalence
             raise DataError(
                 f"{file}:{number}: not a record: {reason}; delete the line or restore the file"
             ) from error
-        found.append(record)
-    return found
+        parsed.append(record)
+    return parsed
 
 
 def _refuse(name: str) -> float:

@@ -283,8 +283,8 @@ def best(
     records: Path | str | Sequence[Record] | None = None,
 ) -> Group | None:
     """Return the group a reader should be shown for one row, None if it was never run; see `groups`."""
-    found = groups(experiment, row, scale=scale, data=data, records=records)
-    return found[0] if found else None
+    candidates = groups(experiment, row, scale=scale, data=data, records=records)
+    return candidates[0] if candidates else None
 
 
 def latest(

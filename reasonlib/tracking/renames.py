@@ -192,11 +192,13 @@ def _load(file: Path, mtime: int, size: int) -> Renames:
 
 
 def _sections(content: Any) -> Iterator[tuple[str, Section]]:
-    known = {f.name for f in fields(Section)}
+    part_names = {f.name for f in fields(Section)}
     for key, section in _mapping("the file", content).items():
         for part, value in _mapping(key, section).items():
-            if part not in known:
-                raise ValueError(f"{key}: there is no part {part!r}; there are: {', '.join(sorted(known))}")
+            if part not in part_names:
+                raise ValueError(
+                    f"{key}: there is no part {part!r}; there are: {', '.join(sorted(part_names))}"
+                )
             if part == "name":
                 if not isinstance(value, str) or "/" not in value or "/" not in key:
                     raise ValueError(f"{key}: name must turn one topic/word into another, got {value!r}")

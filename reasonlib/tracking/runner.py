@@ -153,7 +153,7 @@ def _all_of(problems: Mapping[int, UserError], trials: list[Trial]) -> UserError
     named: dict[str, list[str]] = {}
     for index, problem in sorted(problems.items()):
         named.setdefault(str(problem), []).append(f"{trials[index].row} seed {trials[index].seed}")
-    lines = (f"{', '.join(which)}: {problem}" for problem, which in named.items())
+    lines = (f"{', '.join(failed)}: {problem}" for problem, failed in named.items())
     return UserError(f"{len(problems)} of {len(trials)} trials could not be run; {'; '.join(lines)}")
 
 
@@ -171,10 +171,10 @@ def plan(
 ) -> list[Trial]:
     """Check what was asked and return the trials; a device not chosen yet is the empty string."""
     rows = experiment.rows if rows is None else [rows] if isinstance(rows, str) else rows
-    wanted = list(dict.fromkeys(rows))
+    chosen_rows = list(dict.fromkeys(rows))
     numbers = [seeds] if isinstance(seeds, int) else list(dict.fromkeys(seeds))
     data = next(iter(experiment.data)) if data is None else data
-    for row in wanted:
+    for row in chosen_rows:
         _require("row", row, experiment.rows, experiment)
     _require("scale", scale, experiment.scales, experiment)
     _require("data", data, experiment.data, experiment)
@@ -185,7 +185,7 @@ def plan(
         raise UserError(f"minutes must be a positive number, got {minutes}")
     if device is not None and not re.fullmatch(r"cpu|mps|cuda(:\d+)?", device):
         raise UserError(f"device must be cpu, cuda, cuda:<number> or mps, got {device!r}")
-    if not wanted or not numbers:
+    if not chosen_rows or not numbers:
         raise UserError("there is nothing to run: name at least one row and one seed")
     root = None if checkpoints is None else Path(checkpoints).absolute()
     return [
@@ -204,7 +204,7 @@ def plan(
             else root / experiment.name / row / _folder(experiment, row, scale, seed, data),
             progress=progress,
         )
-        for row in wanted
+        for row in chosen_rows
         for seed in numbers
     ]
 
@@ -306,8 +306,8 @@ def _pool(backend: str, jobs: int, address: str | None, experiment: Experiment) 
 def _module(function: Any) -> list[str]:
     """Return the module by whose name a function is sent to another process; none if it is sent whole."""
     name = getattr(function, "__module__", "__main__")
-    found = getattr(sys.modules.get(name), getattr(function, "__qualname__", ""), None)
-    return [name] if found is function and name != "__main__" else []
+    resolved = getattr(sys.modules.get(name), getattr(function, "__qualname__", ""), None)
+    return [name] if resolved is function and name != "__main__" else []
 
 
 def _numbered(index: int, *task: Any) -> tuple[int, Record | UserError]:

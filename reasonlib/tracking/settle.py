@@ -137,8 +137,8 @@ def _cut_off(verdict: Verdict) -> bool:
 
 def stays_open(verdict: Verdict, reader: Reader) -> bool:
     """Whether as many runs as a claim may get would decide nothing, were they like those that there are."""
-    asked = {(run.scale, run.data) for run in missing(verdict)}
-    if verdict.verdict != "inconclusive" or asked != {(verdict.scale, verdict.data)}:
+    conditions = {(run.scale, run.data) for run in missing(verdict)}
+    if verdict.verdict != "inconclusive" or conditions != {(verdict.scale, verdict.data)}:
         return False
     parts = reader.repeated(verdict.claim, MOST_RUNS)
     return bool(parts) and judging.judge(parts, same_conditions=True) == "inconclusive"
@@ -231,7 +231,9 @@ def plan(
     seconds = {run: cost(run) for runs in lacks.values() for run in runs}
     budget = None if minutes is None else 60 * minutes
     reader = Reader(folder)
-    later = {one.claim.id for one in given if one.claim.id in lacks and stays_open(one, reader)}
+    later = {
+        verdict.claim.id for verdict in given if verdict.claim.id in lacks and stays_open(verdict, reader)
+    }
     chosen, settles = _greedy(lacks, seconds, budget, later)
     return Plan(
         runs=tuple(chosen),
@@ -252,9 +254,9 @@ def to_json(planned: Plan) -> list[dict[str, Any]]:
 
 def _here(run: Run) -> bool:
     """Whether the data of a run are on this machine."""
-    one = experiments.find(run.experiment)
-    fetched = one.data[run.data] in ("released", "mixed")
-    return not fetched or one.version is None or one.version(run.data) is not None
+    experiment = experiments.find(run.experiment)
+    fetched = experiment.data[run.data] in ("released", "mixed")
+    return not fetched or experiment.version is None or experiment.version(run.data) is not None
 
 
 def _greedy(

@@ -119,21 +119,24 @@ class Library:
 
     def tops(self, module: str) -> set[str]:
         """Return the names of the definitions of a module."""
-        known = self.module(module)
-        return set() if known is None else set(known.definitions)
+        parsed = self.module(module)
+        return set() if parsed is None else set(parsed.definitions)
 
     def functions_at(self, module: str, line: int) -> list[ast.AST]:
         """Return the functions that begin at a line, inside others or not."""
-        known = self.module(module)
-        statements = [] if known is None else [part for parts in known.definitions.values() for part in parts]
-        found = {
+        parsed = self.module(module)
+        statements = (
+            [] if parsed is None else [part for parts in parsed.definitions.values() for part in parts]
+        )
+        functions = {
             id(node): node
             for statement in statements
             for node in ast.walk(statement)
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-            and line == min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
+            and line
+            == min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))])
         }
-        return list(found.values())
+        return list(functions.values())
 
     def read(self, file: Path) -> bytes:
         """Read a file, with line ends of one kind, and remember its state for `changed`."""
@@ -150,8 +153,8 @@ class Library:
         return any((now.st_mtime_ns, now.st_size) != self._read[file] for file, now in states.items())
 
     def _file(self, name: str) -> Path | None:
-        place = self.root.joinpath(*name.split("."))
-        for file in (place / "__init__.py", place.with_suffix(".py")):
+        base = self.root.joinpath(*name.split("."))
+        for file in (base / "__init__.py", base.with_suffix(".py")):
             if file.is_file():
                 return file
         return None

@@ -76,8 +76,8 @@ class Verdict:
 
         A deterministic side has one run and needs no more; it counts only where there is no other.
         """
-        random = [one.n for side, one in self.sides.items() if side not in self.exact]
-        return min(random or [one.n for one in self.sides.values()], default=0)
+        random = [summary.n for side, summary in self.sides.items() if side not in self.exact]
+        return min(random or [summary.n for summary in self.sides.values()], default=0)
 
     @property
     def main(self) -> Comparison | None:
@@ -105,7 +105,7 @@ class Verdict:
 
     def to_json(self) -> dict[str, Any]:
         """Return what ``reasonlib claims --json`` prints of this claim."""
-        claim, asked = self.claim, self.claim.agreement
+        claim, agreement = self.claim, self.claim.agreement
         level = next((part for part in self.comparisons if part.kind == "level"), None)
         bars = [part for part in self.comparisons if part.kind == "bar"]
         return {
@@ -128,12 +128,12 @@ class Verdict:
             "experiment_row": claim.row,
             "agreement": {
                 "within": claim.tolerance,
-                "at_least": asked.at_least,
-                "at_most": asked.at_most,
+                "at_least": agreement.at_least,
+                "at_most": agreement.at_most,
                 "level_holds": _holds(level, bars),
                 "order": [
                     {"text": order.text, "relation": order.relation, "by": order.by, "holds": holds}
-                    for order, holds in zip(asked.order, self.orders, strict=True)
+                    for order, holds in zip(agreement.order, self.orders, strict=True)
                 ],
             },
             "sides": [

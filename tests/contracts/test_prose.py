@@ -25,12 +25,12 @@ verdicts = functools.cache(claims.verdicts)
 
 def fitting(patterns: str) -> list[str]:
     """The verdicts, as a page writes them, on all claims that fit the patterns; at least one for each."""
-    found = []
+    labels = []
     for pattern in patterns.split():
         fits = [each for each in verdicts(pattern.partition("/")[0]) if fnmatchcase(each.claim.id, pattern)]
         assert fits, pattern
-        found += [GOAL_WORDS[each.verdict] if each.claim.goal else each.verdict for each in fits]
-    return found
+        labels += [GOAL_WORDS[each.verdict] if each.claim.goal else each.verdict for each in fits]
+    return labels
 
 
 def values(
@@ -51,11 +51,11 @@ def written(source: Mapping[str, Any]) -> str:
         return verdict
     if "count" in source:
         return WORDS[fitting(source["count"]).count(source["as"])]
-    seeds, where = source.get("seeds", False), {name: source.get(name) for name in ("data", "scale")}
-    value = values(source["run"], seeds=seeds, **where)[source.get("pick", 0)]
+    seeds, filters = source.get("seeds", False), {name: source.get(name) for name in ("data", "scale")}
+    value = values(source["run"], seeds=seeds, **filters)[source.get("pick", 0)]
     if "less" in source:
         experiment, _, metric = source["run"].split()
-        value -= values(f"{experiment} {source['less']} {metric}", **where)[0]
+        value -= values(f"{experiment} {source['less']} {metric}", **filters)[0]
     exact = Decimal(str(round(value * source.get("times", 1), 9)))
     number = exact.quantize(Decimal(1).scaleb(-source.get("digits", 0)), ROUND_HALF_UP)
     return WORDS[int(number)] if source.get("words") else str(number)

@@ -32,10 +32,10 @@ def test_the_kind_of_a_data_set_is_declared_once(topic):
 @pytest.mark.parametrize("topic", topics())
 def test_printed_settings_are_settings_that_runs_have(topic):
     """A setting that was renamed would count as a difference for ever."""
-    known = experiments(topic)
+    by_name = experiments(topic)
     for claim in load(topic):
         for side in claim.sides:
-            experiment = known[side.experiment]
+            experiment = by_name[side.experiment]
             config = settings(experiment, side.row, next(iter(experiment.scales)))
             names = set(config if experiment.resolve is None else experiment.resolve(config, side.metric))
             names |= {name for scale in experiment.scales.values() for name in scale}
@@ -103,8 +103,13 @@ def test_the_worst_of_the_review_come_out_right(verdicts):
 
 @pytest.mark.parametrize(
     "experiment",
-    [one for topic in topics() for one in experiments(topic).values() if one.deterministic],
-    ids=lambda one: one.name,
+    [
+        experiment
+        for topic in topics()
+        for experiment in experiments(topic).values()
+        if experiment.deterministic
+    ],
+    ids=lambda experiment: experiment.name,
 )
 def test_what_is_called_deterministic_gives_the_same_bits_from_every_seed(experiment):
     rows = [row for row in experiment.rows if experiment.is_deterministic(row)]

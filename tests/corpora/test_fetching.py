@@ -69,8 +69,8 @@ def test_fetch_unpacks_every_kind(served, server, cache, body, path):
     assert tree(folder.parent) == tree(folder.parent) | {"toy_v1": None, "toy_v1/en": None} | FILES
     assert locate(corpus) == folder == fetch(corpus)
     assert len(server.requests) == 1, "fetched again although it was there"
-    found = verify(corpus)
-    assert found.ok and found.source.kind == "cache" and found.problems == ()
+    report = verify(corpus)
+    assert report.ok and report.source.kind == "cache" and report.problems == ()
     assert [path.name for path in cache.iterdir() if path.name.startswith(".")] == []
 
 

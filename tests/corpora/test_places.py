@@ -82,10 +82,10 @@ def mine(cache, tmp_path, monkeypatch):
     return folder
 
 
-def unpack(where):
+def unpack(folder):
     for name, content in FILES.items():
-        (where / name).parent.mkdir(parents=True, exist_ok=True)
-        (where / name).write_bytes(content)
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
 
 
 def test_an_unpacked_folder_of_the_user(mine, cache):
@@ -93,8 +93,8 @@ def test_an_unpacked_folder_of_the_user(mine, cache):
     before = tree(cache)
     assert locate(corpus_of()) == mine / FOLDER == fetch(corpus_of())
     assert tree(cache) == before
-    found = verify(corpus_of())
-    assert found.ok and found.source.kind == "folder" and "no checksum" in found.checked
+    report = verify(corpus_of())
+    assert report.ok and report.source.kind == "folder" and "no checksum" in report.checked
 
 
 def test_an_unpacked_folder_that_lacks_a_file(mine):
@@ -106,8 +106,8 @@ def test_an_unpacked_folder_that_lacks_a_file(mine):
 
 def test_an_unpacked_folder_that_lacks_a_file_one_can_do_without(mine):
     unpack(mine)
-    found = verify(corpus_of(others=("README.txt", "en-10k/qa1_train.txt")))
-    assert found.ok and found.absent == ("en-10k/qa1_train.txt",)
+    report = verify(corpus_of(others=("README.txt", "en-10k/qa1_train.txt")))
+    assert report.ok and report.absent == ("en-10k/qa1_train.txt",)
 
 
 @pytest.mark.parametrize("pinned", [True, False])

@@ -40,7 +40,7 @@ def test_what_was_asked_for_and_why_it_failed_are_told():
     ).lines
     assert asked.measured[0][1][-1] == ("asked for", "at most −3")
     assert asked.verdict == "supported" and "digits (stand-in)" in asked.conditions[0]
-    (claim,) = [one for one in claims.load("optimisation") if one.id == failed.id]
+    (claim,) = [candidate for candidate in claims.load("optimisation") if candidate.id == failed.id]
     assert failed.verdict == "contradicted" and claim.reason in failed.why
     level = shown(["optimisation/cross-entropy/sure"]).lines[0]
     assert level.measured[0][1][-1] == ("published", "4.6")
@@ -86,7 +86,11 @@ def test_a_topic_has_words_for_its_comparisons_and_every_word_is_a_metric_or_a_r
     }
     recorded = {metric for record in record_files.read(topic) for metric in record.metrics}
     assert {side.metric for side in compared} <= set(words.METRICS) <= asked | recorded
-    rows = {(name.partition("/")[2], row) for name, one in experiments(topic).items() for row in one.rows}
+    rows = {
+        (name.partition("/")[2], row)
+        for name, experiment in experiments(topic).items()
+        for row in experiment.rows
+    }
     assert set(words.ROWS) <= {row for _, row in rows} | {f"{experiment}@{row}" for experiment, row in rows}
 
 

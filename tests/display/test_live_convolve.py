@@ -48,9 +48,9 @@ def convolve(javascript, request):
             "cells": cells,
             "compiled": request.param,
         }
-        found = javascript(live.code(modules=["convolve"]), RUN, given)
-        assert found["compiled"]
-        return torch.tensor(found["values"]).reshape(found["shape"]).permute(2, 0, 1)
+        output = javascript(live.code(modules=["convolve"]), RUN, given)
+        assert output["compiled"]
+        return torch.tensor(output["values"]).reshape(output["shape"]).permute(2, 0, 1)
 
     return run
 
@@ -67,8 +67,8 @@ def test_the_same_map_as_pytorch(convolve, inputs, outputs, height, width, side,
     weight = torch.randn(outputs, inputs, side, side, generator=generator)
     bias = torch.randn(outputs, generator=generator)
     expected = functional.conv2d(values, weight, bias, stride=stride, padding=side // 2)
-    found = convolve(values, weight, bias, stride=stride, rectify=rectify)
-    torch.testing.assert_close(found, expected.relu() if rectify else expected, atol=1e-4, rtol=1e-4)
+    actual = convolve(values, weight, bias, stride=stride, rectify=rectify)
+    torch.testing.assert_close(actual, expected.relu() if rectify else expected, atol=1e-4, rtol=1e-4)
 
 
 @pytest.mark.parametrize("zoom", [1, 2])
@@ -78,8 +78,8 @@ def test_another_map_is_added_before_what_is_negative_is_cut_off(convolve, zoom)
     weight, bias = torch.randn(6, 6, 3, 3, generator=generator), torch.randn(6, generator=generator)
     larger = added.repeat_interleave(zoom, 1).repeat_interleave(zoom, 2)
     expected = (functional.conv2d(values, weight, bias, padding=1) + larger).relu()
-    found = convolve(values, weight, bias, added=added, rectify=True)
-    torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+    actual = convolve(values, weight, bias, added=added, rectify=True)
+    torch.testing.assert_close(actual, expected, atol=1e-4, rtol=1e-4)
 
 
 @pytest.mark.parametrize("cells", [1, 6])
@@ -87,10 +87,10 @@ def test_a_linear_layer_for_some_of_the_cells(convolve, cells):
     generator = torch.Generator().manual_seed(0)
     values, weight = torch.randn(7, 1, 9, generator=generator), torch.randn(5, 7, generator=generator)
     bias = torch.randn(5, generator=generator)
-    found = convolve(values, weight, bias, cells=cells)
+    actual = convolve(values, weight, bias, cells=cells)
     expected = functional.linear(values[:, 0].T, weight, bias).T
-    torch.testing.assert_close(found[:, 0, :cells], expected[:, :cells], atol=1e-4, rtol=1e-4)
-    assert not found[:, 0, max(cells, 4) :].any()  # nobody asked for them
+    torch.testing.assert_close(actual[:, 0, :cells], expected[:, :cells], atol=1e-4, rtol=1e-4)
+    assert not actual[:, 0, max(cells, 4) :].any()  # nobody asked for them
 
 
 def test_without_webassembly_it_is_javascript_that_runs(javascript):

@@ -171,10 +171,10 @@ def rows(*shape, seed=1):
 
 def run(javascript, expression, state=None, **given):
     """Evaluate an expression in which `w` are the weights and each of `given` a value or a Matrix."""
-    names = {name: one.tolist() if isinstance(one, torch.Tensor) else one for name, one in given.items()} | {
-        "state": live.pack_weights(state or {})
-    }
-    matrices = [name for name, one in given.items() if isinstance(one, torch.Tensor) and one.ndim == 2]
+    names = {
+        name: value.tolist() if isinstance(value, torch.Tensor) else value for name, value in given.items()
+    } | {"state": live.pack_weights(state or {})}
+    matrices = [name for name, value in given.items() if isinstance(value, torch.Tensor) and value.ndim == 2]
     code = "".join(f"const {name} = Matrix.of(given.{name});" for name in matrices)
     others = [name for name in given if name not in matrices]
     code += "".join(f"const {name} = given.{name};" for name in others)
@@ -191,17 +191,17 @@ PLAIN = """(value) => {
 }"""
 
 
-def close(found, expected, atol=2e-5):
+def close(actual, expected, atol=2e-5):
     if isinstance(expected, torch.Tensor):
         expected = expected.detach().numpy()
-    np.testing.assert_allclose(np.asarray(found, dtype=float), expected, atol=atol)
+    np.testing.assert_allclose(np.asarray(actual, dtype=float), expected, atol=atol)
 
 
 def test_every_number_of_16_bits(javascript):
     every = np.arange(2**16, dtype="<u2").view("<f2")
     every = torch.from_numpy(every[np.isfinite(every)].astype(np.float32))
-    found = run(javascript, "w.vector('all')", {"all": every})
-    np.testing.assert_array_equal(np.float32(found), every.numpy())
+    actual = run(javascript, "w.vector('all')", {"all": every})
+    np.testing.assert_array_equal(np.float32(actual), every.numpy())
 
 
 @pytest.mark.parametrize("bits", [8, 6, 5, 4])
@@ -212,9 +212,9 @@ def test_whole_numbers_of_few_bits(javascript, bits):
     code = (
         "const w = new Weights(given); return ['m', 'zeros', 'v', 'deep'].map((name) => [...w.vector(name)]);"
     )
-    found = javascript(live.code(), code, packed)
+    unpacked = javascript(live.code(), code, packed)
     rounded = live.round_weights(state, bits=bits)
-    for page, library in zip(found, rounded.values(), strict=True):
+    for page, library in zip(unpacked, rounded.values(), strict=True):
         close(page, library.flatten(), atol=1e-6)
     error = (rounded["m"] - matrix).abs() / matrix.abs().amax(1, keepdim=True)
     assert float(error.max()) < 0.51 / (2 ** (bits - 1) - 1)
@@ -272,7 +272,7 @@ def test_masked_multi_head_attention(javascript):
     with torch.no_grad():
         expected = layer(x[None], memory[None], memory[None], mask)
     seen = "(i, j) => mask[i][j]"
-    found = run(
+    actual = run(
         javascript,
         f"multiHeadAttention(w, x, memory, 3, {{ mask: {seen} }})",
         layer.state_dict(),
@@ -280,15 +280,15 @@ def test_masked_multi_head_attention(javascript):
         memory=memory,
         mask=mask.tolist(),
     )
-    close(found["output"], expected.output[0])
-    close(found["weights"], expected.weights[0], 1e-6)
-    close(found["joined"], expected.heads[0].transpose(0, 1).flatten(1))
+    close(actual["output"], expected.output[0])
+    close(actual["weights"], expected.weights[0], 1e-6)
+    close(actual["joined"], expected.heads[0].transpose(0, 1).flatten(1))
     assert float(expected.weights.max()) > 0.6, "the comparison must be of weights that differ"
     causal = ours.causal_mask(4)
     with torch.no_grad():
         expected = layer(x[None], x[None], x[None], causal)
-    found = run(javascript, "multiHeadAttention(w, x, x, 3, { mask: causal() })", layer.state_dict(), x=x)
-    close(found["output"], expected.output[0])
+    actual = run(javascript, "multiHeadAttention(w, x, x, 3, { mask: causal() })", layer.state_dict(), x=x)
+    close(actual["output"], expected.output[0])
     biased = run(javascript, "attend(x, x, x, 2, { bias: (head, i, j) => head + i - j })", x=x)
     scores = x.unflatten(1, (2, 6)).transpose(0, 1)
     scores = scores @ scores.transpose(1, 2) / 6**0.5
@@ -310,25 +310,25 @@ def test_encoder_and_decoder_with_its_past(javascript, norm):
     with torch.no_grad():
         encoded = encoder(x[None], seen)
         decoded = decoder(target[None], encoded.output, None, seen)
-    found = run(
+    actual = run(
         javascript,
         f"encode(w, x, 2, {{ ...{options}, mask: (i, j) => j < 4 }})",
         encoder.state_dict(),
         x=x,
     )
-    close(found["output"], encoded.output[0], 1e-4)
+    close(actual["output"], encoded.output[0], 1e-4)
     close(
-        [one["weights"] for one in found["attention"]],
-        torch.stack([one.weights[0] for one in encoded.attention]),
+        [layer["weights"] for layer in actual["attention"]],
+        torch.stack([layer.weights[0] for layer in encoded.attention]),
     )
-    close(found["states"], torch.stack([one[0] for one in encoded.states]), 1e-4)
+    close(actual["states"], torch.stack([layer_state[0] for layer_state in encoded.states]), 1e-4)
     state, memory = decoder.state_dict(), encoded.output[0]
     options = f"{{ ...{options}, memoryMask: (i, j) => j < 4 }}"
-    found = run(javascript, f"decode(w, target, memory, 2, {options})", state, target=target, memory=memory)
-    close(found["output"], decoded.output[0], 1e-4)
+    actual = run(javascript, f"decode(w, target, memory, 2, {options})", state, target=target, memory=memory)
+    close(actual["output"], decoded.output[0], 1e-4)
     close(
-        [one["weights"] for one in found["memoryAttention"]],
-        torch.stack([one.weights[0] for one in decoded.memory_attention]),
+        [layer["weights"] for layer in actual["memoryAttention"]],
+        torch.stack([layer.weights[0] for layer in decoded.memory_attention]),
     )
     stepwise = f"""(() => {{
       let past = null;
@@ -351,13 +351,13 @@ def test_recurrent_layers(javascript):
     lstm = random_state(nn.LSTM(5, 4, batch_first=True, bidirectional=True))
     with torch.no_grad():
         expected = lstm(x[None])[0][0]
-    found = run(
+    actual = run(
         javascript,
         "[recur('lstm', w, x), recur('lstm', w, x, { reverse: true })]",
         lstm.state_dict(),
         x=x,
     )
-    close(np.concatenate(found, axis=1), expected)
+    close(np.concatenate(actual, axis=1), expected)
 
 
 # Text, chance and numbers
@@ -390,8 +390,8 @@ def test_text_is_read_as_people_type(javascript):
 
 def test_chance_begins_at_a_seed(javascript):
     same = "[new Random(7), new Random(7)].map((random) => range(5, () => random.next()))"
-    one, two = run(javascript, same)
-    assert one == two and len(set(one)) == 5 and all(0 <= draw < 1 for draw in one)
+    first, second = run(javascript, same)
+    assert first == second and len(set(first)) == 5 and all(0 <= draw < 1 for draw in first)
     counts = run(
         javascript,
         "((random) => range(3000, () => random.choice(['a', 'b', 'c'], [1, 2, 0])))(new Random(3))",

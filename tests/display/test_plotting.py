@@ -42,9 +42,11 @@ def linear(colour):
     return np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
 
 
-def contrast(one, other):
+def contrast(foreground, background):
     """WCAG 2 contrast ratio."""
-    low, high = sorted(float(linear(colour) @ [0.2126, 0.7152, 0.0722]) for colour in (one, other))
+    low, high = sorted(
+        float(linear(colour) @ [0.2126, 0.7152, 0.0722]) for colour in (foreground, background)
+    )
     return (high + 0.05) / (low + 0.05)
 
 
@@ -137,11 +139,11 @@ def test_a_figure_without_words_is_refused(alt):
 
 
 def test_two_pictures_on_one_page_share_no_names():
-    one, two = (plotting.show(FIGURES["long"](), alt=alt).html for alt in ("One.", "Two."))
-    names = [set(re.findall(r' id="([^"]+)"', text)) for text in (one, two)]
+    first, second = (plotting.show(FIGURES["long"](), alt=alt).html for alt in ("One.", "Two."))
+    names = [set(re.findall(r' id="([^"]+)"', text)) for text in (first, second)]
     assert names[0]
     assert not names[0] & names[1]
-    for text, own in zip((one, two), names, strict=True):
+    for text, own in zip((first, second), names, strict=True):
         used = set(re.findall(r'(?:href="|url\()#([^")]+)', text))
         assert used == own
 
@@ -378,8 +380,8 @@ def test_a_hop_map_that_cannot_be_right_is_refused(weights, support, message):
 
 
 def test_pictures_stand_beside_each_other_and_save_as_a_page(tmp_path):
-    one = plotting.show(plotting.learning_curve(HISTORY), alt="One.")
-    pair = plotting.beside(one, plotting.memory_hops(SENTENCES, WEIGHTS))
+    single = plotting.show(plotting.learning_curve(HISTORY), alt="One.")
+    pair = plotting.beside(single, plotting.memory_hops(SENTENCES, WEIGHTS))
     assert pair.html.count("<figure") == 2
     assert pair.alt.startswith("One. ")
     pair.save(tmp_path / "pair.html")

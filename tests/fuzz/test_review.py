@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def call(*arguments, **options):
-    return CliRunner().invoke(cli.app, [str(one) for one in arguments], **options)
+    return CliRunner().invoke(cli.app, [str(argument) for argument in arguments], **options)
 
 
 def program(*arguments, **options):

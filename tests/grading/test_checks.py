@@ -257,7 +257,7 @@ def topic(monkeypatch):
 
 def test_a_topic_lists_its_exercises_with_their_time(topic):
     listed = checks.exercises(topic)
-    assert [one.name for one in listed] == ["attend", "capital"]
+    assert [exercise.name for exercise in listed] == ["attend", "capital"]
     assert repr(listed).splitlines() == [
         "Attend (attend): 5 min, 2 points",
         "Name the capital (capital): 1 min, 1 point",
@@ -276,8 +276,10 @@ def test_a_topic_is_graded_as_a_whole(topic):
     report = checks.grade(topic, {"capital": "Paris", "something": "else"})
     assert (report.points, report.possible, report.passed) == (1, 3, False)
     assert repr(report).splitlines()[-1] == "1 of 3 points"
-    told = json.loads(json.dumps(report.as_dict()))
-    assert [(one["name"], one["points"], one["untouched"]) for one in told["exercises"]] == [
+    content = json.loads(json.dumps(report.as_dict()))
+    assert [
+        (exercise["name"], exercise["points"], exercise["untouched"]) for exercise in content["exercises"]
+    ] == [
         ("attend", 0, True),
         ("capital", 1, False),
     ]

@@ -9,14 +9,14 @@ from reasonlib.grading import checks, edition
 
 @pytest.mark.parametrize("topic", EDITIONS)
 def test_every_exercise_has_an_edition(topic):
-    assert {one.name for one in checks.exercises(topic)} == set(EDITIONS[topic])
+    assert {exercise.name for exercise in checks.exercises(topic)} == set(EDITIONS[topic])
 
 
 @pytest.mark.parametrize(
     ("topic", "name"), [(topic, name) for topic, solved in EDITIONS.items() for name in solved]
 )
 def test_solution_stub_and_mistakes(topic, name):
-    exercise = next(one for one in checks.exercises(topic) if one.name == name)
+    exercise = next(candidate for candidate in checks.exercises(topic) if candidate.name == name)
     assert edition.problems(exercise, EDITIONS[topic][name]) == []
 
 

@@ -398,7 +398,9 @@ def test_a_notebook_out_of_time_is_listed_with_the_reason(tmp_path):
 def test_named_exercises_alone():
     report = checks.grade("story_qa", {}, names=["find_location", "best_span"])
     assert list(report.results) == ["find_location", "best_span"]
-    assert {one.name for one in checks.exercises("story_qa")} == set(checks.grade("story_qa", {}).results)
+    assert {exercise.name for exercise in checks.exercises("story_qa")} == set(
+        checks.grade("story_qa", {}).results
+    )
     with pytest.raises(UserError, match=r"topic 'story_qa' has no exercise 'fly'; it has "):
         checks.grade("story_qa", {}, names=["fly"])
 
@@ -412,8 +414,8 @@ def test_the_command_grades_all_it_can(tmp_path):
     assert "3 of 3 points" in done.stdout and "✓ Answer by rule" in done.stdout
     done = CliRunner().invoke(cli.app, ["grade", *UNSAFE, *alone, str(good), "--json"])
     assert done.exit_code == 0
-    (found,) = json.loads(done.stdout)
-    assert (found["points"], found["exercises"][0]["passed"]) == (3, True)
+    (graded,) = json.loads(done.stdout)
+    assert (graded["points"], graded["exercises"][0]["passed"]) == (3, True)
     done = CliRunner().invoke(cli.app, ["grade", str(good), "--minutes", "0"])
     assert done.exit_code == cli.MISTAKE and "--minutes must be above 0" in done.stderr
 
@@ -426,9 +428,9 @@ def test_csv_feedback_and_what_could_not_be_graded(tmp_path):
     done = CliRunner().invoke(cli.app, arguments)
     first, second = json.loads(done.stdout)
     assert "cannot be read" in first["problem"] and second["points"] == 3
-    head, one, two = table.read_text().splitlines()
+    head, first_line, second_line = table.read_text().splitlines()
     assert head == "student,notebook,points,possible,find_location,problem"
-    assert "cannot be read" in one and ",3,3,3" in two
+    assert "cannot be read" in first_line and ",3,3,3" in second_line
     assert "3 of 3 points" in (pages / "ada.html").read_text()
     assert "Not graded" in (pages / "absent.html").read_text()
 

@@ -148,7 +148,7 @@ def test_what_cannot_be_sent_is_refused(value):
     [(topic, name) for topic, solved in EDITIONS.items() for name in solved if name not in SLOW],
 )
 def test_checks_find_the_same_in_another_process(connected, topic, name):
-    exercise = next(one for one in checks.exercises(topic) if one.name == name)
+    exercise = next(candidate for candidate in checks.exercises(topic) if candidate.name == name)
     solved = EDITIONS[topic][name]
     assert exercise(connected(checks.stub())).untouched
     result = exercise(connected(solved.solution), seed=1)

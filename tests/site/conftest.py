@@ -23,9 +23,9 @@ def page_names() -> list[str]:
     folder = site_folder()
     if folder is None:
         return []
-    found = [path.relative_to(folder).as_posix() for path in folder.rglob("*.html")]
+    pages = [path.relative_to(folder).as_posix() for path in folder.rglob("*.html")]
     return sorted(
-        name for name in found if not name.startswith(("_modules/", "_static/", "vendor/", "index.html"))
+        name for name in pages if not name.startswith(("_modules/", "_static/", "vendor/", "index.html"))
     )
 
 

@@ -295,11 +295,11 @@ def type_into_the_figure(opened):
     for line in figure.locator("input[type=text], textarea").all():
         for name, text in TYPED.items():
             opened.drawn()
-            found = line.evaluate(TYPE, text)
-            assert not found["wide"], f"{name}: wider than the figure"
-            assert not found["strange"], f"{name}: shows what is no number and no word"
-            assert found["tall"] < 5000, f"{name}: {found['tall']} pixels"
-            assert found["said"], f"{name}: says nothing"
+            state = line.evaluate(TYPE, text)
+            assert not state["wide"], f"{name}: wider than the figure"
+            assert not state["strange"], f"{name}: shows what is no number and no word"
+            assert state["tall"] < 5000, f"{name}: {state['tall']} pixels"
+            assert state["said"], f"{name}: says nothing"
             assert opened.complaints == [] and opened.overflow() <= 0, name
     assert opened.page.evaluate("() => window.rrTaken === undefined"), "text was taken as HTML"
 

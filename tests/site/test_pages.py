@@ -94,8 +94,8 @@ def test_style_sheets_fetch_nothing_from_elsewhere(site):
     sheets = sorted(site.rglob("*.css"))
     assert sheets
     for sheet in sheets:
-        found = re.findall(r"(?:@import\s+|url\()\s*[\"']?https?://", sheet.read_text(encoding="utf-8"))
-        assert not found, sheet
+        external = re.findall(r"(?:@import\s+|url\()\s*[\"']?https?://", sheet.read_text(encoding="utf-8"))
+        assert not external, sheet
 
 
 def test_a_page_says_what_it_is(site, page_name):
@@ -112,8 +112,8 @@ def test_pages_load_icons_mathematics_and_search_only_where_they_need_them(site,
 
     text = (site / page_name).read_text(encoding="utf-8")
     assert "fontawesome.js" not in text
-    known = {*ICONS, "solid", "brands", "regular", "lg"}
-    assert set(re.findall(r"\bfa-([a-z-]+)", text)) <= known
+    loaded = {*ICONS, "solid", "brands", "regular", "lg"}
+    assert set(re.findall(r"\bfa-([a-z-]+)", text)) <= loaded
     assert ("katex.min.css" in text) == ('class="katex"' in text)
     assert ("searchindex.js" in text) == (page_name == "search.html")
     assert ("questions.js" in text) == ('class="rr-question"' in text)
@@ -194,7 +194,7 @@ def test_page_and_notebook_number_alike(site):
         for kind in ("Figure", "Table"):
             captions = re.findall(rf'<span class="caption-number">{kind} ([\d.]+)', source)
             there = rf"^(?:\*{kind} ({number})[.,]|\*\*{kind} ({number})\.\*\*)"
-            assert captions == [one or other for one, other in re.findall(there, text, re.M)]
+            assert captions == [italic or bold for italic, bold in re.findall(there, text, re.M)]
 
 
 def test_the_notebook_a_reader_downloads_is_the_one_for_people(site):
@@ -234,13 +234,13 @@ def inventory(site: Path) -> set[str]:
 
 def public_names() -> list[str]:
     """Every name in the ``__all__`` of a module of the library, read without importing it."""
-    found = []
+    names = []
     for path in sorted((ROOT / "reasonlib").rglob("*.py")):
         module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.Assign) and any(getattr(t, "id", "") == "__all__" for t in node.targets):
-                found += [f"{module}.{name}" for name in ast.literal_eval(node.value)]
-    return found
+                names += [f"{module}.{name}" for name in ast.literal_eval(node.value)]
+    return names
 
 
 def test_every_public_name_is_on_a_page_of_the_reference(site):

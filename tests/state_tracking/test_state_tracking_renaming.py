@@ -12,7 +12,7 @@ from reasonlib.state_tracking.experiments.train import Recipe
 DIALOGUES = simulate(60, seed=3, config=SimulatorConfig(inherit=0.8))
 WORLD = make_world()
 COMPASS = ("north", "south", "east", "west")
-TEST_NAMES = {place.name for places in WORLD.unseen.values() for place in places}
+TEST_NAMES = {venue.name for venues in WORLD.unseen.values() for venue in venues}
 
 
 def said(dialogue):

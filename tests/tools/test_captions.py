@@ -73,10 +73,10 @@ def test_chapters_count_their_own_figures_tables_and_equations():
         ("markdown", "```{exercise} Try\n:label: one-exercise\nDo it.\n```", {}),
     ]
     labels = labels_of("book/a/one", cells, 3)
-    found = {name: (label.kind, label.number) for name, label in labels.items()}
-    assert found["one-fig"] == ("figure", "3.1") and found["one-drawn"] == ("figure", "3.2")
-    assert found["one-eq"] == ("equation", "3.1") and found["one-table"] == ("table", "3.1")
-    assert found["one-exercise"] == ("exercise", "3.1")
+    numbered = {name: (label.kind, label.number) for name, label in labels.items()}
+    assert numbered["one-fig"] == ("figure", "3.1") and numbered["one-drawn"] == ("figure", "3.2")
+    assert numbered["one-eq"] == ("equation", "3.1") and numbered["one-table"] == ("table", "3.1")
+    assert numbered["one-exercise"] == ("exercise", "3.1")
     converter = Converter("book/a/one", Book(site="https://s/", raw="https://r/", labels=labels), 3)
     assert converter.caption("figure", "First.") == "*Figure 3.1.* First."
     assert r"\tag{3.1}" in converter.cell("```{math}\n:label: one-eq\n\nx\n```")

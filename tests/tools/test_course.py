@@ -124,7 +124,11 @@ def test_three_students_get_the_points_of_reasonlib_grade(tmp_path):
     run(teacher, "export", "--to", str(teacher / "grades.csv"))
     with open(teacher / "grades.csv") as file:
         grades = {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
-    points = {one.name: one.points for one in checks.exercises(TOPIC) if one.name in cells(perfect, "test")}
+    points = {
+        exercise.name: exercise.points
+        for exercise in checks.exercises(TOPIC)
+        if exercise.name in cells(perfect, "test")
+    }
     every = sum(points.values())
     assert grades == {"perfect": every, "lazy": 0, "wrong": every - points["may_see"]}
     unsafe = not sandbox.is_available()

@@ -28,7 +28,7 @@ def test_a_syllabus_names_chapters_and_exercises_that_exist(plan):
     named = [name for week in (*plan["weeks"], *plan["optional"]) for name in week["chapters"]]
     assert set(named) <= set(there) and len(set(named)) == len(named)
     for week in (*plan["weeks"], *plan["optional"]):
-        exercises = {one.name for name in week["chapters"] for one in edition.graded(there[name])}
+        exercises = {exercise.name for name in week["chapters"] for exercise in edition.graded(there[name])}
         assert set(week.get("skip", ())) <= exercises
         reading, work, points = edition.week_times(week, there)
         assert 0 < points and reading + work <= 300, week["title"]
@@ -67,7 +67,9 @@ def test_every_open_exercise_has_a_rubric_of_ten_points():
 def test_an_exercise_without_a_check_has_a_label():
     for page in chapters():
         bodies = [block["body"] for block in edition.EXERCISE.finditer(page.text)]
-        labels = [one for one, (place, _) in edition.open_exercises().items() if place.short == page.short]
+        labels = [
+            label for label, (owner, _) in edition.open_exercises().items() if owner.short == page.short
+        ]
         assert all(edition.LABEL.search(body) for body in bodies), page.short
         assert sum("{question}" not in body for body in bodies) == len(labels), page.short
 
@@ -77,7 +79,7 @@ def test_times_of_every_exercise_were_measured():
     wanted = {page.short: page for page in chapters() if edition.graded(page)}
     assert set(kept["notebook_seconds"]) == set(wanted)
     assert set(kept["check_seconds"]) == {
-        f"{page.topic}.{one.name}" for page in wanted.values() for one in edition.graded(page)
+        f"{page.topic}.{exercise.name}" for page in wanted.values() for exercise in edition.graded(page)
     }
     assert all(0 <= value < 60 for value in kept["check_seconds"].values())
     assert sorted(name for run in kept["runs"] for name in run["chapters"]) == sorted(wanted)

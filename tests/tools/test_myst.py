@@ -136,9 +136,9 @@ def test_labels_are_found_with_their_numbers():
         ("code", "draw()", {"figure": "drawn", "caption": "What it shows"}),
         ("markdown", "$$y$$ (second)\n\n```{exercise} Count\n:label: count\n```\n", {}),
     ]
-    found = labels_of(PAGE, cells)
-    assert found["top"].kind == "page"
-    assert found["part"].title == "Part"
-    assert (found["first"].number, found["second"].number) == ("1", "2")
-    assert found["drawn"] == Label(PAGE, "figure", "1", "What it shows")
-    assert found["count"] == Label(PAGE, "exercise", "1", "Count")
+    labels = labels_of(PAGE, cells)
+    assert labels["top"].kind == "page"
+    assert labels["part"].title == "Part"
+    assert (labels["first"].number, labels["second"].number) == ("1", "2")
+    assert labels["drawn"] == Label(PAGE, "figure", "1", "What it shows")
+    assert labels["count"] == Label(PAGE, "exercise", "1", "Count")

@@ -254,10 +254,10 @@ def test_an_assignment_with_the_chapter_s_solutions_wins_every_point(chapter, tm
 
 
 def test_citations_are_read_from_the_bibliography():
-    found = conversion.citations()
-    assert found["vaswani2017"][:2] == ("Vaswani et al.", "2017")
-    assert found["mehak2019"][:2] == ("Mehak", "2019")
-    assert all(url == "" or url.startswith("https://") for _, _, url in found.values())
+    works = conversion.citations()
+    assert works["vaswani2017"][:2] == ("Vaswani et al.", "2017")
+    assert works["mehak2019"][:2] == ("Mehak", "2019")
+    assert all(url == "" or url.startswith("https://") for _, _, url in works.values())
 
 
 def test_every_chapter_of_the_folder_is_in_the_book():

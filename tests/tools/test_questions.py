@@ -117,4 +117,4 @@ def test_the_first_exercise_of_a_chapter_is_solved_in_the_page(chapter):
     if question.kind == "number":
         numbers = [float(option.text) for option in question.options]
         assert 2 <= len(numbers[1:]) <= 4, "wrong numbers that a slip leads to"
-        assert all(abs(one - other) > 2 * question.tolerance for one, other in combinations(numbers, 2))
+        assert all(abs(a - b) > 2 * question.tolerance for a, b in combinations(numbers, 2))

@@ -158,4 +158,4 @@ def test_a_row_that_neither_tree_can_run_here_is_left_out_of_the_evidence(error)
 
 def test_a_tree_that_cannot_be_had_says_so():
     with pytest.raises(trees.SameBitsError, match="git rev-parse"):
-        trees.at("no-such-commit")
+        trees.tree_at("no-such-commit")

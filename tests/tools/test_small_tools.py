@@ -12,11 +12,11 @@ from packaging.version import Version
 
 
 def test_the_lock_reaches_what_the_project_asks_for_and_nothing_local():
-    found = lock.closure("reasonlib")
-    assert {"torch", "transformers", "sphinx", "playwright", "numpy"} <= set(found)
-    assert "reasonlib" not in found
-    assert "pip" not in found
-    assert all(Version(version).local is None for version in found.values())
+    versions = lock.closure("reasonlib")
+    assert {"torch", "transformers", "sphinx", "playwright", "numpy"} <= set(versions)
+    assert "reasonlib" not in versions
+    assert "pip" not in versions
+    assert all(Version(version).local is None for version in versions.values())
 
 
 @pytest.fixture

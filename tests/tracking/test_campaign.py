@@ -68,6 +68,6 @@ def test_a_trial_that_another_process_runs_is_waited_for(tmp_path):
 def test_the_very_same_record_is_written_once(tmp_path):
     first = record()
     again = record(when="2026-01-01T00:00:00.000+00:00")
-    for one in (first, first, again, again, first):
-        records.append(one, records=tmp_path)
+    for written in (first, first, again, again, first):
+        records.append(written, records=tmp_path)
     assert records.read(TOPIC, records=tmp_path) == [first, again]

@@ -19,7 +19,7 @@ STEADY = (0.70, 0.701, 0.699)
 HIGHER = (0.80, 0.801, 0.799)
 
 
-def one(topic, agreement=LEVEL, published="0.7", extra="", settings="", **fields):
+def claim_verdict(topic, agreement=LEVEL, published="0.7", extra="", settings="", **fields):
     """Write one claim about row small, or of another experiment, and return its verdict."""
     kind = "ordering" if agreement == ORDER else "value"
     values = {"experiment": "toy_claims/net", "row": "small", "metric": "accuracy", **fields}
@@ -59,7 +59,7 @@ def test_the_verdict_on_made_up_records(topic, agreement, small, scale, data, co
     steps = Steps(done=100 if complete else 40, planned=100, stopped="finished" if complete else "minutes")
     measured(row="small", values=[small, small + 0.001, small - 0.001], scale=scale, data=data, steps=steps)
     measured(row="large", values=HIGHER, scale=scale, data=data)
-    verdict = one(topic, agreement)
+    verdict = claim_verdict(topic, agreement)
     if scale == "smoke":
         assert (verdict.verdict, verdict.ours, verdict.records, verdict.scale) == ("not run", None, (), None)
         return
@@ -89,7 +89,7 @@ def test_one_or_two_runs_of_a_random_system_never_decide(topic, runs, scale, dat
     for small in ([0.7] * runs, [0.1] * runs):
         measured(row="small", values=small, scale=scale, data=data)
         measured(row="large", values=[0.8, 0.81], scale=scale, data=data)
-        verdict = one(topic, agreement)
+        verdict = claim_verdict(topic, agreement)
         assert verdict.verdict == "inconclusive" and verdict.n == runs and verdict.interval is None
         assert "fewer than 3 runs" in verdict.notes[0]
 
@@ -97,7 +97,7 @@ def test_one_or_two_runs_of_a_random_system_never_decide(topic, runs, scale, dat
 def test_a_tie_never_decides(topic):
     for row in ("small", "large"):
         measured(row=row, values=(0.8, 0.8, 0.8))
-    verdict = one(topic, ORDER)
+    verdict = claim_verdict(topic, ORDER)
     assert verdict.verdict == "inconclusive" and verdict.notes == ("a tie",)
     order = {"text": "large above small", "relation": "above", "by": 0.0, "holds": False}
     assert verdict.to_json()["agreement"]["order"] == [order]
@@ -107,7 +107,7 @@ def test_an_interval_that_holds_both_answers_never_decides(topic):
     measured(row="small", values=(0.5, 0.7, 0.9))
     measured(row="large", values=(0.9, 0.6, 0.9))
     for agreement in (LEVEL, ORDER, BOTH):
-        verdict = one(topic, agreement)
+        verdict = claim_verdict(topic, agreement)
         assert verdict.verdict == "inconclusive" and verdict.notes == (
             "the interval includes values for and against",
         )
@@ -118,25 +118,25 @@ def test_a_deterministic_system_needs_one_run(topic):
     measured("rules", "all", values=0.72)
     measured("rules", "few", values=0.6)
     rules = {"experiment": "toy_claims/rules", "row": "all"}
-    verdict = one(topic, **rules)
+    verdict = claim_verdict(topic, **rules)
     assert verdict.verdict == "reproduced" and verdict.deterministic and verdict.n == 1
-    assert one(topic, published="0.9", **rules).verdict == "contradicted"
-    assert one(topic, published="0.5", **rules).verdict == "exceeded"
-    assert one(topic, "{order: [all above few]}", "null", **rules).verdict == "reproduced"
+    assert claim_verdict(topic, published="0.9", **rules).verdict == "contradicted"
+    assert claim_verdict(topic, published="0.5", **rules).verdict == "exceeded"
+    assert claim_verdict(topic, "{order: [all above few]}", "null", **rules).verdict == "reproduced"
     measured("rules", "all", values=0.8, seed=1)  # it is not, after all
-    assert one(topic, **rules).verdict == "inconclusive"
+    assert claim_verdict(topic, **rules).verdict == "inconclusive"
 
 
 def test_a_bundled_model_is_one_run_however_many_seeds_measure_it(topic):
     measured("bert", "base", values=STEADY)
-    verdict = one(topic, experiment="toy_claims/bert", row="base")
+    verdict = claim_verdict(topic, experiment="toy_claims/bert", row="base")
     assert verdict.verdict == "inconclusive" and verdict.n == 1
 
 
 def test_comparisons_of_one_table_are_corrected_and_a_part_of_it_reads_the_same(topic):
     measured(row="small", values=(0.70, 0.72, 0.71))
     measured(row="large", values=(0.73, 0.74, 0.745))
-    (alone,) = (one(topic, ORDER),)
+    (alone,) = (claim_verdict(topic, ORDER),)
     assert alone.verdict == "reproduced" and alone.adjusted < 0.05
     claim = """
           - id: toy_claims/{name}
@@ -148,13 +148,13 @@ def test_comparisons_of_one_table_are_corrected_and_a_part_of_it_reads_the_same(
             agreement: {{order: [large above small]}}
     """
     names = [(f"n{number}", "Table 1") for number in range(10)] + [("other", "Table 2")]
-    topic("claims:" + "".join(claim.format(name=name, where=where) for name, where in names))
-    found = {verdict.claim.id: verdict for verdict in verdicts()}
-    assert found["toy_claims/n0"].verdict == "inconclusive"
-    assert found["toy_claims/n0"].adjusted == pytest.approx(10 * alone.adjusted)
-    assert found["toy_claims/other"].verdict == "reproduced"
+    topic("claims:" + "".join(claim.format(name=name, where=table_name) for name, table_name in names))
+    by_id = {verdict.claim.id: verdict for verdict in verdicts()}
+    assert by_id["toy_claims/n0"].verdict == "inconclusive"
+    assert by_id["toy_claims/n0"].adjusted == pytest.approx(10 * alone.adjusted)
+    assert by_id["toy_claims/other"].verdict == "reproduced"
     (part,) = table(ids=["toy_claims/n3"])
-    assert (part["verdict"], part["p"]) == ("inconclusive", found["toy_claims/n0"].adjusted)
+    assert (part["verdict"], part["p"]) == ("inconclusive", by_id["toy_claims/n0"].adjusted)
 
 
 # Conditions
@@ -162,9 +162,9 @@ def test_comparisons_of_one_table_are_corrected_and_a_part_of_it_reads_the_same(
 
 def test_printed_settings_are_compared_with_those_of_the_record(topic):
     measured(values=STEADY)
-    same = one(topic, settings="settings: [{set: {width: 1, depth: 3.0, steps: 100}}]")
+    same = claim_verdict(topic, settings="settings: [{set: {width: 1, depth: 3.0, steps: 100}}]")
     assert same.verdict == "reproduced" and same.conditions == ()
-    other = one(topic, settings="settings: [{set: {width: 20, lr: 0.1}, lines: '5'}]")
+    other = claim_verdict(topic, settings="settings: [{set: {width: 20, lr: 0.1}, lines: '5'}]")
     assert other.verdict == "supported"
     assert [condition.to_json() for condition in other.conditions] == [
         {"what": "width", "source": "20", "ours": "1", "lines": "5"},
@@ -174,43 +174,46 @@ def test_printed_settings_are_compared_with_those_of_the_record(topic):
         "width: 1 here, 20 in the source",
         "lr: not recorded here, 0.1 in the source",
     ]
-    for where in ("rows: [large]", "metrics: [loss]", "experiments: [toy_claims/bert]"):
-        assert one(topic, settings=f"settings: [{{{where}, set: {{width: 20}}}}]").verdict == "reproduced"
-    noted = one(topic, settings="settings: [{differs: other words}]")
+    for restriction in ("rows: [large]", "metrics: [loss]", "experiments: [toy_claims/bert]"):
+        assert (
+            claim_verdict(topic, settings=f"settings: [{{{restriction}, set: {{width: 20}}}}]").verdict
+            == "reproduced"
+        )
+    noted = claim_verdict(topic, settings="settings: [{differs: other words}]")
     assert noted.verdict == "supported" and str(noted.conditions[0]) == "other words"
 
 
 @pytest.mark.parametrize(("ends", "verdict"), [("planned", "supported"), ("early", "reproduced")])
 def test_an_early_end_is_the_source_s_only_where_the_source_stops_so(topic, ends, verdict):
     measured(values=STEADY, steps=Steps(done=50, planned=100, stopped="early"))
-    assert one(topic, settings=f"ends: {ends}").verdict == verdict
+    assert claim_verdict(topic, settings=f"ends: {ends}").verdict == verdict
 
 
 def test_other_data_than_the_source_s_are_other_conditions(topic):
     measured(values=STEADY, data="found")
-    assert one(topic, extra="made_on: other").verdict == "supported"
-    assert one(topic, extra="made_on: found").verdict == "reproduced"
+    assert claim_verdict(topic, extra="made_on: other").verdict == "supported"
+    assert claim_verdict(topic, extra="made_on: found").verdict == "reproduced"
     measured(values=(0.5, 0.501, 0.502), data="other")
-    assert one(topic, extra="made_on: other").ours.mean == pytest.approx(0.501)
-    assert one(topic, extra="made_on: found").ours.mean == pytest.approx(0.7)
+    assert claim_verdict(topic, extra="made_on: other").ours.mean == pytest.approx(0.501)
+    assert claim_verdict(topic, extra="made_on: found").ours.mean == pytest.approx(0.7)
 
 
 def test_the_test_set_counts_where_it_is_another_draw(topic):
     few = "examples: 100"
     for data in ("found", "drawn"):
         measured(values=(0.7, 0.7, 0.7), data=data)
-    own, drawn = (one(topic, settings=few, extra=f"data: {data}") for data in ("found", "drawn"))
+    own, drawn = (claim_verdict(topic, settings=few, extra=f"data: {data}") for data in ("found", "drawn"))
     assert own.interval["high"] - own.interval["low"] < drawn.interval["high"] - drawn.interval["low"]
     assert drawn.verdict == "inconclusive"
-    many = one(topic, settings="examples: 1000000", extra="data: drawn")
+    many = claim_verdict(topic, settings="examples: 1000000", extra="data: drawn")
     assert many.verdict == "reproduced"
 
 
 def test_the_record_s_own_number_of_test_examples_comes_first(topic):
     measured(values=(0.7, 0.7, 0.7), data="drawn", scale="quick")
-    table_s = one(topic, settings="examples: 100", extra="data: drawn").interval
+    table_s = claim_verdict(topic, settings="examples: 100", extra="data: drawn").interval
     measured(values=(0.7, 0.7, 0.7), data="drawn", details={"examples": {"accuracy": 1_000_000}})
-    own = one(topic, settings="examples: 100", extra="data: drawn").interval
+    own = claim_verdict(topic, settings="examples: 100", extra="data: drawn").interval
     assert own["high"] - own["low"] < 0.8 * (table_s["high"] - table_s["low"])
 
 
@@ -221,21 +224,21 @@ def test_kinds_of_data_are_those_declared_today(topic):
     changed = Data(name="made", kind="released")  # a record that calls a stand-in something better
     for seed, value in enumerate(STEADY):
         measured(values=value, seed=seed, data="made")
-    assert one(topic, extra="data: made").kind == "stand-in" and changed.kind == "released"
+    assert claim_verdict(topic, extra="data: made").kind == "stand-in" and changed.kind == "released"
 
 
 # Which records
 
 
 def test_nothing_measured_is_not_run(topic):
-    verdict = one(topic)
+    verdict = claim_verdict(topic)
     assert (verdict.verdict, verdict.ours, verdict.records, verdict.n) == ("not run", None, (), 0)
     assert verdict.notes == ("no run of toy_claims/net, row small",)
 
 
 def test_half_of_what_is_asked_is_not_run_and_shown(topic):
     measured(row="small", values=STEADY)
-    verdict = one(topic, BOTH)
+    verdict = claim_verdict(topic, BOTH)
     assert verdict.verdict == "not run" and verdict.ours.mean == pytest.approx(0.7)
     assert verdict.notes == ("no run of toy_claims/net, row large",)
     order = {"text": "large above small", "relation": "above", "by": 0.0, "holds": None}
@@ -244,7 +247,7 @@ def test_half_of_what_is_asked_is_not_run_and_shown(topic):
 
 def test_a_metric_that_was_not_measured(topic):
     measured(values={"loss": 1.0})
-    verdict = one(topic)
+    verdict = claim_verdict(topic)
     assert verdict.verdict == "not run"
     assert verdict.notes == ("no run of toy_claims/net, row small, measured accuracy",)
 
@@ -252,24 +255,24 @@ def test_a_metric_that_was_not_measured(topic):
 def test_like_is_compared_with_like(topic):
     measured(row="small", values=STEADY, scale="paper")
     measured(row="large", values=HIGHER, scale="quick")
-    verdict = one(topic, BOTH)
+    verdict = claim_verdict(topic, BOTH)
     assert verdict.verdict == "not run"
     assert verdict.notes == ("the rows it compares were never run at one scale on one data set",)
     measured(row="small", values=(0.3, 0.301, 0.302), scale="quick")
-    verdict = one(topic, BOTH)
+    verdict = claim_verdict(topic, BOTH)
     assert (verdict.verdict, verdict.scale, verdict.ours.n) == ("challenged", "quick", 3)
 
 
 def test_an_illegible_number_alone_is_not_run_but_ours_is_shown(topic):
     measured(values=STEADY)
-    verdict = one(topic, published="null", extra="illegible: true")
+    verdict = claim_verdict(topic, published="null", extra="illegible: true")
     assert verdict.verdict == "not run" and verdict.ours.mean == pytest.approx(0.7)
     assert verdict.notes == ("nothing to compare with: the copy at hand does not show the number",)
-    assert "no number was published" in one(topic, published="null").notes[0]
+    assert "no number was published" in claim_verdict(topic, published="null").notes[0]
     measured(row="large", values=HIGHER)
-    assert one(topic, BOTH, published="null").verdict == "reproduced"
-    assert one(topic, "{at_least: 0.9}", published="null").verdict == "contradicted"
-    assert one(topic, "{at_most: 0.9, at_least: 0.6}", published="null").verdict == "reproduced"
+    assert claim_verdict(topic, BOTH, published="null").verdict == "reproduced"
+    assert claim_verdict(topic, "{at_least: 0.9}", published="null").verdict == "contradicted"
+    assert claim_verdict(topic, "{at_most: 0.9, at_least: 0.6}", published="null").verdict == "reproduced"
 
 
 def test_what_is_only_published_is_not_run(topic):
@@ -313,28 +316,28 @@ def test_orderings(topic, order, verdict):
         measured(row="small", values=small, seed=seed)
         measured(row="large", values=large, seed=seed)
     measured("rules", "all", values=0.9)
-    assert one(topic, f"{{order: [{order}]}} # value", published="null").verdict == verdict
+    assert claim_verdict(topic, f"{{order: [{order}]}} # value", published="null").verdict == verdict
 
 
 def test_fresh_then_paper_then_the_source_s_data(topic):
     measured(values=0.1, code={"run": "0" * 16})
-    stale = one(topic)
+    stale = claim_verdict(topic)
     assert stale.stale == "code changed" and "stale: code changed" in stale.notes
     for scale, data, value in [("quick", "made", 0.2), ("quick", "found", 0.3), ("paper", "made", 0.4)]:
         measured(values=value, scale=scale, data=data)
-        assert one(topic).ours.mean == value
+        assert claim_verdict(topic).ours.mean == value
     measured(values=0.6, data="drawn")
-    assert one(topic).ours.mean == 0.6
+    assert claim_verdict(topic).ours.mean == 0.6
     measured(values=0.7)
-    verdict = one(topic)
+    verdict = claim_verdict(topic)
     assert (verdict.ours.mean, verdict.kind, verdict.stale) == (0.7, "released", None)
 
 
 def test_a_claim_about_one_data_set(topic):
     measured(values=STEADY, data="found")
-    assert one(topic, extra="data: other").verdict == "not run"
+    assert claim_verdict(topic, extra="data: other").verdict == "not run"
     measured(values=(0.9, 0.901, 0.902), data="other", scale="quick")
-    verdict = one(topic, extra="data: other")
+    verdict = claim_verdict(topic, extra="data: other")
     assert (verdict.data, verdict.verdict, verdict.notes) == (
         "other",
         "challenged",
@@ -350,7 +353,7 @@ ADDED = "conditions interval n deterministic goal".split()
 
 def test_the_table_has_the_agreed_keys(topic):
     measured(row="small", values=STEADY)
-    one(topic)
+    claim_verdict(topic)
     (row,) = table("toy_claims")
     assert list(row)[:12] == KEYS and set(ADDED) < set(row)
     assert json.loads(json.dumps(row)) == row
@@ -380,7 +383,7 @@ def test_the_table_has_the_agreed_keys(topic):
 def test_an_interval_says_what_is_asked_of_it(topic, order, asked):
     measured(row="small", values=STEADY)
     measured(row="large", values=HIGHER)
-    row = one(topic, f"{{order: [{order}]}} # value", published="null").to_json()
+    row = claim_verdict(topic, f"{{order: [{order}]}} # value", published="null").to_json()
     assert row["interval"]["asked"] == asked
     (said,) = row["agreement"]["order"]
     assert (said["relation"], said["by"]) == (order.split()[1], max(map(abs, filter(None, asked)), default=0))

@@ -131,9 +131,9 @@ GOOD = {
 TABLES = 'tables: {"*": {tolerance: {accuracy: 0.05}, tolerance_reason: why}}\n'
 
 
-def assert_refused(place, message):
+def assert_refused(location, message):
     """Fail unless loading the claims raises one line that names a place and holds a message."""
-    with pytest.raises(DataError, match=place) as caught:
+    with pytest.raises(DataError, match=location) as caught:
         load("toy_claims")
     assert message in str(caught.value) and "\n" not in str(caught.value)
 

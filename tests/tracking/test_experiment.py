@@ -25,8 +25,8 @@ def walk(trial: Trial) -> Measured:
     """Walk at random and say how far: the same for the same seed and settings, wherever it runs."""
     generator = random.Random(trial.seed)
     steps = trial.settings["steps"]
-    place = sum(generator.gauss(0, trial.settings["stride"]) for _ in range(steps))
-    return Measured(metrics={"place": place, "steps": steps}, steps_done=steps, steps_planned=steps)
+    position = sum(generator.gauss(0, trial.settings["stride"]) for _ in range(steps))
+    return Measured(metrics={"place": position, "steps": steps}, steps_done=steps, steps_planned=steps)
 
 
 WALKS = Experiment(
@@ -39,17 +39,17 @@ WALKS = Experiment(
 )
 
 
-def metrics(found):
-    return {(r.row, r.seed): dict(r.metrics) for r in found}
+def metrics(measured):
+    return {(r.row, r.seed): dict(r.metrics) for r in measured}
 
 
 # What a record holds
 
 
 def test_a_run_returns_one_whole_record_a_row_and_seed():
-    found = run(WALKS, scale="smoke", seeds=(3, 1), device="cpu")
-    assert [(r.row, r.seed) for r in found] == [("short", 3), ("short", 1), ("long", 3), ("long", 1)]
-    record = found[2]
+    measured = run(WALKS, scale="smoke", seeds=(3, 1), device="cpu")
+    assert [(r.row, r.seed) for r in measured] == [("short", 3), ("short", 1), ("long", 3), ("long", 1)]
+    record = measured[2]
     assert record.experiment == "toy/walks" and record.scale == "smoke"
     assert record.config == {"stride": 2.0, "axes": [0, 1], "steps": 3}
     assert (record.data.name, record.data.kind, record.data.version) == ("made", "stand-in", None)
@@ -252,7 +252,7 @@ def test_a_changed_trial_starts_anew(tmp_path):
         run(replace(counting, run=lambda trial: counted(trial)), checkpoints=tmp_path, device="cpu"),
         run(replace(counting, version=lambda name: "2"), checkpoints=tmp_path, device="cpu"),
     ]
-    assert first.metrics["count"] == 1 and all(found[0].metrics["count"] == 1 for found in others)
+    assert first.metrics["count"] == 1 and all(repeated[0].metrics["count"] == 1 for repeated in others)
     names = [folder.name for folder in (tmp_path / "toy" / "walks" / "short").iterdir()]
     assert len(names) == 7 and sum(name.startswith("quick-made-0-") for name in names) == 4
 
@@ -322,10 +322,10 @@ def test_dask_workers_that_do_not_know_the_experiment(tmp_path, monkeypatch):
     pytest.importorskip("distributed")
     (tmp_path / "only_here.py").write_text("def run(trial): return {'x': 1}")
     monkeypatch.syspath_prepend(tmp_path)
-    known = importlib.import_module("only_here")
+    module = importlib.import_module("only_here")
     (tmp_path / "only_here.py").unlink()
     with pytest.raises(UserError, match="the Dask workers cannot import only_here; install it there"):
-        run(replace(WALKS, run=known.run), backend="dask", jobs=1, device="cpu")
+        run(replace(WALKS, run=module.run), backend="dask", jobs=1, device="cpu")
 
 
 def test_an_error_in_a_worker_is_the_error_here():
@@ -347,7 +347,10 @@ def test_a_trial_that_lacks_something_does_not_stop_the_others(tmp_path):
     assert str(caught.value) == (
         "2 of 4 trials could not be run; short seed 0, short seed 1: there are no weights big/encoder here"
     )
-    assert [(one.row, one.seed) for one in records.read(records=tmp_path)] == [("long", 0), ("long", 1)]
+    assert [(record.row, record.seed) for record in records.read(records=tmp_path)] == [
+        ("long", 0),
+        ("long", 1),
+    ]
 
 
 # Topics

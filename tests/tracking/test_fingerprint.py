@@ -261,7 +261,10 @@ def library_hashes(closure: Closure) -> dict[str, str]:
 
 
 def library_runs() -> dict[str, str]:
-    return {name: f"{one.run.__module__}:{one.run.__qualname__}" for name, one in experiments().items()}
+    return {
+        name: f"{experiment.run.__module__}:{experiment.run.__qualname__}"
+        for name, experiment in experiments().items()
+    }
 
 
 @pytest.fixture(scope="module")
@@ -278,9 +281,9 @@ def test_a_change_of_a_metric_makes_stale_exactly_the_experiments_that_depend_on
     lines.insert(metric.body[-1].lineno - 1, " " * metric.body[-1].col_offset + "changed = True")
     file.write_text("\n".join(lines))
     name = f"reasonlib.story_qa.experiments.metrics:{metric.name}"
-    depend = {one for one, run in library_runs().items() if name in library.definitions(run)}
+    depend = {key for key, run in library_runs().items() if name in library.definitions(run)}
     assert changed(library_hashes(library), library_hashes(Closure(tmp_path))) == depend
-    assert "story_qa/joint" in depend and {one.partition("/")[0] for one in depend} == {"story_qa"}
+    assert "story_qa/joint" in depend and {key.partition("/")[0] for key in depend} == {"story_qa"}
 
 
 def test_what_is_around_a_run_is_in_no_fingerprint(library):

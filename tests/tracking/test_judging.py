@@ -139,13 +139,13 @@ def test_one_or_two_runs_of_a_random_system_never_decide(count, same):
 @pytest.mark.parametrize("value", [0.0, 0.3, 1.0, 1e6])
 def test_a_tie_is_never_an_ordering(value):
     nearly = value * (1 + 1e-8)
-    for one, other in [
+    for first, second in [
         (exact(value), exact(value)),
         (exact(value), exact(nearly)),
         (sample(value, value, value), sample(value, value, value)),
         (sample(value, value, value), sample(nearly, nearly, nearly)),
     ]:
-        for comparison in (difference(one, other), difference(other, one)):
+        for comparison in (difference(first, second), difference(second, first)):
             assert verdict(comparison) == "inconclusive"
             assert doubt([comparison]) == "a tie"
 
@@ -181,9 +181,9 @@ def test_what_is_close_enough_and_what_is_no_worse_never_decide_with_a_straddlin
     by = 0.02
     seen = {"near": set(), "no loss": set()}
     for _ in range(400):
-        one, other = (draw_sample(draw, (3, 9), shared) for _ in range(2))
-        near, kept = nearness(one, other, by=by), no_loss(one, other, by=by)
-        assert verdict(near) == verdict(nearness(other, one, by=by))
+        first, second = (draw_sample(draw, (3, 9), shared) for _ in range(2))
+        near, kept = nearness(first, second, by=by), no_loss(first, second, by=by)
+        assert verdict(near) == verdict(nearness(second, first, by=by))
         if verdict(near) == "contradicted":
             assert near.low > by or near.high < -by
         if -by <= near.low <= near.high <= by:
@@ -194,7 +194,7 @@ def test_what_is_close_enough_and_what_is_no_worse_never_decide_with_a_straddlin
             assert verdict(kept) == "reproduced"
         else:
             assert verdict(kept) == "contradicted"
-        ahead = verdict(difference(other, one, by=by))
+        ahead = verdict(difference(second, first, by=by))
         assert (ahead == "reproduced") == (verdict(kept) == "contradicted")
         seen["near"].add(verdict(near))
         seen["no loss"].add(verdict(kept))
@@ -202,9 +202,13 @@ def test_what_is_close_enough_and_what_is_no_worse_never_decide_with_a_straddlin
 
 
 def test_equal_rows_are_as_good_as_each_other_and_neither_is_better():
-    for one, other in [(exact(0.5), exact(0.5)), (sample(0.3, 0.3, 0.3), sample(0.3, 0.3, 0.3))]:
-        assert verdict(no_loss(one, other, by=0.02)) == verdict(nearness(one, other, by=0.02)) == "reproduced"
-        assert verdict(difference(one, other)) == "inconclusive"
+    for first, second in [(exact(0.5), exact(0.5)), (sample(0.3, 0.3, 0.3), sample(0.3, 0.3, 0.3))]:
+        assert (
+            verdict(no_loss(first, second, by=0.02))
+            == verdict(nearness(first, second, by=0.02))
+            == "reproduced"
+        )
+        assert verdict(difference(first, second)) == "inconclusive"
     behind = no_loss(exact(0.48), exact(0.5), by=0.02)
     assert verdict(behind) == "reproduced"  # by no more than that
     assert verdict(no_loss(exact(0.479), exact(0.5), by=0.02)) == "contradicted"
@@ -405,10 +409,10 @@ def test_a_floor_lifts_the_variance_and_no_degrees_of_freedom():
     draw = np.random.default_rng(3)
     for _ in range(300):
         count = int(draw.integers(3, 11))
-        one, other = draw.normal(0.7, 0.1 * draw.random(), size=(2, count))
+        first, second = draw.normal(0.7, 0.1 * draw.random(), size=(2, count))
         examples, drawn = int(draw.integers(10, 5000)), bool(draw.integers(2))
-        plain = difference(sample(*one), sample(*other))
-        lifted = difference(*(sample(*row, examples=examples, drawn=drawn) for row in (one, other)))
+        plain = difference(sample(*first), sample(*second))
+        lifted = difference(*(sample(*row, examples=examples, drawn=drawn) for row in (first, second)))
         assert min(lifted.p_for, lifted.p_against) >= min(plain.p_for, plain.p_against) * (1 - 1e-6)
         assert lifted.low <= plain.low < plain.high <= lifted.high
 
@@ -449,10 +453,10 @@ def test_two_equal_systems_on_a_finite_test_set_are_rarely_told_apart(drawn, bet
             odds = 1 + easy + draw.normal(0, between, (most, 1))
             shares.append((draw.random((most, size)) < 1 / (1 + np.exp(-odds))).mean(axis=1))
         for count in (3, 10):
-            one, other = (sample(*row[:count], examples=size, drawn=drawn) for row in shares)
-            wrong[str(count)] += verdict(difference(one, other)) in DECIDED
-        few = Sample(values=other.values[:3], examples=size, drawn=drawn)  # shares no seed
-        wrong["10 beside 3"] += verdict(difference(one, few)) in DECIDED
+            first, second = (sample(*row[:count], examples=size, drawn=drawn) for row in shares)
+            wrong[str(count)] += verdict(difference(first, second)) in DECIDED
+        few = Sample(values=second.values[:3], examples=size, drawn=drawn)  # shares no seed
+        wrong["10 beside 3"] += verdict(difference(first, few)) in DECIDED
     assert all(count / DRAWS <= rate for count in wrong.values()), wrong
 
 

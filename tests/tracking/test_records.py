@@ -56,14 +56,16 @@ def record(
 
 
 def test_a_record_comes_back_as_it_was_written(tmp_path):
-    one, two = record(accuracy=0.25, details={"curve": [1, 2]}), record(seed=1, accuracy=None)
-    records.append(one, records=tmp_path)
-    file = records.append(two, records=tmp_path)
+    first, second = record(accuracy=0.25, details={"curve": [1, 2]}), record(seed=1, accuracy=None)
+    records.append(first, records=tmp_path)
+    file = records.append(second, records=tmp_path)
     assert file == tmp_path / "toy" / "sums.jsonl"
-    found = records.read("toy/sums", records=tmp_path)
-    assert found == [one, two] == records.read("toy", records=tmp_path) == records.read(records=tmp_path)
-    assert [r.location for r in found] == ["records/toy/sums.jsonl:1", "records/toy/sums.jsonl:2"]
-    assert found[0].topic == "toy"
+    stored = records.read("toy/sums", records=tmp_path)
+    assert (
+        stored == [first, second] == records.read("toy", records=tmp_path) == records.read(records=tmp_path)
+    )
+    assert [r.location for r in stored] == ["records/toy/sums.jsonl:1", "records/toy/sums.jsonl:2"]
+    assert stored[0].topic == "toy"
 
 
 def test_appending_leaves_what_was_there(tmp_path):
@@ -280,8 +282,8 @@ def test_groups_can_be_narrowed(tmp_path):
             records.append(record(row=row, scale=scale), records=tmp_path)
     assert len(records.groups(EXPERIMENT, records=tmp_path)) == 4
     assert len(records.groups(EXPERIMENT, "small", records=tmp_path)) == 2
-    (one,) = records.groups(EXPERIMENT, "small", scale="quick", data="found", records=tmp_path)
-    assert one.records[0].location == "records/toy/sums.jsonl:1"
+    (narrowed,) = records.groups(EXPERIMENT, "small", scale="quick", data="found", records=tmp_path)
+    assert narrowed.records[0].location == "records/toy/sums.jsonl:1"
     assert records.groups(EXPERIMENT, data="made", records=tmp_path) == []
     gone = records.groups("toy/sums", "small", records=tmp_path)
     assert [group.stale for group in gone] == ["experiment toy/sums is gone"] * 2
@@ -316,8 +318,8 @@ def test_records_of_equivalent_code_count_and_are_summarised_together(tmp_path, 
     }
     for seed, changes in enumerate(runs.values()):
         records.append(record(seed=seed, **changes))
-    found = records.groups(EXPERIMENT)
-    assert [[one.seed for one in group.records] for group in found] == [[3]]
+    groups = records.groups(EXPERIMENT)
+    assert [[measurement.seed for measurement in group.records] for group in groups] == [[3]]
     lines = [
         (equivalence.key(hashes, "a" * 40), "2" * 16),
         ("2" * 16, "3" * 16),
@@ -327,7 +329,7 @@ def test_records_of_equivalent_code_count_and_are_summarised_together(tmp_path, 
         line = Equivalence(experiment="toy/sums", before=before, after=after, evidence="the same bits")
         equivalence.append(tmp_path, line)
     (group,) = records.groups(EXPERIMENT)
-    assert group.stale is None and [one.seed for one in group.records] == [0, 2, 3]
+    assert group.stale is None and [measurement.seed for measurement in group.records] == [0, 2, 3]
     assert records.stale(records.read("toy/sums")[1], EXPERIMENT) == "code changed"
 
 
@@ -341,8 +343,8 @@ def test_records_of_rows_that_were_meant_to_change_stay_stale(tmp_path, monkeypa
         experiment="toy/sums", before="1" * 16, after=now, evidence="the same bits", but=", ".join(rows[1:])
     )
     equivalence.append(tmp_path, line)
-    found = {group.row: group.stale for group in records.groups(EXPERIMENT)}
-    assert found == {rows[0]: None, **dict.fromkeys(rows[1:], "code changed")}
+    stale_by_row = {group.row: group.stale for group in records.groups(EXPERIMENT)}
+    assert stale_by_row == {rows[0]: None, **dict.fromkeys(rows[1:], "code changed")}
 
 
 def test_a_line_that_is_no_equivalence_says_where(tmp_path, monkeypatch):

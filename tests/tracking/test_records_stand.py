@@ -15,7 +15,7 @@ If it computes something else, measure again (reasonlib run), or say in records/
 
 def stale_rows() -> dict[str, dict[str, str]]:
     """Map an experiment to its rows of which even the best records are stale, and to the reason."""
-    found: dict[str, dict[str, str]] = {}
+    stale: dict[str, dict[str, str]] = {}
     for experiment in experiments().values():
         best: dict[str, records.Group] = {}
         for group in records.groups(experiment):  # the best of each row comes first
@@ -23,8 +23,8 @@ def stale_rows() -> dict[str, dict[str, str]]:
         rows = {row: group.stale for row, group in best.items() if group.stale is not None}
         rows = {row: reason for row, reason in rows.items() if row in experiment.rows}
         if rows:
-            found[experiment.name] = rows
-    return found
+            stale[experiment.name] = rows
+    return stale
 
 
 def test_the_records_that_count_are_not_stale():

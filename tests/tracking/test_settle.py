@@ -110,7 +110,7 @@ def test_a_smaller_run_asks_for_the_source_s_scale_where_its_conditions_can_be_h
 
 
 def test_costs_are_those_of_runs_alike():
-    known = [
+    runs = [
         record(seconds=10.0),
         record(seconds=20.0, seed=1),
         record(row="large", seconds=90.0),
@@ -118,14 +118,14 @@ def test_costs_are_those_of_runs_alike():
         record(seconds=500.0, seed=3, steps=Steps(done=1, planned=2, stopped="minutes")),
     ]
     run = Run(experiment="toy_claims/net", row="small", scale="paper", data="found", seed=9)
-    assert settle.costs(known)(run) == 10.0
-    assert settle.costs(known, device="cpu")(run) == 15.0
-    assert settle.costs(known, device="cuda:1")(run) == 2.0
-    assert settle.costs(known, device="mps")(run) == 10.0
-    assert settle.costs(known[2:3])(run) == 90.0  # another row of the experiment
+    assert settle.costs(runs)(run) == 10.0
+    assert settle.costs(runs, device="cpu")(run) == 15.0
+    assert settle.costs(runs, device="cuda:1")(run) == 2.0
+    assert settle.costs(runs, device="mps")(run) == 10.0
+    assert settle.costs(runs[2:3])(run) == 90.0  # another row of the experiment
     untrained = record(row="large", seconds=0.5, steps=Steps(done=0, planned=0))
     assert settle.costs([untrained])(run) is None  # a row that trains nothing tells no cost of training
-    assert settle.costs(known)(replace(run, scale="quick")) is None
+    assert settle.costs(runs)(replace(run, scale="quick")) is None
 
 
 def test_the_plan_takes_first_what_settles_most_claims_a_minute(topic):
@@ -168,9 +168,9 @@ def test_a_claim_that_ten_runs_like_its_three_leave_open_waits_and_is_not_counte
         + claim("near", published="0.79")  # the distance is about as large as the tolerance
         + claim("apart", table="Table 2", order="large above small by 0.01", row="large")
     )
-    words = {one.claim.id: one for one in verdicts("toy_claims")}
+    words = {verdict.claim.id: verdict for verdict in verdicts("toy_claims")}
     reader = Reader()
-    assert {one.verdict for one in words.values()} == {"inconclusive"}
+    assert {verdict.verdict for verdict in words.values()} == {"inconclusive"}
     assert settle.stays_open(words["toy_claims/near"], reader)
     planned = settle.plan("toy_claims")
     assert planned.runs and not any("toy_claims/near" in names for names in planned.settles.values())
@@ -198,7 +198,7 @@ def test_a_plan_is_carried_out_and_settles_what_it_says(topic, tmp_path):
 def write(folder, *lines):
     file = folder / "toy_claims" / "net.jsonl"
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text("".join(json.dumps(one.to_json()) + "\n" for one in lines))
+    file.write_text("".join(json.dumps(entry.to_json()) + "\n" for entry in lines))
     return file
 
 

@@ -16,11 +16,11 @@ def watch(root: str, folder: str) -> None:
     kinds = {"open": "opened", "os.scandir": "listed", "os.listdir": "listed"}
     importing = "<frozen importlib._bootstrap_external>"
 
-    def note(kind: str, what: str) -> None:
-        if (kind, what) not in seen:
-            seen.add((kind, what))
+    def note(kind: str, target: str) -> None:
+        if (kind, target) not in seen:
+            seen.add((kind, target))
             with open(os.path.join(folder, str(os.getpid())), "a", encoding="utf-8") as out:
-                out.write(f"{kind}\t{what}\n")
+                out.write(f"{kind}\t{target}\n")
 
     def hook(event: str, arguments: tuple) -> None:
         if event not in kinds or not arguments or not isinstance(arguments[0], (str, bytes, os.PathLike)):

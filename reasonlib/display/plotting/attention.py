@@ -56,15 +56,15 @@ def attention_map(
     if len(names) != heads:
         raise ValueError(f"titles must name the {heads} heads, got {len(names)}")
     drawing = _draw_maps(maps, names, queries, keys, unit, top)
-    said = []
+    descriptions = []
     for name, weight in zip(names, maps, strict=True):
         best = weight.argmax(axis=1)
         pairs = [
-            f"{query} to {keys[at]} ({row[at]:.2f})"
-            for query, at, row in zip(queries, best, weight, strict=True)
+            f"{query} to {keys[index]} ({row[index]:.2f})"
+            for query, index, row in zip(queries, best, weight, strict=True)
         ]
-        said.append((f"{name}, " if name else "") + "strongest: " + ", ".join(pairs[:12]) + ".")
-    drawing.set_label(" ".join(said[:4]))
+        descriptions.append((f"{name}, " if name else "") + "strongest: " + ", ".join(pairs[:12]) + ".")
+    drawing.set_label(" ".join(descriptions[:4]))
     return drawing
 
 
@@ -147,17 +147,17 @@ def _row(sentence: str, weights: NDArray[np.float64], *, needed: bool) -> str:
 
 def _heading(question: str | None, answer: str | None, expected: str | None) -> str:
     """Return what was asked and answered, as HTML above the table; empty where neither is given."""
-    asked = []
+    parts = []
     if question:
-        asked.append(f"<strong>{html.escape(question)}</strong>")
+        parts.append(f"<strong>{html.escape(question)}</strong>")
     if answer is not None:
         mark = (
             ""
             if expected is None
             else (" ✓" if answer == expected else f" ✗ (expected: {html.escape(expected)})")
         )
-        asked.append(f"Answer: <strong>{html.escape(answer)}</strong>{mark}")
-    return f"<figcaption>{'<br>'.join(asked)}</figcaption>" if asked else ""
+        parts.append(f"Answer: <strong>{html.escape(answer)}</strong>{mark}")
+    return f"<figcaption>{'<br>'.join(parts)}</figcaption>" if parts else ""
 
 
 def _in_words(
@@ -169,14 +169,14 @@ def _in_words(
     look: str,
 ) -> str:
     """Say which sentence each hop reads most, and which were needed."""
-    said = [part for part in (question, None if answer is None else f"Answer: {answer}.") if part]
+    parts = [part for part in (question, None if answer is None else f"Answer: {answer}.") if part]
     for hop, row in enumerate(hops):
         best = int(row.argmax())
         most = f"sentence {best + 1} most ({row[best]:.2f}): {sentences[best]}"
-        said.append(f"{look.capitalize()} {hop + 1} reads {most}")
+        parts.append(f"{look.capitalize()} {hop + 1} reads {most}")
     if needed:
-        said.append("Needed: sentences " + ", ".join(str(position + 1) for position in needed) + ".")
-    return " ".join(said)
+        parts.append("Needed: sentences " + ", ".join(str(position + 1) for position in needed) + ".")
+    return " ".join(parts)
 
 
 def _draw_maps(

@@ -59,10 +59,10 @@ def bars(
                 row: _as_spread(group[key]) for row, key in enumerate(labels) if group.get(key) is not None
             }
             heights = [row - 0.4 + thick * (number + 0.5) for row in spreads]
-            at = dict(zip(heights, spreads.values(), strict=True))
-            _draw_series(axes, at, name, colour, thick)
+            spreads_by_height = dict(zip(heights, spreads.values(), strict=True))
+            _draw_series(axes, spreads_by_height, name, colour, thick)
             if len(series) == 1:
-                _print_means(axes, at, limits)
+                _print_means(axes, spreads_by_height, limits)
         if reference is not None:
             axes.axvline(reference[1], color=INK, linestyle=(0, (4, 2)), linewidth=1.2, label=reference[0])
         axes.set_yticks(range(len(labels)), wrapped)
@@ -80,21 +80,21 @@ def bars(
     return drawing
 
 
-def _draw_series(axes: Axes, at: Mapping[float, Spread], name: str, colour: str, thick: float) -> None:
+def _draw_series(axes: Axes, spreads: Mapping[float, Spread], name: str, colour: str, thick: float) -> None:
     """Draw the bars of one series at their heights, each with its interval."""
-    means = [spread.mean for spread in at.values()]
+    means = [spread.mean for spread in spreads.values()]
     # The edge is there so that a bar of zero shows.
     look: dict[str, Any] = {"color": colour, "edgecolor": colour, "linewidth": 1.5}
-    axes.barh(list(at), means, height=thick * 0.9, label=name or None, **look)
-    for height, spread in at.items():
+    axes.barh(list(spreads), means, height=thick * 0.9, label=name or None, **look)
+    for height, spread in spreads.items():
         if spread.half:
             axes.errorbar(spread.mean, height, xerr=spread.half, color=INK, capsize=2, linewidth=1)
 
 
-def _print_means(axes: Axes, at: Mapping[float, Spread], limits: tuple[float, float] | None) -> None:
+def _print_means(axes: Axes, spreads: Mapping[float, Spread], limits: tuple[float, float] | None) -> None:
     """Print the number of each bar at its end, within the limits of the axis."""
-    numbers = _as_text([spread.mean for spread in at.values()])
-    for (height, spread), number in zip(at.items(), numbers, strict=True):
+    numbers = _as_text([spread.mean for spread in spreads.values()])
+    for (height, spread), number in zip(spreads.items(), numbers, strict=True):
         end = spread.mean + (spread.half or 0)
         axes.annotate(
             number,
@@ -127,15 +127,15 @@ def _in_words(
     series: Mapping[str, Mapping[str, Any]], labels: Sequence[str], reference: tuple[str, float] | None
 ) -> str:
     """Say the number of each bar."""
-    said = []
+    descriptions = []
     for name, group in series.items():
         shown = [f"{label} {_as_spread(group[label])}" for label in labels if group.get(label) is not None]
-        said.append((f"{name}: " if name else "") + ", ".join(shown) + ".")
+        descriptions.append((f"{name}: " if name else "") + ", ".join(shown) + ".")
     if reference is not None:
-        said.append(f"{reference[0]}: {reference[1]:.3g}.")
+        descriptions.append(f"{reference[0]}: {reference[1]:.3g}.")
     if any(isinstance(value, Spread) and value.half for group in series.values() for value in group.values()):
-        said.append("± is half of the 95 % interval over runs.")
-    return " ".join(said)
+        descriptions.append("± is half of the 95 % interval over runs.")
+    return " ".join(descriptions)
 
 
 def _as_spread(value: float | Spread) -> Spread:

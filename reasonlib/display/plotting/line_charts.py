@@ -46,8 +46,8 @@ def learning_curve(
         if not table:
             raise ValueError(f"metric must be in the history, got {metric!r} for {label or 'it'}")
         x = sorted(table)
-        y = [float(np.mean(table[at])) for at in x]
-        low, high = [min(table[at]) for at in x], [max(table[at]) for at in x]
+        y = [float(np.mean(table[position])) for position in x]
+        low, high = [min(table[position]) for position in x], [max(table[position]) for position in x]
         series[str(label)] = (x, y, low, high)
     name = metric.replace("_", " ")
     return lines(series, x=step, y=f"{name} ({unit})" if unit else name)
@@ -81,7 +81,7 @@ def lines(
     """
     if not 1 <= len(series) <= len(PALETTE):
         raise ValueError(f"series must hold 1 to {len(PALETTE)} lines to stay apart, got {len(series)}")
-    said = []
+    descriptions = []
     with theme():
         drawing, axes = figure()
         for (label, columns), colour, dash, marker in zip(
@@ -101,8 +101,8 @@ def lines(
             )
             if len(arrays) == 4 and np.any(arrays[3] > arrays[2]):
                 axes.fill_between(across, arrays[2], arrays[3], color=colour, alpha=0.25, linewidth=0)
-            at = f"{level[0]:.3g} at {x} {across[0]:g}, {level[-1]:.3g} at {x} {across[-1]:g}."
-            said.append(f"{label}: {at}" if label else f"From {at}")
+            ends = f"{level[0]:.3g} at {x} {across[0]:g}, {level[-1]:.3g} at {x} {across[-1]:g}."
+            descriptions.append(f"{label}: {ends}" if label else f"From {ends}")
         axes.set_xlabel(x)
         axes.set_title(y, fontsize=10)
         if log:
@@ -113,7 +113,7 @@ def lines(
             axes.set_ylim(*limits)
         if any(series):
             add_legend(drawing, list(series), handlelength=2.6)
-    drawing.set_label(" ".join(said))
+    drawing.set_label(" ".join(descriptions))
     return drawing
 
 

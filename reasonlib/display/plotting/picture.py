@@ -124,7 +124,7 @@ def _svg(drawing: Figure, *, alt: str) -> str:
     text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>|<style[^>]*>.*?</style>", "", text, flags=re.DOTALL)
     text = re.sub(r"\s*\n\s*", "\n", text).replace(INK, "currentColor")
     used = set(re.findall(r'(?:href="|url\()#([^")]+)', text))
-    text = re.sub(r' id="([^"]+)"', lambda found: found[0] if found[1] in used else "", text)
+    text = re.sub(r' id="([^"]+)"', lambda match: match[0] if match[1] in used else "", text)
     own = "r" + hashlib.sha256((alt + text).encode()).hexdigest()[:10]
     text = re.sub(r' id="', f' id="{own}-', text)
     text = re.sub(r'((?:xlink:)?href="|url\()#', rf"\1#{own}-", text)

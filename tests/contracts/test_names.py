@@ -1,0 +1,118 @@
+"""Variables, arguments, functions and classes have names that say what they hold."""
+
+import ast
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+VAGUE = {"one", "place", "found", "told", "known", "held", "where"}
+
+FOLDERS = ("reasonlib", "tools", "teaching", "benchmarks", "templates", "tests", "book/_ext")
+
+EXCEPTIONS: dict[str, set[str]] = {
+    "reasonlib/goal_dialogue/data/simulator.py": {"found"},
+    "reasonlib/goal_dialogue/data/simulator_fit.py": {"found"},
+    "reasonlib/goal_dialogue/data/templates.py": {"known"},
+    "reasonlib/goal_dialogue/models/retrieval.py": {"known"},
+    "reasonlib/goal_dialogue/models/rules_dstc2.py": {"known"},
+    "reasonlib/multi_task/data/events.py": {"place"},
+    "reasonlib/nn/attention.py": {"known"},
+    "reasonlib/nn/similarity.py": {"one"},
+    "reasonlib/state_tracking/data/renaming.py": {"place"},
+    "reasonlib/state_tracking/data/simulator.py": {"place"},
+    "reasonlib/story_qa/data/corpus.py": {"where"},
+    "reasonlib/story_qa/data/simulator_fit.py": {"one"},
+    "reasonlib/story_qa/experiments/probes.py": {"place"},
+    "reasonlib/story_qa/models/evidence.py": {"told"},
+    "reasonlib/training/checkpoints.py": {"found"},
+    "reasonlib/transformer/data/stories.py": {"held", "known"},
+    "reasonlib/transformer/data/tokenizers.py": {"held"},
+    "reasonlib/transformer/models/pretrained.py": {"place"},
+    "reasonlib/visual_iq/models/detector/detector.py": {"found"},
+}
+"""From file to what fingerprints see, such as fields: another name needs `tools/same_bits.py`."""
+
+
+def bindings(tree):
+    """List every name that a source gives to a variable, argument, function or class, as (name, line)."""
+    names = []
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+                names.append((name, node.lineno))
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                names.append((name, node.lineno))
+            case (
+                ast.ExceptHandler(name=str(name))
+                | ast.MatchAs(name=str(name))
+                | ast.MatchStar(name=str(name))
+            ):
+                names.append((name, node.lineno))
+            case ast.MatchMapping(rest=str(name)):
+                names.append((name, node.lineno))
+            case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+                names += [(alias.asname, alias.lineno) for alias in aliases if alias.asname]
+    return names
+
+
+def vague_names():
+    """Map each tracked file to its vague names, as (name, line); files without any are left out."""
+    command = ["git", "ls-files", "-z", "--", *(f"{folder}/*.py" for folder in FOLDERS)]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True).stdout
+    files = [file for file in listed.split("\0") if file and (ROOT / file).is_file()]
+    assert {folder for folder in FOLDERS if any(file.startswith(f"{folder}/") for file in files)} == set(
+        FOLDERS
+    )
+    named = {file: bindings(ast.parse((ROOT / file).read_text(encoding="utf-8"))) for file in files}
+    vague = {file: [(name, line) for name, line in names if name in VAGUE] for file, names in named.items()}
+    return {file: names for file, names in vague.items() if names}
+
+
+def test_names_say_what_they_hold():
+    faults = [
+        f"{file}:{line}: {name!r} does not say what it holds; write the field's term"
+        for file, names in vague_names().items()
+        for name, line in sorted(names, key=lambda item: item[1])
+        if name not in EXCEPTIONS.get(file, ())
+    ]
+    assert not faults, "\n".join(faults)
+
+
+def test_every_exception_is_still_needed():
+    vague = {file: {name for name, _ in names} for file, names in vague_names().items()}
+    unneeded = {file: names - vague.get(file, set()) for file, names in EXCEPTIONS.items()}
+    assert not {file: names for file, names in unneeded.items() if names}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "one = 1",
+        "one, other = 1, 2",
+        "one: int = 1",
+        "[one for one in ()]",
+        "print(one := 1)",
+        "def one(): ...",
+        "async def one(): ...",
+        "def f(*, one): ...",
+        "lambda one: 0",
+        "class one: ...",
+        "with f() as one: ...",
+        "import a as one",
+        "from a import b as one",
+        "try: ...\nexcept E as one: ...",
+        "match x:\n    case [*one]: ...",
+        "match x:\n    case {**one}: ...",
+        "match x:\n    case int() as one: ...",
+    ],
+)
+def test_every_kind_of_binding_is_seen(source):
+    assert "one" in {name for name, _ in bindings(ast.parse(source))}
+
+
+@pytest.mark.parametrize("source", ["one", "a.one = 1", "f(one=1)", "x['one'] = 1", "import one"])
+def test_a_name_that_is_only_used_is_no_binding(source):
+    assert "one" not in {name for name, _ in bindings(ast.parse(source))}

@@ -62,10 +62,10 @@ def main() -> int:
         assert spec and spec.loader
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        for label, other, ours, theirs in module.comparisons():
+        for label, other, ours, reference in module.comparisons():
             if given.words and not any(word in f"{path.stem} {label}" for word in given.words):
                 continue
-            a, b, rounds = compare(ours, theirs, given.seconds)
+            a, b, rounds = compare(ours, reference, given.seconds)
             print(
                 f"{label:<52} {shown(a)}  {shown(b)}  {b / a:5.2f} x the speed of {other} ({rounds} rounds)",
                 flush=True,

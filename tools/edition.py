@@ -298,9 +298,9 @@ def topic_page(name: str, pages: Sequence[Page]) -> str:
 
     solved, seconds, parts = edition.load(TEACHING / f"{name}.py"), measured(), []
     for page in pages:
-        took = seconds["notebook_seconds"].get(page.short)
+        elapsed = seconds["notebook_seconds"].get(page.short)
         clock = next((run["clock"] for run in seconds["runs"] if page.short in run["chapters"]), "")
-        grading_time = f"<p>Grading one notebook took {took:g} s ({clock} time).</p>" if took else ""
+        grading_time = f"<p>Grading one notebook took {elapsed:g} s ({clock} time).</p>" if elapsed else ""
         parts.append(f"<h2>{heading(page)}</h2>{grading_time}")
         right = solutions(page.text)
         for exercise in graded(page):

@@ -47,8 +47,8 @@ def is_right(request: dict[str, Any], arguments: list[str], remarks: str) -> boo
     if len(arguments) != len(SLOTS) or ("lacks" in request and "there is no" not in remarks):
         return False
     for slot, value in zip(SLOTS, arguments, strict=True):
-        want = request["call"][slot] or ANSWERS[slot]
-        if value == want[1:] if want.startswith("!") else value != want:
+        expected = request["call"][slot] or ANSWERS[slot]
+        if value == expected[1:] if expected.startswith("!") else value != expected:
             return False
     return True
 

@@ -161,13 +161,13 @@ def bound(site: Path, printed: Sequence[Page], address: str) -> str:
     """All pages as one, with a cover and the contents."""
     printed_names = {page.name for page in printed}
     sheets: list[str] = []
-    looks: dict[str, None] = {}
+    styles: dict[str, None] = {}
     body = [cover(), contents(printed)]
     for page in printed:
         whole = (site / f"{page.name}.html").read_text(encoding="utf-8")
         head = whole.partition("</head>")[0]
         sheets = joined(sheets, style_sheets(head, page))
-        looks |= dict.fromkeys(re.findall(r"<style>.*?</style>", head, re.S))
+        styles |= dict.fromkeys(re.findall(r"<style>.*?</style>", head, re.S))
         text = without_scripts(article(whole), f"{address}{page.name}.html")
         if page.short.endswith("/results"):  # conditions and commands stay closed: they are for the site
             text = text.replace('<details class="rr-fold">', '<details class="rr-fold" open>')
@@ -178,7 +178,7 @@ def bound(site: Path, printed: Sequence[Page], address: str) -> str:
     links = "".join(f'<link rel="stylesheet" href="{sheet}">' for sheet in sheets)
     return (
         '<!DOCTYPE html><html lang="en" data-theme="light"><head><meta charset="utf-8">'
-        f"<title>{TITLE}</title>{links}{''.join(looks)}<style>{STYLE.read_text(encoding='utf-8')}</style></head>"
+        f"<title>{TITLE}</title>{links}{''.join(styles)}<style>{STYLE.read_text(encoding='utf-8')}</style></head>"
         f'<body><article class="bd-article">{"".join(body)}</article></body></html>'
     )
 

@@ -185,9 +185,9 @@ def longest_answer(context: Any, page: Any) -> int | None:
             if not part.count():
                 continue  # another part has taken it away
             handle = part.element_handle()  # to find it is no work of the page's
-            took = cost(partial(handle.evaluate, ANSWERED.format(act=act)))
+            duration = cost(partial(handle.evaluate, ANSWERED.format(act=act)))
             if turn:  # the first has what comes once: code is compiled, room is made for an answer
-                times.append((number, took))
+                times.append((number, duration))
     if not times:
         return None
     nothing = min(cost(lambda: page.evaluate(SETTLED)) for _ in range(TIMES))

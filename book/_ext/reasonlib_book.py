@@ -233,13 +233,13 @@ def own_nodes(app, doctree):
 
 def choose_member(app, what, name, obj, skip, options):
     """Describe every public name of a module, a constant without words too; and once, where it is made."""
-    here = app.env.temp_data.get("autodoc:module")
-    if what != "module" or not here:
+    current_module = app.env.temp_data.get("autodoc:module")
+    if what != "module" or not current_module:
         return None
     home = getattr(obj, "__module__", None) or ""
-    if home.startswith("reasonlib") and home != here and getattr(obj, "__name__", name) == name:
+    if home.startswith("reasonlib") and home != current_module and getattr(obj, "__name__", name) == name:
         return True  # imported; what another module's factory made has a name of its own
-    return False if name in getattr(sys.modules.get(here), "__all__", ()) else None
+    return False if name in getattr(sys.modules.get(current_module), "__all__", ()) else None
 
 
 @cache

@@ -61,16 +61,16 @@ def _judged(title: str, rows: Sequence[Mapping[str, Any]], verdict_names: Sequen
     for row in rows:
         ours, interval, unit = row["ours"], row["interval"], row["unit"]
         mean = "–" if ours is None else f"{number(ours['mean'], unit)} ({ours['n']})"
-        reach = "–"
+        interval_text = "–"
         if interval is not None:
-            reach = f"{number(interval['low'], unit)} to {number(interval['high'], unit)}"
+            interval_text = f"{number(interval['low'], unit)} to {number(interval['high'], unit)}"
         data = row["data"]
         ran = "–" if data is None else f"{row['scale']}, {data['name']} ({data['kind']})"
         table.add_row(
             row["id"],
             "–" if row["published"] is None else f"{row['published']:g}",
             mean,
-            reach,
+            interval_text,
             ran,
             row["verdict"],
             ", ".join(dict.fromkeys(condition["what"] for condition in row["conditions"])),

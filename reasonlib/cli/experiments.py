@@ -100,7 +100,7 @@ def run(
     from reasonlib.tracking import experiment as experiments
 
     selection = {"scale": scale, "seeds": seed or (0,), "data": data, "fresh": fresh}
-    how: dict[str, Any] = {
+    options: dict[str, Any] = {
         "minutes": minutes,
         "device": device,
         "jobs": jobs,
@@ -110,25 +110,25 @@ def run(
     }
     if experiment not in experiments.topics():
         if dask_address is not None:
-            how |= {"backend": backend or "dask", "address": dask_address}
-        _run_experiment(experiment, {"rows": row or None, **selection}, how, progress, as_json)
+            options |= {"backend": backend or "dask", "address": dask_address}
+        _run_experiment(experiment, {"rows": row or None, **selection}, options, progress, as_json)
     elif row or dask_address is not None:
         option = "--row" if row else "--dask-address"
         raise UserError(f"{option} needs one experiment, {experiment}/word; see: reasonlib list {experiment}")
     else:
-        _run_topic(experiment, selection, {**how, "fresh": fresh}, progress, as_json)
+        _run_topic(experiment, selection, {**options, "fresh": fresh}, progress, as_json)
 
 
 def _run_experiment(
-    name: str, selection: dict[str, Any], how: dict[str, Any], progress: bool | None, as_json: bool
+    name: str, selection: dict[str, Any], options: dict[str, Any], progress: bool | None, as_json: bool
 ) -> None:
     """Run rows of one experiment; a line follows each trial, and a table of all metrics the last."""
     from reasonlib.tracking import experiment as experiments
     from reasonlib.tracking import runner
 
-    shown = (sys.stderr.isatty() and how["jobs"] == 1) if progress is None else progress
+    shown = (sys.stderr.isatty() and options["jobs"] == 1) if progress is None else progress
     measured = runner.run(
-        experiments.find(name), progress=shown, on_record=announce_record, **selection, **how
+        experiments.find(name), progress=shown, on_record=announce_record, **selection, **options
     )
     if as_json:
         print_json([record.to_json() for record in measured])
@@ -137,12 +137,12 @@ def _run_experiment(
 
 
 def _run_topic(
-    topic: str, selection: dict[str, Any], how: dict[str, Any], progress: bool | None, as_json: bool
+    topic: str, selection: dict[str, Any], options: dict[str, Any], progress: bool | None, as_json: bool
 ) -> None:
     """Run all that is missing of a topic; a table follows it on a terminal, elsewhere a line a trial."""
     from reasonlib.tracking import campaign
 
-    parts = {part.trial: part for part in campaign.plan(topic, records=how["records"], **selection)}
+    parts = {part.trial: part for part in campaign.plan(topic, records=options["records"], **selection)}
     title = f"{topic} at {selection['scale']}"
     with follow(parts, title, sys.stderr.isatty() if progress is None else progress) as show:
 
@@ -151,5 +151,5 @@ def _run_topic(
             if not show(part):
                 announce(part)
 
-        done = campaign.carry_out(parts.values(), on_change=changed, **how)
+        done = campaign.carry_out(parts.values(), on_change=changed, **options)
     finish(done, title, as_json)

@@ -155,9 +155,9 @@ def _draw(axes: Any, height: int, row: Mapping[str, Any]) -> str:
         axes.errorbar(mean, height, xerr=reach, **OURS_MARK)
     if published is not None:
         if ours is not None:
-            way = [float(published), float(ours["mean"])]
+            segment = [float(published), float(ours["mean"])]
             axes.plot(
-                way,
+                segment,
                 [height, height],
                 "-",
                 color=plotting.COLOURS["blue"],

@@ -71,22 +71,22 @@ def expect_close(
     """
     _started(actual)
     try:
-        mine = _numbers(actual)
+        actual_array = _numbers(actual)
     except (TypeError, ValueError):
         raise Wrong(f"{what} must be numbers, got {_short(actual)}") from None
-    right = _numbers(expected)
-    if _close(mine, right, tolerance):
+    expected_array = _numbers(expected)
+    if _close(actual_array, expected_array, tolerance):
         return
     for better, mistake in (wrong or {}).items():
-        if _close(mine, _numbers(mistake), tolerance):
+        if _close(actual_array, _numbers(mistake), tolerance):
             raise Wrong(better)
-    if mine.shape != right.shape:
-        raise Wrong(f"{what} must have shape {right.shape}, got {mine.shape}")
-    if np.isnan(mine).any() and not np.isnan(right).any():
+    if actual_array.shape != expected_array.shape:
+        raise Wrong(f"{what} must have shape {expected_array.shape}, got {actual_array.shape}")
+    if np.isnan(actual_array).any() and not np.isnan(expected_array).any():
         raise Wrong(
             f"there is NaN in {what}, which is not a number: look for 0/0, inf - inf or the logarithm of 0"
         )
-    raise Wrong(f"{hint} (largest difference {np.nanmax(np.abs(mine - right)):.2g})")
+    raise Wrong(f"{hint} (largest difference {np.nanmax(np.abs(actual_array - expected_array)):.2g})")
 
 
 def _started(actual: Any) -> None:

@@ -272,8 +272,8 @@ def _selection(cells: list[Mapping[str, Any]], notebook: Path, assignment: Path 
         return find_exercises(_cells(Path(assignment)), str(assignment))
     own = find_exercises(cells, str(notebook))
     pristine = [find_exercises(_cells(file), str(file)) for file in _assignments(own.topic)]
-    holding = [assigned for assigned in pristine if set(own.names) <= set(assigned.names)]
-    return min(holding, key=lambda assigned: len(assigned.names)) if holding else own
+    matching = [assigned for assigned in pristine if set(own.names) <= set(assigned.names)]
+    return min(matching, key=lambda assigned: len(assigned.names)) if matching else own
 
 
 def _assignments(topic: str) -> Sequence[Path]:

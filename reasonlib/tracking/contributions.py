@@ -84,7 +84,7 @@ def check(file: Path | str, *, against: Path | str | None = None) -> Report:
         return Report(file=str(file), checked=0, new=0, problems=(str(error),))
     problems: list[str] = []
     faults: dict[str, list[str]] = {}
-    wondered: dict[str, list[str]] = {}
+    doubts: dict[str, list[str]] = {}
     if lines[: len(existing)] != existing:
         problems.append(f"{file}: lines that were there are changed or gone; records are only appended")
     existing_lines = set(existing)
@@ -119,13 +119,13 @@ def check(file: Path | str, *, against: Path | str | None = None) -> Report:
         ):
             faults.setdefault("the same run stands there already", []).append(line)
         for text in _unusual(record, old):
-            wondered.setdefault(text, []).append(line)
+            doubts.setdefault(text, []).append(line)
     return Report(
         file=str(file),
         checked=len(lines),
         new=len(new),
         problems=(*problems, *_gathered(file, faults)),
-        warnings=_gathered(file, wondered),
+        warnings=_gathered(file, doubts),
     )
 
 

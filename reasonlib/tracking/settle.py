@@ -219,28 +219,28 @@ def plan(
     """
     given = claims.verdicts(topic, records=folder) if verdicts is None else verdicts
     cost = costs(records.read(topic, records=folder), device=device)
-    lacks = {verdict.claim.id: set(missing(verdict)) for verdict in given}
-    lacks = {name: runs for name, runs in lacks.items() if runs}
+    open_runs = {verdict.claim.id: set(missing(verdict)) for verdict in given}
+    open_runs = {name: runs for name, runs in open_runs.items() if runs}
     absent: dict[str, int] = {}
-    for name, runs in list(lacks.items()):
-        gone = {run.data for run in runs if not _here(run)}
-        for data in gone:
+    for name, runs in list(open_runs.items()):
+        unavailable = {run.data for run in runs if not _here(run)}
+        for data in unavailable:
             absent[data] = absent.get(data, 0) + 1
-        if gone:
-            del lacks[name]
-    seconds = {run: cost(run) for runs in lacks.values() for run in runs}
+        if unavailable:
+            del open_runs[name]
+    seconds = {run: cost(run) for runs in open_runs.values() for run in runs}
     budget = None if minutes is None else 60 * minutes
     reader = Reader(folder)
-    later = {
-        verdict.claim.id for verdict in given if verdict.claim.id in lacks and stays_open(verdict, reader)
+    deferred = {
+        verdict.claim.id for verdict in given if verdict.claim.id in open_runs and stays_open(verdict, reader)
     }
-    chosen, settles = _greedy(lacks, seconds, budget, later)
+    chosen, settles = _greedy(open_runs, seconds, budget, deferred)
     return Plan(
         runs=tuple(chosen),
         seconds={run: seconds[run] for run in chosen},
         settles=settles,
         absent=absent,
-        open=len(lacks) + sum(absent.values()),
+        open=len(open_runs) + sum(absent.values()),
     )
 
 

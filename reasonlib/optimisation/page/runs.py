@@ -253,7 +253,7 @@ def steepness() -> Picture:
             log=True,
         ),
         alt="Steps to the bottom against steepness from 2 to 400: gradient descent needs ever more, "
-        "momentum a few more",
+        "momentum less than twice as many at 400 as at 2",
     )
 
 

@@ -21,7 +21,6 @@ EXCEPTIONS: dict[str, set[str]] = {
     "reasonlib/multi_task/data/events.py": {"place"},
     "reasonlib/nn/attention.py": {"known"},
     "reasonlib/nn/similarity.py": {"one"},
-    "reasonlib/state_tracking/data/renaming.py": {"place"},
     "reasonlib/state_tracking/data/simulator.py": {"place"},
     "reasonlib/story_qa/data/corpus.py": {"where"},
     "reasonlib/story_qa/data/simulator_fit.py": {"one"},

@@ -247,7 +247,7 @@ def test_an_assignment_with_the_chapter_s_solutions_wins_every_point(chapter, tm
         stub.source = solution
     path = tmp_path / "solved.ipynb"
     nbformat.write(handed_out, path)
-    graded = grading.grade_notebook(path)
+    graded = grading.grade_notebook(path, seconds=600, minutes=60)  # a busy machine is not a wrong answer
     assert graded.failed == ()
     assert graded.report.passed, repr(graded)
     assert len(graded.report.results) == len(stubs)

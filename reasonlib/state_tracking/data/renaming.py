@@ -81,7 +81,7 @@ def rename_places(dialogue: Dialogue, draw: random.Random) -> Dialogue:
 
 @lru_cache(maxsize=1)
 def _kept() -> frozenset[str]:
-    return frozenset(place.name for places in make_world().unseen.values() for place in places)
+    return frozenset(venue.name for venues in make_world().unseen.values() for venue in venues)
 
 
 def _name(draw: random.Random) -> str:

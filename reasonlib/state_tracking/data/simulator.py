@@ -232,7 +232,7 @@ class _Talk:
             return draw.choice(world.foods)
         if slot == "type":
             return draw.choice(SIGHTS if domain == "attraction" else ("hotel", "guesthouse"))
-        return draw.choice([place.properties[slot] for place in world.places[domain]])
+        return draw.choice([venue.properties[slot] for venue in world.places[domain]])
 
     # -- domains
 

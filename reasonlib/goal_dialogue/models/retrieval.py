@@ -152,8 +152,8 @@ class TfIdf:
         best = np.empty(len(texts), dtype=int)
         for start in range(0, len(texts), 256):
             # excerpt: tf-idf
-            queries = self.weigh.transform(self.counter.transform(texts[start : start + 256]))
-            scores = (queries @ self.weighed.T).toarray()  # (B, C)
+            query = self.weigh.transform(self.counter.transform(texts[start : start + 256]))
+            scores = (query @ self.weighed.T).toarray()  # (B, C)
             if not self.types:
                 # the length of the input is the same for all candidates: it is left out
                 best[start : start + 256] = (scores / np.sqrt(squares)).argmax(axis=1)

@@ -73,7 +73,7 @@ def losses(target: float = 0.0) -> Picture:
         drawing,
         alt=f"Losses of a number and of a yes. At an error of {near:.3g} the squared error is {far:.3g}, the "
         f"absolute error {near:.3g}. For a yes, log loss at a probability of 0.01 is "
-        f"{float(other['log loss'][0]):.3g}.",
+        f"{float(classification['log loss'][0]):.3g}.",
     )
 
 

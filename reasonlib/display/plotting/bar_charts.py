@@ -62,7 +62,7 @@ def bars(
             at = dict(zip(heights, spreads.values(), strict=True))
             _draw_series(axes, at, name, colour, thick)
             if len(series) == 1:
-                _print_means(axes, at, limits)
+                _print_means(axes, at, limits, None if reference is None else reference[1])
         if reference is not None:
             axes.axvline(reference[1], color=INK, linestyle=(0, (4, 2)), linewidth=1.2, label=reference[0])
         axes.set_yticks(range(len(labels)), wrapped)
@@ -91,11 +91,16 @@ def _draw_series(axes: Axes, at: Mapping[float, Spread], name: str, colour: str,
             axes.errorbar(spread.mean, height, xerr=spread.half, color=INK, capsize=2, linewidth=1)
 
 
-def _print_means(axes: Axes, at: Mapping[float, Spread], limits: tuple[float, float] | None) -> None:
-    """Print the number of each bar at its end, within the limits of the axis."""
+def _print_means(
+    axes: Axes, at: Mapping[float, Spread], limits: tuple[float, float] | None, line: float | None = None
+) -> None:
+    """Print the number of each bar at its end, within the limits of the axis, and clear of the line."""
     numbers = _as_text([spread.mean for spread in at.values()])
+    longest = limits[1] if limits else max((spread.mean for spread in at.values()), default=0)
     for (height, spread), number in zip(at.items(), numbers, strict=True):
         end = spread.mean + (spread.half or 0)
+        if line is not None and end <= line < end + 0.16 * longest:  # about the width of a number
+            end = line
         axes.annotate(
             number,
             (end if limits is None else min(end, limits[1]), height),

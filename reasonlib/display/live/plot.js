@@ -4,7 +4,7 @@ const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8d49f2", "#73683f
 const DASHES = ["", "7 3", "2 2.5", "7 3 2 3", "12 3", "4 2 1 2 1 2"];
 const MARKS = ["circle", "square", "up", "diamond", "down", "cross"];
 
-const plain = (value) => minus(String(Number(value.toPrecision(6))));
+const plain = (value) => Math.abs(value) < 1e5 ? minus(String(Number(value.toPrecision(6)))) : rounded(value).replace(".0·", "·");
 const raised = (power) => String(power).replace(/./g, (digit) => (digit === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]));
 
 /** A number for a reader: three digits that matter, powers of ten where it is very large or small. */

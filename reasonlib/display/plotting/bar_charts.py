@@ -62,7 +62,7 @@ def bars(
             spreads_by_height = dict(zip(heights, spreads.values(), strict=True))
             _draw_series(axes, spreads_by_height, name, colour, thick)
             if len(series) == 1:
-                _print_means(axes, spreads_by_height, limits)
+                _print_means(axes, spreads_by_height, limits, None if reference is None else reference[1])
         if reference is not None:
             axes.axvline(reference[1], color=INK, linestyle=(0, (4, 2)), linewidth=1.2, label=reference[0])
         axes.set_yticks(range(len(labels)), wrapped)
@@ -91,11 +91,16 @@ def _draw_series(axes: Axes, spreads: Mapping[float, Spread], name: str, colour:
             axes.errorbar(spread.mean, height, xerr=spread.half, color=INK, capsize=2, linewidth=1)
 
 
-def _print_means(axes: Axes, spreads: Mapping[float, Spread], limits: tuple[float, float] | None) -> None:
-    """Print the number of each bar at its end, within the limits of the axis."""
+def _print_means(
+    axes: Axes, spreads: Mapping[float, Spread], limits: tuple[float, float] | None, line: float | None = None
+) -> None:
+    """Print the number of each bar at its end, within the limits of the axis, and clear of the line."""
     numbers = _as_text([spread.mean for spread in spreads.values()])
+    longest = limits[1] if limits else max((spread.mean for spread in spreads.values()), default=0)
     for (height, spread), number in zip(spreads.items(), numbers, strict=True):
         end = spread.mean + (spread.half or 0)
+        if line is not None and end <= line < end + 0.16 * longest:  # about the width of a number
+            end = line
         axes.annotate(
             number,
             (end if limits is None else min(end, limits[1]), height),

@@ -215,6 +215,11 @@ def test_lines_that_cannot_be_drawn_are_refused(series, message):
         plotting.lines(series, x="x", y="y")
 
 
+def test_the_number_of_a_bar_is_clear_of_the_reference_line():
+    axes = plotting.bars({"below": 0.09, "above": 0.5}, unit="accuracy", reference=("chance", 0.1)).axes[0]
+    assert [text.xy[0] for text in axes.texts] == [0.1, 0.5]
+
+
 def test_bars_have_the_lengths_of_their_values():
     axes = plotting.bars({"a": 0.25, "b": Spread(0.5, 0.1)}, unit="accuracy", limits=(0, 1)).axes[0]
     assert [bar.get_width() for bar in axes.patches] == [0.25, 0.5]

@@ -107,7 +107,7 @@ def distance(*, count: int = 200, farthest: int = 6) -> Picture:
 
 
 def longer(*, count: int = 200, counts: Sequence[int] = (1, 2, 3, 5, 8, 12)) -> Picture:
-    """Plot accuracy by the number of context sentences; the deciding word is in the nearest one."""
+    """Plot accuracy by the number of context sentences; the deciding word is in the last of them."""
     translator = from_pretrained()
     cases = helpful_cases(
         2 * count, config=SimulatorConfig(sentences=24, helpful=4 / 24, distance=(1, 1)), most=max(counts)

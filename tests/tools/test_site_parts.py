@@ -13,7 +13,9 @@ import reasonlib_book as book_pages
 import reasonlib_light as light
 import reasonlib_math as mathematics
 import reasonlib_numbers as numbers
+import reasonlib_spaces as spaces
 from docutils import nodes
+from docutils.utils import new_document
 
 
 def test_the_sheet_of_icons_is_small_and_holds_every_icon():
@@ -99,6 +101,15 @@ def test_the_name_of_an_exercise_is_not_in_brackets(parts, text):
     title = nodes.title("", "", *map(nodes.Text, parts))
     numbers.unbracket(title)
     assert title.astext() == text
+
+
+def test_a_number_keeps_its_percent_sign_and_code_keeps_its_spaces():
+    text, code = nodes.paragraph("", "95 % of 3 %, a % b"), nodes.literal("", "x = 7 % 2")
+    document = new_document("page")
+    document += [text, nodes.paragraph("", "", code)]
+    spaces.JoinPercent(document).run()
+    assert text.astext() == "95\u00a0% of 3\u00a0%, a % b"
+    assert code.astext() == "x = 7 % 2"
 
 
 HERE = Path(book_pages.__file__).parent

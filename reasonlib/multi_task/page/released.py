@@ -108,7 +108,7 @@ def adaptation() -> Picture:
         return results.missing(ADAPTATION)
     most = " or ".join(f"{count:,}" for count in sorted(counts))
     caption = (
-        f"Accuracy on SNLI (left) and SciTail (right) after training on a share of {most} examples of their "
+        f"Accuracy on SNLI and SciTail after training on a share of {most} examples of their "
         f"development parts ({results.together(origins)}). Bands: 95 % intervals. Chance is 33 % on SNLI; "
         "on SciTail, whose two labels are not equally frequent, one label alone gets more than half."
     )

@@ -159,8 +159,8 @@ def dials() -> Picture:
         "multi_task/size",
         ("50", "100", "200", "400", "800", "1600"),
         "training examples of the small task",
-        caption="Points of accuracy that entailment and paraphrase gain from training with inference. Left: "
-        f"against relatedness ({origin}). Right: against the size of the small task, at relatedness 1 "
+        caption="Points of accuracy that entailment and paraphrase gain from training with inference. First: "
+        f"against relatedness ({origin}). Second: against the size of the small task, at relatedness 1 "
         "({origin}). Bands: 95 % intervals.",
         log=True,
     )
@@ -219,7 +219,7 @@ def adaptation() -> Picture:
     right = by_share(
         ours,
         "simulated",
-        caption="Left: the source's figure 2, one run each. Right: our new tasks with "
+        caption="First: the source's figure 2, one run each. Second: our new tasks with "
         f"{examples:,} examples each, bands are 95 % intervals ({results.together(origins)}). "
         "Chance is 33 % on captions and SNLI, 50 % on science and SciTail.",
     )

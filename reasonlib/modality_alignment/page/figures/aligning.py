@@ -102,8 +102,8 @@ def cka_table() -> Picture:
         ours,
         TVQA,
         "CKA with question and answers, simulated",
-        "CKA between the states of a stream and those of question and answers. First: the source's table 5.1. "
-        "Second: our runs, on held-out questions.",
+        "CKA between the states of a stream and those of question and answers. First: the source's table "
+        "5.1. Second: our runs, on held-out questions.",
         limits=(0, 1),
     )
     return plotting.beside(left, right)

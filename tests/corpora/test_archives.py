@@ -4,7 +4,7 @@ import os
 import tarfile
 
 import pytest
-from toy_corpus import FILES, FOLDER, corpus_of, link, refused, tar_of, tree, zip_of
+from toy_corpus import FILES, FOLDER, corpus_of, id_of, link, refused, tar_of, tree, zip_of
 
 from reasonlib.data import (
     fetch,
@@ -38,6 +38,7 @@ from reasonlib.data import (
         (tar_of(FILES | {f"{FOLDER}/README.txt/x": b"x"}), "cannot be written"),
         (b"this is no archive", "cannot be unpacked .*the archive is broken"),
     ],
+    ids=id_of,
 )
 def test_a_bad_tar_is_refused(served, cache, body, message):
     refused(served(body), message)
@@ -51,6 +52,7 @@ def test_a_bad_tar_is_refused(served, cache, body, message):
         (b"this is no archive", "cannot be unpacked .*the archive is broken"),
         (zip_of({"a.txt": b"marker"}, packed=False).replace(b"marker", b"MARKER"), "Bad CRC-32"),
     ],
+    ids=id_of,
 )
 def test_a_bad_zip_is_refused(served, cache, body, message):
     refused(served(body, path="toy_v1.zip"), message)

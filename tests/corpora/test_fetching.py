@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import requests
-from toy_corpus import ARCHIVE, FILES, FOLDER, ROOT, Handler, corpus_of, refused, tar_of, tree, zip_of
+from toy_corpus import ARCHIVE, FILES, FOLDER, ROOT, Handler, corpus_of, id_of, refused, tar_of, tree, zip_of
 
 from reasonlib.data import (
     DataError,
@@ -61,6 +61,7 @@ def test_an_entry_is_frozen():
         (tar_of(FILES, "w:xz"), "toy_v1.tar.xz"),
         (zip_of(FILES), "toy_v1.zip"),
     ],
+    ids=id_of,
 )
 def test_fetch_unpacks_every_kind(served, server, cache, body, path):
     corpus = served(body, path=path)

@@ -31,6 +31,7 @@ from reasonlib.grading.expectations import Untouched, Wrong, expect, expect_clos
 from reasonlib.grading.markup import inline
 
 __all__ = [
+    "Answer",
     "Exercise",
     "Exercises",
     "Report",
@@ -49,6 +50,9 @@ __all__ = [
 ]
 
 PACKAGE = "reasonlib"
+
+Answer = Callable[..., Any]
+"""What a student wrote, as a check gets it: it is called like the student's own function or class."""
 
 CSS = """
 .rr-check{color:inherit;border-left:.25rem solid;padding:.3rem .8rem;margin:.5rem 0}

@@ -2,13 +2,12 @@
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 from reasonlib.context_translation.models.pretrained import from_pretrained
 from reasonlib.context_translation.page.reading import CONTEXTS, knows, translate_all
-from reasonlib.grading.checks import exercise, expect, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close
 from reasonlib.parallel import simulate
 from reasonlib.parallel.metrics import bleu
 
@@ -29,7 +28,7 @@ def ceiling(pairs: Sequence[tuple[str, str]]) -> float:
     points=2,
     hint="Count the targets of every source sentence; the best answer is the most frequent one.",
 )
-def check_ceiling(answer: Callable[..., Any], seed: int) -> None:
+def check_ceiling(answer: Answer, seed: int) -> None:
     """Check ``ceiling(pairs)``: the highest accuracy that a system without context can have.
 
     ``pairs`` is a list of (source, target) sentences. The system gives one target for a source sentence,
@@ -62,7 +61,7 @@ def check_ceiling(answer: Callable[..., Any], seed: int) -> None:
     points=2,
     hint="The log-probability of a sentence is the sum of the log-probabilities of its words.",
 )
-def check_contrastive(answer: Callable[..., Any], seed: int) -> None:
+def check_contrastive(answer: Answer, seed: int) -> None:
     """Check ``contrastive(right, wrong)``: the share of items whose right translation is likelier.
 
     ``right`` and ``wrong`` are lists, one entry an item: the log-probabilities of the words of the right
@@ -111,7 +110,7 @@ def kept_neighbours(translations: Sequence[str], references: Sequence[str]) -> f
     points=3,
     hint="Which order of the words leaves no bigram right? Which sentences have the most n-grams?",
 )
-def check_lower_bleu(answer: Callable[..., Any], seed: int) -> None:
+def check_lower_bleu(answer: Answer, seed: int) -> None:
     """Check ``lower_bleu(references, contrasts)``: translations that are better than their BLEU.
 
     ``references`` is a list of right translations; ``contrasts`` has for each helpful sentence a fluent
@@ -166,7 +165,7 @@ def check_lower_bleu(answer: Callable[..., Any], seed: int) -> None:
     points=3,
     hint="Add an earlier sentence that mentions a different noun from the one in the nearest sentence.",
 )
-def check_fooling_document(answer: Callable[..., Any]) -> None:
+def check_fooling_document(answer: Answer) -> None:
     """Check ``fooling_document()``: two contexts and a sentence that the bundled translator confuses.
 
     It returns ``(context, longer, sentence)``. ``context`` is a list of sentences, the nearest last.

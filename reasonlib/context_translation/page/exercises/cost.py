@@ -2,14 +2,12 @@
 
 import math
 import random
-from collections.abc import Callable
 from itertools import pairwise
 from statistics import linear_regression
-from typing import Any
 
 from reasonlib.context_translation.experiments.cost import exponent, growth_exponent
 from reasonlib.context_translation.page import pairs as encoders
-from reasonlib.grading.checks import exercise, expect_close, expect_equal
+from reasonlib.grading.checks import Answer, exercise, expect_close, expect_equal
 
 __all__ = ["check_attention_pairs", "check_growth"]
 
@@ -31,7 +29,7 @@ def attention_pairs(system: str, source: int, context: int, count: int) -> int:
     points=2,
     hint="Self-attention over T tokens compares T times T pairs; attention from T to S tokens T times S.",
 )
-def check_attention_pairs(answer: Callable[..., Any], seed: int) -> None:
+def check_attention_pairs(answer: Answer, seed: int) -> None:
     """Check ``attention_pairs(system, source, context, count)``: query-key pairs that are compared.
 
     For a source of ``source`` tokens and ``count`` context sentences of ``context`` tokens each. Count each
@@ -76,7 +74,7 @@ def check_attention_pairs(answer: Callable[..., Any], seed: int) -> None:
     points=2,
     hint="`statistics.linear_regression(x, y).slope` is the slope of a line; take logarithms for x and y.",
 )
-def check_growth(answer: Callable[..., Any], seed: int) -> None:
+def check_growth(answer: Answer, seed: int) -> None:
     """Check ``growth(sizes, costs)``: the exponent e of cost = a + c size ** e.
 
     ``sizes`` are numbers of context sentences, each twice the one before, and ``costs`` what they cost. The

@@ -1,13 +1,11 @@
 """Exercises of the chapter "Seven ways to read the context"."""
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from reasonlib.grading.checks import exercise, expect, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close
 
 __all__ = ["check_gated_sum", "check_other_sentence", "check_sentence_vector"]
 
@@ -24,7 +22,7 @@ def gated_sum(source: Tensor, context: Tensor, weight: Tensor, bias: Tensor) -> 
     points=2,
     hint="`torch.cat` puts the two tensors side by side; the gate is a sigmoid of a linear map of them.",
 )
-def check_gated_sum(answer: Callable[..., Any], seed: int) -> None:
+def check_gated_sum(answer: Answer, seed: int) -> None:
     """Check ``gated_sum(source, context, weight, bias)``: source and context mixed by a gate.
 
     ``source`` and ``context`` are (B, T, D), ``weight`` (D, 2 D), ``bias`` (D). The gate is the sigmoid of
@@ -67,7 +65,7 @@ def sentence_vector(states: Tensor, scores: Tensor, words: Tensor) -> Tensor:
     points=2,
     hint="Set the scores of padding to minus infinity before the softmax.",
 )
-def check_sentence_vector(answer: Callable[..., Any], seed: int) -> None:
+def check_sentence_vector(answer: Answer, seed: int) -> None:
     """Check ``sentence_vector(states, scores, words)``: the attentive weighted sum of equation 3.15.
 
     ``states`` is (B, T, D), ``scores`` (B, T), and ``words`` (B, T) is true at words, false at padding.
@@ -98,7 +96,7 @@ def check_sentence_vector(answer: Callable[..., Any], seed: int) -> None:
     points=3,
     hint="Change one word vector. What must you add to another one to keep the weighted sum as it was?",
 )
-def check_other_sentence(answer: Callable[..., Any], seed: int) -> None:
+def check_other_sentence(answer: Answer, seed: int) -> None:
     """Check ``other_sentence(states, scores, query)``: what HCE cannot see and word attention can.
 
     ``states`` is (T, D), the word vectors of a context sentence, ``scores`` (T) the inputs of the softmax

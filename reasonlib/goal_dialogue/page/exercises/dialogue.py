@@ -4,10 +4,9 @@ Axes: B turns, D width.
 """
 
 import random
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
-from reasonlib.grading.checks import exercise, expect, expect_close, expect_equal
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, expect_equal
 
 __all__ = [
     "CUISINE",
@@ -37,7 +36,7 @@ QUESTIONS = {"cuisine": CUISINE, "location": PLACE, "number": NUMBER, "price": P
     points=1,
     hint="The questions have a fixed order: cuisine, location, number of people, price.",
 )
-def check_next_question(answer: Callable[..., Any], seed: int) -> None:
+def check_next_question(answer: Answer, seed: int) -> None:
     """Check ``next_question(slots)``: what a system says once the user has given the slots in `slots`.
 
     ``slots`` maps ``cuisine``, ``location``, ``number`` and ``price`` to what the user said; a slot that is
@@ -72,7 +71,7 @@ def check_next_question(answer: Callable[..., Any], seed: int) -> None:
     points=1,
     hint="A dialogue counts if every response in it is right: all(...) of a list.",
 )
-def check_whole_dialogues(answer: Callable[..., Any], seed: int) -> None:
+def check_whole_dialogues(answer: Answer, seed: int) -> None:
     """Check ``whole_dialogues(right)``: the share of dialogues in which every response is right.
 
     ``right`` holds a list for each dialogue, with a truth value for each response.
@@ -101,7 +100,7 @@ def check_whole_dialogues(answer: Callable[..., Any], seed: int) -> None:
     points=2,
     hint="Divide the shared weight by the length of the candidate; the input's length is the same for all.",
 )
-def check_most_alike(answer: Callable[..., Any], seed: int) -> None:
+def check_most_alike(answer: Answer, seed: int) -> None:
     """Check ``most_alike(query, candidates, weight)``: the candidate with the largest weighted cosine.
 
     ``query`` is what the user said, ``weight`` maps words to their weights; a word that is not in it weighs

@@ -5,12 +5,10 @@ Axes: B turns, D width.
 
 import random
 from collections import Counter
-from collections.abc import Callable
-from typing import Any
 
 import torch
 
-from reasonlib.grading.checks import exercise, expect, expect_close, expect_equal
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, expect_equal
 
 __all__ = ["check_gate", "check_match_feature", "check_tie"]
 
@@ -21,7 +19,7 @@ __all__ = ["check_gate", "check_match_feature", "check_tie"]
     points=2,
     hint="Split both at spaces; an entity counts for its type only where both texts contain it.",
 )
-def check_match_feature(answer: Callable[..., Any], seed: int) -> None:
+def check_match_feature(answer: Answer, seed: int) -> None:
     """Check ``match_feature(dialogue, candidate, types)``: how often each type of entity matches.
 
     ``dialogue`` is a list of sentences, ``candidate`` one, ``types`` maps entities to their types. The answer
@@ -73,7 +71,7 @@ def check_match_feature(answer: Callable[..., Any], seed: int) -> None:
     points=2,
     hint="The gate is a sigmoid of the state alone; it weighs what was read against the state.",
 )
-def check_gate(answer: Callable[..., Any], seed: int) -> None:
+def check_gate(answer: Answer, seed: int) -> None:
     """Check ``gate(state, output, weight, bias)``: the next state of a gated hop (eq. 3.10 and 3.11).
 
     ``state`` and ``output`` are (B, D), ``weight`` (D, D), ``bias`` (D,). The answer is (B, D).
@@ -116,7 +114,7 @@ def check_gate(answer: Callable[..., Any], seed: int) -> None:
     points=2,
     hint="Each new table keeps a share z of the old one, column by column, and takes the rest from another.",
 )
-def check_tie(answer: Callable[..., Any], seed: int) -> None:
+def check_tie(answer: Answer, seed: int) -> None:
     """Check ``tie(keys, values, fresh, z)``: the tables A and C of the next hop (eq. 3.12 and 3.13).
 
     ``keys``, ``values`` and ``fresh`` are (V, D): A and C of this hop, and the unconstrained C of the next.

@@ -4,12 +4,10 @@ Axes: B turns, D width.
 """
 
 import random
-from collections.abc import Callable
-from typing import Any
 
 import torch
 
-from reasonlib.grading.checks import exercise, expect, expect_close, expect_equal
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, expect_equal
 
 __all__ = ["check_bound", "check_describe", "check_template"]
 
@@ -20,7 +18,7 @@ __all__ = ["check_bound", "check_describe", "check_template"]
     points=2,
     hint="A word is a name here if it was said before in the dialogue and is not in `common`.",
 )
-def check_template(answer: Callable[..., Any], seed: int) -> None:
+def check_template(answer: Answer, seed: int) -> None:
     """Check ``template(response, sentences, common)``: the response with a gap for every name it repeats.
 
     ``sentences`` is the dialogue so far, a list; ``common`` is a set of words that are never names.
@@ -66,7 +64,7 @@ def check_template(answer: Callable[..., Any], seed: int) -> None:
     points=1,
     hint="Collect every word the system said in training; a response counts if it contains no other.",
 )
-def check_bound(answer: Callable[..., Any], seed: int) -> None:
+def check_bound(answer: Answer, seed: int) -> None:
     """Check ``bound(training, test)``: the share of test responses whose words were all said in training.
 
     Both are lists of responses.
@@ -97,7 +95,7 @@ def check_bound(answer: Callable[..., Any], seed: int) -> None:
     points=2,
     hint="Start from zeros, one row for each name, and add each mention to the row of its name (index_add).",
 )
-def check_describe(answer: Callable[..., Any], seed: int) -> None:
+def check_describe(answer: Answer, seed: int) -> None:
     """Check ``describe(mentions, names, count)``: the description of every name.
 
     ``mentions`` is (M, D), what each mention says; ``names`` (M,) the number of the name it mentions, from 0

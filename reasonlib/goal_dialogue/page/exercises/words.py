@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from reasonlib.goal_dialogue.data.example import TYPES
-from reasonlib.grading.checks import exercise, expect, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close
 
 __all__ = ["check_beside", "check_break_tagger", "check_lstm_step"]
 
@@ -31,7 +31,7 @@ def _neighbours(word: str, other: str) -> bool:
     points=3,
     hint="Try every letter at every position, and call the tagger each time.",
 )
-def check_break_tagger(answer: Callable[..., Any], seed: int) -> None:
+def check_break_tagger(answer: Answer, seed: int) -> None:
     """Check ``break_tagger(tag, word)``: a word one letter away from `word` that gets another type.
 
     ``tag`` maps a word to its type. The answer is the new word, or an empty one where no change of one letter
@@ -92,7 +92,7 @@ def check_break_tagger(answer: Callable[..., Any], seed: int) -> None:
     points=2,
     hint="Join h and x, in this order; three sigmoids, one tanh; the new state, then the output.",
 )
-def check_lstm_step(answer: Callable[..., Any], seed: int) -> None:
+def check_lstm_step(answer: Answer, seed: int) -> None:
     """Check ``lstm_step(x, h, cell, W, b)``: the output and the state after one step (eq. 4.1 to 4.7).
 
     ``x`` is (B, I), ``h`` and ``cell`` are (B, H). ``W`` and ``b`` map ``f``, ``i``, ``c`` and ``o`` to a
@@ -143,7 +143,7 @@ def check_lstm_step(answer: Callable[..., Any], seed: int) -> None:
     points=1,
     hint="Pick the rows, sum over the sentence, and join the two sums along the width.",
 )
-def check_beside(answer: Callable[..., Any], seed: int) -> None:
+def check_beside(answer: Answer, seed: int) -> None:
     """Check ``beside(words, tags, A, T)``: the vector of one sentence (eq. 4.8 to 4.13).
 
     ``words`` and ``tags`` hold the number of each word and of its tag; ``A`` is (V, D) and ``T`` (G, D). The

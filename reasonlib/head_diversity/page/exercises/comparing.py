@@ -1,12 +1,11 @@
 """Exercises of the chapter "Comparing what two heads see"."""
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from reasonlib.grading.checks import exercise, expect, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close
 from reasonlib.nn import cka, hsic_of_kernels, svcca
 
 __all__ = ["check_break_svcca", "check_debiased_cka", "check_same_to_cka"]
@@ -18,7 +17,7 @@ __all__ = ["check_break_svcca", "check_debiased_cka", "check_same_to_cka"]
     points=3,
     hint="Set the diagonals of both kernel matrices to zero; use the same estimate of HSIC three times.",
 )
-def check_debiased_cka(answer: Callable[..., Any], seed: int) -> None:
+def check_debiased_cka(answer: Answer, seed: int) -> None:
     """Check ``debiased_cka(x, y)``: linear CKA with the estimate of HSIC that has no bias.
 
     ``x`` is (N, D), ``y`` is (N, E), with more examples than 3. Return a number; it may be below 0.
@@ -80,7 +79,7 @@ def probe_accuracy(x: Tensor, labels: Tensor) -> float:
     points=3,
     hint="CKA weighs directions by their variance. Where can you put the label so that CKA hardly sees it?",
 )
-def check_same_to_cka(answer: Callable[..., Any]) -> None:
+def check_same_to_cka(answer: Answer) -> None:
     """Check ``same_to_cka()``: two representations that CKA calls equal and a probe does not.
 
     It returns ``(x, y, labels)``: ``x`` is (N, D), ``y`` is (N, E), ``labels`` holds N numbers 0 and 1, with
@@ -116,7 +115,7 @@ def check_same_to_cka(answer: Callable[..., Any]) -> None:
     points=2,
     hint="The first step drops directions of little variance. Which map makes it drop what x and y share?",
 )
-def check_break_svcca(answer: Callable[..., Any]) -> None:
+def check_break_svcca(answer: Answer) -> None:
     """Check ``break_svcca()``: two representations, and a linear map that SVCCA should not notice.
 
     It returns ``(x, y, matrix)``: ``x`` is (N, D), ``y`` is (N, E), with N from 200 to 2,000, and ``matrix``

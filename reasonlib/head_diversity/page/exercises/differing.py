@@ -1,12 +1,9 @@
 """Exercises of the chapter "Training heads to differ"."""
 
-from collections.abc import Callable
-from typing import Any
-
 import torch
 from torch import Tensor
 
-from reasonlib.grading.checks import exercise, expect, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close
 from reasonlib.nn import cka
 
 __all__ = ["check_drophead", "check_orthonormal_copies", "check_spectral_norm"]
@@ -24,7 +21,7 @@ def drophead(outputs: Tensor, kept: Tensor) -> Tensor:
     points=2,
     hint="Give `kept` two more axes so that it fits (B, H, T, D). How many heads are kept in each example?",
 )
-def check_drophead(answer: Callable[..., Any], seed: int) -> None:
+def check_drophead(answer: Answer, seed: int) -> None:
     """Check ``drophead(outputs, kept)``: drop whole heads of each example.
 
     ``outputs`` is (B, H, T, D), what each head gives for each token. ``kept`` is (B, H), 1 for a head that is
@@ -70,7 +67,7 @@ def spectral_norm(matrix: Tensor, start: Tensor, steps: int) -> Tensor:
     points=2,
     hint="Multiply by the matrix and divide by the length, over and over; the last length is the norm.",
 )
-def check_spectral_norm(answer: Callable[..., Any], seed: int) -> None:
+def check_spectral_norm(answer: Answer, seed: int) -> None:
     """Check ``spectral_norm(matrix, start, steps)``: the largest singular value of a symmetric matrix.
 
     ``matrix`` is (D, D) and symmetric, such as the Gram matrix of value vectors minus the identity. ``start``
@@ -112,7 +109,7 @@ def check_spectral_norm(answer: Callable[..., Any], seed: int) -> None:
     hint="Vectors that use different coordinates are at right angles. CKA does not ask which coordinates a "
     "head uses.",
 )
-def check_orthonormal_copies(answer: Callable[..., Any]) -> None:
+def check_orthonormal_copies(answer: Answer) -> None:
     """Check ``orthonormal_copies()``: heads that the orthogonality penalty accepts and CKA calls equal.
 
     It returns ``vectors`` (N, H, C): for each of 20 to 2,000 tokens a vector of each of three or more heads.

@@ -1,12 +1,9 @@
 """Exercises of the chapter "Do more heads differ more?"."""
 
-from collections.abc import Callable
-from typing import Any
-
 import torch
 from torch import Tensor
 
-from reasonlib.grading.checks import exercise, expect, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close
 from reasonlib.nn import cka
 
 __all__ = ["check_cka_of_weights", "check_head_similarity", "check_same_outputs"]
@@ -24,7 +21,7 @@ def head_similarity(outputs: Tensor) -> Tensor:
     points=2,
     hint="There are H (H - 1) / 2 pairs with i < j. A head is not compared with itself.",
 )
-def check_head_similarity(answer: Callable[..., Any], seed: int) -> None:
+def check_head_similarity(answer: Answer, seed: int) -> None:
     """Check ``head_similarity(outputs)``: the mean of linear CKA over all pairs of heads.
 
     ``outputs`` is (H, N, D): what each of H heads gives for each of N tokens. Use
@@ -70,7 +67,7 @@ def cka_of_weights(first: Tensor, second: Tensor, covariance: Tensor) -> Tensor:
     hint="With a linear kernel, HSIC of centred X and Y is the squared norm of X^T Y, up to a factor. Put "
     "X = Z W into it.",
 )
-def check_cka_of_weights(answer: Callable[..., Any], seed: int) -> None:
+def check_cka_of_weights(answer: Answer, seed: int) -> None:
     """Check ``cka_of_weights(first, second, covariance)``: CKA of two heads without any token.
 
     Both heads map the same inputs: X = Z W and Y = Z V. ``first`` is W (D, C), ``second`` is V (D, E), and
@@ -119,7 +116,7 @@ def check_cka_of_weights(answer: Callable[..., Any], seed: int) -> None:
     points=3,
     hint="An output is a mean of values. Which two means of different numbers among 0, 1 and 2 are equal?",
 )
-def check_same_outputs(answer: Callable[..., Any]) -> None:
+def check_same_outputs(answer: Answer) -> None:
     """Check ``same_outputs()``: two heads with different attention weights and the same outputs.
 
     It returns ``(first, second, values)``: the attention weights of two heads, both (T, T), one row for each

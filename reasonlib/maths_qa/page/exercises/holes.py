@@ -1,13 +1,11 @@
 """Exercises of the chapter "Fill the holes first"."""
 
 import random
-from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from reasonlib.grading.checks import exercise, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect_close
 
 __all__ = ["check_equal_compute", "check_mask", "check_restarting_positions"]
 
@@ -28,7 +26,7 @@ def mask(ids: Tensor, dice: Tensor, kinds: Tensor, random_ids: Tensor, mask_id: 
     points=3,
     hint="`torch.where(condition, this, that)` chooses number by number; start with `chosen = dice < 0.15`.",
 )
-def check_mask(answer: Callable[..., Any], seed: int) -> None:
+def check_mask(answer: Answer, seed: int) -> None:
     """Check ``mask(ids, dice, kinds, random_ids, mask_id)``: inputs and labels of QA-MLM.
 
     ``ids``, ``random_ids`` are (B, T) whole numbers; ``dice`` and ``kinds`` are (B, T) uniform draws from 0
@@ -89,7 +87,7 @@ def restarting_positions(segments: Tensor) -> Tensor:
     points=2,
     hint="Subtract the length of the question from the positions of the answer.",
 )
-def check_restarting_positions(answer: Callable[..., Any], seed: int) -> None:
+def check_restarting_positions(answer: Answer, seed: int) -> None:
     """Check ``restarting_positions(segments)``: positions that begin again at the answer.
 
     ``segments`` is (B, T), 0 at characters of the question and 1 at those of the answer, which follow it.
@@ -139,7 +137,7 @@ def equal_compute(
     hint="First write a function for the multiplications of one encoder layer on T tokens; the decoder layer "
     "adds attention to the question.",
 )
-def check_equal_compute(answer: Callable[..., Any], seed: int) -> None:
+def check_equal_compute(answer: Answer, seed: int) -> None:
     """Check ``equal_compute(pretraining, fine_tuning, question, answer, width, hidden)``.
 
     Return how many steps from scratch cost as much as ``pretraining`` steps of QA-MLM and ``fine_tuning``

@@ -3,10 +3,8 @@
 import random
 import re
 from collections import defaultdict
-from collections.abc import Callable
-from typing import Any
 
-from reasonlib.grading.checks import exercise, expect, expect_close, expect_equal
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, expect_equal
 
 __all__ = ["check_longest_carry", "check_place_values", "check_short_sighted"]
 
@@ -38,7 +36,7 @@ def _carries(first: int, second: int, *, chained: bool) -> list[int]:
     points=2,
     hint="Add column by column from the right with `divmod(..., 10)`, and count columns in a row that carry.",
 )
-def check_longest_carry(answer: Callable[..., Any], seed: int) -> None:
+def check_longest_carry(answer: Answer, seed: int) -> None:
     """Check ``longest_carry(first, second)``: how far a carry runs when two numbers are added.
 
     Both are whole numbers, not negative. Add them column by column from the right. Return the largest number
@@ -84,7 +82,7 @@ def place_values(text: str) -> list[int]:
     points=2,
     hint="Read the text from the right: a digit is one more than the digit after it, all else is 0.",
 )
-def check_place_values(answer: Callable[..., Any], seed: int) -> None:
+def check_place_values(answer: Answer, seed: int) -> None:
     """Check ``place_values(text)``: for each character the place of its digit in its number.
 
     The last digit of a run of digits has place 1, the one before it 2, and so on. A character that is no
@@ -157,7 +155,7 @@ def _short_chains(columns: int, longest: int) -> float:
     hint="Sort columns by the sum of their two digits: below 9, exactly 9, above 9. Which of these carry "
     "whatever arrives, and which only pass on a carry? Write down the pattern that makes the adder fail.",
 )
-def check_short_sighted(answer: Callable[..., Any], seed: int) -> None:
+def check_short_sighted(answer: Answer, seed: int) -> None:
     """Check ``short_sighted(columns, reach)``: the exact match of an adder with a short reach.
 
     Two numbers with ``columns`` digits each are added; all digits are drawn independently and uniformly from

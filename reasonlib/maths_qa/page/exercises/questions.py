@@ -4,10 +4,9 @@ import math
 import random
 import re
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from reasonlib.grading.checks import exercise, expect, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close
 from reasonlib.maths_qa.models.decoding import answer as solve
 from reasonlib.maths_qa.models.pretrained import from_pretrained
 from reasonlib.maths_qa.page.probing import PLACES
@@ -29,7 +28,7 @@ def mean_accuracy(predictions: Sequence[str], answers: Sequence[str], modules: S
     points=2,
     hint="Collect right and wrong answers in a dictionary by module, take each share, then their mean.",
 )
-def check_mean_accuracy(answer: Callable[..., Any], seed: int) -> None:
+def check_mean_accuracy(answer: Answer, seed: int) -> None:
     """Check ``mean_accuracy(predictions, answers, modules)``: exact match, averaged over modules.
 
     The three lists have one entry for each question. An answer is right if every character is. Each module
@@ -75,7 +74,7 @@ def remembering(modules: Sequence[tuple[float, int, float]]) -> float:
     hint="One training question differs from the test question with probability `1 - 10 ** -entropy`. With "
     "what probability do all of them differ from it?",
 )
-def check_remembering(answer: Callable[..., Any], seed: int) -> None:
+def check_remembering(answer: Answer, seed: int) -> None:
     """Check ``remembering(modules)``: the exact match to expect of a model that knows no mathematics.
 
     ``modules`` has an entry ``(entropy, draws, frequent)`` for each module. Training and test questions are
@@ -137,7 +136,7 @@ def right_digit(question: str) -> str | None:
     hint="Ask for digits of long numbers with `answer(from_pretrained().model, question).text`. Where it is "
     "right, change the digit that is asked for, and keep the pair if the answer stays the same.",
 )
-def check_wrong_reason(answer: Callable[..., Any]) -> None:
+def check_wrong_reason(answer: Answer) -> None:
     """Check ``wrong_reason()``: three pairs of questions that show what the bundled model does not read.
 
     It returns a list of three pairs ``(question, changed)``, questions such as ``What is the tens digit of

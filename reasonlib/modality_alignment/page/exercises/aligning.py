@@ -1,14 +1,13 @@
 """Exercises of the chapter "Does alignment help?"."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import combinations, permutations
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from reasonlib.grading.checks import exercise, expect, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close
 from reasonlib.nn.similarity import cka
 
 __all__ = ["check_chance_share", "check_lying_batch", "check_shuffled_cka"]
@@ -20,7 +19,7 @@ __all__ = ["check_chance_share", "check_lying_batch", "check_shuffled_cka"]
     points=3,
     hint="In a space of many more dimensions than examples, all examples are nearly at right angles.",
 )
-def check_lying_batch(answer: Callable[..., Any], seed: int) -> None:
+def check_lying_batch(answer: Answer, seed: int) -> None:
     """Check ``lying_batch(generator)``: two matrices that have nothing to do with each other, CKA above 0.9.
 
     Return two tensors of 16 to 64 rows. ``generator`` is a `torch.Generator`. The rows must be different
@@ -66,7 +65,7 @@ def _spread(rows: Tensor) -> Tensor:
     points=3,
     hint="The sum of the products of K' with C is the trace of K'. A shuffle changes no norm.",
 )
-def check_shuffled_cka(answer: Callable[..., Any], seed: int) -> None:
+def check_shuffled_cka(answer: Answer, seed: int) -> None:
     """Check ``shuffled_cka(x, y)``: plain linear CKA, its mean over all orders of the rows of ``y``.
 
     ``x`` is (N, D) and ``y`` is (N, E). Return a number.
@@ -141,7 +140,7 @@ def _runs(draw: random.Random) -> tuple[list[int], list[int], dict[str, float]]:
     points=2,
     hint="`combinations([*aligned, *plain], len(aligned))` lists every group that could have been aligned.",
 )
-def check_chance_share(answer: Callable[..., Any], seed: int) -> None:
+def check_chance_share(answer: Answer, seed: int) -> None:
     """Check ``chance_share(aligned, plain)``: an exact permutation test of a gain.
 
     Both are lists of the same length: the number of right answers in each run. Return the share of all

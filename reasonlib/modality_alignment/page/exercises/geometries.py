@@ -1,13 +1,10 @@
 """Exercises of the chapter "Two geometries"."""
 
-from collections.abc import Callable
-from typing import Any
-
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from reasonlib.grading.checks import exercise, expect, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close
 from reasonlib.nn.similarity import cka, hsic
 
 __all__ = ["check_collapse", "check_linear_cka", "check_retrieval", "check_rotation"]
@@ -19,7 +16,7 @@ __all__ = ["check_collapse", "check_linear_cka", "check_retrieval", "check_rotat
     points=2,
     hint="Subtract the mean of each column; then compare squared norms of the products of columns.",
 )
-def check_linear_cka(answer: Callable[..., Any], seed: int) -> None:
+def check_linear_cka(answer: Answer, seed: int) -> None:
     """Check ``linear_cka(x, y)``: CKA of two representations with a linear kernel.
 
     ``x`` is (N, D) and ``y`` is (N, E); row n of both belongs to example n. Return a number from 0 to 1.
@@ -93,7 +90,7 @@ def _pairs(draw: torch.Generator) -> tuple[Tensor, Tensor, dict[str, float]]:
     points=2,
     hint="Divide each row by its length; one product gives all similarities; argmax finds the nearest.",
 )
-def check_retrieval(answer: Callable[..., Any], seed: int) -> None:
+def check_retrieval(answer: Answer, seed: int) -> None:
     """Check ``retrieval(words, frames)``: the share of words whose nearest frame is their own.
 
     Both are (N, H); row n of both is a pair. Nearest means the largest cosine similarity. Return a number.
@@ -123,7 +120,7 @@ def _orthogonal(width: int, draw: torch.Generator) -> Tensor:
     points=2,
     hint="`torch.linalg.svd(words.T @ frames)` gives three matrices. Which of them stretches?",
 )
-def check_rotation(answer: Callable[..., Any], seed: int) -> None:
+def check_rotation(answer: Answer, seed: int) -> None:
     """Check ``rotation(words, frames)``: the orthogonal matrix that brings words closest to their frames.
 
     Both are (N, H) with mean zero; row n of both is a pair. Return (H, H).
@@ -170,7 +167,7 @@ def check_rotation(answer: Callable[..., Any], seed: int) -> None:
     points=2,
     hint="A long row weighs more than a short one in the mean of a column, but not in the mean of cosines.",
 )
-def check_collapse(answer: Callable[..., Any], seed: int) -> None:
+def check_collapse(answer: Answer, seed: int) -> None:
     """Check ``collapse(count, width)``: rows in nearly one direction, with mean 0 and variance 1.
 
     Return (``count``, ``width``), from 50 to 200 rows. Each column has mean 0 and variance 1 (the mean of its

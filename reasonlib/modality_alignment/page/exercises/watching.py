@@ -2,14 +2,13 @@
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from reasonlib.grading.checks import exercise, expect, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close
 from reasonlib.modality_alignment.data.scene import Scene, draw_scene
 
 __all__ = ["check_ask_about_video", "check_match", "check_second_scene"]
@@ -21,7 +20,7 @@ __all__ = ["check_ask_about_video", "check_match", "check_second_scene"]
     points=3,
     hint="First `attend(context, words)`: softmax of `context @ words.transpose(-1, -2)`, times `words`.",
 )
-def check_match(answer: Callable[..., Any], seed: int) -> None:
+def check_match(answer: Answer, seed: int) -> None:
     """Check ``match(context, question, answers)``: context matching without padding, and without a loop.
 
     ``context`` is (T, H), ``question`` (S, H), ``answers`` (A, W, H). Return (A, T, 5 H): for each answer and
@@ -67,7 +66,7 @@ def check_match(answer: Callable[..., Any], seed: int) -> None:
     points=3,
     hint="Ask about an attribute of an actor, such as its colour, with those of all actors as answers.",
 )
-def check_ask_about_video(answer: Callable[..., Any], seed: int) -> None:
+def check_ask_about_video(answer: Answer, seed: int) -> None:
     """Check ``ask_about_video(scene, draw)``: a question about a scene, five answers, and the right one.
 
     ``scene`` is a `Scene` with five ``actors`` (shape, colour, size, motion, pushes) and five ``lines``.
@@ -153,7 +152,7 @@ def _asked(returned: Any) -> tuple[str, list[str], int]:
     points=3,
     hint="Two right answers, a and b, are enough: which of the four cases must have a, and which b?",
 )
-def check_second_scene(answer: Callable[..., Any], seed: int) -> None:
+def check_second_scene(answer: Answer, seed: int) -> None:
     """Check ``second_scene(scene, speaker)``: with it, no sum of scores of two streams is always right.
 
     The question is which shape acts when ``speaker`` speaks. It is asked about the video of either scene with

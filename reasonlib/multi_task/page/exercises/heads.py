@@ -1,13 +1,12 @@
 """Exercises of the chapter "Four heads"."""
 
 import random
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-from reasonlib.grading.checks import exercise, expect, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close
 from reasonlib.multi_task.models.pretrained import from_pretrained
 from reasonlib.multi_task.page.answering import ask
 from reasonlib.multi_task.page.relations import TRUTHS, changed_word, relation
@@ -29,7 +28,7 @@ def san_answer(logits: Tensor, kept: Tensor | None = None) -> Tensor:
     points=2,
     hint="Turn the scores of each step into probabilities first; then average over the steps that are kept.",
 )
-def check_answer(answer: Callable[..., Any], seed: int) -> None:
+def check_answer(answer: Answer, seed: int) -> None:
     """Check ``answer(logits, kept)``: equation 4 with stochastic prediction dropout.
 
     ``logits`` is (K, B, C), the scores of each step. ``kept`` is (K, B), 1 for a step that counts and 0 for
@@ -85,7 +84,7 @@ def ranking_loss(scores: Tensor, right: Sequence[int], counts: Sequence[int]) ->
     points=3,
     hint="`scores.split(counts)` cuts the scores into questions; each gets a softmax of its own.",
 )
-def check_ranking_loss(answer: Callable[..., Any], seed: int) -> None:
+def check_ranking_loss(answer: Answer, seed: int) -> None:
     """Check ``ranking_loss(scores, right, counts)``: the loss of the relevance ranking head (equation 8).
 
     ``scores`` holds the scores of all candidates of all questions, one question after another; ``counts``
@@ -137,7 +136,7 @@ def check_ranking_loss(answer: Callable[..., Any], seed: int) -> None:
     points=3,
     hint="Replace one word by a synonym, an opposite or a more general word; `ask` asks a head.",
 )
-def check_fooling_pair(answer: Callable[..., Any]) -> None:
+def check_fooling_pair(answer: Answer) -> None:
     """Check ``fooling_pair()``: two sentences on which two of three heads of the bundled model are wrong.
 
     It returns ``(first, second)``. The second sentence is the first with one word replaced by a word of the

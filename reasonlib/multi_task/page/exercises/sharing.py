@@ -1,12 +1,9 @@
 """Exercises of the chapter "When sharing helps"."""
 
-from collections.abc import Callable
-from typing import Any
-
 import torch
 from torch import Tensor
 
-from reasonlib.grading.checks import exercise, expect, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close
 from reasonlib.multi_task.experiments import conflict
 
 __all__ = ["check_project", "check_safe_weights", "check_third_task"]
@@ -24,7 +21,7 @@ def project(gradient: Tensor, other: Tensor) -> Tensor:
     points=2,
     hint="The projection of g onto h is (g · h) / (h · h) times h. Subtract it only if g · h is negative.",
 )
-def check_project(answer: Callable[..., Any], seed: int) -> None:
+def check_project(answer: Answer, seed: int) -> None:
     """Check ``project(gradient, other)``: what PCGrad makes of one task's gradient.
 
     Both are vectors. If they conflict (their product is negative), remove the part of ``gradient`` that
@@ -76,7 +73,7 @@ def safe_weights(first: Tensor, second: Tensor) -> tuple[float, float]:
     points=3,
     hint="A small step against d raises a task's loss if its gradient times d is negative. Solve for w.",
 )
-def check_safe_weights(answer: Callable[..., Any], seed: int) -> None:
+def check_safe_weights(answer: Answer, seed: int) -> None:
     """Check ``safe_weights(first, second)``: which weights let a joint step hurt neither of two tasks.
 
     Both are gradients. A small step is taken against w first + (1 - w) second, with w from 0 to 1. Return the
@@ -142,7 +139,7 @@ def check_safe_weights(answer: Callable[..., Any], seed: int) -> None:
     points=3,
     hint="Let it conflict with the second gradient. What does PCGrad then add, and where does that point?",
 )
-def check_third_task(answer: Callable[..., Any], seed: int) -> None:
+def check_third_task(answer: Answer, seed: int) -> None:
     """Check ``third_task(first, second)``: a gradient with which PCGrad's step hurts the first task.
 
     ``first`` and ``second`` are gradients that conflict. Return a third one whose product with the first is

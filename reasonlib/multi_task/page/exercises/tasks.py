@@ -2,10 +2,10 @@
 
 import math
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from reasonlib.grading.checks import exercise, expect, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close
 
 __all__ = ["check_luck", "check_matthews", "check_task_shares"]
 
@@ -29,7 +29,7 @@ def matthews(predicted: Sequence[int], labels: Sequence[int]) -> float:
     points=2,
     hint="Count the four cells of the confusion matrix first: (1, 1), (0, 0), (1, 0) and (0, 1).",
 )
-def check_matthews(answer: Callable[..., Any], seed: int) -> None:
+def check_matthews(answer: Answer, seed: int) -> None:
     """Check ``matthews(predicted, labels)``: the Matthews correlation of two lists of 0 and 1.
 
     Where a prediction or a label never occurs, the denominator is 0, and so is the correlation.
@@ -75,7 +75,7 @@ def task_shares(sizes: dict[str, int], temperature: float) -> dict[str, float]:
     points=2,
     hint="Raise each size to the power of 1 / temperature, then divide by the sum.",
 )
-def check_task_shares(answer: Callable[..., Any], seed: int) -> None:
+def check_task_shares(answer: Answer, seed: int) -> None:
     """Check ``task_shares(sizes, temperature)``: how often each task is drawn.
 
     ``sizes`` maps the name of a task to its number of training examples. Return a dictionary of shares that
@@ -127,7 +127,7 @@ def at_least(heads: int, throws: int) -> float:
     points=2,
     hint="Count the examples that only the joint model gets right, and those that only the other gets right.",
 )
-def check_luck(answer: Callable[..., Any], seed: int) -> None:
+def check_luck(answer: Answer, seed: int) -> None:
     """Check ``luck(alone, joint)``: how probable a gain is if sharing changes nothing.
 
     ``alone`` and ``joint`` say for each test example whether a model is right (1) or wrong (0). On the m

@@ -3,12 +3,11 @@
 import ast
 import re
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from reasonlib.grading.checks import exercise, expect, expect_close, source
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, source
 from reasonlib.optimisation.models import as_printed
 from reasonlib.optimisation.models.activations import elu, leaky_relu, relu, sigmoid, softplus, swish, tanh
 from reasonlib.optimisation.page.exercises.cases import DOUBLE, between, drawn
@@ -22,7 +21,7 @@ __all__ = ["check_balanced", "check_gain", "check_leaky", "check_swish_slope"]
     points=1,
     hint="Where x is positive the result is x itself, not x and a little more.",
 )
-def check_leaky(answer: Callable[..., Any], seed: int) -> None:
+def check_leaky(answer: Answer, seed: int) -> None:
     """Check ``leaky(x, slope)``: eq. 2.21 as it was meant, element by element."""
     x = 2 * drawn(40, 11, seed)
     for slope in (between(0.01, 0.1, 13, seed), between(0.2, 0.5, 14, seed)):
@@ -43,7 +42,7 @@ def check_leaky(answer: Callable[..., Any], seed: int) -> None:
 AUTOMATIC = re.compile(r"autograd|backward|requires_grad|\b(?:grad|jacrev|jacfwd|jacobian|jvp|vjp)\b")
 
 
-def _code(answer: Callable[..., Any]) -> str:
+def _code(answer: Answer) -> str:
     """Return the source of an answer without comments and docstrings, which may speak of gradients."""
     text = source(answer)
     try:
@@ -62,7 +61,7 @@ def _code(answer: Callable[..., Any]) -> str:
     points=2,
     hint="Swish is a product: x times the sigmoid. The sigmoid's own derivative is s (1 - s).",
 )
-def check_swish_slope(answer: Callable[..., Any], seed: int) -> None:
+def check_swish_slope(answer: Answer, seed: int) -> None:
     """Check ``swish_slope(x)``: the derivative of eq. 2.26, without automatic differentiation.
 
     The formula must hold for any x, also where its exponentials overflow in single precision.
@@ -115,7 +114,7 @@ def _of_scaled(shape: Callable[[Tensor], Tensor], size: float, shift: float) -> 
     points=3,
     hint="Draw many normal numbers, or integrate: the gain is one over the root of the mean square of f.",
 )
-def check_gain(answer: Callable[..., Any], seed: int) -> None:
+def check_gain(answer: Answer, seed: int) -> None:
     """Check ``gain(f)``: by how much the weights after an activation must grow to keep the signal's size.
 
     `f` takes a tensor. If `z` is normal with mean zero and variance one, ``gain(f) * f(z)`` has a mean square
@@ -152,7 +151,7 @@ def check_gain(answer: Callable[..., Any], seed: int) -> None:
     points=4,
     hint="Find the mean and the spread of f(z) for normal z; subtract the one, divide by the other.",
 )
-def check_balanced(answer: Callable[..., Any], seed: int) -> None:
+def check_balanced(answer: Answer, seed: int) -> None:
     """Check ``balanced(f)``: a new activation made of `f` whose output has mean zero and variance one.
 
     For inputs that are normal with mean zero and variance one. It is a scaled and shifted `f`: it must rise

@@ -1,14 +1,14 @@
 """Exercises of the chapter "Descent"."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from reasonlib.grading.checks import exercise, expect, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close
 from reasonlib.optimisation.models.surfaces import SURFACES, Surface, minimise
 from reasonlib.optimisation.page.exercises.cases import DOUBLE, between, drawn
 
@@ -47,7 +47,7 @@ def expect_step(
     points=1,
     hint="First the velocity: a share of the old one and the rate times the slope. Then subtract it.",
 )
-def check_momentum_step(answer: Callable[..., Any], seed: int) -> None:
+def check_momentum_step(answer: Answer, seed: int) -> None:
     """Check ``momentum_step(point, velocity, slope, rate, momentum)``: eq. 2.32 and 2.33.
 
     Returns the next point and the next velocity.
@@ -82,7 +82,7 @@ def check_momentum_step(answer: Callable[..., Any], seed: int) -> None:
     points=2,
     hint="Ask for the slope at the point less momentum times the velocity; all else is momentum.",
 )
-def check_look_ahead(answer: Callable[..., Any], seed: int) -> None:
+def check_look_ahead(answer: Answer, seed: int) -> None:
     """Check ``look_ahead(point, velocity, slope_at, rate, momentum)``: eq. 2.34 and 2.35.
 
     ``slope_at`` is a function from a point to the slope there. Returns the next point and velocity.
@@ -122,7 +122,7 @@ def check_look_ahead(answer: Callable[..., Any], seed: int) -> None:
     points=3,
     hint="Update both averages, divide each by one less its beta to the power of time, then take the step.",
 )
-def check_adam_step(answer: Callable[..., Any], seed: int) -> None:
+def check_adam_step(answer: Answer, seed: int) -> None:
     """Check ``adam_step(point, mean, squares, time, slope, rate)``: eq. 2.40 with all that it leaves out.
 
     Betas are 0.9 and 0.999, epsilon is 1e-8, `time` is 1 at the first step. Returns point, mean, squares.
@@ -209,7 +209,7 @@ def _check_step_of_adam(step: Tensor, mean: Tensor, squares: Tensor, *, time: in
     points=2,
     hint="One step multiplies each direction by 1 - rate times curvature. Which rate makes both as small?",
 )
-def check_best_rate(answer: Callable[..., Any], seed: int) -> None:
+def check_best_rate(answer: Answer, seed: int) -> None:
     """Check ``best_rate(flattest, steepest)``: the rate with which gradient descent leaves a ravine soonest.
 
     The surface is ``(flattest * x**2 + steepest * y**2) / 2``. The best rate makes the slower of the two
@@ -247,7 +247,7 @@ NEAR = 0.05
     points=5,
     hint="Start from the class Momentum; find a rate that suits the steepest of the three surfaces.",
 )
-def check_own_descent(answer: Callable[..., Any], seed: int) -> None:
+def check_own_descent(answer: Answer, seed: int) -> None:
     """Check ``own_descent()``: a fresh optimiser with ``look(point)`` and ``step(point, slope)``.
 
     One setting must do for three surfaces. From its usual start each must be within 0.05 of its lowest height

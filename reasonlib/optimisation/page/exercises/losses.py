@@ -1,14 +1,12 @@
 """Exercises of the chapter "Losses"."""
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from reasonlib.grading.checks import exercise, expect, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close
 from reasonlib.optimisation.models import as_printed, losses
 from reasonlib.optimisation.page.exercises.cases import DOUBLE, between, drawn
 
@@ -27,7 +25,7 @@ __all__ = [
     points=1,
     hint="Inside delta the loss is half a square. What is its derivative, and where does it stop growing?",
 )
-def check_huber_slope(answer: Callable[..., Any], seed: int) -> None:
+def check_huber_slope(answer: Answer, seed: int) -> None:
     """Check ``huber_slope(error, delta)``: the derivative of eq. 2.9 in the error, element by element."""
     error = 3 * drawn(40, 1, seed)
     for delta in (between(0.3, 0.8, 2, seed), between(1.5, 2.5, 3, seed)):
@@ -55,7 +53,7 @@ def check_huber_slope(answer: Callable[..., Any], seed: int) -> None:
     points=2,
     hint="Both prices must be positive: gamma for each unit too low, what is left of one for each too high.",
 )
-def check_quantile_loss(answer: Callable[..., Any], seed: int) -> None:
+def check_quantile_loss(answer: Answer, seed: int) -> None:
     """Check ``quantile_loss(prediction, target, gamma)``: eq. 2.11 with its sign put right, as a mean."""
     prediction, target = 2 * drawn(50, 2, seed), 2 * drawn(50, 3, seed)
     for gamma in (between(0.05, 0.3, 4, seed), between(0.6, 0.95, 5, seed)):
@@ -87,7 +85,7 @@ def check_quantile_loss(answer: Callable[..., Any], seed: int) -> None:
     points=2,
     hint="Write -log sigmoid(z) as log(1 + exp(-z)), and see torch.logaddexp for a sum of exponentials.",
 )
-def check_stable_log_loss(answer: Callable[..., Any], seed: int) -> None:
+def check_stable_log_loss(answer: Answer, seed: int) -> None:
     """Check ``stable_log_loss(logit, target)``: the log loss (eq. 2.2) of logits, element by element.
 
     Logits run from -10,000 to 10,000; the answer must be finite, and right, for all of them.
@@ -129,7 +127,7 @@ def check_stable_log_loss(answer: Callable[..., Any], seed: int) -> None:
     points=2,
     hint="Set the derivative of the mean loss to zero: for the squared error it gives the mean.",
 )
-def check_best_constants(answer: Callable[..., Any], seed: int) -> None:
+def check_best_constants(answer: Answer, seed: int) -> None:
     """Check ``best_constants(targets)``: the best single prediction under three losses.
 
     Returns a dictionary with ``mse``, ``mae`` and ``quantile-0.9``; the number of targets is odd.
@@ -175,7 +173,7 @@ def check_best_constants(answer: Callable[..., Any], seed: int) -> None:
     points=5,
     hint="Fit, look at the errors, and fit again with less weight on what is far off. Or choose a loss.",
 )
-def check_robust_line(answer: Callable[..., Any], seed: int) -> None:
+def check_robust_line(answer: Answer, seed: int) -> None:
     """Check ``robust_line(inputs, targets)``: slope and offset of a line through points (N,) and (N,).
 
     Three targets in ten, anywhere in the list, are corrupt, all on one side. The slope and the offset must

@@ -1,12 +1,12 @@
 """Exercises of the chapter "Do slots exchange information?"."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
-from reasonlib.grading.checks import exercise, expect, expect_close, expect_equal
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, expect_equal
 from reasonlib.state_tracking.data.ontology import PAIRS
 from reasonlib.state_tracking.models.encoder import ds_mask
 from reasonlib.state_tracking.models.pretrained import from_pretrained
@@ -20,7 +20,7 @@ __all__ = ["check_block_mask", "check_breaking_dialogue", "check_reach"]
     points=2,
     hint="Start with everything allowed; forbid the square of the slot tokens except its diagonal.",
 )
-def check_block_mask(answer: Callable[..., Any], seed: int) -> None:
+def check_block_mask(answer: Answer, seed: int) -> None:
     """Check ``block_mask(slots, words)``, a bool matrix (S, S): true where a query may look.
 
     S is slots + words. Slot tokens come first. A slot token sees itself and all words, and no other slot
@@ -60,7 +60,7 @@ def _alone(slots: int, words: int) -> torch.Tensor:
     points=2,
     hint="Two layers are two steps along the mask: multiply matrices, and let each token keep what it has.",
 )
-def check_reach(answer: Callable[..., Any], seed: int) -> None:
+def check_reach(answer: Answer, seed: int) -> None:
     """Check ``reach(allowed, layers)``: which inputs a token's output can depend on after several layers.
 
     ``allowed`` (S, S) is bool, true where a query (row) may attend to a key (column), in every layer. Each
@@ -113,7 +113,7 @@ def _paths(steps: torch.Tensor, layers: int) -> torch.Tensor:
     points=3,
     hint="Refer to a slot as the simulator never does: after a change of mind, or by the order of visits.",
 )
-def check_breaking_dialogue(answer: Callable[..., Any]) -> None:
+def check_breaking_dialogue(answer: Answer) -> None:
     """Check ``breaking_dialogue()``: turns, a source pair, a pair that should inherit from it.
 
     It returns ``(turns, source, pair)``: turns are (system, user) texts of two turns or more; after the last,

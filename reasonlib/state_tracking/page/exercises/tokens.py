@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import torch
 
-from reasonlib.grading.checks import exercise, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect_close
 from reasonlib.state_tracking.data.ontology import DONTCARE, PAIRS
 from reasonlib.state_tracking.data.simulator import SimulatorConfig, simulate
 from reasonlib.state_tracking.models.span import OPEN
@@ -21,7 +20,7 @@ __all__ = ["check_ceiling", "check_gated", "check_order_gap"]
     points=1,
     hint="`torch.where` chooses between the best candidate and 0.",
 )
-def check_gated(answer: Callable[..., Any], seed: int) -> None:
+def check_gated(answer: Answer, seed: int) -> None:
     """Check ``gated(gates, values)``: the predicted candidate of every pair.
 
     ``gates`` (B, P) holds logits, ``values`` (B, P, N) the candidates' logits; candidate 0 is none. Where the
@@ -50,7 +49,7 @@ def check_gated(answer: Callable[..., Any], seed: int) -> None:
     points=2,
     hint="`tokens[order]` exchanges two rows, if `order` does. What puts the output rows back in order?",
 )
-def check_order_gap(answer: Callable[..., Any], seed: int) -> None:
+def check_order_gap(answer: Answer, seed: int) -> None:
     """Check ``order_gap(encode, tokens, words)``: how much the order of DS tokens changes their outputs.
 
     ``encode(tokens, words)`` returns one vector (D,) for each of the ``tokens`` (N, D) before ``words``
@@ -132,7 +131,7 @@ def _gaps(
     points=3,
     hint="Collect the values that each pair has in training; a turn needs all its values.",
 )
-def check_ceiling(answer: Callable[..., Any], seed: int) -> None:
+def check_ceiling(answer: Answer, seed: int) -> None:
     """Check ``ceiling(train, test, copied)``: the highest joint goal accuracy that a tracker can reach.
 
     ``train`` is a list of states. ``test`` is a list of (text, state): the words of the dialogue so far, and

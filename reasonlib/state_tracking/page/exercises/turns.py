@@ -2,12 +2,11 @@
 
 import math
 import random
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 
-from reasonlib.grading.checks import exercise, expect, expect_close, expect_equal
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, expect_equal
 from reasonlib.state_tracking.data.metrics import score
 from reasonlib.state_tracking.data.ontology import PAIRS
 from reasonlib.state_tracking.data.simulator import simulate
@@ -29,7 +28,7 @@ STATES = [
     points=2,
     hint="A turn counts only if the two dictionaries are equal.",
 )
-def check_joint_goal(answer: Callable[..., Any], seed: int) -> None:
+def check_joint_goal(answer: Answer, seed: int) -> None:
     """Check ``joint_goal(predicted, labels)``: the share of turns whose whole state is right.
 
     Both are lists of dictionaries from pair to value, one a turn; a pair without a value is absent.
@@ -90,7 +89,7 @@ def _dialogue(draw: random.Random, turns: int) -> tuple[list[dict[str, str]], li
     points=2,
     hint="Compare the wrong pairs of a turn with the wrong pairs of the turn before.",
 )
-def check_first_errors(answer: Callable[..., Any], seed: int) -> None:
+def check_first_errors(answer: Answer, seed: int) -> None:
     """Check ``first_errors(predicted, labels)`` for the turns of one dialogue.
 
     It returns two counts: how many turns are wrong, and how many of them have an error that the turn before
@@ -157,7 +156,7 @@ def _errors(state: Mapping[str, str], label: Mapping[str, str]) -> set[tuple[str
     points=2,
     hint="A turn with one wrong pair counts like a turn with thirty: pack the errors, then spread them.",
 )
-def check_extremes(answer: Callable[..., Any], seed: int) -> None:
+def check_extremes(answer: Answer, seed: int) -> None:
     """Check ``extremes(labels, errors)``: two lists of predicted states, each with `errors` wrong pairs.
 
     The first has the highest joint goal accuracy possible with that many errors, the second the lowest. A

@@ -4,13 +4,11 @@ Axes: B questions, S sentences in memory, N sentences of a batch, D width, J wor
 """
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from reasonlib.grading.checks import exercise, expect, expect_close, expect_equal
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, expect_equal
 
 __all__ = ["check_agreement", "check_best_span", "check_encode_once"]
 
@@ -21,7 +19,7 @@ __all__ = ["check_agreement", "check_best_span", "check_encode_once"]
     points=2,
     hint="`torch.unique` with `dim=0` and `return_inverse=True` also says where each sentence went.",
 )
-def check_encode_once(answer: Callable[..., Any], seed: int) -> None:
+def check_encode_once(answer: Answer, seed: int) -> None:
     """Check ``encode_once(sentences, encode)``: the vectors (N, D) of N sentences (N, J) of word ids.
 
     ``encode`` turns sentences (M, J) into vectors (M, D); it must be called once, with every distinct
@@ -83,7 +81,7 @@ def check_encode_once(answer: Callable[..., Any], seed: int) -> None:
     points=2,
     hint="Count the sentences that are marked, those that are needed, and those that are both.",
 )
-def check_agreement(answer: Callable[..., Any], seed: int) -> None:
+def check_agreement(answer: Answer, seed: int) -> None:
     """Check ``agreement(marks, needed, filled)``: precision and recall of the marked sentences.
 
     ``marks`` (B, S) is the probability that a sentence is needed, above 0.5 it is marked; ``needed`` and
@@ -144,7 +142,7 @@ def check_agreement(answer: Callable[..., Any], seed: int) -> None:
     points=3,
     hint="Try every start with every end that does not come before it; keep the pair of the highest sum.",
 )
-def check_best_span(answer: Callable[..., Any], seed: int) -> None:
+def check_best_span(answer: Answer, seed: int) -> None:
     """Check ``best_span(start, end, longest)``: the pair (first, last) with the highest start + end score.
 
     ``start`` and ``end`` are (T,) tensors; a span runs from first to last, both included, and holds at most

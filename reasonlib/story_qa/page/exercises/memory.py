@@ -4,13 +4,12 @@ Axes: B questions, S sentences in memory, D width, J words in a sentence, T toke
 """
 
 import random
-from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import torch
 
-from reasonlib.grading.checks import exercise, expect, expect_close, expect_equal
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, expect_equal
 from reasonlib.nn.memory import read
 from reasonlib.nn.positions import position_encoding
 from reasonlib.story_qa.data.encoding import StorySet, build_vocabulary, encode
@@ -43,7 +42,7 @@ MOST_EPOCHS = 10
     points=1,
     hint="Multiply every key with the query, take the softmax of the scores, and mix the values with it.",
 )
-def check_read_once(answer: Callable[..., Any], seed: int) -> None:
+def check_read_once(answer: Answer, seed: int) -> None:
     """Check ``read_once(query, keys, values)``, one hop: returns output (B, D) and weights (B, S).
 
     ``query`` is (B, D), ``keys`` and ``values`` are (B, S, D).
@@ -96,7 +95,7 @@ def check_read_once(answer: Callable[..., Any], seed: int) -> None:
     points=2,
     hint="Make a column of j/J for j = 1..J and a row of k/D for k = 1..D, and let them broadcast.",
 )
-def check_position_weights(answer: Callable[..., Any], seed: int) -> None:
+def check_position_weights(answer: Answer, seed: int) -> None:
     """Check ``position_weights(words, width)``: l of shape (J, D), l[j, k] = (1 - j/J) - (k/D)(1 - 2j/J)."""
     draw = random.Random(seed)
     for length, width in ((4, 6), (1, 3), (draw.randint(5, 12), draw.randint(7, 20))):
@@ -132,7 +131,7 @@ def check_position_weights(answer: Callable[..., Any], seed: int) -> None:
     points=3,
     hint="Who is asked about? Walk through the story from its end until that name comes up.",
 )
-def check_find_location(answer: Callable[..., Any], seed: int) -> None:
+def check_find_location(answer: Answer, seed: int) -> None:
     """Check ``find_location(story, question)``: the place at which the person of a question of task 1 is now.
 
     ``story`` is a tuple of sentences, oldest first. The answer is one word such as ``"kitchen"``.
@@ -205,7 +204,7 @@ def _trained(config: MemoryConfig, recipe: Recipe) -> float:
     hint="Return `MemoryConfig(vocabulary=vocabulary, hops=hops, ...), Recipe(...)`; begin with "
     "`optimiser='adam', summed=False, lr=0.01` and watch where training gets stuck.",
 )
-def check_two_hops(answer: Callable[..., Any]) -> None:
+def check_two_hops(answer: Answer) -> None:
     """Check ``two_hops(vocabulary, hops)``: returns a `MemoryConfig` and a `Recipe`.
 
     The check trains what they describe on 1,000 questions of `two_facts`, once with two hops and once with

@@ -4,12 +4,10 @@ Axes: Q queries, N keys, T tokens, D width.
 """
 
 import random
-from collections.abc import Callable
-from typing import Any
 
 import torch
 
-from reasonlib.grading.checks import exercise, expect, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close
 from reasonlib.nn import scaled_dot_product_attention, sinusoidal_positions
 
 __all__ = ["check_attend", "check_may_see", "check_waves"]
@@ -21,7 +19,7 @@ __all__ = ["check_attend", "check_may_see", "check_waves"]
     points=2,
     hint="Scores are dot products, divided by the root of the width; the softmax runs over the keys.",
 )
-def check_attend(answer: Callable[..., Any], seed: int) -> None:
+def check_attend(answer: Answer, seed: int) -> None:
     """Check ``attend(query, key, value)``: scaled dot-product attention, (Q, D), (N, D), (N, D) to (Q, D)."""
     for width in (6, random.Random(seed).randint(8, 16)):
         draw = torch.Generator().manual_seed(width + 100 * seed)
@@ -48,7 +46,7 @@ def check_attend(answer: Callable[..., Any], seed: int) -> None:
     points=1,
     hint="Row i is token i; it may attend to column j where j is not later than i.",
 )
-def check_may_see(answer: Callable[..., Any], seed: int) -> None:
+def check_may_see(answer: Answer, seed: int) -> None:
     """Check ``may_see(length)``: the causal mask of T tokens, True where a token may attend, (T, T)."""
     for length in (4, 1, 5 + random.Random(seed).randint(0, 20)):
         result = torch.as_tensor(answer(length))
@@ -77,7 +75,7 @@ def check_may_see(answer: Callable[..., Any], seed: int) -> None:
     points=3,
     hint="Units 2i and 2i + 1 are a sine and a cosine of the same angle, t / 10000 ** (2 i / D).",
 )
-def check_waves(answer: Callable[..., Any], seed: int) -> None:
+def check_waves(answer: Answer, seed: int) -> None:
     """Check ``waves(length, width)``: the sinusoidal positions of T places in D units, (T, D)."""
     draw = random.Random(seed)
     for length, width in ((5, 8), (3, 2), (draw.randint(6, 30), 2 * draw.randint(5, 12))):

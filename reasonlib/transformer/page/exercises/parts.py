@@ -5,13 +5,12 @@ Axes: Q queries, N keys, T tokens, D width.
 
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
 
 import torch
 
-from reasonlib.grading.checks import exercise, expect, expect_close, expect_equal
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, expect_equal
 
 __all__ = ["check_best_pair", "check_next_beam", "check_shared"]
 
@@ -22,7 +21,7 @@ __all__ = ["check_best_pair", "check_next_beam", "check_shared"]
     points=2,
     hint="Count every pair of neighbours, as often as its word occurs; the first pair in order wins a tie.",
 )
-def check_best_pair(answer: Callable[..., Any], seed: int) -> None:
+def check_best_pair(answer: Answer, seed: int) -> None:
     """Check ``best_pair(words)``: the pair of neighbouring pieces that byte-pair encoding merges next.
 
     ``words`` maps a word, as a tuple of pieces, to how often it occurs. Of pairs that are as frequent, the
@@ -64,7 +63,7 @@ def _best_pair(words: Mapping[tuple[str, ...], int]) -> tuple[str, str]:
     points=3,
     hint="Every kept answer grows by every token; of all of them keep the `width` best by their sum.",
 )
-def check_next_beam(answer: Callable[..., Any], seed: int) -> None:
+def check_next_beam(answer: Answer, seed: int) -> None:
     """Check ``next_beam(beam, scores, width)``: the best continuations of some answers.
 
     ``beam`` is a list of pairs, an answer (a tuple of tokens) and its log-probability; ``scores[i][t]`` is
@@ -135,7 +134,7 @@ def _last_score(
     points=2,
     hint="Count each word of both; of every word the smaller count is shared. Divide by the words written.",
 )
-def check_shared(answer: Callable[..., Any], seed: int) -> None:
+def check_shared(answer: Answer, seed: int) -> None:
     """Check ``shared(written, reference)``: the share of words written that the reference has too.
 
     Both are lists of words. A word counts at most as often as it stands in the reference: BLEU's precision of

@@ -4,12 +4,10 @@ Axes: Q queries, N keys, T tokens, D width.
 """
 
 import random
-from collections.abc import Callable
-from typing import Any
 
 import torch
 
-from reasonlib.grading.checks import exercise, expect, expect_close, expect_equal
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, expect_equal
 from reasonlib.transformer.data.masking import next_sentence_pairs
 from reasonlib.transformer.data.stories import simulate_stories
 
@@ -22,7 +20,7 @@ __all__ = ["check_continues", "check_hide", "check_pair"]
     points=2,
     hint="Where `selected` is true: the mask for a fate below 0.8, `other` from 0.8 to 0.9, else the token.",
 )
-def check_hide(answer: Callable[..., Any], seed: int) -> None:
+def check_hide(answer: Answer, seed: int) -> None:
     """Check ``hide(tokens, selected, fate, other, mask)``: what the encoder reads by the 80/10/10 rule.
 
     ``tokens`` and ``other`` are ids (B, T), ``selected`` is boolean (B, T), ``fate`` is drawn evenly from 0
@@ -63,7 +61,7 @@ def check_hide(answer: Callable[..., Any], seed: int) -> None:
     points=2,
     hint="[CLS] first [SEP] second [SEP]; the first [SEP] still belongs to the first part.",
 )
-def check_pair(answer: Callable[..., Any], seed: int) -> None:
+def check_pair(answer: Answer, seed: int) -> None:
     """Check ``pair(first, second)``: the tokens of a pair as BERT reads them, and the part each is of.
 
     ``first`` and ``second`` are lists of words. The answer is two lists of one length: tokens with the marks
@@ -94,7 +92,7 @@ def check_pair(answer: Callable[..., Any], seed: int) -> None:
     points=3,
     hint="Each story has its own people. `reasonlib.transformer.data.stories.NAMES` lists all there are.",
 )
-def check_continues(answer: Callable[..., Any], seed: int) -> None:
+def check_continues(answer: Answer, seed: int) -> None:
     """Check ``continues(first, second)``: whether the second part belongs to the first, without a network.
 
     Both are tuples of words. On parts never shown, at least 85 in 100 must be right.

@@ -4,12 +4,10 @@ Axes: N problems, B problems of a batch, C 8 candidates, D width, S slots, A att
 """
 
 import random
-from collections.abc import Callable
-from typing import Any
 
 import torch
 
-from reasonlib.grading.checks import exercise, expect, expect_close, expect_equal
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, expect_equal
 from reasonlib.visual_iq.data.example import (
     ANGLES,
     FOLDS,
@@ -25,7 +23,7 @@ __all__ = ["check_angle_ceiling", "check_keep_best", "check_overlap"]
     points=2,
     hint="The intersection starts at the larger left and top and ends at the smaller right and bottom.",
 )
-def check_overlap(answer: Callable[..., Any], seed: int) -> None:
+def check_overlap(answer: Answer, seed: int) -> None:
     """Check ``overlap(ours, theirs)``: intersection over union of boxes (N, 4) with boxes (M, 4), as (N, M).
 
     A box is ``(left, top, right, bottom)``.
@@ -70,7 +68,7 @@ def check_overlap(answer: Callable[..., Any], seed: int) -> None:
     points=2,
     hint="Go through the boxes from the highest score down, and compare each with those that you have kept.",
 )
-def check_keep_best(answer: Callable[..., Any], seed: int) -> None:
+def check_keep_best(answer: Answer, seed: int) -> None:
     """Check ``keep_best(overlaps, scores, threshold)``: non-maximum suppression, as a list of box numbers.
 
     ``overlaps`` (N, N) is the intersection over union of each box with each box, ``scores`` (N,) is how
@@ -138,7 +136,7 @@ def _apart(order: list[int], near: list[list[bool]]) -> list[int]:
     points=2,
     hint="Which of the eight angles give the same picture as another? Turn the shape by each and compare.",
 )
-def check_angle_ceiling(answer: Callable[..., Any], seed: int) -> None:
+def check_angle_ceiling(answer: Answer, seed: int) -> None:
     """Check ``angle_ceiling(fold)``: the best share of angles that pixels allow to name.
 
     ``fold`` is the number of turns, up to a full one, after which a shape looks as before: 3 for a

@@ -5,12 +5,11 @@ Axes: N problems, B problems of a batch, C 8 candidates, D width, S slots, A att
 
 import random
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from reasonlib.grading.checks import exercise, expect, expect_equal
+from reasonlib.grading.checks import Answer, exercise, expect, expect_equal
 from reasonlib.visual_iq.data.example import (
     ATTRIBUTES,
     COLOURS,
@@ -29,7 +28,7 @@ Rows = tuple[tuple[int, int, int], tuple[int, int, int]]
     points=3,
     hint="Try each rule on both full rows: a rule counts only if it explains the first and the second.",
 )
-def check_row_rules(answer: Callable[..., Any], seed: int) -> None:
+def check_row_rules(answer: Answer, seed: int) -> None:
     """Check ``row_rules(rows)``: which rules explain both full rows of one attribute.
 
     ``rows`` is two tuples of three levels, such as ``((1, 2, 3), (4, 5, 6))``. The answer is a set of
@@ -108,7 +107,7 @@ def _drawn_rows(draw: random.Random) -> tuple[Rows, set[str], str]:
     points=3,
     hint="Draw one wrong level for each attribute; two levels of three attributes make eight combinations.",
 )
-def check_answer_set(answer: Callable[..., Any], seed: int) -> None:
+def check_answer_set(answer: Answer, seed: int) -> None:
     """Check ``answer_set(right, levels, seed)``: eight candidates, and which of them is right.
 
     ``right`` holds the levels of the right answer, from 0: its type, size and colour. ``levels`` is how many

@@ -3,13 +3,12 @@
 Axes: N problems, B problems of a batch, C 8 candidates, D width, S slots, A attributes.
 """
 
-from collections.abc import Callable
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import torch
 
-from reasonlib.grading.checks import exercise, expect, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close
 from reasonlib.visual_iq.data.encoding import STREAMS, TokenSet
 from reasonlib.visual_iq.data.example import (
     LEVELS,
@@ -28,7 +27,7 @@ __all__ = ["check_contrast", "check_twin", "check_without_contrast"]
     points=2,
     hint="Sum over the candidates, pass the sum through h, and take it from each candidate.",
 )
-def check_contrast(answer: Callable[..., Any], seed: int) -> None:
+def check_contrast(answer: Answer, seed: int) -> None:
     """Check ``contrast(features, h)``: each candidate less h of their sum; features are (B, C, D)."""
     draw = torch.Generator().manual_seed(5 + 100 * seed)
     features = torch.randn(2, 8, 6, generator=draw)
@@ -61,7 +60,7 @@ def check_contrast(answer: Callable[..., Any], seed: int) -> None:
     points=2,
     hint="Copy the model with copy.deepcopy, and put in the place of its contrast what changes nothing.",
 )
-def check_without_contrast(answer: Callable[..., Any], seed: int) -> None:
+def check_without_contrast(answer: Answer, seed: int) -> None:
     """Check ``without_contrast(model)``: a copy of a reasoner that scores each candidate by itself.
 
     Everything but the contrast module is to stay: the copy passes a candidate's features to the output as
@@ -107,7 +106,7 @@ def check_without_contrast(answer: Callable[..., Any], seed: int) -> None:
     points=2,
     hint="A sum has no order. What happens to each of the five sums if two shapes exchange their sizes?",
 )
-def check_twin(answer: Callable[..., Any], seed: int) -> None:
+def check_twin(answer: Answer, seed: int) -> None:
     """Check ``twin(panel)``: another panel that a reasoner without its entity encoder takes for the same.
 
     ``panel`` is a table (9, 4) of one panel of 3x3Grid: type, size, colour and angle of each slot, zeros for

@@ -4,12 +4,10 @@ Axes: N problems, B problems of a batch, C 8 candidates, D width, S slots, A att
 """
 
 import itertools
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from reasonlib.grading.checks import exercise, expect, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close
 from reasonlib.visual_iq.data.example import (
     ATTRIBUTES,
     COLOURS,
@@ -32,7 +30,7 @@ SOLVED = 0.9  # and of RAVEN's that it must
     points=3,
     hint="A wrong candidate of RAVEN changes one thing of the right one. Which is most like the others?",
 )
-def check_vote(answer: Callable[..., Any], seed: int) -> None:
+def check_vote(answer: Answer, seed: int) -> None:
     """Check ``vote(candidates)``: choose 0 to 7 from the eight candidates' attributes alone.
 
     ``candidates`` is an array (8, S, A) of levels: type, size, colour and angle of what each slot holds.
@@ -72,7 +70,7 @@ def check_vote(answer: Callable[..., Any], seed: int) -> None:
     points=3,
     hint="The right candidate wins if each weight has the sign that it needs. Which need both signs?",
 )
-def check_preferred_share(answer: Callable[..., Any], seed: int) -> None:
+def check_preferred_share(answer: Answer, seed: int) -> None:
     """Check ``preferred_share(candidates, right)``: how often a random preference is right.
 
     ``candidates`` (8, 3) are levels of type, size and colour, ``right`` is the number of the right one. A
@@ -147,7 +145,7 @@ def _drawn_candidates(kind: str, draw: np.random.Generator) -> tuple[np.ndarray,
     points=2,
     hint="Take one layout at a time. Which order of its questions leaves none at its own problem?",
 )
-def check_other_questions(answer: Callable[..., Any], seed: int) -> None:
+def check_other_questions(answer: Answer, seed: int) -> None:
     """Check ``other_questions(entities, configuration)``: candidates as they were, questions of others.
 
     ``entities`` (N, 16, 9, 4) holds the eight panels of the question and the eight candidates of N problems,
@@ -190,7 +188,7 @@ def check_other_questions(answer: Callable[..., Any], seed: int) -> None:
     points=5,
     hint="Draw three different levels, lay them out as a Latin square, then choose the other candidates.",
 )
-def check_border(answer: Callable[..., Any], seed: int) -> None:
+def check_border(answer: Answer, seed: int) -> None:
     """Check ``border(problems, seed)``: a fifth attribute, the thickness of a panel's border.
 
     Returns levels 0 to 3 as an array (N, 16), for context and candidates. The rule is *distribute three*:

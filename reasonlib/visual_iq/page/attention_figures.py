@@ -132,14 +132,7 @@ def shares(weights: ArrayLike, candidate: int) -> tuple[Float[ndarray, "8"], Flo
     return matrix, others, float(row.sum() - matrix.sum() - others.sum())
 
 
-def attention(
-    problems: Problems,
-    index: int,
-    weights: ArrayLike,
-    *,
-    candidate: int | None = None,
-    caption: str | None = None,
-) -> Picture:
+def attention(problems: Problems, index: int, weights: ArrayLike, *, candidate: int | None = None) -> Picture:
     """Draw which panels a model read to judge a candidate.
 
     Parameters
@@ -151,8 +144,6 @@ def attention(
         of `reasoner.ReasonerOutput`; they are averaged over all axes but the last two.
     candidate
         0 to 7; by default the right one.
-    caption
-        Printed under it.
 
     Raises
     ------
@@ -183,4 +174,4 @@ def attention(
         + _choices(configuration, panels[CONTEXT:], tags, kinds)
         + "</div>"
     )
-    return picture(inner, alt=description, caption=caption or description)
+    return picture(inner, alt=description, caption=description)

@@ -74,7 +74,6 @@ def tagged(
     tags: Mapping[str, Sequence[Sequence[str]]],
     *,
     right: Sequence[Sequence[str]] | None = None,
-    caption: str | None = None,
 ) -> plotting.Picture:
     """Show words with the type that each of some taggers gave them; wrong types are underlined.
 
@@ -109,11 +108,9 @@ def tagged(
     heads = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in tags)
     heads += '<th scope="col">is</th>' if right is not None else ""
     alt = "Words and their types: " + "; ".join(alt_parts)
-    under = f"<figcaption>{html.escape(caption)}</figcaption>" if caption else ""
     return plotting.Picture(
         f'<style>{CSS}</style><figure class="rr rr-figure rr-tagged" tabindex="0" '
         f'aria-label="{html.escape(alt)}"><table><thead><tr><th scope="col">word</th>{heads}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table>"
-        f"{under}</figure>",
+        f"<tbody>{''.join(rows)}</tbody></table></figure>",
         alt=alt,
     )

@@ -127,12 +127,7 @@ def hops(
 
 
 def ranking(
-    shares: Float[ndarray, "C"],
-    candidates: Sequence[str],
-    *,
-    gold: str | None = None,
-    most: int = 5,
-    caption: str | None = None,
+    shares: Float[ndarray, "C"], candidates: Sequence[str], *, gold: str | None = None, most: int = 5
 ) -> plotting.Picture:
     """List the likeliest candidates, each with a bar as long as its share.
 
@@ -160,9 +155,8 @@ def ranking(
         )
         alt_parts.append(f"{text} ({share:.3f}){mark}")
     alt = "Candidates by probability: " + "; ".join(alt_parts)
-    under = f"<figcaption>{html.escape(caption)}</figcaption>" if caption else ""
     body = (
         f'<style>{CSS}</style><figure class="rr rr-figure" aria-label="{html.escape(alt)}">'
-        f'<ol class="rr-ranks">{"".join(lines)}</ol>{under}</figure>'
+        f'<ol class="rr-ranks">{"".join(lines)}</ol></figure>'
     )
     return plotting.Picture(body, alt=alt)

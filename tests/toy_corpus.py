@@ -12,11 +12,7 @@ from pathlib import Path
 import pytest
 
 import reasonlib
-from reasonlib.data import (
-    Corpus,
-    DataError,
-    fetch,
-)
+from reasonlib.data import Corpus, DataError, fetch
 
 ROOT = Path(reasonlib.__file__).parents[1]
 FOLDER = "toy_v1"

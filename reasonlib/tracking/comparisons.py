@@ -12,15 +12,7 @@ from reasonlib.tracking.published import Claim, Order, Side
 from reasonlib.tracking.record import KINDS, SCALES
 from reasonlib.tracking.records import Group
 from reasonlib.tracking.samples import MIN_RUNS, Sample
-from reasonlib.tracking.significance import (
-    TIE,
-    Comparison,
-    bar,
-    difference,
-    level,
-    nearness,
-    no_loss,
-)
+from reasonlib.tracking.significance import TIE, Comparison, bar, difference, level, nearness, no_loss
 from reasonlib.tracking.verdict import Verdict
 
 if TYPE_CHECKING:

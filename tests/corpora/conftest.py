@@ -5,9 +5,7 @@ import threading
 import pytest
 from toy_corpus import ARCHIVE, Server, corpus_of
 
-from reasonlib.data import (
-    fetch,
-)
+from reasonlib.data import fetch
 
 
 @pytest.fixture

@@ -6,10 +6,7 @@ import tarfile
 import pytest
 from toy_corpus import FILES, FOLDER, corpus_of, id_of, link, refused, tar_of, tree, zip_of
 
-from reasonlib.data import (
-    fetch,
-    locate,
-)
+from reasonlib.data import fetch, locate
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,7 @@ import pytest
 import requests
 from toy_corpus import ARCHIVE, FILES, FOLDER, ROOT, Handler, corpus_of, id_of, refused, tar_of, tree, zip_of
 
-from reasonlib.data import (
-    DataError,
-    download,
-    fetch,
-    locate,
-    verify,
-)
+from reasonlib.data import DataError, download, fetch, locate, verify
 from reasonlib.data import cache as cache_module
 from reasonlib.data.places import cache_folder
 

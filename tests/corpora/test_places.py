@@ -8,16 +8,7 @@ import re
 import pytest
 from toy_corpus import ARCHIVE, FILES, FOLDER, corpus_of, refused, tar_of, tree
 
-from reasonlib.data import (
-    DataError,
-    Source,
-    checks,
-    fetch,
-    locate,
-    source_of,
-    verify,
-    version,
-)
+from reasonlib.data import DataError, Source, checks, fetch, locate, source_of, verify, version
 
 
 def test_absent_everywhere(cache):

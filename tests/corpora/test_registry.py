@@ -7,14 +7,7 @@ import pytest
 from toy_corpus import zip_of
 
 import reasonlib
-from reasonlib.data import (
-    Corpus,
-    DataError,
-    corpora,
-    find,
-    locate,
-    verify,
-)
+from reasonlib.data import Corpus, DataError, corpora, find, locate, verify
 from reasonlib.errors import UserError
 
 TOPIC = """

@@ -23,11 +23,7 @@ from reasonlib.head_diversity.models.hooks import (
     record_projections,
     switch_off,
 )
-from reasonlib.head_diversity.models.language_model import (
-    LanguageModel,
-    LanguageModelConfig,
-    prediction_loss,
-)
+from reasonlib.head_diversity.models.language_model import LanguageModel, LanguageModelConfig, prediction_loss
 from reasonlib.head_diversity.models.regularisers import (
     Penalties,
     disagreement,

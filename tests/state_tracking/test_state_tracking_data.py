@@ -8,13 +8,7 @@ from reasonlib.errors import DataError
 from reasonlib.state_tracking.data import corpus
 from reasonlib.state_tracking.data.cleaning import clean_state, clean_value
 from reasonlib.state_tracking.data.datasets import load
-from reasonlib.state_tracking.data.encoding import (
-    Candidates,
-    TurnTokens,
-    batches,
-    candidates_of,
-    encode,
-)
+from reasonlib.state_tracking.data.encoding import Candidates, TurnTokens, batches, candidates_of, encode
 from reasonlib.state_tracking.data.example import Dialogue, Origin, Turn
 from reasonlib.state_tracking.data.ontology import DONTCARE, PAIRS, SLOTS, slot_of
 from reasonlib.state_tracking.data.simulator import SimulatorConfig, simulate

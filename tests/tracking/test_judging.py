@@ -11,14 +11,7 @@ from scipy import stats
 
 from reasonlib.tracking.judging import VERDICTS, doubt, holm, judge, p_value
 from reasonlib.tracking.samples import Error, Sample
-from reasonlib.tracking.significance import (
-    Comparison,
-    bar,
-    difference,
-    level,
-    nearness,
-    no_loss,
-)
+from reasonlib.tracking.significance import Comparison, bar, difference, level, nearness, no_loss
 
 DECIDED = {"reproduced", "contradicted", "exceeded"}
 MIRROR = {"reproduced": "contradicted", "contradicted": "reproduced", "inconclusive": "inconclusive"}

@@ -5,11 +5,7 @@ import itertools
 import torch
 from torch import nn
 
-from reasonlib.training import (
-    TrainingConfig,
-    fit,
-    seeded,
-)
+from reasonlib.training import TrainingConfig, fit, seeded
 
 
 def squares(model, batch):

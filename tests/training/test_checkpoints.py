@@ -8,11 +8,7 @@ from safetensors import safe_open
 from torch import nn
 
 from reasonlib.errors import UserError
-from reasonlib.training import (
-    load_weights,
-    save_weights,
-    weights_metadata,
-)
+from reasonlib.training import load_weights, save_weights, weights_metadata
 
 
 class Tied(nn.Module):

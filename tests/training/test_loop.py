@@ -10,15 +10,7 @@ from torch import nn
 from training.small import Rates, data, make, same, scripted, squares, train
 
 from reasonlib import training
-from reasonlib.training import (
-    OPTIMISERS,
-    History,
-    TrainingConfig,
-    fit,
-    make_optimiser,
-    run,
-    seeded,
-)
+from reasonlib.training import OPTIMISERS, History, TrainingConfig, fit, make_optimiser, run, seeded
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,7 @@ import torch
 from training.small import Rates, make, scripted, train
 
 from reasonlib.errors import UserError
-from reasonlib.training import (
-    device,
-    parameter_count,
-    seeded,
-)
+from reasonlib.training import device, parameter_count, seeded
 
 
 def test_devices():

@@ -7,10 +7,7 @@ import torch
 from torch import nn
 from training.small import Rates, data, same, scripted, squares, train
 
-from reasonlib.training import (
-    TrainingConfig,
-    learning_rate,
-)
+from reasonlib.training import TrainingConfig, learning_rate
 
 
 def torch_rates(scheduler, steps):

@@ -4,14 +4,8 @@ import random
 
 import pytest
 import torch
-from transformers import (
-    BertConfig as TheirConfig,
-)
-from transformers import (
-    BertForPreTraining,
-    DataCollatorForLanguageModeling,
-    PreTrainedTokenizerFast,
-)
+from transformers import BertConfig as TheirConfig
+from transformers import BertForPreTraining, DataCollatorForLanguageModeling, PreTrainedTokenizerFast
 
 from reasonlib.errors import UserError
 from reasonlib.transformer.data.masking import IGNORED, mask_tokens, next_sentence_pairs

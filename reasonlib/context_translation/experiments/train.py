@@ -14,13 +14,7 @@ import torch
 
 from reasonlib import training
 from reasonlib.context_translation.data.datasets import Splits
-from reasonlib.context_translation.data.encoding import (
-    Batch,
-    EncodedSentence,
-    Tokens,
-    batches,
-    encode,
-)
+from reasonlib.context_translation.data.encoding import Batch, EncodedSentence, Tokens, batches, encode
 from reasonlib.context_translation.models.decoding import translate
 from reasonlib.context_translation.models.parts import SystemConfig
 from reasonlib.context_translation.models.translator import Translator, translation_loss

@@ -16,13 +16,7 @@ from dataclasses import replace
 from reasonlib.errors import UserError
 from reasonlib.goal_dialogue.data.example import Dialogue, Event, Fact, Note, Split, Turn
 from reasonlib.goal_dialogue.experiments.memory_networks import build_network
-from reasonlib.goal_dialogue.experiments.tasks import (
-    BOTH,
-    TaskResult,
-    TaskRun,
-    data_version,
-    run_tasks,
-)
+from reasonlib.goal_dialogue.experiments.tasks import BOTH, TaskResult, TaskRun, data_version, run_tasks
 from reasonlib.tracking.experiment import Experiment, Measured, Trial
 from reasonlib.training.settings import construct
 

@@ -27,11 +27,7 @@ from zlib import crc32
 
 import numpy as np
 import torch
-from gensim.models.doc2vec import (  # type: ignore[import-untyped]
-    Doc2Vec,
-    TaggedDocument,
-    train_document_dbow,
-)
+from gensim.models.doc2vec import Doc2Vec, TaggedDocument, train_document_dbow  # type: ignore[import-untyped]
 from jaxtyping import Bool, Float
 from numpy import ndarray
 from torch import Tensor, nn

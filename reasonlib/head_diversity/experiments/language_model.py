@@ -12,12 +12,7 @@ from reasonlib.head_diversity.data.corpus import CORPORA
 from reasonlib.head_diversity.data.datasets import load_text
 from reasonlib.head_diversity.data.text import vocabulary_of, windows
 from reasonlib.head_diversity.experiments.measures import head_metrics, mean_metrics, similarity_details
-from reasonlib.head_diversity.experiments.train import (
-    Recipe,
-    text_heads,
-    text_loss,
-    train_language_model,
-)
+from reasonlib.head_diversity.experiments.train import Recipe, text_heads, text_loss, train_language_model
 from reasonlib.head_diversity.models.language_model import LanguageModel, LanguageModelConfig
 from reasonlib.tracking.experiment import Measured, Trial
 from reasonlib.tracking.trials import measured

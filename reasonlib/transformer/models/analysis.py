@@ -15,12 +15,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from reasonlib.nn import (
-    Encoder,
-    PostNorm,
-    PreNorm,
-    TransformerConfig,
-)
+from reasonlib.nn import Encoder, PostNorm, PreNorm, TransformerConfig
 from reasonlib.training import seeded
 
 __all__ = ["Saturation", "gradient_norms", "influence", "permutation_gap", "saturation", "slope"]

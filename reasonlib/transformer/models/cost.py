@@ -10,9 +10,7 @@ from typing import NamedTuple
 
 import torch
 
-from reasonlib.nn import (
-    scaled_dot_product_attention,
-)
+from reasonlib.nn import scaled_dot_product_attention
 
 __all__ = ["Cost", "attention_memory", "attention_seconds", "cost", "exponent", "layer_flops"]
 

@@ -10,20 +10,8 @@ from jaxtyping import Int
 from numpy import ndarray
 
 from reasonlib.errors import DataError
-from reasonlib.visual_iq.data.corpus_format import (
-    ATTRIBUTE_NAMES,
-    GOVERNED_NAMES,
-    RULE_NAMES,
-)
-from reasonlib.visual_iq.data.example import (
-    ATTRIBUTES,
-    CONFIGURATIONS,
-    GROUPS,
-    KEYS,
-    LEVELS,
-    PANELS,
-    SLOTS,
-)
+from reasonlib.visual_iq.data.corpus_format import ATTRIBUTE_NAMES, GOVERNED_NAMES, RULE_NAMES
+from reasonlib.visual_iq.data.example import ATTRIBUTES, CONFIGURATIONS, GROUPS, KEYS, LEVELS, PANELS, SLOTS
 
 __all__ = ["read_annotations"]
 

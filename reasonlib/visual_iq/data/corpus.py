@@ -34,20 +34,9 @@ from numpy import ndarray
 from reasonlib.data.archives import what_is_wrong
 from reasonlib.errors import DataError, UserError
 from reasonlib.visual_iq.data.annotations import read_annotations
-from reasonlib.visual_iq.data.corpus_format import (
-    FOLDERS,
-    STEM_PATTERN,
-    file_splits,
-)
+from reasonlib.visual_iq.data.corpus_format import FOLDERS, STEM_PATTERN, file_splits
 from reasonlib.visual_iq.data.corpus_writer import write
-from reasonlib.visual_iq.data.example import (
-    CANVAS,
-    CONFIGURATIONS,
-    CONTEXT,
-    KEYS,
-    PANELS,
-    Problems,
-)
+from reasonlib.visual_iq.data.example import CANVAS, CONFIGURATIONS, CONTEXT, KEYS, PANELS, Problems
 from reasonlib.visual_iq.data.structure import parse_structure, structure_of
 
 __all__ = ["FOLDERS", "Images", "dumps", "read", "read_images", "released", "write"]

@@ -29,9 +29,7 @@ from numpy.random import Generator
 
 from reasonlib.visual_iq.data.bisection_tree import i_raven
 from reasonlib.visual_iq.data.candidate_tree import raven, raven_fair
-from reasonlib.visual_iq.data.components import (
-    EntityLists,
-)
+from reasonlib.visual_iq.data.components import EntityLists
 
 __all__ = ["DISTRACTORS"]
 

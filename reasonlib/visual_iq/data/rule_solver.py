@@ -17,14 +17,7 @@ from numpy import ndarray
 
 from reasonlib.visual_iq.data import grammar
 from reasonlib.visual_iq.data.attribute_inference import AttributeInference
-from reasonlib.visual_iq.data.example import (
-    CONFIGURATIONS,
-    CONTEXT,
-    GROUPS,
-    PANELS,
-    Component,
-    Problems,
-)
+from reasonlib.visual_iq.data.example import CONFIGURATIONS, CONTEXT, GROUPS, PANELS, Component, Problems
 from reasonlib.visual_iq.data.row_rules import LEVEL_RULES, SLOT_RULES, matches_named
 
 __all__ = [

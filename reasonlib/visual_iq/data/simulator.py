@@ -25,12 +25,7 @@ from numpy.random import Generator, SeedSequence
 
 from reasonlib.visual_iq.data import distractors as answering
 from reasonlib.visual_iq.data import example, grammar, rule_solver
-from reasonlib.visual_iq.data.components import (
-    UNIFORM,
-    EntityLists,
-    stable_argsort,
-    to_slots,
-)
+from reasonlib.visual_iq.data.components import UNIFORM, EntityLists, stable_argsort, to_slots
 from reasonlib.visual_iq.data.example import (
     ATTRIBUTES,
     CONFIGURATIONS,

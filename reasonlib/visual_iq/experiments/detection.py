@@ -22,9 +22,7 @@ from reasonlib.training import RunOptions
 from reasonlib.training.settings import construct
 from reasonlib.visual_iq.data import datasets, render
 from reasonlib.visual_iq.data.detection_targets import DetectionTargets, detection_targets
-from reasonlib.visual_iq.data.example import (
-    CONFIGURATIONS,
-)
+from reasonlib.visual_iq.data.example import CONFIGURATIONS
 from reasonlib.visual_iq.data.panels import held_out_panels, random_panels
 from reasonlib.visual_iq.experiments.detection_metrics import measure
 from reasonlib.visual_iq.models.detector.detector import Detector, DetectorConfig

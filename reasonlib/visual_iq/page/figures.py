@@ -29,14 +29,7 @@ from reasonlib.visual_iq.data.example import (
     Problems,
     configuration_index,
 )
-from reasonlib.visual_iq.page.svg import (
-    Box,
-    bounds,
-    describe,
-    panel_svg,
-    rules_in_words,
-    slot_bounds,
-)
+from reasonlib.visual_iq.page.svg import Box, bounds, describe, panel_svg, rules_in_words, slot_bounds
 
 __all__ = ["boxed", "card", "configurations", "example", "panel", "picture", "puzzle"]
 

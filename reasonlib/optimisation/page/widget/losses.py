@@ -7,11 +7,7 @@ import torch
 from reasonlib.display.plotting import COLOURS, DASHES, Picture, figure, show, theme
 from reasonlib.optimisation.models.losses import REGRESSION, focal, hinge, log_loss
 from reasonlib.optimisation.page.live.lines import fit_line, mean_loss
-from reasonlib.optimisation.page.live.tracks import (
-    OUTLIER,
-    POINTS,
-    SPOILT,
-)
+from reasonlib.optimisation.page.live.tracks import OUTLIER, POINTS, SPOILT
 from reasonlib.optimisation.page.widget import controls
 
 __all__ = ["Losses"]

@@ -8,15 +8,7 @@ import torch
 from reasonlib.optimisation.models.optimisers import OPTIMISERS
 from reasonlib.optimisation.models.surfaces import Surface
 from reasonlib.optimisation.page.live import stills
-from reasonlib.optimisation.page.live.tracks import (
-    LAND,
-    TRACKS,
-    Bump,
-    Track,
-    drawn,
-    run,
-    surface_of,
-)
+from reasonlib.optimisation.page.live.tracks import LAND, TRACKS, Bump, Track, drawn, run, surface_of
 from reasonlib.optimisation.page.widget import controls
 
 __all__ = ["Race"]

@@ -8,10 +8,7 @@ import random
 import torch
 
 from reasonlib.grading.checks import Answer, exercise, expect, expect_close, expect_equal
-from reasonlib.visual_iq.data.example import (
-    ANGLES,
-    FOLDS,
-)
+from reasonlib.visual_iq.data.example import ANGLES, FOLDS
 from reasonlib.visual_iq.models.detector.boxes import iou
 
 __all__ = ["check_angle_ceiling", "check_keep_best", "check_overlap"]

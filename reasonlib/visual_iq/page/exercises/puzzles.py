@@ -10,12 +10,7 @@ from typing import Any
 import numpy as np
 
 from reasonlib.grading.checks import Answer, exercise, expect, expect_equal
-from reasonlib.visual_iq.data.example import (
-    ATTRIBUTES,
-    COLOURS,
-    SIZES,
-    TYPES,
-)
+from reasonlib.visual_iq.data.example import ATTRIBUTES, COLOURS, SIZES, TYPES
 
 __all__ = ["check_answer_set", "check_row_rules"]
 

@@ -10,9 +10,7 @@ import torch
 
 from reasonlib.grading.checks import Answer, exercise, expect, expect_close
 from reasonlib.visual_iq.data.encoding import STREAMS, TokenSet
-from reasonlib.visual_iq.data.example import (
-    LEVELS,
-)
+from reasonlib.visual_iq.data.example import LEVELS
 from reasonlib.visual_iq.data.simulator import simulate
 from reasonlib.visual_iq.models.contrast import Contrast
 from reasonlib.visual_iq.models.reasoner import Reasoner, ReasonerConfig

@@ -8,14 +8,7 @@ import itertools
 import numpy as np
 
 from reasonlib.grading.checks import Answer, exercise, expect, expect_close
-from reasonlib.visual_iq.data.example import (
-    ATTRIBUTES,
-    COLOURS,
-    CONFIGURATIONS,
-    CONTEXT,
-    SIZES,
-    TYPES,
-)
+from reasonlib.visual_iq.data.example import ATTRIBUTES, COLOURS, CONFIGURATIONS, CONTEXT, SIZES, TYPES
 from reasonlib.visual_iq.page.exercises.problems import some_problems
 
 __all__ = ["check_border", "check_other_questions", "check_preferred_share", "check_vote"]

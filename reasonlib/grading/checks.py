@@ -6,7 +6,8 @@ function that tries what a student wrote and complains through `expect`, `expect
 second parameter draws its cases from it, a seed: a notebook uses seed 0 and `reasonlib grade` another one, so
 that an answer written for the cases of the notebook alone earns nothing.
 
->>> @exercise(title="Double a number", minutes=1, points=1, hint="Multiply by two.")
+>>> @exercise(title="Double a number", minutes=1, points=1)
+... @hint("Multiply by two.")
 ... def check_double(double):
 ...     expect_equal(double(3), 6, "3 doubled is 6", wrong={"you squared it: multiply by 2 instead": 9})
 >>> check_double(lambda x: 2 * x)
@@ -44,6 +45,7 @@ __all__ = [
     "expect_close",
     "expect_equal",
     "grade",
+    "hint",
     "require",
     "source",
     "stub",
@@ -259,20 +261,20 @@ class Report:
         return _table(("Exercise", "Points", "Remark"), rows, f"{self.points} of {_points(self.possible)}.")
 
 
-def exercise(
-    *, title: str, minutes: int, points: int, hint: str
-) -> Callable[[Callable[..., None]], Exercise]:
+def exercise(*, title: str, minutes: int, points: int) -> Callable[[Callable[..., None]], Exercise]:
     """Turn a function named ``check_<name>`` into the check of what the student calls ``<name>``.
+
+    The function has a `hint`.
 
     Parameters
     ----------
-    title, minutes, points, hint
+    title, minutes, points
         As in `Exercise`.
 
     Raises
     ------
     ValueError
-        For a function of another name, or for time and points below one.
+        For a function of another name or without a hint, and for time and points below one.
     """
     if minutes < 1 or points < 1:
         raise ValueError(f"minutes and points must be at least 1, got {minutes} and {points}")
@@ -280,16 +282,28 @@ def exercise(
     def wrap(body: Callable[..., None]) -> Exercise:
         if not body.__name__.startswith("check_"):
             raise ValueError(f"an exercise must be named check_<what it checks>, got {body.__name__!r}")
+        if not (text := vars(body).get("hint")):
+            raise ValueError(f"an exercise must say where to begin: put @hint(...) above {body.__name__}")
         return Exercise(
             name=body.__name__.removeprefix("check_"),
             title=title,
             minutes=minutes,
             points=points,
-            hint=hint,
+            hint=text,
             body=body,
         )
 
     return wrap
+
+
+def hint(text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a check the `hint` of its `Exercise`; stands below `exercise`."""
+
+    def attach(body: Callable[..., None]) -> Callable[..., None]:
+        vars(body)["hint"] = text
+        return body
+
+    return attach
 
 
 def exercises(topic: str) -> Exercises:

@@ -16,9 +16,8 @@ SCORES = np.array([1.0, 2.0, 3.0])
 RIGHT = np.exp(SCORES) / np.exp(SCORES).sum()
 
 
-@checks.exercise(
-    title="Attend", minutes=5, points=2, hint="Raise e to every score, then divide by `their sum`."
-)
+@checks.exercise(title="Attend", minutes=5, points=2)
+@checks.hint("Raise e to every score, then divide by `their sum`.")
 def check_attend(attend):
     """Softmax of three scores."""
     checks.expect_close(
@@ -30,14 +29,16 @@ def check_attend(attend):
     )
 
 
-@checks.exercise(title="Name the capital", minutes=1, points=1, hint="It is a string.")
+@checks.exercise(title="Name the capital", minutes=1, points=1)
+@checks.hint("It is a string.")
 def check_capital(capital):
     checks.expect_equal(
         capital, "Paris", "not the capital of France", wrong={"a big city, but not the capital": "Lyon"}
     )
 
 
-@checks.exercise(title="A module", minutes=1, points=1, hint="Subclass `torch.nn.Module`.")
+@checks.exercise(title="A module", minutes=1, points=1)
+@checks.hint("Subclass `torch.nn.Module`.")
 def check_module(module):
     made = module()
     checks.expect(isinstance(made, torch.nn.Module), "make it a torch.nn.Module")
@@ -212,7 +213,8 @@ def test_equal_values_of_another_type_are_equal():
 
 
 def test_only_the_stub_s_own_raise_is_not_started():
-    @checks.exercise(title="Call it", minutes=1, points=1, hint="Begin.")
+    @checks.exercise(title="Call it", minutes=1, points=1)
+    @checks.hint("Begin.")
     def check_call(call):
         call(1)
 
@@ -295,11 +297,18 @@ def test_a_topic_without_exercises_is_a_users_mistake():
 
 def test_an_exercise_that_is_set_up_wrongly_is_refused():
     with pytest.raises(ValueError, match="minutes and points must be at least 1, got 0 and 1"):
-        checks.exercise(title="a", minutes=0, points=1, hint="b")
+        checks.exercise(title="a", minutes=0, points=1)
     with pytest.raises(ValueError, match="must be named check_<what it checks>, got 'attend'"):
 
-        @checks.exercise(title="a", minutes=1, points=1, hint="b")
+        @checks.exercise(title="a", minutes=1, points=1)
+        @checks.hint("b")
         def attend(answer):
+            pass
+
+    with pytest.raises(ValueError, match=r"put @hint\(\.\.\.\) above check_attend"):
+
+        @checks.exercise(title="a", minutes=1, points=1)
+        def check_attend(answer):
             pass
 
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from reasonlib.context_translation.models.pretrained import from_pretrained
 from reasonlib.context_translation.page.reading import CONTEXTS, knows, translate_all
-from reasonlib.grading.checks import Answer, exercise, expect, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, hint
 from reasonlib.parallel import simulate
 from reasonlib.parallel.metrics import bleu
 
@@ -22,12 +22,8 @@ def ceiling(pairs: Sequence[tuple[str, str]]) -> float:
     return sum(max(counts.values()) for counts in targets.values()) / len(pairs)
 
 
-@exercise(
-    title="The ceiling without context",
-    minutes=10,
-    points=2,
-    hint="Count the targets of every source sentence; the best answer is the most frequent one.",
-)
+@exercise(title="The ceiling without context", minutes=10, points=2)
+@hint("Count the targets of every source sentence; the best answer is the most frequent one.")
 def check_ceiling(answer: Answer, seed: int) -> None:
     """Check ``ceiling(pairs)``: the highest accuracy that a system without context can have.
 
@@ -55,12 +51,8 @@ def check_ceiling(answer: Answer, seed: int) -> None:
     expect_close(answer(even), 0.25, "of four equally frequent targets one can be right")
 
 
-@exercise(
-    title="Is the right pronoun more probable?",
-    minutes=10,
-    points=2,
-    hint="The log-probability of a sentence is the sum of the log-probabilities of its words.",
-)
+@exercise(title="Is the right pronoun more probable?", minutes=10, points=2)
+@hint("The log-probability of a sentence is the sum of the log-probabilities of its words.")
 def check_contrastive(answer: Answer, seed: int) -> None:
     """Check ``contrastive(right, wrong)``: the share of items whose right translation is likelier.
 
@@ -104,12 +96,8 @@ def kept_neighbours(translations: Sequence[str], references: Sequence[str]) -> f
     return kept / max(total, 1)
 
 
-@exercise(
-    title="Make BLEU prefer the wrong meaning",
-    minutes=20,
-    points=3,
-    hint="Which order of the words leaves no bigram right? Which sentences have the most n-grams?",
-)
+@exercise(title="Make BLEU prefer the wrong meaning", minutes=20, points=3)
+@hint("Which order of the words leaves no bigram right? Which sentences have the most n-grams?")
 def check_lower_bleu(answer: Answer, seed: int) -> None:
     """Check ``lower_bleu(references, contrasts)``: translations that are better than their BLEU.
 
@@ -159,12 +147,8 @@ def check_lower_bleu(answer: Answer, seed: int) -> None:
     )
 
 
-@exercise(
-    title="A document that fools a context model",
-    minutes=20,
-    points=3,
-    hint="Add an earlier sentence that mentions a different noun from the one in the nearest sentence.",
-)
+@exercise(title="A document that fools a context model", minutes=20, points=3)
+@hint("Add an earlier sentence that mentions a different noun from the one in the nearest sentence.")
 def check_fooling_document(answer: Answer) -> None:
     """Check ``fooling_document()``: two contexts and a sentence that the bundled translator confuses.
 

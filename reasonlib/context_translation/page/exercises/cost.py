@@ -7,7 +7,7 @@ from statistics import linear_regression
 
 from reasonlib.context_translation.experiments.cost import exponent, growth_exponent
 from reasonlib.context_translation.page import pairs as encoders
-from reasonlib.grading.checks import Answer, exercise, expect_close, expect_equal
+from reasonlib.grading.checks import Answer, exercise, expect_close, expect_equal, hint
 
 __all__ = ["check_attention_pairs", "check_growth"]
 
@@ -23,12 +23,8 @@ def attention_pairs(system: str, source: int, context: int, count: int) -> int:
     raise ValueError(f"system must be no-context, concatenation or hce, got {system!r}")
 
 
-@exercise(
-    title="Count the cost of concatenation",
-    minutes=15,
-    points=2,
-    hint="Self-attention over T tokens compares T times T pairs; attention from T to S tokens T times S.",
-)
+@exercise(title="Count the cost of concatenation", minutes=15, points=2)
+@hint("Self-attention over T tokens compares T times T pairs; attention from T to S tokens T times S.")
 def check_attention_pairs(answer: Answer, seed: int) -> None:
     """Check ``attention_pairs(system, source, context, count)``: query-key pairs that are compared.
 
@@ -68,12 +64,8 @@ def check_attention_pairs(answer: Answer, seed: int) -> None:
         expect_equal(int(answer("no-context", source, context, count)), source**2, "the source alone")
 
 
-@exercise(
-    title="Measure how the cost grows",
-    minutes=20,
-    points=2,
-    hint="`statistics.linear_regression(x, y).slope` is the slope of a line; take logarithms for x and y.",
-)
+@exercise(title="Measure how the cost grows", minutes=20, points=2)
+@hint("`statistics.linear_regression(x, y).slope` is the slope of a line; take logarithms for x and y.")
 def check_growth(answer: Answer, seed: int) -> None:
     """Check ``growth(sizes, costs)``: the exponent e of cost = a + c size ** e.
 
@@ -109,7 +101,7 @@ def check_growth(answer: Answer, seed: int) -> None:
             ).slope,
         },
     )
-    for system, hint in {
+    for system, message in {
         "concatenation": "with a term in N and one in N squared the exponent is between 1 and 2",
         "hce": "almost all pairs of HCE are in proportion to N, so the exponent is close to 1",
     }.items():
@@ -119,5 +111,5 @@ def check_growth(answer: Answer, seed: int) -> None:
         expect_close(
             answer(list(sizes), list(compared)),
             growth_exponent(sizes, compared),
-            f"these are the pairs of {system}: {hint}; fit one line to all differences",
+            f"these are the pairs of {system}: {message}; fit one line to all differences",
         )

@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from reasonlib.grading.checks import Answer, exercise, expect, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, hint
 
 __all__ = ["check_gated_sum", "check_other_sentence", "check_sentence_vector"]
 
@@ -16,12 +16,8 @@ def gated_sum(source: Tensor, context: Tensor, weight: Tensor, bias: Tensor) -> 
     return gate * source + (1 - gate) * context
 
 
-@exercise(
-    title="Write HCE's gate",
-    minutes=15,
-    points=2,
-    hint="`torch.cat` puts the two tensors side by side; the gate is a sigmoid of a linear map of them.",
-)
+@exercise(title="Write HCE's gate", minutes=15, points=2)
+@hint("`torch.cat` puts the two tensors side by side; the gate is a sigmoid of a linear map of them.")
 def check_gated_sum(answer: Answer, seed: int) -> None:
     """Check ``gated_sum(source, context, weight, bias)``: source and context mixed by a gate.
 
@@ -59,12 +55,8 @@ def sentence_vector(states: Tensor, scores: Tensor, words: Tensor) -> Tensor:
     return (weights.unsqueeze(-1) * states).sum(-2)
 
 
-@exercise(
-    title="One vector for a sentence",
-    minutes=15,
-    points=2,
-    hint="Set the scores of padding to minus infinity before the softmax.",
-)
+@exercise(title="One vector for a sentence", minutes=15, points=2)
+@hint("Set the scores of padding to minus infinity before the softmax.")
 def check_sentence_vector(answer: Answer, seed: int) -> None:
     """Check ``sentence_vector(states, scores, words)``: the attentive weighted sum of equation 3.15.
 
@@ -90,12 +82,8 @@ def check_sentence_vector(answer: Answer, seed: int) -> None:
     )
 
 
-@exercise(
-    title="Find two sentences with the same vector",
-    minutes=20,
-    points=3,
-    hint="Change one word vector. What must you add to another one to keep the weighted sum as it was?",
-)
+@exercise(title="Find two sentences with the same vector", minutes=20, points=3)
+@hint("Change one word vector. What must you add to another one to keep the weighted sum as it was?")
 def check_other_sentence(answer: Answer, seed: int) -> None:
     """Check ``other_sentence(states, scores, query)``: what HCE cannot see and word attention can.
 
@@ -121,13 +109,13 @@ def check_other_sentence(answer: Answer, seed: int) -> None:
     expect(not torch.equal(changed, states), "you changed nothing: return other word vectors")
     moved = (weights @ (changed - states)).norm()
     same = moved < 1e-4 * (1 + (weights @ changed.abs()).norm())
-    for hint, sums in {
+    for message, sums in {
         "your changes cancel in the plain mean, but the sentence vector is a weighted sum: divide each "
         "change by the weight of its word": torch.ones(4),
         "the weights are the softmax of the scores, not the scores": scores,
     }.items():
         total = (sums @ (changed - states)).norm()
-        expect(same or total > 1e-4 * (1 + (sums.abs() @ changed.abs()).norm()), hint)
+        expect(same or total > 1e-4 * (1 + (sums.abs() @ changed.abs()).norm()), message)
     expect(
         same,
         f"the sentence vector moved by {moved:.2g}: the changes of the words, each times its weight, must "

@@ -6,7 +6,7 @@ Axes: B turns, D width.
 import random
 from collections.abc import Mapping
 
-from reasonlib.grading.checks import Answer, exercise, expect, expect_close, expect_equal
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, expect_equal, hint
 
 __all__ = [
     "CUISINE",
@@ -30,12 +30,8 @@ CUISINE, PLACE, NUMBER, PRICE, LOOK = (
 QUESTIONS = {"cuisine": CUISINE, "location": PLACE, "number": NUMBER, "price": PRICE}
 
 
-@exercise(
-    title="Ask for what is missing",
-    minutes=10,
-    points=1,
-    hint="The questions have a fixed order: cuisine, location, number of people, price.",
-)
+@exercise(title="Ask for what is missing", minutes=10, points=1)
+@hint("The questions have a fixed order: cuisine, location, number of people, price.")
 def check_next_question(answer: Answer, seed: int) -> None:
     """Check ``next_question(slots)``: what a system says once the user has given the slots in `slots`.
 
@@ -65,12 +61,8 @@ def check_next_question(answer: Answer, seed: int) -> None:
         expect(given == slots, "leave the dictionary as it was")
 
 
-@exercise(
-    title="Whole dialogues",
-    minutes=5,
-    points=1,
-    hint="A dialogue counts if every response in it is right: all(...) of a list.",
-)
+@exercise(title="Whole dialogues", minutes=5, points=1)
+@hint("A dialogue counts if every response in it is right: all(...) of a list.")
 def check_whole_dialogues(answer: Answer, seed: int) -> None:
     """Check ``whole_dialogues(right)``: the share of dialogues in which every response is right.
 
@@ -94,12 +86,8 @@ def check_whole_dialogues(answer: Answer, seed: int) -> None:
         expect_close(result, share, f"for {right} the share is {share:.3g}: {why}", what="the share")
 
 
-@exercise(
-    title="The most similar candidate",
-    minutes=15,
-    points=2,
-    hint="Divide the shared weight by the length of the candidate; the input's length is the same for all.",
-)
+@exercise(title="The most similar candidate", minutes=15, points=2)
+@hint("Divide the shared weight by the length of the candidate; the input's length is the same for all.")
 def check_most_alike(answer: Answer, seed: int) -> None:
     """Check ``most_alike(query, candidates, weight)``: the candidate with the largest weighted cosine.
 

@@ -8,17 +8,13 @@ from collections import Counter
 
 import torch
 
-from reasonlib.grading.checks import Answer, exercise, expect, expect_close, expect_equal
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, expect_equal, hint
 
 __all__ = ["check_gate", "check_match_feature", "check_tie"]
 
 
-@exercise(
-    title="Write the match feature",
-    minutes=15,
-    points=2,
-    hint="Split both at spaces; an entity counts for its type only where both texts contain it.",
-)
+@exercise(title="Write the match feature", minutes=15, points=2)
+@hint("Split both at spaces; an entity counts for its type only where both texts contain it.")
 def check_match_feature(answer: Answer, seed: int) -> None:
     """Check ``match_feature(dialogue, candidate, types)``: how often each type of entity matches.
 
@@ -65,12 +61,8 @@ def check_match_feature(answer: Answer, seed: int) -> None:
         expect_equal(result, dict(right), f"for {candidate!r} after {dialogue}: {why}")
 
 
-@exercise(
-    title="One gate",
-    minutes=10,
-    points=2,
-    hint="The gate is a sigmoid of the state alone; it weighs what was read against the state.",
-)
+@exercise(title="One gate", minutes=10, points=2)
+@hint("The gate is a sigmoid of the state alone; it weighs what was read against the state.")
 def check_gate(answer: Answer, seed: int) -> None:
     """Check ``gate(state, output, weight, bias)``: the next state of a gated hop (eq. 3.10 and 3.11).
 
@@ -108,12 +100,8 @@ def check_gate(answer: Answer, seed: int) -> None:
     )
 
 
-@exercise(
-    title="Mix two tables",
-    minutes=10,
-    points=2,
-    hint="Each new table keeps a share z of the old one, column by column, and takes the rest from another.",
-)
+@exercise(title="Mix two tables", minutes=10, points=2)
+@hint("Each new table keeps a share z of the old one, column by column, and takes the rest from another.")
 def check_tie(answer: Answer, seed: int) -> None:
     """Check ``tie(keys, values, fresh, z)``: the tables A and C of the next hop (eq. 3.12 and 3.13).
 

@@ -7,17 +7,13 @@ import random
 
 import torch
 
-from reasonlib.grading.checks import Answer, exercise, expect, expect_close, expect_equal
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, expect_equal, hint
 
 __all__ = ["check_bound", "check_describe", "check_template"]
 
 
-@exercise(
-    title="A response with gaps",
-    minutes=15,
-    points=2,
-    hint="A word is a name here if it was said before in the dialogue and is not in `common`.",
-)
+@exercise(title="A response with gaps", minutes=15, points=2)
+@hint("A word is a name here if it was said before in the dialogue and is not in `common`.")
 def check_template(answer: Answer, seed: int) -> None:
     """Check ``template(response, sentences, common)``: the response with a gap for every name it repeats.
 
@@ -58,12 +54,8 @@ def check_template(answer: Answer, seed: int) -> None:
         expect_equal((result[0], list(result[1])), right, f"for {response!r} after {sentences}: {why}")
 
 
-@exercise(
-    title="The bound for word vectors",
-    minutes=10,
-    points=1,
-    hint="Collect every word the system said in training; a response counts if it contains no other.",
-)
+@exercise(title="The bound for word vectors", minutes=10, points=1)
+@hint("Collect every word the system said in training; a response counts if it contains no other.")
 def check_bound(answer: Answer, seed: int) -> None:
     """Check ``bound(training, test)``: the share of test responses whose words were all said in training.
 
@@ -89,12 +81,8 @@ def check_bound(answer: Answer, seed: int) -> None:
         )
 
 
-@exercise(
-    title="Describe a name by its mentions",
-    minutes=15,
-    points=2,
-    hint="Start from zeros, one row for each name, and add each mention to the row of its name (index_add).",
-)
+@exercise(title="Describe a name by its mentions", minutes=15, points=2)
+@hint("Start from zeros, one row for each name, and add each mention to the row of its name (index_add).")
 def check_describe(answer: Answer, seed: int) -> None:
     """Check ``describe(mentions, names, count)``: the description of every name.
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from reasonlib.goal_dialogue.data.example import TYPES
-from reasonlib.grading.checks import Answer, exercise, expect, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, hint
 
 __all__ = ["check_beside", "check_break_tagger", "check_lstm_step"]
 
@@ -25,12 +25,8 @@ def _neighbours(word: str, other: str) -> bool:
     )
 
 
-@exercise(
-    title="Break the tagger",
-    minutes=20,
-    points=3,
-    hint="Try every letter at every position, and call the tagger each time.",
-)
+@exercise(title="Break the tagger", minutes=20, points=3)
+@hint("Try every letter at every position, and call the tagger each time.")
 def check_break_tagger(answer: Answer, seed: int) -> None:
     """Check ``break_tagger(tag, word)``: a word one letter away from `word` that gets another type.
 
@@ -86,12 +82,8 @@ def check_break_tagger(answer: Answer, seed: int) -> None:
     expect(calls > 0, "ask the tagger: call tag(word)")
 
 
-@exercise(
-    title="One LSTM cell",
-    minutes=15,
-    points=2,
-    hint="Join h and x, in this order; three sigmoids, one tanh; the new state, then the output.",
-)
+@exercise(title="One LSTM cell", minutes=15, points=2)
+@hint("Join h and x, in this order; three sigmoids, one tanh; the new state, then the output.")
 def check_lstm_step(answer: Answer, seed: int) -> None:
     """Check ``lstm_step(x, h, cell, W, b)``: the output and the state after one step (eq. 4.1 to 4.7).
 
@@ -137,12 +129,8 @@ def check_lstm_step(answer: Answer, seed: int) -> None:
     )
 
 
-@exercise(
-    title="Words and tags side by side",
-    minutes=10,
-    points=1,
-    hint="Pick the rows, sum over the sentence, and join the two sums along the width.",
-)
+@exercise(title="Words and tags side by side", minutes=10, points=1)
+@hint("Pick the rows, sum over the sentence, and join the two sums along the width.")
 def check_beside(answer: Answer, seed: int) -> None:
     """Check ``beside(words, tags, A, T)``: the vector of one sentence (eq. 4.8 to 4.13).
 

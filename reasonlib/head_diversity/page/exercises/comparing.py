@@ -5,18 +5,14 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from reasonlib.grading.checks import Answer, exercise, expect, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, hint
 from reasonlib.nn import cka, hsic_of_kernels, svcca
 
 __all__ = ["check_break_svcca", "check_debiased_cka", "check_same_to_cka"]
 
 
-@exercise(
-    title="Debias CKA",
-    minutes=25,
-    points=3,
-    hint="Set the diagonals of both kernel matrices to zero; use the same estimate of HSIC three times.",
-)
+@exercise(title="Debias CKA", minutes=25, points=3)
+@hint("Set the diagonals of both kernel matrices to zero; use the same estimate of HSIC three times.")
 def check_debiased_cka(answer: Answer, seed: int) -> None:
     """Check ``debiased_cka(x, y)``: linear CKA with the estimate of HSIC that has no bias.
 
@@ -73,12 +69,8 @@ def probe_accuracy(x: Tensor, labels: Tensor) -> float:
     return float(((rows[1::2] @ weight > 0) == (labels[1::2] > 0.5)).double().mean())
 
 
-@exercise(
-    title="Equal to CKA, different to a probe",
-    minutes=25,
-    points=3,
-    hint="CKA weighs directions by their variance. Where can you put the label so that CKA hardly sees it?",
-)
+@exercise(title="Equal to CKA, different to a probe", minutes=25, points=3)
+@hint("CKA weighs directions by their variance. Where can you put the label so that CKA hardly sees it?")
 def check_same_to_cka(answer: Answer) -> None:
     """Check ``same_to_cka()``: two representations that CKA calls equal and a probe does not.
 
@@ -109,12 +101,8 @@ def check_same_to_cka(answer: Answer) -> None:
     )
 
 
-@exercise(
-    title="Change SVCCA by a linear map",
-    minutes=15,
-    points=2,
-    hint="The first step drops directions of little variance. Which map makes it drop what x and y share?",
-)
+@exercise(title="Change SVCCA by a linear map", minutes=15, points=2)
+@hint("The first step drops directions of little variance. Which map makes it drop what x and y share?")
 def check_break_svcca(answer: Answer) -> None:
     """Check ``break_svcca()``: two representations, and a linear map that SVCCA should not notice.
 

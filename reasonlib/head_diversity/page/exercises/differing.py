@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from reasonlib.grading.checks import Answer, exercise, expect, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, hint
 from reasonlib.nn import cka
 
 __all__ = ["check_drophead", "check_orthonormal_copies", "check_spectral_norm"]
@@ -15,12 +15,8 @@ def drophead(outputs: Tensor, kept: Tensor) -> Tensor:
     return outputs * (kept * scale)[:, :, None, None]
 
 
-@exercise(
-    title="Write Drophead",
-    minutes=15,
-    points=2,
-    hint="Give `kept` two more axes so that it fits (B, H, T, D). How many heads are kept in each example?",
-)
+@exercise(title="Write Drophead", minutes=15, points=2)
+@hint("Give `kept` two more axes so that it fits (B, H, T, D). How many heads are kept in each example?")
 def check_drophead(answer: Answer, seed: int) -> None:
     """Check ``drophead(outputs, kept)``: drop whole heads of each example.
 
@@ -61,12 +57,8 @@ def spectral_norm(matrix: Tensor, start: Tensor, steps: int) -> Tensor:
     return (matrix @ vector).norm()
 
 
-@exercise(
-    title="The spectral norm by power iteration",
-    minutes=20,
-    points=2,
-    hint="Multiply by the matrix and divide by the length, over and over; the last length is the norm.",
-)
+@exercise(title="The spectral norm by power iteration", minutes=20, points=2)
+@hint("Multiply by the matrix and divide by the length, over and over; the last length is the norm.")
 def check_spectral_norm(answer: Answer, seed: int) -> None:
     """Check ``spectral_norm(matrix, start, steps)``: the largest singular value of a symmetric matrix.
 
@@ -102,12 +94,10 @@ def check_spectral_norm(answer: Answer, seed: int) -> None:
     )
 
 
-@exercise(
-    title="Satisfy the orthogonality penalty with copies",
-    minutes=20,
-    points=3,
-    hint="Vectors that use different coordinates are at right angles. CKA does not ask which coordinates a "
-    "head uses.",
+@exercise(title="Satisfy the orthogonality penalty with copies", minutes=20, points=3)
+@hint(
+    "Vectors that use different coordinates are at right angles. CKA does not ask which coordinates a "
+    "head uses."
 )
 def check_orthonormal_copies(answer: Answer) -> None:
     """Check ``orthonormal_copies()``: heads that the orthogonality penalty accepts and CKA calls equal.

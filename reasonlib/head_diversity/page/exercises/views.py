@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from reasonlib.grading.checks import Answer, exercise, expect, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, hint
 from reasonlib.nn import cka
 
 __all__ = ["check_cka_of_weights", "check_head_similarity", "check_same_outputs"]
@@ -15,12 +15,8 @@ def head_similarity(outputs: Tensor) -> Tensor:
     return torch.stack([cka(outputs[i], outputs[j]) for i in heads for j in heads if i < j]).mean()
 
 
-@exercise(
-    title="Similarity between the heads of a layer",
-    minutes=15,
-    points=2,
-    hint="There are H (H - 1) / 2 pairs with i < j. A head is not compared with itself.",
-)
+@exercise(title="Similarity between the heads of a layer", minutes=15, points=2)
+@hint("There are H (H - 1) / 2 pairs with i < j. A head is not compared with itself.")
 def check_head_similarity(answer: Answer, seed: int) -> None:
     """Check ``head_similarity(outputs)``: the mean of linear CKA over all pairs of heads.
 
@@ -60,12 +56,10 @@ def cka_of_weights(first: Tensor, second: Tensor, covariance: Tensor) -> Tensor:
     return size(first, second) ** 2 / (size(first, first) * size(second, second))
 
 
-@exercise(
-    title="Compute CKA from the weights",
-    minutes=15,
-    points=2,
-    hint="With a linear kernel, HSIC of centred X and Y is the squared norm of X^T Y, up to a factor. Put "
-    "X = Z W into it.",
+@exercise(title="Compute CKA from the weights", minutes=15, points=2)
+@hint(
+    "With a linear kernel, HSIC of centred X and Y is the squared norm of X^T Y, up to a factor. Put "
+    "X = Z W into it."
 )
 def check_cka_of_weights(answer: Answer, seed: int) -> None:
     """Check ``cka_of_weights(first, second, covariance)``: CKA of two heads without any token.
@@ -110,12 +104,8 @@ def check_cka_of_weights(answer: Answer, seed: int) -> None:
     )
 
 
-@exercise(
-    title="Attend differently, say the same",
-    minutes=20,
-    points=3,
-    hint="An output is a mean of values. Which two means of different numbers among 0, 1 and 2 are equal?",
-)
+@exercise(title="Attend differently, say the same", minutes=20, points=3)
+@hint("An output is a mean of values. Which two means of different numbers among 0, 1 and 2 are equal?")
 def check_same_outputs(answer: Answer) -> None:
     """Check ``same_outputs()``: two heads with different attention weights and the same outputs.
 

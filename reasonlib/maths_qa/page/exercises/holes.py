@@ -5,7 +5,7 @@ import random
 import torch
 from torch import Tensor
 
-from reasonlib.grading.checks import Answer, exercise, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect_close, hint
 
 __all__ = ["check_equal_compute", "check_mask", "check_restarting_positions"]
 
@@ -20,12 +20,8 @@ def mask(ids: Tensor, dice: Tensor, kinds: Tensor, random_ids: Tensor, mask_id: 
     return inputs, torch.where(chosen, ids, IGNORED)
 
 
-@exercise(
-    title="Write the 80/10/10 mask",
-    minutes=15,
-    points=3,
-    hint="`torch.where(condition, this, that)` chooses number by number; start with `chosen = dice < 0.15`.",
-)
+@exercise(title="Write the 80/10/10 mask", minutes=15, points=3)
+@hint("`torch.where(condition, this, that)` chooses number by number; start with `chosen = dice < 0.15`.")
 def check_mask(answer: Answer, seed: int) -> None:
     """Check ``mask(ids, dice, kinds, random_ids, mask_id)``: inputs and labels of QA-MLM.
 
@@ -81,12 +77,8 @@ def restarting_positions(segments: Tensor) -> Tensor:
     return here - segments * (1 - segments).sum(1, keepdim=True)
 
 
-@exercise(
-    title="Restart the positions",
-    minutes=10,
-    points=2,
-    hint="Subtract the length of the question from the positions of the answer.",
-)
+@exercise(title="Restart the positions", minutes=10, points=2)
+@hint("Subtract the length of the question from the positions of the answer.")
 def check_restarting_positions(answer: Answer, seed: int) -> None:
     """Check ``restarting_positions(segments)``: positions that begin again at the answer.
 
@@ -130,12 +122,10 @@ def equal_compute(
     return fine_tuning + pretraining * mlm / tuned
 
 
-@exercise(
-    title="Equal compute, counted",
-    minutes=25,
-    points=3,
-    hint="First write a function for the multiplications of one encoder layer on T tokens; the decoder layer "
-    "adds attention to the question.",
+@exercise(title="Equal compute, counted", minutes=25, points=3)
+@hint(
+    "First write a function for the multiplications of one encoder layer on T tokens; the decoder layer "
+    "adds attention to the question."
 )
 def check_equal_compute(answer: Answer, seed: int) -> None:
     """Check ``equal_compute(pretraining, fine_tuning, question, answer, width, hidden)``.

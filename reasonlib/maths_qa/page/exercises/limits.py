@@ -4,7 +4,7 @@ import random
 import re
 from collections import defaultdict
 
-from reasonlib.grading.checks import Answer, exercise, expect, expect_close, expect_equal
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, expect_equal, hint
 
 __all__ = ["check_longest_carry", "check_place_values", "check_short_sighted"]
 
@@ -30,12 +30,8 @@ def _carries(first: int, second: int, *, chained: bool) -> list[int]:
     return columns
 
 
-@exercise(
-    title="The longest carry chain",
-    minutes=15,
-    points=2,
-    hint="Add column by column from the right with `divmod(..., 10)`, and count columns in a row that carry.",
-)
+@exercise(title="The longest carry chain", minutes=15, points=2)
+@hint("Add column by column from the right with `divmod(..., 10)`, and count columns in a row that carry.")
 def check_longest_carry(answer: Answer, seed: int) -> None:
     """Check ``longest_carry(first, second)``: how far a carry runs when two numbers are added.
 
@@ -76,12 +72,8 @@ def place_values(text: str) -> list[int]:
     return places
 
 
-@exercise(
-    title="Positions by place value",
-    minutes=15,
-    points=2,
-    hint="Read the text from the right: a digit is one more than the digit after it, all else is 0.",
-)
+@exercise(title="Positions by place value", minutes=15, points=2)
+@hint("Read the text from the right: a digit is one more than the digit after it, all else is 0.")
 def check_place_values(answer: Answer, seed: int) -> None:
     """Check ``place_values(text)``: for each character the place of its digit in its number.
 
@@ -148,12 +140,10 @@ def _short_chains(columns: int, longest: int) -> float:
     return sum(runs.values())
 
 
-@exercise(
-    title="Score an adder that cannot carry far",
-    minutes=25,
-    points=3,
-    hint="Sort columns by the sum of their two digits: below 9, exactly 9, above 9. Which of these carry "
-    "whatever arrives, and which only pass on a carry? Write down the pattern that makes the adder fail.",
+@exercise(title="Score an adder that cannot carry far", minutes=25, points=3)
+@hint(
+    "Sort columns by the sum of their two digits: below 9, exactly 9, above 9. Which of these carry "
+    "whatever arrives, and which only pass on a carry? Write down the pattern that makes the adder fail."
 )
 def check_short_sighted(answer: Answer, seed: int) -> None:
     """Check ``short_sighted(columns, reach)``: the exact match of an adder with a short reach.
@@ -191,5 +181,5 @@ def check_short_sighted(answer: Answer, seed: int) -> None:
             answer(columns, reach),
             right,
             f"{columns} columns and a reach of {reach}: the probability that no carry is missed",
-            wrong={hint: value for hint, value in wrong.items() if abs(value - right) > 1e-4},
+            wrong={message: value for message, value in wrong.items() if abs(value - right) > 1e-4},
         )

@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 
-from reasonlib.grading.checks import Answer, exercise, expect, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, hint
 from reasonlib.maths_qa.models.decoding import answer as solve
 from reasonlib.maths_qa.models.pretrained import from_pretrained
 from reasonlib.maths_qa.page.probing import PLACES
@@ -22,12 +22,8 @@ def mean_accuracy(predictions: Sequence[str], answers: Sequence[str], modules: S
     return sum(sum(hits) / len(hits) for hits in right.values()) / len(right)
 
 
-@exercise(
-    title="Score a test by module",
-    minutes=10,
-    points=2,
-    hint="Collect right and wrong answers in a dictionary by module, take each share, then their mean.",
-)
+@exercise(title="Score a test by module", minutes=10, points=2)
+@hint("Collect right and wrong answers in a dictionary by module, take each share, then their mean.")
 def check_mean_accuracy(answer: Answer, seed: int) -> None:
     """Check ``mean_accuracy(predictions, answers, modules)``: exact match, averaged over modules.
 
@@ -67,12 +63,10 @@ def remembering(modules: Sequence[tuple[float, int, float]]) -> float:
     return sum(scores) / len(scores)
 
 
-@exercise(
-    title="Score a model that only remembers",
-    minutes=15,
-    points=2,
-    hint="One training question differs from the test question with probability `1 - 10 ** -entropy`. With "
-    "what probability do all of them differ from it?",
+@exercise(title="Score a model that only remembers", minutes=15, points=2)
+@hint(
+    "One training question differs from the test question with probability `1 - 10 ** -entropy`. With "
+    "what probability do all of them differ from it?"
 )
 def check_remembering(answer: Answer, seed: int) -> None:
     """Check ``remembering(modules)``: the exact match to expect of a model that knows no mathematics.
@@ -129,12 +123,10 @@ def right_digit(question: str) -> str | None:
     return number[-digit_place] if digit_place <= len(number) else None
 
 
-@exercise(
-    title="Right for the wrong reason",
-    minutes=25,
-    points=3,
-    hint="Ask for digits of long numbers with `answer(from_pretrained().model, question).text`. Where it is "
-    "right, change the digit that is asked for, and keep the pair if the answer stays the same.",
+@exercise(title="Right for the wrong reason", minutes=25, points=3)
+@hint(
+    "Ask for digits of long numbers with `answer(from_pretrained().model, question).text`. Where it is "
+    "right, change the digit that is asked for, and keep the pair if the answer stays the same."
 )
 def check_wrong_reason(answer: Answer) -> None:
     """Check ``wrong_reason()``: three pairs of questions that show what the bundled model does not read.

@@ -7,18 +7,14 @@ from itertools import combinations, permutations
 import torch
 from torch import Tensor
 
-from reasonlib.grading.checks import Answer, exercise, expect, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, hint
 from reasonlib.nn.similarity import cka
 
 __all__ = ["check_chance_share", "check_lying_batch", "check_shuffled_cka"]
 
 
-@exercise(
-    title="A batch whose CKA lies",
-    minutes=20,
-    points=3,
-    hint="In a space of many more dimensions than examples, all examples are nearly at right angles.",
-)
+@exercise(title="A batch whose CKA lies", minutes=20, points=3)
+@hint("In a space of many more dimensions than examples, all examples are nearly at right angles.")
 def check_lying_batch(answer: Answer, seed: int) -> None:
     """Check ``lying_batch(generator)``: two matrices that have nothing to do with each other, CKA above 0.9.
 
@@ -59,12 +55,8 @@ def _spread(rows: Tensor) -> Tensor:
     return table.trace() / table.norm()
 
 
-@exercise(
-    title="Predict the CKA of shuffled rows",
-    minutes=20,
-    points=3,
-    hint="The sum of the products of K' with C is the trace of K'. A shuffle changes no norm.",
-)
+@exercise(title="Predict the CKA of shuffled rows", minutes=20, points=3)
+@hint("The sum of the products of K' with C is the trace of K'. A shuffle changes no norm.")
 def check_shuffled_cka(answer: Answer, seed: int) -> None:
     """Check ``shuffled_cka(x, y)``: plain linear CKA, its mean over all orders of the rows of ``y``.
 
@@ -134,12 +126,8 @@ def _runs(draw: random.Random) -> tuple[list[int], list[int], dict[str, float]]:
     return aligned, plain, shares
 
 
-@exercise(
-    title="Count how often chance gives such a gain",
-    minutes=15,
-    points=2,
-    hint="`combinations([*aligned, *plain], len(aligned))` lists every group that could have been aligned.",
-)
+@exercise(title="Count how often chance gives such a gain", minutes=15, points=2)
+@hint("`combinations([*aligned, *plain], len(aligned))` lists every group that could have been aligned.")
 def check_chance_share(answer: Answer, seed: int) -> None:
     """Check ``chance_share(aligned, plain)``: an exact permutation test of a gain.
 

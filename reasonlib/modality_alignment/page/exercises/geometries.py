@@ -4,18 +4,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from reasonlib.grading.checks import Answer, exercise, expect, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, hint
 from reasonlib.nn.similarity import cka, hsic
 
 __all__ = ["check_collapse", "check_linear_cka", "check_retrieval", "check_rotation"]
 
 
-@exercise(
-    title="CKA in six lines",
-    minutes=15,
-    points=2,
-    hint="Subtract the mean of each column; then compare squared norms of the products of columns.",
-)
+@exercise(title="CKA in six lines", minutes=15, points=2)
+@hint("Subtract the mean of each column; then compare squared norms of the products of columns.")
 def check_linear_cka(answer: Answer, seed: int) -> None:
     """Check ``linear_cka(x, y)``: CKA of two representations with a linear kernel.
 
@@ -84,12 +80,8 @@ def _pairs(draw: torch.Generator) -> tuple[Tensor, Tensor, dict[str, float]]:
     )
 
 
-@exercise(
-    title="Measure alignment on pairs that training has not seen",
-    minutes=10,
-    points=2,
-    hint="Divide each row by its length; one product gives all similarities; argmax finds the nearest.",
-)
+@exercise(title="Measure alignment on pairs that training has not seen", minutes=10, points=2)
+@hint("Divide each row by its length; one product gives all similarities; argmax finds the nearest.")
 def check_retrieval(answer: Answer, seed: int) -> None:
     """Check ``retrieval(words, frames)``: the share of words whose nearest frame is their own.
 
@@ -114,12 +106,8 @@ def _orthogonal(width: int, draw: torch.Generator) -> Tensor:
     return turn
 
 
-@exercise(
-    title="Rotate one cloud onto the other",
-    minutes=15,
-    points=2,
-    hint="`torch.linalg.svd(words.T @ frames)` gives three matrices. Which of them stretches?",
-)
+@exercise(title="Rotate one cloud onto the other", minutes=15, points=2)
+@hint("`torch.linalg.svd(words.T @ frames)` gives three matrices. Which of them stretches?")
 def check_rotation(answer: Answer, seed: int) -> None:
     """Check ``rotation(words, frames)``: the orthogonal matrix that brings words closest to their frames.
 
@@ -161,12 +149,8 @@ def check_rotation(answer: Answer, seed: int) -> None:
     expect(correct == 200, f"after your rotation only {correct} of 200 held-out words find their own frame")
 
 
-@exercise(
-    title="Collapse in spite of batch normalisation",
-    minutes=15,
-    points=2,
-    hint="A long row weighs more than a short one in the mean of a column, but not in the mean of cosines.",
-)
+@exercise(title="Collapse in spite of batch normalisation", minutes=15, points=2)
+@hint("A long row weighs more than a short one in the mean of a column, but not in the mean of cosines.")
 def check_collapse(answer: Answer, seed: int) -> None:
     """Check ``collapse(count, width)``: rows in nearly one direction, with mean 0 and variance 1.
 

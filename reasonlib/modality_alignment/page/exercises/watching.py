@@ -8,18 +8,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from reasonlib.grading.checks import Answer, exercise, expect, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, hint
 from reasonlib.modality_alignment.data.scene import Scene, draw_scene
 
 __all__ = ["check_ask_about_video", "check_match", "check_second_scene"]
 
 
-@exercise(
-    title="Match a context with a question and five answers",
-    minutes=25,
-    points=3,
-    hint="First `attend(context, words)`: softmax of `context @ words.transpose(-1, -2)`, times `words`.",
-)
+@exercise(title="Match a context with a question and five answers", minutes=25, points=3)
+@hint("First `attend(context, words)`: softmax of `context @ words.transpose(-1, -2)`, times `words`.")
 def check_match(answer: Answer, seed: int) -> None:
     """Check ``match(context, question, answers)``: context matching without padding, and without a loop.
 
@@ -60,12 +56,8 @@ def check_match(answer: Answer, seed: int) -> None:
     )
 
 
-@exercise(
-    title="A question that only the video can answer",
-    minutes=25,
-    points=3,
-    hint="Ask about an attribute of an actor, such as its colour, with those of all actors as answers.",
-)
+@exercise(title="A question that only the video can answer", minutes=25, points=3)
+@hint("Ask about an attribute of an actor, such as its colour, with those of all actors as answers.")
 def check_ask_about_video(answer: Answer, seed: int) -> None:
     """Check ``ask_about_video(scene, draw)``: a question about a scene, five answers, and the right one.
 
@@ -146,12 +138,8 @@ def _asked(returned: Any) -> tuple[str, list[str], int]:
     return question, list(answers), right
 
 
-@exercise(
-    title="Find four cases that no sum can answer",
-    minutes=20,
-    points=3,
-    hint="Two right answers, a and b, are enough: which of the four cases must have a, and which b?",
-)
+@exercise(title="Find four cases that no sum can answer", minutes=20, points=3)
+@hint("Two right answers, a and b, are enough: which of the four cases must have a, and which b?")
 def check_second_scene(answer: Answer, seed: int) -> None:
     """Check ``second_scene(scene, speaker)``: with it, no sum of scores of two streams is always right.
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from reasonlib.grading.checks import Answer, exercise, expect, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, hint
 from reasonlib.multi_task.models.pretrained import from_pretrained
 from reasonlib.multi_task.page.answering import ask
 from reasonlib.multi_task.page.relations import TRUTHS, changed_word, relation
@@ -22,12 +22,8 @@ def san_answer(logits: Tensor, kept: Tensor | None = None) -> Tensor:
     return (probabilities * kept[:, :, None]).sum(0) / kept.sum(0)[:, None]
 
 
-@exercise(
-    title="Average the steps of the answer network",
-    minutes=15,
-    points=2,
-    hint="Turn the scores of each step into probabilities first; then average over the steps that are kept.",
-)
+@exercise(title="Average the steps of the answer network", minutes=15, points=2)
+@hint("Turn the scores of each step into probabilities first; then average over the steps that are kept.")
 def check_answer(answer: Answer, seed: int) -> None:
     """Check ``answer(logits, kept)``: equation 4 with stochastic prediction dropout.
 
@@ -78,12 +74,8 @@ def ranking_loss(scores: Tensor, right: Sequence[int], counts: Sequence[int]) ->
     return torch.stack(losses).mean()
 
 
-@exercise(
-    title="Rank the candidates of one question",
-    minutes=20,
-    points=3,
-    hint="`scores.split(counts)` cuts the scores into questions; each gets a softmax of its own.",
-)
+@exercise(title="Rank the candidates of one question", minutes=20, points=3)
+@hint("`scores.split(counts)` cuts the scores into questions; each gets a softmax of its own.")
 def check_ranking_loss(answer: Answer, seed: int) -> None:
     """Check ``ranking_loss(scores, right, counts)``: the loss of the relevance ranking head (equation 8).
 
@@ -130,12 +122,8 @@ def check_ranking_loss(answer: Answer, seed: int) -> None:
     )
 
 
-@exercise(
-    title="Fool two heads and not the third",
-    minutes=25,
-    points=3,
-    hint="Replace one word by a synonym, an opposite or a more general word; `ask` asks a head.",
-)
+@exercise(title="Fool two heads and not the third", minutes=25, points=3)
+@hint("Replace one word by a synonym, an opposite or a more general word; `ask` asks a head.")
 def check_fooling_pair(answer: Answer) -> None:
     """Check ``fooling_pair()``: two sentences on which two of three heads of the bundled model are wrong.
 

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from reasonlib.grading.checks import Answer, exercise, expect, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, hint
 from reasonlib.multi_task.experiments import conflict
 
 __all__ = ["check_project", "check_safe_weights", "check_third_task"]
@@ -15,12 +15,8 @@ def project(gradient: Tensor, other: Tensor) -> Tensor:
     return gradient - product / (other @ other) * other if product < 0 else gradient
 
 
-@exercise(
-    title="Remove a conflict",
-    minutes=15,
-    points=2,
-    hint="The projection of g onto h is (g · h) / (h · h) times h. Subtract it only if g · h is negative.",
-)
+@exercise(title="Remove a conflict", minutes=15, points=2)
+@hint("The projection of g onto h is (g · h) / (h · h) times h. Subtract it only if g · h is negative.")
 def check_project(answer: Answer, seed: int) -> None:
     """Check ``project(gradient, other)``: what PCGrad makes of one task's gradient.
 
@@ -67,12 +63,8 @@ def safe_weights(first: Tensor, second: Tensor) -> tuple[float, float]:
     )
 
 
-@exercise(
-    title="Weigh two tasks so that neither loses",
-    minutes=20,
-    points=3,
-    hint="A small step against d raises a task's loss if its gradient times d is negative. Solve for w.",
-)
+@exercise(title="Weigh two tasks so that neither loses", minutes=20, points=3)
+@hint("A small step against d raises a task's loss if its gradient times d is negative. Solve for w.")
 def check_safe_weights(answer: Answer, seed: int) -> None:
     """Check ``safe_weights(first, second)``: which weights let a joint step hurt neither of two tasks.
 
@@ -133,12 +125,8 @@ def check_safe_weights(answer: Answer, seed: int) -> None:
     )
 
 
-@exercise(
-    title="Find a third task that turns PCGrad against the first",
-    minutes=25,
-    points=3,
-    hint="Let it conflict with the second gradient. What does PCGrad then add, and where does that point?",
-)
+@exercise(title="Find a third task that turns PCGrad against the first", minutes=25, points=3)
+@hint("Let it conflict with the second gradient. What does PCGrad then add, and where does that point?")
 def check_third_task(answer: Answer, seed: int) -> None:
     """Check ``third_task(first, second)``: a gradient with which PCGrad's step hurts the first task.
 

@@ -5,7 +5,7 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from reasonlib.grading.checks import Answer, exercise, expect, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, hint
 
 __all__ = ["check_luck", "check_matthews", "check_task_shares"]
 
@@ -23,12 +23,8 @@ def matthews(predicted: Sequence[int], labels: Sequence[int]) -> float:
     return (tp * tn - fp * fn) / math.sqrt(below) if below else 0.0
 
 
-@exercise(
-    title="Compute the Matthews correlation",
-    minutes=10,
-    points=2,
-    hint="Count the four cells of the confusion matrix first: (1, 1), (0, 0), (1, 0) and (0, 1).",
-)
+@exercise(title="Compute the Matthews correlation", minutes=10, points=2)
+@hint("Count the four cells of the confusion matrix first: (1, 1), (0, 0), (1, 0) and (0, 1).")
 def check_matthews(answer: Answer, seed: int) -> None:
     """Check ``matthews(predicted, labels)``: the Matthews correlation of two lists of 0 and 1.
 
@@ -69,12 +65,8 @@ def task_shares(sizes: dict[str, int], temperature: float) -> dict[str, float]:
     return {task: value / total for task, value in raised.items()}
 
 
-@exercise(
-    title="Do not forget the smallest task",
-    minutes=15,
-    points=2,
-    hint="Raise each size to the power of 1 / temperature, then divide by the sum.",
-)
+@exercise(title="Do not forget the smallest task", minutes=15, points=2)
+@hint("Raise each size to the power of 1 / temperature, then divide by the sum.")
 def check_task_shares(answer: Answer, seed: int) -> None:
     """Check ``task_shares(sizes, temperature)``: how often each task is drawn.
 
@@ -121,12 +113,8 @@ def at_least(heads: int, throws: int) -> float:
     return sum(math.comb(throws, number) for number in range(heads, throws + 1)) / 2**throws
 
 
-@exercise(
-    title="Ask whether a gain is luck",
-    minutes=20,
-    points=2,
-    hint="Count the examples that only the joint model gets right, and those that only the other gets right.",
-)
+@exercise(title="Ask whether a gain is luck", minutes=20, points=2)
+@hint("Count the examples that only the joint model gets right, and those that only the other gets right.")
 def check_luck(answer: Answer, seed: int) -> None:
     """Check ``luck(alone, joint)``: how probable a gain is if sharing changes nothing.
 

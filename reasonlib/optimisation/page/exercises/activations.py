@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from reasonlib.grading.checks import Answer, exercise, expect, expect_close, source
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, hint, source
 from reasonlib.optimisation.models import as_printed
 from reasonlib.optimisation.models.activations import elu, leaky_relu, relu, sigmoid, softplus, swish, tanh
 from reasonlib.optimisation.page.exercises.cases import DOUBLE, between, drawn
@@ -15,12 +15,8 @@ from reasonlib.optimisation.page.exercises.cases import DOUBLE, between, drawn
 __all__ = ["check_balanced", "check_gain", "check_leaky", "check_swish_slope"]
 
 
-@exercise(
-    title="Correct the leaky ReLU",
-    minutes=5,
-    points=1,
-    hint="Where x is positive the result is x itself, not x and a little more.",
-)
+@exercise(title="Correct the leaky ReLU", minutes=5, points=1)
+@hint("Where x is positive the result is x itself, not x and a little more.")
 def check_leaky(answer: Answer, seed: int) -> None:
     """Check ``leaky(x, slope)``: eq. 2.21 as it was meant, element by element."""
     x = 2 * drawn(40, 11, seed)
@@ -55,12 +51,8 @@ def _code(answer: Answer) -> str:
     return ast.unparse(tree)
 
 
-@exercise(
-    title="The slope of swish",
-    minutes=15,
-    points=2,
-    hint="Swish is a product: x times the sigmoid. The sigmoid's own derivative is s (1 - s).",
-)
+@exercise(title="The slope of swish", minutes=15, points=2)
+@hint("Swish is a product: x times the sigmoid. The sigmoid's own derivative is s (1 - s).")
 def check_swish_slope(answer: Answer, seed: int) -> None:
     """Check ``swish_slope(x)``: the derivative of eq. 2.26, without automatic differentiation.
 
@@ -108,12 +100,8 @@ def _of_scaled(shape: Callable[[Tensor], Tensor], size: float, shift: float) -> 
     return f
 
 
-@exercise(
-    title="Keep the size of the signal",
-    minutes=30,
-    points=3,
-    hint="Draw many normal numbers, or integrate: the gain is one over the root of the mean square of f.",
-)
+@exercise(title="Keep the size of the signal", minutes=30, points=3)
+@hint("Draw many normal numbers, or integrate: the gain is one over the root of the mean square of f.")
 def check_gain(answer: Answer, seed: int) -> None:
     """Check ``gain(f)``: by how much the weights after an activation must grow to keep the signal's size.
 
@@ -136,8 +124,8 @@ def check_gain(answer: Answer, seed: int) -> None:
             (moment - average**2) ** -0.5 for moment, average in zip(square, mean, strict=True)
         ],
     }
-    for hint, values in hints.items():
-        expect(max(abs(ours / value - 1) for ours, value in zip(gains, values, strict=True)) > 0.01, hint)
+    for message, values in hints.items():
+        expect(max(abs(ours / value - 1) for ours, value in zip(gains, values, strict=True)) > 0.01, message)
     for name, gain, value in zip(activations, gains, square, strict=True):
         expect(
             abs(gain * value**0.5 - 1) < 0.01,
@@ -145,12 +133,8 @@ def check_gain(answer: Answer, seed: int) -> None:
         )
 
 
-@exercise(
-    title="Balance an activation",
-    minutes=45,
-    points=4,
-    hint="Find the mean and the spread of f(z) for normal z; subtract the one, divide by the other.",
-)
+@exercise(title="Balance an activation", minutes=45, points=4)
+@hint("Find the mean and the spread of f(z) for normal z; subtract the one, divide by the other.")
 def check_balanced(answer: Answer, seed: int) -> None:
     """Check ``balanced(f)``: a new activation made of `f` whose output has mean zero and variance one.
 

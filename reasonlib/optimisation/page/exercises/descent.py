@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from reasonlib.grading.checks import Answer, exercise, expect, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, hint
 from reasonlib.optimisation.models.surfaces import SURFACES, Surface, minimise
 from reasonlib.optimisation.page.exercises.cases import DOUBLE, between, drawn
 
@@ -41,12 +41,8 @@ def expect_step(
         expect_close(torch.as_tensor(part), right, f"{name} is not right", wrong=wrong, what=name)
 
 
-@exercise(
-    title="One step of momentum",
-    minutes=5,
-    points=1,
-    hint="First the velocity: a share of the old one and the rate times the slope. Then subtract it.",
-)
+@exercise(title="One step of momentum", minutes=5, points=1)
+@hint("First the velocity: a share of the old one and the rate times the slope. Then subtract it.")
 def check_momentum_step(answer: Answer, seed: int) -> None:
     """Check ``momentum_step(point, velocity, slope, rate, momentum)``: eq. 2.32 and 2.33.
 
@@ -76,12 +72,8 @@ def check_momentum_step(answer: Answer, seed: int) -> None:
     )
 
 
-@exercise(
-    title="Look ahead",
-    minutes=10,
-    points=2,
-    hint="Ask for the slope at the point less momentum times the velocity; all else is momentum.",
-)
+@exercise(title="Look ahead", minutes=10, points=2)
+@hint("Ask for the slope at the point less momentum times the velocity; all else is momentum.")
 def check_look_ahead(answer: Answer, seed: int) -> None:
     """Check ``look_ahead(point, velocity, slope_at, rate, momentum)``: eq. 2.34 and 2.35.
 
@@ -116,12 +108,8 @@ def check_look_ahead(answer: Answer, seed: int) -> None:
     )
 
 
-@exercise(
-    title="Complete Adam",
-    minutes=20,
-    points=3,
-    hint="Update both averages, divide each by one less its beta to the power of time, then take the step.",
-)
+@exercise(title="Complete Adam", minutes=20, points=3)
+@hint("Update both averages, divide each by one less its beta to the power of time, then take the step.")
 def check_adam_step(answer: Answer, seed: int) -> None:
     """Check ``adam_step(point, mean, squares, time, slope, rate)``: eq. 2.40 with all that it leaves out.
 
@@ -203,12 +191,8 @@ def _check_step_of_adam(step: Tensor, mean: Tensor, squares: Tensor, *, time: in
     )
 
 
-@exercise(
-    title="The best fixed rate",
-    minutes=20,
-    points=2,
-    hint="One step multiplies each direction by 1 - rate times curvature. Which rate makes both as small?",
-)
+@exercise(title="The best fixed rate", minutes=20, points=2)
+@hint("One step multiplies each direction by 1 - rate times curvature. Which rate makes both as small?")
 def check_best_rate(answer: Answer, seed: int) -> None:
     """Check ``best_rate(flattest, steepest)``: the rate with which gradient descent leaves a ravine soonest.
 
@@ -241,12 +225,8 @@ STEPS = 200
 NEAR = 0.05
 
 
-@exercise(
-    title="Your own descent",
-    minutes=90,
-    points=5,
-    hint="Start from the class Momentum; find a rate that suits the steepest of the three surfaces.",
-)
+@exercise(title="Your own descent", minutes=90, points=5)
+@hint("Start from the class Momentum; find a rate that suits the steepest of the three surfaces.")
 def check_own_descent(answer: Answer, seed: int) -> None:
     """Check ``own_descent()``: a fresh optimiser with ``look(point)`` and ``step(point, slope)``.
 

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from reasonlib.grading.checks import Answer, exercise, expect, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, hint
 from reasonlib.optimisation.models import as_printed, losses
 from reasonlib.optimisation.page.exercises.cases import DOUBLE, between, drawn
 
@@ -19,12 +19,8 @@ __all__ = [
 ]
 
 
-@exercise(
-    title="The slope of the Huber loss",
-    minutes=5,
-    points=1,
-    hint="Inside delta the loss is half a square. What is its derivative, and where does it stop growing?",
-)
+@exercise(title="The slope of the Huber loss", minutes=5, points=1)
+@hint("Inside delta the loss is half a square. What is its derivative, and where does it stop growing?")
 def check_huber_slope(answer: Answer, seed: int) -> None:
     """Check ``huber_slope(error, delta)``: the derivative of eq. 2.9 in the error, element by element."""
     error = 3 * drawn(40, 1, seed)
@@ -47,12 +43,8 @@ def check_huber_slope(answer: Answer, seed: int) -> None:
         )
 
 
-@exercise(
-    title="Correct the quantile loss",
-    minutes=10,
-    points=2,
-    hint="Both prices must be positive: gamma for each unit too low, what is left of one for each too high.",
-)
+@exercise(title="Correct the quantile loss", minutes=10, points=2)
+@hint("Both prices must be positive: gamma for each unit too low, what is left of one for each too high.")
 def check_quantile_loss(answer: Answer, seed: int) -> None:
     """Check ``quantile_loss(prediction, target, gamma)``: eq. 2.11 with its sign put right, as a mean."""
     prediction, target = 2 * drawn(50, 2, seed), 2 * drawn(50, 3, seed)
@@ -79,12 +71,8 @@ def check_quantile_loss(answer: Answer, seed: int) -> None:
         )
 
 
-@exercise(
-    title="A log loss that never overflows",
-    minutes=15,
-    points=2,
-    hint="Write -log sigmoid(z) as log(1 + exp(-z)), and see torch.logaddexp for a sum of exponentials.",
-)
+@exercise(title="A log loss that never overflows", minutes=15, points=2)
+@hint("Write -log sigmoid(z) as log(1 + exp(-z)), and see torch.logaddexp for a sum of exponentials.")
 def check_stable_log_loss(answer: Answer, seed: int) -> None:
     """Check ``stable_log_loss(logit, target)``: the log loss (eq. 2.2) of logits, element by element.
 
@@ -121,12 +109,8 @@ def check_stable_log_loss(answer: Answer, seed: int) -> None:
     expect_close(result, right, "the losses are not right", wrong=wrong, what="the losses")
 
 
-@exercise(
-    title="What does each loss ask for?",
-    minutes=10,
-    points=2,
-    hint="Set the derivative of the mean loss to zero: for the squared error it gives the mean.",
-)
+@exercise(title="What does each loss ask for?", minutes=10, points=2)
+@hint("Set the derivative of the mean loss to zero: for the squared error it gives the mean.")
 def check_best_constants(answer: Answer, seed: int) -> None:
     """Check ``best_constants(targets)``: the best single prediction under three losses.
 
@@ -167,12 +151,8 @@ def check_best_constants(answer: Answer, seed: int) -> None:
             )
 
 
-@exercise(
-    title="A line that three outliers in ten do not move",
-    minutes=90,
-    points=5,
-    hint="Fit, look at the errors, and fit again with less weight on what is far off. Or choose a loss.",
-)
+@exercise(title="A line that three outliers in ten do not move", minutes=90, points=5)
+@hint("Fit, look at the errors, and fit again with less weight on what is far off. Or choose a loss.")
 def check_robust_line(answer: Answer, seed: int) -> None:
     """Check ``robust_line(inputs, targets)``: slope and offset of a line through points (N,) and (N,).
 

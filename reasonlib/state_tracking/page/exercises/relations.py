@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from reasonlib.grading.checks import Answer, exercise, expect, expect_close, expect_equal
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, expect_equal, hint
 from reasonlib.state_tracking.data.ontology import PAIRS
 from reasonlib.state_tracking.models.encoder import ds_mask
 from reasonlib.state_tracking.models.pretrained import from_pretrained
@@ -14,12 +14,8 @@ from reasonlib.state_tracking.models.pretrained import from_pretrained
 __all__ = ["check_block_mask", "check_breaking_dialogue", "check_reach"]
 
 
-@exercise(
-    title="Block the attention among slots",
-    minutes=10,
-    points=2,
-    hint="Start with everything allowed; forbid the square of the slot tokens except its diagonal.",
-)
+@exercise(title="Block the attention among slots", minutes=10, points=2)
+@hint("Start with everything allowed; forbid the square of the slot tokens except its diagonal.")
 def check_block_mask(answer: Answer, seed: int) -> None:
     """Check ``block_mask(slots, words)``, a bool matrix (S, S): true where a query may look.
 
@@ -54,12 +50,8 @@ def _alone(slots: int, words: int) -> torch.Tensor:
     return mask
 
 
-@exercise(
-    title="Follow a value through the layers",
-    minutes=15,
-    points=2,
-    hint="Two layers are two steps along the mask: multiply matrices, and let each token keep what it has.",
-)
+@exercise(title="Follow a value through the layers", minutes=15, points=2)
+@hint("Two layers are two steps along the mask: multiply matrices, and let each token keep what it has.")
 def check_reach(answer: Answer, seed: int) -> None:
     """Check ``reach(allowed, layers)``: which inputs a token's output can depend on after several layers.
 
@@ -107,12 +99,8 @@ def _paths(steps: torch.Tensor, layers: int) -> torch.Tensor:
     return torch.linalg.matrix_power(steps.float(), layers)
 
 
-@exercise(
-    title="A dialogue that breaks inheritance",
-    minutes=20,
-    points=3,
-    hint="Refer to a slot as the simulator never does: after a change of mind, or by the order of visits.",
-)
+@exercise(title="A dialogue that breaks inheritance", minutes=20, points=3)
+@hint("Refer to a slot as the simulator never does: after a change of mind, or by the order of visits.")
 def check_breaking_dialogue(answer: Answer) -> None:
     """Check ``breaking_dialogue()``: turns, a source pair, a pair that should inherit from it.
 

@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import torch
 
-from reasonlib.grading.checks import Answer, exercise, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect_close, hint
 from reasonlib.state_tracking.data.ontology import DONTCARE, PAIRS
 from reasonlib.state_tracking.data.simulator import SimulatorConfig, simulate
 from reasonlib.state_tracking.models.span import OPEN
@@ -14,12 +14,8 @@ from reasonlib.state_tracking.models.span import OPEN
 __all__ = ["check_ceiling", "check_gated", "check_order_gap"]
 
 
-@exercise(
-    title="The gate decides",
-    minutes=5,
-    points=1,
-    hint="`torch.where` chooses between the best candidate and 0.",
-)
+@exercise(title="The gate decides", minutes=5, points=1)
+@hint("`torch.where` chooses between the best candidate and 0.")
 def check_gated(answer: Answer, seed: int) -> None:
     """Check ``gated(gates, values)``: the predicted candidate of every pair.
 
@@ -43,12 +39,8 @@ def check_gated(answer: Answer, seed: int) -> None:
     )
 
 
-@exercise(
-    title="Test that order means nothing",
-    minutes=15,
-    points=2,
-    hint="`tokens[order]` exchanges two rows, if `order` does. What puts the output rows back in order?",
-)
+@exercise(title="Test that order means nothing", minutes=15, points=2)
+@hint("`tokens[order]` exchanges two rows, if `order` does. What puts the output rows back in order?")
 def check_order_gap(answer: Answer, seed: int) -> None:
     """Check ``order_gap(encode, tokens, words)``: how much the order of DS tokens changes their outputs.
 
@@ -125,12 +117,8 @@ def _gaps(
     return torch.stack(gaps)
 
 
-@exercise(
-    title="Find the ceiling of a closed list",
-    minutes=20,
-    points=3,
-    hint="Collect the values that each pair has in training; a turn needs all its values.",
-)
+@exercise(title="Find the ceiling of a closed list", minutes=20, points=3)
+@hint("Collect the values that each pair has in training; a turn needs all its values.")
 def check_ceiling(answer: Answer, seed: int) -> None:
     """Check ``ceiling(train, test, copied)``: the highest joint goal accuracy that a tracker can reach.
 
@@ -163,7 +151,7 @@ def check_ceiling(answer: Answer, seed: int) -> None:
                 "dontcare can always be predicted": {"dontcare": False},
                 "count turns, not values: one value out of reach makes the turn wrong": {"turns": False},
             }
-            wrong = {hint: _ceiling(train, test, copied, **change) for hint, change in mistakes.items()}
+            wrong = {message: _ceiling(train, test, copied, **change) for message, change in mistakes.items()}
             wrong["the pairs in `copied` are not chosen from the list"] = _ceiling(train, test, ())
             wrong["the pairs outside `copied` are chosen from the list"] = _ceiling(train, test, PAIRS)
             expect_close(

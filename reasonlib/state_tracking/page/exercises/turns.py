@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from reasonlib.grading.checks import Answer, exercise, expect, expect_close, expect_equal
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, expect_equal, hint
 from reasonlib.state_tracking.data.metrics import score
 from reasonlib.state_tracking.data.ontology import PAIRS
 from reasonlib.state_tracking.data.simulator import simulate
@@ -22,12 +22,8 @@ STATES = [
 ]
 
 
-@exercise(
-    title="Write joint goal accuracy",
-    minutes=10,
-    points=2,
-    hint="A turn counts only if the two dictionaries are equal.",
-)
+@exercise(title="Write joint goal accuracy", minutes=10, points=2)
+@hint("A turn counts only if the two dictionaries are equal.")
 def check_joint_goal(answer: Answer, seed: int) -> None:
     """Check ``joint_goal(predicted, labels)``: the share of turns whose whole state is right.
 
@@ -83,12 +79,8 @@ def _dialogue(draw: random.Random, turns: int) -> tuple[list[dict[str, str]], li
     return predicted, labels
 
 
-@exercise(
-    title="What joint goal accuracy hides",
-    minutes=15,
-    points=2,
-    hint="Compare the wrong pairs of a turn with the wrong pairs of the turn before.",
-)
+@exercise(title="What joint goal accuracy hides", minutes=15, points=2)
+@hint("Compare the wrong pairs of a turn with the wrong pairs of the turn before.")
 def check_first_errors(answer: Answer, seed: int) -> None:
     """Check ``first_errors(predicted, labels)`` for the turns of one dialogue.
 
@@ -150,12 +142,8 @@ def _errors(state: Mapping[str, str], label: Mapping[str, str]) -> set[tuple[str
     return {(pair, state.get(pair)) for pair in {*state, *label} if state.get(pair) != label.get(pair)}
 
 
-@exercise(
-    title="Pull two metrics apart",
-    minutes=15,
-    points=2,
-    hint="A turn with one wrong pair counts like a turn with thirty: pack the errors, then spread them.",
-)
+@exercise(title="Pull two metrics apart", minutes=15, points=2)
+@hint("A turn with one wrong pair counts like a turn with thirty: pack the errors, then spread them.")
 def check_extremes(answer: Answer, seed: int) -> None:
     """Check ``extremes(labels, errors)``: two lists of predicted states, each with `errors` wrong pairs.
 

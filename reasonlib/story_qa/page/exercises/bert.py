@@ -8,17 +8,13 @@ import math
 import torch
 from torch import Tensor
 
-from reasonlib.grading.checks import Answer, exercise, expect, expect_close, expect_equal
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, expect_equal, hint
 
 __all__ = ["check_agreement", "check_best_span", "check_encode_once"]
 
 
-@exercise(
-    title="Encode each sentence once",
-    minutes=10,
-    points=2,
-    hint="`torch.unique` with `dim=0` and `return_inverse=True` also says where each sentence went.",
-)
+@exercise(title="Encode each sentence once", minutes=10, points=2)
+@hint("`torch.unique` with `dim=0` and `return_inverse=True` also says where each sentence went.")
 def check_encode_once(answer: Answer, seed: int) -> None:
     """Check ``encode_once(sentences, encode)``: the vectors (N, D) of N sentences (N, J) of word ids.
 
@@ -75,12 +71,8 @@ def check_encode_once(answer: Answer, seed: int) -> None:
         )
 
 
-@exercise(
-    title="Compare the marks with the labels",
-    minutes=15,
-    points=2,
-    hint="Count the sentences that are marked, those that are needed, and those that are both.",
-)
+@exercise(title="Compare the marks with the labels", minutes=15, points=2)
+@hint("Count the sentences that are marked, those that are needed, and those that are both.")
 def check_agreement(answer: Answer, seed: int) -> None:
     """Check ``agreement(marks, needed, filled)``: precision and recall of the marked sentences.
 
@@ -136,12 +128,8 @@ def check_agreement(answer: Answer, seed: int) -> None:
         )
 
 
-@exercise(
-    title="Find the best span",
-    minutes=15,
-    points=3,
-    hint="Try every start with every end that does not come before it; keep the pair of the highest sum.",
-)
+@exercise(title="Find the best span", minutes=15, points=3)
+@hint("Try every start with every end that does not come before it; keep the pair of the highest sum.")
 def check_best_span(answer: Answer, seed: int) -> None:
     """Check ``best_span(start, end, longest)``: the pair (first, last) with the highest start + end score.
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from reasonlib.grading.checks import Answer, exercise, expect, expect_close, expect_equal
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, expect_equal, hint
 from reasonlib.nn.memory import read
 from reasonlib.nn.positions import position_encoding
 from reasonlib.story_qa.data.encoding import StorySet, build_vocabulary, encode
@@ -36,12 +36,8 @@ MOST_WEIGHTS = 5000  # numbers the network of two hops may learn
 MOST_EPOCHS = 10
 
 
-@exercise(
-    title="One hop",
-    minutes=5,
-    points=1,
-    hint="Multiply every key with the query, take the softmax of the scores, and mix the values with it.",
-)
+@exercise(title="One hop", minutes=5, points=1)
+@hint("Multiply every key with the query, take the softmax of the scores, and mix the values with it.")
 def check_read_once(answer: Answer, seed: int) -> None:
     """Check ``read_once(query, keys, values)``, one hop: returns output (B, D) and weights (B, S).
 
@@ -89,12 +85,8 @@ def check_read_once(answer: Answer, seed: int) -> None:
     )
 
 
-@exercise(
-    title="Keep the order of words",
-    minutes=10,
-    points=2,
-    hint="Make a column of j/J for j = 1..J and a row of k/D for k = 1..D, and let them broadcast.",
-)
+@exercise(title="Keep the order of words", minutes=10, points=2)
+@hint("Make a column of j/J for j = 1..J and a row of k/D for k = 1..D, and let them broadcast.")
 def check_position_weights(answer: Answer, seed: int) -> None:
     """Check ``position_weights(words, width)``: l of shape (J, D), l[j, k] = (1 - j/J) - (k/D)(1 - 2j/J)."""
     draw = random.Random(seed)
@@ -125,12 +117,8 @@ def check_position_weights(answer: Answer, seed: int) -> None:
         )
 
 
-@exercise(
-    title="Answer by rule",
-    minutes=20,
-    points=3,
-    hint="Who is asked about? Walk through the story from its end until that name comes up.",
-)
+@exercise(title="Answer by rule", minutes=20, points=3)
+@hint("Who is asked about? Walk through the story from its end until that name comes up.")
 def check_find_location(answer: Answer, seed: int) -> None:
     """Check ``find_location(story, question)``: the place at which the person of a question of task 1 is now.
 
@@ -197,12 +185,10 @@ def _trained(config: MemoryConfig, recipe: Recipe) -> float:
     return accuracy(model, test_set)["accuracy"]
 
 
-@exercise(
-    title="Two hops where one fails",
-    minutes=180,
-    points=5,
-    hint="Return `MemoryConfig(vocabulary=vocabulary, hops=hops, ...), Recipe(...)`; begin with "
-    "`optimiser='adam', summed=False, lr=0.01` and watch where training gets stuck.",
+@exercise(title="Two hops where one fails", minutes=180, points=5)
+@hint(
+    "Return `MemoryConfig(vocabulary=vocabulary, hops=hops, ...), Recipe(...)`; begin with "
+    "`optimiser='adam', summed=False, lr=0.01` and watch where training gets stuck."
 )
 def check_two_hops(answer: Answer) -> None:
     """Check ``two_hops(vocabulary, hops)``: returns a `MemoryConfig` and a `Recipe`.

@@ -7,18 +7,14 @@ import random
 
 import torch
 
-from reasonlib.grading.checks import Answer, exercise, expect, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, hint
 from reasonlib.nn import scaled_dot_product_attention, sinusoidal_positions
 
 __all__ = ["check_attend", "check_may_see", "check_waves"]
 
 
-@exercise(
-    title="Attention in three lines",
-    minutes=10,
-    points=2,
-    hint="Scores are dot products, divided by the root of the width; the softmax runs over the keys.",
-)
+@exercise(title="Attention in three lines", minutes=10, points=2)
+@hint("Scores are dot products, divided by the root of the width; the softmax runs over the keys.")
 def check_attend(answer: Answer, seed: int) -> None:
     """Check ``attend(query, key, value)``: scaled dot-product attention, (Q, D), (N, D), (N, D) to (Q, D)."""
     for width in (6, random.Random(seed).randint(8, 16)):
@@ -40,12 +36,8 @@ def check_attend(answer: Answer, seed: int) -> None:
         )
 
 
-@exercise(
-    title="A causal mask",
-    minutes=5,
-    points=1,
-    hint="Row i is token i; it may attend to column j where j is not later than i.",
-)
+@exercise(title="A causal mask", minutes=5, points=1)
+@hint("Row i is token i; it may attend to column j where j is not later than i.")
 def check_may_see(answer: Answer, seed: int) -> None:
     """Check ``may_see(length)``: the causal mask of T tokens, True where a token may attend, (T, T)."""
     for length in (4, 1, 5 + random.Random(seed).randint(0, 20)):
@@ -69,12 +61,8 @@ def check_may_see(answer: Answer, seed: int) -> None:
         expect(row is None, f"of {length} tokens, token {row} may attend to tokens 0 to {row} and no other")
 
 
-@exercise(
-    title="A wave for each unit",
-    minutes=20,
-    points=3,
-    hint="Units 2i and 2i + 1 are a sine and a cosine of the same angle, t / 10000 ** (2 i / D).",
-)
+@exercise(title="A wave for each unit", minutes=20, points=3)
+@hint("Units 2i and 2i + 1 are a sine and a cosine of the same angle, t / 10000 ** (2 i / D).")
 def check_waves(answer: Answer, seed: int) -> None:
     """Check ``waves(length, width)``: the sinusoidal positions of T places in D units, (T, D)."""
     draw = random.Random(seed)

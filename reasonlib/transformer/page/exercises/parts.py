@@ -10,17 +10,13 @@ from itertools import pairwise
 
 import torch
 
-from reasonlib.grading.checks import Answer, exercise, expect, expect_close, expect_equal
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, expect_equal, hint
 
 __all__ = ["check_best_pair", "check_next_beam", "check_shared"]
 
 
-@exercise(
-    title="The next merge",
-    minutes=15,
-    points=2,
-    hint="Count every pair of neighbours, as often as its word occurs; the first pair in order wins a tie.",
-)
+@exercise(title="The next merge", minutes=15, points=2)
+@hint("Count every pair of neighbours, as often as its word occurs; the first pair in order wins a tie.")
 def check_best_pair(answer: Answer, seed: int) -> None:
     """Check ``best_pair(words)``: the pair of neighbouring pieces that byte-pair encoding merges next.
 
@@ -57,12 +53,8 @@ def _best_pair(words: Mapping[tuple[str, ...], int]) -> tuple[str, str]:
     return min(counts, key=lambda each: (-counts[each], each))
 
 
-@exercise(
-    title="One step of a beam",
-    minutes=20,
-    points=3,
-    hint="Every kept answer grows by every token; of all of them keep the `width` best by their sum.",
-)
+@exercise(title="One step of a beam", minutes=20, points=3)
+@hint("Every kept answer grows by every token; of all of them keep the `width` best by their sum.")
 def check_next_beam(answer: Answer, seed: int) -> None:
     """Check ``next_beam(beam, scores, width)``: the best continuations of some answers.
 
@@ -128,12 +120,8 @@ def _last_score(
     return scores[row][tokens[-1]]
 
 
-@exercise(
-    title="The first term of BLEU",
-    minutes=10,
-    points=2,
-    hint="Count each word of both; of every word the smaller count is shared. Divide by the words written.",
-)
+@exercise(title="The first term of BLEU", minutes=10, points=2)
+@hint("Count each word of both; of every word the smaller count is shared. Divide by the words written.")
 def check_shared(answer: Answer, seed: int) -> None:
     """Check ``shared(written, reference)``: the share of words written that the reference has too.
 

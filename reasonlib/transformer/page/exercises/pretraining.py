@@ -7,19 +7,15 @@ import random
 
 import torch
 
-from reasonlib.grading.checks import Answer, exercise, expect, expect_close, expect_equal
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, expect_equal, hint
 from reasonlib.transformer.data.masking import next_sentence_pairs
 from reasonlib.transformer.data.stories import simulate_stories
 
 __all__ = ["check_continues", "check_hide", "check_pair"]
 
 
-@exercise(
-    title="Eighty, ten, ten",
-    minutes=15,
-    points=2,
-    hint="Where `selected` is true: the mask for a fate below 0.8, `other` from 0.8 to 0.9, else the token.",
-)
+@exercise(title="Eighty, ten, ten", minutes=15, points=2)
+@hint("Where `selected` is true: the mask for a fate below 0.8, `other` from 0.8 to 0.9, else the token.")
 def check_hide(answer: Answer, seed: int) -> None:
     """Check ``hide(tokens, selected, fate, other, mask)``: what the encoder reads by the 80/10/10 rule.
 
@@ -55,12 +51,8 @@ def check_hide(answer: Answer, seed: int) -> None:
         )
 
 
-@exercise(
-    title="Two texts in one sequence",
-    minutes=10,
-    points=2,
-    hint="[CLS] first [SEP] second [SEP]; the first [SEP] still belongs to the first part.",
-)
+@exercise(title="Two texts in one sequence", minutes=10, points=2)
+@hint("[CLS] first [SEP] second [SEP]; the first [SEP] still belongs to the first part.")
 def check_pair(answer: Answer, seed: int) -> None:
     """Check ``pair(first, second)``: the tokens of a pair as BERT reads them, and the part each is of.
 
@@ -86,12 +78,8 @@ def check_pair(answer: Answer, seed: int) -> None:
         expect_equal(parts, [0] * (len(right) - ones) + [1] * ones, f"the parts of {first} and {second}")
 
 
-@exercise(
-    title="Next sentences by hand",
-    minutes=20,
-    points=3,
-    hint="Each story has its own people. `reasonlib.transformer.data.stories.NAMES` lists all there are.",
-)
+@exercise(title="Next sentences by hand", minutes=20, points=3)
+@hint("Each story has its own people. `reasonlib.transformer.data.stories.NAMES` lists all there are.")
 def check_continues(answer: Answer, seed: int) -> None:
     """Check ``continues(first, second)``: whether the second part belongs to the first, without a network.
 

@@ -7,19 +7,15 @@ import random
 
 import torch
 
-from reasonlib.grading.checks import Answer, exercise, expect, expect_close, expect_equal
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, expect_equal, hint
 from reasonlib.visual_iq.data.example import ANGLES, FOLDS
 from reasonlib.visual_iq.models.detector.boxes import iou
 
 __all__ = ["check_angle_ceiling", "check_keep_best", "check_overlap"]
 
 
-@exercise(
-    title="How much do two boxes overlap?",
-    minutes=10,
-    points=2,
-    hint="The intersection starts at the larger left and top and ends at the smaller right and bottom.",
-)
+@exercise(title="How much do two boxes overlap?", minutes=10, points=2)
+@hint("The intersection starts at the larger left and top and ends at the smaller right and bottom.")
 def check_overlap(answer: Answer, seed: int) -> None:
     """Check ``overlap(ours, theirs)``: intersection over union of boxes (N, 4) with boxes (M, 4), as (N, M).
 
@@ -59,12 +55,8 @@ def check_overlap(answer: Answer, seed: int) -> None:
     )
 
 
-@exercise(
-    title="Keep one box for each object",
-    minutes=20,
-    points=2,
-    hint="Go through the boxes from the highest score down, and compare each with those that you have kept.",
-)
+@exercise(title="Keep one box for each object", minutes=20, points=2)
+@hint("Go through the boxes from the highest score down, and compare each with those that you have kept.")
 def check_keep_best(answer: Answer, seed: int) -> None:
     """Check ``keep_best(overlaps, scores, threshold)``: non-maximum suppression, as a list of box numbers.
 
@@ -127,12 +119,8 @@ def _apart(order: list[int], near: list[list[bool]]) -> list[int]:
     return kept
 
 
-@exercise(
-    title="Angles that look alike",
-    minutes=20,
-    points=2,
-    hint="Which of the eight angles give the same picture as another? Turn the shape by each and compare.",
-)
+@exercise(title="Angles that look alike", minutes=20, points=2)
+@hint("Which of the eight angles give the same picture as another? Turn the shape by each and compare.")
 def check_angle_ceiling(answer: Answer, seed: int) -> None:
     """Check ``angle_ceiling(fold)``: the best share of angles that pixels allow to name.
 

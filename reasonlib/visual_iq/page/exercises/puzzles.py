@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from reasonlib.grading.checks import Answer, exercise, expect, expect_equal
+from reasonlib.grading.checks import Answer, exercise, expect, expect_equal, hint
 from reasonlib.visual_iq.data.example import ATTRIBUTES, COLOURS, SIZES, TYPES
 
 __all__ = ["check_answer_set", "check_row_rules"]
@@ -17,12 +17,8 @@ __all__ = ["check_answer_set", "check_row_rules"]
 Rows = tuple[tuple[int, int, int], tuple[int, int, int]]
 
 
-@exercise(
-    title="Name the rules",
-    minutes=20,
-    points=3,
-    hint="Try each rule on both full rows: a rule counts only if it explains the first and the second.",
-)
+@exercise(title="Name the rules", minutes=20, points=3)
+@hint("Try each rule on both full rows: a rule counts only if it explains the first and the second.")
 def check_row_rules(answer: Answer, seed: int) -> None:
     """Check ``row_rules(rows)``: which rules explain both full rows of one attribute.
 
@@ -96,12 +92,8 @@ def _drawn_rows(draw: random.Random) -> tuple[Rows, set[str], str]:
     return rows, rules, f"what holds in both rows: {', '.join(sorted(rules)) or 'no rule'}"
 
 
-@exercise(
-    title="Draw wrong answers that give nothing away",
-    minutes=20,
-    points=3,
-    hint="Draw one wrong level for each attribute; two levels of three attributes make eight combinations.",
-)
+@exercise(title="Draw wrong answers that give nothing away", minutes=20, points=3)
+@hint("Draw one wrong level for each attribute; two levels of three attributes make eight combinations.")
 def check_answer_set(answer: Answer, seed: int) -> None:
     """Check ``answer_set(right, levels, seed)``: eight candidates, and which of them is right.
 

@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 import torch
 
-from reasonlib.grading.checks import Answer, exercise, expect, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, hint
 from reasonlib.visual_iq.data.encoding import STREAMS, TokenSet
 from reasonlib.visual_iq.data.example import LEVELS
 from reasonlib.visual_iq.data.simulator import simulate
@@ -19,12 +19,8 @@ from reasonlib.visual_iq.page.exercises.problems import some_problems
 __all__ = ["check_contrast", "check_twin", "check_without_contrast"]
 
 
-@exercise(
-    title="Contrast the candidates",
-    minutes=10,
-    points=2,
-    hint="Sum over the candidates, pass the sum through h, and take it from each candidate.",
-)
+@exercise(title="Contrast the candidates", minutes=10, points=2)
+@hint("Sum over the candidates, pass the sum through h, and take it from each candidate.")
 def check_contrast(answer: Answer, seed: int) -> None:
     """Check ``contrast(features, h)``: each candidate less h of their sum; features are (B, C, D)."""
     draw = torch.Generator().manual_seed(5 + 100 * seed)
@@ -52,12 +48,8 @@ def check_contrast(answer: Answer, seed: int) -> None:
     )
 
 
-@exercise(
-    title="Remove the contrast module",
-    minutes=20,
-    points=2,
-    hint="Copy the model with copy.deepcopy, and put in the place of its contrast what changes nothing.",
-)
+@exercise(title="Remove the contrast module", minutes=20, points=2)
+@hint("Copy the model with copy.deepcopy, and put in the place of its contrast what changes nothing.")
 def check_without_contrast(answer: Answer, seed: int) -> None:
     """Check ``without_contrast(model)``: a copy of a reasoner that scores each candidate by itself.
 
@@ -98,12 +90,8 @@ def check_without_contrast(answer: Answer, seed: int) -> None:
         )
 
 
-@exercise(
-    title="Two panels with one sum",
-    minutes=15,
-    points=2,
-    hint="A sum has no order. What happens to each of the five sums if two shapes exchange their sizes?",
-)
+@exercise(title="Two panels with one sum", minutes=15, points=2)
+@hint("A sum has no order. What happens to each of the five sums if two shapes exchange their sizes?")
 def check_twin(answer: Answer, seed: int) -> None:
     """Check ``twin(panel)``: another panel that a reasoner without its entity encoder takes for the same.
 

@@ -7,7 +7,7 @@ import itertools
 
 import numpy as np
 
-from reasonlib.grading.checks import Answer, exercise, expect, expect_close
+from reasonlib.grading.checks import Answer, exercise, expect, expect_close, hint
 from reasonlib.visual_iq.data.example import ATTRIBUTES, COLOURS, CONFIGURATIONS, CONTEXT, SIZES, TYPES
 from reasonlib.visual_iq.page.exercises.problems import some_problems
 
@@ -17,12 +17,8 @@ ALIKE = 0.25  # share of fair problems that a vote may solve: chance is 0.125, t
 SOLVED = 0.9  # and of RAVEN's that it must
 
 
-@exercise(
-    title="Find the answer without the puzzle",
-    minutes=20,
-    points=3,
-    hint="A wrong candidate of RAVEN changes one thing of the right one. Which is most like the others?",
-)
+@exercise(title="Find the answer without the puzzle", minutes=20, points=3)
+@hint("A wrong candidate of RAVEN changes one thing of the right one. Which is most like the others?")
 def check_vote(answer: Answer, seed: int) -> None:
     """Check ``vote(candidates)``: choose 0 to 7 from the eight candidates' attributes alone.
 
@@ -57,12 +53,8 @@ def check_vote(answer: Answer, seed: int) -> None:
     )
 
 
-@exercise(
-    title="Explain a score below chance",
-    minutes=20,
-    points=3,
-    hint="The right candidate wins if each weight has the sign that it needs. Which need both signs?",
-)
+@exercise(title="Explain a score below chance", minutes=20, points=3)
+@hint("The right candidate wins if each weight has the sign that it needs. Which need both signs?")
 def check_preferred_share(answer: Answer, seed: int) -> None:
     """Check ``preferred_share(candidates, right)``: how often a random preference is right.
 
@@ -132,12 +124,8 @@ def _drawn_candidates(kind: str, draw: np.random.Generator) -> tuple[np.ndarray,
     return candidates[order], int(order.argmin())
 
 
-@exercise(
-    title="Give each puzzle another question",
-    minutes=15,
-    points=2,
-    hint="Take one layout at a time. Which order of its questions leaves none at its own problem?",
-)
+@exercise(title="Give each puzzle another question", minutes=15, points=2)
+@hint("Take one layout at a time. Which order of its questions leaves none at its own problem?")
 def check_other_questions(answer: Answer, seed: int) -> None:
     """Check ``other_questions(entities, configuration)``: candidates as they were, questions of others.
 
@@ -175,12 +163,8 @@ def check_other_questions(answer: Answer, seed: int) -> None:
         )
 
 
-@exercise(
-    title="Add an attribute",
-    minutes=180,
-    points=5,
-    hint="Draw three different levels, lay them out as a Latin square, then choose the other candidates.",
-)
+@exercise(title="Add an attribute", minutes=180, points=5)
+@hint("Draw three different levels, lay them out as a Latin square, then choose the other candidates.")
 def check_border(answer: Answer, seed: int) -> None:
     """Check ``border(problems, seed)``: a fifth attribute, the thickness of a panel's border.
 

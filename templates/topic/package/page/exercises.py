@@ -1,16 +1,15 @@
 """The graded exercises of this topic; see `reasonlib.grading.checks`."""
 
-from collections.abc import Callable
-
 from reasonlib.TOPIC.data.simulator import simulate
 
-from reasonlib.grading.checks import exercise, expect_equal
+from reasonlib.grading.checks import Answer, exercise, expect_equal, hint
 
 __all__ = ["check_margin"]
 
 
-@exercise(title="Count for yourself", minutes=5, points=1, hint="Compare twice the sum with the length.")
-def check_margin(answer: Callable[[list[int]], int], seed: int = 0) -> None:
+@exercise(title="Count for yourself", minutes=5, points=1)
+@hint("Compare twice the sum with the length.")
+def check_margin(answer: Answer, seed: int = 0) -> None:
     """Check ``margin(row)``: how much more often one digit occurs than the other; `seed` draws the rows."""
     for example in simulate(8, seed, length=5):
         row = list(example.digits)

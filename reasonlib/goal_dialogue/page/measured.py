@@ -1,6 +1,7 @@
 """Charts of the chapters on words and on out-of-vocabulary names, from records; each names its runs."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from reasonlib.display import plotting, results
 
@@ -10,6 +11,7 @@ __all__ = [
     "key_tags_and_bound",
     "networks_on_oov",
     "rewording",
+    "right_responses",
     "swapped",
     "taggers",
 ]
@@ -30,6 +32,20 @@ def taggers() -> plotting.Picture:
     )
 
 
+def right_responses(experiment: str, task: int, names: Mapping[str, str], **options: Any) -> plotting.Picture:
+    """Draw the share of right responses on a task, a bar for each row of an experiment.
+
+    The `options` are those of `results.rows`, and so are the names of the rows.
+    """
+    return results.rows(
+        experiment,
+        metric=f"task{task}",
+        unit=f"share of right responses, task {task}",
+        names=names,
+        **options,
+    )
+
+
 def key_tag_variants() -> plotting.Picture:
     """Full dialogues with each way to use the tags."""
     names = {
@@ -40,23 +56,15 @@ def key_tag_variants() -> plotting.Picture:
         "sentence": "one for a sentence",
         "no-results": "beside, no API results",
     }
-    return results.rows(
-        "goal_dialogue/key-tag-variants",
-        metric="task5",
-        unit="share of right responses, task 5",
-        names=names,
-        only=tuple(names),
-        caption="Every bar",
-    )
+    return right_responses("goal_dialogue/key-tag-variants", 5, names, only=tuple(names), caption="Every bar")
 
 
 def swapped() -> plotting.Picture:
     """Task 4 for networks that were trained on the training or on the validation dialogues."""
-    return results.rows(
+    return right_responses(
         "goal_dialogue/swapped",
-        metric="task4",
-        unit="share of right responses, task 4",
-        names={
+        4,
+        {
             "n2n": "N2N",
             "n2n-swapped": "N2N, from validation",
             "ktn2n": "KTN2N",

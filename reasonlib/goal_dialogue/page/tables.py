@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from reasonlib.display import plotting, results
-from reasonlib.goal_dialogue.page import figures
+from reasonlib.goal_dialogue.page import figures, measured
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,11 +96,10 @@ def network_settings() -> "pd.DataFrame":
 
 def tuning() -> plotting.Picture:
     """What changing one choice of the recipe does, on full dialogues."""
-    return results.rows(
+    return measured.right_responses(
         "goal_dialogue/tuning",
-        metric="task5",
-        unit="share of right responses, task 5",
-        names={
+        5,
+        {
             "chosen": "the recipe",
             "batch-256": "batches of 256",
             "slots-100": "100 memories, not 50",

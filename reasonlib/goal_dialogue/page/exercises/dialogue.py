@@ -6,28 +6,10 @@ Axes: B turns, D width.
 import random
 from collections.abc import Mapping
 
+from reasonlib.goal_dialogue.page.exercises.questions import LOOK, QUESTIONS
 from reasonlib.grading.checks import Answer, exercise, expect, expect_close, expect_equal, hint
 
-__all__ = [
-    "CUISINE",
-    "LOOK",
-    "NUMBER",
-    "PLACE",
-    "PRICE",
-    "QUESTIONS",
-    "check_most_alike",
-    "check_next_question",
-    "check_whole_dialogues",
-]
-
-CUISINE, PLACE, NUMBER, PRICE, LOOK = (
-    "any preference on a type of cuisine",
-    "where should it be",
-    "how many people would be in your party",
-    "which price range are looking for",
-    "ok let me look into some options for you",
-)
-QUESTIONS = {"cuisine": CUISINE, "location": PLACE, "number": NUMBER, "price": PRICE}
+__all__ = ["check_most_alike", "check_next_question", "check_whole_dialogues"]
 
 
 @exercise(title="Ask for what is missing", minutes=10, points=1)

@@ -118,5 +118,5 @@ def as_the_last(problems, generator):
 
 def test_only_tags_tell_which_context_panel_is_the_last():
     sizes = {"width": 3, "embedding": 16, "hidden": 32, "auxiliary": 0, "dropout": 0.0}
-    assert any(learns(small(tags=True, **sizes), as_the_last, steps=500, share=0.9) for _ in range(4))
+    assert learns(small(tags=True, **sizes), as_the_last, steps=300, share=0.4)  # an eighth by guessing
     assert not learns(small(tags=False, **sizes), as_the_last, steps=60, share=0.3)

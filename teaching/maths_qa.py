@@ -1,6 +1,7 @@
 """Teacher's edition of `maths_qa`: solutions, wrong answers, and what each of them teaches."""
 
 from collections import defaultdict
+from functools import partial
 
 import torch
 
@@ -311,12 +312,12 @@ EDITION = {
                 "a step is no unit of cost",
             ),
             Mistake(
-                lambda *sizes: equal_compute(*sizes, attends=False),
+                partial(equal_compute, attends=False),
                 "the decoder attends to the question",
                 "attention from answer to question is what makes the decoder dearer",
             ),
             Mistake(
-                lambda *sizes: equal_compute(*sizes, memory=False),
+                partial(equal_compute, memory=False),
                 "keys and values of the question",
                 "the decoder projects the whole question once more, in every layer",
             ),

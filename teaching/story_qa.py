@@ -1,5 +1,7 @@
 """Teacher's edition of `story_qa`: solutions, wrong answers, and what each of them teaches."""
 
+from functools import partial
+
 import torch
 
 from reasonlib.grading.edition import Mistake, Solved
@@ -233,21 +235,11 @@ EDITION = {
                 "return a MemoryConfig and a Recipe",
                 "an interface is part of the task",
             ),
+            Mistake(partial(two_hops, width=60), "may learn 5,000", "capacity has a price"),
             Mistake(
-                lambda vocabulary, hops: two_hops(vocabulary, hops, width=60),
-                "may learn 5,000",
-                "capacity has a price",
+                partial(two_hops, linear_start=0), "begin without the softmax", "why linear start exists"
             ),
-            Mistake(
-                lambda vocabulary, hops: two_hops(vocabulary, hops, linear_start=0),
-                "begin without the softmax",
-                "why linear start exists",
-            ),
-            Mistake(
-                lambda vocabulary, hops: two_hops(vocabulary, hops, temporal=False),
-                "what came last",
-                "why memories carry time",
-            ),
+            Mistake(partial(two_hops, temporal=False), "what came last", "why memories carry time"),
         ],
         open="training answers, on questions of its own: no case is shown",
     ),

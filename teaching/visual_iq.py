@@ -352,11 +352,7 @@ EDITION = {
                 "from the highest score down",
                 "which of two boxes survives",
             ),
-            Mistake(
-                lambda overlaps, scores, threshold: sorted(keep_best(overlaps, scores, threshold)),
-                "the highest score first",
-                "a list has an order",
-            ),
+            Mistake(lambda *a: sorted(keep_best(*a)), "the highest score first", "a list has an order"),
             Mistake(
                 lambda overlaps, scores, threshold: scores.argmax().reshape(1),
                 "the highest score alone",

@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
+from functools import partial
 from itertools import pairwise
 from statistics import linear_regression
 
@@ -146,12 +147,12 @@ EDITION = {
                 "the probability of a sentence is a product over its words",
             ),
             Mistake(
-                lambda right, wrong: contrastive(right, wrong, better=lambda a, b: a >= b),
+                partial(contrastive, better=lambda a, b: a >= b),
                 "a tie is not right",
                 "no preference is no knowledge",
             ),
             Mistake(
-                lambda right, wrong: contrastive(right, wrong, better=lambda a, b: a < b),
+                partial(contrastive, better=lambda a, b: a < b),
                 "whose wrong translation is more probable",
                 "log-probabilities are negative: the larger one is more probable",
             ),
@@ -281,22 +282,22 @@ EDITION = {
                 "a perfect translation has BLEU 100",
             ),
             Mistake(
-                lambda references, contrasts: lower_bleu(references, contrasts, share=1),
+                partial(lower_bleu, share=1),
                 "two thirds of",
                 "BLEU disagrees with the number of wrong sentences even where the difference is large",
             ),
             Mistake(
-                lambda references, contrasts: lower_bleu(references, contrasts, spoil=lambda text: "."),
+                partial(lower_bleu, spoil=lambda text: "."),
                 "change only their order",
                 "missing words cost more than wrong ones: of n-grams, and by the penalty for brevity",
             ),
             Mistake(
-                lambda references, contrasts: lower_bleu(references, contrasts, spoil=swap),
+                partial(lower_bleu, spoil=swap),
                 "keep their neighbour",
                 "two swapped words leave most n-grams of a long sentence",
             ),
             Mistake(
-                lambda references, contrasts: lower_bleu(references, contrasts, longest=False),
+                partial(lower_bleu, longest=False),
                 "choose the longest",
                 "BLEU counts n-grams, so a long sentence weighs more than a short one",
             ),
@@ -331,7 +332,7 @@ EDITION = {
                 "moving every word moves the mean",
             ),
             Mistake(
-                lambda states, scores, query: other_sentence(states, scores, query, size=0.001),
+                partial(other_sentence, size=0.001),
                 "almost the same as before",
                 "attention to words notices what it is asked about, if the change is large enough",
             ),
@@ -347,7 +348,7 @@ EDITION = {
                 "the cost at the smallest size already has a part that grows",
             ),
             Mistake(
-                lambda sizes, costs: growth(sizes, costs, log=lambda x: x),
+                partial(growth, log=lambda x: x),
                 "take logarithms",
                 "the exponent is a slope on logarithmic axes only",
             ),

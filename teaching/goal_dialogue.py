@@ -1,6 +1,7 @@
 """Teacher's edition of `goal_dialogue`: solutions, wrong answers, and what each of them teaches."""
 
 import string
+from functools import partial
 
 import torch
 
@@ -207,7 +208,7 @@ EDITION = {
     "most_alike": Solved(
         most_alike,
         [
-            Mistake(lambda *a: most_alike(*a, normed=False), "divide by its length", "long texts share more"),
+            Mistake(partial(most_alike, normed=False), "divide by its length", "long texts share more"),
             Mistake(
                 by_word_count, "not the number of words|adds no length|divide by its", "length in weights"
             ),
@@ -236,7 +237,7 @@ EDITION = {
     "gate": Solved(
         gate,
         [
-            Mistake(lambda *a: gate(*a, open_takes="state"), "swapped", "what an open gate lets in"),
+            Mistake(partial(gate, open_takes="state"), "swapped", "what an open gate lets in"),
             Mistake(lambda s, o, w, b: s + o, "the plain update", "what the gate replaces"),
             Mistake(lambda s, o, w, b: gate(s, o, w.T, b), "transposed", "W u with rows as units"),
             Mistake(
@@ -248,9 +249,7 @@ EDITION = {
         tie,
         [
             Mistake(
-                lambda *a: tie(*a, printed=True),
-                "as printed",
-                "an equation that changes nothing is a misprint",
+                partial(tie, printed=True), "as printed", "an equation that changes nothing is a misprint"
             ),
             Mistake(lambda k, v, f, z: tie(k, v, f, 1 - z), "swapped", "what z = 1 means"),
             Mistake(
@@ -264,11 +263,7 @@ EDITION = {
     "break_tagger": Solved(
         break_tagger,
         [
-            Mistake(
-                lambda tag, word: break_tagger(tag, word, puts_in=False),
-                "from 'eight'",
-                "three kinds of edits",
-            ),
+            Mistake(partial(break_tagger, puts_in=False), "from 'eight'", "three kinds of edits"),
             Mistake(
                 by_heart,
                 "there is a word one letter from|the tagger still says",
@@ -288,12 +283,8 @@ EDITION = {
     "lstm_step": Solved(
         lstm_step,
         [
-            Mistake(lambda *a: lstm_step(*a, own=False), "as printed", "misprints in equations"),
-            Mistake(
-                lambda x, h, c, W, b: lstm_step(h, x, c, W, b),
-                "h comes first",
-                "joins have an order",
-            ),
+            Mistake(partial(lstm_step, own=False), "as printed", "misprints in equations"),
+            Mistake(lambda x, h, c, W, b: lstm_step(h, x, c, W, b), "h comes first", "joins have an order"),
             Mistake(ungated_lstm, "apply tanh to the state", "what is shown is bounded"),
             Mistake(
                 lambda *a: lstm_step(*a)[::-1], "the new state is not right", "the order of what is returned"
@@ -325,7 +316,7 @@ EDITION = {
                 lambda r, s, common: template(r, s, set()), "they are common", "why common words are listed"
             ),
             Mistake(
-                lambda *a: template(*a, whole=False),
+                partial(template, whole=False),
                 "never said|compare whole words",
                 "names can be parts of words",
             ),

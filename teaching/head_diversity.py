@@ -1,5 +1,6 @@
 """Teacher's edition of `head_diversity`: solutions, wrong answers, and what each of them teaches."""
 
+from functools import partial
 from itertools import pairwise
 
 import torch
@@ -218,7 +219,7 @@ EDITION = {
                 "no measure survives a map that deletes what is shared; here it is only made small",
             ),
             Mistake(
-                lambda: break_svcca(noise=1.0),
+                partial(break_svcca, noise=1.0),
                 "before the map it must be",
                 "a measure can only lose a similarity that exists",
             ),
@@ -317,7 +318,7 @@ EDITION = {
         orthonormal_copies,
         [
             Mistake(
-                lambda: orthonormal_copies(heads=2), "three heads or more", "two heads are in the chapter"
+                partial(orthonormal_copies, heads=2), "three heads or more", "two heads are in the chapter"
             ),
             Mistake(
                 any_length,

@@ -1,6 +1,7 @@
 """Teacher's edition of `maths_qa`: solutions, wrong answers, and what each of them teaches."""
 
 from collections import defaultdict
+from functools import partial
 
 import torch
 
@@ -193,7 +194,7 @@ EDITION = {
             Mistake(pooled_accuracy, "counted every question the same", "macro and micro averages differ"),
             Mistake(any_order, "the order of the characters", "exact match is exact"),
             Mistake(
-                lambda predictions, answers, modules: 100 * mean_accuracy(predictions, answers, modules),
+                lambda *a: 100 * mean_accuracy(*a),
                 "not per cent",
                 "shares and per cent must not be mixed in a table",
             ),
@@ -311,12 +312,12 @@ EDITION = {
                 "a step is no unit of cost",
             ),
             Mistake(
-                lambda *sizes: equal_compute(*sizes, attends=False),
+                partial(equal_compute, attends=False),
                 "the decoder attends to the question",
                 "attention from answer to question is what makes the decoder dearer",
             ),
             Mistake(
-                lambda *sizes: equal_compute(*sizes, memory=False),
+                partial(equal_compute, memory=False),
                 "keys and values of the question",
                 "the decoder projects the whole question once more, in every layer",
             ),
@@ -332,15 +333,9 @@ EDITION = {
         [
             Mistake(longest_without_chain, "because of the carry", "9 + 0 carries where a carry comes in"),
             Mistake(
-                lambda first, second: sum(carries(first, second)),
-                "the number of all columns",
-                "a chain is a run of neighbours",
+                lambda *a: sum(carries(*a)), "the number of all columns", "a chain is a run of neighbours"
             ),
-            Mistake(
-                lambda first, second: int(any(carries(first, second))),
-                "how long",
-                "the length is the difficulty",
-            ),
+            Mistake(lambda *a: int(any(carries(*a))), "how long", "the length is the difficulty"),
         ],
     ),
     "place_values": Solved(

@@ -1,5 +1,6 @@
 """Teacher's edition of `modality_alignment`: solutions, wrong answers, and what each of them teaches."""
 
+from functools import partial
 from itertools import combinations
 
 import torch
@@ -245,17 +246,17 @@ EDITION = {
         match,
         [
             Mistake(
-                lambda context, question, answers: match(context, question, answers, order="cqaQA"),
+                partial(match, order="cqaQA"),
                 "first what is read from the answer",
                 "the second LSTM has learned one order",
             ),
             Mistake(
-                lambda context, question, answers: match(context, question, answers, axis=-2),
+                partial(match, axis=-2),
                 "the softmax runs over the words",
                 "each query has an attention distribution of its own",
             ),
             Mistake(
-                lambda context, question, answers: match(context, question, answers, order="caqaq"),
+                partial(match, order="caqaq"),
                 "products with the context",
                 "the products tell the LSTM where both agree",
             ),
@@ -265,24 +266,12 @@ EDITION = {
         ask_about_video,
         [
             Mistake(
-                ask_what_is_said,
-                "with other subtitles",
-                "a question about what is said needs the subtitles",
+                ask_what_is_said, "with other subtitles", "a question about what is said needs the subtitles"
             ),
+            Mistake(ask_always_first, "in random order", "a model learns a fixed place at once"),
+            Mistake(ask_with_foils, "two right answers", "a question must say which object it means"),
             Mistake(
-                ask_always_first,
-                "in random order",
-                "a model learns a fixed place at once",
-            ),
-            Mistake(
-                ask_with_foils,
-                "two right answers",
-                "a question must say which object it means",
-            ),
-            Mistake(
-                ask_the_same,
-                "the words give it away",
-                "text bias: common sense answers without the video",
+                ask_the_same, "the words give it away", "text bias: common sense answers without the video"
             ),
         ],
         open="the student invents the question",
@@ -387,12 +376,12 @@ EDITION = {
                 one_shuffle, "rows with", "one order is a sample: the mean over all orders needs no shuffle"
             ),
             Mistake(
-                lambda x, y: shuffled_cka(x, y, centre=False),
+                partial(shuffled_cka, centre=False),
                 "centre both clouds first",
                 "an offset is one more direction that all examples share",
             ),
             Mistake(
-                lambda x, y: shuffled_cka(x, y, below=0),
+                partial(shuffled_cka, below=0),
                 "not N",
                 "centring takes one direction away: C has trace N - 1",
             ),

@@ -1,6 +1,7 @@
 """Teacher's edition of `multi_task`: solutions, wrong answers, and what each of them teaches."""
 
 import math
+from functools import partial
 
 import torch
 
@@ -266,7 +267,7 @@ EDITION = {
                 "only examples on which two models differ compare them",
             ),
             Mistake(
-                lambda alone, joint: luck(alone, joint, more=1),
+                partial(luck, more=1),
                 "count exactly k heads as well",
                 "the observed result is one of the cases that are at least as extreme",
             ),
@@ -330,12 +331,12 @@ EDITION = {
                 "a task that conflicts is expected to hurt; PCGrad removes that part",
             ),
             Mistake(
-                lambda first, second: third_task(first, second, size=10.0),
+                partial(third_task, size=10.0),
                 "does not conflict with the second",
                 "without a conflict PCGrad changes nothing",
             ),
             Mistake(
-                lambda first, second: third_task(first, second, size=-0.01),
+                partial(third_task, size=-0.01),
                 "too short to decide the mean",
                 "in a mean the longest gradient counts most, also after projection",
             ),

@@ -1,5 +1,7 @@
 """Teacher's edition of `optimisation`: solutions, wrong answers, and what each of them teaches."""
 
+from functools import partial
+
 import torch
 
 from reasonlib.grading.edition import Mistake, Solved
@@ -334,7 +336,7 @@ EDITION = {
                 "plain momentum",
                 "what Nesterov changes",
             ),
-            Mistake(lambda *a: look_ahead(*a, ahead=-1), "you looked behind", "the sign of the step"),
+            Mistake(partial(look_ahead, ahead=-1), "you looked behind", "the sign of the step"),
             Mistake(
                 lambda p, v, slope_at, rate, keep: momentum_step(p, v, slope_at(p - v), rate, keep),
                 "a whole step ahead",
@@ -390,15 +392,15 @@ EDITION = {
         ],
     ),
     "own_descent": Solved(
-        lambda: optimisers.Momentum(rate=0.003, momentum=0.9),
+        partial(optimisers.Momentum, rate=0.003, momentum=0.9),
         [
             Mistake(
-                lambda: optimisers.GradientDescent(rate=0.003),
+                partial(optimisers.GradientDescent, rate=0.003),
                 "it needs more speed along the valley",
                 "a fixed rate that is safe across is slow along",
             ),
             Mistake(
-                lambda: optimisers.Momentum(rate=0.2), "it flies off", "the steepest place bounds the rate"
+                partial(optimisers.Momentum, rate=0.2), "it flies off", "the steepest place bounds the rate"
             ),
             Mistake(Jumper, "above the lowest point", "an optimiser sees slopes, not the map"),
             Mistake(lambda: 3, "the optimiser needs a method", "an interface is part of the task"),

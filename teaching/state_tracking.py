@@ -1,5 +1,6 @@
 """Teacher's edition of `state_tracking`: solutions, wrong answers, and what each of them teaches."""
 
+from functools import partial
 from itertools import combinations
 
 import torch
@@ -156,34 +157,22 @@ EDITION = {
         [
             Mistake(every_wrong_turn, "every wrong turn is counted as new", "an error stays in the state"),
             Mistake(first_of_wrong_turns, "four turns are wrong", "a second error hides behind a first one"),
+            Mistake(partial(first_errors, missing=False), "missing|turns are wrong", "silence is an error"),
             Mistake(
-                lambda *a: first_errors(*a, missing=False), "missing|turns are wrong", "silence is an error"
-            ),
-            Mistake(
-                lambda *a: first_errors(*a, cumulative=True),
-                "new again|turns are wrong",
-                "an error can come back",
+                partial(first_errors, cumulative=True), "new again|turns are wrong", "an error can come back"
             ),
         ],
     ),
     "extremes": Solved(
         extremes,
         [
-            Mistake(
-                lambda *a: extremes(*a)[::-1],
-                "the lists are exchanged",
-                "which metric is to be high",
-            ),
+            Mistake(lambda *a: extremes(*a)[::-1], "the lists are exchanged", "which metric is to be high"),
             Mistake(
                 extremes_of_filled_pairs,
                 "in its empty pairs, too|wrong pairs in all",
                 "a value that should not be there is an error",
             ),
-            Mistake(
-                extremes_two_a_turn,
-                "no turn a second error",
-                "one error is enough to lose a turn",
-            ),
+            Mistake(extremes_two_a_turn, "no turn a second error", "one error is enough to lose a turn"),
             Mistake(
                 lambda labels, errors: extremes(labels, min(errors, len(labels))),
                 "wrong pairs in all",
@@ -200,52 +189,46 @@ EDITION = {
         order_gap,
         [
             Mistake(
-                lambda *a: order_gap(*a, back=False),
+                partial(order_gap, back=False),
                 "put the outputs back",
                 "outputs that move with their inputs are not outputs that stay",
             ),
             Mistake(
-                lambda *a: order_gap(*a, exchanges=[(0, 1)]),
+                partial(order_gap, exchanges=[(0, 1)]),
                 "not the first two alone",
                 "one exchange without effect proves nothing about the others",
             ),
             Mistake(
-                lambda *a: order_gap(*a, size=lambda gap: gap.abs().mean()),
+                partial(order_gap, size=lambda gap: gap.abs().mean()),
                 "not the mean",
                 "a mean dilutes what happens in one place",
             ),
-            Mistake(
-                lambda *a: order_gap(*a, size=torch.max),
-                "take its absolute value",
-                "a difference has a sign",
-            ),
+            Mistake(partial(order_gap, size=torch.max), "take its absolute value", "a difference has a sign"),
         ],
     ),
     "ceiling": Solved(
         ceiling,
         [
             Mistake(
-                lambda *a: ceiling(*a, pooled=True),
+                partial(ceiling, pooled=True),
                 "a list belongs to one pair",
                 "a name that one pair knows is new to another",
             ),
             Mistake(
-                lambda *a: ceiling(*a, substring=True),
-                "whole words",
-                "a span is made of tokens, not of letters",
+                partial(ceiling, substring=True), "whole words", "a span is made of tokens, not of letters"
             ),
             Mistake(
-                lambda *a: ceiling(*a, either=True),
+                partial(ceiling, either=True),
                 "a copied pair has no list",
                 "why yes and no are better chosen than copied",
             ),
             Mistake(
-                lambda *a: ceiling(*a, dontcare=False),
+                partial(ceiling, dontcare=False),
                 "dontcare can always be predicted",
                 "dontcare is on every list",
             ),
             Mistake(
-                lambda *a: ceiling(*a, turns=False),
+                partial(ceiling, turns=False),
                 "count turns, not values",
                 "joint goal accuracy needs all values of a turn",
             ),
@@ -260,9 +243,7 @@ EDITION = {
         gated,
         [
             Mistake(lambda gates, values: values.argmax(2), "the gate is not used", "why there is a gate"),
-            Mistake(
-                lambda *a: gated(*a, threshold=0.5), "a logit above zero", "logits are not probabilities"
-            ),
+            Mistake(partial(gated, threshold=0.5), "a logit above zero", "logits are not probabilities"),
             Mistake(
                 lambda gates, values: torch.where(gates > 0, 0, values.argmax(2)),
                 "the wrong way round",
@@ -279,14 +260,10 @@ EDITION = {
                 "what is to be blocked",
             ),
             Mistake(
-                lambda *a: block_mask(*a, diagonal=False),
-                "still attends to itself",
-                "a token needs its own state",
+                partial(block_mask, diagonal=False), "still attends to itself", "a token needs its own state"
             ),
             Mistake(
-                lambda *a: block_mask(*a, words_see_slots=False),
-                "words still attend",
-                "which square is blocked",
+                partial(block_mask, words_see_slots=False), "words still attend", "which square is blocked"
             ),
             Mistake(
                 lambda *a: ~block_mask(*a), "true means that a query may attend", "two conventions of masks"
@@ -302,7 +279,7 @@ EDITION = {
                 "a mask blocks one step, not the way round",
             ),
             Mistake(
-                lambda *a: reach(*a, keep=False),
+                partial(reach, keep=False),
                 "a token keeps what it has",
                 "the residual connection is a path, too",
             ),
@@ -312,9 +289,7 @@ EDITION = {
                 "the first layer is the first step",
             ),
             Mistake(
-                lambda *a: reach(*a).T,
-                "transposed",
-                "queries are rows: information goes from column to row",
+                lambda *a: reach(*a).T, "transposed", "queries are rows: information goes from column to row"
             ),
             Mistake(number_of_paths, "one path is enough", "possible is not how often"),
         ],

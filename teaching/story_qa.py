@@ -1,5 +1,7 @@
 """Teacher's edition of `story_qa`: solutions, wrong answers, and what each of them teaches."""
 
+from functools import partial
+
 import torch
 
 from reasonlib.grading.edition import Mistake, Solved
@@ -200,11 +202,7 @@ EDITION = {
             Mistake(counted(0, 0), "words and units are counted from 1", "the formula counts from one"),
             Mistake(counted(0, 1), "the words are counted from 0", "the formula counts from one"),
             Mistake(counted(1, 0), "the units are counted from 0", "the formula counts from one"),
-            Mistake(
-                lambda words, width: position_weights(words, width).T,
-                "the axes are exchanged",
-                "a row a word",
-            ),
+            Mistake(lambda *a: position_weights(*a).T, "the axes are exchanged", "a row a word"),
         ],
     ),
     "find_location": Solved(
@@ -229,25 +227,15 @@ EDITION = {
                 "the size comes from the data",
             ),
             Mistake(
-                lambda vocabulary, hops: two_hops(vocabulary, hops)[0],
+                lambda *a: two_hops(*a)[0],
                 "return a MemoryConfig and a Recipe",
                 "an interface is part of the task",
             ),
+            Mistake(partial(two_hops, width=60), "may learn 5,000", "capacity has a price"),
             Mistake(
-                lambda vocabulary, hops: two_hops(vocabulary, hops, width=60),
-                "may learn 5,000",
-                "capacity has a price",
+                partial(two_hops, linear_start=0), "begin without the softmax", "why linear start exists"
             ),
-            Mistake(
-                lambda vocabulary, hops: two_hops(vocabulary, hops, linear_start=0),
-                "begin without the softmax",
-                "why linear start exists",
-            ),
-            Mistake(
-                lambda vocabulary, hops: two_hops(vocabulary, hops, temporal=False),
-                "what came last",
-                "why memories carry time",
-            ),
+            Mistake(partial(two_hops, temporal=False), "what came last", "why memories carry time"),
         ],
         open="training answers, on questions of its own: no case is shown",
     ),
@@ -266,20 +254,12 @@ EDITION = {
     "agreement": Solved(
         agreement,
         [
-            Mistake(
-                lambda marks, needed, filled: agreement(marks, needed, filled)[::-1],
-                "are exchanged",
-                "which total each share has",
-            ),
+            Mistake(lambda *a: agreement(*a)[::-1], "are exchanged", "which total each share has"),
             Mistake(padding_too, "padding counts as marked", "padding is no sentence"),
             Mistake(question_by_question, "a mean over questions", "a mean of shares is another number"),
             Mistake(accuracy_instead, "this is accuracy", "most sentences are not needed"),
             Mistake(without_a_guard, "divided by 0", "a share of nothing"),
-            Mistake(
-                lambda marks, needed, filled: agreement(marks, needed, filled)[0],
-                "return two numbers",
-                "one number hides the other",
-            ),
+            Mistake(lambda *a: agreement(*a)[0], "return two numbers", "one number hides the other"),
         ],
     ),
     "best_span": Solved(

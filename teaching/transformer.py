@@ -1,6 +1,7 @@
 """Teacher's edition of `transformer`: solutions, wrong answers, and what each of them teaches."""
 
 from collections import Counter
+from functools import partial
 from itertools import pairwise
 
 import torch
@@ -105,18 +106,16 @@ EDITION = {
     "attend": Solved(
         attend,
         [
-            Mistake(lambda *a: attend(*a, root=1), "not divided by the root", "why scores are scaled"),
+            Mistake(partial(attend, root=1), "not divided by the root", "why scores are scaled"),
             Mistake(
                 lambda q, k, v: attend(q, k, v, root=q.shape[-1]), "not by the width", "a root, not the width"
             ),
-            Mistake(lambda *a: attend(*a, axis=0), "over the keys", "which axis sums to one"),
+            Mistake(partial(attend, axis=0), "over the keys", "which axis sums to one"),
             Mistake(
                 lambda q, k, v: attend(q, k, k), "the keys were mixed", "keys are matched, values are read"
             ),
             Mistake(
-                lambda *a: attend(*a, root=6**0.5),
-                "the mixture is not right",
-                "right at the width of 6 alone",
+                partial(attend, root=6**0.5), "the mixture is not right", "right at the width of 6 alone"
             ),
         ],
     ),
@@ -142,8 +141,8 @@ EDITION = {
         waves,
         [
             Mistake(waves_apart, "take turns", "two layouts in use; a checkpoint fits one of them"),
-            Mistake(lambda *a: waves(*a, power=2), "not twice that", "2i counts units, i counts pairs"),
-            Mistake(lambda *a: waves(*a, power=0.5), "not i / D", "2i counts units, i counts pairs"),
+            Mistake(partial(waves, power=2), "not twice that", "2i counts units, i counts pairs"),
+            Mistake(partial(waves, power=0.5), "not i / D", "2i counts units, i counts pairs"),
             Mistake(
                 lambda length, width: waves(length, width).unflatten(1, (-1, 2)).flip(-1).flatten(1),
                 "the sine comes before",
@@ -154,11 +153,11 @@ EDITION = {
     "best_pair": Solved(
         best_pair,
         [
-            Mistake(lambda w: best_pair(w, weighed=False), "as often as it occurs", "types and tokens"),
-            Mistake(lambda w: best_pair(w, neighbours=once), "twice in each", "a pair can repeat in a word"),
-            Mistake(lambda w: best_pair(w, neighbours=apart), "may overlap", "how str.count counts"),
+            Mistake(partial(best_pair, weighed=False), "as often as it occurs", "types and tokens"),
+            Mistake(partial(best_pair, neighbours=once), "twice in each", "a pair can repeat in a word"),
+            Mistake(partial(best_pair, neighbours=apart), "may overlap", "how str.count counts"),
             Mistake(
-                lambda w: best_pair(w, ties="first"), "a tie", "an order that does not depend on the input's"
+                partial(best_pair, ties="first"), "a tie", "an order that does not depend on the input's"
             ),
         ],
     ),
@@ -173,9 +172,7 @@ EDITION = {
                 "a beam is not several greedy searches",
             ),
             Mistake(fixed_quota, "not the best of each answer", "one answer may take all places"),
-            Mistake(
-                lambda *a: next_beam(*a, so_far=False), "sum of all its tokens", "log-probabilities add up"
-            ),
+            Mistake(partial(next_beam, so_far=False), "sum of all its tokens", "log-probabilities add up"),
             Mistake(lambda *a: next_beam(*a)[::-1], "best first", "the order is part of the answer"),
             Mistake(
                 lambda beam, scores, width: [
@@ -190,8 +187,8 @@ EDITION = {
     "shared": Solved(
         shared,
         [
-            Mistake(lambda *a: shared(*a, clipped=False), "at most as often", "why BLEU clips"),
-            Mistake(lambda *a: shared(*a, of="reference"), "for 'the cat sat'", "precision is not recall"),
+            Mistake(partial(shared, clipped=False), "at most as often", "why BLEU clips"),
+            Mistake(partial(shared, of="reference"), "for 'the cat sat'", "precision is not recall"),
             Mistake(
                 lambda w, r: len(set(w) & set(r)) / len(w),
                 "for 'the the the the'|smaller of both",
@@ -212,7 +209,7 @@ EDITION = {
                 "only words that are asked",
                 "choose first",
             ),
-            Mistake(lambda *a: hide(*a, stays=1.0), "one in ten stays", "10 % see the word itself"),
+            Mistake(partial(hide, stays=1.0), "one in ten stays", "10 % see the word itself"),
             Mistake(
                 lambda t, selected, fate, other, mask: torch.where(selected, mask, t),
                 "hides every word",
@@ -228,9 +225,7 @@ EDITION = {
     "pair": Solved(
         pair,
         [
-            Mistake(
-                lambda *a: pair(*a, late=True), "the first [SEP] ends the first part", "where a part ends"
-            ),
+            Mistake(partial(pair, late=True), "the first [SEP] ends the first part", "where a part ends"),
             Mistake(
                 lambda a, b: (pair(a, b)[0][:-1], pair(a, b)[1][:-1]),
                 "the tokens of",

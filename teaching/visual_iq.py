@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+from functools import partial
 
 import numpy as np
 import torch
@@ -308,7 +309,7 @@ EDITION = {
     "row_rules": Solved(
         row_rules,
         [
-            Mistake(lambda rows: row_rules(rows, both=False), "row", "a rule explains both rows"),
+            Mistake(partial(row_rules, both=False), "row", "a rule explains both rows"),
             Mistake(one_rule, "can be arithmetic, too|two rules may", "rules do not exclude each other"),
             Mistake(mixed_arithmetic, "a sum in one row and a difference", "one rule, not one a row"),
             Mistake(any_order, "the order of the three levels must change", "a Latin square shifts"),
@@ -336,7 +337,7 @@ EDITION = {
     "overlap": Solved(
         overlap,
         [
-            Mistake(lambda a, b: overlap(a, b, union=False), "twice", "what the union counts"),
+            Mistake(partial(overlap, union=False), "twice", "what the union counts"),
             Mistake(unclipped, "clip the sides", "two negative sides make a positive area"),
             Mistake(lambda a, b: overlap(a, b).T, "the axes are exchanged", "a row for each of ours"),
             Mistake(lambda a, b: overlap(a, a), "must have shape|share", "two lists of boxes"),
@@ -351,11 +352,7 @@ EDITION = {
                 "from the highest score down",
                 "which of two boxes survives",
             ),
-            Mistake(
-                lambda overlaps, scores, threshold: sorted(keep_best(overlaps, scores, threshold)),
-                "the highest score first",
-                "a list has an order",
-            ),
+            Mistake(lambda *a: sorted(keep_best(*a)), "the highest score first", "a list has an order"),
             Mistake(
                 lambda overlaps, scores, threshold: scores.argmax().reshape(1),
                 "the highest score alone",
@@ -371,11 +368,7 @@ EDITION = {
     "angle_ceiling": Solved(
         angle_ceiling,
         [
-            Mistake(
-                lambda fold: angle_ceiling(fold, groups=False),
-                "not every fold",
-                "eight angles, not all angles",
-            ),
+            Mistake(partial(angle_ceiling, groups=False), "not every fold", "eight angles, not all angles"),
             Mistake(
                 lambda fold: 8 * angle_ceiling(fold), "how many look different", "a share is a number up to 1"
             ),
@@ -394,9 +387,7 @@ EDITION = {
     "contrast": Solved(
         contrast,
         [
-            Mistake(
-                lambda x, h: contrast(x, h, axis=0), "the second axis", "which axis holds the candidates"
-            ),
+            Mistake(partial(contrast, axis=0), "the second axis", "which axis holds the candidates"),
             Mistake(lambda x, h: x - h(x.mean(1, keepdim=True)), "not the mean", "the source sums"),
             Mistake(lambda x, h: x - h(x).sum(1, keepdim=True), "h comes after the sum", "h is not linear"),
             Mistake(lambda x, h: 2 * x - contrast(x, h), "do not add", "what is common is taken away"),
@@ -405,9 +396,7 @@ EDITION = {
     "without_contrast": Solved(
         without_contrast,
         [
-            Mistake(
-                lambda model: without_contrast(model, apart=False), "change a copy", "models are mutable"
-            ),
+            Mistake(partial(without_contrast, apart=False), "change a copy", "models are mutable"),
             Mistake(contrast_changed("nothing"), "nothing reaches", "an ablation removes one thing"),
             Mistake(contrast_changed("common"), "only what was subtracted", "which part is kept"),
             Mistake(contrast_changed("same"), "still contrasts", "a copy alone changes nothing"),
@@ -429,11 +418,7 @@ EDITION = {
     "vote": Solved(
         vote,
         [
-            Mistake(
-                lambda candidates: vote(candidates, angles=True),
-                "of RAVEN's problems",
-                "noise is not evidence",
-            ),
+            Mistake(partial(vote, angles=True), "of RAVEN's problems", "noise is not evidence"),
             Mistake(lambda candidates: 0, "compare the candidates", "chance is one in eight"),
             Mistake(
                 lambda candidates: int((candidates == candidates[:1]).sum((1, 2)).argmax()),
@@ -448,9 +433,7 @@ EDITION = {
         [
             Mistake(one_sided, "look at both sides", "what lies in the middle is never extreme"),
             Mistake(
-                highest_only,
-                "may be below zero|half of the draws",
-                "a preference for little is one, too",
+                highest_only, "may be below zero|half of the draws", "a preference for little is one, too"
             ),
             Mistake(always_three, "decides nothing", "only what differs matters"),
             Mistake(each_candidate, "do not lose independently", "one weight judges many candidates"),
@@ -478,12 +461,8 @@ EDITION = {
     "border": Solved(
         border,
         [
-            Mistake(
-                lambda *a: border(*a, carriers=2), "four of the eight", "how an answer gives itself away"
-            ),
-            Mistake(
-                lambda *a: border(*a, alike=False), "share one wrong level", "what is most common is evidence"
-            ),
+            Mistake(partial(border, carriers=2), "four of the eight", "how an answer gives itself away"),
+            Mistake(partial(border, alike=False), "share one wrong level", "what is most common is evidence"),
             Mistake(lambda problems, seed: border(problems, 0), "another seed", "a seed is an argument"),
             Mistake(one_square, "choices of three levels", "each problem draws anew"),
             Mistake(rows_repeat, "a column repeats", "a Latin square has columns, too"),

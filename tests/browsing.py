@@ -19,7 +19,6 @@ OUTSIDE = re.compile(
 """What a figure that asks the network for nothing does not hold."""
 PHONE = {"viewport": {"width": 390, "height": 844}}
 DESKTOP = {"viewport": {"width": 1280, "height": 800}}
-TWO_VIEWS = pytest.mark.parametrize(("scheme", "screen"), [("dark", PHONE), ("light", DESKTOP)])
 PATIENCE = 180_000  # milliseconds to wait for a page on a machine that does much else
 ONE_FRAME = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 NEW_LOOKS = """(known) => {
@@ -73,6 +72,12 @@ ALL_TRANSITIONS = """() => Promise.allSettled(document.getAnimations()
     .filter((each) => each.effect.getComputedTiming().endTime < Infinity).map((each) => each.finished))"""
 
 
+def save_together(path, *figures):
+    """Save a page with these figures, one below the other."""
+    body = "".join(figure._repr_html_() for figure in figures)
+    path.write_text(f"<!doctype html><meta charset=utf-8><title>Figures</title>{body}", "utf-8")
+
+
 @contextmanager
 def chromium():
     """The browser of this machine; where there is none the test says so and is skipped."""
@@ -86,6 +91,15 @@ def chromium():
 def data_of(figure):
     """What the script of a live figure is given."""
     return json.loads(re.search(r'<script type="application/json">(.*?)</script>', figure.html)[1])
+
+
+def check_piece(figure, largest):
+    """Fail unless a figure weighs less than `largest` bytes, asks for nothing, and no timer moves it."""
+    page = figure._repr_html_()
+    assert len(page.encode()) < largest
+    assert not OUTSIDE.search(page)
+    assert not re.search(r'\bid="', page), "several figures may stand on one page"
+    assert "autoplay" not in page and "setInterval" not in page
 
 
 class Opened:

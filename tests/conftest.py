@@ -6,7 +6,7 @@ from contextlib import ExitStack
 
 import pytest
 import torch
-from browsing import Opened, chromium
+from browsing import DESKTOP, PHONE, Opened, chromium
 from node import node_program
 
 pytest_plugins = ["cores", "toy_topic"]
@@ -30,6 +30,13 @@ def page(tmp_path_factory, figure):
 def browser():
     with chromium() as opened:
         yield opened
+
+
+@pytest.fixture(params=[("dark", PHONE), ("light", DESKTOP)], ids=["dark", "light"])
+def view(request):
+    """How a page is seen: in the dark on a phone, and in the light on a desk."""
+    scheme, screen = request.param
+    return {"color_scheme": scheme, **screen}
 
 
 @pytest.fixture

@@ -29,6 +29,18 @@ def same(first, second):
     return first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
 
 
+def check_resumed(learn, folder):
+    """Fail unless a run that is interrupted after an epoch and resumed ends where a whole one does.
+
+    ``learn(**options)`` trains with two epochs and these options; it returns a model, data and a history.
+    """
+    whole, _, _ = learn(epochs=2)
+    learn(epochs=2, checkpoint=folder, minutes=0.0)
+    resumed, _, history = learn(epochs=2, checkpoint=folder)
+    assert history.stopped == "finished"
+    assert same(weights(whole), weights(resumed))
+
+
 def rows(history):
     """The rows of a history without how long they took."""
     return [{name: value for name, value in row.items() if name != "seconds"} for row in history]

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from browsing import DESKTOP, OUTSIDE, TWO_VIEWS, Opened
+from browsing import DESKTOP, Opened, check_piece, save_together
 from torch import nn
 from torch.nn import functional
 
@@ -53,10 +53,8 @@ class Echo(Opened):
 
 def test_a_figure_is_one_small_piece_that_asks_for_nothing():
     figure = echo()
+    check_piece(figure, 60_000)  # the shared part of a figure stays small
     page = figure._repr_html_()
-    assert not OUTSIDE.search(page)
-    assert not re.search(r'\bid="', page), "several figures may stand on one page"
-    assert len(page.encode()) < 60_000, "the shared part of a figure stays small"
     assert page.count("</script>") == 2 and "<b>" not in page
     assert figure.alt == STILL.alt and STILL.html in page and "Scripts are off" in page
 
@@ -117,10 +115,9 @@ def test_a_figure_is_played_with(browser, tmp_path):
 
 
 @pytest.mark.browser
-@TWO_VIEWS
-def test_a_figure_fits_and_can_be_read(browser, tmp_path, scheme, screen):
+def test_a_figure_fits_and_can_be_read(browser, tmp_path, view):
     echo().save(tmp_path / "echo.html")
-    with Echo(browser, tmp_path / "echo.html", color_scheme=scheme, **screen) as opened:
+    with Echo(browser, tmp_path / "echo.html", **view) as opened:
         opened.figure.get_by_role("textbox").fill("hello and goodbye " * 9)
         opened.figure.get_by_role("button", name="Ask").click()
         opened.check_view()
@@ -139,8 +136,7 @@ def test_a_figure_that_cannot_start_keeps_its_picture_and_lets_others_start(brow
     (tmp_path / "broken.js").write_text('live("echo", ({ stage }) => { stage.append("half"); missing(); });')
     broken = echo(scripts=[tmp_path / "broken.js"])
     whole = echo()
-    pages = broken._repr_html_() + whole._repr_html_() + whole._repr_html_()
-    (tmp_path / "all.html").write_text(f"<!doctype html><meta charset=utf-8><title>x</title>{pages}", "utf-8")
+    save_together(tmp_path / "all.html", broken, whole, whole)
     with Echo(browser, tmp_path / "all.html") as opened:
         figures = opened.page.locator(".rr-echo")
         assert "hello, computed beforehand" in figures.nth(0).inner_text()

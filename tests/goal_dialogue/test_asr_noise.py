@@ -30,11 +30,8 @@ def test_only_what_the_user_says_changes(forty):
 
 
 def test_noise_repeats_and_can_be_turned_off(forty):
-    assert (
-        add_asr_noise(forty.test, seed=2)
-        == add_asr_noise(forty.test, seed=2)
-        != add_asr_noise(forty.test, seed=3)
-    )
+    first, again, other = (add_asr_noise(forty.test, seed=seed) for seed in (2, 2, 3))
+    assert first == again != other
     assert add_asr_noise(forty.test, speech=0, errors=0) == list(forty.test)
     silent = Dialogue(task=6, events=(Turn("", "hello"), Turn(SILENCE, "hello"), Fact("a", "R_price", "b")))
     assert add_asr_noise([silent], speech=1, errors=1) == [silent]

@@ -12,7 +12,7 @@ from rows import trial
 from reasonlib.errors import UserError
 from reasonlib.goal_dialogue.data import datasets
 from reasonlib.goal_dialogue.data.encode_mentions import encode
-from reasonlib.goal_dialogue.data.example import Dialogue, Event, Fact, Note, Turn, examples
+from reasonlib.goal_dialogue.data.example import Dialogue, Event, Fact, Turn, examples
 from reasonlib.goal_dialogue.data.mentions import Batch, Candidates, vocabulary_of
 from reasonlib.goal_dialogue.data.templates import Derivation, Language, learn_language
 from reasonlib.goal_dialogue.experiments import copying, metrics, train_copying
@@ -72,14 +72,8 @@ def renamed(dialogue: Dialogue, names: dict[str, str]) -> Dialogue:
     def change(text: str) -> str:
         return " ".join(names.get(word, word) for word in text.split())
 
-    def rename_event(event: Event) -> Event:
-        if isinstance(event, Turn):
-            return Turn(change(event.user), change(event.bot))
-        if isinstance(event, Fact):
-            return Fact(change(event.subject), event.relation, change(event.value))
-        return Note(change(event.text))
-
-    return dataclasses.replace(dialogue, events=tuple(map(rename_event, dialogue.events)))
+    events = (type(event)(*map(change, dataclasses.astuple(event))) for event in dialogue.events)
+    return dataclasses.replace(dialogue, events=tuple(events))
 
 
 # What a name is ---------------------------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from browsing import DESKTOP, OUTSIDE, TWO_VIEWS, Opened, data_of
+from browsing import DESKTOP, OUTSIDE, data_of
+from goal_dialogue.talking import Talking
 
 from reasonlib.display import live
 from reasonlib.goal_dialogue.data.world import WORLD
@@ -78,7 +79,7 @@ def test_the_figure_is_small_and_asks_for_nothing(figure):
         chat(("copying",))
 
 
-class Live(Opened):
+class Live(Talking):
     prefix = "rr-chat"
 
     def bubbles(self, kind):
@@ -91,12 +92,12 @@ def test_a_table_is_booked(browser, page):
     lines = examples((5, 4, 10))[0]["lines"]
     talk = Conversation(PageSystem("n2n", (WORLD.seen,)))
     with Live(browser, page, **DESKTOP) as opened:
-        figure, field = opened.figure, opened.figure.get_by_role("textbox", name="You say")
+        figure, field = opened.figure, opened.field
         talk.say_all(lines)
         for line in lines[3:]:
             assert field.input_value() == line, "the next line of the example is offered"
             assert figure.get_by_role("button", name="Go on" if not line else "Say it").is_visible()
-            field.press("Enter")
+            opened.go_on()
         texts = [reply.text.replace("api_call", "query") for reply in talk.replies]
         remarks = [f"\n{reply.remark}" if reply.remark else "" for reply in talk.replies]
         assert opened.bubbles("bot") == [text + remark for text, remark in zip(texts, remarks, strict=True)]
@@ -115,13 +116,11 @@ def test_a_table_is_booked(browser, page):
 @pytest.mark.browser
 def test_what_people_type(browser, page):
     with Live(browser, page, **DESKTOP) as opened:
-        figure, field = opened.figure, opened.figure.get_by_role("textbox", name="You say")
+        figure = opened.figure
         figure.get_by_role("combobox", name="Example").select_option("own")
         figure.get_by_role("button", name="Say it").click()
         assert opened.figure.get_by_text("Say something first.").is_visible()
-        for line in ("Hello!!", "I’d like a table in ROME, Italian food, for 4 people; cheap. Zither?"):
-            field.fill(line)
-            field.press("Enter")
+        opened.say("Hello!!", "I’d like a table in ROME, Italian food, for 4 people; cheap. Zither?")
         plain = "i'd like a table in rome italian food for four people cheap zither"
         assert opened.bubbles("user")[1] == plain.replace("four", "4"), "as it was typed"
         assert figure.locator(".rr-live-unknown").all_inner_texts() == ["zither"]
@@ -131,11 +130,8 @@ def test_what_people_type(browser, page):
 
 
 @pytest.mark.browser
-@TWO_VIEWS
-def test_the_figure_fits_and_can_be_read(browser, page, scheme, screen):
-    with Live(browser, page, color_scheme=scheme, **screen) as opened:
-        field = opened.figure.get_by_role("textbox", name="You say")
-        for _ in range(7):
-            field.press("Enter")
+def test_the_figure_fits_and_can_be_read(browser, page, view):
+    with Live(browser, page, **view) as opened:
+        opened.go_on(7)
         opened.figure.locator("details summary").first.click()
         opened.check_view()

@@ -4,7 +4,7 @@ from copy import deepcopy
 
 import numpy as np
 import pytest
-from browsing import DESKTOP, OUTSIDE, TWO_VIEWS, Opened, data_of
+from browsing import DESKTOP, OUTSIDE, Opened, data_of
 
 from reasonlib.display import live
 from reasonlib.goal_dialogue.models.pretrained import from_pretrained
@@ -84,8 +84,7 @@ def test_invent_a_name(browser, page):
 
 
 @pytest.mark.browser
-@TWO_VIEWS
-def test_the_figure_fits_and_can_be_read(browser, page, scheme, screen):
-    with Live(browser, page, color_scheme=scheme, **screen) as opened:
+def test_the_figure_fits_and_can_be_read(browser, page, view):
+    with Live(browser, page, **view) as opened:
         opened.figure.get_by_role("combobox", name="Example").select_option("2")
         opened.check_view()

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from browsing import DESKTOP, OUTSIDE, TWO_VIEWS, Opened, data_of
+from browsing import DESKTOP, OUTSIDE, data_of
+from goal_dialogue.talking import Talking
 
 from reasonlib.display import live
 from reasonlib.goal_dialogue.models.pretrained import from_pretrained
@@ -56,7 +57,7 @@ def test_the_figure_is_small_and_asks_for_nothing(figure):
     assert "zanzibar" in figure.alt and "System: hello what can i help you with today" in figure.alt
 
 
-class Live(Opened):
+class Live(Talking):
     prefix = "rr-oov"
 
     def texts(self):
@@ -80,10 +81,9 @@ def test_invented_names_are_copied_and_n2n_must_choose_others(browser, page):
             "four",
             "cheap",
         ]
-        field = figure.get_by_role("textbox", name="You say")
         for line in LINES[4:]:
-            assert field.input_value() == line
-            field.press("Enter")
+            assert opened.field.input_value() == line
+            opened.go_on()
         copied, _ = opened.texts()
         offers = [text for text in copied if text.startswith("what do you think")]
         assert [offer[-6] for offer in offers] == ["7", "4"], "the best rated first"
@@ -96,26 +96,19 @@ def test_invented_names_are_copied_and_n2n_must_choose_others(browser, page):
 @pytest.mark.browser
 def test_odd_names_and_lines(browser, page):
     with Live(browser, page, **DESKTOP) as opened:
-        figure = opened.figure
-        figure.get_by_role("textbox", name="An invented city").fill("")
+        city = opened.figure.get_by_role("textbox", name="An invented city")
+        city.fill("")
         assert opened.texts()[0][-1] == "api_call martian rome four cheap"
-        figure.get_by_role("textbox", name="An invented city").fill("please")
-        field = figure.get_by_role("textbox", name="You say")
-        for line in ("...", "?!", "zork " * 60, "4"):
-            field.fill(line)
-            field.press("Enter")
-        figure.get_by_role("button", name="Begin again").click()
-        field.fill("  ")
-        field.press("Enter")
-        assert figure.get_by_text("Say something first.").is_visible()
+        city.fill("please")
+        opened.say("...", "?!", "zork " * 60, "4")
+        opened.figure.get_by_role("button", name="Begin again").click()
+        opened.say("  ")
+        assert opened.figure.get_by_text("Say something first.").is_visible()
         assert opened.complaints == []
 
 
 @pytest.mark.browser
-@TWO_VIEWS
-def test_the_figure_fits_and_can_be_read(browser, page, scheme, screen):
-    with Live(browser, page, color_scheme=scheme, **screen) as opened:
-        field = opened.figure.get_by_role("textbox", name="You say")
-        for _ in range(5):
-            field.press("Enter")
+def test_the_figure_fits_and_can_be_read(browser, page, view):
+    with Live(browser, page, **view) as opened:
+        opened.go_on(5)
         opened.check_view()

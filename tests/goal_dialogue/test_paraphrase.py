@@ -41,11 +41,8 @@ def test_what_the_system_says_and_finds_stays(forty):
 
 
 def test_rewording_repeats_and_can_be_turned_off(forty):
-    assert (
-        paraphrase_dialogues(forty.test, seed=2)
-        == paraphrase_dialogues(forty.test, seed=2)
-        != paraphrase_dialogues(forty.test, seed=3)
-    )
+    first, again, other = (paraphrase_dialogues(forty.test, seed=seed) for seed in (2, 2, 3))
+    assert first == again != other
     assert paraphrase_dialogues(forty.test, rate=0, sure=0) == list(forty.test)
 
 

@@ -6,7 +6,7 @@ import keep_reader
 import numpy as np
 import pytest
 import torch
-from killing import same, weights
+from killing import check_resumed
 from story_qa.sentences import ANSWERS, EXAMPLES, SLOTS, STORIES, TOKENIZER, encode_parts, tiny
 from transformers import BertModel
 
@@ -178,15 +178,13 @@ def location_examples(count, seed):
     return examples
 
 
-def learn(epochs=10, checkpoint=None, minutes=None):
+def learn(epochs=10, **options):
     train_set, valid_set, tokenizer, answers = encode_parts(
         location_examples(640, 0), location_examples(100, 1)
     )
     model = reader(answers, tokenizer)
     recipe = EvidenceRecipe(epochs=epochs, batch_size=16, lr=0.01, practice=0.1)
-    history = train_evidence(
-        model, train_set, recipe, valid=valid_set, checkpoint=checkpoint, minutes=minutes, progress=False
-    )
+    history = train_evidence(model, train_set, recipe, valid=valid_set, progress=False, **options)
     return model, valid_set, history
 
 
@@ -199,11 +197,7 @@ def test_it_learns_to_answer_and_to_mark():
 
 
 def test_an_interrupted_run_ends_where_a_whole_one_does(tmp_path):
-    whole, _, _ = learn(epochs=2)
-    learn(epochs=2, checkpoint=tmp_path, minutes=0.0)
-    resumed, _, history = learn(epochs=2, checkpoint=tmp_path)
-    assert history.stopped == "finished"
-    assert same(weights(whole), weights(resumed))
+    check_resumed(learn, tmp_path)
 
 
 def test_a_weight_below_zero_is_refused():

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from killing import same, weights
+from killing import check_resumed
 from story_qa.sentences import ANSWERS, EXAMPLES, SLOTS, STORIES, TOKENIZER, encode_parts, tiny
 from transformers import BertModel
 
@@ -222,16 +222,14 @@ def location_examples(count, seed):
     return examples
 
 
-def learn(checkpoint=None, epochs=8, minutes=None):
+def learn(epochs=8, **options):
     train_set, valid_set, tokenizer, answers = encode_parts(
         location_examples(400, 0), location_examples(100, 1)
     )
     config = SentenceReaderConfig(answers=len(answers), steps=2, heads=2, hidden=32, slots=6)
     model = SentenceReader(hibert.reinitialise(bert(tokenizer, 1)), config, seed=0)
     recipe = SentenceRecipe(epochs=epochs, batch_size=32, lr=0.005, practice=0.1)
-    history = train_reader(
-        model, train_set, recipe, valid=valid_set, checkpoint=checkpoint, minutes=minutes, progress=False
-    )
+    history = train_reader(model, train_set, recipe, valid=valid_set, progress=False, **options)
     return model, valid_set, history
 
 
@@ -242,11 +240,7 @@ def test_it_learns_to_name_the_place():
 
 
 def test_an_interrupted_run_ends_where_a_whole_one_does(tmp_path):
-    whole, _, _ = learn(epochs=2)
-    learn(tmp_path, epochs=2, minutes=0.0)
-    resumed, _, history = learn(tmp_path, epochs=2)
-    assert history.stopped == "finished"
-    assert same(weights(whole), weights(resumed))
+    check_resumed(learn, tmp_path)
 
 
 def test_the_experiment_runs_and_measures(monkeypatch, tmp_path):

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 import torch
-from browsing import OUTSIDE, PHONE, Opened, data_of
+from browsing import PHONE, Opened, check_piece, data_of, save_together
 
 from reasonlib.display.live import LARGEST, code
 from reasonlib.display.plotting import Picture
@@ -66,11 +66,8 @@ def random_stories(count, longest=20):
 
 def test_a_figure_is_one_small_piece_that_asks_for_nothing(figure):
     assert isinstance(figure, Picture)
-    page = figure._repr_html_()
-    assert len(page.encode()) < LARGEST == 1_000_000
-    assert not OUTSIDE.search(page)
-    assert not re.search(r'\bid="', page), "several figures may stand on one page"
-    assert "autoplay" not in page and "setInterval" not in page
+    assert LARGEST == 1_000_000
+    check_piece(figure, LARGEST)
     assert live().html == figure.html
 
 
@@ -143,16 +140,11 @@ def test_the_stories_offered_are_short_and_of_many_tasks():
 # The numbers, in a browser and in node
 
 
-@pytest.fixture
-def answers(javascript):
-    """A function that asks a figure's own network."""
-
-    def ask(figure, questions):
-        body = """const network = new MemoryNetwork(new Weights(given.models.network), given.data.network);
-        return given.asked.map((one) => network.answer(...one));"""
-        return javascript(code(*SCRIPTS), body, {**data_of(figure), "asked": questions})
-
-    return ask
+def ask_figure(javascript, figure, questions):
+    """Ask a figure's own network."""
+    body = """const network = new MemoryNetwork(new Weights(given.models.network), given.data.network);
+    return given.asked.map((one) => network.answer(...one));"""
+    return javascript(code(*SCRIPTS), body, {**data_of(figure), "asked": questions})
 
 
 def compare(results, model, vocabulary, encoding, questions):
@@ -177,11 +169,11 @@ def logits(model, vocabulary, encoding, story, question):
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-def test_the_same_numbers_as_pytorch(answers, name):
+def test_the_same_numbers_as_pytorch(javascript, name):
     model, vocabulary, encoding = network(**NETWORKS[name])
     figure = live(model, vocabulary, stories=STORIES, encoding=encoding)
     questions = list(random_stories(20))
-    results = answers(figure, questions)
+    results = ask_figure(javascript, figure, questions)
     exact = rounded(model)
     theirs = [logits(exact, vocabulary, encoding, *pair) for pair in questions]
     worst = max(np.abs(np.subtract(a["logits"], b)).max() for a, b in zip(results, theirs, strict=True))
@@ -190,12 +182,12 @@ def test_the_same_numbers_as_pytorch(answers, name):
     compare(results, exact, vocabulary, encoding, questions)
 
 
-def test_the_shipped_network_gives_the_same_numbers(answers):
+def test_the_shipped_network_gives_the_same_numbers(javascript):
     model, vocabulary, encoding, _ = load_memory()
     questions = [
         (example.story, example.question) for task in (2, 5, 15, 19) for example in simulate(task, 5, seed=77)
     ]
-    results = answers(live(), questions)
+    results = ask_figure(javascript, live(), questions)
     worst = max(
         np.abs(np.subtract(ours["logits"], logits(rounded(model), vocabulary, encoding, *pair))).max()
         for ours, pair in zip(results, questions, strict=True)
@@ -331,10 +323,7 @@ def test_a_story_longer_than_memory(browser, tmp_path):
 def test_two_figures_on_one_page_do_not_meet(browser, tmp_path):
     model, vocabulary, _ = network()
     first, second = live(model, vocabulary, stories=STORIES), live()
-    text = "<!doctype html><title>Two</title><meta charset=utf-8>"
-    (tmp_path / "two.html").write_text(
-        text + first._repr_html_() + second._repr_html_() + first._repr_html_()
-    )
+    save_together(tmp_path / "two.html", first, second, first)
     with Live(browser, tmp_path / "two.html") as opened:
         figures = opened.page.locator(".rr-live")
         assert figures.count() == 3 == opened.page.locator(".rr-live[data-ready]").count()

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 import torch
-from browsing import OUTSIDE, Opened, data_of
+from browsing import Opened, check_piece, data_of, save_together
 
 from reasonlib.display.live import code
 from reasonlib.display.plotting import HEAT, Picture
@@ -59,11 +59,8 @@ ASKED = {
 
 def test_a_figure_is_one_small_piece_that_asks_for_nothing(figure):
     assert isinstance(figure, Picture)
-    page = figure._repr_html_()
-    assert len(page.encode()) < LARGEST == 500_000
-    assert not OUTSIDE.search(page)
-    assert not re.search(r'\bid="', page), "several figures may stand on one page"
-    assert "autoplay" not in page and "setInterval" not in page
+    assert LARGEST == 500_000
+    check_piece(figure, LARGEST)
     assert live().html == figure.html
     assert HEAT == "#2389d7" and "--heat:35 137 215" in figure.html
 
@@ -145,24 +142,16 @@ def test_a_frame_of_its_own():
 # The numbers, in a browser and in node
 
 
-@pytest.fixture
-def looks(javascript):
-    """A function that asks a figure's own encoder."""
-
-    def ask(figure, queries):
-        body = """const bert = new Bert(new Weights(given.models.encoder), given.data.sizes);
-        return given.asked.map((one) => bert.look(...one));"""
-        return javascript(code(*SCRIPTS), body, {**data_of(figure), "asked": queries})
-
-    return ask
-
-
 @pytest.mark.parametrize("name", ASKED)
-def test_the_same_numbers_as_pytorch(looks, name):
+def test_the_same_numbers_as_pytorch(javascript, name):
+    body = """const bert = new Bert(new Weights(given.models.encoder), given.data.sizes);
+    return given.asked.map((one) => bert.look(...one));"""
     make, texts = ASKED[name]
     encoder = make()
     queries = [parts(text) for text in texts]
-    for query, ours in zip(queries, looks(live(encoder, texts=[Text("", "mary")]), queries), strict=True):
+    figure = live(encoder, texts=[Text("", "mary")])
+    results = javascript(code(*SCRIPTS), body, {**data_of(figure), "asked": queries})
+    for query, ours in zip(queries, results, strict=True):
         theirs = inspect_text(encoder, *query)
         assert ours["tokens"] == list(theirs.tokens)
         np.testing.assert_allclose(ours["weights"], theirs.weights, atol=1e-4)
@@ -318,10 +307,7 @@ def test_two_figures_and_two_parts(browser, tmp_path):
     untold = network(layers=1, heads=3)._replace(made={"steps": [9, 0]})
     first, second = live(network(), texts=texts), live(untold, texts=texts)
     still = framed(inspect_text(network(), "mary ran"), "mary ran", 0, 0, 1)
-    head = "<!doctype html><title>Two</title><meta charset=utf-8>"
-    (tmp_path / "two.html").write_text(
-        head + still._repr_html_() + first._repr_html_() + second._repr_html_()
-    )
+    save_together(tmp_path / "two.html", still, first, second)
     with Live(browser, tmp_path / "two.html") as opened:
         figures = opened.page.locator(".rr-heads[role=group]")
         assert figures.evaluate_all("all => all.map(one => one.encoder.layers)") == [3, 1]

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from browsing import DESKTOP, OUTSIDE, TWO_VIEWS, Opened, data_of
+from browsing import DESKTOP, OUTSIDE, Opened, data_of
 
 from reasonlib.display import live
 from reasonlib.errors import UserError
@@ -118,9 +118,8 @@ def test_odd_sentences(browser, page):
 
 
 @pytest.mark.browser
-@TWO_VIEWS
-def test_the_figure_fits_and_can_be_read(browser, page, scheme, screen):
-    with Live(browser, page, color_scheme=scheme, **screen) as opened:
+def test_the_figure_fits_and_can_be_read(browser, page, view):
+    with Live(browser, page, **view) as opened:
         opened.figure.get_by_role("checkbox", name="Hide later tokens").check()
         opened.figure.get_by_role("toolbar").locator("button").nth(5).click()
         opened.check_view()

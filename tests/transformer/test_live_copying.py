@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from browsing import DESKTOP, OUTSIDE, TWO_VIEWS, Opened, data_of
+from browsing import DESKTOP, OUTSIDE, Opened, data_of
 
 from reasonlib.display import live
 from reasonlib.nn import decoding
@@ -100,8 +100,7 @@ def test_write_a_word_and_guess(browser, page, models):
 
 
 @pytest.mark.browser
-@TWO_VIEWS
-def test_the_figure_fits_and_can_be_read(browser, page, scheme, screen):
-    with Live(browser, page, color_scheme=scheme, **screen) as opened:
+def test_the_figure_fits_and_can_be_read(browser, page, view):
+    with Live(browser, page, **view) as opened:
         opened.figure.get_by_role("button", name="Model B").click()
         opened.check_view()

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 import torch
-from browsing import Opened
+from browsing import Opened, save_together
 from visual_iq.live_models import few, logits, model_of, rounded
 
 from reasonlib.visual_iq.models.solvers import encode
@@ -183,10 +183,7 @@ def test_the_model_solves_them_all(browser, page):
 @pytest.mark.browser
 def test_figures_on_one_page_do_not_meet(browser, tmp_path):
     first, second = live(model_of("ce"), problems=few()), live(model_of("context-blind"), problems=few())
-    text = "<!doctype html><title>Two</title><meta charset=utf-8>"
-    (tmp_path / "two.html").write_text(
-        text + first._repr_html_() + second._repr_html_() + first._repr_html_()
-    )
+    save_together(tmp_path / "two.html", first, second, first)
     with Live(browser, tmp_path / "two.html") as opened:
         figures = opened.page.locator(".rr-play")
         assert figures.count() == 3 == opened.page.locator(".rr-play[data-ready]").count()

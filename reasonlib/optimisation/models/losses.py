@@ -12,6 +12,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from reasonlib.arguments import check_choice
+
 __all__ = [
     "CLASSIFICATION",
     "REDUCTIONS",
@@ -33,8 +35,7 @@ REDUCTIONS = ("mean", "sum", "none")
 
 
 def _reduced(values: Tensor, reduction: str) -> Tensor:
-    if reduction not in REDUCTIONS:
-        raise ValueError(f"reduction must be one of {', '.join(REDUCTIONS)}, got {reduction!r}")
+    check_choice("reduction", reduction, REDUCTIONS)
     return values.mean() if reduction == "mean" else values.sum() if reduction == "sum" else values
 
 
